@@ -1,0 +1,2 @@
+//! The `aurora` command.
+fn main() {}

@@ -1,0 +1,143 @@
+//! What stands above the transport: the contract between an [`Endpoint`](crate::Endpoint) and the library that uses it.
+//!
+//! The transport moves *transfers*: a short header that only the handler understands, and a payload of any length.
+//! Transfers arrive whole, exactly once and intact, **in no particular order**. Payload bytes stay outside the
+//! transport: it asks the handler for them when a packet is built and hands them over when one arrives, so that they
+//! are copied once on each side.
+//!
+//! Every method is called under the endpoint's one lock, by whichever thread drives it at that moment; none may block.
+
+use crate::Rank;
+use bytes::Bytes;
+use std::time::{Duration, Instant};
+
+/// The handler's own name for a piece of memory that it lends to the transport.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Token(pub u64);
+
+/// What a transfer carries beside its header.
+#[derive(Clone, Debug)]
+pub enum Payload {
+    /// Nothing.
+    Empty,
+    /// Bytes that the transport holds until they are acknowledged.
+    Bytes(Bytes),
+    /// `len` bytes that the handler lends: read through [`Handler::read`] whenever a packet is built, given back
+    /// by [`Handler::released`].
+    Lent {
+        /// Which memory.
+        token: Token,
+        /// How many bytes.
+        len: usize,
+    },
+}
+
+impl Payload {
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Payload::Empty => 0,
+            Payload::Bytes(bytes) => bytes.len(),
+            Payload::Lent { len, .. } => *len,
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Where an arriving payload goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Placement {
+    /// Into memory of the transport, delivered as [`Received::Bytes`].
+    Buffer,
+    /// Straight to its final place, through [`Handler::write`].
+    At(Token),
+}
+
+/// The payload of a transfer that has arrived whole.
+#[derive(Debug)]
+pub enum Received {
+    /// Buffered by the transport (empty where the transfer carried none).
+    Bytes(Vec<u8>),
+    /// Already written where [`Handler::place`] said.
+    Placed(Token),
+}
+
+/// The library above the transport.
+pub trait Handler: Send + 'static {
+    /// The header of a transfer from `from` is here; its payload has `len > 0` bytes. Where do they go?
+    fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement;
+
+    /// Bytes `offset..offset + bytes.len()` of a placed payload have arrived. A token that has been withdrawn in the
+    /// meantime is ignored.
+    fn write(&mut self, token: Token, offset: usize, bytes: &[u8]);
+
+    /// Fills `into` with the lent payload's bytes from `offset` on. False: withdrawn, the transfer is abandoned.
+    fn read(&mut self, token: Token, offset: usize, into: &mut [u8]) -> bool;
+
+    /// A transfer has arrived whole.
+    fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, out: &mut Outbox);
+
+    /// A lent payload is not needed any more: acknowledged, abandoned, or its peer is lost.
+    fn released(&mut self, token: Token, out: &mut Outbox);
+
+    /// `rank` has not been heard of for `silent_for` although something of ours waits for its acknowledgement.
+    /// Said once for a rank; what was queued for it has been dropped.
+    fn peer_lost(&mut self, rank: Rank, silent_for: Duration, out: &mut Outbox);
+
+    /// When [`Handler::handle_timeout`] is to be called, if at all.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// The time asked for has come.
+    fn handle_timeout(&mut self, now: Instant, out: &mut Outbox);
+}
+
+/// Transfers on their way out, collected while a handler works and sent when it returns.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    queue: Vec<Outgoing>,
+}
+
+/// One transfer on its way out.
+#[derive(Debug)]
+pub struct Outgoing {
+    /// To whom; never to the sender itself.
+    pub to: Rank,
+    /// What the handler there will understand: at most [`MAX_HEADER`] bytes.
+    pub header: Bytes,
+    /// What travels with it.
+    pub payload: Payload,
+}
+
+/// The longest header of a transfer, in bytes. What is longer belongs into the payload.
+pub const MAX_HEADER: usize = 1024;
+
+impl Outbox {
+    /// Queues a transfer.
+    pub fn send(&mut self, to: Rank, header: impl Into<Bytes>, payload: Payload) {
+        let header = header.into();
+        debug_assert!(
+            header.len() <= MAX_HEADER,
+            "a header of {} bytes",
+            header.len()
+        );
+        self.queue.push(Outgoing {
+            to,
+            header,
+            payload,
+        });
+    }
+
+    /// Takes what has been queued, oldest first.
+    pub fn drain(&mut self) -> std::vec::Drain<'_, Outgoing> {
+        self.queue.drain(..)
+    }
+
+    /// Whether nothing is queued.
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+}

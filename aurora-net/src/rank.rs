@@ -1,0 +1,54 @@
+//! Who is who in a job.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One of the `size` equal members of a job, numbered from 0 (MPI's word).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Rank(u32);
+
+impl Rank {
+    /// Rank number `index`.
+    ///
+    /// # Panics
+    /// If `index` does not fit 32 bits; no job has that many ranks.
+    pub fn new(index: usize) -> Self {
+        Rank(u32::try_from(index).expect("a rank fits 32 bits"))
+    }
+
+    /// The rank's number, for indexing.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Every rank of a job of `size` ranks but this one, starting at the next: the order in which a rank
+    /// sends to all others, so that no receiver is everyone's first.
+    pub fn others(self, size: usize) -> impl Iterator<Item = Rank> + use<> {
+        let me = self.index();
+        (1..size).map(move |step| Rank::new((me + step) % size))
+    }
+}
+
+impl PartialEq<usize> for Rank {
+    fn eq(&self, other: &usize) -> bool {
+        self.index() == *other
+    }
+}
+
+impl From<usize> for Rank {
+    fn from(index: usize) -> Self {
+        Rank::new(index)
+    }
+}
+
+impl fmt::Display for Rank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {}", self.0)
+    }
+}
+
+impl fmt::Debug for Rank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "r{}", self.0)
+    }
+}
