@@ -130,6 +130,12 @@ impl Line for HubLine {
         self.desk.set_on_failure(callback);
     }
 
+    fn leave(&self) {
+        // Dropped outside the lock: it may close an endpoint, whose daemon may be about to tell us something.
+        let callback = self.desk.lock().on_failure.take();
+        drop(callback);
+    }
+
     fn alarm(&self) -> Arc<dyn Fn(Failure) + Send + Sync> {
         let (desk, reporter) = (self.desk.clone(), self.reporter.clone());
         Arc::new(move |failure| {

@@ -20,6 +20,8 @@ pub(crate) trait Line {
     fn fail(&self, failure: &Failure);
     /// Registers the callback, or calls it at once where the failure is known already.
     fn on_failure(&self, callback: OnFailure);
+    /// Forgets the callback, which may hold an endpoint alive.
+    fn leave(&self);
     /// Reports a failure of this rank from a thread that is not the rank's own, its own callback included.
     fn alarm(&self) -> Arc<dyn Fn(Failure) + Send + Sync>;
 }
@@ -151,12 +153,14 @@ pub(crate) fn sit<R>(
         line: line.clone(),
     };
     let outcome = panic::capture(rank, || body(seat)).flatten();
-    match outcome {
+    let outcome = match outcome {
         Ok(value) => line.finish().map(|()| value),
         Err(mut failure) => {
             failure.rank.get_or_insert(rank);
             line.fail(&failure);
             Err(failure)
         }
-    }
+    };
+    line.leave();
+    outcome
 }
