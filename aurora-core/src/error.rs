@@ -104,7 +104,7 @@ pub enum Error {
     #[error("{failure}")]
     JobFailed {
         /// Who failed, why, and at which line.
-        failure: aurora_net::Failure,
+        failure: aurora_net::bootstrap::Failure,
     },
     /// The limit set with `AURORA_TIMEOUT` has passed.
     #[error("{waiting} and has waited for {:.1} s, longer than AURORA_TIMEOUT allows; missing: {}", .limit.as_secs_f64(), list(.missing))]
@@ -123,6 +123,22 @@ pub enum Error {
         index: usize,
         /// Number of elements.
         len: usize,
+        /// Of which object.
+        object: ObjectName,
+        /// The line that asked.
+        site: Site,
+    },
+    /// An index that this behaviour does not show on this rank.
+    #[error("index {index} is outside {start}..{end}, the part of {object} that {behaviour} shows here (at {site})")]
+    NotShown {
+        /// The index.
+        index: usize,
+        /// First index shown.
+        start: usize,
+        /// One past the last.
+        end: usize,
+        /// The behaviour.
+        behaviour: String,
         /// Of which object.
         object: ObjectName,
         /// The line that asked.
@@ -295,6 +311,7 @@ impl Error {
             Error::RankLeft { waiting, .. } | Error::Timeout { waiting, .. } => Some(&waiting.site),
             Error::IndexOutside { site, .. }
             | Error::RangeOutside { site, .. }
+            | Error::NotShown { site, .. }
             | Error::LengthsDiffer { site, .. }
             | Error::NoSuchRank { site, .. }
             | Error::ZeroSized { site, .. }

@@ -61,8 +61,8 @@ pub(crate) enum Message {
     End { object: ObjectId, epoch: Epoch, opening: Opening, batches: u64 },
     /// "I have dropped this object."
     Dropped { object: ObjectId },
-    /// "I have left the closure, having sent you so many messages."
-    Left { sent: u64 },
+    /// "I have left the closure."
+    Left,
     /// Something is wrong with an object, or with the job; payload: the [`Error`].
     Fault { object: Option<ObjectId> },
     /// "What are you doing?", asked along the edges of who waits for whom.
@@ -80,6 +80,8 @@ pub(crate) enum Request {
     ReadMany,
     /// Writes or operations; payload: a batch.
     Write { op: Option<OpId> },
+    /// Consecutive elements from local index `start` on; payload: their values.
+    WriteAt { start: u64 },
     /// On a scalar; payload: operands.
     Scalar(ScalarRequest),
 }

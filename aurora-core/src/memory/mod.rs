@@ -5,8 +5,10 @@
 //! cannot get it mutably and parks remote writes; a guard that writes has taken the array itself, so there is nothing to
 //! serve and every remote access is parked. Nothing of this depends on a guard's `Drop` being run.
 
+mod available;
 mod lent;
 
+pub(crate) use available::available;
 pub(crate) use lent::{Lent, LentMut, with_lent, with_lent_mut};
 
 use crate::element::Element;

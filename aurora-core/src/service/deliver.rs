@@ -106,11 +106,14 @@ impl Handler for Service {
                 Err(_) => self.fail(None, malformed(from), out),
             },
             Message::Correct { object, epoch, version, contains } => {
-                if let Some(object) = self.objects.get_mut(&object) {
-                    let arrival = &mut object.ledger.record(epoch).from[from.index()];
-                    arrival.correction = Some((version, bytes(payload)));
-                    arrival.contains = contains;
+                let changes = bytes(payload);
+                let Some(object) = self.objects.get_mut(&object) else { return };
+                if parse_batch(&changes, object.block.element, object.dist.range(from).len()).is_none() {
+                    return self.fail(None, malformed(from), out);
                 }
+                let arrival = &mut object.ledger.record(epoch).from[from.index()];
+                arrival.correction = Some((version, changes));
+                arrival.contains = contains;
             }
             Message::BatchDone { object } => {
                 if let Some(object) = self.objects.get_mut(&object) {
@@ -133,7 +136,7 @@ impl Handler for Service {
                 }
                 self.bury(object);
             }
-            Message::Left { .. } => self.left[from.index()] = true,
+            Message::Left => self.left[from.index()] = true,
             Message::Fault { object } => {
                 let error = decode_error(from, &bytes(payload));
                 self.note_fault(object, &error, out);
@@ -311,7 +314,7 @@ impl Service {
                 let elements = object.dist.range(Rank::new(rank));
                 let arrival = &record.from[rank];
                 let correction = arrival.correction.as_ref().map(|(version, changes)| {
-                    let runs = parse_batch(changes, element, elements.len()).unwrap_or_default();
+                    let runs = parse_batch(changes, element, elements.len()).expect("checked when it came");
                     (*version, runs.into_iter().map(|(run, bytes)| (run.start * element, bytes.to_vec())).collect())
                 });
                 BlockArrived {

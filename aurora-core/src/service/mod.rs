@@ -11,7 +11,7 @@ mod mail;
 pub(crate) mod object;
 mod scalar;
 mod scope;
-mod user;
+pub(crate) mod user;
 pub(crate) mod watch;
 
 pub use mail::Usage;
@@ -228,8 +228,11 @@ impl Service {
             What::Load { object, epoch } => ledger(object)
                 .map(|l| missing(l, epoch).unwrap_or_else(|| l.incomplete_blocks(epoch).collect()))
                 .unwrap_or_default(),
-            What::Settle { object, epoch } => ledger(object).and_then(|l| missing(l, epoch)).unwrap_or_default(),
+            What::Settle { object } => ledger(object).and_then(|l| missing(l, l.epoch)).unwrap_or_default(),
             What::Calls { .. } => self.calls.values().filter(|call| call.reply.is_none()).map(|call| call.to).collect(),
+            What::Room { object, owner } if owner == self.me => {
+                ledger(object).and_then(|l| missing(l, l.epoch.saturating_sub(1))).unwrap_or_default()
+            }
             What::Room { owner, .. } => vec![owner],
             What::Gate { .. } => Vec::new(),
             What::Leave => self.others().filter(|rank| !self.left[rank.index()]).collect(),
@@ -249,7 +252,7 @@ impl Service {
         let action = match what {
             What::Rendezvous(action) => format!("is in {action}"),
             What::Load { object, .. } => format!("opens a ReadCache of {}", name(object)),
-            What::Settle { object, .. } => format!("waits for the end of a scope of {}", name(object)),
+            What::Settle { object } => format!("waits for the end of a scope of {}", name(object)),
             What::Calls { object, action } => format!("waits for the answer to {action} of {}", name(object)),
             What::Room { object, .. } => format!("waits in a ReleaseC for room to write to {}", name(object)),
             What::Gate { object } => format!("waits until transfers from {} are acknowledged", name(object)),

@@ -183,23 +183,44 @@ impl Object {
                 }
                 Outcome::Reply(reply)
             }
-            Request::Write { op } => match self.write(*op, payload) {
-                Ok(true) => {
-                    self.applied += 1;
-                    Outcome::Reply(Vec::new())
-                }
-                Ok(false) => Outcome::Park,
-                Err(error) => Outcome::Refuse(error),
-            },
+            Request::Write { op } => self.write_for_another(|object| object.write(*op, payload)),
+            Request::WriteAt { start } => self.write_for_another(|object| object.write_at(*start, payload)),
             Request::Scalar(request) => super::scalar::serve(self, *request, payload),
         }
     }
 
-    /// Applies a batch that is not part of a scope. False: not yet.
+    fn write_for_another(&mut self, write: impl FnOnce(&mut Self) -> Result<bool, Error>) -> Outcome {
+        match write(self) {
+            Ok(true) => {
+                self.applied += 1;
+                Outcome::Reply(Vec::new())
+            }
+            Ok(false) => Outcome::Park,
+            Err(error) => Outcome::Refuse(error),
+        }
+    }
+
+    /// Applies a batch. False: not yet.
     pub(crate) fn write(&mut self, op: Option<OpId>, payload: &[u8]) -> Result<bool, Error> {
         let Some(len) = self.block.len() else { return Ok(false) };
+        match parse_batch(payload, self.block.element, len) {
+            Some(runs) => self.write_runs(op, &runs),
+            None => Err(self.nonsense()),
+        }
+    }
+
+    fn write_at(&mut self, start: u64, values: &[u8]) -> Result<bool, Error> {
+        let Some(len) = self.block.len() else { return Ok(false) };
         let element = self.block.element;
-        let Some(runs) = parse_batch(payload, element, len) else { return Err(self.nonsense()) };
+        let end = (start as usize).checked_add(values.len() / element);
+        match end.filter(|end| *end <= len && values.len().is_multiple_of(element)) {
+            Some(end) => self.write_runs(None, &[(start as usize..end, values)]),
+            None => Err(self.nonsense()),
+        }
+    }
+
+    fn write_runs(&mut self, op: Option<OpId>, runs: &[(Range<usize>, &[u8])]) -> Result<bool, Error> {
+        let element = self.block.element;
         let apply = match op {
             None => None,
             Some(op) => match self.ops.get(&op) {
@@ -208,7 +229,7 @@ impl Object {
             },
         };
         let Some(bytes) = self.block.bytes_mut() else { return Ok(false) };
-        for (run, values) in &runs {
+        for (run, values) in runs {
             let place = &mut bytes[run.start * element..run.end * element];
             match apply {
                 Some(apply) => apply(place, values),
@@ -216,7 +237,7 @@ impl Object {
             }
         }
         if let Some(touched) = &mut self.touched {
-            touch(touched, runs.into_iter().map(|(run, _)| run));
+            touch(touched, runs.iter().map(|(run, _)| run.clone()));
         }
         Ok(true)
     }

@@ -29,7 +29,7 @@ pub(crate) enum What {
     /// All blocks of a ReadCache.
     Load { object: ObjectId, epoch: Epoch },
     /// The end of an earlier scope on all ranks.
-    Settle { object: ObjectId, epoch: Epoch },
+    Settle { object: ObjectId },
     /// Answers to one-sided requests.
     Calls { object: ObjectId, action: &'static str },
     /// An owner to apply batches.
@@ -201,7 +201,7 @@ impl Watch {
             on,
             for_answer: matches!(waiting.what, What::Calls { .. } | What::Room { .. }),
             for_end_of: match waiting.what {
-                What::Settle { object, .. } => Some(object),
+                What::Settle { object } => Some(object),
                 _ => None,
             },
             for_everyone: matches!(waiting.what, What::Rendezvous(_) | What::Leave),
