@@ -5,9 +5,11 @@ mod endpoint;
 mod error;
 mod handler;
 mod local;
+pub mod proto;
 mod rank;
 mod route;
 mod traffic;
+pub mod wire;
 
 pub use endpoint::Endpoint;
 pub use error::Error;
