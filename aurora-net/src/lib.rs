@@ -9,6 +9,7 @@ pub mod proto;
 mod rank;
 mod route;
 mod traffic;
+mod udp;
 pub mod wire;
 
 pub use endpoint::Endpoint;
@@ -17,3 +18,4 @@ pub use handler::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Rec
 pub use rank::Rank;
 pub use route::Route;
 pub use traffic::Traffic;
+pub use udp::UdpInfo;

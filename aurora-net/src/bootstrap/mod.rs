@@ -95,7 +95,7 @@ pub fn run<R: Send>(
         Launch::Threads(0) | Launch::Processes(0) => {
             Err(Failure::start("a job has at least one rank"))
         }
-        Launch::Threads(size) => threads::run(size, options, body),
+        Launch::Threads(size) => threads::run(size, body),
         Launch::Processes(size) => processes::start(size, options, body),
         Launch::Child(ticket) => processes::join(&ticket, options, body),
     }

@@ -9,6 +9,7 @@ use super::ticket::Ticket;
 use super::{Down, Up};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::Ipv4Addr;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::rc::Rc;
@@ -66,7 +67,7 @@ pub(in super::super) fn run<R>(
         nodes: 1,
         launcher: Launcher::Processes,
         key: ticket.key,
-        options: Arc::new(options),
+        address: Ipv4Addr::LOCALHOST.into(),
     };
     let outcome = sit(job, Rc::new(HubLine { desk, reporter }), body);
     say(&Up::Left);

@@ -11,6 +11,7 @@ use super::{Down, exited};
 use crate::Rank;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io::{self, Write};
+use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -75,7 +76,7 @@ pub(in super::super) fn run<R>(
         nodes: 1,
         launcher: Launcher::Processes,
         key,
-        options: Arc::new(options),
+        address: Ipv4Addr::LOCALHOST.into(),
     };
     let outcome = sit(job, Rc::new(control.line()), body);
     control.set_body(Body::Returned);
