@@ -3,6 +3,7 @@
 mod handler;
 pub mod proto;
 mod rank;
+pub mod sim;
 pub mod wire;
 
 pub use handler::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Received, Token};
