@@ -67,6 +67,15 @@ impl Assembler {
         }
     }
 
+    /// Bytes of memory that it holds.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> u64 {
+        match &self.sink {
+            Sink::Buffer(buffer) => buffer.capacity() as u64,
+            Sink::At(_) => 0,
+        }
+    }
+
     /// Takes in bytes, each only the first time.
     ///
     /// # Errors

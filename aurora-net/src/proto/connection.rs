@@ -238,6 +238,12 @@ impl Connection {
         }
     }
 
+    /// Bytes of memory held for incomplete transfers of the peer, and how many these are.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> (u64, usize) {
+        self.incoming.held()
+    }
+
     fn handle_ack(
         &mut self,
         now: Instant,
@@ -324,7 +330,8 @@ impl Connection {
         io: &mut impl Payloads,
     ) -> Option<usize> {
         let probe = self.probes > 0;
-        let bulk = self.queue.has_bulk() && (probe || self.window.has_room(true));
+        let keep_some = !self.queue.is_bulks_turn();
+        let bulk = self.queue.has_bulk() && (probe || self.window.has_room(keep_some));
         let small = self.queue.has_small() && (probe || self.window.has_room(false));
         let ack_due = self.received.is_due(now);
         if !(bulk || small || probe || ack_due) {

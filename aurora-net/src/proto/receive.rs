@@ -143,10 +143,17 @@ impl ReceiveState {
         self.reserved = 0;
     }
 
-    /// Bytes of memory held for what is not complete, placed payloads and fixed parts aside.
+    /// Bytes of memory held for what is not complete, placed payloads and fixed parts aside; and of how many transfers.
     #[cfg(test)]
-    pub(super) fn held(&self) -> u64 {
-        self.early + self.reserved
+    pub(super) fn held(&self) -> (u64, usize) {
+        let buffered = self.incoming.values().map(|incoming| match incoming {
+            Incoming::Early(pieces) => pieces
+                .iter()
+                .map(|(_, piece)| piece.len() as u64 + PIECE)
+                .sum(),
+            Incoming::Open(assembler) => assembler.memory(),
+        });
+        (buffered.sum(), self.incoming.len())
     }
 
     fn is_finished(&self, number: u64) -> bool {

@@ -99,6 +99,11 @@ impl SendQueue {
         !(self.bulk_lost.is_empty() && self.bulk_active.is_empty())
     }
 
+    /// Whether bulk data has waited for so many packets of small transfers that the next one is its.
+    pub(super) fn is_bulks_turn(&self) -> bool {
+        self.without_bulk >= PATIENCE && self.has_bulk()
+    }
+
     /// Whether something that has been sent is to be sent again.
     pub(super) fn has_lost(&self) -> bool {
         !(self.resets.is_empty() && self.small_lost.is_empty() && self.bulk_lost.is_empty())
@@ -111,18 +116,20 @@ impl SendQueue {
 
     /// Fills a packet. `bulk`: the window has room for bulk data too.
     pub(super) fn fill(&mut self, space: &mut Space<'_>, bulk: bool, io: &mut impl Payloads) {
-        let bulk = bulk && self.has_bulk();
-        let impatient = bulk && self.without_bulk >= PATIENCE;
-        if impatient {
-            self.fill_bulk(space, io);
+        let (wanted, turn) = (self.has_bulk(), self.is_bulks_turn());
+        let mut bulk_bytes = 0;
+        if bulk && turn {
+            bulk_bytes = self.fill_bulk(space, io);
         }
         self.fill_small(space, io);
-        let before = space.buf.len();
-        if bulk && !impatient && space.room() >= MIN_PIECE {
-            self.fill_bulk(space, io);
+        if bulk && !turn && space.room() >= MIN_PIECE {
+            bulk_bytes = self.fill_bulk(space, io);
         }
-        let starved = bulk && !impatient && space.buf.len() == before;
-        self.without_bulk = if starved { self.without_bulk + 1 } else { 0 };
+        self.without_bulk = if wanted && bulk_bytes == 0 {
+            self.without_bulk + 1
+        } else {
+            0
+        };
         // Of payloads found withdrawn a moment ago.
         self.fill_resets(space);
     }
@@ -158,26 +165,27 @@ impl SendQueue {
         }
     }
 
-    fn fill_bulk(&mut self, space: &mut Space<'_>, io: &mut impl Payloads) {
+    /// Says how many bytes it has put in.
+    fn fill_bulk(&mut self, space: &mut Space<'_>, io: &mut impl Payloads) -> usize {
+        let before = space.buf.len();
         while let Some(frame) = self.bulk_lost.pop_front() {
             if self.put_again(&frame, space, io) == Put::Full {
                 self.bulk_lost.push_front(frame);
-                return;
+                return space.buf.len() - before;
             }
         }
         while let Some(&slot) = self.bulk_active.front() {
             if self.put_new(slot, space, io) == Put::Full {
-                return;
+                break;
             }
-            if self.slots[slot as usize]
-                .as_ref()
-                .is_some_and(|sent| sent.next < sent.len())
-            {
+            let transfer = self.slots[slot as usize].as_ref();
+            if transfer.is_some_and(|sent| sent.next < sent.len()) {
                 // It has filled the packet.
-                return;
+                break;
             }
             self.retire(slot);
         }
+        space.buf.len() - before
     }
 
     /// Sends what has not been sent: the header and what fits beside it, or more of the payload.

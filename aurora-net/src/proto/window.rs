@@ -45,11 +45,11 @@ impl Window {
         self.granted = granted.max(2 * self.packet);
     }
 
-    /// Whether one more full packet may leave. A little is kept back from bulk data, so that a small transfer need
-    /// not wait for an acknowledgement.
-    pub(super) fn has_room(&self, bulk: bool) -> bool {
+    /// Whether one more full packet may leave. `keep_some`: and leave a little room, so that a small transfer need not
+    /// wait for an acknowledgement of bulk data.
+    pub(super) fn has_room(&self, keep_some: bool) -> bool {
         let limit = self.congestion.min(self.granted);
-        let kept = if bulk {
+        let kept = if keep_some {
             (limit / 8).min(4 * self.packet)
         } else {
             0

@@ -199,8 +199,7 @@ impl Cluster {
     /// # Panics
     /// If time does not go on.
     pub fn step(&mut self) -> bool {
-        let timers = self.hosts.iter().filter_map(Host::poll_timeout);
-        let Some(next) = timers.chain(self.network.poll_timeout()).min() else {
+        let Some(next) = self.poll_timeout() else {
             return false;
         };
         self.spun = if next > self.now { 0 } else { self.spun + 1 };
@@ -220,15 +219,23 @@ impl Cluster {
         true
     }
 
-    /// Steps until `done` or `limit`; true: done.
+    /// Steps until `done`, for `limit` at most; true: done.
     pub fn run(&mut self, limit: Duration, done: impl Fn(&Cluster) -> bool) -> bool {
         let end = self.now + limit;
         while !done(self) {
-            if self.now >= end || !self.step() {
+            if self.poll_timeout().is_none_or(|next| next > end) {
+                self.now = end;
                 return done(self);
             }
+            self.step();
         }
         true
+    }
+
+    /// When something happens next.
+    fn poll_timeout(&self) -> Option<Instant> {
+        let timers = self.hosts.iter().filter_map(Host::poll_timeout);
+        timers.chain(self.network.poll_timeout()).min()
     }
 
     /// Whether no connection has anything to do.

@@ -1,6 +1,9 @@
 //! Two and more ends over the simulated network.
 
 mod faults;
+mod hostile;
+mod timing;
+mod withdrawal;
 
 use crate::proto::Config;
 use crate::sim::{Cluster, Link, Random};
