@@ -1,6 +1,7 @@
 //! Two and more ends over the simulated network.
 
 mod faults;
+mod goodput;
 mod hostile;
 mod timing;
 mod withdrawal;
