@@ -8,6 +8,7 @@ mod local;
 pub mod proto;
 mod rank;
 mod route;
+pub mod sim;
 mod traffic;
 mod udp;
 pub mod wire;

@@ -1,10 +1,25 @@
-//! The protocol core, without I/O.
+//! The protocol core: reliable whole transfers between two ranks, without sockets, threads or clocks.
+//!
+#![doc = include_str!("README.md")]
 
+mod acks;
+mod assembler;
 mod config;
 mod connection;
 mod counters;
 mod event;
 mod instant;
+mod outgoing;
+mod range_set;
+mod receive;
+mod rtt;
+mod send_queue;
+mod sent;
+mod silence;
+mod space;
+#[cfg(test)]
+mod tests;
+mod window;
 
 pub use config::Config;
 pub use connection::Connection;

@@ -16,10 +16,10 @@ mod frame;
 mod packet;
 mod reader;
 
-pub use ack::{Ack, AckRanges, MAX_ACK_RANGES, ack_len, put_ack};
+pub use ack::{Ack, AckRanges, MAX_ACK_LEN, MAX_ACK_RANGES, put_ack};
 pub use error::DatagramError;
 pub use frame::{
     DATA_LEN, Frame, Frames, OPEN_LEN, RESET_LEN, put_data, put_open, put_padding, put_ping,
     put_reset,
 };
-pub use packet::{OVERHEAD, Packet, PacketNumber, begin, open, seal, sender_of};
+pub use packet::{CHECKSUM, OVERHEAD, Packet, PacketNumber, begin, open, seal, sender_of};

@@ -12,7 +12,8 @@ pub struct PacketNumber(pub u64);
 pub const OVERHEAD: usize = HEADER + CHECKSUM;
 
 const HEADER: usize = 8 + 4 + 6 + 2;
-const CHECKSUM: usize = 4;
+/// Bytes of the checksum at the end of a packet.
+pub const CHECKSUM: usize = 4;
 
 /// A packet that has passed every check of its envelope.
 #[derive(Clone, Copy, Debug)]
