@@ -5,9 +5,13 @@ mod endpoint;
 mod error;
 mod handler;
 mod local;
+pub mod proto;
 mod rank;
 mod route;
+pub mod sim;
 mod traffic;
+mod udp;
+pub mod wire;
 
 pub use endpoint::Endpoint;
 pub use error::Error;
@@ -15,3 +19,4 @@ pub use handler::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Rec
 pub use rank::Rank;
 pub use route::Route;
 pub use traffic::Traffic;
+pub use udp::UdpInfo;

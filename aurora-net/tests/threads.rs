@@ -33,6 +33,11 @@ fn local_random_transfers_arrive_intact() {
 }
 
 #[test]
+fn udp_random_transfers_arrive_intact() {
+    random_transfers(Route::Udp);
+}
+
+#[test]
 fn the_value_of_rank_0_is_returned() {
     assert_eq!(threads(3, |seat| Ok(seat.rank())), Ok(Rank::new(0)));
     assert_eq!(

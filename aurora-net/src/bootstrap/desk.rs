@@ -57,11 +57,6 @@ impl Desk {
         }
     }
 
-    /// The failure that this rank knows of.
-    pub fn failure(&self) -> Option<Failure> {
-        self.lock().failure.clone()
-    }
-
     fn note_own(&self, failure: &Failure) {
         let mut state = self.lock();
         state.on_failure = None;

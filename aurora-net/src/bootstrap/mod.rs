@@ -7,25 +7,35 @@
 //! - The others are told ([`Seat::on_failure`]) and have [`Options::grace`] to return from their bodies.
 
 mod desk;
+mod exit;
 mod failure;
 mod hub;
 mod panic;
+mod processes;
 mod seat;
 mod threads;
 
 pub use failure::Failure;
 pub(crate) use panic::capture;
+pub use processes::VARIABLE;
+pub(crate) use seat::Job;
 pub use seat::Seat;
-pub(crate) use seat::{Job, JobKey};
 
+use std::ffi::OsString;
 use std::fmt;
 use std::time::Duration;
 
 /// Who starts the ranks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Launch {
-    /// So many threads of this process.
+    /// So many threads of this process; rank 0 is the calling one, and its value is returned.
     Threads(usize),
+    /// So many processes of this machine: this one is rank 0, its value is returned, and it starts the others. They
+    /// run `main` again from its start.
+    Processes(usize),
+    /// A process that another one's [`Launch::Processes`] has started, with the contents of [`VARIABLE`]. [`run`] ends
+    /// the process; it returns only if there is no such job.
+    Child(String),
 }
 
 /// Who has started the ranks.
@@ -56,6 +66,8 @@ pub struct Options {
     pub grace: Duration,
     /// The network interface to use, where ranks run on several machines; found out where none is given.
     pub interface: Option<String>,
+    /// The command line of the processes that [`Launch::Processes`] starts; this process's own where none is given.
+    pub arguments: Option<Vec<OsString>>,
 }
 
 impl Default for Options {
@@ -63,6 +75,7 @@ impl Default for Options {
         Options {
             grace: Duration::from_secs(2),
             interface: None,
+            arguments: None,
         }
     }
 }
@@ -79,7 +92,11 @@ pub fn run<R: Send>(
     body: impl Fn(Seat) -> Result<R, Failure> + Sync,
 ) -> Result<R, Failure> {
     match launch {
-        Launch::Threads(0) => Err(Failure::start("a job has at least one rank")),
-        Launch::Threads(size) => threads::run(size, options, body),
+        Launch::Threads(0) | Launch::Processes(0) => {
+            Err(Failure::start("a job has at least one rank"))
+        }
+        Launch::Threads(size) => threads::run(size, body),
+        Launch::Processes(size) => processes::start(size, options, body),
+        Launch::Child(ticket) => processes::join(&ticket, options, body),
     }
 }

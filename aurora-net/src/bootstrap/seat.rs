@@ -1,11 +1,12 @@
 //! A rank's place in its job.
 
 use super::desk::OnFailure;
-use super::{Failure, Launcher, Options, panic};
+use super::{Failure, Launcher, panic};
 use crate::endpoint::{Endpoint, Setup};
 use crate::route::Contact;
 use crate::{Error, Handler, Rank, Route};
 use std::fmt;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +53,8 @@ pub(crate) struct Job {
     pub nodes: usize,
     pub launcher: Launcher,
     pub key: JobKey,
-    pub options: Arc<Options>,
+    /// Where to bind sockets.
+    pub address: IpAddr,
 }
 
 /// A rank's place in its job: who it is, how it reaches the others, and how it leaves.

@@ -6,8 +6,9 @@
 use super::desk::{Desk, HubLine};
 use super::hub::{Hub, Report};
 use super::seat::{Job, JobKey, Seat, sit};
-use super::{Failure, Launcher, Options};
+use super::{Failure, Launcher};
 use crate::Rank;
+use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -17,7 +18,6 @@ const STACK: usize = 8 << 20;
 
 pub(super) fn run<R: Send>(
     size: usize,
-    options: Options,
     body: impl Fn(Seat) -> Result<R, Failure> + Sync,
 ) -> Result<R, Failure> {
     let control = Arc::new(Control {
@@ -25,7 +25,6 @@ pub(super) fn run<R: Send>(
         desks: (0..size).map(|_| Arc::default()).collect(),
     });
     let key = JobKey::random()?;
-    let options = Arc::new(options);
     let rank_body = |rank: Rank| {
         let job = Job {
             rank,
@@ -33,7 +32,7 @@ pub(super) fn run<R: Send>(
             nodes: 1,
             launcher: Launcher::Threads,
             key,
-            options: options.clone(),
+            address: Ipv4Addr::LOCALHOST.into(),
         };
         sit(job, Rc::new(control.line(rank)), &body)
     };

@@ -1,6 +1,8 @@
 //! What an endpoint does under its lock: runs the handler, sends what it queues, takes in what has arrived.
 
+use super::datagrams::Datagrams;
 use crate::local::{Inbox, LocalAddress, LocalPayload, LocalTransfer};
+use crate::udp::UdpPort;
 use crate::{Handler, Outbox, Outgoing, Payload, Placement, Rank, Received, Traffic};
 use std::time::Instant;
 
@@ -23,26 +25,36 @@ pub(crate) enum Peer {
     Nobody,
     /// A thread of this process.
     Local(LocalAddress),
+    /// Through the socket.
+    Udp,
 }
 
 pub(crate) struct Core<H> {
-    pub handler: H,
-    pub traffic: Traffic,
+    handler: H,
+    traffic: Traffic,
     me: Rank,
     outbox: Outbox,
     inbox: Option<Inbox>,
+    datagrams: Option<Datagrams>,
     peers: Vec<Peer>,
     closed: bool,
 }
 
 impl<H: Handler> Core<H> {
-    pub fn new(me: Rank, handler: H, inbox: Option<Inbox>, peers: Vec<Peer>) -> Self {
+    pub fn new(
+        me: Rank,
+        handler: H,
+        inbox: Option<Inbox>,
+        datagrams: Option<Datagrams>,
+        peers: Vec<Peer>,
+    ) -> Self {
         Core {
             handler,
             traffic: Traffic::default(),
             me,
             outbox: Outbox::default(),
             inbox,
+            datagrams,
             peers,
             closed: false,
         }
@@ -51,7 +63,9 @@ impl<H: Handler> Core<H> {
     /// Runs `action` on the handler and sends what it queues.
     pub fn run<R>(&mut self, action: impl FnOnce(&mut H, &mut Outbox) -> R) -> R {
         let outcome = action(&mut self.handler, &mut self.outbox);
-        self.send_out();
+        if !self.outbox.is_empty() {
+            self.settle();
+        }
         outcome
     }
 
@@ -62,11 +76,15 @@ impl<H: Handler> Core<H> {
             return progress;
         }
         self.take_in_local(&mut progress);
+        if let Some(datagrams) = &mut self.datagrams {
+            progress.more |= datagrams.receive(now, &mut self.handler);
+            datagrams.handle_timeouts(now);
+        }
         if self.handler.poll_timeout().is_some_and(|due| due <= now) {
             self.handler.handle_timeout(now, &mut self.outbox);
             progress.handled = true;
         }
-        self.send_out();
+        progress.handled |= self.settle();
         progress
     }
 
@@ -75,15 +93,34 @@ impl<H: Handler> Core<H> {
         if self.closed {
             return None;
         }
-        self.handler.poll_timeout()
+        let datagrams = self.datagrams.as_ref().and_then(Datagrams::poll_timeout);
+        [self.handler.poll_timeout(), datagrams]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
-    /// Drops every way in and out. What the handler lends is given back.
+    /// The socket, if there is one.
+    pub fn port(&self) -> Option<&UdpPort> {
+        self.datagrams.as_ref().map(Datagrams::port)
+    }
+
+    /// What has passed so far.
+    pub fn traffic(&self) -> Traffic {
+        let mut traffic = self.traffic;
+        if let Some(datagrams) = &self.datagrams {
+            datagrams.count(&mut traffic);
+        }
+        traffic
+    }
+
+    /// Drops every way in and out.
     pub fn close(&mut self) {
+        self.traffic = self.traffic();
         self.closed = true;
         self.inbox = None;
+        self.datagrams = None;
         self.peers.fill_with(|| Peer::Nobody);
-        self.send_out();
     }
 
     fn take_in_local(&mut self, progress: &mut Progress) {
@@ -126,14 +163,33 @@ impl<H: Handler> Core<H> {
             .deliver(from, &header, received, &mut self.outbox);
     }
 
-    /// Sends what is queued, and what the handler queues because of that.
-    fn send_out(&mut self) {
-        while !self.outbox.is_empty() {
+    /// Sends what is queued, tells the handler what comes of it, and so on until all is quiet. True: it was told something.
+    fn settle(&mut self) -> bool {
+        let mut told = false;
+        loop {
             let mut outbox = std::mem::take(&mut self.outbox);
             for outgoing in outbox.drain() {
                 self.send(outgoing);
             }
+            // Before sending: acknowledgements ride on the answers.
+            let mut again = self.tell();
+            if self.outbox.is_empty()
+                && let Some(datagrams) = &mut self.datagrams
+            {
+                datagrams.transmit(Instant::now(), &mut self.handler);
+                again |= self.tell();
+            }
+            told |= again;
+            if !again && self.outbox.is_empty() {
+                return told;
+            }
         }
+    }
+
+    fn tell(&mut self) -> bool {
+        self.datagrams.as_mut().is_some_and(|datagrams| {
+            datagrams.tell(&mut self.handler, &mut self.outbox, &mut self.traffic)
+        })
     }
 
     fn send(&mut self, outgoing: Outgoing) {
@@ -146,6 +202,15 @@ impl<H: Handler> Core<H> {
         let bytes = (header.len() + payload.len()) as u64;
         match &mut self.peers[to.index()] {
             Peer::Nobody => self.give_back(&payload),
+            Peer::Udp => {
+                self.traffic.transfers_out += 1;
+                self.traffic.bytes_out += bytes;
+                let datagrams = self
+                    .datagrams
+                    .as_mut()
+                    .expect("open while peers are reached by it");
+                datagrams.send(to, header, payload);
+            }
             Peer::Local(address) => {
                 let (copy, whole) = match &payload {
                     Payload::Empty => (LocalPayload::Owned(Vec::new()), true),

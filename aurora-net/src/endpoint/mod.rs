@@ -9,7 +9,7 @@
 //!
 //! Everything in the epoll instance is edge-triggered, and the kernel wakes one sleeper per event, the last that came
 //! first. A waiter came after the daemon, so it gets the answer that it waits for itself, without a second switch of
-//! threads, and the daemon sleeps on; nobody waits: the daemon serves.
+//! threads, and the daemon sleeps on; while nobody waits, the daemon serves.
 //!
 //! # Why no wake-up is lost
 //!
@@ -17,12 +17,12 @@
 //!
 //! 1. Whoever takes an event then takes the lock and looks *everywhere* (queue, socket, timer) until nothing is left, or
 //!    goes on at once. What arrives after that look is a new edge.
-//! 2. Everything that may make a waiter's condition true bumps `generation` under the lock. A waiter notes the generation
-//!    at which its condition was false; whoever changes it afterwards (the daemon, [`Endpoint::act`] on another thread)
-//!    kicks the eventfd and notifies the followers.
-//! 3. That kick may wake the daemon instead of the waiter. So the daemon never goes back to sleep on the epoll instance
-//!    while a waiter has not seen the latest generation: it kicks again and sleeps on the condition variable until the
-//!    waiter has looked. The waiter is then the only one who can take the kick.
+//! 2. Whatever may have made a waiter's condition true ([`Endpoint::act`] on another thread) kicks the eventfd and notifies
+//!    the followers.
+//! 3. A kick or an arrival may wake the daemon instead of the waiter, which is then on its way to sleep, or was woken
+//!    earlier and is busy. A daemon that finds a waiter kicks and stands aside: it sleeps on the condition variable until
+//!    that waiter has left. Now nobody else can take the kick, so the waiter looks at what the daemon has handled; and
+//!    during bulk transfers the two do not take turns at the lock.
 //! 4. A waiter that leaves while more is to be done kicks, for the daemon to go on, and wakes the followers, one of which
 //!    takes its place.
 //!
@@ -32,20 +32,24 @@
 //! # After [`Endpoint::close`]
 //!
 //! The daemon is gone, nothing arrives, nothing is sent: [`Endpoint::act`] still runs its closure, and what it queues is
-//! dropped, lent payloads given back. Transfers that others send to a closed endpoint vanish.
+//! dropped, lent payloads given back. What was still under way is forgotten: its memory is not read any more, and not given
+//! back either. Transfers that others send to a closed endpoint vanish.
 
 mod core;
+mod datagrams;
 mod lock;
 mod poller;
 
 pub(crate) use poller::Waker;
 
 use self::core::{Core, Peer, Progress};
+use self::datagrams::{Common, Datagrams};
 use self::lock::{Lock, Locked};
 use self::poller::Poller;
 use crate::bootstrap::{Failure, Job};
 use crate::local::{self, Inbox, LocalAddress};
-use crate::route::Contact;
+use crate::route::{Contact, UdpContact};
+use crate::udp::{UdpInfo, UdpPort};
 use crate::{Error, Handler, Outbox, Rank, Route, Traffic};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -110,16 +114,15 @@ impl<H: Handler> Endpoint<H> {
                 shared.changed(&mut state);
                 return outcome;
             }
-            shared.set_timer(&mut state);
+            shared.arrange(&mut state);
             assert!(
                 !state.ended,
                 "waiting on the endpoint of {}, which is closed",
                 shared.me
             );
-            if driving.active || state.waiter.is_none() {
+            if driving.active || !state.waiter {
                 driving.active = true;
-                state.waiter = Some(state.generation);
-                shared.notify_parked(&state);
+                state.waiter = true;
                 drop(state);
                 if !driving.more {
                     shared.poller.sleep();
@@ -134,7 +137,12 @@ impl<H: Handler> Endpoint<H> {
 
     /// What has passed so far.
     pub fn traffic(&self) -> Traffic {
-        self.owner.shared.lock.lock().core.traffic
+        self.owner.shared.lock.lock().core.traffic()
+    }
+
+    /// What the system has given us as a UDP socket, if there is one.
+    pub fn udp(&self) -> Option<UdpInfo> {
+        self.owner.shared.lock.lock().core.port().map(UdpPort::info)
     }
 
     /// Ends the daemon and gives up queues and sockets. Closing again does nothing.
@@ -179,18 +187,18 @@ struct Shared<H> {
     me: Rank,
     poller: Poller,
     lock: Lock<State<H>>,
-    /// Followers sleep here, and the daemon while the waiter has not seen the latest generation.
+    /// Followers sleep here, and a daemon that stands aside.
     notify: Condvar,
 }
 
 struct State<H> {
     core: Core<H>,
-    /// Counts what may have made a condition true.
-    generation: u64,
-    /// The generation that the driving waiter has seen, if there is one.
-    waiter: Option<u64>,
+    /// Whether a waiter drives.
+    waiter: bool,
     /// How many threads sleep on `notify`.
     parked: usize,
+    /// Whether the poller watches for room in the socket.
+    wants_room: bool,
     /// When the timer will fire.
     timer: Option<Instant>,
     /// Closed, or the daemon has panicked.
@@ -206,21 +214,19 @@ impl<H: Handler> Shared<H> {
         }
         let progress = state.core.take_in(now);
         if progress.handled {
-            state.generation += 1;
             self.notify_parked(state);
         }
-        self.set_timer(state);
+        self.arrange(state);
         progress
     }
 
     /// After the handler was called outside [`Shared::take_in`]: tells those who wait.
     fn changed(&self, state: &mut State<H>) {
-        state.generation += 1;
-        if state.waiter.is_some() {
+        if state.waiter {
             self.poller.waker().kick();
         }
         self.notify_parked(state);
-        self.set_timer(state);
+        self.arrange(state);
     }
 
     fn notify_parked(&self, state: &State<H>) {
@@ -236,7 +242,15 @@ impl<H: Handler> Shared<H> {
         state
     }
 
-    fn set_timer(&self, state: &mut State<H>) {
+    /// Arranges to be woken for what does not arrive: time, and room in the socket.
+    fn arrange(&self, state: &mut State<H>) {
+        if let Some(port) = state.core.port()
+            && port.is_full() != state.wants_room
+        {
+            let wanted = port.is_full();
+            self.poller.watch_room(port.fd(), wanted);
+            state.wants_room = wanted;
+        }
         let Some(due) = state.core.poll_timeout() else {
             return;
         };
@@ -252,7 +266,6 @@ impl<H: Handler> Shared<H> {
         let mut state = self.lock.lock();
         state.ended = true;
         state.core.close();
-        state.generation += 1;
         self.notify_parked(&state);
         drop(state);
         self.poller.waker().kick();
@@ -271,19 +284,17 @@ impl<H: Handler> Shared<H> {
                 return;
             }
             more = self.take_in(&mut state).more;
-            if !more {
-                self.hand_over(state);
+            if state.waiter {
+                self.stand_aside(state);
+                more = false;
             }
         }
     }
 
-    /// Sleeps until the waiter, if there is one, has seen the latest generation.
-    fn hand_over(&self, mut state: Locked<'_, State<H>>) {
-        let stale = |state: &State<H>| {
-            state.waiter.is_some_and(|seen| seen != state.generation) && !state.ended
-        };
-        while stale(&state) {
-            self.poller.waker().kick();
+    /// Leaves the driving to the waiter: makes sure that it looks at what we have handled, and sleeps until it has left.
+    fn stand_aside(&self, mut state: Locked<'_, State<H>>) {
+        self.poller.waker().kick();
+        while state.waiter && !state.ended {
             state = self.park(state);
         }
     }
@@ -301,7 +312,7 @@ impl<H: Handler> Driving<'_, H> {
         if !std::mem::take(&mut self.active) {
             return;
         }
-        state.waiter = None;
+        state.waiter = false;
         self.shared.notify_parked(state);
         // What we leave undone; and an end that only we may have been woken for.
         if self.more || state.ended {
@@ -323,30 +334,63 @@ impl<H: Handler> Drop for Driving<'_, H> {
 pub(crate) struct Setup {
     me: Rank,
     route: Route,
+    key: u64,
+    silence: Duration,
     poller: Poller,
-    address: LocalAddress,
-    inbox: Inbox,
+    way: Way,
+}
+
+/// How it can be reached.
+enum Way {
+    /// There is nobody to reach it.
+    Nobody,
+    Local(LocalAddress, Inbox),
+    Udp(UdpPort, UdpContact),
 }
 
 impl Setup {
     pub fn new(job: &Job, route: Route, silence: Duration) -> Result<Self, Error> {
-        let _ = (job.key, silence);
         let poller = Poller::new().map_err(Error::system("make an epoll instance and a timer"))?;
-        let (address, inbox) = local::queue(poller.waker().clone());
+        let way = match route {
+            _ if job.size == 1 => Way::Nobody,
+            Route::Local => {
+                let (address, inbox) = local::queue(poller.waker().clone());
+                Way::Local(address, inbox)
+            }
+            Route::Udp => {
+                let port = UdpPort::bind(job.address)?;
+                poller
+                    .watch_socket(port.fd())
+                    .map_err(Error::system("watch a UDP socket"))?;
+                let contact = UdpContact {
+                    address: port.address(),
+                    window: port.window(job.size - 1),
+                };
+                Way::Udp(port, contact)
+            }
+        };
         Ok(Setup {
             me: job.rank,
             route,
+            key: job.key.0,
+            silence,
             poller,
-            address,
-            inbox,
+            way,
         })
     }
 
     /// What the others have to know.
     pub fn contact(&self) -> Contact {
-        Contact {
-            local: Some(self.address.clone()),
-            udp: None,
+        match &self.way {
+            Way::Nobody => Contact::default(),
+            Way::Local(address, _) => Contact {
+                local: Some(address.clone()),
+                udp: None,
+            },
+            Way::Udp(_, contact) => Contact {
+                local: None,
+                udp: Some(*contact),
+            },
         }
     }
 
@@ -361,30 +405,55 @@ impl Setup {
         let peers = contacts
             .iter()
             .enumerate()
-            .map(|(index, contact)| match &contact.local {
+            .map(|(index, contact)| match (self.route, contact) {
                 _ if me == index => Ok(Peer::Nobody),
-                Some(address) => Ok(Peer::Local(address.clone())),
-                None => Err(Error::NoAddress {
+                (
+                    Route::Local,
+                    Contact {
+                        local: Some(address),
+                        ..
+                    },
+                ) => Ok(Peer::Local(address.clone())),
+                (Route::Udp, Contact { udp: Some(_), .. }) => Ok(Peer::Udp),
+                (route, _) => Err(Error::NoAddress {
                     rank: Rank::new(index),
-                    route: self.route,
+                    route,
                 }),
             })
             .collect::<Result<Vec<_>, _>>()?;
+        let (inbox, datagrams) = match self.way {
+            Way::Nobody => (None, None),
+            Way::Local(_, inbox) => (Some(inbox), None),
+            Way::Udp(port, own) => {
+                if let Some(advice) = port.info().advice().filter(|_| me == 0) {
+                    // Once for the job: its machines are alike.
+                    tracing::warn!("{advice}");
+                }
+                let common = Common {
+                    me,
+                    key: self.key,
+                    silence: self.silence,
+                    window: own.window,
+                };
+                let contacts: Vec<_> = contacts.iter().map(|contact| contact.udp).collect();
+                (None, Some(Datagrams::new(port, common, &contacts)))
+            }
+        };
         let shared = Arc::new(Shared {
             me,
             poller: self.poller,
             lock: Lock::new(State {
-                core: Core::new(me, handler, Some(self.inbox), peers),
-                generation: 0,
-                waiter: None,
+                core: Core::new(me, handler, inbox, datagrams, peers),
+                waiter: false,
                 parked: 0,
+                wants_room: false,
                 timer: None,
                 ended: false,
             }),
             notify: Condvar::new(),
         });
         // The handler may want to be called before anything arrives.
-        shared.set_timer(&mut shared.lock.lock());
+        shared.arrange(&mut shared.lock.lock());
         let daemon = thread::Builder::new()
             .name(format!("aurora-daemon-{}", me.index()))
             .spawn({

@@ -51,9 +51,21 @@ impl Poller {
         Ok(poller)
     }
 
-    /// Adds a socket: wakes when it can be read, or written again after it could not.
+    /// Adds a socket: wakes when something arrives.
     pub fn watch_socket(&self, socket: impl AsFd) -> io::Result<()> {
-        self.watch(socket, epoll::EventFlags::IN | epoll::EventFlags::OUT)
+        self.watch(socket, epoll::EventFlags::IN)
+    }
+
+    /// Whether to wake also when the socket has room again. Only while something waits for it: the kernel would report
+    /// room after each datagram that has left.
+    pub fn watch_room(&self, socket: impl AsFd, wanted: bool) {
+        let mut flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        flags.set(epoll::EventFlags::OUT, wanted);
+        // Looks at the socket anew, so that room made in the meantime is not missed.
+        if let Err(error) = epoll::modify(&self.epoll, socket, epoll::EventData::new_u64(0), flags)
+        {
+            unreachable!("epoll_ctl on a socket of ours: {error}");
+        }
     }
 
     fn watch(&self, fd: impl AsFd, flags: epoll::EventFlags) -> io::Result<()> {
