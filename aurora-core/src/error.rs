@@ -47,7 +47,9 @@ impl fmt::Display for Claim {
 #[non_exhaustive]
 pub enum Error {
     /// Ranks disagree about a collective operation: its kind, object, type, length, order, or who takes part.
-    #[error("ranks disagree: {first}, but {second}; every rank must make the same collective calls in the same order")]
+    #[error(
+        "ranks disagree: {first}, but {second}; every rank must make the same collective calls in the same order"
+    )]
     Mismatch {
         /// What the lower rank did.
         first: Claim,
@@ -55,7 +57,9 @@ pub enum Error {
         second: Claim,
     },
     /// A scoped behaviour was forgotten (`mem::forget`), or is held where it may not be.
-    #[error("{rank} never closed the {behaviour} of {object} that it opened at {opened}: do not forget guards; let them go out of scope")]
+    #[error(
+        "{rank} never closed the {behaviour} of {object} that it opened at {opened}: do not forget guards; let them go out of scope"
+    )]
     Leaked {
         /// Who holds it.
         rank: Rank,
@@ -67,7 +71,9 @@ pub enum Error {
         opened: Site,
     },
     /// A rank panicked inside a scope of this object; its contents are those of half a phase and are never shown.
-    #[error("{object} is poisoned: {rank} panicked inside the {behaviour} that it opened at {opened}")]
+    #[error(
+        "{object} is poisoned: {rank} panicked inside the {behaviour} that it opened at {opened}"
+    )]
     Poisoned {
         /// Who panicked.
         rank: Rank,
@@ -129,7 +135,9 @@ pub enum Error {
         site: Site,
     },
     /// An index that this behaviour does not show on this rank.
-    #[error("index {index} is outside {start}..{end}, the part of {object} that {behaviour} shows here (at {site})")]
+    #[error(
+        "index {index} is outside {start}..{end}, the part of {object} that {behaviour} shows here (at {site})"
+    )]
     NotShown {
         /// The index.
         index: usize,
@@ -159,7 +167,9 @@ pub enum Error {
         site: Site,
     },
     /// Source and destination of a copy have different lengths.
-    #[error("a copy of {from} elements into {into} elements (at {site}): both sides must have the same length")]
+    #[error(
+        "a copy of {from} elements into {into} elements (at {site}): both sides must have the same length"
+    )]
     LengthsDiffer {
         /// Elements of the source.
         from: usize,
@@ -179,7 +189,9 @@ pub enum Error {
         site: Site,
     },
     /// An element type without size cannot be distributed.
-    #[error("elements of type {element} have no size (at {site}): share a type that holds something")]
+    #[error(
+        "elements of type {element} have no size (at {site}): share a type that holds something"
+    )]
     ZeroSized {
         /// The type.
         element: String,
@@ -187,7 +199,9 @@ pub enum Error {
         site: Site,
     },
     /// More memory than this machine can give.
-    #[error("{rank} needs {needed} bytes for {shape} of {element}, and this machine has {available} bytes left: use more machines, fewer ranks, or less data (at {site})")]
+    #[error(
+        "{rank} needs {needed} bytes for {shape} of {element}, and this machine has {available} bytes left: use more machines, fewer ranks, or less data (at {site})"
+    )]
     TooLarge {
         /// Which rank.
         rank: Rank,
@@ -203,7 +217,9 @@ pub enum Error {
         site: Site,
     },
     /// An operation that the owner has not been told of.
-    #[error("the owner of {object} does not know operation {op} (at {site}): it knows Add, Min, Max and Or of primitive numbers, and those of each `release_c_with::<Op>()` that all ranks have entered")]
+    #[error(
+        "the owner of {object} does not know operation {op} (at {site}): it knows Add, Min, Max and Or of primitive numbers, and those of each `release_c_with::<Op>()` that all ranks have entered"
+    )]
     UnknownOp {
         /// The operation's type.
         op: String,
@@ -223,7 +239,9 @@ pub enum Error {
         site: Site,
     },
     /// The object or world is used after its `run` has ended.
-    #[error("the job has ended: shared objects live no longer than the `run` that made them (at {site})")]
+    #[error(
+        "the job has ended: shared objects live no longer than the `run` that made them (at {site})"
+    )]
     Ended {
         /// The line that asked.
         site: Site,
@@ -299,7 +317,11 @@ impl Error {
     #[track_caller]
     pub fn user(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         let source: Arc<dyn std::error::Error + Send + Sync> = Arc::from(error.into());
-        Error::User { message: source.to_string(), site: Some(Site::here()), source: Some(UserError(source)) }
+        Error::User {
+            message: source.to_string(),
+            site: Some(Site::here()),
+            source: Some(UserError(source)),
+        }
     }
 
     /// The line of the user's program that this is about, if there is one.
@@ -351,17 +373,30 @@ impl fmt::Debug for Error {
 }
 
 fn join(waits: &[Claim]) -> String {
-    waits.iter().map(Claim::to_string).collect::<Vec<_>>().join("; ")
+    waits
+        .iter()
+        .map(Claim::to_string)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 fn list(ranks: &[Rank]) -> String {
-    ranks.iter().map(Rank::to_string).collect::<Vec<_>>().join(", ")
+    ranks
+        .iter()
+        .map(Rank::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn near(nearest: &Option<String>) -> String {
-    nearest.as_ref().map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
+    nearest
+        .as_ref()
+        .map(|name| format!(" (did you mean {name}?)"))
+        .unwrap_or_default()
 }
 
 fn at(site: &Option<Site>) -> String {
-    site.as_ref().map(|site| format!(" (at {site})")).unwrap_or_default()
+    site.as_ref()
+        .map(|site| format!(" (at {site})"))
+        .unwrap_or_default()
 }

@@ -44,21 +44,50 @@ pub(crate) enum Message {
     /// One round of a rendezvous; payload: the summary so far.
     Round { seq: u64, round: u32 },
     /// A one-sided request by a rank that has entered `epoch` scopes of the object.
-    Call { id: CallId, object: ObjectId, epoch: Epoch, request: Request },
+    Call {
+        id: CallId,
+        object: ObjectId,
+        epoch: Epoch,
+        request: Request,
+    },
     /// Its answer; payload: what was asked for, or an [`Error`] if refused.
     Reply { id: CallId, refused: bool },
     /// "I have entered a ReadCache": the announcement, with my block as payload if it has changed since the last one.
-    Enter { object: ObjectId, epoch: Epoch, opening: Opening, version: u64, contains: u64, made: Vec<(u32, u64)>, list_follows: bool },
+    Enter {
+        object: ObjectId,
+        epoch: Epoch,
+        opening: Opening,
+        version: u64,
+        contains: u64,
+        made: Vec<(u32, u64)>,
+        list_follows: bool,
+    },
     /// The writes that an announcement had no room for; payload: pairs of owner and number.
     Made { object: ObjectId, epoch: Epoch },
     /// What late writes changed in a block that had already been pushed; payload: a batch.
-    Correct { object: ObjectId, epoch: Epoch, version: u64, contains: u64 },
+    Correct {
+        object: ObjectId,
+        epoch: Epoch,
+        version: u64,
+        contains: u64,
+    },
     /// Buffered writes of a ReleaseC scope, to be applied in the order of `seq`; payload: a batch.
-    Batch { object: ObjectId, epoch: Epoch, seq: u64, opening: Opening, op: Option<OpId> },
+    Batch {
+        object: ObjectId,
+        epoch: Epoch,
+        seq: u64,
+        opening: Opening,
+        op: Option<OpId>,
+    },
     /// A batch has been applied: there is room for another.
     BatchDone { object: ObjectId },
     /// "My ReleaseC scope has ended, and I sent you so many batches in it."
-    End { object: ObjectId, epoch: Epoch, opening: Opening, batches: u64 },
+    End {
+        object: ObjectId,
+        epoch: Epoch,
+        opening: Opening,
+        batches: u64,
+    },
     /// "I have dropped this object."
     Dropped { object: ObjectId },
     /// "I have left the closure."
@@ -127,5 +156,7 @@ pub(crate) fn decode_error(from: Rank, payload: &[u8]) -> Error {
 
 /// A rank speaks another protocol: it runs another build of the program.
 pub(crate) fn malformed(from: Rank) -> Error {
-    Error::Start(format!("{from} sent a message that makes no sense: do all ranks run the same build of the program?"))
+    Error::Start(format!(
+        "{from} sent a message that makes no sense: do all ranks run the same build of the program?"
+    ))
 }

@@ -34,8 +34,18 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// One rank's own.
-    pub(crate) fn new(claim: Claim, key: u64, objects: BTreeMap<ObjectId, ObjectState>, refusal: Option<Error>) -> Self {
-        Summary { key, claim, objects, verdict: refusal }
+    pub(crate) fn new(
+        claim: Claim,
+        key: u64,
+        objects: BTreeMap<ObjectId, ObjectState>,
+        refusal: Option<Error>,
+    ) -> Self {
+        Summary {
+            key,
+            claim,
+            objects,
+            verdict: refusal,
+        }
     }
 
     fn site(&self) -> &Site {
@@ -51,11 +61,14 @@ impl Summary {
             self.claim = other.claim;
         }
         for (id, state) in other.objects {
-            self.objects.entry(id).and_modify(|mine| {
-                if state.rank < mine.rank {
-                    *mine = state.clone();
-                }
-            }).or_insert(state);
+            self.objects
+                .entry(id)
+                .and_modify(|mine| {
+                    if state.rank < mine.rank {
+                        *mine = state.clone();
+                    }
+                })
+                .or_insert(state);
         }
     }
 
@@ -96,7 +109,13 @@ pub(crate) struct Rendezvous {
 
 impl Rendezvous {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
-        Rendezvous { me: me.index(), size, seq: 0, under_way: None, early: BTreeMap::new() }
+        Rendezvous {
+            me: me.index(),
+            size,
+            seq: 0,
+            under_way: None,
+            early: BTreeMap::new(),
+        }
     }
 
     /// Number of the rendezvous under way, or of the last one.
@@ -132,7 +151,8 @@ impl Rendezvous {
     /// The rank whose word is missing.
     pub(crate) fn awaited(&self) -> Option<Rank> {
         let (round, _) = self.under_way.as_ref()?;
-        (*round < self.rounds()).then(|| Rank::new((self.me + self.size - (1 << round)) % self.size))
+        (*round < self.rounds())
+            .then(|| Rank::new((self.me + self.size - (1 << round)) % self.size))
     }
 
     /// The line at which this rank is in a rendezvous.
@@ -148,7 +168,11 @@ impl Rendezvous {
         if let Some((round, summary)) = &self.under_way
             && *round < self.rounds()
         {
-            tell.push((Rank::new((self.me + (1 << round)) % self.size), *round, summary.clone()));
+            tell.push((
+                Rank::new((self.me + (1 << round)) % self.size),
+                *round,
+                summary.clone(),
+            ));
         }
     }
 
@@ -169,14 +193,20 @@ mod tests {
     use std::collections::VecDeque;
 
     fn summary(rank: usize, key: u64) -> Summary {
-        let claim = Claim { rank: Rank::new(rank), action: format!("came for {key}"), site: Site::here() };
+        let claim = Claim {
+            rank: Rank::new(rank),
+            action: format!("came for {key}"),
+            site: Site::here(),
+        };
         Summary::new(claim, key, BTreeMap::new(), None)
     }
 
     /// Runs one rendezvous of `keys.len()` ranks and returns the outcomes and the number of messages.
     fn meet(keys: &[u64]) -> (Vec<Result<(), Error>>, usize) {
         let size = keys.len();
-        let mut ranks: Vec<_> = (0..size).map(|r| Rendezvous::new(Rank::new(r), size)).collect();
+        let mut ranks: Vec<_> = (0..size)
+            .map(|r| Rendezvous::new(Rank::new(r), size))
+            .collect();
         let (mut queue, mut messages) = (VecDeque::new(), 0);
         let mut told = Vec::new();
         // The last rank comes last, when all the others' messages have been heard.
@@ -186,13 +216,22 @@ mod tests {
             while let Some((to, round, summary)) = queue.pop_front() {
                 messages += 1;
                 if rank < size - 1 {
-                    assert!(ranks[to.index()].poll().is_none(), "nobody passes before all have come");
+                    assert!(
+                        ranks[to.index()].poll().is_none(),
+                        "nobody passes before all have come"
+                    );
                 }
                 ranks[to.index()].hear(1, round, summary, &mut told);
                 queue.extend(told.drain(..));
             }
         }
-        (ranks.iter_mut().map(|r| r.poll().expect("all have come")).collect(), messages)
+        (
+            ranks
+                .iter_mut()
+                .map(|r| r.poll().expect("all have come"))
+                .collect(),
+            messages,
+        )
     }
 
     #[test]
@@ -200,7 +239,10 @@ mod tests {
         for size in 1..20 {
             let (outcomes, messages) = meet(&vec![7; size]);
             assert!(outcomes.iter().all(Result::is_ok));
-            assert_eq!(messages, size * size.next_power_of_two().trailing_zeros() as usize);
+            assert_eq!(
+                messages,
+                size * size.next_power_of_two().trailing_zeros() as usize
+            );
         }
     }
 

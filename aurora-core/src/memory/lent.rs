@@ -34,7 +34,9 @@ unsafe impl Send for LentMut {}
 impl Lent {
     /// Copies bytes from `offset` on; false outside the slice.
     pub(crate) fn read(&self, offset: usize, into: &mut [u8]) -> bool {
-        let fits = offset.checked_add(into.len()).is_some_and(|end| end <= self.len);
+        let fits = offset
+            .checked_add(into.len())
+            .is_some_and(|end| end <= self.len);
         if fits {
             // SAFETY: invariants 1 and 4, and the bounds were just checked.
             let bytes = unsafe { std::slice::from_raw_parts(self.from.add(offset), into.len()) };
@@ -47,7 +49,9 @@ impl Lent {
 impl LentMut {
     /// Writes bytes at `offset`; false outside the slice.
     pub(crate) fn write(&mut self, offset: usize, bytes: &[u8]) -> bool {
-        let fits = offset.checked_add(bytes.len()).is_some_and(|end| end <= self.len);
+        let fits = offset
+            .checked_add(bytes.len())
+            .is_some_and(|end| end <= self.len);
         if fits {
             // SAFETY: invariants 1, 4 and 5, and the bounds were just checked.
             let place = unsafe { std::slice::from_raw_parts_mut(self.to.add(offset), bytes.len()) };
@@ -78,7 +82,15 @@ pub(crate) fn with_lent<T: Element, R>(
     during: impl FnOnce() -> R,
 ) -> R {
     let _withdraw = Withdraw(withdraw);
-    lend(slices.iter().map(|slice| Lent { from: slice.as_ptr().cast(), len: size_of_val(*slice) }).collect());
+    lend(
+        slices
+            .iter()
+            .map(|slice| Lent {
+                from: slice.as_ptr().cast(),
+                len: size_of_val(*slice),
+            })
+            .collect(),
+    );
     during()
 }
 
@@ -90,7 +102,10 @@ pub(crate) fn with_lent_mut<T: Element, R>(
     during: impl FnOnce() -> R,
 ) -> R {
     let _withdraw = Withdraw(withdraw);
-    let lent = |slice: &mut &mut [T]| LentMut { to: slice.as_mut_ptr().cast(), len: size_of_val(*slice) };
+    let lent = |slice: &mut &mut [T]| LentMut {
+        to: slice.as_mut_ptr().cast(),
+        len: size_of_val(*slice),
+    };
     lend(slices.iter_mut().map(lent).collect());
     during()
 }

@@ -13,11 +13,15 @@ use std::time::{Duration, Instant};
 impl Handler for Service {
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
         match Message::decode(header) {
-            Some(Message::Enter { object: id, epoch, .. }) => self.place_block(from, id, epoch, len),
+            Some(Message::Enter {
+                object: id, epoch, ..
+            }) => self.place_block(from, id, epoch, len),
             Some(Message::Reply { id, refused: false }) => {
                 let landing = self.calls.get(&id).and_then(|call| call.landing);
                 let fits = |token: &Token| matches!(self.loans.get(*token), Some(Loan::CallerMut(lent)) if lent.len() == len);
-                landing.filter(fits).map_or(Placement::Buffer, Placement::At)
+                landing
+                    .filter(fits)
+                    .map_or(Placement::Buffer, Placement::At)
             }
             _ => Placement::Buffer,
         }
@@ -28,8 +32,16 @@ impl Handler for Service {
             Some(Loan::CallerMut(lent)) => {
                 lent.write(offset, bytes);
             }
-            Some(Loan::CacheIn { object, epoch, base, len }) => {
-                let place = offset.checked_add(bytes.len()).filter(|end| end <= len).map(|end| *base + offset..*base + end);
+            Some(Loan::CacheIn {
+                object,
+                epoch,
+                base,
+                len,
+            }) => {
+                let place = offset
+                    .checked_add(bytes.len())
+                    .filter(|end| end <= len)
+                    .map(|end| *base + offset..*base + end);
                 let object = self.objects.get_mut(object);
                 if let (Some(place), Some(object)) = (place, object)
                     && let Some(replica) = object.cache.find_loading(*epoch)
@@ -47,13 +59,25 @@ impl Handler for Service {
             from.map(|bytes| into.copy_from_slice(bytes)).is_some()
         };
         match self.loans.get(token) {
-            Some(Loan::Block { object, base }) => {
-                copy(self.objects.get(object).and_then(|object| object.block.bytes()), *base, into)
-            }
+            Some(Loan::Block { object, base }) => copy(
+                self.objects
+                    .get(object)
+                    .and_then(|object| object.block.bytes()),
+                *base,
+                into,
+            ),
             Some(Loan::Detached { copy: bytes, base }) => copy(Some(bytes.bytes()), *base, into),
-            Some(Loan::CacheOut { object, serial, base }) => {
-                copy(self.objects.get(object).and_then(|object| object.cache.bytes(*serial)), *base, into)
-            }
+            Some(Loan::CacheOut {
+                object,
+                serial,
+                base,
+            }) => copy(
+                self.objects
+                    .get(object)
+                    .and_then(|object| object.cache.bytes(*serial)),
+                *base,
+                into,
+            ),
             Some(Loan::Caller(lent)) => lent.read(offset, into),
             Some(Loan::CallerMut(_) | Loan::CacheIn { .. }) | None => false,
         }
@@ -68,7 +92,8 @@ impl Handler for Service {
             self.watch.progress();
         }
         match message {
-            Message::Round { seq, round } => match postcard::from_bytes::<Summary>(&bytes(payload)) {
+            Message::Round { seq, round } => match postcard::from_bytes::<Summary>(&bytes(payload))
+            {
                 Ok(summary) => {
                     let mut told = Vec::new();
                     self.rendezvous.hear(seq, round, summary, &mut told);
@@ -76,39 +101,94 @@ impl Handler for Service {
                 }
                 Err(_) => self.fail(None, malformed(from), out),
             },
-            Message::Call { id, object, epoch, request } => {
+            Message::Call {
+                id,
+                object,
+                epoch,
+                request,
+            } => {
                 let work = Work::Call { id, epoch, request };
-                self.work(object, Parked { from, work, payload: bytes(payload) }, out);
+                self.work(
+                    object,
+                    Parked {
+                        from,
+                        work,
+                        payload: bytes(payload),
+                    },
+                    out,
+                );
                 // A write may complete a block that is being settled.
                 self.advance(object, out);
             }
-            Message::Batch { object, epoch, seq, opening, op } => {
+            Message::Batch {
+                object,
+                epoch,
+                seq,
+                opening,
+                op,
+            } => {
                 self.opened(object, from, epoch, &opening, out);
                 let work = Work::Batch { epoch, seq, op };
-                self.work(object, Parked { from, work, payload: bytes(payload) }, out);
+                self.work(
+                    object,
+                    Parked {
+                        from,
+                        work,
+                        payload: bytes(payload),
+                    },
+                    out,
+                );
                 self.advance(object, out);
             }
             Message::Reply { id, refused } => self.replied(from, id, refused, payload),
-            Message::Enter { object, epoch, opening, version, contains, made, list_follows } => {
+            Message::Enter {
+                object,
+                epoch,
+                opening,
+                version,
+                contains,
+                made,
+                list_follows,
+            } => {
                 self.opened(object, from, epoch, &opening, out);
-                let here = Announced { version, contains, made, list_follows };
+                let here = Announced {
+                    version,
+                    contains,
+                    made,
+                    list_follows,
+                };
                 self.announced(object, from, epoch, here, payload, out);
             }
-            Message::Made { object, epoch } => match postcard::from_bytes::<Vec<(u32, u64)>>(&bytes(payload)) {
-                Ok(made) => {
-                    if let Some(object) = self.objects.get_mut(&object) {
-                        let record = object.ledger.record(epoch);
-                        record.from[from.index()].list_came = true;
-                        add_made(&mut record.made, &made);
+            Message::Made { object, epoch } => {
+                match postcard::from_bytes::<Vec<(u32, u64)>>(&bytes(payload)) {
+                    Ok(made) => {
+                        if let Some(object) = self.objects.get_mut(&object) {
+                            let record = object.ledger.record(epoch);
+                            record.from[from.index()].list_came = true;
+                            add_made(&mut record.made, &made);
+                        }
+                        self.advance(object, out);
                     }
-                    self.advance(object, out);
+                    Err(_) => self.fail(None, malformed(from), out),
                 }
-                Err(_) => self.fail(None, malformed(from), out),
-            },
-            Message::Correct { object, epoch, version, contains } => {
+            }
+            Message::Correct {
+                object,
+                epoch,
+                version,
+                contains,
+            } => {
                 let changes = bytes(payload);
-                let Some(object) = self.objects.get_mut(&object) else { return };
-                if parse_batch(&changes, object.block.element, object.dist.range(from).len()).is_none() {
+                let Some(object) = self.objects.get_mut(&object) else {
+                    return;
+                };
+                if parse_batch(
+                    &changes,
+                    object.block.element,
+                    object.dist.range(from).len(),
+                )
+                .is_none()
+                {
                     return self.fail(None, malformed(from), out);
                 }
                 let arrival = &mut object.ledger.record(epoch).from[from.index()];
@@ -121,7 +201,12 @@ impl Handler for Service {
                     *outstanding = outstanding.saturating_sub(1);
                 }
             }
-            Message::End { object, epoch, opening, batches } => {
+            Message::End {
+                object,
+                epoch,
+                opening,
+                batches,
+            } => {
                 self.opened(object, from, epoch, &opening, out);
                 if let Some(object) = self.objects.get_mut(&object) {
                     let arrival = &mut object.ledger.record(epoch).from[from.index()];
@@ -143,12 +228,18 @@ impl Handler for Service {
             }
             Message::Ask { look } => {
                 let state = postcard::to_allocvec(&self.state()).expect("states are plain data");
-                self.mail.post(out, from, &Message::State { look }, Payload::Bytes(state.into()));
+                self.mail.post(
+                    out,
+                    from,
+                    &Message::State { look },
+                    Payload::Bytes(state.into()),
+                );
             }
             Message::State { look } => match postcard::from_bytes(&bytes(payload)) {
                 Ok(state) => {
                     let mut acts = Vec::new();
-                    self.watch.heard(Instant::now(), from, look, state, &mut acts);
+                    self.watch
+                        .heard(Instant::now(), from, look, state, &mut acts);
                     self.act(acts, out);
                 }
                 Err(_) => self.fail(None, malformed(from), out),
@@ -203,38 +294,72 @@ struct Announced {
 impl Service {
     fn place_block(&mut self, from: Rank, id: ObjectId, epoch: Epoch, len: usize) -> Placement {
         let size = self.size;
-        let Some(object) = self.objects.get_mut(&id).filter(|object| object.fault.is_none()) else {
+        let Some(object) = self
+            .objects
+            .get_mut(&id)
+            .filter(|object| object.fault.is_none())
+        else {
             return Placement::Buffer;
         };
         let (range, element) = (object.dist.range(from), object.block.element);
-        if len != range.len() * element || epoch <= object.ledger.settled || epoch > object.ledger.settled + 2 {
+        if len != range.len() * element
+            || epoch <= object.ledger.settled
+            || epoch > object.ledger.settled + 2
+        {
             return Placement::Buffer;
         }
         let fresh = object.fresh.clone();
         object.cache.loading(epoch, size, || fresh());
-        Placement::At(self.loans.add(Loan::CacheIn { object: id, epoch, base: range.start * element, len }))
+        Placement::At(self.loans.add(Loan::CacheIn {
+            object: id,
+            epoch,
+            base: range.start * element,
+            len,
+        }))
     }
 
     /// Another rank has opened a scope: it must be the one that we and all others open.
-    fn opened(&mut self, id: ObjectId, from: Rank, epoch: Epoch, opening: &Opening, out: &mut Outbox) {
-        let Some(object) = self.objects.get_mut(&id) else { return };
+    fn opened(
+        &mut self,
+        id: ObjectId,
+        from: Rank,
+        epoch: Epoch,
+        opening: &Opening,
+        out: &mut Outbox,
+    ) {
+        let Some(object) = self.objects.get_mut(&id) else {
+            return;
+        };
         if let Err(error) = object.note_opening(from, epoch, opening) {
             self.fail(Some(id), error, out);
         }
     }
 
-    fn announced(&mut self, id: ObjectId, from: Rank, epoch: Epoch, said: Announced, payload: Received, out: &mut Outbox) {
+    fn announced(
+        &mut self,
+        id: ObjectId,
+        from: Rank,
+        epoch: Epoch,
+        said: Announced,
+        payload: Received,
+        out: &mut Outbox,
+    ) {
         let placed = match payload {
             Received::Placed(token) => matches!(self.loans.end(token), Some(Loan::CacheIn { .. })),
             Received::Bytes(bytes) => {
-                let faulty = self.objects.get(&id).is_none_or(|object| object.fault.is_some());
+                let faulty = self
+                    .objects
+                    .get(&id)
+                    .is_none_or(|object| object.fault.is_some());
                 if !bytes.is_empty() && !faulty {
                     return self.fail(None, malformed(from), out);
                 }
                 false
             }
         };
-        let Some(object) = self.objects.get_mut(&id) else { return };
+        let Some(object) = self.objects.get_mut(&id) else {
+            return;
+        };
         if placed && let Some(replica) = object.cache.find_loading(epoch) {
             replica.have[from.index()] = said.version;
         }
@@ -250,9 +375,17 @@ impl Service {
         self.advance(id, out);
     }
 
-    fn replied(&mut self, from: Rank, id: crate::message::CallId, refused: bool, payload: Received) {
+    fn replied(
+        &mut self,
+        from: Rank,
+        id: crate::message::CallId,
+        refused: bool,
+        payload: Received,
+    ) {
         // The answer to a call that was given up is of no interest.
-        let Some(call) = self.calls.get_mut(&id) else { return };
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
         call.reply = Some(match payload {
             Received::Placed(_) => Ok(Vec::new()),
             Received::Bytes(bytes) if refused => Err(decode_error(from, &bytes)),
@@ -262,8 +395,12 @@ impl Service {
 
     /// Settles the next epoch of an object, if it can be.
     pub(crate) fn settle(&mut self, id: ObjectId, out: &mut Outbox) -> bool {
-        let Some(object) = self.objects.get_mut(&id) else { return false };
-        let Some((epoch, behaviour)) = object.ledger.try_settle() else { return false };
+        let Some(object) = self.objects.get_mut(&id) else {
+            return false;
+        };
+        let Some((epoch, behaviour)) = object.ledger.try_settle() else {
+            return false;
+        };
         match behaviour {
             Collective::ReadCache => self.settle_read_cache(id, epoch, out),
             Collective::ReleaseC | Collective::Fill => object.ledger.forget(epoch),
@@ -274,7 +411,9 @@ impl Service {
     /// All ranks have announced, so no earlier write is still to come: what came after our push goes out once more.
     fn settle_read_cache(&mut self, id: ObjectId, epoch: Epoch, out: &mut Outbox) {
         let (me, others) = (self.me, self.others());
-        let Some(object) = self.objects.get_mut(&id) else { return };
+        let Some(object) = self.objects.get_mut(&id) else {
+            return;
+        };
         let contains = std::mem::take(&mut object.applied);
         object.pushed = object.block.version;
         let touched = object.touched.take().unwrap_or_default();
@@ -282,7 +421,10 @@ impl Service {
             return;
         }
         let element = object.block.element;
-        let bytes = object.block.bytes().expect("a rank that enters a ReadCache holds no write guard");
+        let bytes = object
+            .block
+            .bytes()
+            .expect("a rank that enters a ReadCache holds no write guard");
         let changes = batch_of(bytes, element, &touched);
         let base = object.dist.range(me).start * element;
         if let Some(replica) = object.cache.find_loading(epoch) {
@@ -291,19 +433,39 @@ impl Service {
                 replica.bytes_mut()[base + run.start..base + run.end].copy_from_slice(&bytes[run]);
             }
         }
-        let reason = super::Reason { object: Some(id), action: "correction", site: None };
-        let message = Message::Correct { object: id, epoch, version: object.block.version, contains };
+        let reason = super::Reason {
+            object: Some(id),
+            action: "correction",
+            site: None,
+        };
+        let message = Message::Correct {
+            object: id,
+            epoch,
+            version: object.block.version,
+            contains,
+        };
         let changes = bytes::Bytes::from(changes);
         for rank in others {
-            self.mail.post_for(out, &reason, rank, &message, Payload::Bytes(changes.clone()));
+            self.mail.post_for(
+                out,
+                &reason,
+                rank,
+                &message,
+                Payload::Bytes(changes.clone()),
+            );
         }
     }
 
     /// The replica of a ReadCache, once every block of it is here and final.
-    pub(crate) fn poll_loaded(&mut self, id: ObjectId, epoch: Epoch) -> Option<std::sync::Arc<dyn crate::memory::Storage>> {
+    pub(crate) fn poll_loaded(
+        &mut self,
+        id: ObjectId,
+        epoch: Epoch,
+    ) -> Option<std::sync::Arc<dyn crate::memory::Storage>> {
         let (me, size) = (self.me, self.size);
         let object = self.objects.get_mut(&id)?;
-        if object.ledger.settled < epoch || object.ledger.incomplete_blocks(epoch).next().is_some() {
+        if object.ledger.settled < epoch || object.ledger.incomplete_blocks(epoch).next().is_some()
+        {
             return None;
         }
         let element = object.block.element;
@@ -314,8 +476,14 @@ impl Service {
                 let elements = object.dist.range(Rank::new(rank));
                 let arrival = &record.from[rank];
                 let correction = arrival.correction.as_ref().map(|(version, changes)| {
-                    let runs = parse_batch(changes, element, elements.len()).expect("checked when it came");
-                    (*version, runs.into_iter().map(|(run, bytes)| (run.start * element, bytes.to_vec())).collect())
+                    let runs = parse_batch(changes, element, elements.len())
+                        .expect("checked when it came");
+                    (
+                        *version,
+                        runs.into_iter()
+                            .map(|(run, bytes)| (run.start * element, bytes.to_vec()))
+                            .collect(),
+                    )
                 });
                 BlockArrived {
                     range: elements.start * element..elements.end * element,

@@ -33,7 +33,11 @@ pub(crate) struct Mail {
 
 impl Mail {
     pub(crate) fn new(size: usize) -> Self {
-        Mail { sent: vec![0; size], received: vec![0; size], usage: BTreeMap::new() }
+        Mail {
+            sent: vec![0; size],
+            received: vec![0; size],
+            usage: BTreeMap::new(),
+        }
     }
 
     /// Sends without accounting to a line: answers, the watch, the end.
@@ -45,7 +49,14 @@ impl Mail {
     }
 
     /// Sends, on the account of a line of the program.
-    pub(crate) fn post_for(&mut self, out: &mut Outbox, reason: &Reason, to: Rank, message: &Message, payload: Payload) {
+    pub(crate) fn post_for(
+        &mut self,
+        out: &mut Outbox,
+        reason: &Reason,
+        to: Rank,
+        message: &Message,
+        payload: Payload,
+    ) {
         let bytes = payload.len() as u64;
         match self.usage.get_mut(reason) {
             Some(usage) => {
@@ -53,7 +64,8 @@ impl Mail {
                 usage.bytes += bytes;
             }
             None => {
-                self.usage.insert(reason.clone(), Usage { messages: 1, bytes });
+                self.usage
+                    .insert(reason.clone(), Usage { messages: 1, bytes });
             }
         }
         self.post(out, to, message, payload);

@@ -28,7 +28,12 @@ pub(crate) struct Block {
 
 impl Block {
     pub(crate) fn new(storage: Arc<dyn Storage>, element: usize) -> Self {
-        Block { storage: Some(storage), element, version: 1, in_flight: 0 }
+        Block {
+            storage: Some(storage),
+            element,
+            version: 1,
+            in_flight: 0,
+        }
     }
 
     /// The bytes, unless they are lent for writing.
@@ -90,8 +95,16 @@ pub(crate) struct Parked {
 /// What it is.
 #[derive(Clone, Debug)]
 pub(crate) enum Work {
-    Call { id: CallId, epoch: Epoch, request: Request },
-    Batch { epoch: Epoch, seq: u64, op: Option<OpId> },
+    Call {
+        id: CallId,
+        epoch: Epoch,
+        request: Request,
+    },
+    Batch {
+        epoch: Epoch,
+        seq: u64,
+        op: Option<OpId>,
+    },
 }
 
 /// What became of a piece of work.
@@ -160,9 +173,12 @@ impl Object {
         let element = self.block.element;
         match request {
             Request::Read { start, len } => {
-                let Some(bytes) = self.block.bytes() else { return Outcome::Park };
+                let Some(bytes) = self.block.bytes() else {
+                    return Outcome::Park;
+                };
                 let range = start.checked_add(*len).and_then(|end| {
-                    let range = usize::try_from(*start).ok()?.checked_mul(element)?..usize::try_from(end).ok()?.checked_mul(element)?;
+                    let range = usize::try_from(*start).ok()?.checked_mul(element)?
+                        ..usize::try_from(end).ok()?.checked_mul(element)?;
                     (range.end <= bytes.len()).then_some(range)
                 });
                 match range {
@@ -172,11 +188,16 @@ impl Object {
                 }
             }
             Request::ReadMany => {
-                let Some(bytes) = self.block.bytes() else { return Outcome::Park };
+                let Some(bytes) = self.block.bytes() else {
+                    return Outcome::Park;
+                };
                 let mut reply = Vec::with_capacity(payload.len() / 8 * element);
                 for index in payload.chunks_exact(8) {
                     let index = u64::from_le_bytes(index.try_into().expect("chunks of 8")) as usize;
-                    match index.checked_mul(element).and_then(|at| bytes.get(at..at.checked_add(element)?)) {
+                    match index
+                        .checked_mul(element)
+                        .and_then(|at| bytes.get(at..at.checked_add(element)?))
+                    {
                         Some(bytes) => reply.extend_from_slice(bytes),
                         None => return Outcome::Refuse(self.nonsense()),
                     }
@@ -184,12 +205,17 @@ impl Object {
                 Outcome::Reply(reply)
             }
             Request::Write { op } => self.write_for_another(|object| object.write(*op, payload)),
-            Request::WriteAt { start } => self.write_for_another(|object| object.write_at(*start, payload)),
+            Request::WriteAt { start } => {
+                self.write_for_another(|object| object.write_at(*start, payload))
+            }
             Request::Scalar(request) => super::scalar::serve(self, *request, payload),
         }
     }
 
-    fn write_for_another(&mut self, write: impl FnOnce(&mut Self) -> Result<bool, Error>) -> Outcome {
+    fn write_for_another(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<bool, Error>,
+    ) -> Outcome {
         match write(self) {
             Ok(true) => {
                 self.applied += 1;
@@ -202,7 +228,9 @@ impl Object {
 
     /// Applies a batch. False: not yet.
     pub(crate) fn write(&mut self, op: Option<OpId>, payload: &[u8]) -> Result<bool, Error> {
-        let Some(len) = self.block.len() else { return Ok(false) };
+        let Some(len) = self.block.len() else {
+            return Ok(false);
+        };
         match parse_batch(payload, self.block.element, len) {
             Some(runs) => self.write_runs(op, &runs),
             None => Err(self.nonsense()),
@@ -210,7 +238,9 @@ impl Object {
     }
 
     fn write_at(&mut self, start: u64, values: &[u8]) -> Result<bool, Error> {
-        let Some(len) = self.block.len() else { return Ok(false) };
+        let Some(len) = self.block.len() else {
+            return Ok(false);
+        };
         let element = self.block.element;
         let end = (start as usize).checked_add(values.len() / element);
         match end.filter(|end| *end <= len && values.len().is_multiple_of(element)) {
@@ -219,7 +249,11 @@ impl Object {
         }
     }
 
-    fn write_runs(&mut self, op: Option<OpId>, runs: &[(Range<usize>, &[u8])]) -> Result<bool, Error> {
+    fn write_runs(
+        &mut self,
+        op: Option<OpId>,
+        runs: &[(Range<usize>, &[u8])],
+    ) -> Result<bool, Error> {
         let element = self.block.element;
         let apply = match op {
             None => None,
@@ -228,7 +262,9 @@ impl Object {
                 None => return Err(self.unknown_op()),
             },
         };
-        let Some(bytes) = self.block.bytes_mut() else { return Ok(false) };
+        let Some(bytes) = self.block.bytes_mut() else {
+            return Ok(false);
+        };
         for (run, values) in runs {
             let place = &mut bytes[run.start * element..run.end * element];
             match apply {
@@ -242,7 +278,14 @@ impl Object {
         Ok(true)
     }
 
-    fn apply_batch(&mut self, from: Rank, epoch: Epoch, seq: u64, op: Option<OpId>, payload: &[u8]) -> Outcome {
+    fn apply_batch(
+        &mut self,
+        from: Rank,
+        epoch: Epoch,
+        seq: u64,
+        op: Option<OpId>,
+        payload: &[u8],
+    ) -> Outcome {
         let here = self.ledger.epoch >= epoch && self.ledger.settled + 1 == epoch;
         if !here || self.ledger.record(epoch).from[from.index()].applied != seq {
             return Outcome::Park;
@@ -259,11 +302,18 @@ impl Object {
 
     /// The fault of a request that does not fit: another build of the program, or a bug of ours.
     fn nonsense(&self) -> Error {
-        Error::Start(format!("a request does not fit {}: do all ranks run the same build of the program?", self.name))
+        Error::Start(format!(
+            "a request does not fit {}: do all ranks run the same build of the program?",
+            self.name
+        ))
     }
 
     fn unknown_op(&self) -> Error {
-        Error::UnknownOp { op: "of that name".into(), object: self.name.clone(), site: self.name.made_at.clone() }
+        Error::UnknownOp {
+            op: "of that name".into(),
+            object: self.name.clone(),
+            site: self.name.made_at.clone(),
+        }
     }
 
     /// The error of a guard that should be closed.
@@ -282,10 +332,20 @@ impl Object {
     }
 
     /// Notes the opening of another rank; a disagreement is the object's fault.
-    pub(crate) fn note_opening(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), Error> {
-        self.ledger.opened(from, epoch, opening).map_err(|(other, theirs)| {
-            crate::collective::mismatch(opening.claim(from, &self.name), theirs.claim(other, &self.name))
-        })
+    pub(crate) fn note_opening(
+        &mut self,
+        from: Rank,
+        epoch: Epoch,
+        opening: &Opening,
+    ) -> Result<(), Error> {
+        self.ledger
+            .opened(from, epoch, opening)
+            .map_err(|(other, theirs)| {
+                crate::collective::mismatch(
+                    opening.claim(from, &self.name),
+                    theirs.claim(other, &self.name),
+                )
+            })
     }
 }
 
@@ -294,7 +354,9 @@ fn touch(touched: &mut Vec<Range<usize>>, runs: impl Iterator<Item = Range<usize
     const LONGEST: usize = 256;
     for run in runs {
         match touched.last_mut() {
-            Some(last) if run.start >= last.start && run.start <= last.end => last.end = last.end.max(run.end),
+            Some(last) if run.start >= last.start && run.start <= last.end => {
+                last.end = last.end.max(run.end)
+            }
             _ => touched.push(run),
         }
     }

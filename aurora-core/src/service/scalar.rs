@@ -5,12 +5,18 @@ use crate::message::ScalarRequest;
 
 /// Serves a request on a scalar. The old value is always the answer.
 pub(crate) fn serve(object: &mut Object, request: ScalarRequest, payload: &[u8]) -> Outcome {
-    let Some(current) = &mut object.scalar else { return Outcome::Refuse(not_home(object)) };
+    let Some(current) = &mut object.scalar else {
+        return Outcome::Refuse(not_home(object));
+    };
     let old = current.clone();
     match request {
         ScalarRequest::Load => {}
         ScalarRequest::Swap => *current = payload.to_vec(),
-        ScalarRequest::Fetch(op) => match object.scalar_ops.get(&op).and_then(|apply| apply(current, payload)) {
+        ScalarRequest::Fetch(op) => match object
+            .scalar_ops
+            .get(&op)
+            .and_then(|apply| apply(current, payload))
+        {
             Some(new) => *current = new,
             None => return Outcome::Refuse(not_home(object)),
         },

@@ -59,7 +59,14 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
-        Ledger { me, size, epoch: 0, settled: 0, records: BTreeMap::new(), last: None }
+        Ledger {
+            me,
+            size,
+            epoch: 0,
+            settled: 0,
+            records: BTreeMap::new(),
+            last: None,
+        }
     }
 
     /// The record of an epoch, made if it is not there.
@@ -85,13 +92,22 @@ impl Ledger {
         let record = self.record(epoch);
         record.mine = Some(opening.clone());
         let other = record.from.iter().enumerate().find_map(|(rank, arrival)| {
-            arrival.opening.as_ref().filter(|theirs| !theirs.agrees_with(&opening)).map(|o| (Rank::new(rank), o.clone()))
+            arrival
+                .opening
+                .as_ref()
+                .filter(|theirs| !theirs.agrees_with(&opening))
+                .map(|o| (Rank::new(rank), o.clone()))
         });
         other.map_or(Ok(epoch), Err)
     }
 
     /// Notes what another rank opened; an opening (ours or a third rank's) that disagrees comes back.
-    pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), (Rank, Opening)> {
+    pub(crate) fn opened(
+        &mut self,
+        from: Rank,
+        epoch: Epoch,
+        opening: &Opening,
+    ) -> Result<(), (Rank, Opening)> {
         let me = self.me;
         let record = self.record(epoch);
         record.from[from.index()].opening = Some(opening.clone());
@@ -101,7 +117,11 @@ impl Ledger {
             return Err((me, mine.clone()));
         }
         let other = record.from.iter().enumerate().find_map(|(rank, arrival)| {
-            arrival.opening.as_ref().filter(|theirs| !theirs.agrees_with(opening)).map(|o| (Rank::new(rank), o.clone()))
+            arrival
+                .opening
+                .as_ref()
+                .filter(|theirs| !theirs.agrees_with(opening))
+                .map(|o| (Rank::new(rank), o.clone()))
         });
         other.map_or(Ok(()), Err)
     }
@@ -121,19 +141,21 @@ impl Ledger {
     /// The other ranks without whom an epoch cannot be settled.
     pub(crate) fn missing(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
         let record = self.records.get(&epoch);
-        (0..self.size).map(Rank::new).filter(move |rank| match record {
-            None => *rank != self.me,
-            Some(record) => {
-                let arrival = &record.from[rank.index()];
-                let applied = arrival.applied == arrival.batches;
-                if *rank == self.me {
-                    // Batches to ourselves, which may be parked behind someone else's scope.
-                    record.mine_complete && !applied
-                } else {
-                    !arrival.complete || arrival.list_follows != arrival.list_came || !applied
+        (0..self.size)
+            .map(Rank::new)
+            .filter(move |rank| match record {
+                None => *rank != self.me,
+                Some(record) => {
+                    let arrival = &record.from[rank.index()];
+                    let applied = arrival.applied == arrival.batches;
+                    if *rank == self.me {
+                        // Batches to ourselves, which may be parked behind someone else's scope.
+                        record.mine_complete && !applied
+                    } else {
+                        !arrival.complete || arrival.list_follows != arrival.list_came || !applied
+                    }
                 }
-            }
-        })
+            })
     }
 
     /// The ranks whose blocks, as pushed so far, lack writes that were made before the scope.
@@ -154,7 +176,11 @@ impl Ledger {
     pub(crate) fn last_claim(&self, object: &crate::error::ObjectName) -> Claim {
         match &self.last {
             Some(opening) => opening.claim(self.me, object),
-            None => Claim { rank: self.me, action: format!("has opened no collective scope of {object}"), site: object.made_at.clone() },
+            None => Claim {
+                rank: self.me,
+                action: format!("has opened no collective scope of {object}"),
+                site: object.made_at.clone(),
+            },
         }
     }
 }
@@ -168,7 +194,15 @@ impl Opening {
             Collective::ReleaseC => "opened a ReleaseC",
             Collective::Fill => "filled",
         };
-        let of = if self.behaviour == Collective::Fill { "" } else { "of " };
-        Claim { rank, action: format!("{what} {of}{object}"), site: self.site.clone() }
+        let of = if self.behaviour == Collective::Fill {
+            ""
+        } else {
+            "of "
+        };
+        Claim {
+            rank,
+            action: format!("{what} {of}{object}"),
+            site: self.site.clone(),
+        }
     }
 }
