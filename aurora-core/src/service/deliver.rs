@@ -421,10 +421,10 @@ impl Service {
             return;
         }
         let element = object.block.element;
-        let bytes = object
-            .block
-            .bytes()
-            .expect("a rank that enters a ReadCache holds no write guard");
+        // Lent for writing only after the scope was given up with an error.
+        let Some(bytes) = object.block.bytes() else {
+            return;
+        };
         let changes = batch_of(bytes, element, &touched);
         let base = object.dist.range(me).start * element;
         if let Some(replica) = object.cache.find_loading(epoch) {
