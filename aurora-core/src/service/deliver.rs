@@ -386,10 +386,12 @@ impl Service {
         let Some(call) = self.calls.get_mut(&id) else {
             return;
         };
-        call.reply = Some(match payload {
-            Received::Placed(_) => Ok(Vec::new()),
-            Received::Bytes(bytes) if refused => Err(decode_error(from, &bytes)),
-            Received::Bytes(bytes) => Ok(bytes),
+        call.reply = Some(match (payload, call.landing) {
+            (Received::Placed(_), _) => Ok(Vec::new()),
+            (Received::Bytes(bytes), _) if refused => Err(decode_error(from, &bytes)),
+            (Received::Bytes(bytes), None) => Ok(bytes),
+            // An answer with a place of its own came to another: it does not have the length that was asked for.
+            (Received::Bytes(_), Some(_)) => Err(malformed(from)),
         });
     }
 
