@@ -55,7 +55,7 @@ impl<'c, 'w> Multiplier<'c, 'w> {
         b: &GVector<i32>,
         c: &mut GVector<i32>,
     ) -> Result<()> {
-        let columns = c.dim().cols();
+        let columns = c.dim().map_or(0, |dim| dim.cols);
         let (a, b, mut c) = self.clock.sharing(self.stage.load, || {
             Ok((
                 a.owner_computes()?,

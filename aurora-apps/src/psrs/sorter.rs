@@ -5,6 +5,7 @@ use super::split::{Cuts, around, most_merged};
 use super::{merge, sort};
 use crate::clock::Clock;
 use aurora_core::prelude::*;
+use std::ops::Range;
 
 /// The shared data of the sort, and local memory that is kept from one repetition to the next.
 #[derive(Debug)]
@@ -117,8 +118,8 @@ impl Sorter {
         for (rank, partition) in cuts.partitions(self.rank).enumerate() {
             let (into, after) = rest.split_at_mut(partition.len());
             let start = self.keys.range_of(Rank::new(rank)).start;
-            let from = start + partition.start..start + partition.end;
-            copies.push((into, self.keys.range(from)));
+            let source = start + partition.start..start + partition.end;
+            copies.push((into, self.keys.range(source)));
             rest = after;
         }
         clock.sharing("fetch partitions", || distmemcpy_many(copies))
@@ -139,21 +140,28 @@ impl Sorter {
                 &ends.collect::<Vec<_>>(),
                 &mut self.spare,
             );
+            if own.is_empty() {
+                return Ok(());
+            }
             let mut block = self.keys.owner_computes_mut()?;
             let start = block.indices().start;
-            block.local_mut()[own.start - start..own.end - start]
-                .copy_from_slice(&self.partitions[own.start - place.start..own.end - place.start]);
+            block.local_mut()[from(&own, start)]
+                .copy_from_slice(&self.partitions[from(&own, place.start)]);
             block.finish()
         })?;
         clock.sharing("move keys", || {
             let mut keys = self.keys.release_c()?;
             for side in [left, right] {
-                let local = side.start - place.start..side.end - place.start;
-                keys.put_slice(side.start, &self.partitions[local])?;
+                keys.put_slice(side.start, &self.partitions[from(&side, place.start)])?;
             }
             keys.finish()?;
             // The sort is done when this rank's block is whole.
             self.keys.owner_computes()?.finish()
         })
     }
+}
+
+/// A range of global indices, counted from `start`.
+fn from(range: &Range<usize>, start: usize) -> Range<usize> {
+    range.start - start..range.end - start
 }

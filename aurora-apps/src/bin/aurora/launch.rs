@@ -2,6 +2,7 @@
 
 use crate::arguments::{RouteName, WorldArguments};
 use crate::memory::{self, Demand};
+use aurora_core::Route;
 use aurora_core::prelude::*;
 use std::env;
 
@@ -58,24 +59,22 @@ pub fn config(world: WorldArguments, starter: Starter) -> Result<Config, String>
                  leave --ranks out",
             ));
         }
-        return match world.route {
-            RouteName::Local if size > 1 => Err(
+        if world.route == RouteName::Local && size > 1 {
+            return Err(
                 "invalid value 'local' for '--route <ROUTE>': ranks that a launcher has started are processes, not threads of \
                  one; allowed here: auto, udp"
                     .to_owned(),
-            ),
-            RouteName::Udp => Ok(Config::default().route(Route::Udp)),
-            RouteName::Local | RouteName::Auto => Ok(Config::default()),
-        };
-    }
-    let ranks = world.ranks.map(|ranks| ranks as usize);
-    Ok(match (world.route, ranks) {
-        (RouteName::Auto, None) => Config::default(),
-        (RouteName::Auto, Some(ranks)) => Config::processes(ranks),
-        (RouteName::Udp, ranks) => {
-            Config::processes(ranks.unwrap_or_else(default_ranks)).route(Route::Udp)
+            );
         }
-        (RouteName::Local, ranks) => Config::threads(ranks.unwrap_or_else(default_ranks)),
+    }
+    let config = match world.ranks {
+        Some(ranks) => Config::default().ranks(ranks as usize),
+        None => Config::default(),
+    };
+    Ok(match world.route {
+        RouteName::Auto => config,
+        RouteName::Local => config.route(Route::Local),
+        RouteName::Udp => config.route(Route::Udp),
     })
 }
 
