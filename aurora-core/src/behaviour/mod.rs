@@ -1,0 +1,148 @@
+//! Scoped behaviours (paper section 2): guards that change how a shared vector is accessed inside a lexical scope.
+//!
+//! Every behaviour is a [`Scope`], one generic guard that registers itself with the service, ends the scope when it is
+//! dropped, and has the methods of its kind. See the README beside this file for the rules.
+
+mod owner;
+mod read_cache;
+mod release;
+
+pub use owner::{Owner, OwnerMut};
+pub use read_cache::Cached;
+pub use release::{Alone, PutOnly, Together};
+
+use crate::Site;
+use crate::element::Element;
+use crate::error::Result;
+use crate::global::GVector;
+use std::marker::PhantomData;
+
+/// My rows, for reading: [`GVector::owner_computes`].
+pub type OwnerComputes<'v, T> = Scope<'v, Owner<T>>;
+/// My rows, for writing: [`GVector::owner_computes_mut`].
+pub type OwnerComputesMut<'v, T> = Scope<'v, OwnerMut<T>>;
+/// The whole vector, for reading: [`GVector::read_cache`].
+pub type ReadCache<'v, T> = Scope<'v, Cached<T>>;
+/// Buffered writes by all ranks together: [`GVector::release_c`].
+pub type ReleaseC<'v, T, O = PutOnly> = Scope<'v, Together<T, O>>;
+/// Buffered writes by one rank alone: [`GVector::release_alone`].
+pub type ReleaseAlone<'v, T, O = PutOnly> = Scope<'v, Alone<T, O>>;
+
+/// A kind of scope: what it holds while it is open and how it ends. Not for users to implement.
+pub trait Behaviour: sealed::Sealed + Sized {
+    /// What the vector holds.
+    type Element: Element;
+
+    /// The public name.
+    #[doc(hidden)]
+    const NAME: &'static str;
+
+    /// Gives back what was lent and sends what is buffered. `checked`: waits until it is done everywhere.
+    #[doc(hidden)]
+    fn close(&mut self, vector: &GVector<Self::Element>, site: &Site, checked: bool) -> Result<()>;
+
+    /// Gives back what was lent after a panic: nothing of half a phase is sent.
+    #[doc(hidden)]
+    fn abandon(&mut self, vector: &GVector<Self::Element>);
+}
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// An open scoped behaviour: a guard whose `Drop` ends the scope.
+///
+/// Ending is split: dropping the guard sends what it has to send, and the next use of the vector waits for what others
+/// have to do. [`Scope::finish`] is the checked end: errors come back at once instead of with the next use or from `run`.
+///
+/// A guard belongs to the thread that opened it. It may be neither forgotten nor leaked: that is not unsound, but it
+/// is an error, [`Error::Leaked`](crate::Error::Leaked), for everyone who waits for it.
+#[must_use = "a scope ends when its guard is dropped"]
+pub struct Scope<'v, B: Behaviour> {
+    pub(crate) vector: &'v GVector<B::Element>,
+    pub(crate) site: Site,
+    pub(crate) state: B,
+    guard: u64,
+    closed: bool,
+    /// Opened while the thread was unwinding already: that panic is not this scope's.
+    amid_panic: bool,
+    not_send: PhantomData<*const B>,
+}
+
+impl<'v, B: Behaviour> Scope<'v, B> {
+    /// Registers an open scope.
+    pub(crate) fn open(
+        vector: &'v GVector<B::Element>,
+        site: Site,
+        state: B,
+        mutable: bool,
+        awaited: bool,
+    ) -> Self {
+        let guard = vector
+            .link
+            .tidy(|service, _| service.open_guard(vector.id, B::NAME, &site, mutable, awaited));
+        let amid_panic = std::thread::panicking();
+        Scope {
+            vector,
+            site,
+            state,
+            guard,
+            closed: false,
+            amid_panic,
+            not_send: PhantomData,
+        }
+    }
+
+    /// Ends the scope and reports what went wrong: the checked form of dropping the guard.
+    ///
+    /// For a [`ReleaseC`] it returns when every rank has ended its scope and all writes to this rank's block are
+    /// applied; for a [`ReleaseAlone`] when all its writes are. The other behaviours have nothing to wait for.
+    ///
+    /// # Errors
+    /// `Mismatch`, `Leaked` or `Poisoned` of the vector; whatever ended the job.
+    pub fn finish(mut self) -> Result<()> {
+        self.end(true)
+    }
+
+    fn end(&mut self, checked: bool) -> Result<()> {
+        if std::mem::replace(&mut self.closed, true) {
+            return Ok(());
+        }
+        let panicking = std::thread::panicking() && !self.amid_panic;
+        let outcome = if panicking {
+            self.state.abandon(self.vector);
+            Ok(())
+        } else {
+            self.state.close(self.vector, &self.site, checked)
+        };
+        let (id, guard) = (self.vector.id, self.guard);
+        self.vector
+            .link
+            .tidy(|service, out| service.close_guard(id, guard, panicking, out));
+        outcome
+    }
+}
+
+impl<B: Behaviour> Drop for Scope<'_, B> {
+    fn drop(&mut self) {
+        if let Err(error) = self.end(false) {
+            let id = self.vector.id;
+            self.vector.link.tidy(|service, out| {
+                service.deferred.get_or_insert(error.clone());
+                service.fail(Some(id), error, out);
+            });
+        }
+    }
+}
+
+impl<B: Behaviour> std::fmt::Debug for Scope<'_, B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} of {:?}, opened at {}",
+            B::NAME,
+            self.vector,
+            self.site
+        )
+    }
+}

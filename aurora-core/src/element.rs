@@ -1,0 +1,134 @@
+//! What a shared vector may hold, and the operations that run where an element lives.
+
+use std::any::{TypeId, type_name};
+
+/// A type whose values may be elements of a [`GVector`](crate::GVector): plain data without padding or pointers.
+///
+/// Implemented for every [`bytemuck::Pod`] type; a struct of one's own derives it and writes no unsafe:
+///
+/// ```
+/// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+/// #[repr(C)]
+/// struct Particle { position: [f64; 3], mass: f64 }
+/// fn is_element<T: aurora_core::Element>() {}
+/// is_element::<Particle>();
+/// ```
+pub trait Element: bytemuck::Pod + Send + Sync {}
+
+impl<T: bytemuck::Pod + Send + Sync> Element for T {}
+
+/// An operation that the owner of an element applies to it: `current <- apply(current, operand)`.
+///
+/// A stateless type, so that every rank has its code; the whole of it happens under the block's lock, and nobody sees a
+/// value in between. Operands of several ranks are applied in any order: use it for operations where that does not matter.
+pub trait Op<T>: 'static {
+    /// The new value.
+    fn apply(current: T, operand: T) -> T;
+}
+
+/// Sum, wrapping for integers.
+#[derive(Clone, Copy, Debug)]
+pub struct Add;
+
+/// The smaller one.
+#[derive(Clone, Copy, Debug)]
+pub struct Min;
+
+/// The larger one.
+#[derive(Clone, Copy, Debug)]
+pub struct Max;
+
+/// Bitwise or.
+#[derive(Clone, Copy, Debug)]
+pub struct Or;
+
+macro_rules! integers {
+    ($($t:ty)*) => {$(
+        impl Op<$t> for Add {
+            #[inline]
+            fn apply(current: $t, operand: $t) -> $t { current.wrapping_add(operand) }
+        }
+        impl Op<$t> for Min {
+            #[inline]
+            fn apply(current: $t, operand: $t) -> $t { current.min(operand) }
+        }
+        impl Op<$t> for Max {
+            #[inline]
+            fn apply(current: $t, operand: $t) -> $t { current.max(operand) }
+        }
+        impl Op<$t> for Or {
+            #[inline]
+            fn apply(current: $t, operand: $t) -> $t { current | operand }
+        }
+    )*};
+}
+
+macro_rules! floats {
+    ($($t:ty)*) => {$(
+        impl Op<$t> for Add {
+            #[inline]
+            fn apply(current: $t, operand: $t) -> $t { current + operand }
+        }
+        impl Op<$t> for Min {
+            #[inline]
+            fn apply(current: $t, operand: $t) -> $t { current.min(operand) }
+        }
+        impl Op<$t> for Max {
+            #[inline]
+            fn apply(current: $t, operand: $t) -> $t { current.max(operand) }
+        }
+    )*};
+}
+
+integers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize }
+floats! { f32 f64 }
+
+/// An operation's name between ranks: they run the same program, so the type's name will do.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
+pub struct OpId(u64);
+
+impl OpId {
+    pub(crate) fn of<O: 'static>() -> Self {
+        // FNV-1a: any stable hash of the name serves.
+        let hash = type_name::<O>()
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
+                (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+            });
+        OpId(hash)
+    }
+}
+
+/// Applies operands to consecutive elements of a block; the pieces of memory are those of one element type.
+pub(crate) type ApplyFn = fn(current: &mut [u8], operands: &[u8]);
+
+/// [`ApplyFn`] of operation `O` on elements `T`.
+pub(crate) fn apply_op<T: Element, O: Op<T>>(current: &mut [u8], operands: &[u8]) {
+    let current: &mut [T] = bytemuck::cast_slice_mut(current);
+    for (value, operand) in current
+        .iter_mut()
+        .zip(operands.chunks_exact(size_of::<T>()))
+    {
+        *value = O::apply(*value, bytemuck::pod_read_unaligned(operand));
+    }
+}
+
+/// The operations that every vector of a primitive number knows from its construction.
+pub(crate) fn built_in_ops<T: Element>() -> Vec<(OpId, ApplyFn)> {
+    let mut ops: Vec<(OpId, ApplyFn)> = Vec::new();
+    macro_rules! known {
+        ($($t:ty: $($op:ty)*;)*) => {$(
+            if TypeId::of::<T>() == TypeId::of::<$t>() {
+                $(ops.push((OpId::of::<$op>(), apply_op::<$t, $op>));)*
+            }
+        )*};
+    }
+    known! {
+        u8: Add Min Max Or; u16: Add Min Max Or; u32: Add Min Max Or; u64: Add Min Max Or; u128: Add Min Max Or;
+        i8: Add Min Max Or; i16: Add Min Max Or; i32: Add Min Max Or; i64: Add Min Max Or; i128: Add Min Max Or;
+        usize: Add Min Max Or; isize: Add Min Max Or; f32: Add Min Max; f64: Add Min Max;
+    }
+    ops
+}

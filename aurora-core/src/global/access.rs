@@ -1,0 +1,68 @@
+//! One loop for the bare vector and for every behaviour that allows it.
+
+use super::GVector;
+use crate::element::Element;
+use crate::error::Result;
+
+/// Reading by global index and by value: the bare vector and every behaviour that shows elements.
+///
+/// ```
+/// use aurora_core::prelude::*;
+///
+/// fn sum(v: &impl GlobalRead<u64>) -> Result<u64> {
+///     (0..v.len()).map(|i| v.at(i)).sum()
+/// }
+///
+/// Config::threads(2).run(|world| {
+///     let v = GVector::<u64>::from_fn(world, 5, |i| i as u64)?;
+///     assert_eq!(sum(&v)?, 10);               // a message for each remote element
+///     assert_eq!(sum(&v.read_cache()?)?, 10); // one transfer
+///     Ok(())
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
+pub trait GlobalRead<T: Element> {
+    /// Number of elements of the whole vector.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Element `index`.
+    ///
+    /// # Errors
+    /// An index outside the vector, or outside what the behaviour shows on this rank; of the bare vector also whatever
+    /// keeps its owner from answering.
+    #[track_caller]
+    fn at(&self, index: usize) -> Result<T>;
+}
+
+/// Writing by global index: the bare vector and every behaviour that takes writes.
+pub trait GlobalWrite<T: Element> {
+    /// Sets element `index`.
+    ///
+    /// # Errors
+    /// As for [`GlobalRead::at`].
+    #[track_caller]
+    fn put(&mut self, index: usize, value: T) -> Result<()>;
+}
+
+impl<T: Element> GlobalRead<T> for GVector<T> {
+    fn len(&self) -> usize {
+        GVector::len(self)
+    }
+
+    #[track_caller]
+    fn at(&self, index: usize) -> Result<T> {
+        GVector::at(self, index)
+    }
+}
+
+impl<T: Element> GlobalWrite<T> for GVector<T> {
+    #[track_caller]
+    fn put(&mut self, index: usize, value: T) -> Result<()> {
+        GVector::put(self, index, value)
+    }
+}

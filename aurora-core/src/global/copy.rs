@@ -1,0 +1,422 @@
+//! `distmemcpy`: one-sided bulk copies (paper section 3.4).
+
+use super::GVector;
+use crate::element::Element;
+use crate::error::Result;
+use crate::memory::{with_lent, with_lent_mut};
+use crate::message::{CallId, Request};
+use crate::service::user::Asking;
+use crate::{Error, Site};
+use aurora_net::{Rank, Token};
+use std::ops::{Bound, Range, RangeBounds};
+
+/// A range of a vector, as the source of a copy: [`GVector::range`].
+#[derive(Debug)]
+pub struct VectorRange<'v, T: Element> {
+    vector: &'v GVector<T>,
+    range: Range<usize>,
+    site: Site,
+}
+
+/// A range of a vector, as the destination of a copy: [`GVector::range_mut`].
+#[derive(Debug)]
+pub struct VectorRangeMut<'v, T: Element> {
+    vector: &'v mut GVector<T>,
+    range: Range<usize>,
+    site: Site,
+}
+
+fn resolve(range: impl RangeBounds<usize>, len: usize) -> Range<usize> {
+    let start = match range.start_bound() {
+        Bound::Included(start) => *start,
+        Bound::Excluded(start) => start.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(end) => end.saturating_add(1),
+        Bound::Excluded(end) => *end,
+        Bound::Unbounded => len,
+    };
+    start..end
+}
+
+impl<'v, T: Element> VectorRange<'v, T> {
+    pub(crate) fn new(vector: &'v GVector<T>, range: impl RangeBounds<usize>, site: Site) -> Self {
+        VectorRange {
+            vector,
+            range: resolve(range, vector.len()),
+            site,
+        }
+    }
+}
+
+impl<'v, T: Element> VectorRangeMut<'v, T> {
+    pub(crate) fn new(
+        vector: &'v mut GVector<T>,
+        range: impl RangeBounds<usize>,
+        site: Site,
+    ) -> Self {
+        let range = resolve(range, vector.len());
+        VectorRangeMut {
+            vector,
+            range,
+            site,
+        }
+    }
+}
+
+fn check<T: Element>(
+    vector: &GVector<T>,
+    range: &Range<usize>,
+    other: usize,
+    into: bool,
+    site: &Site,
+) -> Result<()> {
+    if range.start > range.end || range.end > vector.len() {
+        let (start, end) = (range.start, range.end);
+        return Err(Error::RangeOutside {
+            start,
+            end,
+            len: vector.len(),
+            object: vector.name(),
+            site: site.clone(),
+        });
+    }
+    if range.len() != other {
+        let (from, into) = if into {
+            (other, range.len())
+        } else {
+            (range.len(), other)
+        };
+        return Err(Error::LengthsDiffer {
+            from,
+            into,
+            site: site.clone(),
+        });
+    }
+    Ok(())
+}
+
+/// A pair of destination and source that can be copied: local memory from a vector, a vector from local memory, or
+/// a vector from a vector.
+pub trait Transfer: Sized {
+    /// Copies all pairs, in the library's own order.
+    #[doc(hidden)]
+    fn copy_all(pairs: Vec<Self>) -> Result<()>;
+}
+
+/// Copies a range of a vector to local memory, local memory to a range of a vector, or one vector's range to
+/// another's. One-sided: only the caller takes part, the owners' daemons serve it. When it returns, the destination
+/// is written: local memory, or the owners' blocks.
+///
+/// Local memory is given as a slice: `&mut buffer[..]`, `&buffer[..]`. Both sides must have the same length.
+///
+/// # Errors
+/// [`Error::RangeOutside`] and [`Error::LengthsDiffer`] before anything is copied; `Leaked`, `Poisoned` or `Mismatch` of
+/// a vector; whatever ended the job. Local memory may then be written in part.
+///
+/// ```
+/// use aurora_core::prelude::*;
+///
+/// Config::threads(3).run(|world| {
+///     let mut v = GVector::<i32>::from_fn(world, 10, |i| i as i32)?;
+///     let mut part = [0; 4];
+///     distmemcpy(&mut part[..], v.range(5..9))?;
+///     assert_eq!(part, [5, 6, 7, 8]);
+///     world.barrier()?;
+///     if world.is_root() {
+///         distmemcpy(v.range_mut(8..), &[1, 2][..])?;
+///     }
+///     world.barrier()?;
+///     assert_eq!(v.at(9)?, 2);
+///     Ok(())
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
+pub fn distmemcpy<D, S>(destination: D, source: S) -> Result<()>
+where
+    (D, S): Transfer,
+{
+    distmemcpy_many([(destination, source)])
+}
+
+/// Copies many pairs as one operation: all are under way at once, in an order that spreads them over the owners. See
+/// [`distmemcpy`]; all pairs of a call have the same direction.
+///
+/// # Errors
+/// As [`distmemcpy`].
+pub fn distmemcpy_many<P: Transfer>(pairs: impl IntoIterator<Item = P>) -> Result<()> {
+    P::copy_all(pairs.into_iter().collect())
+}
+
+/// A piece of a copy that concerns one owner: local memory and where it lies in the owner's block.
+struct Piece<'v, T: Element, M> {
+    vector: &'v GVector<T>,
+    owner: Rank,
+    start: usize,
+    memory: M,
+    site: Site,
+}
+
+impl<T: Element, M> Piece<'_, T, M> {
+    /// Owners in the order in which this rank turns to them: itself, the next, and so on.
+    fn turn(&self) -> usize {
+        let link = &self.vector.link;
+        (self.owner.index() + link.size - link.me.index()) % link.size
+    }
+
+    fn is_own(&self) -> bool {
+        self.owner == self.vector.link.me
+    }
+}
+
+impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
+    fn copy_all(pairs: Vec<Self>) -> Result<()> {
+        for (memory, from) in &pairs {
+            check(from.vector, &from.range, memory.len(), false, &from.site)?;
+        }
+        let mut pieces = Vec::new();
+        for (mut memory, from) in pairs {
+            for (owner, range) in from.vector.dist.pieces(from.range) {
+                let (piece, rest) = memory.split_at_mut(range.len());
+                memory = rest;
+                let start = range.start - from.vector.dist.range(owner).start;
+                pieces.push(Piece {
+                    vector: from.vector,
+                    owner,
+                    start,
+                    memory: piece,
+                    site: from.site.clone(),
+                });
+            }
+        }
+        pieces.sort_by_key(Piece::turn);
+        let (own, others): (Vec<_>, Vec<_>) = pieces.into_iter().partition(Piece::is_own);
+        let read_own = || {
+            own.into_iter().try_for_each(|piece| {
+                let range = piece.start..piece.start + piece.memory.len();
+                piece.vector.read_own(&piece.site, |block| {
+                    piece.memory.copy_from_slice(&block[range])
+                })
+            })
+        };
+        let Some(link) = others.first().map(|piece| &piece.vector.link) else {
+            return read_own();
+        };
+        let (mut memory, others): (Vec<_>, Vec<_>) = others
+            .into_iter()
+            .map(
+                |Piece {
+                     vector,
+                     owner,
+                     start,
+                     memory,
+                     site,
+                 }| {
+                    (
+                        memory,
+                        Piece {
+                            vector,
+                            owner,
+                            start,
+                            memory: (),
+                            site,
+                        },
+                    )
+                },
+            )
+            .unzip();
+        let lens: Vec<_> = memory.iter().map(|memory| memory.len()).collect();
+        let tokens = std::cell::RefCell::new(Vec::<Token>::new());
+        with_lent_mut(
+            &mut memory,
+            |lent| {
+                link.tidy(|service, _| {
+                    *tokens.borrow_mut() = lent.into_iter().map(|l| service.lend_mut(l)).collect()
+                })
+            },
+            || {
+                link.tidy(|service, _| {
+                    tokens
+                        .borrow_mut()
+                        .drain(..)
+                        .for_each(|token| service.withdraw(token))
+                })
+            },
+            || {
+                let tokens = tokens.borrow().clone();
+                let asked = ask_all(&others, |piece, index| {
+                    (
+                        Request::Read {
+                            start: piece.start as u64,
+                            len: lens[index] as u64,
+                        },
+                        tokens[index],
+                        None,
+                    )
+                })?;
+                read_own()?;
+                answer_all(&others, asked)
+            },
+        )
+    }
+}
+
+impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
+    fn copy_all(mut pairs: Vec<Self>) -> Result<()> {
+        for (into, memory) in &pairs {
+            check(into.vector, &into.range, memory.len(), true, &into.site)?;
+        }
+        for (into, memory) in &mut pairs {
+            let (site, own) = (into.site.clone(), into.vector.local_range());
+            let mut at = 0;
+            let mut pieces = Vec::new();
+            let vector = &*into.vector;
+            for (owner, range) in vector.dist.pieces(into.range.clone()) {
+                let piece = &memory[at..at + range.len()];
+                at += range.len();
+                let start = range.start - vector.dist.range(owner).start;
+                pieces.push(Piece {
+                    vector,
+                    owner,
+                    start,
+                    memory: piece,
+                    site: site.clone(),
+                });
+            }
+            pieces.sort_by_key(Piece::turn);
+            let (mine, others): (Vec<_>, Vec<_>) = pieces.into_iter().partition(Piece::is_own);
+            debug_assert!(
+                mine.iter()
+                    .all(|piece| piece.start + piece.memory.len() <= own.len())
+            );
+            let write_own = || {
+                mine.iter().try_for_each(|piece| {
+                    let range = piece.start..piece.start + piece.memory.len();
+                    piece.vector.write_own(&piece.site, |block| {
+                        block[range].copy_from_slice(piece.memory)
+                    })
+                })
+            };
+            if others.is_empty() {
+                write_own()?;
+                continue;
+            }
+            let link = &vector.link;
+            let slices: Vec<&[T]> = others.iter().map(|piece| piece.memory).collect();
+            let tokens = std::cell::RefCell::new(Vec::<Token>::new());
+            with_lent(
+                &slices,
+                |lent| {
+                    link.tidy(|service, _| {
+                        *tokens.borrow_mut() = lent.into_iter().map(|l| service.lend(l)).collect()
+                    })
+                },
+                || {
+                    link.tidy(|service, _| {
+                        tokens
+                            .borrow_mut()
+                            .drain(..)
+                            .for_each(|token| service.withdraw(token))
+                    })
+                },
+                || {
+                    let tokens = tokens.borrow().clone();
+                    let asked = ask_all(&others, |piece, index| {
+                        let request = Request::WriteAt {
+                            start: piece.start as u64,
+                        };
+                        (request, tokens[index], Some(size_of_val(piece.memory)))
+                    })?;
+                    write_own()?;
+                    answer_all(&others, asked)
+                },
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Element> Transfer for (VectorRangeMut<'_, T>, VectorRange<'_, T>) {
+    fn copy_all(pairs: Vec<Self>) -> Result<()> {
+        /// Bytes that pass through this rank at a time.
+        const THROUGH: usize = 1 << 20;
+        for (into, from) in &pairs {
+            check(
+                from.vector,
+                &from.range,
+                into.range.len(),
+                false,
+                &from.site,
+            )?;
+            check(into.vector, &into.range, from.range.len(), true, &into.site)?;
+        }
+        let step = (THROUGH / size_of::<T>()).max(1);
+        for (into, from) in pairs {
+            let mut through = vec![T::zeroed(); step.min(from.range.len())];
+            for at in (0..from.range.len()).step_by(step) {
+                let len = step.min(from.range.len() - at);
+                let source = VectorRange {
+                    range: from.range.start + at..from.range.start + at + len,
+                    site: from.site.clone(),
+                    ..from
+                };
+                distmemcpy(&mut through[..len], source)?;
+                let start = into.range.start + at;
+                let sink = VectorRangeMut {
+                    vector: &mut *into.vector,
+                    range: start..start + len,
+                    site: into.site.clone(),
+                };
+                distmemcpy(sink, &through[..len])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sends one request for each piece, whose token is where its answer goes or (with a length) what it sends.
+fn ask_all<T: Element, M>(
+    pieces: &[Piece<'_, T, M>],
+    request: impl Fn(&Piece<'_, T, M>, usize) -> (Request, Token, Option<usize>),
+) -> Result<Vec<CallId>> {
+    let Some(first) = pieces.first() else {
+        return Ok(Vec::new());
+    };
+    first.vector.link.act(&first.site, |service, out| {
+        let mut asked = Vec::with_capacity(pieces.len());
+        for (index, piece) in pieces.iter().enumerate() {
+            let (request, token, sends) = request(piece, index);
+            service.usable(piece.vector.id, sends.is_some(), out)?;
+            let reason = piece.vector.reason("distmemcpy", &piece.site);
+            let asking = Asking {
+                object: piece.vector.id,
+                to: piece.owner,
+                reason: &reason,
+            };
+            asked.push(match sends {
+                None => service.ask_into(&asking, request, token, out),
+                Some(len) => service.ask_from(&asking, request, token, len, out),
+            });
+        }
+        Ok(asked)
+    })
+}
+
+/// Waits for all answers, and gives up the rest after the first error.
+fn answer_all<T: Element, M>(pieces: &[Piece<'_, T, M>], asked: Vec<CallId>) -> Result<()> {
+    let mut outcome = Ok(());
+    for (piece, call) in pieces.iter().zip(asked) {
+        outcome = match outcome {
+            Ok(()) => piece
+                .vector
+                .answer(call, "distmemcpy", &piece.site)
+                .map(drop),
+            error => {
+                piece.vector.link.tidy(|service, _| service.give_up(call));
+                error
+            }
+        };
+    }
+    outcome
+}

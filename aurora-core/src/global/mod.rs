@@ -1,0 +1,12 @@
+//! The shared objects: handles through which the ranks of a job reach data that lies on all of them.
+
+mod access;
+mod construct;
+mod copy;
+mod scalar;
+mod vector;
+
+pub use access::{GlobalRead, GlobalWrite};
+pub use copy::{Transfer, VectorRange, VectorRangeMut, distmemcpy, distmemcpy_many};
+pub use scalar::{Atomic, GScalar, ScalarValue};
+pub use vector::GVector;

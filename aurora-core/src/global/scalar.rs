@@ -1,0 +1,347 @@
+//! The shared scalar.
+
+use super::construct::{Plan, short};
+use crate::element::{Add, Max, Min, Op, OpId};
+use crate::error::{ObjectName, Result};
+use crate::message::{ObjectId, Request, ScalarRequest};
+use crate::service::Reason;
+use crate::service::object::{Outcome, ScalarFn, Work};
+use crate::service::user::Asking;
+use crate::service::watch::What;
+use crate::world::Link;
+use crate::{Error, Site, World};
+use aurora_net::Rank;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::any::{TypeId, type_name};
+use std::marker::PhantomData;
+
+/// A type whose values may be shared in a [`GScalar`]: anything that serde can take apart and put together.
+pub trait ScalarValue: Serialize + DeserializeOwned + 'static {}
+
+impl<T: Serialize + DeserializeOwned + 'static> ScalarValue for T {}
+
+/// A number on which the home of a [`GScalar`] can compute.
+pub trait Atomic: ScalarValue + bytemuck::Pod {}
+
+macro_rules! numbers {
+    ($($t:ty)*) => {
+        $(impl Atomic for $t {})*
+
+        /// The bytes of a primitive number in place of its general encoding: no allocation worth the name, no parsing.
+        fn plain_encode<T: 'static>(value: &T) -> Option<Vec<u8>> {
+            let value: &dyn std::any::Any = value;
+            $(if let Some(number) = value.downcast_ref::<$t>() {
+                return Some(number.to_le_bytes().to_vec());
+            })*
+            None
+        }
+
+        fn plain_decode<T: 'static>(bytes: &[u8]) -> Option<T> {
+            $(if TypeId::of::<T>() == TypeId::of::<$t>() {
+                let mut number = Some(<$t>::from_le_bytes(bytes.try_into().ok()?));
+                let number: &mut dyn std::any::Any = &mut number;
+                return number.downcast_mut::<Option<T>>()?.take();
+            })*
+            None
+        }
+
+        fn is_plain<T: 'static>() -> bool {
+            [$(TypeId::of::<$t>()),*].contains(&TypeId::of::<T>())
+        }
+
+        fn atomic_ops<T: 'static>() -> Vec<(OpId, ScalarFn)> {
+            let mut ops: Vec<(OpId, ScalarFn)> = Vec::new();
+            $(if TypeId::of::<T>() == TypeId::of::<$t>() {
+                ops.push((OpId::of::<Add>(), apply::<$t, Add>));
+                ops.push((OpId::of::<Min>(), apply::<$t, Min>));
+                ops.push((OpId::of::<Max>(), apply::<$t, Max>));
+            })*
+            ops
+        }
+    };
+}
+
+numbers! { u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 }
+
+fn apply<T: 'static, O: Op<T>>(current: &[u8], operand: &[u8]) -> Option<Vec<u8>> {
+    plain_encode(&O::apply(plain_decode(current)?, plain_decode(operand)?))
+}
+
+/// A single value that all ranks share (paper section 2.1). It lives on one rank, its *home*, whose daemon serves it.
+///
+/// Every operation is one round trip, none from home itself, and takes effect at one moment: the numbers' operations
+/// ([`fetch_add`](GScalar::fetch_add) and its kin) are also the task counter that users of Global Arrays know.
+///
+/// ```
+/// use aurora_core::prelude::*;
+///
+/// Config::threads(3).run(|world| {
+///     let next_task = GScalar::new(world, 0, 0u64)?;
+///     let mut mine = 0;
+///     while next_task.fetch_add(1)? < 10 {
+///         mine += 1;
+///     }
+///     world.barrier()?;
+///     assert_eq!(next_task.get()?, 13);
+///     Ok(mine)
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
+pub struct GScalar<T: ScalarValue> {
+    link: Link,
+    id: ObjectId,
+    home: Rank,
+    made_at: Site,
+    value: PhantomData<*const T>,
+}
+
+impl<T: ScalarValue> GScalar<T> {
+    /// Collective. A scalar at home on rank `home`, with the value that this rank gives.
+    ///
+    /// # Errors
+    /// `Mismatch` where ranks construct different objects; [`Error::NoSuchRank`]; [`Error::Value`] for a value that serde
+    /// cannot encode.
+    #[track_caller]
+    pub fn new(world: &World, home: impl Into<Rank>, value: T) -> Result<Self> {
+        let (site, home) = (Site::here(), home.into());
+        let initial = if home == world.rank() {
+            Some(encode(&value, &site))
+        } else {
+            None
+        };
+        let mut plan = Plan::scalar(world, type_name::<T>(), short::<T>(), home, site.clone());
+        let initial = match initial.transpose() {
+            Ok(initial) => initial,
+            Err(error) => {
+                plan.refuse(error);
+                None
+            }
+        };
+        let (link, id) = plan.agree::<u8>(world, Vec::new(), Some((initial, atomic_ops::<T>())))?;
+        Ok(GScalar {
+            link,
+            id,
+            home,
+            made_at: site,
+            value: PhantomData,
+        })
+    }
+
+    /// The rank where the value lives.
+    pub fn home(&self) -> Rank {
+        self.home
+    }
+
+    /// The value.
+    ///
+    /// # Errors
+    /// Whatever ended the job; [`Error::Value`] where serde cannot decode it.
+    #[track_caller]
+    pub fn get(&self) -> Result<T> {
+        let site = Site::here();
+        decode(
+            &self.ask(ScalarRequest::Load, Vec::new(), "get", &site)?,
+            &site,
+        )
+    }
+
+    /// Sets the value.
+    ///
+    /// # Errors
+    /// As [`get`](GScalar::get).
+    #[track_caller]
+    pub fn set(&self, value: T) -> Result<()> {
+        let site = Site::here();
+        self.ask(ScalarRequest::Swap, encode(&value, &site)?, "set", &site)
+            .map(drop)
+    }
+
+    /// Sets the value and returns the old one.
+    ///
+    /// # Errors
+    /// As [`get`](GScalar::get).
+    #[track_caller]
+    pub fn swap(&self, value: T) -> Result<T> {
+        let site = Site::here();
+        decode(
+            &self.ask(ScalarRequest::Swap, encode(&value, &site)?, "swap", &site)?,
+            &site,
+        )
+    }
+
+    /// Sets the value to `new` if it is `expected`, as encoded: `Ok(old)` if it was, else `Err(current)`.
+    ///
+    /// # Errors
+    /// As [`get`](GScalar::get), outside the inner result.
+    #[track_caller]
+    pub fn compare_exchange(&self, expected: &T, new: &T) -> Result<std::result::Result<T, T>> {
+        let site = Site::here();
+        let expected = encode(expected, &site)?;
+        let old = self.exchange(&expected, &encode(new, &site)?, &site)?;
+        let value = decode(&old, &site)?;
+        Ok(if old == expected {
+            Ok(value)
+        } else {
+            Err(value)
+        })
+    }
+
+    /// Replaces the value by what `update` makes of it, and returns the old one. The closure runs here, again whenever
+    /// another rank was faster, so it must not rely on being called once.
+    ///
+    /// # Errors
+    /// As [`get`](GScalar::get).
+    #[track_caller]
+    pub fn fetch_update(&self, mut update: impl FnMut(T) -> T) -> Result<T> {
+        let site = Site::here();
+        let mut current = self.ask(ScalarRequest::Load, Vec::new(), "fetch_update", &site)?;
+        loop {
+            let new = encode(&update(decode(&current, &site)?), &site)?;
+            let old = self.exchange(&current, &new, &site)?;
+            if old == current {
+                return decode(&old, &site);
+            }
+            current = old;
+        }
+    }
+
+    fn exchange(&self, expected: &[u8], new: &[u8], site: &Site) -> Result<Vec<u8>> {
+        let mut payload = Vec::with_capacity(4 + expected.len() + new.len());
+        payload.extend_from_slice(&(expected.len() as u32).to_le_bytes());
+        payload.extend_from_slice(expected);
+        payload.extend_from_slice(new);
+        self.ask(
+            ScalarRequest::CompareExchange,
+            payload,
+            "compare_exchange",
+            site,
+        )
+    }
+
+    fn ask(
+        &self,
+        request: ScalarRequest,
+        payload: Vec<u8>,
+        action: &'static str,
+        site: &Site,
+    ) -> Result<Vec<u8>> {
+        let request = Request::Scalar(request);
+        if self.home == self.link.me {
+            return self.link.act(site, |service, _| {
+                let object = service
+                    .objects
+                    .get_mut(&self.id)
+                    .expect("an object lives as long as its handle");
+                let work = Work::Call {
+                    id: crate::message::CallId(0),
+                    epoch: 0,
+                    request,
+                };
+                match object.attempt(self.home, &work, &payload) {
+                    Outcome::Reply(old) => Ok(old),
+                    Outcome::Refuse(error) => Err(error),
+                    _ => unreachable!("a scalar is served at once"),
+                }
+            });
+        }
+        let reason = Reason {
+            object: Some(self.id),
+            action,
+            site: Some(site.clone()),
+        };
+        let asking = Asking {
+            object: self.id,
+            to: self.home,
+            reason: &reason,
+        };
+        let call = self.link.act(site, |service, out| {
+            Ok(service.ask(&asking, request, payload, out))
+        })?;
+        let what = What::Calls {
+            object: self.id,
+            action,
+        };
+        self.link
+            .wait(what, site, |service, _| service.take_reply(call))
+            .inspect_err(|_| self.link.tidy(|service, _| service.give_up(call)))
+    }
+}
+
+impl<T: Atomic> GScalar<T> {
+    /// Adds, wrapping for integers, and returns the old value.
+    ///
+    /// # Errors
+    /// As [`get`](GScalar::get).
+    #[track_caller]
+    pub fn fetch_add(&self, operand: T) -> Result<T> {
+        self.fetch::<Add>(operand, "fetch_add", Site::here())
+    }
+
+    /// Sets the value to the smaller of it and `operand`, and returns the old one.
+    ///
+    /// # Errors
+    /// As [`get`](GScalar::get).
+    #[track_caller]
+    pub fn fetch_min(&self, operand: T) -> Result<T> {
+        self.fetch::<Min>(operand, "fetch_min", Site::here())
+    }
+
+    /// Sets the value to the larger of it and `operand`, and returns the old one.
+    ///
+    /// # Errors
+    /// As [`get`](GScalar::get).
+    #[track_caller]
+    pub fn fetch_max(&self, operand: T) -> Result<T> {
+        self.fetch::<Max>(operand, "fetch_max", Site::here())
+    }
+
+    fn fetch<O: 'static>(&self, operand: T, action: &'static str, site: Site) -> Result<T> {
+        let request = ScalarRequest::Fetch(OpId::of::<O>());
+        decode(
+            &self.ask(request, encode(&operand, &site)?, action, &site)?,
+            &site,
+        )
+    }
+}
+
+fn encode<T: ScalarValue>(value: &T, site: &Site) -> Result<Vec<u8>> {
+    match plain_encode(value) {
+        Some(bytes) => Ok(bytes),
+        None => postcard::to_allocvec(value).map_err(|cause| cannot_travel::<T>(cause, site)),
+    }
+}
+
+fn decode<T: ScalarValue>(bytes: &[u8], site: &Site) -> Result<T> {
+    if is_plain::<T>() {
+        return plain_decode(bytes)
+            .ok_or_else(|| cannot_travel::<T>(postcard::Error::DeserializeUnexpectedEnd, site));
+    }
+    postcard::from_bytes(bytes).map_err(|cause| cannot_travel::<T>(cause, site))
+}
+
+fn cannot_travel<T>(cause: postcard::Error, site: &Site) -> Error {
+    Error::Value {
+        value: short::<T>().into(),
+        cause: cause.to_string(),
+        site: site.clone(),
+    }
+}
+
+impl<T: ScalarValue> Drop for GScalar<T> {
+    fn drop(&mut self) {
+        let panicking = std::thread::panicking();
+        self.link
+            .tidy(|service, out| service.drop_object(self.id, panicking, out));
+    }
+}
+
+impl<T: ScalarValue> std::fmt::Debug for GScalar<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = ObjectName {
+            what: format!("GScalar<{}> on {}", short::<T>(), self.home),
+            made_at: self.made_at.clone(),
+        };
+        write!(f, "{name}")
+    }
+}

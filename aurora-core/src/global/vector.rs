@@ -1,0 +1,513 @@
+//! The distributed vector.
+
+use super::construct::{Plan, short};
+use super::{VectorRange, VectorRangeMut, distmemcpy};
+use crate::distribution::{Distribution, MatrixDim, Shape};
+use crate::element::Element;
+use crate::error::{ObjectName, Result};
+use crate::message::{Collective, ObjectId, Opening, Request};
+use crate::service::Reason;
+use crate::service::batch::BatchBuilder;
+use crate::service::user::Asking;
+use crate::service::watch::What;
+use crate::world::Link;
+use crate::{Error, Site, World};
+use aurora_net::Rank;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// A vector whose elements lie over all ranks of a job (paper section 2.1).
+///
+/// Block-distributed: by elements, or by whole rows for a [`MatrixDim`]; the first blocks are one unit longer where it
+/// does not divide. Or placed whole on one rank ([`GVector::on`]). **All indices are global.**
+///
+/// Without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put) of a remote element are
+/// one message there and one back, served by the owner's daemon. A *scoped behaviour*, opened by one of the methods
+/// below and ended by its guard going out of scope, makes a phase fast.
+///
+/// Dropping it sends one message to each rank and waits for none; its block is served until every rank has dropped it.
+pub struct GVector<T: Element> {
+    pub(crate) link: Link,
+    pub(crate) id: ObjectId,
+    pub(crate) dist: Distribution,
+    pub(crate) made_at: Site,
+    element: PhantomData<*const T>,
+}
+
+impl<T: Element> GVector<T> {
+    /// Collective. A vector of zeros of the given [`Shape`]: a number of elements, or a [`MatrixDim`].
+    ///
+    /// # Errors
+    /// `Mismatch` where ranks construct different objects; [`Error::ZeroSized`], [`Error::TooLarge`]: on all ranks.
+    #[track_caller]
+    pub fn new(world: &World, shape: impl Into<Shape>) -> Result<Self> {
+        Self::construct(
+            Plan::vector::<T>(world, shape.into(), None, Site::here()),
+            world,
+            None,
+        )
+    }
+
+    /// Collective. A vector with element `i` set to `value(i)`; every rank computes its own elements.
+    ///
+    /// # Errors
+    /// As [`GVector::new`].
+    #[track_caller]
+    pub fn from_fn(
+        world: &World,
+        shape: impl Into<Shape>,
+        mut value: impl FnMut(usize) -> T,
+    ) -> Result<Self> {
+        Self::construct(
+            Plan::vector::<T>(world, shape.into(), None, Site::here()),
+            world,
+            Some(&mut value),
+        )
+    }
+
+    /// Collective. A vector of zeros that lies whole on `rank` (the paper's `Sample`, section 3.4).
+    ///
+    /// # Errors
+    /// As [`GVector::new`], and [`Error::NoSuchRank`].
+    #[track_caller]
+    pub fn on(world: &World, rank: impl Into<Rank>, shape: impl Into<Shape>) -> Result<Self> {
+        Self::construct(
+            Plan::vector::<T>(world, shape.into(), Some(rank.into()), Site::here()),
+            world,
+            None,
+        )
+    }
+
+    #[track_caller]
+    fn construct(
+        plan: Plan,
+        world: &World,
+        value: Option<&mut dyn FnMut(usize) -> T>,
+    ) -> Result<Self> {
+        let (dist, made_at) = (plan.dist, Site::here());
+        let range = dist.range(world.rank());
+        let block = match value {
+            Some(value) if !plan.refused() => range.map(value).collect(),
+            _ if plan.refused() => Vec::new(),
+            _ => bytemuck::zeroed_vec(range.len()),
+        };
+        let (link, id) = plan.agree(world, block, None)?;
+        Ok(GVector {
+            link,
+            id,
+            dist,
+            made_at,
+            element: PhantomData,
+        })
+    }
+
+    /// Number of elements of the whole vector.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.dist.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.dist.is_empty()
+    }
+
+    /// Rows and columns, if it is a matrix.
+    pub fn dim(&self) -> Option<MatrixDim> {
+        match self.dist.shape() {
+            Shape::Matrix(dim) => Some(dim),
+            Shape::Vector(_) => None,
+        }
+    }
+
+    /// The rank that owns element `index`.
+    ///
+    /// # Panics
+    /// If there is no such element.
+    #[track_caller]
+    pub fn owner(&self, index: usize) -> Rank {
+        assert!(
+            index < self.len(),
+            "index {index} is outside a vector of {} elements",
+            self.len()
+        );
+        self.dist.owner(index)
+    }
+
+    /// The global indices that this rank owns.
+    pub fn local_range(&self) -> Range<usize> {
+        self.dist.range(self.link.me)
+    }
+
+    /// The global indices that `rank` owns; empty for a rank that does not exist.
+    pub fn range_of(&self, rank: impl Into<Rank>) -> Range<usize> {
+        let rank = rank.into();
+        if rank.index() < self.link.size {
+            self.dist.range(rank)
+        } else {
+            self.len()..self.len()
+        }
+    }
+
+    /// Element `index`: a load if it is this rank's own, else one round trip to its owner.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutside`]; `Leaked`, `Poisoned` or `Mismatch` of the object; whatever ended the job.
+    #[track_caller]
+    pub fn at(&self, index: usize) -> Result<T> {
+        let site = Site::here();
+        self.check_index(index, &site)?;
+        let owner = self.dist.owner(index);
+        let local = index - self.dist.range(owner).start;
+        if owner == self.link.me {
+            return self.read_own(&site, |own| own[local]);
+        }
+        let request = Request::Read {
+            start: local as u64,
+            len: 1,
+        };
+        let bytes = self.ask(owner, request, Vec::new(), "at", &site)?;
+        Ok(self.elements(owner, &bytes, 1)?[0])
+    }
+
+    /// The elements at `indices`, in their order; one round trip to each owner, all at once.
+    ///
+    /// # Errors
+    /// As [`GVector::at`].
+    #[track_caller]
+    pub fn at_many(&self, indices: &[usize]) -> Result<Vec<T>> {
+        let site = Site::here();
+        let mut per_owner: Vec<(Vec<usize>, Vec<u64>)> = vec![Default::default(); self.link.size];
+        for (position, &index) in indices.iter().enumerate() {
+            self.check_index(index, &site)?;
+            let owner = self.dist.owner(index);
+            let (positions, locals) = &mut per_owner[owner.index()];
+            positions.push(position);
+            locals.push((index - self.dist.range(owner).start) as u64);
+        }
+        let mut values = vec![T::zeroed(); indices.len()];
+        let reason = self.reason("at_many", &site);
+        let asked: Vec<_> = self.link.act(&site, |service, out| {
+            let others = self
+                .link
+                .me
+                .others(self.link.size)
+                .filter(|owner| !per_owner[owner.index()].0.is_empty());
+            Ok(others
+                .map(|owner| {
+                    let locals = bytemuck::cast_slice(&per_owner[owner.index()].1).to_vec();
+                    let asking = Asking {
+                        object: self.id,
+                        to: owner,
+                        reason: &reason,
+                    };
+                    (owner, service.ask(&asking, Request::ReadMany, locals, out))
+                })
+                .collect())
+        })?;
+        let (positions, locals) = &per_owner[self.link.me.index()];
+        if !positions.is_empty() {
+            self.read_own(&site, |own| {
+                for (position, local) in positions.iter().zip(locals) {
+                    values[*position] = own[*local as usize];
+                }
+            })?;
+        }
+        for (owner, call) in asked {
+            let bytes = self.answer(call, "at_many", &site)?;
+            let positions = &per_owner[owner.index()].0;
+            for (position, value) in
+                positions
+                    .iter()
+                    .zip(self.elements(owner, &bytes, positions.len())?)
+            {
+                values[*position] = value;
+            }
+        }
+        Ok(values)
+    }
+
+    /// Sets element `index`: a store if it is this rank's own, else one round trip to its owner, after which every
+    /// rank reads the new value.
+    ///
+    /// # Errors
+    /// As [`GVector::at`].
+    #[track_caller]
+    pub fn put(&mut self, index: usize, value: T) -> Result<()> {
+        let site = Site::here();
+        self.check_index(index, &site)?;
+        let owner = self.dist.owner(index);
+        let local = index - self.dist.range(owner).start;
+        if owner == self.link.me {
+            return self.write_own(&site, |own| own[local] = value);
+        }
+        let request = Request::WriteAt {
+            start: local as u64,
+        };
+        self.ask(
+            owner,
+            request,
+            bytemuck::bytes_of(&value).to_vec(),
+            "put",
+            &site,
+        )
+        .map(drop)
+    }
+
+    /// Sets many elements, in the order given; one round trip to each owner, all at once.
+    ///
+    /// # Errors
+    /// As [`GVector::at`]; an index outside the vector is found before anything is written.
+    #[track_caller]
+    pub fn put_many(&mut self, writes: &[(usize, T)]) -> Result<()> {
+        let site = Site::here();
+        for (index, _) in writes {
+            self.check_index(*index, &site)?;
+        }
+        let mut batches: Vec<_> = (0..self.link.size).map(|_| BatchBuilder::new()).collect();
+        let own = self.local_range();
+        for &(index, value) in writes.iter().filter(|(index, _)| !own.contains(index)) {
+            let owner = self.dist.owner(index);
+            batches[owner.index()].push(index - self.dist.range(owner).start, value);
+        }
+        let reason = self.reason("put_many", &site);
+        let asked: Vec<_> = self.link.act(&site, |service, out| {
+            let others = self.link.me.others(self.link.size);
+            Ok(others
+                .filter_map(|owner| {
+                    let batch = &mut batches[owner.index()];
+                    let asking = Asking {
+                        object: self.id,
+                        to: owner,
+                        reason: &reason,
+                    };
+                    (!batch.is_empty()).then(|| {
+                        service.ask(&asking, Request::Write { op: None }, batch.take(), out)
+                    })
+                })
+                .collect())
+        })?;
+        if writes.iter().any(|(index, _)| own.contains(index)) {
+            self.write_own(&site, |block| {
+                for (index, value) in writes.iter().filter(|(index, _)| own.contains(index)) {
+                    block[index - own.start] = *value;
+                }
+            })?;
+        }
+        asked
+            .into_iter()
+            .try_for_each(|call| self.answer(call, "put_many", &site).map(drop))
+    }
+
+    /// Collective. Sets every element to `value`. Orders all ranks: earlier writes are overwritten, later accesses of
+    /// any rank see the new value.
+    ///
+    /// # Errors
+    /// As [`World::barrier`].
+    #[track_caller]
+    pub fn fill(&mut self, value: T) -> Result<()> {
+        let site = Site::here();
+        let own = |what| {
+            self.link.wait(what, &site, |service, out| {
+                service.settled(self.id, true, out).map(|o| o.map(drop))
+            })
+        };
+        own(What::Settle { object: self.id })?;
+        let key = self.id.0;
+        self.link.meet(
+            "a fill",
+            format!("the filling of {}", self.name()),
+            key,
+            None,
+            &site,
+        )?;
+        let opening = Opening {
+            behaviour: Collective::Fill,
+            op: None,
+            site: site.clone(),
+        };
+        let epoch = self
+            .link
+            .act(&site, |service, out| service.enter(self.id, opening, out))?;
+        self.link
+            .wait(What::Gate { object: self.id }, &site, |service, out| {
+                let object = match service.usable(self.id, true, out) {
+                    Ok(object) => object,
+                    Err(error) => return Some(Err(error)),
+                };
+                let block: &mut [T] = bytemuck::cast_slice_mut(object.block.bytes_mut()?);
+                block.fill(value);
+                service.end_fill(self.id, epoch, out);
+                Some(Ok(()))
+            })
+    }
+
+    /// Collective. The whole vector on rank `root`, `None` on the others. Orders all ranks before and after.
+    ///
+    /// # Errors
+    /// As [`World::barrier`], and [`Error::NoSuchRank`].
+    #[track_caller]
+    pub fn gather(&self, root: impl Into<Rank>) -> Result<Option<Vec<T>>> {
+        let (site, root) = (Site::here(), root.into());
+        let size = self.link.size;
+        let refusal = (root.index() >= size).then(|| Error::NoSuchRank {
+            rank: root,
+            size,
+            site: site.clone(),
+        });
+        let text = format!("the gathering of {} on {root}", self.name());
+        let key = self.id.0 ^ ((root.index() as u64 + 1) << 32);
+        self.link
+            .meet("a gather", text.clone(), key, refusal, &site)?;
+        let whole = if root == self.link.me {
+            let mut whole = vec![T::zeroed(); self.len()];
+            distmemcpy(&mut whole[..], self.range(..))?;
+            Some(whole)
+        } else {
+            None
+        };
+        self.link
+            .meet("the end of a gather", text, key, None, &site)?;
+        Ok(whole)
+    }
+
+    /// A range of the vector as the source of a [`distmemcpy`].
+    #[track_caller]
+    pub fn range(&self, range: impl std::ops::RangeBounds<usize>) -> VectorRange<'_, T> {
+        VectorRange::new(self, range, Site::here())
+    }
+
+    /// A range of the vector as the destination of a [`distmemcpy`].
+    #[track_caller]
+    pub fn range_mut(&mut self, range: impl std::ops::RangeBounds<usize>) -> VectorRangeMut<'_, T> {
+        VectorRangeMut::new(self, range, Site::here())
+    }
+
+    pub(crate) fn name(&self) -> ObjectName {
+        let placed = self
+            .dist
+            .placed_on()
+            .map_or(String::new(), |rank| format!(" on {rank}"));
+        ObjectName {
+            what: format!("GVector<{}> of {}{placed}", short::<T>(), self.dist.shape()),
+            made_at: self.made_at.clone(),
+        }
+    }
+
+    pub(crate) fn check_index(&self, index: usize, site: &Site) -> Result<()> {
+        if index < self.len() {
+            return Ok(());
+        }
+        Err(Error::IndexOutside {
+            index,
+            len: self.len(),
+            object: self.name(),
+            site: site.clone(),
+        })
+    }
+
+    pub(crate) fn reason(&self, action: &'static str, site: &Site) -> Reason {
+        Reason {
+            object: Some(self.id),
+            action,
+            site: Some(site.clone()),
+        }
+    }
+
+    /// Reads our own block once all earlier scopes are over.
+    pub(crate) fn read_own<R>(&self, site: &Site, read: impl FnOnce(&[T]) -> R) -> Result<R> {
+        let mut read = Some(read);
+        self.link
+            .wait(What::Settle { object: self.id }, site, |service, out| {
+                let object = match service.settled(self.id, false, out)? {
+                    Ok(object) => object,
+                    Err(error) => return Some(Err(error)),
+                };
+                let own = bytemuck::cast_slice(object.block.bytes()?);
+                read.take().map(|read| Ok(read(own)))
+            })
+    }
+
+    /// Writes our own block once its gate is open.
+    pub(crate) fn write_own(&self, site: &Site, write: impl FnOnce(&mut [T])) -> Result<()> {
+        self.link
+            .wait(What::Settle { object: self.id }, site, |service, out| {
+                service
+                    .settled(self.id, true, out)
+                    .map(|object| object.map(drop))
+            })?;
+        let mut write = Some(write);
+        self.link
+            .wait(What::Gate { object: self.id }, site, |service, out| {
+                let object = match service.gate(self.id, out)? {
+                    Ok(object) => object,
+                    Err(error) => return Some(Err(error)),
+                };
+                let own = bytemuck::cast_slice_mut(object.block.bytes_mut()?);
+                write.take().map(|write| Ok(write(own)))
+            })
+    }
+
+    /// One round trip to another rank.
+    pub(crate) fn ask(
+        &self,
+        to: Rank,
+        request: Request,
+        payload: Vec<u8>,
+        action: &'static str,
+        site: &Site,
+    ) -> Result<Vec<u8>> {
+        let reason = self.reason(action, site);
+        let asking = Asking {
+            object: self.id,
+            to,
+            reason: &reason,
+        };
+        let call = self.link.act(site, |service, out| {
+            service.usable(self.id, matches!(request, Request::WriteAt { .. }), out)?;
+            Ok(service.ask(&asking, request, payload, out))
+        })?;
+        self.answer(call, action, site)
+    }
+
+    /// Waits for the answer to a request.
+    pub(crate) fn answer(
+        &self,
+        call: crate::message::CallId,
+        action: &'static str,
+        site: &Site,
+    ) -> Result<Vec<u8>> {
+        let what = What::Calls {
+            object: self.id,
+            action,
+        };
+        self.link
+            .wait(what, site, |service, _| service.take_reply(call))
+            .inspect_err(|_| self.link.tidy(|service, _| service.give_up(call)))
+    }
+
+    /// An answer as elements.
+    fn elements(&self, from: Rank, bytes: &[u8], len: usize) -> Result<Vec<T>> {
+        if bytes.len() != len * size_of::<T>() {
+            return Err(crate::message::malformed(from));
+        }
+        Ok(bytes
+            .chunks_exact(size_of::<T>())
+            .map(bytemuck::pod_read_unaligned)
+            .collect())
+    }
+}
+
+impl<T: Element> Drop for GVector<T> {
+    fn drop(&mut self) {
+        let panicking = std::thread::panicking();
+        self.link
+            .tidy(|service, out| service.drop_object(self.id, panicking, out));
+    }
+}
+
+impl<T: Element> std::fmt::Debug for GVector<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name().what)
+    }
+}

@@ -1,0 +1,111 @@
+//! A caller's own memory, lent to the I/O loop for the length of one call.
+//!
+//! `distmemcpy` sends from and receives into slices of the caller. The loop may run on another thread, so it gets a
+//! pointer. Why that is sound:
+//!
+//! 1. The pointer comes from a borrowed slice and is valid for its length as long as that borrow lasts.
+//! 2. It is dereferenced only through a table of the service, under the endpoint's lock.
+//! 3. [`with_lent`] and [`with_lent_mut`] withdraw it from that table, under the same lock, before they return or unwind;
+//!    they hold the borrow until then and hand the guard that withdraws to nobody, so that it cannot be forgotten.
+//! 4. The bytes of an [`Element`] may be read and written freely: it is plain data without padding.
+//! 5. Between lending and withdrawal the caller's code does not run, so nobody else uses a slice that is lent mutably.
+
+#![allow(unsafe_code)]
+
+use crate::element::Element;
+
+/// A lent `&[T]`, as bytes.
+pub(crate) struct Lent {
+    from: *const u8,
+    len: usize,
+}
+
+/// A lent `&mut [T]`, as bytes.
+pub(crate) struct LentMut {
+    to: *mut u8,
+    len: usize,
+}
+
+// SAFETY: invariants 1 to 3: valid on any thread that holds the endpoint's lock, and withdrawn before the borrow ends.
+unsafe impl Send for Lent {}
+// SAFETY: as above, and by invariant 5 no other access exists.
+unsafe impl Send for LentMut {}
+
+impl Lent {
+    /// Copies bytes from `offset` on; false outside the slice.
+    pub(crate) fn read(&self, offset: usize, into: &mut [u8]) -> bool {
+        let fits = offset
+            .checked_add(into.len())
+            .is_some_and(|end| end <= self.len);
+        if fits {
+            // SAFETY: invariants 1 and 4, and the bounds were just checked.
+            let bytes = unsafe { std::slice::from_raw_parts(self.from.add(offset), into.len()) };
+            into.copy_from_slice(bytes);
+        }
+        fits
+    }
+}
+
+impl LentMut {
+    /// Writes bytes at `offset`; false outside the slice.
+    pub(crate) fn write(&mut self, offset: usize, bytes: &[u8]) -> bool {
+        let fits = offset
+            .checked_add(bytes.len())
+            .is_some_and(|end| end <= self.len);
+        if fits {
+            // SAFETY: invariants 1, 4 and 5, and the bounds were just checked.
+            let place = unsafe { std::slice::from_raw_parts_mut(self.to.add(offset), bytes.len()) };
+            place.copy_from_slice(bytes);
+        }
+        fits
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+}
+
+/// Runs its closure when it goes.
+struct Withdraw<W: FnMut()>(W);
+
+impl<W: FnMut()> Drop for Withdraw<W> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// Lends `slices` to whoever `lend` gives them to, runs `during`, and calls `withdraw` before it returns (invariant 3).
+pub(crate) fn with_lent<T: Element, R>(
+    slices: &[&[T]],
+    lend: impl FnOnce(Vec<Lent>),
+    withdraw: impl FnMut(),
+    during: impl FnOnce() -> R,
+) -> R {
+    let _withdraw = Withdraw(withdraw);
+    lend(
+        slices
+            .iter()
+            .map(|slice| Lent {
+                from: slice.as_ptr().cast(),
+                len: size_of_val(*slice),
+            })
+            .collect(),
+    );
+    during()
+}
+
+/// The same for memory that is written.
+pub(crate) fn with_lent_mut<T: Element, R>(
+    slices: &mut [&mut [T]],
+    lend: impl FnOnce(Vec<LentMut>),
+    withdraw: impl FnMut(),
+    during: impl FnOnce() -> R,
+) -> R {
+    let _withdraw = Withdraw(withdraw);
+    let lent = |slice: &mut &mut [T]| LentMut {
+        to: slice.as_mut_ptr().cast(),
+        len: size_of_val(*slice),
+    };
+    lend(slices.iter_mut().map(lent).collect());
+    during()
+}

@@ -1,0 +1,162 @@
+//! What ranks say to each other: the headers of transfers. Payloads follow beside them.
+
+use crate::element::OpId;
+use crate::{Error, Site};
+use aurora_net::Rank;
+use serde::{Deserialize, Serialize};
+
+/// A shared object; every rank counts its constructions, so the numbers agree.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub(crate) struct ObjectId(pub(crate) u64);
+
+/// A request of ours that has not been answered.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub(crate) struct CallId(pub(crate) u64);
+
+/// Number of a collective scope of one object, counted from 1.
+pub(crate) type Epoch = u64;
+
+/// The behaviours that all ranks enter together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum Collective {
+    ReadCache,
+    ReleaseC,
+    Fill,
+}
+
+/// A rank's side of a collective scope: what must be the same everywhere, and the line that quotes it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Opening {
+    pub(crate) behaviour: Collective,
+    pub(crate) op: Option<OpId>,
+    pub(crate) site: Site,
+}
+
+impl Opening {
+    pub(crate) fn agrees_with(&self, other: &Opening) -> bool {
+        self.behaviour == other.behaviour && self.op == other.op
+    }
+}
+
+/// A header.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Message {
+    /// One round of a rendezvous; payload: the summary so far.
+    Round { seq: u64, round: u32 },
+    /// A one-sided request by a rank that has entered `epoch` scopes of the object.
+    Call {
+        id: CallId,
+        object: ObjectId,
+        epoch: Epoch,
+        request: Request,
+    },
+    /// Its answer; payload: what was asked for, or an [`Error`] if refused.
+    Reply { id: CallId, refused: bool },
+    /// "I have entered a ReadCache": the announcement, with my block as payload if it has changed since the last one.
+    Enter {
+        object: ObjectId,
+        epoch: Epoch,
+        opening: Opening,
+        version: u64,
+        contains: u64,
+        made: Vec<(u32, u64)>,
+        list_follows: bool,
+    },
+    /// The writes that an announcement had no room for; payload: pairs of owner and number.
+    Made { object: ObjectId, epoch: Epoch },
+    /// What late writes changed in a block that had already been pushed; payload: a batch.
+    Correct {
+        object: ObjectId,
+        epoch: Epoch,
+        version: u64,
+        contains: u64,
+    },
+    /// Buffered writes of a ReleaseC scope, to be applied in the order of `seq`; payload: a batch.
+    Batch {
+        object: ObjectId,
+        epoch: Epoch,
+        seq: u64,
+        opening: Opening,
+        op: Option<OpId>,
+    },
+    /// A batch has been applied: there is room for another.
+    BatchDone { object: ObjectId },
+    /// "My ReleaseC scope has ended, and I sent you so many batches in it."
+    End {
+        object: ObjectId,
+        epoch: Epoch,
+        opening: Opening,
+        batches: u64,
+    },
+    /// "I have dropped this object."
+    Dropped { object: ObjectId },
+    /// "I have left the closure."
+    Left,
+    /// Something is wrong with an object, or with the job; payload: the [`Error`].
+    Fault { object: Option<ObjectId> },
+    /// "What are you doing?", asked along the edges of who waits for whom.
+    Ask { look: u64 },
+    /// The answer; payload: a [`RankState`](crate::service::watch::RankState).
+    State { look: u64 },
+}
+
+/// What a one-sided request asks of a block or a scalar.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Request {
+    /// Elements from local index `start` on.
+    Read { start: u64, len: u64 },
+    /// Scattered elements; payload: their local indices as u64.
+    ReadMany,
+    /// Writes or operations; payload: a batch.
+    Write { op: Option<OpId> },
+    /// Consecutive elements from local index `start` on; payload: their values.
+    WriteAt { start: u64 },
+    /// On a scalar; payload: operands.
+    Scalar(ScalarRequest),
+}
+
+/// What can be done to a scalar at its home.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum ScalarRequest {
+    /// Reply: the value.
+    Load,
+    /// Payload: the new value. Reply: the old one.
+    Swap,
+    /// Payload: the operand. Reply: the old value.
+    Fetch(OpId),
+    /// Payload: length of the expected value as u32, the expected and the new value. Reply: the old value, changed if
+    /// it was the expected one.
+    CompareExchange,
+}
+
+impl Message {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        postcard::to_allocvec(self).expect("headers are plain data")
+    }
+
+    pub(crate) fn decode(header: &[u8]) -> Option<Message> {
+        postcard::from_bytes(header).ok()
+    }
+
+    /// Whether it serves the watch over waiting ranks, which must not disturb what it watches.
+    pub(crate) fn is_watch(&self) -> bool {
+        matches!(self, Message::Ask { .. } | Message::State { .. })
+    }
+}
+
+/// An [`Error`] as payload.
+pub(crate) fn encode_error(error: &Error) -> Vec<u8> {
+    postcard::to_allocvec(error).expect("errors are plain data")
+}
+
+/// An [`Error`] from a payload; what cannot be read is reported as such, never swallowed.
+pub(crate) fn decode_error(from: Rank, payload: &[u8]) -> Error {
+    postcard::from_bytes(payload).unwrap_or_else(|_| malformed(from))
+}
+
+/// A rank speaks another protocol: it runs another build of the program.
+pub(crate) fn malformed(from: Rank) -> Error {
+    Error::Start(format!(
+        "{from} sent a message that makes no sense: do all ranks run the same build of the program?"
+    ))
+}

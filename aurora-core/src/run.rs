@@ -1,0 +1,135 @@
+//! Starting a job and ending it.
+
+use crate::config::{Config, Settings};
+use crate::error::Result;
+use crate::service::Service;
+use crate::world::{About, World};
+use crate::{Error, Site};
+use aurora_net::Route;
+use aurora_net::bootstrap::{self, Failure, Launcher, Seat};
+use std::sync::Mutex;
+
+/// Collective. Runs `program` on every rank of a job and returns this rank's value (SPMD, paper section 2.2).
+///
+/// How many ranks there are and who starts them depends on the surroundings: under `mpirun` or `srun` MPI does;
+/// otherwise this process becomes rank 0 and starts the others itself, `AURORA_RANKS` in all (default: the cores, at
+/// most 4). They run the program again from the start of `main` and end with `run`. To choose by hand: [`Config`].
+///
+/// `run` returns when every rank has left the closure.
+///
+/// # Errors
+/// The first failure of any rank: an error that the closure returned, a panic in it, the death of its process. Under
+/// MPI a failure does not return: the job is aborted once it has been reported.
+///
+/// ```
+/// use aurora_core::prelude::*;
+///
+/// let sum = Config::threads(3).run(|world| {
+///     let mut v = GVector::<u64>::from_fn(world, 10, |i| i as u64)?;
+///     world.barrier()?;
+///     let sum = v.at_many(&(0..10).collect::<Vec<_>>())?.iter().sum::<u64>();
+///     Ok(sum)
+/// })?;
+/// assert_eq!(sum, 45);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn run<R: Send>(program: impl Fn(&World) -> Result<R> + Sync) -> Result<R> {
+    start(Config::default(), program, Site::here())
+}
+
+impl Config {
+    /// Collective. As [`run`], started the way that this configuration says.
+    ///
+    /// # Errors
+    /// As [`run`].
+    #[track_caller]
+    pub fn run<R: Send>(self, program: impl Fn(&World) -> Result<R> + Sync) -> Result<R> {
+        start(self, program, Site::here())
+    }
+}
+
+fn start<R: Send>(
+    config: Config,
+    program: impl Fn(&World) -> Result<R> + Sync,
+    site: Site,
+) -> Result<R> {
+    let Settings {
+        launch,
+        route,
+        timeout,
+        silence,
+        options,
+    } = config.settle()?;
+    // The error itself, where it happened in this process: a failure only quotes it.
+    let typed: Mutex<Option<(String, Error)>> = Mutex::new(None);
+    let outcome = bootstrap::run(launch, options, |seat: Seat| {
+        let (me, size) = (seat.rank(), seat.size());
+        let service = Service::new(me, size, timeout);
+        let endpoint = seat
+            .connect(service, route, silence)
+            .map_err(|error| match error {
+                aurora_net::Error::Failed(failure) => failure,
+                error => Failure::of(me, error),
+            })?;
+        let watched = endpoint.clone();
+        seat.on_failure(Box::new(move |failure| {
+            watched.act(|service, out| service.job_failed(failure, out))
+        }));
+        let route = route.unwrap_or(match seat.launcher() {
+            Launcher::Threads => Route::Local,
+            Launcher::Processes | Launcher::Mpi => Route::Udp,
+        });
+        let about = About {
+            launcher: seat.launcher(),
+            nodes: seat.nodes(),
+            route,
+        };
+        let world = World::new(endpoint.clone(), me, size, about);
+        let outcome = program(&world).and_then(|value| world.leave(&site).map(|()| value));
+        match outcome {
+            Ok(value) => {
+                seat.finish()?;
+                endpoint.close();
+                Ok(value)
+            }
+            Err(error) => {
+                world.abandon();
+                let failure = failure_of(me, &error);
+                let mut typed = typed
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner);
+                if failure.origin && typed.is_none() {
+                    *typed = Some((failure.cause.clone(), error));
+                }
+                Err(failure)
+            }
+        }
+    });
+    outcome.map_err(|failure| {
+        let typed = typed
+            .into_inner()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        match typed {
+            Some((cause, error)) if cause == failure.cause => error,
+            _ if failure.rank.is_none() => Error::Start(failure.to_string()),
+            _ => Error::JobFailed { failure },
+        }
+    })
+}
+
+/// What the control plane is told of an error that ended a rank.
+fn failure_of(me: aurora_net::Rank, error: &Error) -> Failure {
+    if let Error::JobFailed { failure } = error {
+        return failure.heard();
+    }
+    let cause = error.to_string();
+    let at = error
+        .site()
+        .map(Site::to_string)
+        .filter(|at| !cause.contains(at));
+    Failure {
+        at,
+        ..Failure::of(me, cause)
+    }
+}

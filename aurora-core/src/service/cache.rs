@@ -1,0 +1,155 @@
+//! Copies of whole vectors: the last one loaded, those being loaded, and those still being sent from.
+//!
+//! A load never lands in memory that a live guard shows: the last copy is loaded over only if nobody holds it and
+//! nothing is sent from it; otherwise the load gets memory of its own. So at most two loads are under way, the second
+//! for ranks that are one scope ahead.
+
+use crate::memory::Storage;
+use crate::message::Epoch;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// One copy of the whole vector.
+pub(crate) struct Replica {
+    serial: u64,
+    pub(crate) array: Arc<dyn Storage>,
+    /// The version of each rank's block in it; 0 is none.
+    pub(crate) have: Vec<u64>,
+    /// Transfers that read our own part of it.
+    in_flight: usize,
+}
+
+impl Replica {
+    /// The array, for writing. Nobody else holds a replica that is being loaded.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        Arc::get_mut(&mut self.array)
+            .expect("a replica is shown only when it is complete")
+            .bytes_mut()
+    }
+}
+
+/// How one rank's block has come.
+pub(crate) struct BlockArrived {
+    /// Its bytes within the whole.
+    pub(crate) range: Range<usize>,
+    /// Its version when it was announced.
+    pub(crate) version: u64,
+    /// What late writes changed: the version that this makes, and `(byte offset in the block, bytes)`.
+    pub(crate) correction: Option<(u64, Vec<(usize, Vec<u8>)>)>,
+}
+
+/// All copies of one vector on this rank.
+#[derive(Default)]
+pub(crate) struct Cache {
+    next_serial: u64,
+    latest: Option<Replica>,
+    loading: BTreeMap<Epoch, Replica>,
+    /// Replaced copies from which something is still sent.
+    retired: Vec<Replica>,
+}
+
+impl Cache {
+    /// The replica that is loaded for `epoch`; on first mention the last one, if it is free, or a new one.
+    pub(crate) fn loading(
+        &mut self,
+        epoch: Epoch,
+        ranks: usize,
+        fresh: impl FnOnce() -> Arc<dyn Storage>,
+    ) -> &mut Replica {
+        if !self.loading.contains_key(&epoch) {
+            let free = |r: &mut Replica| r.in_flight == 0 && Arc::get_mut(&mut r.array).is_some();
+            let reused = if self.loading.is_empty() {
+                self.latest.take_if(free)
+            } else {
+                None
+            };
+            let replica = reused.unwrap_or_else(|| {
+                self.next_serial += 1;
+                Replica {
+                    serial: self.next_serial,
+                    array: fresh(),
+                    have: vec![0; ranks],
+                    in_flight: 0,
+                }
+            });
+            self.loading.insert(epoch, replica);
+        }
+        self.loading.get_mut(&epoch).expect("just inserted")
+    }
+
+    /// The replica being loaded for `epoch`, if it has been begun.
+    pub(crate) fn find_loading(&mut self, epoch: Epoch) -> Option<&mut Replica> {
+        self.loading.get_mut(&epoch)
+    }
+
+    /// A transfer begins to read our part of the replica of `epoch`.
+    pub(crate) fn begin_send(&mut self, epoch: Epoch) -> u64 {
+        let replica = self
+            .loading
+            .get_mut(&epoch)
+            .expect("we push from the replica that is loaded");
+        replica.in_flight += 1;
+        replica.serial
+    }
+
+    /// A transfer has been acknowledged.
+    pub(crate) fn end_send(&mut self, serial: u64) {
+        if let Some(replica) = self.all().find(|r| r.serial == serial) {
+            replica.in_flight -= 1;
+        }
+        self.retired.retain(|r| r.in_flight > 0);
+    }
+
+    /// Bytes of the replica that a transfer reads from.
+    pub(crate) fn bytes(&self, serial: u64) -> Option<&[u8]> {
+        let all = self
+            .latest
+            .iter()
+            .chain(self.loading.values())
+            .chain(&self.retired);
+        all.into_iter()
+            .find(|r| r.serial == serial)
+            .map(|r| r.array.bytes())
+    }
+
+    /// Completes the load of `epoch`. Blocks of other ranks that have not changed since the last load are taken over
+    /// from it; then what late writes changed is written over what was pushed.
+    pub(crate) fn complete(&mut self, epoch: Epoch, arrived: &[BlockArrived]) -> Arc<dyn Storage> {
+        let mut replica = self.loading.remove(&epoch).expect("a load that was begun");
+        for (rank, block) in arrived.iter().enumerate() {
+            if replica.have[rank] != block.version && !block.range.is_empty() {
+                let last = self
+                    .latest
+                    .as_ref()
+                    .filter(|last| last.have[rank] == block.version);
+                let last =
+                    last.expect("an owner leaves out only a block that it has pushed before");
+                replica.bytes_mut()[block.range.clone()]
+                    .copy_from_slice(&last.array.bytes()[block.range.clone()]);
+            }
+            replica.have[rank] = block.version;
+            if let Some((version, changes)) = &block.correction {
+                for (at, bytes) in changes {
+                    let start = block.range.start + at;
+                    replica.bytes_mut()[start..start + bytes.len()].copy_from_slice(bytes);
+                }
+                replica.have[rank] = *version;
+            }
+        }
+        let array = replica.array.clone();
+        if let Some(old) = self.latest.replace(replica)
+            && old.in_flight > 0
+        {
+            self.retired.push(old);
+        }
+        array
+    }
+
+    fn all(&mut self) -> impl Iterator<Item = &mut Replica> {
+        self.latest
+            .iter_mut()
+            .chain(self.loading.values_mut())
+            .chain(&mut self.retired)
+    }
+}

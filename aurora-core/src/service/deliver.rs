@@ -1,0 +1,517 @@
+//! What arrives: the service as the transport's handler.
+
+use super::cache::BlockArrived;
+use super::object::{Parked, Work};
+use super::{Loan, Service};
+use crate::Error;
+use crate::collective::Summary;
+use crate::message::{Collective, Epoch, Message, ObjectId, Opening, decode_error, malformed};
+use crate::service::batch::{batch_of, parse_batch};
+use aurora_net::{Handler, Outbox, Payload, Placement, Rank, Received, Token};
+use std::time::{Duration, Instant};
+
+impl Handler for Service {
+    fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
+        match Message::decode(header) {
+            Some(Message::Enter {
+                object: id, epoch, ..
+            }) => self.place_block(from, id, epoch, len),
+            Some(Message::Reply { id, refused: false }) => {
+                let landing = self.calls.get(&id).and_then(|call| call.landing);
+                let fits = |token: &Token| matches!(self.loans.get(*token), Some(Loan::CallerMut(lent)) if lent.len() == len);
+                landing
+                    .filter(fits)
+                    .map_or(Placement::Buffer, Placement::At)
+            }
+            _ => Placement::Buffer,
+        }
+    }
+
+    fn write(&mut self, token: Token, offset: usize, bytes: &[u8]) {
+        match self.loans.get_mut(token) {
+            Some(Loan::CallerMut(lent)) => {
+                lent.write(offset, bytes);
+            }
+            Some(Loan::CacheIn {
+                object,
+                epoch,
+                base,
+                len,
+            }) => {
+                let place = offset
+                    .checked_add(bytes.len())
+                    .filter(|end| end <= len)
+                    .map(|end| *base + offset..*base + end);
+                let object = self.objects.get_mut(object);
+                if let (Some(place), Some(object)) = (place, object)
+                    && let Some(replica) = object.cache.find_loading(*epoch)
+                {
+                    replica.bytes_mut()[place].copy_from_slice(bytes);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn read(&mut self, token: Token, offset: usize, into: &mut [u8]) -> bool {
+        let copy = |from: Option<&[u8]>, base: usize, into: &mut [u8]| {
+            let from = from.and_then(|bytes| bytes.get(base + offset..)?.get(..into.len()));
+            from.map(|bytes| into.copy_from_slice(bytes)).is_some()
+        };
+        match self.loans.get(token) {
+            Some(Loan::Block { object, base }) => copy(
+                self.objects
+                    .get(object)
+                    .and_then(|object| object.block.bytes()),
+                *base,
+                into,
+            ),
+            Some(Loan::Detached { copy: bytes, base }) => copy(Some(bytes.bytes()), *base, into),
+            Some(Loan::CacheOut {
+                object,
+                serial,
+                base,
+            }) => copy(
+                self.objects
+                    .get(object)
+                    .and_then(|object| object.cache.bytes(*serial)),
+                *base,
+                into,
+            ),
+            Some(Loan::Caller(lent)) => lent.read(offset, into),
+            Some(Loan::CallerMut(_) | Loan::CacheIn { .. }) | None => false,
+        }
+    }
+
+    fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, out: &mut Outbox) {
+        let Some(message) = Message::decode(header) else {
+            return self.fail(None, malformed(from), out);
+        };
+        if !message.is_watch() {
+            self.mail.received[from.index()] += 1;
+            self.watch.progress();
+        }
+        match message {
+            Message::Round { seq, round } => match postcard::from_bytes::<Summary>(&bytes(payload))
+            {
+                Ok(summary) => {
+                    let mut told = Vec::new();
+                    self.rendezvous.hear(seq, round, summary, &mut told);
+                    self.tell(told, out);
+                }
+                Err(_) => self.fail(None, malformed(from), out),
+            },
+            Message::Call {
+                id,
+                object,
+                epoch,
+                request,
+            } => {
+                let work = Work::Call { id, epoch, request };
+                self.work(
+                    object,
+                    Parked {
+                        from,
+                        work,
+                        payload: bytes(payload),
+                    },
+                    out,
+                );
+                // A write may complete a block that is being settled.
+                self.advance(object, out);
+            }
+            Message::Batch {
+                object,
+                epoch,
+                seq,
+                opening,
+                op,
+            } => {
+                self.opened(object, from, epoch, &opening, out);
+                let work = Work::Batch { epoch, seq, op };
+                self.work(
+                    object,
+                    Parked {
+                        from,
+                        work,
+                        payload: bytes(payload),
+                    },
+                    out,
+                );
+                self.advance(object, out);
+            }
+            Message::Reply { id, refused } => self.replied(from, id, refused, payload),
+            Message::Enter {
+                object,
+                epoch,
+                opening,
+                version,
+                contains,
+                made,
+                list_follows,
+            } => {
+                self.opened(object, from, epoch, &opening, out);
+                let here = Announced {
+                    version,
+                    contains,
+                    made,
+                    list_follows,
+                };
+                self.announced(object, from, epoch, here, payload, out);
+            }
+            Message::Made { object, epoch } => {
+                match postcard::from_bytes::<Vec<(u32, u64)>>(&bytes(payload)) {
+                    Ok(made) => {
+                        if let Some(object) = self.objects.get_mut(&object) {
+                            let record = object.ledger.record(epoch);
+                            record.from[from.index()].list_came = true;
+                            add_made(&mut record.made, &made);
+                        }
+                        self.advance(object, out);
+                    }
+                    Err(_) => self.fail(None, malformed(from), out),
+                }
+            }
+            Message::Correct {
+                object,
+                epoch,
+                version,
+                contains,
+            } => {
+                let changes = bytes(payload);
+                let Some(object) = self.objects.get_mut(&object) else {
+                    return;
+                };
+                if parse_batch(
+                    &changes,
+                    object.block.element,
+                    object.dist.range(from).len(),
+                )
+                .is_none()
+                {
+                    return self.fail(None, malformed(from), out);
+                }
+                let arrival = &mut object.ledger.record(epoch).from[from.index()];
+                arrival.correction = Some((version, changes));
+                arrival.contains = contains;
+            }
+            Message::BatchDone { object } => {
+                if let Some(object) = self.objects.get_mut(&object) {
+                    let outstanding = &mut object.outstanding[from.index()];
+                    *outstanding = outstanding.saturating_sub(1);
+                }
+            }
+            Message::End {
+                object,
+                epoch,
+                opening,
+                batches,
+            } => {
+                self.opened(object, from, epoch, &opening, out);
+                if let Some(object) = self.objects.get_mut(&object) {
+                    let arrival = &mut object.ledger.record(epoch).from[from.index()];
+                    arrival.complete = true;
+                    arrival.batches = batches;
+                }
+                self.advance(object, out);
+            }
+            Message::Dropped { object } => {
+                if let Some(object) = self.objects.get_mut(&object) {
+                    object.dropped[from.index()] = true;
+                }
+                self.bury(object);
+            }
+            Message::Left => self.left[from.index()] = true,
+            Message::Fault { object } => {
+                let error = decode_error(from, &bytes(payload));
+                self.note_fault(object, &error, out);
+            }
+            Message::Ask { look } => {
+                let state = postcard::to_allocvec(&self.state()).expect("states are plain data");
+                self.mail.post(
+                    out,
+                    from,
+                    &Message::State { look },
+                    Payload::Bytes(state.into()),
+                );
+            }
+            Message::State { look } => match postcard::from_bytes(&bytes(payload)) {
+                Ok(state) => {
+                    let mut acts = Vec::new();
+                    self.watch
+                        .heard(Instant::now(), from, look, state, &mut acts);
+                    self.act(acts, out);
+                }
+                Err(_) => self.fail(None, malformed(from), out),
+            },
+        }
+    }
+
+    fn released(&mut self, token: Token, out: &mut Outbox) {
+        match self.loans.end(token) {
+            Some(Loan::Block { object: id, .. }) => {
+                if let Some(object) = self.objects.get_mut(&id) {
+                    object.block.in_flight -= 1;
+                }
+                self.watch.progress();
+                self.advance(id, out);
+                self.bury(id);
+            }
+            Some(Loan::CacheOut { object, serial, .. }) => {
+                if let Some(object) = self.objects.get_mut(&object) {
+                    object.cache.end_send(serial);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn peer_lost(&mut self, rank: Rank, silent_for: Duration, out: &mut Outbox) {
+        if !(self.ended || self.leaving && self.left[rank.index()]) {
+            self.fail(None, Error::PeerLost { rank, silent_for }, out);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.watch.poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Instant, out: &mut Outbox) {
+        if self.watch.poll_timeout().is_some_and(|at| at <= now) {
+            self.look(now, out);
+        }
+    }
+}
+
+/// What an announcement says.
+struct Announced {
+    version: u64,
+    contains: u64,
+    made: Vec<(u32, u64)>,
+    list_follows: bool,
+}
+
+impl Service {
+    fn place_block(&mut self, from: Rank, id: ObjectId, epoch: Epoch, len: usize) -> Placement {
+        let size = self.size;
+        let Some(object) = self
+            .objects
+            .get_mut(&id)
+            .filter(|object| object.fault.is_none())
+        else {
+            return Placement::Buffer;
+        };
+        let (range, element) = (object.dist.range(from), object.block.element);
+        if len != range.len() * element
+            || epoch <= object.ledger.settled
+            || epoch > object.ledger.settled + 2
+        {
+            return Placement::Buffer;
+        }
+        let fresh = object.fresh.clone();
+        object.cache.loading(epoch, size, || fresh());
+        Placement::At(self.loans.add(Loan::CacheIn {
+            object: id,
+            epoch,
+            base: range.start * element,
+            len,
+        }))
+    }
+
+    /// Another rank has opened a scope: it must be the one that we and all others open.
+    fn opened(
+        &mut self,
+        id: ObjectId,
+        from: Rank,
+        epoch: Epoch,
+        opening: &Opening,
+        out: &mut Outbox,
+    ) {
+        let Some(object) = self.objects.get_mut(&id) else {
+            return;
+        };
+        if let Err(error) = object.note_opening(from, epoch, opening) {
+            self.fail(Some(id), error, out);
+        }
+    }
+
+    fn announced(
+        &mut self,
+        id: ObjectId,
+        from: Rank,
+        epoch: Epoch,
+        said: Announced,
+        payload: Received,
+        out: &mut Outbox,
+    ) {
+        let placed = match payload {
+            Received::Placed(token) => matches!(self.loans.end(token), Some(Loan::CacheIn { .. })),
+            Received::Bytes(bytes) => {
+                let faulty = self
+                    .objects
+                    .get(&id)
+                    .is_none_or(|object| object.fault.is_some());
+                if !bytes.is_empty() && !faulty {
+                    return self.fail(None, malformed(from), out);
+                }
+                false
+            }
+        };
+        let Some(object) = self.objects.get_mut(&id) else {
+            return;
+        };
+        if placed && let Some(replica) = object.cache.find_loading(epoch) {
+            replica.have[from.index()] = said.version;
+        }
+        let record = object.ledger.record(epoch);
+        add_made(&mut record.made, &said.made);
+        let arrival = &mut record.from[from.index()];
+        arrival.complete = true;
+        arrival.version = said.version;
+        arrival.list_follows = said.list_follows;
+        if arrival.correction.is_none() {
+            arrival.contains = said.contains;
+        }
+        self.advance(id, out);
+    }
+
+    fn replied(
+        &mut self,
+        from: Rank,
+        id: crate::message::CallId,
+        refused: bool,
+        payload: Received,
+    ) {
+        // The answer to a call that was given up is of no interest.
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        call.reply = Some(match payload {
+            Received::Placed(_) => Ok(Vec::new()),
+            Received::Bytes(bytes) if refused => Err(decode_error(from, &bytes)),
+            Received::Bytes(bytes) => Ok(bytes),
+        });
+    }
+
+    /// Settles the next epoch of an object, if it can be.
+    pub(crate) fn settle(&mut self, id: ObjectId, out: &mut Outbox) -> bool {
+        let Some(object) = self.objects.get_mut(&id) else {
+            return false;
+        };
+        let Some((epoch, behaviour)) = object.ledger.try_settle() else {
+            return false;
+        };
+        match behaviour {
+            Collective::ReadCache => self.settle_read_cache(id, epoch, out),
+            Collective::ReleaseC | Collective::Fill => object.ledger.forget(epoch),
+        }
+        true
+    }
+
+    /// All ranks have announced, so no earlier write is still to come: what came after our push goes out once more.
+    fn settle_read_cache(&mut self, id: ObjectId, epoch: Epoch, out: &mut Outbox) {
+        let (me, others) = (self.me, self.others());
+        let Some(object) = self.objects.get_mut(&id) else {
+            return;
+        };
+        let contains = std::mem::take(&mut object.applied);
+        object.pushed = object.block.version;
+        let touched = object.touched.take().unwrap_or_default();
+        if touched.is_empty() {
+            return;
+        }
+        let element = object.block.element;
+        let bytes = object
+            .block
+            .bytes()
+            .expect("a rank that enters a ReadCache holds no write guard");
+        let changes = batch_of(bytes, element, &touched);
+        let base = object.dist.range(me).start * element;
+        if let Some(replica) = object.cache.find_loading(epoch) {
+            for run in &touched {
+                let run = run.start * element..run.end * element;
+                replica.bytes_mut()[base + run.start..base + run.end].copy_from_slice(&bytes[run]);
+            }
+        }
+        let reason = super::Reason {
+            object: Some(id),
+            action: "correction",
+            site: None,
+        };
+        let message = Message::Correct {
+            object: id,
+            epoch,
+            version: object.block.version,
+            contains,
+        };
+        let changes = bytes::Bytes::from(changes);
+        for rank in others {
+            self.mail.post_for(
+                out,
+                &reason,
+                rank,
+                &message,
+                Payload::Bytes(changes.clone()),
+            );
+        }
+    }
+
+    /// The replica of a ReadCache, once every block of it is here and final.
+    pub(crate) fn poll_loaded(
+        &mut self,
+        id: ObjectId,
+        epoch: Epoch,
+    ) -> Option<std::sync::Arc<dyn crate::memory::Storage>> {
+        let (me, size) = (self.me, self.size);
+        let object = self.objects.get_mut(&id)?;
+        if object.ledger.settled < epoch || object.ledger.incomplete_blocks(epoch).next().is_some()
+        {
+            return None;
+        }
+        let element = object.block.element;
+        let mine = object.pushed;
+        let record = object.ledger.find(epoch)?;
+        let arrived: Vec<BlockArrived> = (0..size)
+            .map(|rank| {
+                let elements = object.dist.range(Rank::new(rank));
+                let arrival = &record.from[rank];
+                let correction = arrival.correction.as_ref().map(|(version, changes)| {
+                    let runs = parse_batch(changes, element, elements.len())
+                        .expect("checked when it came");
+                    (
+                        *version,
+                        runs.into_iter()
+                            .map(|(run, bytes)| (run.start * element, bytes.to_vec()))
+                            .collect(),
+                    )
+                });
+                BlockArrived {
+                    range: elements.start * element..elements.end * element,
+                    version: if me == rank { mine } else { arrival.version },
+                    correction,
+                }
+            })
+            .collect();
+        object.ledger.forget(epoch);
+        let own = me.index();
+        if let Some(replica) = object.cache.find_loading(epoch) {
+            replica.have[own] = mine;
+        }
+        Some(object.cache.complete(epoch, &arrived))
+    }
+}
+
+fn add_made(total: &mut [u64], made: &[(u32, u64)]) {
+    for (owner, writes) in made {
+        if let Some(total) = total.get_mut(*owner as usize) {
+            *total += writes;
+        }
+    }
+}
+
+fn bytes(payload: Received) -> Vec<u8> {
+    match payload {
+        Received::Bytes(bytes) => bytes,
+        Received::Placed(_) => Vec::new(),
+    }
+}

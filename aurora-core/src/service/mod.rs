@@ -1,0 +1,386 @@
+//! The one-sided service of a rank: everything that the transport's I/O loop decides on its behalf.
+//!
+//! [`Service`] is the state of one rank, changed under the endpoint's lock by its daemon (arriving messages) and by the
+//! calling thread (through [`World`](crate::World)). It is passive: it never blocks, it only answers, parks, and notes.
+
+pub(crate) mod batch;
+mod cache;
+mod deliver;
+mod loans;
+mod mail;
+pub(crate) mod object;
+mod scalar;
+mod scope;
+pub(crate) mod user;
+pub(crate) mod watch;
+
+pub(crate) use loans::Loan;
+pub(crate) use mail::Reason;
+pub use mail::Usage;
+
+use crate::Error;
+use crate::collective::{Rendezvous, Tell};
+use crate::error::Claim;
+use crate::message::{CallId, Message, ObjectId, encode_error};
+use aurora_net::{Outbox, Payload, Rank, Token};
+use loans::Loans;
+use mail::Mail;
+use object::{Object, Outcome, Parked, Work};
+use scope::Ledger;
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+use watch::{Act, GuardState, RankState, Watch, What};
+
+/// A request of ours.
+pub(crate) struct Call {
+    /// Whom we asked.
+    pub(crate) to: Rank,
+    /// Where the answer's payload goes, if not into a buffer.
+    landing: Option<Token>,
+    /// The answer, once it is here.
+    pub(crate) reply: Option<Result<Vec<u8>, Error>>,
+}
+
+/// State of one rank.
+pub(crate) struct Service {
+    pub(crate) me: Rank,
+    pub(crate) size: usize,
+    pub(crate) objects: BTreeMap<ObjectId, Object>,
+    pub(crate) mail: Mail,
+    pub(crate) loans: Loans,
+    pub(crate) rendezvous: Rendezvous,
+    pub(crate) calls: HashMap<CallId, Call>,
+    next_call: u64,
+    next_guard: u64,
+    pub(crate) watch: Watch,
+    /// What ended the job, for every later call.
+    pub(crate) fault: Option<Error>,
+    /// An error that had nowhere to go when it happened: `run` returns it.
+    pub(crate) deferred: Option<Error>,
+    left: Vec<bool>,
+    leaving: bool,
+    /// `run` is over.
+    pub(crate) ended: bool,
+}
+
+impl Service {
+    pub(crate) fn new(me: Rank, size: usize, limit: Option<Duration>) -> Self {
+        Service {
+            me,
+            size,
+            objects: BTreeMap::new(),
+            mail: Mail::new(size),
+            loans: Loans::default(),
+            rendezvous: Rendezvous::new(me, size),
+            calls: HashMap::new(),
+            next_call: 0,
+            next_guard: 0,
+            watch: Watch::new(me, limit),
+            fault: None,
+            deferred: None,
+            left: vec![false; size],
+            leaving: false,
+            ended: false,
+        }
+    }
+
+    fn others(&self) -> impl Iterator<Item = Rank> + use<> {
+        self.me.others(self.size)
+    }
+
+    /// Marks an object or the whole job as failed, here and on every other rank. The first fault stays.
+    pub(crate) fn fail(&mut self, object: Option<ObjectId>, error: Error, out: &mut Outbox) {
+        if self.note_fault(object, &error, out) {
+            let payload = encode_error(&error);
+            for rank in self.others() {
+                self.mail.post(
+                    out,
+                    rank,
+                    &Message::Fault { object },
+                    Payload::Bytes(payload.clone().into()),
+                );
+            }
+        }
+    }
+
+    /// Marks a failure on this rank alone; false if there was one before.
+    fn note_fault(&mut self, object: Option<ObjectId>, error: &Error, out: &mut Outbox) -> bool {
+        let place = match object {
+            None => Some(&mut self.fault),
+            Some(id) => self.objects.get_mut(&id).map(|object| &mut object.fault),
+        };
+        let Some(place) = place.filter(|place| place.is_none()) else {
+            return false;
+        };
+        *place = Some(error.clone());
+        self.watch.progress();
+        if let Some(id) = object {
+            self.advance(id, out);
+        }
+        true
+    }
+
+    /// Settles what can be settled and does the parked work whose time has come.
+    pub(crate) fn advance(&mut self, id: ObjectId, out: &mut Outbox) {
+        loop {
+            let settled = self.settle(id, out);
+            let worked = self.retry_parked(id, out);
+            if !settled && !worked {
+                return;
+            }
+            self.watch.progress();
+        }
+    }
+
+    fn retry_parked(&mut self, id: ObjectId, out: &mut Outbox) -> bool {
+        let Some(object) = self.objects.get_mut(&id) else {
+            return false;
+        };
+        if object.parked.is_empty() {
+            return false;
+        }
+        let mut progress = false;
+        for parked in std::mem::take(&mut object.parked) {
+            progress |= self.work(id, parked, out);
+        }
+        progress
+    }
+
+    /// Does a piece of work or parks it; true if it is done.
+    pub(crate) fn work(&mut self, id: ObjectId, work: Parked, out: &mut Outbox) -> bool {
+        let Some(object) = self.objects.get_mut(&id) else {
+            // Everyone has dropped the object, so nobody can ever see what this would write.
+            return true;
+        };
+        match (
+            object.attempt(work.from, &work.work, &work.payload),
+            &work.work,
+        ) {
+            (Outcome::Park, _) => {
+                object.parked.push(work);
+                return false;
+            }
+            (Outcome::Applied, _) => self.batch_done(id, work.from, out),
+            (Outcome::Refuse(error), Work::Batch { .. }) => {
+                self.batch_done(id, work.from, out);
+                self.fail(Some(id), error, out);
+            }
+            (Outcome::Refuse(error), Work::Call { id: call, .. }) => {
+                self.answer(work.from, *call, Err(error), out);
+            }
+            (Outcome::Reply(bytes), Work::Call { id: call, .. }) => {
+                self.answer(work.from, *call, Ok(bytes), out)
+            }
+            (Outcome::ReplyFromBlock(range), Work::Call { id: call, .. }) => {
+                object.block.in_flight += 1;
+                let token = self.loans.add(Loan::Block {
+                    object: id,
+                    base: range.start,
+                });
+                let payload = Payload::Lent {
+                    token,
+                    len: range.len(),
+                };
+                self.mail.post(
+                    out,
+                    work.from,
+                    &Message::Reply {
+                        id: *call,
+                        refused: false,
+                    },
+                    payload,
+                );
+            }
+            (Outcome::Reply(_) | Outcome::ReplyFromBlock(_), Work::Batch { .. }) => {
+                unreachable!("a batch is applied, not answered")
+            }
+        }
+        true
+    }
+
+    fn batch_done(&mut self, id: ObjectId, from: Rank, out: &mut Outbox) {
+        if from == self.me {
+            if let Some(object) = self.objects.get_mut(&id) {
+                object.outstanding[from.index()] -= 1;
+            }
+        } else {
+            self.mail.post(
+                out,
+                from,
+                &Message::BatchDone { object: id },
+                Payload::Empty,
+            );
+        }
+    }
+
+    fn answer(&mut self, to: Rank, id: CallId, answer: Result<Vec<u8>, Error>, out: &mut Outbox) {
+        if to == self.me {
+            if let Some(call) = self.calls.get_mut(&id) {
+                call.reply = Some(answer);
+            }
+            return;
+        }
+        let (refused, bytes) = match answer {
+            Ok(bytes) => (false, bytes),
+            Err(error) => (true, encode_error(&error)),
+        };
+        let payload = if bytes.is_empty() {
+            Payload::Empty
+        } else {
+            Payload::Bytes(bytes.into())
+        };
+        self.mail
+            .post(out, to, &Message::Reply { id, refused }, payload);
+    }
+
+    fn tell(&mut self, told: Vec<Tell>, out: &mut Outbox) {
+        for (to, round, summary) in told {
+            let payload = postcard::to_allocvec(&summary).expect("summaries are plain data");
+            let reason = Reason {
+                object: None,
+                action: "rendezvous",
+                site: self.rendezvous.site().cloned(),
+            };
+            let message = Message::Round {
+                seq: self.rendezvous.seq(),
+                round,
+            };
+            self.mail
+                .post_for(out, &reason, to, &message, Payload::Bytes(payload.into()));
+        }
+    }
+
+    /// Forgets an object that every rank has dropped, once nothing is sent from it.
+    fn bury(&mut self, id: ObjectId) {
+        if let Some(object) = self.objects.get(&id)
+            && object.dropped.iter().all(|dropped| *dropped)
+            && object.block.in_flight == 0
+        {
+            self.objects.remove(&id);
+        }
+    }
+
+    /// The ranks that a wait is for.
+    fn awaited(&self, what: What) -> Vec<Rank> {
+        let ledger = |object: ObjectId| self.objects.get(&object).map(|object| &object.ledger);
+        let missing = |ledger: &Ledger, epoch| {
+            (ledger.settled + 1..=epoch).find_map(|epoch| {
+                let missing: Vec<_> = ledger.missing(epoch).collect();
+                (!missing.is_empty()).then_some(missing)
+            })
+        };
+        let mut ranks: Vec<Rank> = match what {
+            What::Rendezvous(_) => self.rendezvous.awaited().into_iter().collect(),
+            What::Load { object, epoch } => ledger(object)
+                .map(|l| missing(l, epoch).unwrap_or_else(|| l.incomplete_blocks(epoch).collect()))
+                .unwrap_or_default(),
+            What::Settle { object } => ledger(object)
+                .and_then(|l| missing(l, l.epoch))
+                .unwrap_or_default(),
+            What::Calls { .. } => self
+                .calls
+                .values()
+                .filter(|call| call.reply.is_none())
+                .map(|call| call.to)
+                .collect(),
+            What::Room { object, owner } if owner == self.me => ledger(object)
+                .and_then(|l| missing(l, l.epoch.saturating_sub(1)))
+                .unwrap_or_default(),
+            What::Room { owner, .. } => vec![owner],
+            What::Gate { .. } => Vec::new(),
+            What::Leave => self
+                .others()
+                .filter(|rank| !self.left[rank.index()])
+                .collect(),
+        };
+        ranks.sort_unstable();
+        ranks.dedup();
+        ranks.retain(|rank| *rank != self.me);
+        ranks
+    }
+
+    /// What this rank is doing, in words for the others.
+    fn claim(&self, what: What, site: &crate::Site) -> Claim {
+        let name = |object: ObjectId| match self.objects.get(&object) {
+            Some(object) => object.name.to_string(),
+            None => "a dropped object".into(),
+        };
+        let action = match what {
+            What::Rendezvous(action) => format!("is in {action}"),
+            What::Load { object, .. } => format!("opens a ReadCache of {}", name(object)),
+            What::Settle { object } => format!("waits for the end of a scope of {}", name(object)),
+            What::Calls { object, action } => {
+                format!("waits for the answer to {action} of {}", name(object))
+            }
+            What::Room { object, .. } => {
+                format!("waits in a ReleaseC for room to write to {}", name(object))
+            }
+            What::Gate { object } => format!(
+                "waits until transfers from {} are acknowledged",
+                name(object)
+            ),
+            What::Leave => "is at the end of `run`".into(),
+        };
+        Claim {
+            rank: self.me,
+            action,
+            site: site.clone(),
+        }
+    }
+
+    /// What this rank tells those who ask what it is doing.
+    fn state(&self) -> RankState {
+        let wait = self.watch.waiting().and_then(|waiting| {
+            let what = waiting.what;
+            self.watch
+                .wait_state(self.claim(what, &waiting.site), self.awaited(what))
+        });
+        let mut state = RankState {
+            wait,
+            leaving: self.leaving,
+            sent: self.mail.sent.clone(),
+            received: self.mail.received.clone(),
+            ..RankState::default()
+        };
+        for (id, object) in &self.objects {
+            let told = |guard: &object::OpenGuard| GuardState {
+                behaviour: guard.behaviour.into(),
+                object: object.name.clone(),
+                opened: guard.site.clone(),
+            };
+            if let Some(guard) = object.open.iter().find(|guard| guard.awaited) {
+                state.open.insert(*id, told(guard));
+            }
+            for parked in &object.parked {
+                state
+                    .parked
+                    .insert(parked.from, object.obstacle().map(told));
+            }
+        }
+        state
+    }
+
+    fn look(&mut self, now: Instant, out: &mut Outbox) {
+        let Some(waiting) = self.watch.waiting() else {
+            return;
+        };
+        let (what, site) = (waiting.what, waiting.site.clone());
+        let (mine, claim, on) = (self.state(), self.claim(what, &site), self.awaited(what));
+        let mut acts = Vec::new();
+        self.watch.handle_timeout(now, mine, claim, on, &mut acts);
+        self.act(acts, out);
+    }
+
+    fn act(&mut self, acts: Vec<Act>, out: &mut Outbox) {
+        for act in acts {
+            match act {
+                Act::Ask(rank, look) => {
+                    self.mail
+                        .post(out, rank, &Message::Ask { look }, Payload::Empty)
+                }
+                Act::GiveUp(error) => self.fail(None, error, out),
+                Act::Notice(claim, missing) => crate::notice::late(&claim, &missing),
+            }
+        }
+    }
+}

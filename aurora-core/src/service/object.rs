@@ -1,0 +1,390 @@
+//! One shared object as its rank's service knows it: the block, who has it open, and what waits for it.
+
+use super::batch::parse_batch;
+use super::cache::Cache;
+use super::scope::Ledger;
+use crate::distribution::Distribution;
+use crate::element::{ApplyFn, OpId};
+use crate::error::ObjectName;
+use crate::memory::Storage;
+use crate::message::{CallId, Epoch, Opening, Request};
+use crate::{Error, Site};
+use aurora_net::Rank;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The part of a vector that this rank owns.
+pub(crate) struct Block {
+    /// `None` while it is lent to its owner for writing.
+    storage: Option<Arc<dyn Storage>>,
+    /// Bytes of an element.
+    pub(crate) element: usize,
+    /// Counts changes, from 1.
+    pub(crate) version: u64,
+    /// Transfers that read it at this moment.
+    pub(crate) in_flight: usize,
+}
+
+impl Block {
+    pub(crate) fn new(storage: Arc<dyn Storage>, element: usize) -> Self {
+        Block {
+            storage: Some(storage),
+            element,
+            version: 1,
+            in_flight: 0,
+        }
+    }
+
+    /// The bytes, unless they are lent for writing.
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        self.storage.as_deref().map(Storage::bytes)
+    }
+
+    /// The bytes for a write, unless somebody holds them or a transfer reads them. Counts as a change.
+    pub(crate) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        if self.in_flight > 0 {
+            return None;
+        }
+        let storage = Arc::get_mut(self.storage.as_mut()?)?;
+        self.version += 1;
+        Some(storage.bytes_mut())
+    }
+
+    /// Number of elements.
+    pub(crate) fn len(&self) -> Option<usize> {
+        self.bytes().map(|bytes| bytes.len() / self.element)
+    }
+
+    /// Lends it for reading.
+    pub(crate) fn share(&self) -> Option<Arc<dyn Storage>> {
+        self.storage.clone()
+    }
+
+    /// Lends it for writing.
+    pub(crate) fn take(&mut self) -> Option<Arc<dyn Storage>> {
+        self.storage.take()
+    }
+
+    /// Takes it back.
+    pub(crate) fn give_back(&mut self, storage: Arc<dyn Storage>) {
+        self.version += 1;
+        self.storage = Some(storage);
+    }
+}
+
+/// A guard that is open on this rank.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenGuard {
+    pub(crate) id: u64,
+    pub(crate) behaviour: &'static str,
+    pub(crate) site: Site,
+    /// It borrows the object mutably.
+    pub(crate) mutable: bool,
+    /// Its end is awaited by all ranks.
+    pub(crate) awaited: bool,
+}
+
+/// Something that cannot be done yet.
+pub(crate) struct Parked {
+    pub(crate) from: Rank,
+    pub(crate) work: Work,
+    pub(crate) payload: Vec<u8>,
+}
+
+/// What it is.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    Call {
+        id: CallId,
+        epoch: Epoch,
+        request: Request,
+    },
+    Batch {
+        epoch: Epoch,
+        seq: u64,
+        op: Option<OpId>,
+    },
+}
+
+/// What became of a piece of work.
+pub(crate) enum Outcome {
+    /// Answer with these bytes.
+    Reply(Vec<u8>),
+    /// Answer with these bytes of the block, from memory.
+    ReplyFromBlock(Range<usize>),
+    /// A batch is applied.
+    Applied,
+    /// Answer that it cannot be done.
+    Refuse(Error),
+    /// Not yet.
+    Park,
+}
+
+/// A vector, or a scalar (which has a value at home and no block worth the name).
+pub(crate) struct Object {
+    pub(crate) name: ObjectName,
+    pub(crate) dist: Distribution,
+    pub(crate) block: Block,
+    /// Makes memory for a replica of the whole.
+    pub(crate) fresh: Arc<dyn Fn() -> Arc<dyn Storage> + Send + Sync>,
+    pub(crate) scalar: Option<Vec<u8>>,
+    pub(crate) scalar_ops: BTreeMap<OpId, ScalarFn>,
+    pub(crate) ops: BTreeMap<OpId, ApplyFn>,
+    pub(crate) ledger: Ledger,
+    pub(crate) cache: Cache,
+    /// Writes that we have made to each owner's block since our last announcement.
+    pub(crate) made: Vec<u64>,
+    /// Writes of other ranks applied here since the last ReadCache was settled.
+    pub(crate) applied: u64,
+    /// Local ranges that they touched since we pushed our block, while a ReadCache is being entered.
+    pub(crate) touched: Option<Vec<Range<usize>>>,
+    /// Version of our block that the other ranks have in their caches.
+    pub(crate) pushed: u64,
+    /// Batches that each owner has not yet applied.
+    pub(crate) outstanding: Vec<usize>,
+    pub(crate) open: Vec<OpenGuard>,
+    pub(crate) parked: Vec<Parked>,
+    pub(crate) fault: Option<Error>,
+    pub(crate) dropped: Vec<bool>,
+}
+
+/// Applies an operand to a scalar's encoded value.
+pub(crate) type ScalarFn = fn(current: &[u8], operand: &[u8]) -> Option<Vec<u8>>;
+
+/// Replies up to this length are copied; longer ones are sent from the block itself, which then cannot be written until
+/// they are acknowledged.
+const COPIED_REPLY: usize = 16 * 1024;
+
+impl Object {
+    /// Does a piece of work on our block, if its time has come.
+    pub(crate) fn attempt(&mut self, from: Rank, work: &Work, payload: &[u8]) -> Outcome {
+        if let Some(fault) = &self.fault {
+            return Outcome::Refuse(fault.clone());
+        }
+        match work {
+            Work::Call { epoch, .. } if self.ledger.settled < *epoch => Outcome::Park,
+            Work::Call { request, .. } => self.serve(request, payload),
+            Work::Batch { epoch, seq, op } => self.apply_batch(from, *epoch, *seq, *op, payload),
+        }
+    }
+
+    fn serve(&mut self, request: &Request, payload: &[u8]) -> Outcome {
+        let element = self.block.element;
+        match request {
+            Request::Read { start, len } => {
+                let Some(bytes) = self.block.bytes() else {
+                    return Outcome::Park;
+                };
+                let range = start.checked_add(*len).and_then(|end| {
+                    let range = usize::try_from(*start).ok()?.checked_mul(element)?
+                        ..usize::try_from(end).ok()?.checked_mul(element)?;
+                    (range.end <= bytes.len()).then_some(range)
+                });
+                match range {
+                    None => Outcome::Refuse(self.nonsense()),
+                    Some(range) if range.len() > COPIED_REPLY => Outcome::ReplyFromBlock(range),
+                    Some(range) => Outcome::Reply(bytes[range].to_vec()),
+                }
+            }
+            Request::ReadMany => {
+                let Some(bytes) = self.block.bytes() else {
+                    return Outcome::Park;
+                };
+                let mut reply = Vec::with_capacity(payload.len() / 8 * element);
+                for index in payload.chunks_exact(8) {
+                    let index = u64::from_le_bytes(index.try_into().expect("chunks of 8")) as usize;
+                    match index
+                        .checked_mul(element)
+                        .and_then(|at| bytes.get(at..at.checked_add(element)?))
+                    {
+                        Some(bytes) => reply.extend_from_slice(bytes),
+                        None => return Outcome::Refuse(self.nonsense()),
+                    }
+                }
+                Outcome::Reply(reply)
+            }
+            Request::Write { op } => self.write_for_another(|object| object.write(*op, payload)),
+            Request::WriteAt { start } => {
+                self.write_for_another(|object| object.write_at(*start, payload))
+            }
+            Request::Scalar(request) => super::scalar::serve(self, *request, payload),
+        }
+    }
+
+    fn write_for_another(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<bool, Error>,
+    ) -> Outcome {
+        match write(self) {
+            Ok(true) => {
+                self.applied += 1;
+                Outcome::Reply(Vec::new())
+            }
+            Ok(false) => Outcome::Park,
+            Err(error) => Outcome::Refuse(error),
+        }
+    }
+
+    /// Applies a batch. False: not yet.
+    pub(crate) fn write(&mut self, op: Option<OpId>, payload: &[u8]) -> Result<bool, Error> {
+        let Some(len) = self.block.len() else {
+            return Ok(false);
+        };
+        match parse_batch(payload, self.block.element, len) {
+            Some(runs) => self.write_runs(op, &runs),
+            None => Err(self.nonsense()),
+        }
+    }
+
+    fn write_at(&mut self, start: u64, values: &[u8]) -> Result<bool, Error> {
+        let Some(len) = self.block.len() else {
+            return Ok(false);
+        };
+        let element = self.block.element;
+        let end = (start as usize).checked_add(values.len() / element);
+        match end.filter(|end| *end <= len && values.len().is_multiple_of(element)) {
+            Some(end) => self.write_runs(None, &[(start as usize..end, values)]),
+            None => Err(self.nonsense()),
+        }
+    }
+
+    fn write_runs(
+        &mut self,
+        op: Option<OpId>,
+        runs: &[(Range<usize>, &[u8])],
+    ) -> Result<bool, Error> {
+        let element = self.block.element;
+        let apply = match op {
+            None => None,
+            Some(op) => match self.ops.get(&op) {
+                Some(apply) => Some(*apply),
+                None => return Err(self.unknown_op()),
+            },
+        };
+        let Some(bytes) = self.block.bytes_mut() else {
+            return Ok(false);
+        };
+        for (run, values) in runs {
+            let place = &mut bytes[run.start * element..run.end * element];
+            match apply {
+                Some(apply) => apply(place, values),
+                None => place.copy_from_slice(values),
+            }
+        }
+        if let Some(touched) = &mut self.touched {
+            touch(touched, runs.iter().map(|(run, _)| run.clone()));
+        }
+        Ok(true)
+    }
+
+    fn apply_batch(
+        &mut self,
+        from: Rank,
+        epoch: Epoch,
+        seq: u64,
+        op: Option<OpId>,
+        payload: &[u8],
+    ) -> Outcome {
+        let here = self.ledger.epoch >= epoch && self.ledger.settled + 1 == epoch;
+        if !here || self.ledger.record(epoch).from[from.index()].applied != seq {
+            return Outcome::Park;
+        }
+        match self.write(op, payload) {
+            Ok(true) => {
+                self.ledger.record(epoch).from[from.index()].applied += 1;
+                Outcome::Applied
+            }
+            Ok(false) => Outcome::Park,
+            Err(error) => Outcome::Refuse(error),
+        }
+    }
+
+    /// The fault of a request that does not fit: another build of the program, or a bug of ours.
+    fn nonsense(&self) -> Error {
+        Error::Start(format!(
+            "a request does not fit {}: do all ranks run the same build of the program?",
+            self.name
+        ))
+    }
+
+    fn unknown_op(&self) -> Error {
+        Error::UnknownOp {
+            op: "of that name".into(),
+            object: self.name.clone(),
+            site: self.name.made_at.clone(),
+        }
+    }
+
+    /// The error of a guard that should be closed.
+    pub(crate) fn leak(&self, me: Rank, guard: &OpenGuard) -> Error {
+        Error::Leaked {
+            rank: me,
+            behaviour: guard.behaviour.into(),
+            object: self.name.clone(),
+            opened: guard.site.clone(),
+        }
+    }
+
+    /// Why a piece of parked work waits, for the watch: the guard in its way, or the rank's own progress.
+    pub(crate) fn obstacle(&self) -> Option<&OpenGuard> {
+        self.open.last()
+    }
+
+    /// Notes the opening of another rank; a disagreement is the object's fault.
+    pub(crate) fn note_opening(
+        &mut self,
+        from: Rank,
+        epoch: Epoch,
+        opening: &Opening,
+    ) -> Result<(), Error> {
+        self.ledger
+            .opened(from, epoch, opening)
+            .map_err(|(other, theirs)| {
+                crate::collective::mismatch(
+                    opening.claim(from, &self.name),
+                    theirs.claim(other, &self.name),
+                )
+            })
+    }
+}
+
+/// Adds ranges to a list that stays short: beyond its limit it becomes one range that covers all.
+fn touch(touched: &mut Vec<Range<usize>>, runs: impl Iterator<Item = Range<usize>>) {
+    const LONGEST: usize = 256;
+    for run in runs {
+        match touched.last_mut() {
+            Some(last) if run.start >= last.start && run.start <= last.end => {
+                last.end = last.end.max(run.end)
+            }
+            _ => touched.push(run),
+        }
+    }
+    if touched.len() > LONGEST {
+        let start = touched.iter().map(|run| run.start).min().unwrap_or(0);
+        let end = touched.iter().map(|run| run.end).max().unwrap_or(0);
+        touched.clear();
+        touched.push(start..end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_was_touched_is_covered(runs in prop::collection::vec((0usize..1000, 1usize..20), 0..600)) {
+            let runs: Vec<_> = runs.into_iter().map(|(start, len)| start..start + len).collect();
+            let mut touched = Vec::new();
+            for run in &runs {
+                touch(&mut touched, std::iter::once(run.clone()));
+            }
+            prop_assert!(touched.len() <= 256);
+            for i in runs.iter().flat_map(Clone::clone) {
+                prop_assert!(touched.iter().any(|t| t.contains(&i)));
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Where in the user's program something was asked for.
+
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt;
+use std::panic::Location;
+
+/// A line of the user's source, as it travels between ranks in error messages.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Site {
+    file: Cow<'static, str>,
+    line: u32,
+    column: u32,
+}
+
+impl Site {
+    /// The caller's line.
+    #[track_caller]
+    pub fn here() -> Self {
+        let at = Location::caller();
+        Site {
+            file: Cow::Borrowed(at.file()),
+            line: at.line(),
+            column: at.column(),
+        }
+    }
+
+    /// The line, counted from 1.
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+
+    /// The same place with only the end of a very long file name, so that it fits a message header.
+    pub(crate) fn clipped(mut self) -> Self {
+        const LONGEST: usize = 160;
+        if self.file.len() > LONGEST {
+            let mut from = self.file.len() - LONGEST;
+            while !self.file.is_char_boundary(from) {
+                from += 1;
+            }
+            self.file = Cow::Owned(format!("..{}", &self.file[from..]));
+        }
+        self
+    }
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

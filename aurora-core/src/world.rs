@@ -1,0 +1,235 @@
+//! The world of a job: all its ranks, as one of them sees them.
+
+use crate::error::Result;
+use crate::message::ObjectId;
+use crate::service::watch::What;
+use crate::service::{Service, Usage};
+use crate::{Error, Site};
+use aurora_net::bootstrap::Launcher;
+use aurora_net::{Endpoint, Outbox, Rank, Route, Traffic};
+use std::cell::Cell;
+use std::fmt;
+use std::rc::Rc;
+
+/// All ranks of a job, as one of them sees them: given to the closure of [`run`](crate::run).
+///
+/// Neither `Clone`, `Send` nor `Sync`: it belongs to the thread that runs the closure, and so do the shared objects.
+/// Slices of their contents are ordinary data, which other threads may use inside a scope.
+pub struct World {
+    link: Link,
+    about: About,
+}
+
+/// What was found out at the start.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// Who started the ranks.
+    pub launcher: Launcher,
+    /// On how many machines they run.
+    pub nodes: usize,
+    /// What carries messages between them.
+    pub route: Route,
+}
+
+/// What one line of the program cost in messages.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LineUsage {
+    /// The object, or `None` for what belongs to none.
+    pub object: Option<String>,
+    /// What was done: a behaviour, or a default access such as `at`.
+    pub action: &'static str,
+    /// The line.
+    pub site: Option<Site>,
+    /// What it cost this rank.
+    pub usage: Usage,
+}
+
+impl World {
+    pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, about: About) -> Self {
+        let link = Link {
+            endpoint: endpoint.clone(),
+            me,
+            size,
+            next_object: Rc::new(Cell::new(0)),
+        };
+        World { link, about }
+    }
+
+    /// This rank.
+    pub fn rank(&self) -> Rank {
+        self.link.me
+    }
+
+    /// Number of ranks.
+    pub fn size(&self) -> usize {
+        self.link.size
+    }
+
+    /// Whether this is rank 0.
+    pub fn is_root(&self) -> bool {
+        self.link.me == 0
+    }
+
+    /// How the job was started and how its ranks reach each other.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// Collective. Returns when every rank has called it; what was written before it is seen after it.
+    ///
+    /// # Errors
+    /// `Mismatch` where a rank is in another collective call, or has entered other scopes than this one; `Leaked` where
+    /// a rank holds a scope that the others have ended; whatever ended the job.
+    #[track_caller]
+    pub fn barrier(&self) -> Result<()> {
+        self.link
+            .meet("a barrier", "a barrier".into(), 0, None, &Site::here())
+    }
+
+    /// What has passed through this rank's endpoint since the start: transfers, bytes, packets.
+    pub fn traffic(&self) -> Traffic {
+        self.link.endpoint.traffic()
+    }
+
+    /// What each line of the program has cost this rank in messages: where to add a behaviour.
+    pub fn usage(&self) -> Vec<LineUsage> {
+        self.link.endpoint.act(|service, _| {
+            let usage = service.mail.usage().iter();
+            usage
+                .map(|(reason, usage)| LineUsage {
+                    object: reason
+                        .object
+                        .and_then(|id| service.objects.get(&id))
+                        .map(|object| object.name.to_string()),
+                    action: reason.action,
+                    site: reason.site.clone(),
+                    usage: *usage,
+                })
+                .collect()
+        })
+    }
+
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// The end of the closure: waits until all ranks have come here.
+    pub(crate) fn leave(&self, site: &Site) -> Result<()> {
+        self.link.act(site, |service, out| service.leave(out))?;
+        self.link.wait(What::Leave, site, |service, _| {
+            service.all_left().then_some(Ok(()))
+        })?;
+        let deferred = self.link.endpoint.act(|service, _| {
+            service.ended = true;
+            service.deferred.take()
+        });
+        deferred.map_or(Ok(()), Err)
+    }
+
+    /// The closure has failed: nothing is served or said any more.
+    pub(crate) fn abandon(&self) {
+        self.link.endpoint.act(|service, _| service.ended = true);
+    }
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "World({} of {})", self.link.me, self.link.size)
+    }
+}
+
+/// The way from a shared object to its rank's service.
+pub(crate) struct Link {
+    endpoint: Endpoint<Service>,
+    pub(crate) me: Rank,
+    pub(crate) size: usize,
+    next_object: Rc<Cell<u64>>,
+}
+
+impl Link {
+    /// Another one for an object; it keeps the service alive, not the job.
+    pub(crate) fn share(&self) -> Link {
+        Link {
+            endpoint: self.endpoint.clone(),
+            me: self.me,
+            size: self.size,
+            next_object: self.next_object.clone(),
+        }
+    }
+
+    /// The number of the next object that this rank constructs.
+    pub(crate) fn next_object(&self) -> ObjectId {
+        self.next_object.set(self.next_object.get() + 1);
+        ObjectId(self.next_object.get())
+    }
+
+    /// Does something at once, unless the job is over.
+    pub(crate) fn act<R>(
+        &self,
+        site: &Site,
+        action: impl FnOnce(&mut Service, &mut Outbox) -> Result<R>,
+    ) -> Result<R> {
+        self.endpoint.act(|service, out| match over(service, site) {
+            Some(error) => Err(error),
+            None => action(service, out),
+        })
+    }
+
+    /// Does something even if the job is over: giving back, letting go.
+    pub(crate) fn tidy<R>(&self, action: impl FnOnce(&mut Service, &mut Outbox) -> R) -> R {
+        self.endpoint.act(action)
+    }
+
+    /// Waits until `condition` gives something or the job is over, and drives the transport meanwhile.
+    pub(crate) fn wait<R>(
+        &self,
+        what: What,
+        site: &Site,
+        mut condition: impl FnMut(&mut Service, &mut Outbox) -> Option<Result<R>>,
+    ) -> Result<R> {
+        let mut first = true;
+        self.endpoint.wait(|service, out| {
+            let outcome = match over(service, site) {
+                Some(error) => Some(Err(error)),
+                None => condition(service, out),
+            };
+            if outcome.is_some() {
+                if !first {
+                    service.watch.done();
+                }
+            } else if first {
+                first = false;
+                service.watch.begin(what, site);
+            } else {
+                service.watch.evaluated();
+            }
+            outcome
+        })
+    }
+
+    /// A rendezvous of all ranks; `key` must be equal on all of them.
+    pub(crate) fn meet(
+        &self,
+        action: &'static str,
+        text: String,
+        key: u64,
+        refusal: Option<Error>,
+        site: &Site,
+    ) -> Result<()> {
+        let mut start = Some((text, refusal));
+        self.wait(What::Rendezvous(action), site, |service, out| {
+            if let Some((text, refusal)) = start.take() {
+                service.meet(format!("is in {text}"), site, key, refusal, out);
+            }
+            service.rendezvous.poll()
+        })
+    }
+}
+
+fn over(service: &Service, site: &Site) -> Option<Error> {
+    match &service.fault {
+        Some(fault) => Some(fault.clone()),
+        None if service.ended => Some(Error::Ended { site: site.clone() }),
+        None => None,
+    }
+}

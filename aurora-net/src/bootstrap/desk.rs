@@ -1,0 +1,141 @@
+//! A rank's side of the control plane: keeps what the hub has said until the rank asks for it.
+
+use super::Failure;
+use super::hub::{Notice, Report};
+use super::seat::Line;
+use crate::route::Contact;
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Called once when another rank has failed.
+pub(crate) type OnFailure = Box<dyn Fn(Failure) + Send + Sync>;
+
+/// Takes a rank's reports to the hub; never blocks for long, from any thread.
+pub(crate) type Reporter = Arc<dyn Fn(Report) + Send + Sync>;
+
+/// What the hub has said to a rank.
+#[derive(Default)]
+pub(crate) struct Desk {
+    state: Mutex<DeskState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct DeskState {
+    contacts: Option<Vec<Contact>>,
+    finished: bool,
+    failure: Option<Failure>,
+    on_failure: Option<OnFailure>,
+    said_finished: bool,
+}
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Desk").finish_non_exhaustive()
+    }
+}
+
+impl Desk {
+    /// Takes a notice; runs the failure callback on the calling thread.
+    pub fn handle(&self, notice: Notice) {
+        let mut state = self.lock();
+        let mut callback = None;
+        match notice {
+            Notice::Contacts(contacts) => state.contacts = Some(contacts),
+            Notice::Finished => state.finished = true,
+            Notice::Failed(failure) => {
+                if state.failure.is_none() {
+                    callback = state.on_failure.take().map(|call| (call, failure.clone()));
+                    state.failure = Some(failure);
+                }
+            }
+        }
+        drop(state);
+        self.changed.notify_all();
+        if let Some((call, failure)) = callback {
+            call(failure);
+        }
+    }
+
+    fn note_own(&self, failure: &Failure) {
+        let mut state = self.lock();
+        state.on_failure = None;
+        state.failure.get_or_insert_with(|| failure.clone());
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn set_on_failure(&self, callback: OnFailure) {
+        let mut state = self.lock();
+        match state.failure.clone() {
+            None => state.on_failure = Some(callback),
+            Some(failure) => {
+                drop(state);
+                callback(failure);
+            }
+        }
+    }
+
+    fn until<T>(&self, mut ready: impl FnMut(&mut DeskState) -> Option<T>) -> Result<T, Failure> {
+        let mut state = self.lock();
+        loop {
+            if let Some(value) = ready(&mut state) {
+                return Ok(value);
+            }
+            if let Some(failure) = &state.failure {
+                return Err(failure.clone());
+            }
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, DeskState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The line of a rank whose control plane is a hub in this process or behind a socket.
+pub(crate) struct HubLine {
+    pub desk: Arc<Desk>,
+    pub reporter: Reporter,
+}
+
+impl Line for HubLine {
+    fn exchange(&self, contact: Contact) -> Result<Vec<Contact>, Failure> {
+        (self.reporter)(Report::Contact(contact));
+        self.desk.until(|state| state.contacts.take())
+    }
+
+    fn finish(&self) -> Result<(), Failure> {
+        if !std::mem::replace(&mut self.desk.lock().said_finished, true) {
+            (self.reporter)(Report::Finished);
+        }
+        self.desk.until(|state| state.finished.then_some(()))
+    }
+
+    fn fail(&self, failure: &Failure) {
+        self.desk.note_own(failure);
+        (self.reporter)(Report::Failed(failure.clone()));
+    }
+
+    fn on_failure(&self, callback: OnFailure) {
+        self.desk.set_on_failure(callback);
+    }
+
+    fn leave(&self) {
+        // Dropped outside the lock: it may close an endpoint, whose daemon may be about to tell us something.
+        let callback = self.desk.lock().on_failure.take();
+        drop(callback);
+    }
+
+    fn alarm(&self) -> Arc<dyn Fn(Failure) + Send + Sync> {
+        let (desk, reporter) = (self.desk.clone(), self.reporter.clone());
+        Arc::new(move |failure| {
+            reporter(Report::Failed(failure.clone()));
+            desk.handle(Notice::Failed(failure));
+        })
+    }
+}

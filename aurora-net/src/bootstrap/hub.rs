@@ -1,0 +1,144 @@
+//! The control plane's decisions: who has to be told what. Plain values in and out; threads and sockets are elsewhere.
+
+use super::Failure;
+use crate::Rank;
+use crate::route::Contact;
+use serde::{Deserialize, Serialize};
+
+/// What a rank tells the hub.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Report {
+    /// Where it can be reached.
+    Contact(Contact),
+    /// It needs nobody any more, and serves the others until they say the same.
+    Finished,
+    /// It has failed, or has heard that another has.
+    Failed(Failure),
+}
+
+/// What the hub tells a rank.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Notice {
+    /// Where all ranks can be reached, by rank.
+    Contacts(Vec<Contact>),
+    /// Every rank has finished.
+    Finished,
+    /// The job has failed.
+    Failed(Failure),
+}
+
+/// The state of a job.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    contacts: Vec<Option<Contact>>,
+    finished: Vec<bool>,
+    failure: Option<Failure>,
+}
+
+impl Hub {
+    pub fn new(size: usize) -> Self {
+        Hub {
+            contacts: vec![None; size],
+            finished: vec![false; size],
+            failure: None,
+        }
+    }
+
+    /// The failure that the job is to be remembered by: the first that happened to its reporter, else the first.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    /// Takes a report and says who is to be told what.
+    pub fn handle(&mut self, from: Rank, report: Report) -> Vec<(Rank, Notice)> {
+        match report {
+            Report::Contact(contact) => {
+                self.contacts[from.index()] = Some(contact);
+                if self.contacts.iter().any(Option::is_none) {
+                    return Vec::new();
+                }
+                let contacts = self.contacts.iter_mut().filter_map(Option::take).collect();
+                self.tell_all(&Notice::Contacts(contacts))
+            }
+            Report::Finished => {
+                self.finished[from.index()] = true;
+                if self.finished.iter().all(|finished| *finished) {
+                    self.tell_all(&Notice::Finished)
+                } else {
+                    Vec::new()
+                }
+            }
+            Report::Failed(failure) => self.fail(from, failure),
+        }
+    }
+
+    fn fail(&mut self, from: Rank, failure: Failure) -> Vec<(Rank, Notice)> {
+        let known = self.failure.as_ref();
+        let first = known.is_none();
+        if first || (failure.origin && known.is_some_and(|known| !known.origin)) {
+            self.failure = Some(failure.clone());
+        }
+        if !first {
+            return Vec::new();
+        }
+        let notice = Notice::Failed(failure.heard());
+        let mut notices = self.tell_all(&notice);
+        notices.retain(|(to, _)| *to != from);
+        notices
+    }
+
+    fn tell_all(&self, notice: &Notice) -> Vec<(Rank, Notice)> {
+        (0..self.finished.len())
+            .map(|rank| (Rank::new(rank), notice.clone()))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rank(index: usize) -> Rank {
+        Rank::new(index)
+    }
+
+    #[test]
+    fn contacts_go_out_when_all_are_in_and_may_be_exchanged_again() {
+        let mut hub = Hub::new(2);
+        for _ in 0..2 {
+            assert!(
+                hub.handle(rank(1), Report::Contact(Contact::default()))
+                    .is_empty()
+            );
+            let notices = hub.handle(rank(0), Report::Contact(Contact::default()));
+            assert!(
+                matches!(&notices[..], [(_, Notice::Contacts(c)), (_, Notice::Contacts(_))] if c.len() == 2)
+            );
+        }
+    }
+
+    #[test]
+    fn a_failure_is_told_once_to_all_others_and_the_origin_is_remembered() {
+        let mut hub = Hub::new(3);
+        let original = Failure::of(rank(2), "lost");
+        let notices = hub.handle(rank(1), Report::Failed(original.heard()));
+        let told: Vec<usize> = notices.iter().map(|(to, _)| to.index()).collect();
+        assert_eq!(told, [0, 2]);
+        assert!(
+            hub.handle(rank(2), Report::Failed(original.clone()))
+                .is_empty()
+        );
+        assert!(
+            hub.handle(rank(0), Report::Failed(Failure::of(rank(0), "later")))
+                .is_empty()
+        );
+        assert_eq!(hub.failure(), Some(&original));
+    }
+
+    #[test]
+    fn finished_is_said_when_all_are() {
+        let mut hub = Hub::new(2);
+        assert!(hub.handle(rank(0), Report::Finished).is_empty());
+        assert_eq!(hub.handle(rank(1), Report::Finished).len(), 2);
+    }
+}

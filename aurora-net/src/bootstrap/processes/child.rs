@@ -1,0 +1,133 @@
+//! The side of a process that rank 0 has started.
+
+use super::super::desk::{Desk, HubLine};
+use super::super::hub::{Notice, Report};
+use super::super::seat::{Job, Seat, sit};
+use super::super::{Failure, Launcher, Options, exit};
+use super::frame::{Frames, encode};
+use super::ticket::Ticket;
+use super::{Down, Up};
+use rustix::process::{Signal, set_parent_process_death_signal};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::Ipv4Addr;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Joins the job that `ticket` belongs to, runs the body, and ends the process.
+pub(in super::super) fn run<R>(
+    ticket: &str,
+    options: Options,
+    body: impl Fn(Seat) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let stale = |what: &dyn std::fmt::Display| {
+        Failure::start(format_args!(
+            "{} does not belong to a running job ({what}); if you have set it yourself, unset it",
+            super::VARIABLE
+        ))
+    };
+    let ticket: Ticket = ticket.parse().map_err(|()| stale(&"not its form"))?;
+    // Before the socket: a parent that dies after we have connected ends us by this, one that has died before by that.
+    // The signal comes when the thread ends that started us: that one waits in `run` for us.
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| Failure::start(format_args!("prctl(PR_SET_PDEATHSIG): {error}")))?;
+    let (mut incoming, outgoing) = join(&ticket).map_err(|error| stale(&error))?;
+    let outgoing = Arc::new(Mutex::new(outgoing));
+
+    let desk: Arc<Desk> = Arc::default();
+    let grace = options.grace;
+    thread::Builder::new()
+        .name("aurora-control".into())
+        .spawn({
+            let desk = desk.clone();
+            move || control(&mut incoming, &desk, grace)
+        })
+        .map_err(|error| Failure::start(format_args!("cannot start a thread: {error}")))?;
+
+    let say = move |message: &Up| {
+        let mut socket = outgoing.lock().unwrap_or_else(PoisonError::into_inner);
+        // A parent that does not listen any more ends us soon.
+        let _ = socket.write_all(&encode(message));
+    };
+    let rank = ticket.rank;
+    let reporter = {
+        let say = say.clone();
+        Arc::new(move |report| say(&Up::Report(report)))
+    };
+    let guard = exit::guard({
+        let reporter = reporter.clone();
+        Arc::new(move || reporter(Report::Failed(super::exited(rank))))
+    });
+    let job = Job {
+        rank,
+        size: ticket.size,
+        nodes: 1,
+        launcher: Launcher::Processes,
+        key: ticket.key,
+        address: Ipv4Addr::LOCALHOST.into(),
+    };
+    let outcome = sit(job, Rc::new(HubLine { desk, reporter }), body);
+    say(&Up::Left);
+    drop(guard);
+    std::process::exit(i32::from(outcome.is_err()))
+}
+
+/// Connects to rank 0 and is welcomed.
+fn join(ticket: &Ticket) -> io::Result<(Incoming, UnixStream)> {
+    let address = SocketAddr::from_abstract_name(&ticket.socket)?;
+    let mut socket = UnixStream::connect_addr(&address)?;
+    socket.write_all(&encode(&Up::Hello {
+        key: ticket.key.0,
+        rank: ticket.rank,
+    }))?;
+    let mut incoming = Incoming {
+        socket: socket.try_clone()?,
+        frames: Frames::default(),
+    };
+    match incoming.next()? {
+        Down::Welcome => Ok((incoming, socket)),
+        Down::Notice(_) => Err(ErrorKind::InvalidData.into()),
+    }
+}
+
+/// Takes the hub's notices until rank 0 is gone, or until the time to leave after a failure is over: both end the process.
+fn control(incoming: &mut Incoming, desk: &Desk, grace: Duration) {
+    while let Ok(Down::Notice(notice)) = incoming.next() {
+        if matches!(notice, Notice::Failed(_)) && incoming.end_after(grace).is_err() {
+            break;
+        }
+        desk.handle(notice);
+    }
+    exit::immediately(1)
+}
+
+struct Incoming {
+    socket: UnixStream,
+    frames: Frames,
+}
+
+impl Incoming {
+    fn next(&mut self) -> io::Result<Down> {
+        loop {
+            if let Some(message) = self.frames.next()? {
+                return Ok(message);
+            }
+            let mut chunk = [0; 4096];
+            match self.socket.read(&mut chunk) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(length) => self.frames.push(&chunk[..length]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// From now on, silence for so long is an error.
+    fn end_after(&self, grace: Duration) -> io::Result<()> {
+        self.socket
+            .set_read_timeout(Some(grace.max(Duration::from_millis(1))))
+    }
+}

@@ -1,0 +1,234 @@
+//! Rank 0: starts the others, sits down among them, and returns when they have ended.
+
+use super::super::desk::{Desk, HubLine};
+use super::super::hub::{Hub, Notice, Report};
+use super::super::seat::{Job, JobKey, Seat, sit};
+use super::super::{Failure, Launcher, Options, exit};
+use super::frame::encode;
+use super::supervisor::{Crew, Supervisor};
+use super::ticket::Ticket;
+use super::{Down, exited};
+use crate::Rank;
+use rustix::event::{EventfdFlags, eventfd};
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+use std::os::fd::OwnedFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How long a notice may wait for a process that does not read; it is about to be found stopped or dead.
+const WRITE_LIMIT: Duration = Duration::from_secs(1);
+
+pub(in super::super) fn run<R>(
+    size: usize,
+    options: Options,
+    body: impl Fn(Seat) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    refuse_second_start(&options)?;
+    let key = JobKey::random()?;
+    let socket = format!("aurora-{:016x}", JobKey::random()?.0);
+    let listener = SocketAddr::from_abstract_name(&socket)
+        .and_then(|address| UnixListener::bind_addr(&address))
+        .map_err(|error| Failure::start(format_args!("cannot listen on a unix socket: {error}")))?;
+    let control = Arc::new(Control::new(size).map_err(Failure::start)?);
+
+    let mut crew = Crew::default();
+    for rank in (1..size).map(Rank::new) {
+        let ticket = Ticket {
+            socket: socket.clone(),
+            rank,
+            size,
+            key,
+        };
+        spawn(&ticket, &options)
+            .and_then(|process| crew.add(rank, process))
+            .map_err(|error| Failure::start(format_args!("cannot start {rank}: {error}")))?;
+    }
+    let supervisor = Supervisor::new(control.clone(), listener, key, crew, options.grace)
+        .map_err(|error| Failure::start(format_args!("cannot supervise: {error}")))?;
+    let supervision = thread::Builder::new()
+        .name("aurora-control".into())
+        .spawn(move || supervisor.run())
+        .map_err(|error| Failure::start(format_args!("cannot start a thread: {error}")))?;
+
+    let root = Rank::new(0);
+    let guard = exit::guard({
+        let control = control.clone();
+        Arc::new(move || {
+            control.set_body(Body::Exiting);
+            control.report(root, Report::Failed(exited(root)));
+            // The supervisor sees the others out, says why, and ends the process.
+            loop {
+                thread::park();
+            }
+        })
+    });
+    let job = Job {
+        rank: root,
+        size,
+        nodes: 1,
+        launcher: Launcher::Processes,
+        key,
+        address: Ipv4Addr::LOCALHOST.into(),
+    };
+    let outcome = sit(job, Rc::new(control.line()), body);
+    control.set_body(Body::Returned);
+    drop(guard);
+    supervision.join().expect("the supervisor does not panic");
+    match control.failure() {
+        Some(failure) => Err(failure),
+        None => outcome,
+    }
+}
+
+/// The started processes run `main` from its start and take the first `run` that they meet for theirs. So a program can
+/// do this once, unless it says with which arguments they find the right one.
+fn refuse_second_start(options: &Options) -> Result<(), Failure> {
+    static STARTED: AtomicBool = AtomicBool::new(false);
+    if STARTED.swap(true, Ordering::Relaxed) && options.arguments.is_none() {
+        return Err(Failure::start(
+            "this process has started ranks before. They run `main` from its start and would meet the first `run` \
+             again: call `run` once, or give arguments that lead them to this one",
+        ));
+    }
+    Ok(())
+}
+
+fn spawn(ticket: &Ticket, options: &Options) -> io::Result<Child> {
+    let mut own = std::env::args_os();
+    let name = own.next().unwrap_or_else(|| "aurora".into());
+    // The file that runs, even if another has taken its place (a build, say).
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0(name);
+    match &options.arguments {
+        Some(arguments) => command.args(arguments),
+        None => command.args(own),
+    };
+    command
+        .env(super::VARIABLE, ticket.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+}
+
+/// Where rank 0's body is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Body {
+    Running,
+    Returned,
+    /// It has called `exit`.
+    Exiting,
+}
+
+/// The hub, and how to reach everyone from it.
+pub(super) struct Control {
+    state: Mutex<State>,
+    desk: Arc<Desk>,
+    wake: OwnedFd,
+}
+
+struct State {
+    hub: Hub,
+    sockets: Vec<Option<Arc<UnixStream>>>,
+    body: Body,
+}
+
+impl Control {
+    fn new(size: usize) -> io::Result<Self> {
+        Ok(Control {
+            state: Mutex::new(State {
+                hub: Hub::new(size),
+                sockets: vec![None; size],
+                body: Body::Running,
+            }),
+            desk: Arc::default(),
+            wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+        })
+    }
+
+    /// What wakes the supervisor.
+    pub fn wake(&self) -> &OwnedFd {
+        &self.wake
+    }
+
+    /// Takes a report and tells everyone concerned. Wakes the supervisor.
+    pub fn report(&self, from: Rank, report: Report) {
+        let mut state = self.lock();
+        let notices: Vec<_> = state
+            .hub
+            .handle(from, report)
+            .into_iter()
+            .map(|(to, notice)| (to, state.sockets[to.index()].clone(), notice))
+            .collect();
+        drop(state);
+        for (to, socket, notice) in notices {
+            match socket {
+                Some(socket) => tell(&socket, &Down::Notice(notice)),
+                None if to == 0 => self.desk.handle(notice),
+                // Not here yet; `welcome` will tell it.
+                None => {}
+            }
+        }
+        self.kick();
+    }
+
+    /// Takes in a process that has said who it is. False: that rank is here already.
+    pub fn welcome(&self, rank: Rank, socket: Arc<UnixStream>) -> bool {
+        let mut state = self.lock();
+        let place = &mut state.sockets[rank.index()];
+        if rank == 0 || place.is_some() {
+            return false;
+        }
+        *place = Some(socket.clone());
+        // Under the lock: before any notice.
+        tell(&socket, &Down::Welcome);
+        if let Some(failure) = state.hub.failure() {
+            tell(&socket, &Down::Notice(Notice::Failed(failure.heard())));
+        }
+        true
+    }
+
+    pub fn failure(&self) -> Option<Failure> {
+        self.lock().hub.failure().cloned()
+    }
+
+    pub fn body(&self) -> Body {
+        self.lock().body
+    }
+
+    fn set_body(&self, body: Body) {
+        self.lock().body = body;
+        self.kick();
+    }
+
+    fn line(self: &Arc<Self>) -> HubLine {
+        let control = self.clone();
+        HubLine {
+            desk: self.desk.clone(),
+            reporter: Arc::new(move |report| control.report(Rank::new(0), report)),
+        }
+    }
+
+    fn kick(&self) {
+        // Full means that it is awake already.
+        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn tell(mut socket: &UnixStream, message: &Down) {
+    // A process that cannot be told is noticed by its end.
+    let _ = socket.set_write_timeout(Some(WRITE_LIMIT));
+    let _ = socket.write_all(&encode(message));
+}

@@ -1,0 +1,380 @@
+//! Rank 0's thread `aurora-control`: reports in, output through, processes watched until the last has ended.
+
+use super::super::hub::Report;
+use super::super::seat::JobKey;
+use super::super::{Failure, exit};
+use super::Up;
+use super::frame::Frames;
+use super::output::OutputPipe;
+use super::parent::{Body, Control};
+use crate::Rank;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{RecvFlags, recv};
+use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often it looks for stopped processes.
+const TICK: Duration = Duration::from_millis(500);
+
+/// Looks that must find a process stopped before it counts as failed. Looks, not time: whoever stops the whole job
+/// (Ctrl-Z) stops the looking too.
+const STOPPED_TICKS: u32 = 4;
+
+/// How long a process may take to end after the whole job has finished.
+const ENDING: Duration = Duration::from_secs(10);
+
+/// The started processes. Dropped, it ends them.
+#[derive(Debug, Default)]
+pub(super) struct Crew(Vec<Member>);
+
+#[derive(Debug)]
+struct Member {
+    rank: Rank,
+    process: Child,
+    pidfd: OwnedFd,
+    output: [OutputPipe; 2],
+    line: Option<ControlSocket>,
+    stopped_ticks: u32,
+    /// It has said that it is about to end.
+    left: bool,
+    ended: bool,
+}
+
+/// A connection to the control socket, from a process that may still have to say who it is.
+#[derive(Debug)]
+struct ControlSocket {
+    socket: Arc<UnixStream>,
+    frames: Frames,
+}
+
+impl Crew {
+    /// Adds a process that has just been started with both its outputs piped.
+    pub fn add(&mut self, rank: Rank, mut process: Child) -> io::Result<()> {
+        let watched = Member::watch(rank, &mut process);
+        match watched {
+            Ok((pidfd, output)) => {
+                self.0.push(Member {
+                    rank,
+                    process,
+                    pidfd,
+                    output,
+                    line: None,
+                    stopped_ticks: 0,
+                    left: false,
+                    ended: false,
+                });
+                Ok(())
+            }
+            Err(error) => {
+                process.kill()?;
+                process.wait()?;
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        for member in &mut self.0 {
+            if !member.ended {
+                // Dead already: fine.
+                let _ = member.process.kill();
+                let _ = member.process.wait();
+            }
+        }
+    }
+}
+
+impl Member {
+    fn watch(rank: Rank, process: &mut Child) -> io::Result<(OwnedFd, [OutputPipe; 2])> {
+        let pidfd = pidfd_open(pid(process), PidfdFlags::empty())?;
+        let stdout = process.stdout.take().expect("piped");
+        let stderr = process.stderr.take().expect("piped");
+        let output = [
+            OutputPipe::new(rank, stdout)?,
+            OutputPipe::new(rank, stderr)?,
+        ];
+        Ok((pidfd, output))
+    }
+
+    fn is_stopped(&self) -> bool {
+        let look = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        matches!(waitid(WaitId::Pid(pid(&self.process)), look), Ok(Some(status)) if status.stopped())
+    }
+}
+
+fn pid(process: &Child) -> Pid {
+    Pid::from_child(process)
+}
+
+pub(super) struct Supervisor {
+    control: Arc<Control>,
+    listener: UnixListener,
+    key: JobKey,
+    crew: Crew,
+    /// Connected, but not yet known.
+    strangers: Vec<ControlSocket>,
+    grace: Duration,
+    /// When those that have not ended are ended.
+    deadline: Option<Instant>,
+    next_tick: Instant,
+}
+
+impl Supervisor {
+    pub fn new(
+        control: Arc<Control>,
+        listener: UnixListener,
+        key: JobKey,
+        crew: Crew,
+        grace: Duration,
+    ) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        Ok(Supervisor {
+            control,
+            listener,
+            key,
+            crew,
+            strangers: Vec::new(),
+            grace,
+            deadline: None,
+            next_tick: Instant::now() + TICK,
+        })
+    }
+
+    /// Returns when all processes have ended and rank 0's body has returned; ends this process if it does not in time.
+    pub fn run(mut self) {
+        loop {
+            self.sleep();
+            self.accept();
+            self.hear_strangers();
+            for index in 0..self.crew.0.len() {
+                self.attend(index);
+            }
+            self.look_for_stopped();
+            self.set_deadline();
+            let overdue = self
+                .deadline
+                .is_some_and(|deadline| deadline <= Instant::now());
+            if overdue {
+                self.end_all();
+            }
+            if self.crew.0.iter().all(|member| member.ended) {
+                match (self.control.body(), self.control.failure()) {
+                    (Body::Returned, _) => return,
+                    (Body::Exiting, Some(failure)) => self.last_words(&failure),
+                    (Body::Running, Some(failure)) if overdue => self.last_words(&failure),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn sleep(&self) {
+        let someone = self.crew.0.iter().any(|member| !member.ended);
+        let wake_at = [self.deadline, someone.then_some(self.next_tick)];
+        let wait = wake_at.into_iter().flatten().min().map(|at| {
+            let wait = at.saturating_duration_since(Instant::now());
+            Timespec {
+                tv_sec: wait.as_secs() as i64,
+                tv_nsec: i64::from(wait.subsec_nanos()),
+            }
+        });
+        let strangers = self.strangers.iter();
+        let members = self.crew.0.iter().filter(|member| !member.ended);
+        let fds: Vec<BorrowedFd<'_>> = [self.control.wake().as_fd(), self.listener.as_fd()]
+            .into_iter()
+            .chain(strangers.map(|stranger| stranger.socket.as_fd()))
+            .chain(members.flat_map(|member| {
+                let line = member.line.as_ref().map(|line| line.socket.as_fd());
+                let output = member.output.iter().filter_map(OutputPipe::fd);
+                output.chain(line).chain([member.pidfd.as_fd()])
+            }))
+            .collect();
+        let mut polled: Vec<PollFd<'_>> = fds
+            .iter()
+            .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
+            .collect();
+        // Woken by whatever, it looks everywhere.
+        let _ = poll(&mut polled, wait.as_ref());
+        let _ = rustix::io::read(self.control.wake(), &mut [0; 8]);
+    }
+
+    fn accept(&mut self) {
+        while let Ok((socket, _)) = self.listener.accept() {
+            self.strangers.push(ControlSocket {
+                socket: Arc::new(socket),
+                frames: Frames::default(),
+            });
+        }
+    }
+
+    fn hear_strangers(&mut self) {
+        for mut stranger in std::mem::take(&mut self.strangers) {
+            match stranger.next() {
+                Ok(None) => self.strangers.push(stranger),
+                Ok(Some(Up::Hello { key, rank })) if key == self.key.0 => {
+                    let member = self.crew.0.iter_mut().find(|member| member.rank == rank);
+                    if let Some(member) = member
+                        && self.control.welcome(rank, stranger.socket.clone())
+                    {
+                        member.line = Some(stranger);
+                    }
+                }
+                // Not one of ours: dropped.
+                Ok(Some(_)) | Err(_) => {}
+            }
+        }
+    }
+
+    /// Hears a process, passes its output on, and sees whether it has ended: in this order, so that its own words count.
+    fn attend(&mut self, index: usize) {
+        let member = &mut self.crew.0[index];
+        if member.ended {
+            return;
+        }
+        let status = member.process.try_wait().ok().flatten();
+        while let Some(line) = &mut member.line {
+            match line.next() {
+                Ok(None) => break,
+                Ok(Some(Up::Report(report))) => self.control.report(member.rank, report),
+                Ok(Some(Up::Left)) => member.left = true,
+                Ok(Some(Up::Hello { .. })) | Err(_) => member.line = None,
+            }
+        }
+        for output in &mut member.output {
+            output.forward();
+        }
+        if let Some(status) = status {
+            member.ended = true;
+            member.output.iter_mut().for_each(OutputPipe::finish);
+            // Code 1 is how it ends after a failure that it has reported.
+            let expected = member.left && matches!(status.code(), Some(0 | 1));
+            if !expected {
+                let failure = Failure::of(member.rank, describe(status, member.line.is_some()));
+                self.report_end(index, failure);
+            }
+        }
+    }
+
+    /// After a failure the ends of the others are its consequences.
+    fn report_end(&self, index: usize, failure: Failure) {
+        let failure = match self.control.failure() {
+            Some(_) => failure.heard(),
+            None => failure,
+        };
+        let rank = self.crew.0[index].rank;
+        self.control.report(rank, Report::Failed(failure));
+    }
+
+    fn look_for_stopped(&mut self) {
+        let now = Instant::now();
+        if now < self.next_tick {
+            return;
+        }
+        self.next_tick = now + TICK;
+        for member in self.crew.0.iter_mut().filter(|member| !member.ended) {
+            if !member.is_stopped() {
+                member.stopped_ticks = 0;
+                continue;
+            }
+            member.stopped_ticks += 1;
+            if member.stopped_ticks == STOPPED_TICKS {
+                let cause = format!(
+                    "its process has been stopped for {:?}",
+                    TICK * STOPPED_TICKS
+                );
+                let failure = Failure::of(member.rank, cause);
+                self.control.report(member.rank, Report::Failed(failure));
+                // It would use its grace for nothing.
+                let _ = member.process.kill();
+            }
+        }
+    }
+
+    fn set_deadline(&mut self) {
+        if self.deadline.is_some() {
+            return;
+        }
+        if self.control.failure().is_some() {
+            self.deadline = Some(Instant::now() + self.grace);
+        } else if self.control.body() == Body::Returned {
+            self.deadline = Some(Instant::now() + ENDING);
+        }
+    }
+
+    fn end_all(&mut self) {
+        for index in 0..self.crew.0.len() {
+            let member = &mut self.crew.0[index];
+            if member.ended {
+                continue;
+            }
+            let failure = Failure::of(member.rank, "its process has not ended in time");
+            let _ = member.process.kill();
+            let _ = member.process.wait();
+            for output in &mut member.output {
+                output.forward();
+                output.finish();
+            }
+            member.ended = true;
+            self.report_end(index, failure);
+        }
+    }
+
+    fn last_words(&self, failure: &Failure) -> ! {
+        let _ = writeln!(io::stderr(), "aurora: {failure}");
+        exit::immediately(1)
+    }
+}
+
+impl ControlSocket {
+    /// The next message, if it is here; an error when there will be none.
+    fn next(&mut self) -> io::Result<Option<Up>> {
+        loop {
+            if let Some(message) = self.frames.next()? {
+                return Ok(Some(message));
+            }
+            let mut chunk = [0; 4096];
+            match recv(&self.socket, &mut chunk, RecvFlags::DONTWAIT) {
+                Ok((_, 0)) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok((_, length)) => self.frames.push(&chunk[..length]),
+                Err(rustix::io::Errno::AGAIN) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// How a process has ended that should not have.
+fn describe(status: ExitStatus, joined: bool) -> String {
+    let when = if joined {
+        "inside `run`"
+    } else {
+        "before it reached `run`"
+    };
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("its process was killed by signal {signal}{}", name(signal)),
+        (None, Some(code)) => format!("its process ended with exit code {code} {when}"),
+        (None, None) => "its process is gone".into(),
+    }
+}
+
+fn name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGABRT => " (SIGABRT)",
+        libc::SIGBUS => " (SIGBUS)",
+        libc::SIGFPE => " (SIGFPE)",
+        libc::SIGILL => " (SIGILL)",
+        libc::SIGINT => " (SIGINT)",
+        libc::SIGKILL => " (SIGKILL)",
+        libc::SIGSEGV => " (SIGSEGV)",
+        libc::SIGTERM => " (SIGTERM)",
+        _ => "",
+    }
+}

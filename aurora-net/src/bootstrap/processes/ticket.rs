@@ -1,0 +1,63 @@
+//! What a started process needs to join its job, as one environment variable.
+
+use super::super::seat::JobKey;
+use crate::Rank;
+use std::fmt;
+use std::str::FromStr;
+
+/// Where the job's control socket is, who this process is, and the key that proves it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Ticket {
+    /// Name of the abstract socket.
+    pub socket: String,
+    pub rank: Rank,
+    pub size: usize,
+    pub key: JobKey,
+}
+
+impl fmt::Display for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rank = self.rank.index();
+        write!(
+            f,
+            "{}:{rank}:{}:{:016x}",
+            self.socket, self.size, self.key.0
+        )
+    }
+}
+
+impl FromStr for Ticket {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut parts = text.split(':');
+        let mut next = || parts.next().ok_or(());
+        let ticket = Ticket {
+            socket: next()?.to_owned(),
+            rank: Rank::new(next()?.parse::<u32>().map_err(drop)? as usize),
+            size: next()?.parse().map_err(drop)?,
+            key: JobKey(u64::from_str_radix(next()?, 16).map_err(drop)?),
+        };
+        let whole = parts.next().is_none() && ticket.rank.index() < ticket.size;
+        whole.then_some(ticket).ok_or(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ticket_survives_the_environment_and_garbage_is_refused() {
+        let ticket = Ticket {
+            socket: "aurora-12ab".into(),
+            rank: Rank::new(2),
+            size: 4,
+            key: JobKey(0x00ff_1234_5678_9abc),
+        };
+        assert_eq!(ticket.to_string().parse(), Ok(ticket));
+        for text in ["", "a:1:2", "a:2:2:0", "a:1:2:x", "a:1:2:0:0", "a:-1:2:0"] {
+            assert_eq!(text.parse::<Ticket>(), Err(()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A rank's place in its job.
+
+use super::desk::OnFailure;
+use super::{Failure, Launcher, panic};
+use crate::endpoint::{Endpoint, Setup};
+use crate::route::Contact;
+use crate::{Error, Handler, Rank, Route};
+use std::fmt;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a rank needs of the control plane, whoever started it.
+pub(crate) trait Line {
+    /// Collective. Gives this rank's contact, takes everyone's.
+    fn exchange(&self, contact: Contact) -> Result<Vec<Contact>, Failure>;
+    /// Collective. Returns when every rank has called it; calling it again changes nothing.
+    fn finish(&self) -> Result<(), Failure>;
+    /// This rank has failed.
+    fn fail(&self, failure: &Failure);
+    /// Registers the callback, or calls it at once where the failure is known already.
+    fn on_failure(&self, callback: OnFailure);
+    /// Forgets the callback, which may hold an endpoint alive.
+    fn leave(&self);
+    /// Reports a failure of this rank from a thread that is not the rank's own, its own callback included.
+    fn alarm(&self) -> Arc<dyn Fn(Failure) + Send + Sync>;
+}
+
+/// The identity of a job, known to all its ranks and to nobody else: datagrams without it are dropped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct JobKey(pub u64);
+
+impl JobKey {
+    pub fn random() -> Result<Self, Failure> {
+        getrandom::u64()
+            .map(JobKey)
+            .map_err(|error| Failure::start(format_args!("no random numbers: {error}")))
+    }
+}
+
+impl fmt::Debug for JobKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JobKey(..)")
+    }
+}
+
+/// Who the ranks of a job are, and on how many machines.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub rank: Rank,
+    pub size: usize,
+    pub nodes: usize,
+    pub launcher: Launcher,
+    pub key: JobKey,
+    /// Where to bind sockets.
+    pub address: IpAddr,
+}
+
+/// A rank's place in its job: who it is, how it reaches the others, and how it leaves.
+///
+/// Belongs to the thread that runs the rank's body.
+pub struct Seat {
+    job: Job,
+    line: Rc<dyn Line>,
+}
+
+impl fmt::Debug for Seat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seat")
+            .field("job", &self.job)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Seat {
+    /// This rank.
+    pub fn rank(&self) -> Rank {
+        self.job.rank
+    }
+
+    /// How many ranks the job has.
+    pub fn size(&self) -> usize {
+        self.job.size
+    }
+
+    /// How many machines they run on.
+    pub fn nodes(&self) -> usize {
+        self.job.nodes
+    }
+
+    /// Who started the ranks.
+    pub fn launcher(&self) -> Launcher {
+        self.job.launcher
+    }
+
+    /// Collective. Connects this rank to all others, over `route` or else over the best one that reaches each.
+    ///
+    /// `silence`: how long a peer may be silent before [`Handler::peer_lost`] is said of it.
+    ///
+    /// # Errors
+    /// Where the system refuses a socket, the route does not exist here, or the job fails meanwhile.
+    pub fn connect<H: Handler>(
+        &self,
+        handler: H,
+        route: Option<Route>,
+        silence: Duration,
+    ) -> Result<Endpoint<H>, Error> {
+        let route = match (route, self.job.launcher) {
+            (None, Launcher::Threads) => Route::Local,
+            (None, _) => Route::Udp,
+            (Some(Route::Local), launcher) if launcher != Launcher::Threads && self.size() > 1 => {
+                let route = Route::Local;
+                return Err(Error::NoRoute { route, launcher });
+            }
+            (Some(route), _) => route,
+        };
+        let setup = Setup::new(&self.job, route, silence)?;
+        let contacts = self.line.exchange(setup.contact())?;
+        setup.start(handler, &contacts, self.line.alarm())
+    }
+
+    /// `callback` is called once when the control plane learns that another rank has failed, from another thread than
+    /// the rank's own; at once where it is known already. Not for a failure that this rank has reported itself.
+    pub fn on_failure(&self, callback: Box<dyn Fn(Failure) + Send + Sync>) {
+        self.line.on_failure(callback);
+    }
+
+    /// Tells the control plane that this rank has failed, or that it gives up because another has.
+    ///
+    /// Not needed for what the body returns: [`run`](super::run) tells that.
+    pub fn fail(&self, failure: &Failure) {
+        self.line.fail(failure);
+    }
+
+    /// Collective. Returns when every rank has called it: until then they may need our daemon. A body that returns
+    /// without it is taken to have called it at its end.
+    ///
+    /// # Errors
+    /// The job's failure, if it comes first.
+    pub fn finish(&self) -> Result<(), Failure> {
+        self.line.finish()
+    }
+}
+
+/// Runs a rank's body: its panic or error goes to the control plane, its return waits for the others.
+pub(crate) fn sit<R>(
+    job: Job,
+    line: Rc<dyn Line>,
+    body: impl FnOnce(Seat) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let rank = job.rank;
+    let seat = Seat {
+        job,
+        line: line.clone(),
+    };
+    let outcome = panic::capture(rank, || body(seat)).flatten();
+    let outcome = match outcome {
+        Ok(value) => line.finish().map(|()| value),
+        Err(mut failure) => {
+            failure.rank.get_or_insert(rank);
+            line.fail(&failure);
+            Err(failure)
+        }
+    };
+    line.leave();
+    outcome
+}

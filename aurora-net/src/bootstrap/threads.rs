@@ -1,0 +1,100 @@
+//! Ranks that are threads of this process: for tests, examples in docs, debuggers.
+//!
+//! Rank 0 is the calling thread. A failure cannot end a thread from outside: the others learn of it at their next call,
+//! and the job returns when all have returned.
+
+use super::desk::{Desk, HubLine};
+use super::hub::{Hub, Report};
+use super::seat::{Job, JobKey, Seat, sit};
+use super::{Failure, Launcher};
+use crate::Rank;
+use std::net::Ipv4Addr;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// As much as a main thread has, so that a body that works on rank 0 works on the others.
+const STACK: usize = 8 << 20;
+
+pub(super) fn run<R: Send>(
+    size: usize,
+    body: impl Fn(Seat) -> Result<R, Failure> + Sync,
+) -> Result<R, Failure> {
+    let control = Arc::new(Control {
+        hub: Mutex::new(Hub::new(size)),
+        desks: (0..size).map(|_| Arc::default()).collect(),
+    });
+    let key = JobKey::random()?;
+    let rank_body = |rank: Rank| {
+        let job = Job {
+            rank,
+            size,
+            nodes: 1,
+            launcher: Launcher::Threads,
+            key,
+            address: Ipv4Addr::LOCALHOST.into(),
+        };
+        sit(job, Rc::new(control.line(rank)), &body)
+    };
+    let outcome = thread::scope(|scope| {
+        let mut others = Vec::new();
+        for rank in (1..size).map(Rank::new) {
+            let started = thread::Builder::new()
+                .name(format!("aurora-rank-{}", rank.index()))
+                .stack_size(STACK)
+                // What it returns besides a failure, nobody asks for.
+                .spawn_scoped(scope, move || drop(rank_body(rank)));
+            match started {
+                Ok(thread) => others.push(thread),
+                Err(error) => {
+                    let failure =
+                        Failure::of(rank, format_args!("cannot start its thread: {error}"));
+                    control.report(rank, Report::Failed(failure.clone()));
+                    return Err(failure);
+                }
+            }
+        }
+        let outcome = rank_body(Rank::new(0));
+        for thread in others {
+            // The end of the scope would wait for the bodies only; this waits for the threads.
+            thread.join().expect("a rank's panics are caught");
+        }
+        outcome
+    });
+    match control.failure() {
+        Some(failure) => Err(failure),
+        None => outcome,
+    }
+}
+
+/// The hub and the desks it speaks to.
+struct Control {
+    hub: Mutex<Hub>,
+    desks: Vec<Arc<Desk>>,
+}
+
+impl Control {
+    fn report(&self, from: Rank, report: Report) {
+        let notices = self.lock().handle(from, report);
+        // Outside the lock: a failure callback may take a while.
+        for (to, notice) in notices {
+            self.desks[to.index()].handle(notice);
+        }
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.lock().failure().cloned()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Hub> {
+        self.hub.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn line(self: &Arc<Self>, rank: Rank) -> HubLine {
+        let control = self.clone();
+        HubLine {
+            desk: self.desks[rank.index()].clone(),
+            reporter: Arc::new(move |report| control.report(rank, report)),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What an endpoint does under its lock: runs the handler, sends what it queues, takes in what has arrived.
+
+use super::datagrams::Datagrams;
+use crate::local::{Inbox, LocalAddress, LocalPayload, LocalTransfer};
+use crate::udp::UdpPort;
+use crate::{Handler, Outbox, Outgoing, Payload, Placement, Rank, Received, Traffic};
+use std::time::Instant;
+
+/// Transfers taken in before others get a chance at the lock.
+const BATCH: usize = 64;
+
+/// What [`Core::take_in`] has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Progress {
+    /// Whether the handler has been called.
+    pub handled: bool,
+    /// Whether there is more to do at once.
+    pub more: bool,
+}
+
+/// The way to one rank.
+#[derive(Debug)]
+pub(crate) enum Peer {
+    /// Ourselves, or a rank that is lost: nothing can be sent there.
+    Nobody,
+    /// A thread of this process.
+    Local(LocalAddress),
+    /// Through the socket.
+    Udp,
+}
+
+pub(crate) struct Core<H> {
+    handler: H,
+    traffic: Traffic,
+    me: Rank,
+    outbox: Outbox,
+    inbox: Option<Inbox>,
+    datagrams: Option<Datagrams>,
+    peers: Vec<Peer>,
+    closed: bool,
+}
+
+impl<H: Handler> Core<H> {
+    pub fn new(
+        me: Rank,
+        handler: H,
+        inbox: Option<Inbox>,
+        datagrams: Option<Datagrams>,
+        peers: Vec<Peer>,
+    ) -> Self {
+        Core {
+            handler,
+            traffic: Traffic::default(),
+            me,
+            outbox: Outbox::default(),
+            inbox,
+            datagrams,
+            peers,
+            closed: false,
+        }
+    }
+
+    /// Runs `action` on the handler and sends what it queues.
+    pub fn run<R>(&mut self, action: impl FnOnce(&mut H, &mut Outbox) -> R) -> R {
+        let outcome = action(&mut self.handler, &mut self.outbox);
+        if !self.outbox.is_empty() {
+            self.settle();
+        }
+        outcome
+    }
+
+    /// Takes in what has arrived, in part if it is much, and what time has brought.
+    pub fn take_in(&mut self, now: Instant) -> Progress {
+        let mut progress = Progress::default();
+        if self.closed {
+            return progress;
+        }
+        self.take_in_local(&mut progress);
+        if let Some(datagrams) = &mut self.datagrams {
+            progress.more |= datagrams.receive(now, &mut self.handler);
+            datagrams.handle_timeouts(now);
+        }
+        if self.handler.poll_timeout().is_some_and(|due| due <= now) {
+            self.handler.handle_timeout(now, &mut self.outbox);
+            progress.handled = true;
+        }
+        progress.handled |= self.settle();
+        progress
+    }
+
+    /// When [`Core::take_in`] is to be called even if nothing arrives.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.closed {
+            return None;
+        }
+        let datagrams = self.datagrams.as_ref().and_then(Datagrams::poll_timeout);
+        [self.handler.poll_timeout(), datagrams]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The socket, if there is one.
+    pub fn port(&self) -> Option<&UdpPort> {
+        self.datagrams.as_ref().map(Datagrams::port)
+    }
+
+    /// What has passed so far.
+    pub fn traffic(&self) -> Traffic {
+        let mut traffic = self.traffic;
+        if let Some(datagrams) = &self.datagrams {
+            datagrams.count(&mut traffic);
+        }
+        traffic
+    }
+
+    /// Drops every way in and out.
+    pub fn close(&mut self) {
+        self.traffic = self.traffic();
+        self.closed = true;
+        self.inbox = None;
+        self.datagrams = None;
+        self.peers.fill_with(|| Peer::Nobody);
+    }
+
+    fn take_in_local(&mut self, progress: &mut Progress) {
+        let Some(inbox) = self.inbox.take() else {
+            return;
+        };
+        inbox.silence();
+        for _ in 0..BATCH {
+            let Some(transfer) = inbox.try_next() else {
+                break;
+            };
+            progress.handled = true;
+            self.arrive(transfer);
+        }
+        progress.more |= !inbox.is_empty();
+        self.inbox = Some(inbox);
+    }
+
+    fn arrive(&mut self, transfer: LocalTransfer) {
+        let LocalTransfer {
+            from,
+            header,
+            payload,
+        } = transfer;
+        let bytes = payload.as_slice();
+        self.traffic.transfers_in += 1;
+        self.traffic.bytes_in += (header.len() + bytes.len()) as u64;
+        let received = if bytes.is_empty() {
+            Received::Bytes(Vec::new())
+        } else {
+            match self.handler.place(from, &header, bytes.len()) {
+                Placement::Buffer => Received::Bytes(payload.into_vec()),
+                Placement::At(token) => {
+                    self.handler.write(token, 0, bytes);
+                    Received::Placed(token)
+                }
+            }
+        };
+        self.handler
+            .deliver(from, &header, received, &mut self.outbox);
+    }
+
+    /// Sends what is queued, tells the handler what comes of it, and so on until all is quiet. True: it was told something.
+    fn settle(&mut self) -> bool {
+        let mut told = false;
+        loop {
+            let mut outbox = std::mem::take(&mut self.outbox);
+            for outgoing in outbox.drain() {
+                self.send(outgoing);
+            }
+            // Before sending: acknowledgements ride on the answers.
+            let mut again = self.tell();
+            if self.outbox.is_empty()
+                && let Some(datagrams) = &mut self.datagrams
+            {
+                datagrams.transmit(Instant::now(), &mut self.handler);
+                again |= self.tell();
+            }
+            told |= again;
+            if !again && self.outbox.is_empty() {
+                return told;
+            }
+        }
+    }
+
+    fn tell(&mut self) -> bool {
+        self.datagrams.as_mut().is_some_and(|datagrams| {
+            datagrams.tell(&mut self.handler, &mut self.outbox, &mut self.traffic)
+        })
+    }
+
+    fn send(&mut self, outgoing: Outgoing) {
+        let Outgoing {
+            to,
+            header,
+            payload,
+        } = outgoing;
+        assert!(to != self.me, "{to} sends a transfer to itself");
+        let bytes = (header.len() + payload.len()) as u64;
+        match &mut self.peers[to.index()] {
+            Peer::Nobody => self.give_back(&payload),
+            Peer::Udp => {
+                self.traffic.transfers_out += 1;
+                self.traffic.bytes_out += bytes;
+                let datagrams = self
+                    .datagrams
+                    .as_mut()
+                    .expect("open while peers are reached by it");
+                datagrams.send(to, header, payload);
+            }
+            Peer::Local(address) => {
+                let (copy, whole) = match &payload {
+                    Payload::Empty => (LocalPayload::Owned(Vec::new()), true),
+                    Payload::Bytes(bytes) => (LocalPayload::Shared(bytes.clone()), true),
+                    Payload::Lent { token, len } => {
+                        let mut copy = vec![0; *len];
+                        let whole = self.handler.read(*token, 0, &mut copy);
+                        (LocalPayload::Owned(copy), whole)
+                    }
+                };
+                if whole {
+                    self.traffic.transfers_out += 1;
+                    self.traffic.bytes_out += bytes;
+                    address.send(LocalTransfer {
+                        from: self.me,
+                        header,
+                        payload: copy,
+                    });
+                }
+                self.give_back(&payload);
+            }
+        }
+    }
+
+    fn give_back(&mut self, payload: &Payload) {
+        if let Payload::Lent { token, .. } = payload {
+            self.handler.released(*token, &mut self.outbox);
+        }
+    }
+}

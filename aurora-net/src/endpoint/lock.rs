@@ -1,0 +1,115 @@
+//! The endpoint's one lock, and the rule that nobody takes it twice.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A mutex that panics instead of deadlocking when its holder locks it again, and that survives panics: what was
+/// under it belongs to a rank that is about to fail.
+#[derive(Debug)]
+pub(crate) struct Lock<T> {
+    value: Mutex<T>,
+    holder: AtomicUsize,
+}
+
+/// The lock, held.
+#[derive(Debug)]
+pub(crate) struct Locked<'a, T> {
+    lock: &'a Lock<T>,
+    guard: Option<MutexGuard<'a, T>>,
+}
+
+impl<T> Lock<T> {
+    pub fn new(value: T) -> Self {
+        Lock {
+            value: Mutex::new(value),
+            holder: AtomicUsize::new(NOBODY),
+        }
+    }
+
+    /// # Panics
+    /// If the calling thread holds it already.
+    pub fn lock(&self) -> Locked<'_, T> {
+        // Relaxed: only our own store can be equal, and a thread sees its own stores.
+        assert!(
+            self.holder.load(Ordering::Relaxed) != this_thread(),
+            "an endpoint was called from inside one of its own calls"
+        );
+        let guard = self.value.lock().unwrap_or_else(PoisonError::into_inner);
+        Locked::new(self, guard)
+    }
+}
+
+impl<'a, T> Locked<'a, T> {
+    fn new(lock: &'a Lock<T>, guard: MutexGuard<'a, T>) -> Self {
+        lock.holder.store(this_thread(), Ordering::Relaxed);
+        let guard = Some(guard);
+        Locked { lock, guard }
+    }
+
+    /// Lets go until `condvar` is notified.
+    pub fn wait(mut self, condvar: &Condvar) -> Self {
+        let lock = self.lock;
+        lock.holder.store(NOBODY, Ordering::Relaxed);
+        let guard = self.guard.take().expect("held until dropped");
+        let guard = condvar.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        Locked::new(lock, guard)
+    }
+}
+
+impl<T> Drop for Locked<'_, T> {
+    fn drop(&mut self) {
+        if self.guard.is_some() {
+            self.lock.holder.store(NOBODY, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<T> Deref for Locked<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.guard.as_ref().expect("held until dropped")
+    }
+}
+
+impl<T> DerefMut for Locked<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.guard.as_mut().expect("held until dropped")
+    }
+}
+
+const NOBODY: usize = 0;
+
+/// A number that no other living thread has.
+fn this_thread() -> usize {
+    thread_local!(static ANCHOR: u8 = const { 0 });
+    ANCHOR.with(|anchor| std::ptr::from_ref(anchor).addr())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "from inside one of its own calls")]
+    fn locking_twice_panics() {
+        let lock = Lock::new(0);
+        let _held = lock.lock();
+        lock.lock();
+    }
+
+    #[test]
+    fn a_panic_under_the_lock_leaves_it_usable() {
+        let lock = Lock::new(0);
+        std::thread::scope(|scope| {
+            let panicked = scope.spawn(|| {
+                let mut held = lock.lock();
+                *held = 1;
+                panic!("under the lock");
+            });
+            assert!(panicked.join().is_err());
+        });
+        assert_eq!(*lock.lock(), 1);
+    }
+}

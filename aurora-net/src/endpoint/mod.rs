@@ -1,0 +1,473 @@
+//! The I/O loop of a rank: one lock, one place to sleep, and whoever waits drives.
+//!
+//! # Who drives
+//!
+//! A rank's transport is a [`Handler`] and its connections under one lock, and an epoll instance to sleep on. A thread
+//! *drives* when it sleeps on that epoll instance and, woken, takes the lock and everything that has arrived. Two
+//! threads may do so: the **daemon**, always, and one **waiter**, a thread in [`Endpoint::wait`]. Further waiters
+//! *follow*: they sleep on a condition variable until something was handled.
+//!
+//! Everything in the epoll instance is edge-triggered, and the kernel wakes one sleeper per event, the last that came
+//! first. A waiter came after the daemon, so it gets the answer that it waits for itself, without a second switch of
+//! threads, and the daemon sleeps on; while nobody waits, the daemon serves.
+//!
+//! # Why no wake-up is lost
+//!
+//! None of this leans on *which* thread wakes:
+//!
+//! 1. Whoever takes an event then takes the lock and looks *everywhere* (queue, socket, timer) until nothing is left, or
+//!    goes on at once. What arrives after that look is a new edge.
+//! 2. Whatever may have made a waiter's condition true ([`Endpoint::act`] on another thread) kicks the eventfd and notifies
+//!    the followers.
+//! 3. A kick or an arrival may wake the daemon instead of the waiter, which is then on its way to sleep, or was woken
+//!    earlier and is busy. A daemon that finds a waiter kicks and stands aside: it sleeps on the condition variable until
+//!    that waiter has left. Now nobody else can take the kick, so the waiter looks at what the daemon has handled; and
+//!    during bulk transfers the two do not take turns at the lock.
+//! 4. A waiter that leaves while more is to be done kicks, for the daemon to go on, and wakes the followers, one of which
+//!    takes its place.
+//!
+//! The timer is one timerfd, set again only to an earlier time or after it has fired; a time that moved back costs one
+//! idle wake-up. Nothing polls: an idle rank uses no CPU.
+//!
+//! # After [`Endpoint::close`]
+//!
+//! The daemon is gone, nothing arrives, nothing is sent: [`Endpoint::act`] still runs its closure, and what it queues is
+//! dropped, lent payloads given back. What was still under way is forgotten: its memory is not read any more, and not given
+//! back either. Transfers that others send to a closed endpoint vanish.
+
+mod core;
+mod datagrams;
+mod lock;
+mod poller;
+
+pub(crate) use poller::Waker;
+
+use self::core::{Core, Peer, Progress};
+use self::datagrams::{Common, Datagrams};
+use self::lock::{Lock, Locked};
+use self::poller::Poller;
+use crate::bootstrap::{Failure, Job};
+use crate::local::{self, Inbox, LocalAddress};
+use crate::route::{Contact, UdpContact};
+use crate::udp::{UdpInfo, UdpPort};
+use crate::{Error, Handler, Outbox, Rank, Route, Traffic};
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// A rank's end of the transport. Clones are handles to the same one; dropping the last closes it.
+///
+/// Any thread may call any method, but not from inside a closure or a [`Handler`] method of the same endpoint: that
+/// panics, it does not deadlock.
+pub struct Endpoint<H: Handler> {
+    owner: Arc<Owner<H>>,
+}
+
+impl<H: Handler> Clone for Endpoint<H> {
+    fn clone(&self) -> Self {
+        Endpoint {
+            owner: self.owner.clone(),
+        }
+    }
+}
+
+impl<H: Handler> fmt::Debug for Endpoint<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let me = self.owner.shared.me;
+        f.debug_struct("Endpoint")
+            .field("rank", &me)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<H: Handler> Endpoint<H> {
+    /// Runs `action` on the handler and sends what it queues, as far as flow control lets it; the rest follows by itself.
+    /// Never waits for a peer.
+    pub fn act<R>(&self, action: impl FnOnce(&mut H, &mut Outbox) -> R) -> R {
+        let shared = &*self.owner.shared;
+        let mut state = shared.lock.lock();
+        let outcome = state.core.run(action);
+        shared.changed(&mut state);
+        outcome
+    }
+
+    /// Runs `condition` on the handler again and again, after everything that may have changed its answer, until it says
+    /// `Some`. The calling thread drives the transport meanwhile.
+    ///
+    /// While it says `None`, `condition` may queue transfers but must not change what another waiter waits for.
+    ///
+    /// # Panics
+    /// If the endpoint is closed, or its daemon has panicked, while the condition is not met: nothing could ever change it.
+    pub fn wait<R>(&self, mut condition: impl FnMut(&mut H, &mut Outbox) -> Option<R>) -> R {
+        let shared = &*self.owner.shared;
+        // Before the lock, so that it is dropped after it, also by a panic.
+        let mut driving = Driving {
+            shared,
+            active: false,
+            more: false,
+        };
+        let mut state = shared.lock.lock();
+        loop {
+            if let Some(outcome) = state.core.run(&mut condition) {
+                driving.leave(&mut state);
+                shared.changed(&mut state);
+                return outcome;
+            }
+            shared.arrange(&mut state);
+            assert!(
+                !state.ended,
+                "waiting on the endpoint of {}, which is closed",
+                shared.me
+            );
+            if driving.active || !state.waiter {
+                driving.active = true;
+                state.waiter = true;
+                drop(state);
+                if !driving.more {
+                    shared.poller.sleep();
+                }
+                state = shared.lock.lock();
+                driving.more = shared.take_in(&mut state).more;
+            } else {
+                state = shared.park(state);
+            }
+        }
+    }
+
+    /// What has passed so far.
+    pub fn traffic(&self) -> Traffic {
+        self.owner.shared.lock.lock().core.traffic()
+    }
+
+    /// What the system has given us as a UDP socket, if there is one.
+    pub fn udp(&self) -> Option<UdpInfo> {
+        self.owner.shared.lock.lock().core.port().map(UdpPort::info)
+    }
+
+    /// Ends the daemon and gives up queues and sockets. Closing again does nothing.
+    ///
+    /// To call when every rank has finished ([`Seat::finish`](crate::bootstrap::Seat::finish)): others may need the daemon
+    /// until then.
+    pub fn close(&self) {
+        self.owner.close();
+    }
+}
+
+/// What the handles share. The daemon shares only the inner part, so that dropping the last handle ends it.
+struct Owner<H: Handler> {
+    shared: Arc<Shared<H>>,
+    daemon: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl<H: Handler> Owner<H> {
+    fn close(&self) {
+        self.shared.end();
+        let daemon = self
+            .daemon
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(daemon) = daemon
+            && daemon.thread().id() != thread::current().id()
+        {
+            // It catches its panics.
+            let _ = daemon.join();
+        }
+    }
+}
+
+impl<H: Handler> Drop for Owner<H> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+struct Shared<H> {
+    me: Rank,
+    poller: Poller,
+    lock: Lock<State<H>>,
+    /// Followers sleep here, and a daemon that stands aside.
+    notify: Condvar,
+}
+
+struct State<H> {
+    core: Core<H>,
+    /// Whether a waiter drives.
+    waiter: bool,
+    /// How many threads sleep on `notify`.
+    parked: usize,
+    /// Whether the poller watches for room in the socket.
+    wants_room: bool,
+    /// When the timer will fire.
+    timer: Option<Instant>,
+    /// Closed, or the daemon has panicked.
+    ended: bool,
+}
+
+impl<H: Handler> Shared<H> {
+    /// Takes in what has arrived.
+    fn take_in(&self, state: &mut State<H>) -> Progress {
+        let now = Instant::now();
+        if state.timer.is_some_and(|due| due <= now) {
+            state.timer = None;
+        }
+        let progress = state.core.take_in(now);
+        if progress.handled {
+            self.notify_parked(state);
+        }
+        self.arrange(state);
+        progress
+    }
+
+    /// After the handler was called outside [`Shared::take_in`]: tells those who wait.
+    fn changed(&self, state: &mut State<H>) {
+        if state.waiter {
+            self.poller.waker().kick();
+        }
+        self.notify_parked(state);
+        self.arrange(state);
+    }
+
+    fn notify_parked(&self, state: &State<H>) {
+        if state.parked > 0 {
+            self.notify.notify_all();
+        }
+    }
+
+    fn park<'a>(&self, mut state: Locked<'a, State<H>>) -> Locked<'a, State<H>> {
+        state.parked += 1;
+        let mut state = state.wait(&self.notify);
+        state.parked -= 1;
+        state
+    }
+
+    /// Arranges to be woken for what does not arrive: time, and room in the socket.
+    fn arrange(&self, state: &mut State<H>) {
+        if let Some(port) = state.core.port()
+            && port.is_full() != state.wants_room
+        {
+            let wanted = port.is_full();
+            self.poller.watch_room(port.fd(), wanted);
+            state.wants_room = wanted;
+        }
+        let Some(due) = state.core.poll_timeout() else {
+            return;
+        };
+        if state.timer.is_none_or(|set| due < set) {
+            state.timer = Some(due);
+            self.poller
+                .set_timer(due.saturating_duration_since(Instant::now()));
+        }
+    }
+
+    /// Nothing will arrive any more: wakes everyone to see it.
+    fn end(&self) {
+        let mut state = self.lock.lock();
+        state.ended = true;
+        state.core.close();
+        self.notify_parked(&state);
+        drop(state);
+        self.poller.waker().kick();
+    }
+
+    fn daemon(&self) {
+        let mut more = false;
+        loop {
+            if !more {
+                self.poller.sleep();
+            }
+            let mut state = self.lock.lock();
+            if state.ended {
+                // A waiter may sleep on, having missed the kick that we took.
+                self.poller.waker().kick();
+                return;
+            }
+            more = self.take_in(&mut state).more;
+            if state.waiter {
+                self.stand_aside(state);
+                more = false;
+            }
+        }
+    }
+
+    /// Leaves the driving to the waiter: makes sure that it looks at what we have handled, and sleeps until it has left.
+    fn stand_aside(&self, mut state: Locked<'_, State<H>>) {
+        self.poller.waker().kick();
+        while state.waiter && !state.ended {
+            state = self.park(state);
+        }
+    }
+}
+
+/// The place of the driving waiter, given up also by a panic.
+struct Driving<'a, H: Handler> {
+    shared: &'a Shared<H>,
+    active: bool,
+    more: bool,
+}
+
+impl<H: Handler> Driving<'_, H> {
+    fn leave(&mut self, state: &mut State<H>) {
+        if !std::mem::take(&mut self.active) {
+            return;
+        }
+        state.waiter = false;
+        self.shared.notify_parked(state);
+        // What we leave undone; and an end that only we may have been woken for.
+        if self.more || state.ended {
+            self.shared.poller.waker().kick();
+        }
+    }
+}
+
+impl<H: Handler> Drop for Driving<'_, H> {
+    fn drop(&mut self) {
+        if self.active {
+            let shared = self.shared;
+            self.leave(&mut shared.lock.lock());
+        }
+    }
+}
+
+/// An endpoint in the making: can be reached, but does not know the others yet.
+pub(crate) struct Setup {
+    me: Rank,
+    route: Route,
+    key: u64,
+    silence: Duration,
+    poller: Poller,
+    way: Way,
+}
+
+/// How it can be reached.
+enum Way {
+    /// There is nobody to reach it.
+    Nobody,
+    Local(LocalAddress, Inbox),
+    Udp(UdpPort, UdpContact),
+}
+
+impl Setup {
+    pub fn new(job: &Job, route: Route, silence: Duration) -> Result<Self, Error> {
+        let poller = Poller::new().map_err(Error::system("make an epoll instance and a timer"))?;
+        let way = match route {
+            _ if job.size == 1 => Way::Nobody,
+            Route::Local => {
+                let (address, inbox) = local::queue(poller.waker().clone());
+                Way::Local(address, inbox)
+            }
+            Route::Udp => {
+                let port = UdpPort::bind(job.address)?;
+                poller
+                    .watch_socket(port.fd())
+                    .map_err(Error::system("watch a UDP socket"))?;
+                let contact = UdpContact {
+                    address: port.address(),
+                    window: port.window(job.size - 1),
+                };
+                Way::Udp(port, contact)
+            }
+        };
+        Ok(Setup {
+            me: job.rank,
+            route,
+            key: job.key.0,
+            silence,
+            poller,
+            way,
+        })
+    }
+
+    /// What the others have to know.
+    pub fn contact(&self) -> Contact {
+        match &self.way {
+            Way::Nobody => Contact::default(),
+            Way::Local(address, _) => Contact {
+                local: Some(address.clone()),
+                udp: None,
+            },
+            Way::Udp(_, contact) => Contact {
+                local: None,
+                udp: Some(*contact),
+            },
+        }
+    }
+
+    /// Connects to the others. `alarm` is told if the daemon panics.
+    pub fn start<H: Handler>(
+        self,
+        handler: H,
+        contacts: &[Contact],
+        alarm: Arc<dyn Fn(Failure) + Send + Sync>,
+    ) -> Result<Endpoint<H>, Error> {
+        let me = self.me;
+        let peers = contacts
+            .iter()
+            .enumerate()
+            .map(|(index, contact)| match (self.route, contact) {
+                _ if me == index => Ok(Peer::Nobody),
+                (
+                    Route::Local,
+                    Contact {
+                        local: Some(address),
+                        ..
+                    },
+                ) => Ok(Peer::Local(address.clone())),
+                (Route::Udp, Contact { udp: Some(_), .. }) => Ok(Peer::Udp),
+                (route, _) => Err(Error::NoAddress {
+                    rank: Rank::new(index),
+                    route,
+                }),
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let (inbox, datagrams) = match self.way {
+            Way::Nobody => (None, None),
+            Way::Local(_, inbox) => (Some(inbox), None),
+            Way::Udp(port, own) => {
+                if let Some(advice) = port.info().advice().filter(|_| me == 0) {
+                    // Once for the job: its machines are alike.
+                    tracing::warn!("{advice}");
+                }
+                let common = Common {
+                    me,
+                    key: self.key,
+                    silence: self.silence,
+                    window: own.window,
+                };
+                let contacts: Vec<_> = contacts.iter().map(|contact| contact.udp).collect();
+                (None, Some(Datagrams::new(port, common, &contacts)))
+            }
+        };
+        let shared = Arc::new(Shared {
+            me,
+            poller: self.poller,
+            lock: Lock::new(State {
+                core: Core::new(me, handler, inbox, datagrams, peers),
+                waiter: false,
+                parked: 0,
+                wants_room: false,
+                timer: None,
+                ended: false,
+            }),
+            notify: Condvar::new(),
+        });
+        // The handler may want to be called before anything arrives.
+        shared.arrange(&mut shared.lock.lock());
+        let daemon = thread::Builder::new()
+            .name(format!("aurora-daemon-{}", me.index()))
+            .spawn({
+                let shared = shared.clone();
+                move || {
+                    if let Err(failure) = crate::bootstrap::capture(me, || shared.daemon()) {
+                        shared.end();
+                        alarm(failure);
+                    }
+                }
+            })
+            .map_err(Error::system("start the daemon's thread"))?;
+        let daemon = Mutex::new(Some(daemon));
+        let owner = Arc::new(Owner { shared, daemon });
+        Ok(Endpoint { owner })
+    }
+}

@@ -1,0 +1,70 @@
+//! What can go wrong before an endpoint stands.
+
+use crate::bootstrap::{Failure, Launcher};
+use crate::{Rank, Route};
+use std::io;
+use std::net::SocketAddr;
+
+/// Why a rank could not be connected to the others.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The job has failed in the meantime.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+    /// The system refused something that an endpoint cannot do without.
+    #[error("cannot {doing}: {source}")]
+    System {
+        /// What was being done.
+        doing: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A socket could not be bound.
+    #[error(
+        "cannot bind a UDP socket to {address}: {source}; a port in use or an address of another machine? \
+         Leave the port to the system, or choose another interface"
+    )]
+    Bind {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The route asked for does not exist between ranks that were started this way.
+    #[error(
+        "the route `{route}` does not exist between ranks that the launcher `{launcher}` started; use `udp`"
+    )]
+    NoRoute {
+        /// The route asked for.
+        route: Route,
+        /// Who started the ranks.
+        launcher: Launcher,
+    },
+    /// A rank offers nothing that this one could send to.
+    #[error("{rank} offers no address for the route `{route}`: do all ranks ask for the same one?")]
+    NoAddress {
+        /// The rank that cannot be reached.
+        rank: Rank,
+        /// The route asked for.
+        route: Route,
+    },
+    /// No network interface has the name asked for.
+    #[error("no network interface is called `{name}`; there are: {known}")]
+    NoInterface {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+}
+
+impl Error {
+    /// For `map_err` after a system call.
+    pub(crate) fn system<E: Into<io::Error>>(doing: &'static str) -> impl FnOnce(E) -> Error {
+        move |source| Error::System {
+            doing,
+            source: source.into(),
+        }
+    }
+}

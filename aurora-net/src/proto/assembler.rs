@@ -1,0 +1,221 @@
+//! One transfer on its way in.
+
+use super::Payloads;
+use super::range_set::RangeSet;
+use crate::wire::DatagramError;
+use crate::{Placement, Rank, Received, Token};
+use bytes::Bytes;
+
+/// Where its payload goes.
+#[derive(Debug)]
+enum Sink {
+    /// Grows with what arrives, never with what is merely announced.
+    Buffer(Vec<u8>),
+    /// Straight to where it belongs.
+    At(Token),
+}
+
+/// A transfer whose header is here and whose payload is not yet complete.
+#[derive(Debug)]
+pub(super) struct Assembler {
+    header: Bytes,
+    total: u64,
+    missing: u64,
+    received: RangeSet,
+    sink: Sink,
+}
+
+/// What new bytes did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Progress {
+    /// Something was new.
+    New,
+    /// Everything had been here before.
+    Redundant,
+    /// A transfer is whole now.
+    Complete,
+}
+
+impl Assembler {
+    /// Asks where the payload (not empty) is to go. `reserve`: how much memory to set aside for it at once, at most.
+    pub(super) fn new(
+        from: Rank,
+        header: &[u8],
+        total: u64,
+        reserve: u64,
+        io: &mut impl Payloads,
+    ) -> Self {
+        Assembler {
+            header: Bytes::copy_from_slice(header),
+            total,
+            missing: total,
+            received: RangeSet::default(),
+            sink: match io.place(from, header, total as usize) {
+                Placement::Buffer => Sink::Buffer(Vec::with_capacity(total.min(reserve) as usize)),
+                Placement::At(token) => Sink::At(token),
+            },
+        }
+    }
+
+    /// Memory set aside beyond what has arrived.
+    pub(super) fn reserved(&self) -> u64 {
+        match &self.sink {
+            Sink::Buffer(buffer) => {
+                (buffer.capacity() as u64).saturating_sub(self.total - self.missing)
+            }
+            Sink::At(_) => 0,
+        }
+    }
+
+    /// Bytes of memory that it holds.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> u64 {
+        match &self.sink {
+            Sink::Buffer(buffer) => buffer.capacity() as u64,
+            Sink::At(_) => 0,
+        }
+    }
+
+    /// Takes in bytes, each only the first time.
+    ///
+    /// # Errors
+    /// Bytes beyond the end; more separate pieces than `pieces`; bytes further ahead of what has arrived than `ahead`:
+    /// no sender that keeps to its window does any of this.
+    pub(super) fn write(
+        &mut self,
+        offset: u64,
+        bytes: &[u8],
+        pieces: usize,
+        ahead: u64,
+        io: &mut impl Payloads,
+    ) -> Result<Progress, DatagramError> {
+        let range = offset..offset + bytes.len() as u64;
+        if range.end > self.total {
+            return Err(DatagramError::Malformed { frame: "DATA" });
+        }
+        if bytes.is_empty() {
+            return Ok(Progress::Redundant);
+        }
+        if self.received.len() >= pieces && self.received.would_grow(&range) {
+            return Err(DatagramError::Excess {
+                what: "pieces",
+                limit: pieces,
+            });
+        }
+        if let Sink::Buffer(buffer) = &mut self.sink
+            && range.end > buffer.len() as u64
+        {
+            if range.end > self.total - self.missing + ahead {
+                return Err(DatagramError::Excess {
+                    what: "bytes ahead",
+                    limit: ahead as usize,
+                });
+            }
+            if offset > buffer.len() as u64 {
+                buffer.resize(offset as usize, 0);
+            }
+        }
+        let mut new = 0;
+        let sink = &mut self.sink;
+        self.received.insert(range, |part| {
+            new += part.end - part.start;
+            let piece = &bytes[(part.start - offset) as usize..(part.end - offset) as usize];
+            match sink {
+                Sink::At(token) => io.write(*token, part.start as usize, piece),
+                Sink::Buffer(buffer) => put(buffer, part.start as usize, piece),
+            }
+        });
+        self.missing -= new;
+        Ok(match (self.missing, new) {
+            (0, _) => Progress::Complete,
+            (_, 0) => Progress::Redundant,
+            _ => Progress::New,
+        })
+    }
+
+    /// What to deliver once it is complete.
+    pub(super) fn finish(self) -> (Bytes, Received, u64) {
+        let size = self.header.len() as u64 + self.total;
+        let payload = match self.sink {
+            Sink::Buffer(buffer) => Received::Bytes(buffer),
+            Sink::At(token) => Received::Placed(token),
+        };
+        (self.header, payload, size)
+    }
+}
+
+/// Writes `piece` at `at`, which is not beyond the end of `buffer`; appends what does not overlap.
+fn put(buffer: &mut Vec<u8>, at: usize, piece: &[u8]) {
+    let (inside, beyond) = piece.split_at(piece.len().min(buffer.len() - at));
+    buffer[at..at + inside.len()].copy_from_slice(inside);
+    buffer.extend_from_slice(beyond);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::Memory;
+
+    const PIECES: usize = 4;
+    const AHEAD: u64 = 1000;
+
+    fn assembler(io: &mut Memory, header: &[u8], total: u64) -> Assembler {
+        Assembler::new(Rank::new(1), header, total, 64, io)
+    }
+
+    #[test]
+    fn pieces_in_any_order_and_overlapping_make_the_whole() {
+        for (header, placed) in [(b"buffer".as_slice(), false), (b"place".as_slice(), true)] {
+            let mut io = Memory::default();
+            let mut assembler = assembler(&mut io, header, 10);
+            let mut write = |offset: u64, bytes: &[u8]| {
+                assembler
+                    .write(offset, bytes, PIECES, AHEAD, &mut io)
+                    .unwrap()
+            };
+            assert_eq!(write(6, b"ghij"), Progress::New);
+            assert_eq!(write(7, b"hi"), Progress::Redundant);
+            assert_eq!(write(1, b"bcd"), Progress::New);
+            assert_eq!(write(0, b"abcdefgh"), Progress::Complete);
+            match assembler.finish() {
+                (_, Received::Bytes(bytes), _) => assert!(!placed && bytes == b"abcdefghij"),
+                (_, Received::Placed(token), _) => {
+                    assert!(placed);
+                    assert_eq!(io.placed(token), b"abcdefghij");
+                    assert_eq!(io.written, 10, "each byte once");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn announcing_much_takes_no_memory() {
+        let mut io = Memory::default();
+        let mut assembler = assembler(&mut io, b"buffer", 1 << 47);
+        assert!(assembler.reserved() <= 64);
+        let far = assembler.write(1 << 40, b"x", PIECES, AHEAD, &mut io);
+        assert!(matches!(far, Err(DatagramError::Excess { .. })));
+        let beyond = assembler.write(1 << 47, b"x", PIECES, AHEAD, &mut io);
+        assert!(matches!(beyond, Err(DatagramError::Malformed { .. })));
+    }
+
+    #[test]
+    fn pieces_are_limited() {
+        let mut io = Memory::default();
+        let mut assembler = assembler(&mut io, b"buffer", 100);
+        let mut results = (0..10).map(|i| assembler.write(2 * i, b"x", PIECES, AHEAD, &mut io));
+        assert!(
+            results
+                .by_ref()
+                .take(PIECES)
+                .all(|result| result == Ok(Progress::New))
+        );
+        assert!(results.all(|result| result.is_err()));
+        let joining = assembler.write(1, b"x", PIECES, AHEAD, &mut io);
+        assert_eq!(
+            joining,
+            Ok(Progress::New),
+            "what joins two pieces is welcome"
+        );
+    }
+}

@@ -1,0 +1,42 @@
+//! What a connection is told about its job, its peer and its path.
+
+use crate::Rank;
+use std::time::Duration;
+
+/// One end of the path to one peer, as plain data.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The job's random key: a datagram without it is not looked at any further.
+    pub key: u64,
+    /// The rank at this end.
+    pub me: Rank,
+    /// The rank at the other end.
+    pub peer: Rank,
+    /// Longest datagram to send, in bytes of UDP payload; at least [`Config::MIN_MTU`]. Longer ones are understood.
+    pub mtu: usize,
+    /// Bytes that the peer may have in flight to us, [`overhead`](Config::overhead) included. The peer says the same
+    /// of itself in each acknowledgement; until the first one arrives, this value stands for both.
+    pub window: u64,
+    /// What the receiving kernel charges for a datagram beyond its bytes.
+    pub overhead: usize,
+    /// How long the peer may be silent, while something waits for its acknowledgement, before it counts as lost.
+    pub silence: Duration,
+}
+
+impl Config {
+    /// The smallest `mtu`: a packet has room for the longest header of a transfer.
+    pub const MIN_MTU: usize = 1200;
+
+    /// The defaults: datagrams for Ethernet (1472 bytes), a window of 256 KiB, silence of 10 s.
+    pub fn new(key: u64, me: Rank, peer: Rank) -> Self {
+        Config {
+            key,
+            me,
+            peer,
+            mtu: 1472,
+            window: 256 * 1024,
+            overhead: 832,
+            silence: Duration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! One end of the path to one peer: the parts put together.
+
+use super::acks::ReceivedPackets;
+use super::assembler::Progress;
+use super::receive::ReceiveState;
+use super::rtt::Rtt;
+use super::send_queue::SendQueue;
+use super::sent::{Content, Lost, SentPackets};
+use super::silence::Silence;
+use super::space::Space;
+use super::window::Window;
+use super::{Config, Counters, DatagramError, Event, Instant, Payloads, TransferId, Transmit};
+use crate::Payload;
+use crate::wire::{self, Ack, Frame, Frames};
+use bytes::Bytes;
+
+/// So many probes in vain close the congestion window.
+const COLLAPSE: u32 = 3;
+
+/// One end of the path to one peer: decides what to send and when, does no I/O.
+///
+/// The shell's part of the bargain:
+/// - after any call that takes `now` or queues something, call [`poll`](Self::poll) until `None`, then (what the events
+///   brought about being queued, so that acknowledgements ride on it) [`poll_transmit`](Self::poll_transmit) until
+///   `None` or until the socket is full, then ask [`poll_timeout`](Self::poll_timeout) anew;
+/// - call [`handle_timeout`](Self::handle_timeout) when that time has come;
+/// - a datagram that could not be sent is simply forgotten: it counts as lost.
+///
+/// There is no handshake and no end: a connection that has nothing to say sends nothing.
+#[derive(Debug)]
+pub struct Connection {
+    config: Config,
+    next_id: u64,
+    queue: SendQueue,
+    sent: SentPackets,
+    rtt: Rtt,
+    window: Window,
+    /// Packets below this have said all they had to say about the peer's window.
+    granted_by: u64,
+    received: ReceivedPackets,
+    incoming: ReceiveState,
+    silence: Silence,
+    /// Probe time-outs since the last acknowledgement.
+    backoff: u32,
+    /// Packets that may leave although the window is full.
+    probes: u32,
+    lost: bool,
+    verdict: Option<Event>,
+    counters: Counters,
+}
+
+impl Connection {
+    /// A connection that has not sent anything yet.
+    ///
+    /// # Panics
+    /// If the configured MTU is below [`Config::MIN_MTU`].
+    pub fn new(config: Config, now: Instant) -> Self {
+        assert!(
+            config.mtu >= Config::MIN_MTU,
+            "an MTU of {} bytes is below {}",
+            config.mtu,
+            Config::MIN_MTU
+        );
+        Connection {
+            next_id: 0,
+            queue: SendQueue::new(config.mtu - wire::OVERHEAD),
+            sent: SentPackets::default(),
+            rtt: Rtt::default(),
+            window: Window::new(&config),
+            granted_by: 0,
+            received: ReceivedPackets::default(),
+            incoming: ReceiveState::new(&config),
+            silence: Silence::new(config.silence, now),
+            backoff: 0,
+            probes: 0,
+            lost: false,
+            verdict: None,
+            counters: Counters::default(),
+            config,
+        }
+    }
+
+    /// Queues a transfer. To a peer that is lost nothing is sent; a lent payload comes back at once.
+    ///
+    /// # Panics
+    /// If the header is longer than [`MAX_HEADER`](crate::MAX_HEADER).
+    pub fn send(&mut self, header: Bytes, payload: Payload) -> TransferId {
+        assert!(
+            header.len() <= crate::MAX_HEADER,
+            "a header of {} bytes",
+            header.len()
+        );
+        let id = TransferId(self.next_id);
+        self.next_id += 1;
+        self.queue.push(header, payload);
+        if self.lost {
+            self.queue.clear();
+        }
+        id
+    }
+
+    /// Takes in a datagram.
+    ///
+    /// # Errors
+    /// What to count it as when it was dropped; the connection is as good as before.
+    pub fn handle_datagram(
+        &mut self,
+        now: Instant,
+        datagram: &[u8],
+        io: &mut impl Payloads,
+    ) -> Result<(), DatagramError> {
+        let packet = wire::open(self.config.key, self.config.peer, self.config.me, datagram)?;
+        if self.lost {
+            return Err(DatagramError::Lost);
+        }
+        self.advance(now);
+        if !self.received.is_new(packet.number) {
+            self.counters.duplicates += 1;
+            return Ok(());
+        }
+        self.silence.heard();
+        let (mut eliciting, mut urgent) = (false, false);
+        for frame in Frames::new(packet.frames) {
+            let progress = match frame? {
+                Frame::Ack(ack) => {
+                    self.handle_ack(now, packet.number.0, &ack)?;
+                    continue;
+                }
+                Frame::Ping => Progress::Redundant,
+                Frame::Open {
+                    transfer,
+                    header,
+                    total,
+                    bytes,
+                } => self.incoming.open(transfer, header, total, bytes, io)?,
+                Frame::Data {
+                    transfer,
+                    offset,
+                    bytes,
+                } => self.incoming.data(transfer, offset, bytes, io)?,
+                Frame::Reset { transfer } => self.incoming.reset(transfer)?,
+            };
+            eliciting = true;
+            // What is sent again was not known to have arrived: say so.
+            urgent |= progress != Progress::New;
+        }
+        self.received.record(now, &packet, eliciting, urgent);
+        self.counters.packets_in += 1;
+        Ok(())
+    }
+
+    /// The time of [`poll_timeout`](Self::poll_timeout) has come (earlier and later calls are harmless).
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.lost {
+            return;
+        }
+        self.advance(now);
+        if self.lost {
+            return;
+        }
+        match self.sent.loss_at() {
+            Some(loss_at) if loss_at <= now => self.detect_losses(now),
+            Some(_) => {}
+            None if self.probe_at().is_some_and(|at| at <= now) => self.probe(),
+            None => {}
+        }
+    }
+
+    /// Appends datagrams for the peer to `buf`: at most `max_segments` (at least 1), all of one length but the last,
+    /// which may be shorter. What GSO can take at once (64 KiB, 64 segments) is the caller's to observe.
+    pub fn poll_transmit(
+        &mut self,
+        now: Instant,
+        buf: &mut Vec<u8>,
+        max_segments: usize,
+        io: &mut impl Payloads,
+    ) -> Option<Transmit> {
+        if self.lost {
+            return None;
+        }
+        self.advance(now);
+        if self.lost {
+            return None;
+        }
+        let mtu = self.config.mtu;
+        let start = buf.len();
+        let mut count = 0;
+        let mut last = mtu;
+        // Only full datagrams can be followed by others in a train.
+        while count < max_segments.max(1) && last == mtu {
+            let Some(len) = self.build(now, buf, max_segments > count + 1, io) else {
+                break;
+            };
+            last = len;
+            count += 1;
+        }
+        self.queue.rotate();
+        (count > 0).then(|| Transmit {
+            segment_size: (buf.len() - start).min(mtu),
+            segments: count,
+        })
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is to be called, if at all.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.lost {
+            return None;
+        }
+        let recovery = self.sent.loss_at().or_else(|| self.probe_at());
+        let silence = self.answer_is_due().then(|| self.silence.deadline());
+        [self.received.deadline(), recovery, silence]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The next event, oldest first.
+    pub fn poll(&mut self) -> Option<Event> {
+        (self.incoming.events.pop_front())
+            .or_else(|| self.queue.settled.events.pop_front())
+            .or_else(|| self.verdict.take())
+    }
+
+    /// Whether nothing is queued and nothing waits for an acknowledgement.
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_empty() && self.sent.in_flight() == 0
+    }
+
+    /// Totals so far.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            transfers_out: self.queue.settled.transfers,
+            bytes_out: self.queue.settled.bytes,
+            withdrawn: self.queue.settled.withdrawn,
+            transfers_in: self.incoming.transfers,
+            bytes_in: self.incoming.bytes,
+            ..self.counters
+        }
+    }
+
+    /// Bytes of memory held for incomplete transfers of the peer, and how many these are.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> (u64, usize) {
+        self.incoming.held()
+    }
+
+    fn handle_ack(
+        &mut self,
+        now: Instant,
+        number: u64,
+        ack: &Ack<'_>,
+    ) -> Result<(), DatagramError> {
+        let next = self.sent.next().0;
+        if ack.largest.0 >= next {
+            return Err(DatagramError::Malformed { frame: "ACK" });
+        }
+        if number >= self.granted_by {
+            self.granted_by = number + 1;
+            self.window.grant(u64::from(ack.window));
+        }
+        let queue = &mut self.queue;
+        let acked = self
+            .sent
+            .on_ack(ack.ranges(), |frame| queue.on_acked(frame));
+        let Some((newest, sent_at)) = acked.newest else {
+            return Ok(());
+        };
+        if newest == ack.largest.0 {
+            self.rtt.sample(now - sent_at, ack.delay);
+        }
+        self.backoff = 0;
+        self.window.on_acked(acked.charge, newest, next);
+        self.detect_losses(now);
+        Ok(())
+    }
+
+    fn detect_losses(&mut self, now: Instant) {
+        let queue = &mut self.queue;
+        let delay = self.rtt.loss_delay();
+        let Lost { packets, charge } =
+            (self.sent).detect_losses(now, delay, |frame| queue.on_lost(frame));
+        if packets > 0 {
+            self.counters.packets_lost += packets;
+            self.window.on_lost(charge, self.sent.next().0);
+        }
+    }
+
+    /// Nothing has been acknowledged for too long: send the oldest again, whatever the window says.
+    fn probe(&mut self) {
+        let queue = &mut self.queue;
+        let Lost { packets, charge } = self.sent.give_up_oldest(|frame| queue.on_lost(frame));
+        self.counters.packets_lost += packets;
+        self.counters.probes += 1;
+        self.window.on_probed(charge);
+        self.backoff += 1;
+        self.probes = 1;
+        if self.backoff == COLLAPSE {
+            self.window.collapse();
+        }
+    }
+
+    fn probe_at(&self) -> Option<Instant> {
+        let timeout = self.rtt.probe_timeout(self.backoff);
+        (self.sent.in_flight() > 0).then(|| self.sent.last_eliciting() + timeout)
+    }
+
+    /// Whether something has been sent that the peer has not acknowledged.
+    fn answer_is_due(&self) -> bool {
+        self.sent.in_flight() > 0 || self.queue.has_lost() || self.probes > 0
+    }
+
+    fn advance(&mut self, now: Instant) {
+        let (planned, due) = (self.poll_timeout(), self.answer_is_due());
+        self.silence.advance(now, planned, due);
+        if let Some(silent_for) = self.silence.exceeded() {
+            self.lost = true;
+            self.queue.clear();
+            self.incoming.clear();
+            self.sent = SentPackets::default();
+            self.verdict = Some(Event::Silent { silent_for });
+        }
+    }
+
+    /// Appends one packet, if there is reason to, and says how long it is. `more`: another may follow it in its train.
+    fn build(
+        &mut self,
+        now: Instant,
+        buf: &mut Vec<u8>,
+        more: bool,
+        io: &mut impl Payloads,
+    ) -> Option<usize> {
+        let probe = self.probes > 0;
+        let keep_some = !self.queue.is_bulks_turn();
+        let bulk = self.queue.has_bulk() && (probe || self.window.has_room(keep_some));
+        let small = self.queue.has_small() && (probe || self.window.has_room(false));
+        let ack_due = self.received.is_due(now);
+        if !(bulk || small || probe || ack_due) {
+            return None;
+        }
+        let start = buf.len();
+        let end = start + self.config.mtu;
+        let number = self.sent.next();
+        wire::begin(
+            buf,
+            self.config.key,
+            self.config.me,
+            number,
+            self.sent.floor(),
+        );
+        let acks = ack_due || self.received.is_owed();
+        if acks {
+            self.received.put(now, self.config.window, buf);
+        }
+        let mut space = Space::new(buf, end - wire::CHECKSUM);
+        if bulk || small {
+            self.queue.fill(&mut space, bulk, io);
+        }
+        let Space {
+            content, resent, ..
+        } = space;
+        let mut eliciting = !content.is_empty();
+        if !eliciting && !acks && !probe {
+            // All that wanted to leave had been withdrawn.
+            buf.truncate(start);
+            return None;
+        }
+        if probe {
+            self.probes -= 1;
+            if !eliciting {
+                wire::put_ping(buf);
+                eliciting = true;
+            }
+        }
+        let unused = end - wire::CHECKSUM - buf.len();
+        if more && unused > 0 && unused <= self.config.mtu / 8 && self.queue.has_small() {
+            // The next small transfer did not fit any more: pad, so that its packet can share this one's train.
+            wire::put_padding(buf, unused);
+        }
+        wire::seal(buf, start, self.config.peer);
+        let len = buf.len() - start;
+        self.record(now, len, eliciting, content);
+        self.counters.packets_resent += u64::from(resent);
+        Some(len)
+    }
+
+    fn record(&mut self, now: Instant, len: usize, eliciting: bool, content: Content) {
+        let charge = (len + self.config.overhead) as u32;
+        self.sent.push(now, charge, eliciting, content);
+        self.counters.packets_out += 1;
+        if eliciting {
+            self.window.on_sent(u64::from(charge));
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Time as the protocol core sees it: told, never asked for.
+
+use std::ops::{Add, AddAssign, Sub};
+use std::time::Duration;
+
+/// A moment in nanoseconds since an origin of the shell's choosing. There is no `now()`: whoever drives a
+/// [`Connection`](super::Connection) says what time it is, which is how a simulation runs hours in a second.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Instant(u64);
+
+impl Instant {
+    /// The moment `nanos` nanoseconds after the origin.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Instant(nanos)
+    }
+
+    /// Nanoseconds since the origin.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Time since `earlier`, zero if that is later.
+    pub const fn saturating_since(self, earlier: Instant) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Instant;
+
+    fn add(self, duration: Duration) -> Instant {
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        Instant(self.0.saturating_add(nanos))
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, duration: Duration) {
+        *self = *self + duration;
+    }
+}
+
+impl Sub<Instant> for Instant {
+    type Output = Duration;
+
+    /// As [`saturating_since`](Instant::saturating_since): clocks of different threads may disagree by a little.
+    fn sub(self, earlier: Instant) -> Duration {
+        self.saturating_since(earlier)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_saturates_at_both_ends() {
+        let one = Instant::from_nanos(1);
+        assert_eq!(one - Instant::from_nanos(5), Duration::ZERO);
+        assert_eq!((one + Duration::MAX).as_nanos(), u64::MAX);
+        assert_eq!(one + Duration::from_nanos(4) - one, Duration::from_nanos(4));
+    }
+}

@@ -1,0 +1,30 @@
+//! The protocol core: reliable whole transfers between two ranks, without sockets, threads or clocks.
+//!
+#![doc = include_str!("README.md")]
+
+mod acks;
+mod assembler;
+mod config;
+mod connection;
+mod counters;
+mod event;
+mod instant;
+mod outgoing;
+mod range_set;
+mod receive;
+mod rtt;
+mod send_queue;
+mod sent;
+mod silence;
+mod space;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use config::Config;
+pub use connection::Connection;
+pub use counters::Counters;
+pub use event::{Event, Payloads, TransferId, Transmit};
+pub use instant::Instant;
+
+pub use crate::wire::{DatagramError, sender_of};

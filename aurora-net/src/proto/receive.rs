@@ -1,0 +1,247 @@
+//! Transfers on their way in.
+
+use super::assembler::{Assembler, Progress};
+use super::range_set::RangeSet;
+use super::{Config, Event, Payloads};
+use crate::wire::DatagramError;
+use crate::{Placement, Rank, Received};
+use bytes::Bytes;
+use std::collections::{BTreeMap, VecDeque};
+
+/// What keeping a piece that came before its header costs beside its bytes.
+const PIECE: u64 = 64;
+
+/// A transfer that is not complete.
+#[derive(Debug)]
+enum Incoming {
+    /// Pieces that have overtaken their header.
+    Early(Vec<(u64, Vec<u8>)>),
+    Open(Assembler),
+}
+
+/// All that has arrived of transfers which are not complete, and which ones have been delivered. What it may hold is
+/// derived from the granted window: a sender that keeps to it never meets a limit.
+#[derive(Debug)]
+pub(super) struct ReceiveState {
+    peer: Rank,
+    window: u64,
+    /// Most transfers incomplete at once, pieces of one, gaps between finished ones.
+    most: usize,
+    incoming: BTreeMap<u64, Incoming>,
+    finished: RangeSet,
+    /// Memory of early pieces, overhead included.
+    early: u64,
+    /// Memory set aside for what has been announced and has not arrived.
+    reserved: u64,
+    pub(super) events: VecDeque<Event>,
+    pub(super) transfers: u64,
+    pub(super) bytes: u64,
+}
+
+impl ReceiveState {
+    pub(super) fn new(config: &Config) -> Self {
+        let window = config.window.max(2 * (config.mtu + config.overhead) as u64);
+        ReceiveState {
+            peer: config.peer,
+            window,
+            most: 256 + 2 * (window / config.overhead.max(256) as u64) as usize,
+            incoming: BTreeMap::new(),
+            finished: RangeSet::default(),
+            early: 0,
+            reserved: 0,
+            events: VecDeque::new(),
+            transfers: 0,
+            bytes: 0,
+        }
+    }
+
+    /// The header of a transfer and the begin of its payload.
+    pub(super) fn open(
+        &mut self,
+        number: u64,
+        header: &[u8],
+        total: u64,
+        bytes: &[u8],
+        io: &mut impl Payloads,
+    ) -> Result<Progress, DatagramError> {
+        if self.is_finished(number) {
+            return Ok(Progress::Redundant);
+        }
+        let early = match self.incoming.get(&number) {
+            Some(Incoming::Open(_)) => return self.write(number, 0, bytes, io),
+            Some(Incoming::Early(_)) => true,
+            None => false,
+        };
+        self.admit(number, early)?;
+        if !early && bytes.len() as u64 == total {
+            self.deliver_whole(number, header, bytes, io);
+            return Ok(Progress::Complete);
+        }
+        let budget = (4 * self.window).saturating_sub(self.reserved);
+        let reserve = budget.min(self.window);
+        let assembler = Assembler::new(self.peer, header, total, reserve, io);
+        self.reserved += assembler.reserved();
+        let before = self.incoming.insert(number, Incoming::Open(assembler));
+        let mut progress = self.write(number, 0, bytes, io);
+        if let Some(Incoming::Early(pieces)) = before {
+            for (offset, piece) in pieces {
+                self.early -= piece.len() as u64 + PIECE;
+                // A piece that does not fit its transfer is nobody's loss.
+                if progress != Ok(Progress::Complete)
+                    && self.write(number, offset, &piece, io) == Ok(Progress::Complete)
+                {
+                    progress = Ok(Progress::Complete);
+                }
+            }
+        }
+        match progress? {
+            // The header was new.
+            Progress::Redundant => Ok(Progress::New),
+            progress => Ok(progress),
+        }
+    }
+
+    /// More of a payload.
+    pub(super) fn data(
+        &mut self,
+        number: u64,
+        offset: u64,
+        bytes: &[u8],
+        io: &mut impl Payloads,
+    ) -> Result<Progress, DatagramError> {
+        match self.incoming.get(&number) {
+            Some(Incoming::Open(_)) => self.write(number, offset, bytes, io),
+            _ if self.is_finished(number) => Ok(Progress::Redundant),
+            _ => self.keep(number, offset, bytes),
+        }
+    }
+
+    /// The sender has abandoned the transfer.
+    pub(super) fn reset(&mut self, number: u64) -> Result<Progress, DatagramError> {
+        if self.is_finished(number) {
+            return Ok(Progress::Redundant);
+        }
+        self.admit(number, true)?;
+        match self.incoming.remove(&number) {
+            Some(Incoming::Early(pieces)) => {
+                self.early -= pieces
+                    .iter()
+                    .map(|(_, piece)| piece.len() as u64 + PIECE)
+                    .sum::<u64>();
+            }
+            Some(Incoming::Open(assembler)) => self.reserved -= assembler.reserved(),
+            None => {}
+        }
+        self.finished.insert(number..number + 1, |_| ());
+        Ok(Progress::New)
+    }
+
+    /// Forgets everything: the peer is lost.
+    pub(super) fn clear(&mut self) {
+        self.incoming.clear();
+        self.early = 0;
+        self.reserved = 0;
+    }
+
+    /// Bytes of memory held for what is not complete, placed payloads and fixed parts aside; and of how many transfers.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> (u64, usize) {
+        let buffered = self.incoming.values().map(|incoming| match incoming {
+            Incoming::Early(pieces) => pieces
+                .iter()
+                .map(|(_, piece)| piece.len() as u64 + PIECE)
+                .sum(),
+            Incoming::Open(assembler) => assembler.memory(),
+        });
+        (buffered.sum(), self.incoming.len())
+    }
+
+    fn is_finished(&self, number: u64) -> bool {
+        self.finished.covers(&(number..number + 1))
+    }
+
+    /// Whether there may be one more incomplete transfer (unless it is `known`) and one more gap.
+    fn admit(&self, number: u64, known: bool) -> Result<(), DatagramError> {
+        let limit = self.most;
+        if !known && self.incoming.len() >= limit {
+            return Err(DatagramError::Excess {
+                what: "incomplete transfers",
+                limit,
+            });
+        }
+        if self.finished.len() >= limit && self.finished.would_grow(&(number..number + 1)) {
+            return Err(DatagramError::Excess {
+                what: "gaps between transfers",
+                limit,
+            });
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, number: u64, offset: u64, bytes: &[u8]) -> Result<Progress, DatagramError> {
+        let cost = bytes.len() as u64 + PIECE;
+        if self.early + cost > 2 * self.window {
+            let limit = 2 * self.window as usize;
+            return Err(DatagramError::Excess {
+                what: "bytes before their header",
+                limit,
+            });
+        }
+        self.admit(number, self.incoming.contains_key(&number))?;
+        let incoming = self
+            .incoming
+            .entry(number)
+            .or_insert_with(|| Incoming::Early(Vec::new()));
+        if let Incoming::Early(pieces) = incoming {
+            self.early += cost;
+            pieces.push((offset, bytes.to_vec()));
+        }
+        Ok(Progress::New)
+    }
+
+    fn write(
+        &mut self,
+        number: u64,
+        offset: u64,
+        bytes: &[u8],
+        io: &mut impl Payloads,
+    ) -> Result<Progress, DatagramError> {
+        let Some(Incoming::Open(assembler)) = self.incoming.get_mut(&number) else {
+            return Ok(Progress::Redundant);
+        };
+        self.reserved -= assembler.reserved();
+        let result = assembler.write(offset, bytes, self.most, 2 * self.window, io);
+        self.reserved += assembler.reserved();
+        if result == Ok(Progress::Complete)
+            && let Some(Incoming::Open(assembler)) = self.incoming.remove(&number)
+        {
+            self.reserved -= assembler.reserved();
+            let (header, payload, size) = assembler.finish();
+            self.deliver(number, header, payload, size);
+        }
+        result
+    }
+
+    /// The short way for what comes in one piece.
+    fn deliver_whole(&mut self, number: u64, header: &[u8], bytes: &[u8], io: &mut impl Payloads) {
+        let payload = match bytes.len() {
+            0 => Received::Bytes(Vec::new()),
+            len => match io.place(self.peer, header, len) {
+                Placement::Buffer => Received::Bytes(bytes.to_vec()),
+                Placement::At(token) => {
+                    io.write(token, 0, bytes);
+                    Received::Placed(token)
+                }
+            },
+        };
+        let size = (header.len() + bytes.len()) as u64;
+        self.deliver(number, Bytes::copy_from_slice(header), payload, size);
+    }
+
+    fn deliver(&mut self, number: u64, header: Bytes, payload: Received, size: u64) {
+        self.finished.insert(number..number + 1, |_| ());
+        self.transfers += 1;
+        self.bytes += size;
+        self.events.push_back(Event::Delivered { header, payload });
+    }
+}

@@ -1,0 +1,383 @@
+//! Transfers on their way out, and which of them comes next.
+
+use super::outgoing::{MIN_PIECE, Outgoing};
+use super::space::{Put, SentFrame, Space};
+use super::{Event, Payloads};
+use crate::Payload;
+use crate::wire::{self, RESET_LEN};
+use bytes::Bytes;
+use std::collections::VecDeque;
+
+/// So many bulk transfers share the path in turns; more wait. It bounds what the receiver must hold open.
+pub(super) const MAX_ACTIVE: usize = 64;
+/// After so many packets without bulk data, though there is some, one begins with it.
+const PATIENCE: u32 = 16;
+
+/// What has come to its end, for the connection to take.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    /// Lent payloads to give back.
+    pub(super) events: VecDeque<Event>,
+    /// Transfers acknowledged whole.
+    pub(super) transfers: u64,
+    /// Their headers and payloads.
+    pub(super) bytes: u64,
+    /// Transfers abandoned.
+    pub(super) withdrawn: u64,
+}
+
+/// All transfers that are not yet acknowledged. Small ones (one packet or less) go first, bulk ones take turns; in either
+/// lane what was lost comes before what is new.
+#[derive(Debug)]
+pub(super) struct SendQueue {
+    /// Bytes of frames in a fresh packet.
+    capacity: usize,
+    slots: Vec<Option<Outgoing>>,
+    free: Vec<u32>,
+    /// Number of the next transfer to be opened. Numbers are given out then and not before, so that the receiver's set
+    /// of finished ones has few gaps.
+    next_number: u64,
+    small_new: VecDeque<u32>,
+    small_lost: VecDeque<SentFrame>,
+    bulk_waiting: VecDeque<u32>,
+    bulk_active: VecDeque<u32>,
+    bulk_lost: VecDeque<SentFrame>,
+    resets: VecDeque<u64>,
+    without_bulk: u32,
+    pub(super) settled: Settled,
+}
+
+impl SendQueue {
+    /// For packets with `capacity` bytes of frames.
+    pub(super) fn new(capacity: usize) -> Self {
+        SendQueue {
+            capacity,
+            slots: Vec::new(),
+            free: Vec::new(),
+            next_number: 0,
+            small_new: VecDeque::new(),
+            small_lost: VecDeque::new(),
+            bulk_waiting: VecDeque::new(),
+            bulk_active: VecDeque::new(),
+            bulk_lost: VecDeque::new(),
+            resets: VecDeque::new(),
+            without_bulk: 0,
+            settled: Settled::default(),
+        }
+    }
+
+    /// Queues a transfer.
+    pub(super) fn push(&mut self, header: Bytes, payload: Payload) {
+        let transfer = Outgoing::new(header, payload, self.capacity);
+        let small = transfer.small;
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = Some(transfer);
+                slot
+            }
+            None => {
+                self.slots.push(Some(transfer));
+                u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 transfers are queued")
+            }
+        };
+        if small {
+            self.small_new.push_back(slot);
+        } else if self.bulk_active.len() < MAX_ACTIVE {
+            self.bulk_active.push_back(slot);
+        } else {
+            self.bulk_waiting.push_back(slot);
+        }
+    }
+
+    /// Whether a small transfer (or a reset) wants to leave.
+    pub(super) fn has_small(&self) -> bool {
+        !(self.resets.is_empty() && self.small_lost.is_empty() && self.small_new.is_empty())
+    }
+
+    /// Whether bulk data wants to leave.
+    pub(super) fn has_bulk(&self) -> bool {
+        !(self.bulk_lost.is_empty() && self.bulk_active.is_empty())
+    }
+
+    /// Whether bulk data has waited for so many packets of small transfers that the next one is its.
+    pub(super) fn is_bulks_turn(&self) -> bool {
+        self.without_bulk >= PATIENCE && self.has_bulk()
+    }
+
+    /// Whether something that has been sent is to be sent again.
+    pub(super) fn has_lost(&self) -> bool {
+        !(self.resets.is_empty() && self.small_lost.is_empty() && self.bulk_lost.is_empty())
+    }
+
+    /// Whether every transfer is acknowledged or abandoned.
+    pub(super) fn is_empty(&self) -> bool {
+        self.slots.len() == self.free.len() && self.resets.is_empty()
+    }
+
+    /// Fills a packet. `bulk`: the window has room for bulk data too.
+    pub(super) fn fill(&mut self, space: &mut Space<'_>, bulk: bool, io: &mut impl Payloads) {
+        let (wanted, turn) = (self.has_bulk(), self.is_bulks_turn());
+        let mut bulk_bytes = 0;
+        if bulk && turn {
+            bulk_bytes = self.fill_bulk(space, io);
+        }
+        self.fill_small(space, io);
+        if bulk && !turn && space.room() >= MIN_PIECE {
+            bulk_bytes = self.fill_bulk(space, io);
+        }
+        self.without_bulk = if wanted && bulk_bytes == 0 {
+            self.without_bulk + 1
+        } else {
+            0
+        };
+        // Of payloads found withdrawn a moment ago.
+        self.fill_resets(space);
+    }
+
+    /// The next packets carry another bulk transfer, if there is one.
+    pub(super) fn rotate(&mut self) {
+        if self.bulk_active.len() > 1 {
+            self.bulk_active.rotate_left(1);
+        }
+    }
+
+    fn fill_resets(&mut self, space: &mut Space<'_>) {
+        while space.room() >= RESET_LEN
+            && let Some(transfer) = self.resets.pop_front()
+        {
+            wire::put_reset(space.buf, transfer);
+            space.content.push(SentFrame::Reset { transfer });
+        }
+    }
+
+    fn fill_small(&mut self, space: &mut Space<'_>, io: &mut impl Payloads) {
+        self.fill_resets(space);
+        while let Some(frame) = self.small_lost.pop_front() {
+            if self.put_again(&frame, space, io) == Put::Full {
+                self.small_lost.push_front(frame);
+                return;
+            }
+        }
+        while let Some(&slot) = self.small_new.front()
+            && self.put_new(slot, space, io) != Put::Full
+        {
+            self.small_new.pop_front();
+        }
+    }
+
+    /// Says how many bytes it has put in.
+    fn fill_bulk(&mut self, space: &mut Space<'_>, io: &mut impl Payloads) -> usize {
+        let before = space.buf.len();
+        while let Some(frame) = self.bulk_lost.pop_front() {
+            if self.put_again(&frame, space, io) == Put::Full {
+                self.bulk_lost.push_front(frame);
+                return space.buf.len() - before;
+            }
+        }
+        while let Some(&slot) = self.bulk_active.front() {
+            if self.put_new(slot, space, io) == Put::Full {
+                break;
+            }
+            let transfer = self.slots[slot as usize].as_ref();
+            if transfer.is_some_and(|sent| sent.next < sent.len()) {
+                // It has filled the packet.
+                break;
+            }
+            self.retire(slot);
+        }
+        space.buf.len() - before
+    }
+
+    /// Sends what has not been sent: the header and what fits beside it, or more of the payload.
+    fn put_new(&mut self, slot: u32, space: &mut Space<'_>, io: &mut impl Payloads) -> Put {
+        let Some(transfer) = self.slots[slot as usize].as_mut() else {
+            return Put::Gone;
+        };
+        let offset = transfer.next;
+        let want = transfer.len() - offset;
+        let put = match transfer.number {
+            Some(number) => transfer.put_data(number, offset, want, space, io),
+            None => transfer.put_open(self.next_number, want, space, io),
+        };
+        match put {
+            Put::Full => {}
+            Put::Gone => self.abandon(slot),
+            Put::Done(sent) => {
+                transfer.next += sent;
+                let len = sent as u32;
+                space.content.push(match transfer.number {
+                    Some(transfer) => SentFrame::Data {
+                        slot,
+                        transfer,
+                        offset,
+                        len,
+                    },
+                    None => SentFrame::Open {
+                        slot,
+                        transfer: self.next_number,
+                        len,
+                    },
+                });
+                if transfer.number.is_none() {
+                    transfer.number = Some(self.next_number);
+                    self.next_number += 1;
+                }
+            }
+        }
+        put
+    }
+
+    /// Sends again what a lost packet carried; what does not fit stays lost.
+    fn put_again(
+        &mut self,
+        frame: &SentFrame,
+        space: &mut Space<'_>,
+        io: &mut impl Payloads,
+    ) -> Put {
+        let (slot, transfer, offset, len) = match *frame {
+            SentFrame::Open {
+                slot,
+                transfer,
+                len,
+            } => (slot, transfer, 0, len),
+            SentFrame::Data {
+                slot,
+                transfer,
+                offset,
+                len,
+            } => (slot, transfer, offset, len),
+            SentFrame::Reset { .. } => return Put::Gone,
+        };
+        let Some(outgoing) = self.opened(slot, transfer) else {
+            return Put::Gone;
+        };
+        let want = u64::from(len);
+        let opens = matches!(frame, SentFrame::Open { .. });
+        let put = if opens {
+            outgoing.put_open(transfer, want, space, io)
+        } else {
+            outgoing.put_data(transfer, offset, want, space, io)
+        };
+        match put {
+            Put::Full => {}
+            Put::Gone => self.abandon(slot),
+            Put::Done(sent) => {
+                let (sent, rest) = (sent as u32, len - sent as u32);
+                space.resent = true;
+                space.content.push(if opens {
+                    SentFrame::Open {
+                        slot,
+                        transfer,
+                        len: sent,
+                    }
+                } else {
+                    SentFrame::Data {
+                        slot,
+                        transfer,
+                        offset,
+                        len: sent,
+                    }
+                });
+                if rest > 0 {
+                    let offset = offset + u64::from(sent);
+                    self.bulk_lost.push_front(SentFrame::Data {
+                        slot,
+                        transfer,
+                        offset,
+                        len: rest,
+                    });
+                }
+            }
+        }
+        put
+    }
+
+    /// A frame has arrived.
+    pub(super) fn on_acked(&mut self, frame: &SentFrame) {
+        let (slot, number, amount) = match *frame {
+            SentFrame::Open {
+                slot,
+                transfer,
+                len,
+            } => (slot, transfer, u64::from(len) + 1),
+            SentFrame::Data {
+                slot,
+                transfer,
+                len,
+                ..
+            } => (slot, transfer, u64::from(len)),
+            SentFrame::Reset { .. } => return,
+        };
+        let Some(transfer) = self.slots[slot as usize].as_mut() else {
+            return;
+        };
+        if transfer.number == Some(number) && transfer.settle(amount) {
+            self.settled.transfers += 1;
+            self.settled.bytes += transfer.size();
+            self.remove(slot);
+        }
+    }
+
+    /// A frame has been lost.
+    pub(super) fn on_lost(&mut self, frame: &SentFrame) {
+        let (slot, number) = match *frame {
+            SentFrame::Open { slot, transfer, .. } | SentFrame::Data { slot, transfer, .. } => {
+                (slot, transfer)
+            }
+            SentFrame::Reset { transfer } => return self.resets.push_back(transfer),
+        };
+        match self.opened(slot, number) {
+            Some(transfer) if transfer.small => self.small_lost.push_back(frame.clone()),
+            Some(_) => self.bulk_lost.push_back(frame.clone()),
+            None => {}
+        }
+    }
+
+    /// Drops everything: the peer is lost.
+    pub(super) fn clear(&mut self) {
+        for slot in 0..self.slots.len() as u32 {
+            self.remove(slot);
+        }
+        let settled = std::mem::take(&mut self.settled);
+        *self = SendQueue::new(self.capacity);
+        self.settled = settled;
+    }
+
+    /// The transfer in `slot`, if it still is `number`.
+    fn opened(&self, slot: u32, number: u64) -> Option<&Outgoing> {
+        let transfer = self.slots.get(slot as usize)?.as_ref()?;
+        (transfer.number == Some(number)).then_some(transfer)
+    }
+
+    /// The payload has been withdrawn: the peer must learn not to wait for the rest.
+    fn abandon(&mut self, slot: u32) {
+        self.settled.withdrawn += 1;
+        let transfer = self.slots[slot as usize].as_ref();
+        self.resets
+            .extend(transfer.and_then(|transfer| transfer.number));
+        self.retire(slot);
+        self.remove(slot);
+    }
+
+    /// A bulk transfer has nothing new to send any more: the next one may start.
+    fn retire(&mut self, slot: u32) {
+        let before = self.bulk_active.len();
+        if self.bulk_active.front() == Some(&slot) {
+            self.bulk_active.pop_front();
+        } else {
+            self.bulk_active.retain(|&active| active != slot);
+        }
+        if self.bulk_active.len() < before {
+            self.bulk_active.extend(self.bulk_waiting.pop_front());
+        }
+    }
+
+    fn remove(&mut self, slot: u32) {
+        if let Some(transfer) = self.slots[slot as usize].take() {
+            self.free.push(slot);
+            self.settled
+                .events
+                .extend(transfer.token().map(Event::Released));
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Packets on their way: what each carried, which have arrived, which are lost.
+
+use super::Instant;
+use super::space::SentFrame;
+use crate::wire::PacketNumber;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::time::Duration;
+
+/// A packet counts as lost once one with a number higher by this has arrived.
+const REORDERING: u64 = 3;
+
+/// What a packet carried that must arrive. Bulk packets carry one frame: no memory of their own.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Content {
+    /// Nothing (an acknowledgement or a mere ping).
+    #[default]
+    None,
+    /// One frame.
+    One(SentFrame),
+    /// Several.
+    Many(Vec<SentFrame>),
+}
+
+impl Content {
+    pub(super) fn push(&mut self, frame: SentFrame) {
+        *self = match std::mem::take(self) {
+            Content::None => Content::One(frame),
+            Content::One(first) => Content::Many(vec![first, frame]),
+            Content::Many(mut frames) => {
+                frames.push(frame);
+                Content::Many(frames)
+            }
+        };
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Content::None)
+    }
+
+    pub(super) fn frames(&self) -> &[SentFrame] {
+        match self {
+            Content::None => &[],
+            Content::One(frame) => std::slice::from_ref(frame),
+            Content::Many(frames) => frames,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Sent {
+    at: Instant,
+    charge: u32,
+    /// Its fate is still unknown and matters.
+    in_flight: bool,
+    content: Content,
+}
+
+/// What an acknowledgement has told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Acked {
+    /// What the newly acknowledged packets were charged.
+    pub(super) charge: u64,
+    /// The newest of them and when it was sent.
+    pub(super) newest: Option<(u64, Instant)>,
+}
+
+/// Packets just found to be lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Lost {
+    pub(super) packets: u64,
+    pub(super) charge: u64,
+}
+
+/// The sending half of the packet number space: a ring of packets from the oldest of unknown fate on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SentPackets {
+    ring: VecDeque<Sent>,
+    /// Number of the ring's first packet.
+    base: u64,
+    largest_acked: Option<u64>,
+    in_flight: usize,
+    last_eliciting: Instant,
+    /// When the oldest packet in flight will count as lost for its age alone.
+    loss_at: Option<Instant>,
+}
+
+impl SentPackets {
+    /// The number of the next packet.
+    pub(super) fn next(&self) -> PacketNumber {
+        PacketNumber(self.base + self.ring.len() as u64)
+    }
+
+    /// The oldest packet whose acknowledgement would still tell us something.
+    pub(super) fn floor(&self) -> PacketNumber {
+        PacketNumber(self.base)
+    }
+
+    /// How many packets in flight ask for an acknowledgement.
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// When the youngest of them left.
+    pub(super) fn last_eliciting(&self) -> Instant {
+        self.last_eliciting
+    }
+
+    /// When to look for losses again though no acknowledgement has come.
+    pub(super) fn loss_at(&self) -> Option<Instant> {
+        self.loss_at
+    }
+
+    /// Records the packet that [`next`](Self::next) announced. `eliciting`: it asks for an acknowledgement.
+    pub(super) fn push(&mut self, now: Instant, charge: u32, eliciting: bool, content: Content) {
+        debug_assert!(eliciting || content.is_empty());
+        self.ring.push_back(Sent {
+            at: now,
+            charge,
+            in_flight: eliciting,
+            content,
+        });
+        if eliciting {
+            self.in_flight += 1;
+            self.last_eliciting = now;
+        }
+        self.drop_settled();
+    }
+
+    /// Takes in acknowledged ranges; `arrived` hears of each frame that they settle.
+    pub(super) fn on_ack(
+        &mut self,
+        ranges: impl Iterator<Item = Range<u64>>,
+        mut arrived: impl FnMut(&SentFrame),
+    ) -> Acked {
+        let mut acked = Acked::default();
+        let next = self.next().0;
+        for range in ranges {
+            debug_assert!(range.end <= next);
+            self.largest_acked = self.largest_acked.max(Some(range.end - 1));
+            for number in range.start.max(self.base)..range.end {
+                let Some(sent) = self.ring.get_mut((number - self.base) as usize) else {
+                    break;
+                };
+                if !std::mem::take(&mut sent.in_flight) {
+                    continue;
+                }
+                self.in_flight -= 1;
+                acked.charge += u64::from(sent.charge);
+                acked.newest = acked.newest.max(Some((number, sent.at)));
+                std::mem::take(&mut sent.content)
+                    .frames()
+                    .iter()
+                    .for_each(&mut arrived);
+            }
+        }
+        self.drop_settled();
+        acked
+    }
+
+    /// Finds packets that were overtaken by enough others or by enough time; `missing` hears of each of their frames.
+    pub(super) fn detect_losses(
+        &mut self,
+        now: Instant,
+        delay: Duration,
+        mut missing: impl FnMut(&SentFrame),
+    ) -> Lost {
+        let mut lost = Lost::default();
+        self.loss_at = None;
+        let Some(largest) = self.largest_acked else {
+            return lost;
+        };
+        let below = largest.saturating_sub(self.base) as usize;
+        for (index, sent) in self.ring.iter_mut().take(below).enumerate() {
+            if !sent.in_flight {
+                continue;
+            }
+            let overtaken = self.base + index as u64 + REORDERING <= largest;
+            if !overtaken && now < sent.at + delay {
+                // Later ones are younger and less overtaken.
+                self.loss_at = Some(sent.at + delay);
+                break;
+            }
+            sent.in_flight = false;
+            self.in_flight -= 1;
+            lost.packets += 1;
+            lost.charge += u64::from(sent.charge);
+            std::mem::take(&mut sent.content)
+                .frames()
+                .iter()
+                .for_each(&mut missing);
+        }
+        self.drop_settled();
+        lost
+    }
+
+    /// Gives the oldest packet in flight up, so that what it carried can be sent again as a probe.
+    pub(super) fn give_up_oldest(&mut self, mut missing: impl FnMut(&SentFrame)) -> Lost {
+        // Settled packets never stay at the front.
+        let Some(oldest) = self.ring.front_mut().filter(|sent| sent.in_flight) else {
+            return Lost::default();
+        };
+        oldest.in_flight = false;
+        self.in_flight -= 1;
+        let charge = u64::from(oldest.charge);
+        std::mem::take(&mut oldest.content)
+            .frames()
+            .iter()
+            .for_each(&mut missing);
+        self.drop_settled();
+        Lost { packets: 1, charge }
+    }
+
+    fn drop_settled(&mut self) {
+        while self.ring.front().is_some_and(|sent| !sent.in_flight) {
+            self.ring.pop_front();
+            self.base += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)]
+mod tests {
+    use super::*;
+
+    const DELAY: Duration = Duration::from_micros(100);
+
+    fn at(us: u64) -> Instant {
+        Instant::from_nanos(us * 1000)
+    }
+
+    /// Packet `n` carries the reset of transfer `n` and leaves at `n` microseconds.
+    fn sent(count: u64) -> SentPackets {
+        let mut sent = SentPackets::default();
+        for n in 0..count {
+            let content = Content::One(SentFrame::Reset { transfer: n });
+            sent.push(at(n), 100, true, content);
+        }
+        sent
+    }
+
+    fn number(frame: &SentFrame) -> u64 {
+        match *frame {
+            SentFrame::Reset { transfer } => transfer,
+            _ => panic!("{frame:?}"),
+        }
+    }
+
+    #[test]
+    fn each_packet_is_acknowledged_once() {
+        let mut sent = sent(4);
+        let mut seen = Vec::new();
+        let acked = sent.on_ack([2..3, 0..1].into_iter(), |frame| seen.push(number(frame)));
+        assert_eq!(
+            acked,
+            Acked {
+                charge: 200,
+                newest: Some((2, at(2)))
+            }
+        );
+        assert_eq!((sent.floor(), sent.in_flight()), (PacketNumber(1), 2));
+        let again = sent.on_ack([0..4].into_iter(), |frame| seen.push(number(frame)));
+        assert_eq!(again.charge, 200);
+        assert_eq!(seen, [2, 0, 1, 3]);
+        assert_eq!(sent.floor(), sent.next());
+        assert_eq!(
+            sent.on_ack([0..4].into_iter(), |_| panic!()),
+            Acked::default()
+        );
+    }
+
+    #[test]
+    fn lost_when_overtaken_by_three_or_by_time() {
+        let mut sent = sent(6);
+        let mut lost = Vec::new();
+        sent.on_ack([4..5].into_iter(), |_| ());
+        sent.detect_losses(at(6), DELAY, |frame| lost.push(number(frame)));
+        assert_eq!(lost, [0, 1], "overtaken by three");
+        assert_eq!(sent.loss_at(), Some(at(102)));
+        sent.detect_losses(at(102), DELAY, |frame| lost.push(number(frame)));
+        assert_eq!(lost, [0, 1, 2]);
+        sent.detect_losses(at(1000), DELAY, |frame| lost.push(number(frame)));
+        assert_eq!(lost, [0, 1, 2, 3], "never one that nothing has overtaken");
+        assert_eq!((sent.in_flight(), sent.loss_at()), (1, None));
+    }
+
+    #[test]
+    fn what_asks_for_nothing_is_not_kept() {
+        let mut sent = SentPackets::default();
+        for n in 0..1000 {
+            sent.push(at(n), 50, false, Content::None);
+        }
+        assert_eq!(sent.ring.len(), 0);
+        assert_eq!(sent.next(), PacketNumber(1000));
+    }
+
+    #[test]
+    fn a_probe_repeats_the_oldest() {
+        let mut sent = sent(3);
+        sent.on_ack([0..1].into_iter(), |_| ());
+        let mut again = Vec::new();
+        let lost = sent.give_up_oldest(|frame| again.push(number(frame)));
+        assert_eq!((lost.packets, lost.charge), (1, 100));
+        assert_eq!(again, [1]);
+        assert_eq!(sent.floor(), PacketNumber(2));
+    }
+}

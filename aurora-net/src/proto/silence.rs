@@ -1,0 +1,90 @@
+//! For how long the peer has said nothing although it should have.
+
+use super::Instant;
+use std::time::Duration;
+
+/// A driver that comes later than planned by more than this was stopped or suspended itself.
+const STALL: Duration = Duration::from_millis(500);
+
+/// Adds up the time in which an answer was due, none came, and we were there to hear it.
+#[derive(Clone, Debug)]
+pub(super) struct Silence {
+    limit: Duration,
+    silent_for: Duration,
+    last: Instant,
+}
+
+impl Silence {
+    pub(super) fn new(limit: Duration, now: Instant) -> Self {
+        Silence {
+            limit,
+            silent_for: Duration::ZERO,
+            last: now,
+        }
+    }
+
+    /// Time goes on to `now`; the driver had been asked to call at `planned`; an answer was `due` or not.
+    pub(super) fn advance(&mut self, now: Instant, planned: Option<Instant>, due: bool) {
+        if due {
+            let expected = planned.map_or(self.last, |planned| planned.max(self.last));
+            let stalled = now - expected > STALL;
+            self.silent_for += if stalled { expected } else { now } - self.last;
+        } else {
+            self.silent_for = Duration::ZERO;
+        }
+        self.last = self.last.max(now);
+    }
+
+    /// The peer has said something new.
+    pub(super) fn heard(&mut self) {
+        self.silent_for = Duration::ZERO;
+    }
+
+    /// The peer's silence, once it has reached the limit.
+    pub(super) fn exceeded(&self) -> Option<Duration> {
+        (self.silent_for >= self.limit).then_some(self.silent_for)
+    }
+
+    /// When the limit will be reached, if an answer stays due.
+    pub(super) fn deadline(&self) -> Instant {
+        self.last + self.limit.saturating_sub(self.silent_for)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    #[test]
+    fn only_time_in_which_an_answer_is_due_counts() {
+        let mut silence = Silence::new(Duration::from_secs(1), at(0));
+        silence.advance(at(400), None, false);
+        silence.advance(at(800), Some(at(800)), true);
+        assert_eq!(silence.deadline(), at(1400));
+        silence.advance(at(1399), Some(at(1399)), true);
+        assert_eq!(silence.exceeded(), None);
+        silence.advance(at(1400), Some(at(1400)), true);
+        assert_eq!(silence.exceeded(), Some(Duration::from_secs(1)));
+        silence.heard();
+        assert_eq!(silence.exceeded(), None);
+    }
+
+    #[test]
+    fn time_in_which_we_did_not_run_does_not_count() {
+        let mut silence = Silence::new(Duration::from_secs(1), at(0));
+        silence.advance(at(60_000), Some(at(250)), true);
+        assert_eq!(silence.exceeded(), None);
+        assert_eq!(silence.deadline(), at(60_750));
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_is_harmless() {
+        let mut silence = Silence::new(Duration::from_secs(1), at(500));
+        silence.advance(at(400), Some(at(450)), true);
+        assert_eq!(silence.deadline(), at(1500));
+    }
+}

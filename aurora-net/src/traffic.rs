@@ -1,0 +1,42 @@
+//! What has passed through an endpoint.
+
+use std::ops::Sub;
+
+/// Counters of one endpoint since it was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// Transfers sent.
+    pub transfers_out: u64,
+    /// Transfers received whole.
+    pub transfers_in: u64,
+    /// Headers and payloads of the transfers sent, in bytes.
+    pub bytes_out: u64,
+    /// Headers and payloads of the transfers received, in bytes.
+    pub bytes_in: u64,
+    /// Packets sent, first or again (UDP only).
+    pub packets_out: u64,
+    /// Packets that carried bytes again (UDP only).
+    pub packets_resent: u64,
+    /// Datagrams dropped because they do not carry the job's key.
+    pub datagrams_foreign: u64,
+    /// Datagrams dropped because they carry the key and are damaged or make no sense.
+    pub datagrams_corrupt: u64,
+}
+
+impl Sub for Traffic {
+    type Output = Traffic;
+
+    /// What has passed between two readings.
+    fn sub(self, earlier: Traffic) -> Traffic {
+        Traffic {
+            transfers_out: self.transfers_out - earlier.transfers_out,
+            transfers_in: self.transfers_in - earlier.transfers_in,
+            bytes_out: self.bytes_out - earlier.bytes_out,
+            bytes_in: self.bytes_in - earlier.bytes_in,
+            packets_out: self.packets_out - earlier.packets_out,
+            packets_resent: self.packets_resent - earlier.packets_resent,
+            datagrams_foreign: self.datagrams_foreign - earlier.datagrams_foreign,
+            datagrams_corrupt: self.datagrams_corrupt - earlier.datagrams_corrupt,
+        }
+    }
+}

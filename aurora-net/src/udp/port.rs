@@ -1,0 +1,330 @@
+//! A rank's UDP socket.
+
+use super::{UdpInfo, buffers};
+use crate::Error;
+use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::fmt;
+use std::io::{self, ErrorKind, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// Messages taken from the socket in one call.
+const BATCH: usize = 8;
+
+/// The longest that one of them can be, joined by GRO or not.
+const LONGEST: usize = 64 << 10;
+
+/// The longest run of datagrams for one send, in bytes.
+const LONGEST_TRAIN: usize = 65_000;
+
+/// The same where switches with short queues may be on the way: a quarter of such a queue.
+const NETWORK_TRAIN: usize = 32 << 10;
+
+/// How far away the peers are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reach {
+    /// All on this machine.
+    Host,
+    /// On a network of unknown kind.
+    Network,
+}
+
+impl Reach {
+    fn of(address: IpAddr) -> Self {
+        if address.is_loopback() {
+            Reach::Host
+        } else {
+            Reach::Network
+        }
+    }
+
+    /// Longest datagram, in bytes of payload. On the loopback interface just under what the kernel keeps in 16 KiB, on a
+    /// network what every Ethernet carries.
+    pub fn mtu(self) -> usize {
+        match self {
+            Reach::Host => 15 << 10,
+            Reach::Network => 1472,
+        }
+    }
+
+    fn train(self) -> usize {
+        match self {
+            Reach::Host => LONGEST_TRAIN,
+            Reach::Network => NETWORK_TRAIN,
+        }
+    }
+}
+
+/// The send buffer is full; what did not fit is kept and goes first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Full;
+
+/// Datagrams that the full send buffer has refused.
+#[derive(Debug)]
+struct Unsent {
+    to: SocketAddr,
+    segment_size: usize,
+    bytes: Vec<u8>,
+}
+
+/// A bound, non-blocking UDP socket and what it takes to use it in batches.
+pub(crate) struct UdpPort {
+    socket: Socket,
+    offload: UdpSocketState,
+    reach: Reach,
+    address: SocketAddr,
+    arrived: Vec<u8>,
+    unsent: Option<Unsent>,
+}
+
+impl fmt::Debug for UdpPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UdpPort")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl UdpPort {
+    /// Binds a socket to `ip` and any free port.
+    pub fn bind(ip: IpAddr) -> Result<Self, Error> {
+        Self::bind_to(SocketAddr::new(ip, 0))
+    }
+
+    fn bind_to(address: SocketAddr) -> Result<Self, Error> {
+        let reach = Reach::of(address.ip());
+        let doing = "make a UDP socket";
+        let socket = Socket::new(
+            Domain::for_address(address),
+            Type::DGRAM,
+            Some(Protocol::UDP),
+        )
+        .map_err(Error::system(doing))?;
+        socket
+            .bind(&address.into())
+            .map_err(|source| Error::Bind { address, source })?;
+        // What is refused is seen in `info`.
+        let _ = socket.set_recv_buffer_size(buffers::RECEIVE);
+        if reach == Reach::Network {
+            let _ = socket.set_send_buffer_size(buffers::SEND);
+        }
+        let offload =
+            UdpSocketState::new(UdpSockRef::from(&socket)).map_err(Error::system(doing))?;
+        let address = socket.local_addr().map_err(Error::system(doing))?;
+        Ok(UdpPort {
+            address: address.as_socket().expect("a UDP socket has an address"),
+            socket,
+            offload,
+            reach,
+            arrived: vec![0; BATCH * LONGEST],
+            unsent: None,
+        })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Longest datagram to send.
+    pub fn mtu(&self) -> usize {
+        self.reach.mtu()
+    }
+
+    /// Bytes that each of `peers` may have in flight to us.
+    pub fn window(&self, peers: usize) -> u64 {
+        buffers::window(self.info().receive_buffer, peers, self.reach)
+    }
+
+    /// How many datagrams of full length may go into one [`UdpPort::send`].
+    pub fn max_segments(&self) -> usize {
+        let train = (self.reach.train() / self.mtu()).max(1);
+        train.min(self.offload.max_gso_segments())
+    }
+
+    pub fn info(&self) -> UdpInfo {
+        UdpInfo {
+            address: self.address,
+            receive_buffer: self.socket.recv_buffer_size().unwrap_or(0),
+            receive_buffer_wanted: 2 * buffers::RECEIVE,
+            send_buffer: self.socket.send_buffer_size().unwrap_or(0),
+            mtu: self.mtu(),
+            gso_segments: self.offload.max_gso_segments(),
+            gro: self.offload.gro_segments() > 1,
+        }
+    }
+
+    /// Takes what has arrived, at most a batch, and shows it datagram by datagram. True: there may be more.
+    pub fn receive(&mut self, mut datagram: impl FnMut(&[u8])) -> bool {
+        let mut meta = [RecvMeta::default(); BATCH];
+        let mut buffers = self.arrived.chunks_exact_mut(LONGEST).map(IoSliceMut::new);
+        let mut buffers: [IoSliceMut<'_>; BATCH] =
+            std::array::from_fn(|_| buffers.next().expect("as many as messages"));
+        let socket = UdpSockRef::from(&self.socket);
+        let count = match self.offload.recv(socket, &mut buffers, &mut meta) {
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+            // An echo of something that we have sent in vain.
+            Err(_) => return true,
+        };
+        for (meta, buffer) in meta[..count].iter().zip(&buffers) {
+            buffer[..meta.len]
+                .chunks(meta.stride.max(1))
+                .for_each(&mut datagram);
+        }
+        // The kernel stops short when there is nothing left, and announces what comes later.
+        count == BATCH
+    }
+
+    /// Sends `bytes` as datagrams of `segment_size`, the last one perhaps shorter.
+    ///
+    /// # Errors
+    /// [`Full`]: they are kept, and nothing else may be sent before [`UdpPort::send_rest`] has succeeded.
+    pub fn send(&mut self, to: SocketAddr, segment_size: usize, bytes: &[u8]) -> Result<(), Full> {
+        debug_assert!(self.unsent.is_none(), "the rest goes first");
+        match self.try_send(to, segment_size, bytes) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.unsent = Some(Unsent {
+                    to,
+                    segment_size,
+                    bytes: bytes.to_vec(),
+                });
+                Err(Full)
+            }
+            // Any other error is a loss like one on the wire.
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Sends what an earlier [`UdpPort::send`] could not.
+    ///
+    /// # Errors
+    /// [`Full`] still.
+    pub fn send_rest(&mut self) -> Result<(), Full> {
+        let Some(unsent) = self.unsent.take() else {
+            return Ok(());
+        };
+        match self.try_send(unsent.to, unsent.segment_size, &unsent.bytes) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.unsent = Some(unsent);
+                Err(Full)
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Whether something waits for room in the send buffer.
+    pub fn is_full(&self) -> bool {
+        self.unsent.is_some()
+    }
+
+    fn try_send(
+        &self,
+        destination: SocketAddr,
+        segment_size: usize,
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        let transmit = |contents| Transmit {
+            destination,
+            ecn: None,
+            contents,
+            segment_size: Some(segment_size),
+            src_ip: None,
+        };
+        let outcome = self
+            .offload
+            .try_send(UdpSockRef::from(&self.socket), &transmit(bytes));
+        match outcome {
+            // The interface cannot do it after all; from now on `max_segments` is 1.
+            Err(_) if bytes.len() > segment_size && self.offload.max_gso_segments() == 1 => {
+                bytes.chunks(segment_size).try_for_each(|one| {
+                    self.offload
+                        .try_send(UdpSockRef::from(&self.socket), &transmit(one))
+                })
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn port() -> UdpPort {
+        UdpPort::bind(Ipv4Addr::LOCALHOST.into()).unwrap()
+    }
+
+    fn receive_all(port: &mut UdpPort, count: usize) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        while found.len() < count {
+            assert!(
+                std::time::Instant::now() < deadline,
+                "{} of {count}",
+                found.len()
+            );
+            port.receive(|datagram| found.push(datagram.to_vec()));
+        }
+        found
+    }
+
+    #[test]
+    fn a_train_arrives_as_the_datagrams_that_it_was_made_of() {
+        let (mut from, mut to) = (port(), port());
+        let bytes: Vec<u8> = (0..2500_u32).map(|at| (at / 1000) as u8).collect();
+        from.send(to.address(), 1000, &bytes).unwrap();
+        from.send(to.address(), 1000, &[9; 10]).unwrap();
+        let found = receive_all(&mut to, 4);
+        assert_eq!(
+            found,
+            [vec![0; 1000], vec![1; 1000], vec![2; 500], vec![9; 10]]
+        );
+        assert!(!to.receive(|_| panic!("nothing more")));
+    }
+
+    #[test]
+    fn a_port_in_use_is_a_typed_error() {
+        let taken = port();
+        let error = UdpPort::bind_to(taken.address()).unwrap_err();
+        assert!(matches!(error, Error::Bind { address, .. } if address == taken.address()));
+        assert!(error.to_string().contains("a port in use"), "{error}");
+    }
+
+    #[test]
+    fn a_send_that_cannot_work_is_a_loss_and_no_error() {
+        let mut from = port();
+        let nowhere = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
+        assert_eq!(from.send(nowhere, 100, &[0; 100]), Ok(()));
+    }
+
+    #[test]
+    fn the_longest_train_is_taken() {
+        let (mut from, mut to) = (port(), port());
+        let (mtu, segments) = (from.mtu(), from.max_segments());
+        from.send(to.address(), mtu, &vec![7; mtu * segments])
+            .unwrap();
+        assert_eq!(
+            receive_all(&mut to, segments).concat(),
+            vec![7; mtu * segments]
+        );
+    }
+
+    #[test]
+    fn refused_buffers_come_with_advice() {
+        let mut info = port().info();
+        info.receive_buffer = info.receive_buffer_wanted;
+        assert_eq!(info.advice(), None);
+        info.receive_buffer = 416 << 10;
+        let advice = info.advice().unwrap();
+        assert!(
+            advice.contains("416 KiB") && advice.contains("net.core.rmem_max=4194304"),
+            "{advice}"
+        );
+    }
+}

@@ -1,0 +1,232 @@
+//! Ranks that are threads of this process.
+
+mod support;
+
+use aurora_net::bootstrap::{Failure, Launch, Launcher, Options, Seat, run};
+use aurora_net::{Payload, Rank, Route};
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+use support::{Kind, connect, exchange, header, wait};
+
+fn threads<R: Send>(
+    size: usize,
+    body: impl Fn(Seat) -> Result<R, Failure> + Sync,
+) -> Result<R, Failure> {
+    run(Launch::Threads(size), Options::default(), body)
+}
+
+fn random_transfers(route: Route) {
+    for size in 1..=4 {
+        let seed = 7 * size as u64;
+        let received = threads(size, |seat| {
+            assert_eq!((seat.size(), seat.launcher()), (size, Launcher::Threads));
+            exchange(&seat, Some(route), seed, 300)
+        });
+        let received = received.unwrap_or_else(|failure| panic!("{size} ranks: {failure}"));
+        assert_eq!(received > 0, size > 1);
+    }
+}
+
+#[test]
+fn local_random_transfers_arrive_intact() {
+    random_transfers(Route::Local);
+}
+
+#[test]
+fn udp_random_transfers_arrive_intact() {
+    random_transfers(Route::Udp);
+}
+
+#[test]
+fn the_value_of_rank_0_is_returned() {
+    assert_eq!(threads(3, |seat| Ok(seat.rank())), Ok(Rank::new(0)));
+    assert_eq!(
+        threads(0, |_| Ok(())),
+        Err(Failure::start("a job has at least one rank"))
+    );
+}
+
+#[test]
+fn jobs_run_side_by_side() {
+    std::thread::scope(|scope| {
+        for seed in 0..3 {
+            scope.spawn(move || threads(2, |seat| exchange(&seat, None, seed, 100)).unwrap());
+        }
+    });
+}
+
+#[test]
+fn a_seat_connects_more_than_once() {
+    threads(2, |seat| {
+        let first = connect(&seat, None)?;
+        let second = connect(&seat, None)?;
+        let other = Rank::new(1 - seat.rank().index());
+        for endpoint in [&first, &second] {
+            endpoint.act(|_, out| out.send(other, header(Kind::Total, 0), Payload::Empty));
+            wait(endpoint, seat.rank(), |checker, _| {
+                checker.totals[other.index()]
+            })?;
+        }
+        seat.finish()
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_failure_ends_the_others_waits_and_is_returned() {
+    for failing in 0..3 {
+        let start = Instant::now();
+        let outcome: Result<(), Failure> = threads(3, |seat| {
+            let endpoint = connect(&seat, None)?;
+            if seat.rank() == failing {
+                return Err(Failure::of(seat.rank(), "no more tea"));
+            }
+            let heard = wait(&endpoint, seat.rank(), |_, _| None::<()>).unwrap_err();
+            assert!(!heard.origin);
+            Err(heard)
+        });
+        let failure = outcome.unwrap_err();
+        assert_eq!(
+            failure.to_string(),
+            format!("rank {failing} failed: no more tea")
+        );
+        assert!(failure.origin);
+        assert!(start.elapsed() < Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn a_panic_is_a_failure_with_its_place() {
+    let outcome = threads(2, |seat| {
+        if seat.rank() == 1 {
+            panic!("out of {}", "cheese");
+        }
+        seat.finish()
+    });
+    let text = outcome.unwrap_err().to_string();
+    assert!(
+        text.starts_with("rank 1 failed: panicked: out of cheese (at aurora-net/tests/threads.rs:"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_failure_before_the_others_connect_reaches_them() {
+    let outcome = threads(3, |seat| {
+        if seat.rank() == 2 {
+            return Err(Failure::of(seat.rank(), "early"));
+        }
+        connect(&seat, None).map(drop)
+    });
+    assert_eq!(outcome.unwrap_err().cause, "early");
+}
+
+#[test]
+fn the_daemon_serves_while_its_rank_computes_and_after_its_body() {
+    let asked = Barrier::new(2);
+    threads(2, |seat| {
+        let endpoint = connect(&seat, None)?;
+        if seat.rank() == 0 {
+            for id in 0..10 {
+                endpoint.act(|checker, out| checker.send(Rank::new(1), Kind::Ask, id, 10, out));
+                wait(&endpoint, seat.rank(), |checker, _| checker.answers.pop())?;
+            }
+        }
+        // Rank 1 is away from its endpoint until then.
+        asked.wait();
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn the_handlers_timer_wakes_a_waiter_and_the_daemon() {
+    threads(1, |seat| {
+        let endpoint = connect(&seat, None)?;
+        let start = Instant::now();
+        let soon = start + Duration::from_millis(30);
+        endpoint.act(|checker, _| checker.alarm = Some(start + Duration::from_secs(60)));
+        endpoint.act(|checker, _| checker.alarm = Some(soon));
+        wait(&endpoint, seat.rank(), |checker, _| {
+            (checker.alarms == 1).then_some(())
+        })?;
+        assert!(start.elapsed() >= Duration::from_millis(30));
+        endpoint.act(|checker, _| checker.alarm = Some(Instant::now()));
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while endpoint.act(|checker, _| checker.alarms) < 2 {
+            assert!(Instant::now() < deadline, "the daemon sleeps");
+            std::thread::yield_now();
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_closed_endpoint_acts_but_sends_nothing() {
+    threads(2, |seat| {
+        let endpoint = connect(&seat, None)?;
+        let other = Rank::new(1 - seat.rank().index());
+        endpoint.close();
+        endpoint.close();
+        let lent = endpoint.act(|checker, out| {
+            checker.send(other, Kind::Data, 1, 100, out);
+            checker.lent()
+        });
+        assert_eq!(lent, 1);
+        assert_eq!(endpoint.act(|checker, _| checker.lent()), 0);
+        assert_eq!(endpoint.traffic().transfers_out, 0);
+        seat.finish()
+    })
+    .unwrap();
+}
+
+#[test]
+fn waiting_on_a_closed_endpoint_and_calling_it_from_inside_are_panics() {
+    let outcome = threads(1, |seat| {
+        let endpoint = connect(&seat, None)?;
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| endpoint.wait(|_, _| None::<()>));
+            std::thread::sleep(Duration::from_millis(20));
+            endpoint.close();
+            assert!(waiter.join().is_err());
+        });
+        endpoint.act(|_, _| endpoint.traffic());
+        Ok(())
+    });
+    assert!(
+        outcome
+            .unwrap_err()
+            .cause
+            .contains("from inside one of its own calls")
+    );
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    // Names of our threads; other tests of this binary may run some of their own, with other sizes.
+    let ours = || {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        tasks
+            .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok())
+            .filter(|name| ["aurora-rank-6", "aurora-daemon-6"].contains(&name.trim()))
+            .count()
+    };
+    // A thread names itself when it starts to run, and is still listed for a moment after it was joined.
+    let until = |condition: &dyn Fn() -> bool| {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while !condition() {
+            assert!(Instant::now() < deadline, "{} threads", ours());
+            std::thread::yield_now();
+        }
+    };
+    threads(7, |seat| {
+        let _endpoint = connect(&seat, None)?;
+        if seat.rank() == 6 {
+            until(&|| ours() == 2);
+        }
+        seat.finish()
+    })
+    .unwrap();
+    until(&|| ours() == 0);
+}
