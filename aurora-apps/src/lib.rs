@@ -1,1 +1,27 @@
-//! Programs on shared data.
+//! Programs on shared data: the two applications of the Aurora papers, each with its sequential version, a
+//! verification that can fail, and figures of where its time goes.
+//!
+//! - [`mm2`]: two-stage matrix multiplication, P <- Q x R, then R <- Q x P (an allgather per stage).
+//! - [`psrs`]: parallel sorting by regular sampling (a gather, a broadcast and an all-to-all exchange).
+//!
+//! ```
+//! use aurora_apps::mm2::{self, Kernel, Mm2};
+//! use aurora_core::prelude::*;
+//!
+//! let mm2 = Mm2 { size: 30, reps: 2, kernel: Kernel::Dot, ..Mm2::default() };
+//! let report = Config::threads(3).run(|world| mm2::run(world, &mm2, &mut |_| ()))?;
+//! assert!(report.verified);
+//! # Ok::<(), aurora_core::Error>(())
+//! ```
+//!
+//! Shared by both: [`clock`] (phases of computing and sharing), [`tally`] and [`report`] (figures of the whole job),
+//! [`agree`] and [`check`] (what all ranks must know alike), [`random`] (data sets by position).
+
+pub mod agree;
+pub mod check;
+pub mod clock;
+pub mod mm2;
+pub mod psrs;
+pub mod random;
+pub mod report;
+pub mod tally;

@@ -1,2 +1,131 @@
-//! The `aurora` command.
-fn main() {}
+//! The `aurora` command: runs, verifies and measures the applications.
+//!
+//! Under self-started processes and under mpirun every rank comes through here; only one of them speaks.
+
+mod arguments;
+mod info;
+mod launch;
+mod memory;
+mod progress;
+mod table;
+
+use arguments::{Arguments, Command, WorldArguments};
+use aurora_apps::report::Report;
+use aurora_apps::{mm2, psrs};
+use aurora_core::prelude::*;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use launch::Starter;
+use memory::Demand;
+use progress::Progress;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// The result is wrong, or the job failed.
+const FAILED: u8 = 1;
+
+fn main() -> ExitCode {
+    let starter = Starter::detect();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error, starter),
+    };
+    let outcome = match &arguments.command {
+        Command::Mm2(mm2) => {
+            let job = mm2.job();
+            let demand = Demand {
+                argument: "--size",
+                value: mm2.size.into(),
+                bytes: memory::matrices,
+            };
+            prepare(mm2.world, starter, Some(demand)).map(|config| {
+                measure(config, mm2.world, job.reps, |world, progress| {
+                    mm2::run(world, &job, progress)
+                })
+            })
+        }
+        Command::Psrs(psrs) => {
+            let job = psrs.job();
+            let demand = Demand {
+                argument: "--keys",
+                value: psrs.keys,
+                bytes: memory::keys,
+            };
+            prepare(psrs.world, starter, Some(demand)).map(|config| {
+                measure(config, psrs.world, job.reps, |world, progress| {
+                    psrs::run(world, &job, progress)
+                })
+            })
+        }
+        Command::Info(world) => {
+            prepare(*world, starter, None).map(|config| info::show(config, world.json))
+        }
+    };
+    outcome.unwrap_or_else(|message| {
+        let error = Arguments::command().error(ErrorKind::ValueValidation, message);
+        refuse(&error, starter)
+    })
+}
+
+/// Wrong arguments (exit code 2), or a request for help: said by one rank, not by each.
+fn refuse(error: &clap::Error, starter: Starter) -> ExitCode {
+    if starter.speaks() {
+        // Nothing is left to be done about a closed terminal.
+        let _ = error.print();
+    }
+    ExitCode::from(error.exit_code() as u8)
+}
+
+fn prepare(
+    world: WorldArguments,
+    starter: Starter,
+    demand: Option<Demand>,
+) -> Result<Config, String> {
+    let config = launch::config(world, starter)?;
+    if let Some(demand) = demand {
+        launch::check_memory(demand, world, starter)?;
+    }
+    Ok(config)
+}
+
+/// Runs an application and prints its report.
+fn measure(
+    config: Config,
+    arguments: WorldArguments,
+    reps: usize,
+    app: impl Fn(&World, &mut dyn FnMut(usize)) -> Result<Report> + Sync,
+) -> ExitCode {
+    let outcome = config.run(|world| {
+        let mut progress = Progress::new(reps, world.is_root() && !arguments.json);
+        let report = app(world, &mut |done| progress.done(done))?;
+        Ok((world.is_root(), report))
+    });
+    let (speaks, report) = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => return fail(&error),
+    };
+    if speaks {
+        let text = if arguments.json {
+            serde_json::to_string(&report)
+                .map_or_else(|error| error.to_string(), |json| json + "\n")
+        } else {
+            table::Table(&report).to_string()
+        };
+        say(&text);
+    }
+    if report.verified {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(FAILED)
+    }
+}
+
+fn say(text: &str) {
+    // A reader that has gone has heard enough.
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+fn fail(error: &Error) -> ExitCode {
+    let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+    ExitCode::from(FAILED)
+}

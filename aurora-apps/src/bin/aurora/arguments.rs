@@ -1,0 +1,160 @@
+//! The command line.
+
+use aurora_apps::mm2::{Kernel, Mm2};
+use aurora_apps::psrs::{Input, Psrs};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+
+/// Programs on distributed shared data, verified and measured.
+#[derive(Parser, Debug)]
+#[command(name = "aurora", version, arg_required_else_help = true)]
+pub struct Arguments {
+    /// What to run.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Two-stage matrix multiplication: P <- Q x R, then R <- Q x P
+    Mm2(Mm2Arguments),
+    /// Parallel sorting by regular sampling
+    Psrs(PsrsArguments),
+    /// Show what was detected: launcher, ranks, nodes, routes, sockets
+    Info(WorldArguments),
+}
+
+#[derive(Args, Debug)]
+pub struct Mm2Arguments {
+    /// Rows and columns of the matrices
+    #[arg(long, value_name = "N", default_value_t = 704, value_parser = value_parser!(u32).range(1..))]
+    pub size: u32,
+    /// What multiplies a rank's rows
+    #[arg(long, value_enum, default_value_t)]
+    pub kernel: KernelName,
+    #[command(flatten)]
+    pub repetitions: Repetitions,
+    #[command(flatten)]
+    pub world: WorldArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct PsrsArguments {
+    /// How many 32-bit keys to sort
+    #[arg(long, value_name = "N", default_value_t = 8_000_000)]
+    pub keys: u64,
+    /// Which keys
+    #[arg(long, value_enum, default_value_t)]
+    pub input: InputName,
+    #[command(flatten)]
+    pub repetitions: Repetitions,
+    #[command(flatten)]
+    pub world: WorldArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct Repetitions {
+    /// How often to run it, each time with new data
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub reps: u32,
+    /// Seed of the data [default: a new one each time]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Damage each result before it is verified
+    #[arg(long, hide = true)]
+    pub damage: bool,
+}
+
+#[derive(Args, Clone, Copy, Debug)]
+pub struct WorldArguments {
+    /// How many ranks to start; under mpirun, what it has started [default: the cores, at most 4]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]
+    pub ranks: Option<u32>,
+    /// How the ranks reach each other
+    #[arg(long, value_enum, default_value_t)]
+    pub route: RouteName,
+    /// Print one JSON object as the last line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RouteName {
+    /// What suits where the ranks are
+    #[default]
+    Auto,
+    /// Ranks are threads of one process
+    Local,
+    /// Ranks are processes that speak UDP
+    Udp,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+pub enum KernelName {
+    /// Tiles in registers and caches
+    #[default]
+    Tiled,
+    /// The paper's inner products
+    Dot,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+pub enum InputName {
+    /// Random keys
+    #[default]
+    Uniform,
+    /// In order already
+    Sorted,
+    /// In the opposite order
+    Reverse,
+    /// All the same
+    Equal,
+    /// Sixteen values
+    Few,
+    /// A few values very often, many rarely
+    Zipf,
+}
+
+impl Mm2Arguments {
+    pub fn job(&self) -> Mm2 {
+        Mm2 {
+            size: self.size as usize,
+            kernel: match self.kernel {
+                KernelName::Tiled => Kernel::Tiled,
+                KernelName::Dot => Kernel::Dot,
+            },
+            reps: self.repetitions.reps as usize,
+            seed: self.repetitions.seed,
+            damage: self.repetitions.damage,
+        }
+    }
+}
+
+impl PsrsArguments {
+    pub fn job(&self) -> Psrs {
+        Psrs {
+            keys: self.keys as usize,
+            input: match self.input {
+                InputName::Uniform => Input::Uniform,
+                InputName::Sorted => Input::Sorted,
+                InputName::Reverse => Input::Reverse,
+                InputName::Equal => Input::Equal,
+                InputName::Few => Input::Few,
+                InputName::Zipf => Input::Zipf,
+            },
+            reps: self.repetitions.reps as usize,
+            seed: self.repetitions.seed,
+            damage: self.repetitions.damage,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,70 @@
+//! A report for people.
+
+use aurora_apps::clock::Kind;
+use aurora_apps::report::{Report, Spread};
+use std::fmt::{self, Display, Formatter};
+
+/// Shows a report as a table.
+pub struct Table<'r>(pub &'r Report);
+
+impl Display for Table<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let report = self.0;
+        writeln!(
+            f,
+            "{} {} {}: {}, {}, seed {}",
+            report.app,
+            report.size,
+            report.variant,
+            count(report.ranks, "rank"),
+            count(report.reps, "repetition"),
+            report.seed
+        )?;
+        writeln!(f)?;
+        writeln!(
+            f,
+            "{:34}{:>12}{:>12}{:>12}",
+            "seconds", "min", "median", "max"
+        )?;
+        for phase in &report.phases {
+            let kind = match phase.kind {
+                Kind::Computing => "computing",
+                Kind::Sharing => "sharing",
+            };
+            line(f, &format!("  {:20}{kind}", phase.name), phase.seconds)?;
+        }
+        line(f, "repetition", report.seconds)?;
+        line(f, "  of it sharing", report.sharing_seconds)?;
+        let name = "sequential program";
+        writeln!(f, "{name:34}{:>24.6}", report.sequential_seconds)?;
+        writeln!(f)?;
+        writeln!(f, "speed-up   {:.2}", report.speedup)?;
+        writeln!(
+            f,
+            "sent       {}, {} bytes in a repetition",
+            count(report.messages as usize, "message"),
+            report.bytes
+        )?;
+        let verdict = if report.verified {
+            "verified"
+        } else {
+            "NOT VERIFIED: the result is wrong"
+        };
+        writeln!(f, "result     {verdict}")
+    }
+}
+
+fn line(f: &mut Formatter<'_>, name: &str, of: Spread) -> fmt::Result {
+    writeln!(
+        f,
+        "{name:34}{:>12.6}{:>12.6}{:>12.6}",
+        of.min, of.median, of.max
+    )
+}
+
+fn count(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {noun}s"),
+    }
+}

@@ -1,0 +1,118 @@
+//! Where the time of a repetition goes: phases of computing and of sharing, as in the paper's Figure 6.
+//!
+//! A phase of sharing starts at a barrier, so that it does not count waiting for a rank that still computes, and
+//! lasts on each rank until that rank has its data. What a job's phase took is the slowest rank's share of it.
+
+use aurora_core::prelude::*;
+use serde::Serialize;
+use std::time::Instant;
+
+/// What a phase does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Works on what the rank has.
+    Computing,
+    /// Moves shared data between ranks.
+    Sharing,
+}
+
+/// What one rank measured of one phase.
+#[derive(Clone, Debug)]
+pub struct Lap {
+    /// What was done.
+    pub name: &'static str,
+    /// Computing or sharing.
+    pub kind: Kind,
+    /// How long it took here.
+    pub seconds: f64,
+}
+
+/// What one rank measured of one repetition.
+#[derive(Clone, Debug)]
+pub struct Laps {
+    /// The phases, in order.
+    pub phases: Vec<Lap>,
+    /// From the first barrier to this rank's end.
+    pub seconds: f64,
+    /// Transfers that this rank sent in it.
+    pub messages: u64,
+    /// Bytes that this rank sent in it.
+    pub bytes: u64,
+}
+
+/// Measures one repetition on one rank.
+#[derive(Debug)]
+pub struct Clock<'w> {
+    world: &'w World,
+    phases: Vec<Lap>,
+    started: Instant,
+    traffic: (u64, u64),
+}
+
+impl<'w> Clock<'w> {
+    /// Collective. Starts when all ranks are here.
+    pub fn start(world: &'w World) -> Result<Self> {
+        world.barrier()?;
+        Ok(Clock {
+            world,
+            phases: Vec::new(),
+            traffic: sent(world),
+            started: Instant::now(),
+        })
+    }
+
+    /// A phase of computing.
+    pub fn computing<R>(
+        &mut self,
+        name: &'static str,
+        work: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        self.lap(name, Kind::Computing, work)
+    }
+
+    /// Collective: a phase of sharing, from a barrier to this rank's end of `work`. No scope may be open.
+    pub fn sharing<R>(
+        &mut self,
+        name: &'static str,
+        work: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        self.world.barrier()?;
+        self.lap(name, Kind::Sharing, work)
+    }
+
+    /// Collective. This rank has done its part; what it sent is counted once all have.
+    pub fn stop(self) -> Result<Laps> {
+        let seconds = self.started.elapsed().as_secs_f64();
+        // A rank serves the others until they are done too.
+        self.world.barrier()?;
+        let (messages, bytes) = sent(self.world);
+        Ok(Laps {
+            phases: self.phases,
+            seconds,
+            messages: messages - self.traffic.0,
+            bytes: bytes - self.traffic.1,
+        })
+    }
+
+    fn lap<R>(
+        &mut self,
+        name: &'static str,
+        kind: Kind,
+        work: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        let start = Instant::now();
+        let result = work()?;
+        self.phases.push(Lap {
+            name,
+            kind,
+            seconds: start.elapsed().as_secs_f64(),
+        });
+        Ok(result)
+    }
+}
+
+fn sent(world: &World) -> (u64, u64) {
+    let traffic = world.traffic();
+    (traffic.transfers_out, traffic.bytes_out)
+}

@@ -1,0 +1,13 @@
+#![doc = include_str!("README.md")]
+
+mod kernel;
+mod matrices;
+mod parallel;
+mod run;
+mod sequential;
+
+pub use kernel::{Kernel, dot, tiled};
+pub use matrices::Matrices;
+pub use parallel::{FIRST, Multiplier, SECOND, Stage};
+pub use run::{Mm2, run};
+pub use sequential::sequential;

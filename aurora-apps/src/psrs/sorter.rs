@@ -1,0 +1,167 @@
+//! The parallel program, phase by phase as in the paper's Table 4.
+
+use super::sample::{Sample, cuts, pivots, sample_count, samples};
+use super::split::{Cuts, around, most_merged};
+use super::{merge, sort};
+use crate::clock::Clock;
+use aurora_core::prelude::*;
+use std::ops::Range;
+
+/// The shared data of the sort, and local memory that is kept from one repetition to the next.
+#[derive(Debug)]
+pub struct Sorter {
+    rank: usize,
+    size: usize,
+    /// What is sorted: block-distributed.
+    pub keys: GVector<u32>,
+    /// All samples, placed on the master.
+    sample: GVector<Sample>,
+    /// The pivots, placed on the master.
+    pivots: GVector<Sample>,
+    /// Where each rank's block is cut: a row per rank.
+    cuts: GVector<u64>,
+    partitions: Vec<u32>,
+    spare: Vec<u32>,
+}
+
+/// The rank that sorts the samples.
+const MASTER: usize = 0;
+
+impl Sorter {
+    /// Collective. Room for `length` keys.
+    pub fn new(world: &World, length: usize) -> Result<Self> {
+        let size = world.size();
+        let keys = GVector::new(world, length)?;
+        let blocks = (0..size).map(|rank| keys.range_of(Rank::new(rank)).len());
+        let samples: usize = blocks.map(|block| sample_count(block, size)).sum();
+        Ok(Sorter {
+            rank: world.rank().index(),
+            size,
+            keys,
+            sample: GVector::on(world, MASTER, samples)?,
+            pivots: GVector::on(world, MASTER, size - 1)?,
+            cuts: GVector::new(world, MatrixDim::new(size, size + 1))?,
+            partitions: Vec::new(),
+            spare: Vec::new(),
+        })
+    }
+
+    /// Collective. Sorts the keys; afterwards every rank's block is its part of the sorted whole.
+    ///
+    /// # Panics
+    /// If a rank would merge more keys than [`most_merged`] promises.
+    pub fn sort(&mut self, world: &World, clock: &mut Clock<'_>) -> Result<()> {
+        self.sort_blocks_and_gather_samples(clock)?;
+        let cuts = self.partition(clock)?;
+        self.fetch_partitions(&cuts, clock)?;
+        // What follows overwrites blocks from which a slower rank may still fetch.
+        world.barrier()?;
+        self.merge_and_update(&cuts, clock)
+    }
+
+    /// Phase 1. The block is sorted under owner-computes; samples are gathered by release consistency.
+    fn sort_blocks_and_gather_samples(&mut self, clock: &mut Clock<'_>) -> Result<()> {
+        let mine = clock.computing("sort block", || {
+            let mut block = self.keys.owner_computes_mut()?;
+            sort(block.local_mut());
+            let mine = samples(block.local(), self.rank, self.size);
+            block.finish()?;
+            Ok(mine)
+        })?;
+        let before = (0..self.rank).map(|rank| self.keys.range_of(Rank::new(rank)).len());
+        let place = before.map(|block| sample_count(block, self.size)).sum();
+        clock.sharing("gather samples", || {
+            let mut sample = self.sample.release_c()?;
+            sample.put_slice(place, &mine)?;
+            sample.finish()
+        })
+    }
+
+    /// Phase 2. The master sorts the samples under owner-computes and selects pivots; all read them from a cache and
+    /// cut their blocks. The cuts, which the paper's ranks find in shared memory, go through a cache too.
+    fn partition(&mut self, clock: &mut Clock<'_>) -> Result<Cuts> {
+        clock.computing("sort samples", || {
+            let mut sample = self.sample.owner_computes_mut()?;
+            let mut chosen = self.pivots.owner_computes_mut()?;
+            sample.local_mut().sort_unstable();
+            if self.rank == MASTER {
+                chosen
+                    .local_mut()
+                    .copy_from_slice(&pivots(sample.local(), self.size));
+            }
+            chosen.finish()?;
+            sample.finish()
+        })?;
+        let pivots = clock.sharing("read pivots", || self.pivots.read_cache())?;
+        clock.computing("cut block", || {
+            let block = self.keys.owner_computes()?;
+            let mut row = self.cuts.owner_computes_mut()?;
+            row.local_mut()
+                .copy_from_slice(&cuts(block.local(), self.rank, &pivots));
+            row.finish()
+        })?;
+        drop(pivots);
+        clock.sharing("exchange cuts", || {
+            let table = self.cuts.read_cache()?;
+            Ok(Cuts::new(self.size, &table))
+        })
+    }
+
+    /// Phase 3. Partition `rank` of every block, own one included, into local memory.
+    fn fetch_partitions(&mut self, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<()> {
+        let length = cuts.place(self.rank).len();
+        let most = most_merged(self.keys.len(), self.size);
+        assert!(length <= most, "{length} keys to merge, more than {most}");
+        self.partitions.resize(length, 0);
+        let mut rest = self.partitions.as_mut_slice();
+        let mut copies = Vec::with_capacity(self.size);
+        for (rank, partition) in cuts.partitions(self.rank).enumerate() {
+            let (into, after) = rest.split_at_mut(partition.len());
+            let start = self.keys.range_of(Rank::new(rank)).start;
+            let source = start + partition.start..start + partition.end;
+            copies.push((into, self.keys.range(source)));
+            rest = after;
+        }
+        clock.sharing("fetch partitions", || distmemcpy_many(copies))
+    }
+
+    /// Phase 4. Partitions are merged, not sorted, in local memory; what belongs into the own block is copied there,
+    /// keys that do not are sent to their ranks.
+    fn merge_and_update(&mut self, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<()> {
+        let place = cuts.place(self.rank);
+        let [left, own, right] = around(&place, &self.keys.local_range());
+        clock.computing("merge", || {
+            let ends = cuts.partitions(self.rank).scan(0, |end, partition| {
+                *end += partition.len();
+                Some(*end)
+            });
+            merge(
+                &mut self.partitions,
+                &ends.collect::<Vec<_>>(),
+                &mut self.spare,
+            );
+            if own.is_empty() {
+                return Ok(());
+            }
+            let mut block = self.keys.owner_computes_mut()?;
+            let start = block.indices().start;
+            block.local_mut()[from(&own, start)]
+                .copy_from_slice(&self.partitions[from(&own, place.start)]);
+            block.finish()
+        })?;
+        clock.sharing("move keys", || {
+            let mut keys = self.keys.release_c()?;
+            for side in [left, right] {
+                keys.put_slice(side.start, &self.partitions[from(&side, place.start)])?;
+            }
+            keys.finish()?;
+            // The sort is done when this rank's block is whole.
+            self.keys.owner_computes()?.finish()
+        })
+    }
+}
+
+/// A range of global indices, counted from `start`.
+fn from(range: &Range<usize>, start: usize) -> Range<usize> {
+    range.start - start..range.end - start
+}

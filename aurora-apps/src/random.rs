@@ -1,0 +1,57 @@
+//! Random numbers by position: any rank can tell element `i` of a data set without having made those before it.
+
+/// A stream of random numbers, addressed by index.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream {
+    key: u64,
+}
+
+impl Stream {
+    /// Stream number `number` of `seed`; streams of one seed are independent of each other.
+    pub fn new(seed: u64, number: u64) -> Self {
+        Stream {
+            key: mix(seed ^ mix(number)),
+        }
+    }
+
+    /// The 64 random bits at `index`.
+    pub fn bits(self, index: u64) -> u64 {
+        mix(self.key.wrapping_add(index.wrapping_mul(GOLDEN)))
+    }
+
+    /// A number of `0.0..1.0` at `index`.
+    pub fn unit(self, index: u64) -> f64 {
+        (self.bits(index) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// 2^64 divided by the golden ratio: steps by it spread over all 64 bits.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(GOLDEN);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_and_positions_differ() {
+        let (a, b) = (Stream::new(1, 0), Stream::new(1, 1));
+        assert_ne!(a.bits(0), b.bits(0));
+        assert_ne!(a.bits(0), a.bits(1));
+        assert_eq!(a.bits(7), Stream::new(1, 0).bits(7));
+    }
+
+    #[test]
+    fn the_mean_of_many_is_a_half() {
+        let stream = Stream::new(3, 0);
+        let mean = (0..100_000).map(|i| stream.unit(i)).sum::<f64>() / 1e5;
+        assert!((mean - 0.5).abs() < 0.01, "{mean}");
+    }
+}

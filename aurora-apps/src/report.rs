@@ -1,0 +1,128 @@
+//! What a run of an application reports: agreed figures of the whole job, the same on every rank.
+
+use crate::clock::{Kind, Laps};
+use serde::Serialize;
+
+/// Least, middle and most of the repetitions.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Spread {
+    /// The fastest repetition.
+    pub min: f64,
+    /// The middle one (of an even number, the mean of the middle two).
+    pub median: f64,
+    /// The slowest repetition.
+    pub max: f64,
+}
+
+impl Spread {
+    /// Of a repetition's figures; zeros for none.
+    pub fn of(figures: impl IntoIterator<Item = f64>) -> Self {
+        let mut sorted: Vec<f64> = figures.into_iter().collect();
+        sorted.sort_by(f64::total_cmp);
+        let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else {
+            return Spread {
+                min: 0.0,
+                median: 0.0,
+                max: 0.0,
+            };
+        };
+        let median = (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2.0;
+        Spread { min, median, max }
+    }
+}
+
+/// One phase of the repetitions.
+#[derive(Clone, Debug, Serialize)]
+pub struct Phase {
+    /// What was done.
+    pub name: &'static str,
+    /// Computing or sharing.
+    pub kind: Kind,
+    /// The slowest rank's seconds.
+    pub seconds: Spread,
+}
+
+/// A run of an application.
+///
+/// The time of a repetition, of a phase or of the sharing in a repetition is the slowest rank's. Messages and bytes
+/// are those of one repetition (the middle one), sent by all ranks together, barriers between phases included.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Which application.
+    pub app: &'static str,
+    /// Which implementation of it.
+    #[serde(rename = "impl")]
+    pub implementation: &'static str,
+    /// Kernel or kind of input.
+    pub variant: &'static str,
+    /// Ranks of the job.
+    pub ranks: usize,
+    /// Rows of a matrix, or keys.
+    pub size: usize,
+    /// Repetitions.
+    pub reps: usize,
+    /// The seed that replays the run.
+    pub seed: u64,
+    /// Time of a repetition.
+    pub seconds: Spread,
+    /// Of that, sharing.
+    pub sharing_seconds: Spread,
+    /// The sequential program's time on rank 0 (the middle one).
+    pub sequential_seconds: f64,
+    /// Sequential over parallel, middle times.
+    pub speedup: f64,
+    /// Transfers sent in a repetition.
+    pub messages: u64,
+    /// Bytes sent in a repetition.
+    pub bytes: u64,
+    /// Each phase of a repetition.
+    pub phases: Vec<Phase>,
+    /// Whether every repetition's result was right on every rank.
+    pub verified: bool,
+}
+
+/// One repetition as one rank saw it.
+#[derive(Clone, Debug)]
+pub struct Repetition {
+    /// Times and traffic.
+    pub laps: Laps,
+    /// The sequential program's time; 0 on all ranks but the one that ran it.
+    pub sequential: f64,
+    /// What this rank found wrong in its part of the result.
+    pub wrong: u64,
+}
+
+impl Repetition {
+    /// The figures as a row for [`Table::exchange`](crate::agree::Table::exchange): five, then one per phase.
+    pub fn row(&self) -> Vec<f64> {
+        let Laps {
+            seconds,
+            messages,
+            bytes,
+            ref phases,
+        } = self.laps;
+        let mut row = vec![
+            seconds,
+            self.sequential,
+            self.wrong as f64,
+            messages as f64,
+            bytes as f64,
+        ];
+        row.extend(phases.iter().map(|lap| lap.seconds));
+        row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spreads() {
+        let spread = |min, median, max| Spread { min, median, max };
+        assert_eq!(Spread::of([]), spread(0.0, 0.0, 0.0));
+        assert_eq!(Spread::of([3.0]), spread(3.0, 3.0, 3.0));
+        assert_eq!(Spread::of([4.0, 1.0]), spread(1.0, 2.5, 4.0));
+        assert_eq!(Spread::of([4.0, 1.0, 2.0]), spread(1.0, 2.0, 4.0));
+    }
+}

@@ -1,0 +1,129 @@
+//! From what each rank measured to what the job took.
+
+use crate::agree::Table;
+use crate::clock::Kind;
+use crate::report::{Phase, Repetition, Report, Spread};
+use aurora_core::prelude::*;
+
+/// Collects the repetitions of a run. Each figure is agreed among all ranks, so all hold the same tally.
+#[derive(Debug, Default)]
+pub struct Tally {
+    table: Option<Table>,
+    phases: Vec<(&'static str, Kind)>,
+    jobs: Vec<Job>,
+}
+
+/// One repetition of the whole job.
+#[derive(Debug)]
+struct Job {
+    seconds: f64,
+    sequential: f64,
+    wrong: f64,
+    messages: f64,
+    bytes: f64,
+    phases: Vec<f64>,
+}
+
+impl Job {
+    /// From the rows of all ranks, see [`Repetition::row`].
+    fn of(rows: &[Vec<f64>]) -> Self {
+        let slowest = |column: usize| rows.iter().map(|row| row[column]).fold(0.0, f64::max);
+        let together = |column: usize| rows.iter().map(|row| row[column]).sum();
+        let columns = rows.first().map_or(0, Vec::len);
+        Job {
+            seconds: slowest(0),
+            sequential: slowest(1),
+            wrong: together(2),
+            messages: together(3),
+            bytes: together(4),
+            phases: (5..columns).map(slowest).collect(),
+        }
+    }
+}
+
+/// What was run: the part of a report that nobody has to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject {
+    /// Which application.
+    pub app: &'static str,
+    /// Kernel or kind of input.
+    pub variant: &'static str,
+    /// Rows of a matrix, or keys.
+    pub size: usize,
+    /// The seed of the first repetition.
+    pub seed: u64,
+}
+
+impl Tally {
+    /// Collective. Adds a repetition; every repetition has the same phases.
+    pub fn add(&mut self, world: &World, mine: &Repetition) -> Result<()> {
+        let row = mine.row();
+        let table = match &mut self.table {
+            Some(table) => table,
+            none => {
+                let phases = mine.laps.phases.iter();
+                self.phases = phases.map(|lap| (lap.name, lap.kind)).collect();
+                none.insert(Table::new(world, row.len())?)
+            }
+        };
+        self.jobs.push(Job::of(&table.exchange(&row)?));
+        Ok(())
+    }
+
+    /// The report of all repetitions.
+    pub fn report(&self, world: &World, subject: Subject) -> Report {
+        let of = |figure: fn(&Job) -> f64| Spread::of(self.jobs.iter().map(figure));
+        let phase = |column: usize| Spread::of(self.jobs.iter().map(|job| job.phases[column]));
+        let sharing = |job: &Job| {
+            let phases = self.phases.iter().zip(&job.phases);
+            let sharing = phases.filter(|((_, kind), _)| *kind == Kind::Sharing);
+            sharing.map(|(_, seconds)| seconds).sum()
+        };
+        let seconds = of(|job| job.seconds);
+        let sequential = of(|job| job.sequential).median;
+        Report {
+            app: subject.app,
+            implementation: "aurora",
+            variant: subject.variant,
+            ranks: world.size(),
+            size: subject.size,
+            reps: self.jobs.len(),
+            seed: subject.seed,
+            seconds,
+            sharing_seconds: Spread::of(self.jobs.iter().map(sharing)),
+            sequential_seconds: sequential,
+            speedup: if seconds.median > 0.0 {
+                sequential / seconds.median
+            } else {
+                0.0
+            },
+            messages: of(|job| job.messages).median.round() as u64,
+            bytes: of(|job| job.bytes).median.round() as u64,
+            phases: (self.phases.iter().enumerate())
+                .map(|(column, &(name, kind))| Phase {
+                    name,
+                    kind,
+                    seconds: phase(column),
+                })
+                .collect(),
+            verified: !self.jobs.is_empty() && self.jobs.iter().all(|job| job.wrong == 0.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_takes_as_long_as_its_slowest_rank_and_sends_what_all_send() {
+        let rows = [
+            vec![1.0, 9.0, 0.0, 3.0, 100.0, 0.1, 0.9],
+            vec![2.0, 0.0, 1.0, 4.0, 50.0, 0.2, 0.8],
+        ];
+        let job = Job::of(&rows);
+        assert_eq!((job.seconds, job.sequential, job.wrong), (2.0, 9.0, 1.0));
+        assert_eq!((job.messages, job.bytes), (7.0, 150.0));
+        assert_eq!(job.phases, [0.2, 0.9]);
+    }
+}

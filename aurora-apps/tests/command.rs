@@ -1,0 +1,130 @@
+//! The `aurora` command as a user types it.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+/// Ranks are threads here, so that these tests do not depend on how processes are started.
+fn aurora(line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_aurora"))
+        .args(line.split_whitespace())
+        .env_remove("AURORA_RANKS")
+        .output()
+        .expect("the command starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_table_says_verified_once() {
+    for line in [
+        "mm2 --size 33 --reps 2 --ranks 3 --route local",
+        "mm2 --size 33 --kernel dot --reps 1 --ranks 2 --route local",
+        "psrs --keys 1000 --input zipf --reps 2 --ranks 3 --route local",
+    ] {
+        let output = aurora(line);
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
+        let text = stdout(&output);
+        assert_eq!(text.matches("verified").count(), 1, "{text}");
+        assert!(
+            text.contains("sharing") && text.contains("speed-up"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn json_is_the_last_line() {
+    let output = aurora("psrs --keys 5000 --reps 3 --seed 9 --ranks 2 --route local --json");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    let last = text.lines().last().expect("a line");
+    let report: Value = serde_json::from_str(last).expect("an object");
+    assert_eq!(report["app"], "psrs");
+    assert_eq!(report["impl"], "aurora");
+    assert_eq!(report["ranks"], 2);
+    assert_eq!(report["size"], 5000);
+    assert_eq!(report["reps"], 3);
+    assert_eq!(report["seed"], 9);
+    assert_eq!(report["verified"], true);
+    for spread in ["seconds", "sharing_seconds"] {
+        let of = |name: &str| report[spread][name].as_f64().expect("a number");
+        assert!(of("min") <= of("median") && of("median") <= of("max"));
+    }
+    for number in ["sequential_seconds", "speedup", "messages", "bytes"] {
+        assert!(report[number].is_number(), "{number}");
+    }
+    assert_eq!(report["phases"][0]["kind"], "computing");
+}
+
+#[test]
+fn a_wrong_result_is_exit_code_1() {
+    for line in [
+        "mm2 --size 33 --reps 1 --ranks 2 --route local --damage",
+        "psrs --keys 1000 --reps 1 --ranks 2 --route local --damage",
+    ] {
+        let output = aurora(line);
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert!(stdout(&output).contains("NOT VERIFIED"));
+        let output = aurora(&format!("{line} --json"));
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert!(stdout(&output).contains("\"verified\":false"));
+    }
+}
+
+#[test]
+fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
+    let cases: [(&str, &[&str]); 10] = [
+        ("mm2 --kernel fast", &["--kernel", "tiled", "dot"]),
+        ("psrs --input random", &["--input", "uniform", "zipf"]),
+        ("mm2 --route tcp", &["--route", "auto", "local", "udp"]),
+        ("mm2 --ranks 0", &["--ranks", "1..=1024"]),
+        ("psrs --ranks 5000", &["--ranks", "1..=1024"]),
+        ("mm2 --size 0", &["--size", "1.."]),
+        ("mm2 --size 4000000000", &["--size", "at most"]),
+        ("psrs --keys 9000000000000000", &["--keys", "at most"]),
+        ("psrs --keys -5", &["-5"]),
+        ("mm2 --reps 0", &["--reps", "1..="]),
+    ];
+    for (line, expected) in cases {
+        let output = aurora(line);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        let text = stderr(&output);
+        for part in expected {
+            assert!(text.contains(part), "{line}: {part} is not in {text}");
+        }
+        assert_eq!(stdout(&output), "", "{line}");
+    }
+}
+
+#[test]
+fn a_launcher_with_another_size_is_refused_once() {
+    let refused = |rank: &str| {
+        Command::new(env!("CARGO_BIN_EXE_aurora"))
+            .args(["mm2", "--ranks", "3"])
+            .env("OMPI_COMM_WORLD_RANK", rank)
+            .env("OMPI_COMM_WORLD_SIZE", "4")
+            .output()
+            .expect("the command starts")
+    };
+    let (first, second) = (refused("0"), refused("1"));
+    assert_eq!(
+        (first.status.code(), second.status.code()),
+        (Some(2), Some(2))
+    );
+    assert!(stderr(&first).contains("--ranks") && stderr(&first).contains('4'));
+    assert_eq!(stderr(&second), "");
+}
+
+#[test]
+fn info_tells_the_ranks() {
+    let output = aurora("info --ranks 2 --route local --json");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let info: Value = serde_json::from_str(stdout(&output).trim()).expect("an object");
+    assert_eq!(info["ranks"], 2);
+}

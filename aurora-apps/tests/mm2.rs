@@ -1,0 +1,103 @@
+//! The two-stage multiplication on ranks that are threads: right for every shape, and wrong when it is.
+
+use aurora_apps::mm2::{self, Kernel, Mm2};
+use aurora_apps::report::Report;
+use aurora_core::prelude::*;
+
+fn run(ranks: usize, job: Mm2) -> Report {
+    let job = &job;
+    Config::threads(ranks)
+        .run(|world| mm2::run(world, job, &mut |_| ()))
+        .unwrap_or_else(|error| panic!("{job:?} on {ranks} ranks: {error}"))
+}
+
+fn small(size: usize) -> Mm2 {
+    Mm2 {
+        size,
+        reps: 2,
+        seed: Some(17),
+        ..Mm2::default()
+    }
+}
+
+#[test]
+fn every_shape_is_verified() {
+    for ranks in 1..=4 {
+        for size in [0, 1, 2, 3, 5, 64, 129] {
+            for kernel in [Kernel::Dot, Kernel::Tiled] {
+                let report = run(
+                    ranks,
+                    Mm2 {
+                        kernel,
+                        ..small(size)
+                    },
+                );
+                assert!(report.verified, "{report:?}");
+                assert_eq!((report.ranks, report.size, report.reps), (ranks, size, 2));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_papers_smaller_size_is_verified() {
+    for ranks in [1, 3, 4] {
+        assert!(
+            run(
+                ranks,
+                Mm2 {
+                    reps: 1,
+                    ..small(512)
+                }
+            )
+            .verified
+        );
+    }
+}
+
+#[test]
+fn one_flipped_element_is_noticed() {
+    for ranks in 1..=4 {
+        for size in [1, 64] {
+            let report = run(
+                ranks,
+                Mm2 {
+                    damage: true,
+                    ..small(size)
+                },
+            );
+            assert!(!report.verified, "{report:?}");
+        }
+    }
+}
+
+#[test]
+fn a_report_tells_the_phases_of_both_stages() {
+    let report = run(2, small(64));
+    let names: Vec<_> = report.phases.iter().map(|phase| phase.name).collect();
+    assert_eq!(names, ["load R", "P <- Q x R", "load P", "R <- Q x P"]);
+    assert!(report.seconds.median >= report.sharing_seconds.min);
+    assert!(report.sequential_seconds > 0.0);
+}
+
+#[test]
+fn progress_hears_of_each_repetition_on_each_rank() {
+    let heard = Config::threads(2)
+        .run(|world| {
+            let mut heard = Vec::new();
+            mm2::run(world, &small(3), &mut |done| heard.push(done))?;
+            Ok(heard)
+        })
+        .unwrap();
+    assert_eq!(heard, [1, 2]);
+}
+
+#[test]
+fn without_a_seed_each_run_draws_its_own() {
+    let job = Mm2 {
+        seed: None,
+        ..small(2)
+    };
+    assert_ne!(run(2, job).seed, run(2, job).seed);
+    assert_eq!(run(2, small(2)).seed, 17);
+}

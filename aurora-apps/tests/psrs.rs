@@ -1,0 +1,82 @@
+//! The parallel sort on ranks that are threads: every input and length, and wrong when it is.
+
+use aurora_apps::psrs::{self, Input, Psrs};
+use aurora_apps::report::Report;
+use aurora_core::prelude::*;
+
+fn run(ranks: usize, job: Psrs) -> Report {
+    let job = &job;
+    Config::threads(ranks)
+        .run(|world| psrs::run(world, job, &mut |_| ()))
+        .unwrap_or_else(|error| panic!("{job:?} on {ranks} ranks: {error}"))
+}
+
+fn small(keys: usize, input: Input) -> Psrs {
+    Psrs {
+        keys,
+        input,
+        reps: 2,
+        seed: Some(17),
+        damage: false,
+    }
+}
+
+#[test]
+fn every_input_and_length_is_verified() {
+    for ranks in 1..=4 {
+        for input in Input::ALL {
+            for keys in [0, 1, 2, 3, 5, 17, 1000] {
+                let report = run(ranks, small(keys, input));
+                assert!(report.verified, "{report:?}");
+                assert_eq!((report.ranks, report.size, report.reps), (ranks, keys, 2));
+            }
+        }
+    }
+}
+
+#[test]
+fn many_keys_of_every_input_are_verified() {
+    for ranks in [1, 2, 3, 4, 7] {
+        for input in Input::ALL {
+            let job = Psrs {
+                reps: 1,
+                ..small(100_003, input)
+            };
+            assert!(run(ranks, job).verified, "{input:?} on {ranks} ranks");
+        }
+    }
+}
+
+#[test]
+fn one_dropped_key_is_noticed() {
+    for ranks in 1..=4 {
+        for input in Input::ALL {
+            for keys in [1, 3, 1000] {
+                let job = Psrs {
+                    damage: true,
+                    ..small(keys, input)
+                };
+                let report = run(ranks, job);
+                assert!(!report.verified, "{report:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_report_tells_the_phases() {
+    let report = run(3, small(1000, Input::Uniform));
+    let names: Vec<_> = report.phases.iter().map(|phase| phase.name).collect();
+    let expected = [
+        "sort block",
+        "gather samples",
+        "sort samples",
+        "read pivots",
+        "cut block",
+        "exchange cuts",
+        "fetch partitions",
+        "merge",
+        "move keys",
+    ];
+    assert_eq!(names, expected);
+}
