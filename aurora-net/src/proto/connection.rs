@@ -285,15 +285,18 @@ impl Connection {
         }
     }
 
-    /// Nothing has been acknowledged for too long: send the oldest again, whatever the window says.
+    /// Nothing has been acknowledged for too long: send the oldest again, whatever the window says. A second time in a
+    /// row two of them, since the path loses much.
     fn probe(&mut self) {
-        let queue = &mut self.queue;
-        let Lost { packets, charge } = self.sent.give_up_oldest(|frame| queue.on_lost(frame));
-        self.counters.packets_lost += packets;
         self.counters.probes += 1;
-        self.window.on_probed(charge);
+        self.probes = if self.backoff == 0 { 1 } else { 2 };
+        for _ in 0..self.probes {
+            let queue = &mut self.queue;
+            let Lost { packets, charge } = self.sent.give_up_oldest(|frame| queue.on_lost(frame));
+            self.counters.packets_lost += packets;
+            self.window.on_probed(charge);
+        }
         self.backoff += 1;
-        self.probes = 1;
         if self.backoff == COLLAPSE {
             self.window.collapse();
         }
@@ -390,5 +393,71 @@ impl Connection {
         if eliciting {
             self.window.on_sent(u64::from(charge));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rank;
+    use crate::sim::Memory;
+
+    const NOW: Instant = Instant::from_nanos(0);
+
+    fn connection(mtu: usize) -> Connection {
+        let mut config = Config::new(1, Rank::new(0), Rank::new(1));
+        config.mtu = mtu;
+        Connection::new(config, NOW)
+    }
+
+    fn transmit(connection: &mut Connection, segments: usize) -> Option<(Transmit, usize)> {
+        let mut buf = vec![0xee; 7];
+        let train = connection.poll_transmit(NOW, &mut buf, segments, &mut Memory::default())?;
+        assert_eq!(buf[..7], [0xee; 7], "what was in the buffer stays there");
+        let len = buf.len() - 7;
+        assert_eq!(len.div_ceil(train.segment_size), train.segments);
+        Some((train, len))
+    }
+
+    #[test]
+    fn trains_are_of_full_datagrams_but_the_last() {
+        let mut connection = connection(1500);
+        connection.send(Bytes::new(), Payload::Bytes(vec![0; 4000].into()));
+        let (train, len) = transmit(&mut connection, 10).unwrap();
+        assert_eq!((train.segment_size, train.segments), (1500, 3));
+        assert!(len < 4500);
+        assert_eq!(transmit(&mut connection, 10), None);
+    }
+
+    #[test]
+    fn no_train_is_longer_than_asked_for() {
+        let mut connection = connection(1500);
+        connection.send(Bytes::new(), Payload::Bytes(vec![0; 9000].into()));
+        for _ in 0..3 {
+            assert_eq!(
+                transmit(&mut connection, 2).map(|(train, _)| train.segments),
+                Some(2)
+            );
+        }
+    }
+
+    #[test]
+    fn small_transfers_share_datagrams_and_trains() {
+        let mut connection = connection(1500);
+        for _ in 0..40 {
+            connection.send(
+                Bytes::from_static(b"8 bytes."),
+                Payload::Bytes(vec![0; 100].into()),
+            );
+        }
+        let (train, _) = transmit(&mut connection, 10).unwrap();
+        assert_eq!((train.segment_size, train.segments), (1500, 4));
+        assert_eq!(transmit(&mut connection, 10), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "an MTU of 576 bytes is below 1200")]
+    fn a_packet_must_hold_a_header() {
+        connection(576);
     }
 }

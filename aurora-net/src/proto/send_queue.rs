@@ -381,3 +381,131 @@ impl SendQueue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sent::Content;
+    use super::*;
+    use crate::sim::Memory;
+    use crate::wire::{Frame, Frames};
+
+    const CAPACITY: usize = 1400;
+
+    /// Bytes and where they stand: `(transfer, offset, length)`; an OPEN frame's offset is 0.
+    type Pieces = Vec<(u64, u64, usize)>;
+
+    fn queue(lengths: &[usize]) -> SendQueue {
+        let mut queue = SendQueue::new(CAPACITY);
+        for &len in lengths {
+            queue.push(
+                Bytes::from_static(b"h"),
+                Payload::Bytes(vec![1; len].into()),
+            );
+        }
+        queue
+    }
+
+    fn packet(queue: &mut SendQueue, bulk: bool) -> (Pieces, Content) {
+        let mut buf = Vec::new();
+        let mut space = Space::new(&mut buf, CAPACITY);
+        queue.fill(&mut space, bulk, &mut Memory::default());
+        let content = space.content;
+        assert!(buf.len() <= CAPACITY);
+        let pieces = Frames::new(&buf)
+            .map(|frame| match frame.unwrap() {
+                Frame::Open {
+                    transfer, bytes, ..
+                } => (transfer, 0, bytes.len()),
+                Frame::Data {
+                    transfer,
+                    offset,
+                    bytes,
+                } => (transfer, offset, bytes.len()),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        (pieces, content)
+    }
+
+    #[test]
+    fn small_ones_first_then_bulk_fills_the_packet() {
+        let mut queue = queue(&[5000, 10, 20]);
+        let (pieces, _) = packet(&mut queue, true);
+        assert_eq!(pieces[..2], [(0, 0, 10), (1, 0, 20)]);
+        let (transfer, offset, len) = pieces[2];
+        assert_eq!((transfer, offset), (2, 0));
+        let (pieces, _) = packet(&mut queue, true);
+        assert_eq!(pieces[0], (2, len as u64, CAPACITY - wire::DATA_LEN));
+    }
+
+    #[test]
+    fn small_ones_are_never_cut() {
+        let mut queue = queue(&[800, 800]);
+        assert_eq!(packet(&mut queue, true).0, [(0, 0, 800)]);
+        assert_eq!(packet(&mut queue, true).0, [(1, 0, 800)]);
+        assert!(!queue.has_small() && !queue.is_empty());
+    }
+
+    #[test]
+    fn without_room_for_bulk_only_small_ones_leave() {
+        let mut queue = queue(&[5000, 10]);
+        assert_eq!(packet(&mut queue, false).0, [(0, 0, 10)]);
+        assert_eq!(packet(&mut queue, false).0, []);
+    }
+
+    #[test]
+    fn what_was_lost_comes_first_and_completes() {
+        let mut queue = queue(&[3000]);
+        let (first, lost) = packet(&mut queue, true);
+        let (_, arrived) = packet(&mut queue, true);
+        lost.frames().iter().for_each(|frame| queue.on_lost(frame));
+        arrived
+            .frames()
+            .iter()
+            .for_each(|frame| queue.on_acked(frame));
+        let (again, arrived) = packet(&mut queue, true);
+        assert_eq!(again, first);
+        let (_, rest) = packet(&mut queue, true);
+        for content in [arrived, rest] {
+            assert_eq!(queue.settled.transfers, 0);
+            content
+                .frames()
+                .iter()
+                .for_each(|frame| queue.on_acked(frame));
+        }
+        assert!(queue.is_empty());
+        assert_eq!((queue.settled.transfers, queue.settled.bytes), (1, 3001));
+    }
+
+    #[test]
+    fn a_bounded_number_of_bulk_transfers_takes_turns() {
+        let mut queue = queue(&[3000; MAX_ACTIVE + 10]);
+        let mut turns = Vec::new();
+        for _ in 0..2 * MAX_ACTIVE {
+            turns.push(packet(&mut queue, true).0[0].0);
+            queue.rotate();
+        }
+        let once: Vec<_> = (0..MAX_ACTIVE as u64).collect();
+        assert_eq!(turns[..MAX_ACTIVE], once);
+        assert_eq!(turns[MAX_ACTIVE..], once);
+    }
+
+    #[test]
+    fn slots_are_used_again_and_late_news_of_the_former_is_ignored() {
+        let mut queue = queue(&[10]);
+        let (_, first) = packet(&mut queue, true);
+        first
+            .frames()
+            .iter()
+            .for_each(|frame| queue.on_acked(frame));
+        queue.push(Bytes::new(), Payload::Bytes(vec![1; 10].into()));
+        assert_eq!(queue.slots.len(), 1);
+        packet(&mut queue, true);
+        for frame in first.frames() {
+            queue.on_acked(frame);
+            queue.on_lost(frame);
+        }
+        assert_eq!(queue.settled.transfers, 1);
+        assert!(!queue.has_lost());
+    }
+}
