@@ -12,6 +12,7 @@ mod instant;
 mod outgoing;
 mod range_set;
 mod receive;
+mod recovery;
 mod rtt;
 mod send_queue;
 mod sent;
