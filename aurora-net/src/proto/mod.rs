@@ -17,9 +17,11 @@ mod rtt;
 mod send_queue;
 mod sent;
 mod silence;
+mod slots;
 mod space;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod window;
 
 pub use config::Config;

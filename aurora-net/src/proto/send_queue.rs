@@ -1,15 +1,15 @@
 //! Transfers on their way out, and which of them comes next.
 
 use super::outgoing::{MIN_PIECE, Outgoing};
+use super::slots::Slots;
 use super::space::{Put, SentFrame, Space};
+use super::turns::Turns;
 use super::{Event, Payloads};
 use crate::Payload;
 use crate::wire::{self, RESET_LEN};
 use bytes::Bytes;
 use std::collections::VecDeque;
 
-/// So many bulk transfers share the path in turns; more wait. It bounds what the receiver must hold open.
-pub(super) const MAX_ACTIVE: usize = 64;
 /// After so many packets without bulk data, though there is some, one begins with it.
 const PATIENCE: u32 = 16;
 
@@ -32,15 +32,13 @@ pub(super) struct Settled {
 pub(super) struct SendQueue {
     /// Bytes of frames in a fresh packet.
     capacity: usize,
-    slots: Vec<Option<Outgoing>>,
-    free: Vec<u32>,
+    slots: Slots,
     /// Number of the next transfer to be opened. Numbers are given out then and not before, so that the receiver's set
     /// of finished ones has few gaps.
     next_number: u64,
     small_new: VecDeque<u32>,
     small_lost: VecDeque<SentFrame>,
-    bulk_waiting: VecDeque<u32>,
-    bulk_active: VecDeque<u32>,
+    bulk_new: Turns,
     bulk_lost: VecDeque<SentFrame>,
     resets: VecDeque<u64>,
     without_bulk: u32,
@@ -52,13 +50,11 @@ impl SendQueue {
     pub(super) fn new(capacity: usize) -> Self {
         SendQueue {
             capacity,
-            slots: Vec::new(),
-            free: Vec::new(),
+            slots: Slots::default(),
             next_number: 0,
             small_new: VecDeque::new(),
             small_lost: VecDeque::new(),
-            bulk_waiting: VecDeque::new(),
-            bulk_active: VecDeque::new(),
+            bulk_new: Turns::default(),
             bulk_lost: VecDeque::new(),
             resets: VecDeque::new(),
             without_bulk: 0,
@@ -70,22 +66,11 @@ impl SendQueue {
     pub(super) fn push(&mut self, header: Bytes, payload: Payload) {
         let transfer = Outgoing::new(header, payload, self.capacity);
         let small = transfer.small;
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = Some(transfer);
-                slot
-            }
-            None => {
-                self.slots.push(Some(transfer));
-                u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 transfers are queued")
-            }
-        };
+        let slot = self.slots.insert(transfer);
         if small {
             self.small_new.push_back(slot);
-        } else if self.bulk_active.len() < MAX_ACTIVE {
-            self.bulk_active.push_back(slot);
         } else {
-            self.bulk_waiting.push_back(slot);
+            self.bulk_new.push(slot);
         }
     }
 
@@ -96,7 +81,7 @@ impl SendQueue {
 
     /// Whether bulk data wants to leave.
     pub(super) fn has_bulk(&self) -> bool {
-        !(self.bulk_lost.is_empty() && self.bulk_active.is_empty())
+        !self.bulk_lost.is_empty() || self.bulk_new.front().is_some()
     }
 
     /// Whether bulk data has waited for so many packets of small transfers that the next one is its.
@@ -111,7 +96,7 @@ impl SendQueue {
 
     /// Whether every transfer is acknowledged or abandoned.
     pub(super) fn is_empty(&self) -> bool {
-        self.slots.len() == self.free.len() && self.resets.is_empty()
+        self.slots.is_empty() && self.resets.is_empty()
     }
 
     /// Fills a packet. `bulk`: the window has room for bulk data too.
@@ -136,9 +121,7 @@ impl SendQueue {
 
     /// The next packets carry another bulk transfer, if there is one.
     pub(super) fn rotate(&mut self) {
-        if self.bulk_active.len() > 1 {
-            self.bulk_active.rotate_left(1);
-        }
+        self.bulk_new.rotate();
     }
 
     fn fill_resets(&mut self, space: &mut Space<'_>) {
@@ -174,23 +157,23 @@ impl SendQueue {
                 return space.buf.len() - before;
             }
         }
-        while let Some(&slot) = self.bulk_active.front() {
+        while let Some(slot) = self.bulk_new.front() {
             if self.put_new(slot, space, io) == Put::Full {
                 break;
             }
-            let transfer = self.slots[slot as usize].as_ref();
+            let transfer = self.slots.get(slot);
             if transfer.is_some_and(|sent| sent.next < sent.len()) {
                 // It has filled the packet.
                 break;
             }
-            self.retire(slot);
+            self.bulk_new.retire(slot);
         }
         space.buf.len() - before
     }
 
     /// Sends what has not been sent: the header and what fits beside it, or more of the payload.
     fn put_new(&mut self, slot: u32, space: &mut Space<'_>, io: &mut impl Payloads) -> Put {
-        let Some(transfer) = self.slots[slot as usize].as_mut() else {
+        let Some(transfer) = self.slots.get_mut(slot) else {
             return Put::Gone;
         };
         let offset = transfer.next;
@@ -248,7 +231,7 @@ impl SendQueue {
             } => (slot, transfer, offset, len),
             SentFrame::Reset { .. } => return Put::Gone,
         };
-        let Some(outgoing) = self.opened(slot, transfer) else {
+        let Some(outgoing) = self.slots.opened(slot, transfer) else {
             return Put::Gone;
         };
         let want = u64::from(len);
@@ -308,10 +291,9 @@ impl SendQueue {
             } => (slot, transfer, u64::from(len)),
             SentFrame::Reset { .. } => return,
         };
-        let Some(transfer) = self.slots[slot as usize].as_mut() else {
-            return;
-        };
-        if transfer.number == Some(number) && transfer.settle(amount) {
+        if let Some(transfer) = self.slots.opened(slot, number)
+            && transfer.settle(amount)
+        {
             self.settled.transfers += 1;
             self.settled.bytes += transfer.size();
             self.remove(slot);
@@ -326,7 +308,7 @@ impl SendQueue {
             }
             SentFrame::Reset { transfer } => return self.resets.push_back(transfer),
         };
-        match self.opened(slot, number) {
+        match self.slots.opened(slot, number) {
             Some(transfer) if transfer.small => self.small_lost.push_back(frame.clone()),
             Some(_) => self.bulk_lost.push_back(frame.clone()),
             None => {}
@@ -335,56 +317,35 @@ impl SendQueue {
 
     /// Drops everything: the peer is lost.
     pub(super) fn clear(&mut self) {
-        for slot in 0..self.slots.len() as u32 {
-            self.remove(slot);
-        }
-        let settled = std::mem::take(&mut self.settled);
+        let mut settled = std::mem::take(&mut self.settled);
+        let tokens = self.slots.drain().filter_map(|transfer| transfer.token());
+        settled.events.extend(tokens.map(Event::Released));
         *self = SendQueue::new(self.capacity);
         self.settled = settled;
-    }
-
-    /// The transfer in `slot`, if it still is `number`.
-    fn opened(&self, slot: u32, number: u64) -> Option<&Outgoing> {
-        let transfer = self.slots.get(slot as usize)?.as_ref()?;
-        (transfer.number == Some(number)).then_some(transfer)
     }
 
     /// The payload has been withdrawn: the peer must learn not to wait for the rest.
     fn abandon(&mut self, slot: u32) {
         self.settled.withdrawn += 1;
-        let transfer = self.slots[slot as usize].as_ref();
-        self.resets
-            .extend(transfer.and_then(|transfer| transfer.number));
-        self.retire(slot);
+        let transfer = self.slots.get(slot);
+        (self.resets).extend(transfer.and_then(|transfer| transfer.number));
+        self.bulk_new.retire(slot);
         self.remove(slot);
     }
 
-    /// A bulk transfer has nothing new to send any more: the next one may start.
-    fn retire(&mut self, slot: u32) {
-        let before = self.bulk_active.len();
-        if self.bulk_active.front() == Some(&slot) {
-            self.bulk_active.pop_front();
-        } else {
-            self.bulk_active.retain(|&active| active != slot);
-        }
-        if self.bulk_active.len() < before {
-            self.bulk_active.extend(self.bulk_waiting.pop_front());
-        }
-    }
-
     fn remove(&mut self, slot: u32) {
-        if let Some(transfer) = self.slots[slot as usize].take() {
-            self.free.push(slot);
-            self.settled
-                .events
-                .extend(transfer.token().map(Event::Released));
-        }
+        let token = self
+            .slots
+            .remove(slot)
+            .and_then(|transfer| transfer.token());
+        self.settled.events.extend(token.map(Event::Released));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::sent::Content;
+    use super::super::turns::MAX_ACTIVE;
     use super::*;
     use crate::sim::Memory;
     use crate::wire::{Frame, Frames};
@@ -499,7 +460,6 @@ mod tests {
             .iter()
             .for_each(|frame| queue.on_acked(frame));
         queue.push(Bytes::new(), Payload::Bytes(vec![1; 10].into()));
-        assert_eq!(queue.slots.len(), 1);
         packet(&mut queue, true);
         for frame in first.frames() {
             queue.on_acked(frame);
