@@ -2,7 +2,7 @@
 
 use super::outgoing::{MIN_PIECE, Outgoing};
 use super::slots::Slots;
-use super::space::{Put, SentFrame, Space};
+use super::space::{Part, Put, SentFrame, Space};
 use super::turns::Turns;
 use super::{Event, Payloads};
 use crate::Payload;
@@ -37,9 +37,9 @@ pub(super) struct SendQueue {
     /// of finished ones has few gaps.
     next_number: u64,
     small_new: VecDeque<u32>,
-    small_lost: VecDeque<SentFrame>,
+    small_lost: VecDeque<Part>,
     bulk_new: Turns,
-    bulk_lost: VecDeque<SentFrame>,
+    bulk_lost: VecDeque<Part>,
     resets: VecDeque<u64>,
     without_bulk: u32,
     pub(super) settled: Settled,
@@ -135,9 +135,9 @@ impl SendQueue {
 
     fn fill_small(&mut self, space: &mut Space<'_>, io: &mut impl Payloads) {
         self.fill_resets(space);
-        while let Some(frame) = self.small_lost.pop_front() {
-            if self.put_again(&frame, space, io) == Put::Full {
-                self.small_lost.push_front(frame);
+        while let Some(part) = self.small_lost.pop_front() {
+            if self.put_again(&part, space, io) == Put::Full {
+                self.small_lost.push_front(part);
                 return;
             }
         }
@@ -151,9 +151,9 @@ impl SendQueue {
     /// Says how many bytes it has put in.
     fn fill_bulk(&mut self, space: &mut Space<'_>, io: &mut impl Payloads) -> usize {
         let before = space.buf.len();
-        while let Some(frame) = self.bulk_lost.pop_front() {
-            if self.put_again(&frame, space, io) == Put::Full {
-                self.bulk_lost.push_front(frame);
+        while let Some(part) = self.bulk_lost.pop_front() {
+            if self.put_again(&part, space, io) == Put::Full {
+                self.bulk_lost.push_front(part);
                 return space.buf.len() - before;
             }
         }
@@ -176,98 +176,52 @@ impl SendQueue {
         let Some(transfer) = self.slots.get_mut(slot) else {
             return Put::Gone;
         };
-        let offset = transfer.next;
-        let want = transfer.len() - offset;
-        let put = match transfer.number {
-            Some(number) => transfer.put_data(number, offset, want, space, io),
-            None => transfer.put_open(self.next_number, want, space, io),
+        let left = transfer.len() - transfer.next;
+        let part = Part {
+            slot,
+            transfer: transfer.number.unwrap_or(self.next_number),
+            offset: transfer.next,
+            len: u32::try_from(left).unwrap_or(u32::MAX),
+            opens: transfer.number.is_none(),
         };
+        let put = transfer.put(&part, space, io);
         match put {
             Put::Full => {}
             Put::Gone => self.abandon(slot),
-            Put::Done(sent) => {
-                transfer.next += sent;
-                let len = sent as u32;
-                space.content.push(match transfer.number {
-                    Some(transfer) => SentFrame::Data {
-                        slot,
-                        transfer,
-                        offset,
-                        len,
-                    },
-                    None => SentFrame::Open {
-                        slot,
-                        transfer: self.next_number,
-                        len,
-                    },
-                });
-                if transfer.number.is_none() {
+            Put::Done(len) => {
+                if part.opens {
                     transfer.number = Some(self.next_number);
                     self.next_number += 1;
                 }
+                transfer.next += u64::from(len);
+                space.content.push(SentFrame::Part(Part { len, ..part }));
             }
         }
         put
     }
 
     /// Sends again what a lost packet carried; what does not fit stays lost.
-    fn put_again(
-        &mut self,
-        frame: &SentFrame,
-        space: &mut Space<'_>,
-        io: &mut impl Payloads,
-    ) -> Put {
-        let (slot, transfer, offset, len) = match *frame {
-            SentFrame::Open {
-                slot,
-                transfer,
-                len,
-            } => (slot, transfer, 0, len),
-            SentFrame::Data {
-                slot,
-                transfer,
-                offset,
-                len,
-            } => (slot, transfer, offset, len),
-            SentFrame::Reset { .. } => return Put::Gone,
-        };
-        let Some(outgoing) = self.slots.opened(slot, transfer) else {
+    fn put_again(&mut self, part: &Part, space: &mut Space<'_>, io: &mut impl Payloads) -> Put {
+        let Some(transfer) = self.slots.opened(part.slot, part.transfer) else {
             return Put::Gone;
         };
-        let want = u64::from(len);
-        let opens = matches!(frame, SentFrame::Open { .. });
-        let put = if opens {
-            outgoing.put_open(transfer, want, space, io)
-        } else {
-            outgoing.put_data(transfer, offset, want, space, io)
-        };
+        let put = transfer.put(part, space, io);
         match put {
             Put::Full => {}
-            Put::Gone => self.abandon(slot),
-            Put::Done(sent) => {
-                let (sent, rest) = (sent as u32, len - sent as u32);
+            Put::Gone => self.abandon(part.slot),
+            Put::Done(len) => {
                 space.resent = true;
-                space.content.push(if opens {
-                    SentFrame::Open {
-                        slot,
-                        transfer,
-                        len: sent,
-                    }
-                } else {
-                    SentFrame::Data {
-                        slot,
-                        transfer,
-                        offset,
-                        len: sent,
-                    }
-                });
-                if rest > 0 {
-                    let offset = offset + u64::from(sent);
-                    self.bulk_lost.push_front(SentFrame::Data {
-                        slot,
-                        transfer,
-                        offset,
-                        len: rest,
+                let sent = Part {
+                    len,
+                    ..part.clone()
+                };
+                space.content.push(SentFrame::Part(sent));
+                if len < part.len {
+                    self.bulk_lost.push_front(Part {
+                        offset: part.offset + u64::from(len),
+                        len: part.len - len,
+                        opens: false,
+                        ..*part
                     });
                 }
             }
@@ -277,40 +231,25 @@ impl SendQueue {
 
     /// A frame has arrived.
     pub(super) fn on_acked(&mut self, frame: &SentFrame) {
-        let (slot, number, amount) = match *frame {
-            SentFrame::Open {
-                slot,
-                transfer,
-                len,
-            } => (slot, transfer, u64::from(len) + 1),
-            SentFrame::Data {
-                slot,
-                transfer,
-                len,
-                ..
-            } => (slot, transfer, u64::from(len)),
-            SentFrame::Reset { .. } => return,
-        };
-        if let Some(transfer) = self.slots.opened(slot, number)
-            && transfer.settle(amount)
+        let SentFrame::Part(part) = frame else { return };
+        if let Some(transfer) = self.slots.opened(part.slot, part.transfer)
+            && transfer.settle(u64::from(part.len) + u64::from(part.opens))
         {
             self.settled.transfers += 1;
             self.settled.bytes += transfer.size();
-            self.remove(slot);
+            self.remove(part.slot);
         }
     }
 
     /// A frame has been lost.
     pub(super) fn on_lost(&mut self, frame: &SentFrame) {
-        let (slot, number) = match *frame {
-            SentFrame::Open { slot, transfer, .. } | SentFrame::Data { slot, transfer, .. } => {
-                (slot, transfer)
-            }
-            SentFrame::Reset { transfer } => return self.resets.push_back(transfer),
+        let part = match frame {
+            SentFrame::Part(part) => part,
+            SentFrame::Reset { transfer } => return self.resets.push_back(*transfer),
         };
-        match self.slots.opened(slot, number) {
-            Some(transfer) if transfer.small => self.small_lost.push_back(frame.clone()),
-            Some(_) => self.bulk_lost.push_back(frame.clone()),
+        match self.slots.opened(part.slot, part.transfer) {
+            Some(transfer) if transfer.small => self.small_lost.push_back(part.clone()),
+            Some(_) => self.bulk_lost.push_back(part.clone()),
             None => {}
         }
     }
