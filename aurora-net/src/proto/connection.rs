@@ -117,6 +117,7 @@ impl Connection {
         if self.lost {
             return;
         }
+        self.received.handle_timeout(now);
         (self.recovery).handle_timeout(now, &mut self.queue, &mut self.counters);
     }
 
@@ -155,14 +156,15 @@ impl Connection {
         })
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called, if at all.
+    /// When [`handle_timeout`](Self::handle_timeout) is to be called, if at all. A time that it has been called for is not
+    /// reported again, even while the socket is full.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.lost {
             return None;
         }
         let recovery = self.recovery.poll_timeout();
         let silence = self.answer_is_due().then(|| self.silence.deadline());
-        [self.received.deadline(), recovery, silence]
+        [self.received.poll_timeout(), recovery, silence]
             .into_iter()
             .flatten()
             .min()
@@ -263,7 +265,7 @@ impl Connection {
         let keep_some = !self.queue.is_bulks_turn();
         let bulk = self.queue.has_bulk() && self.recovery.has_room(keep_some);
         let small = self.queue.has_small() && self.recovery.has_room(false);
-        let ack_due = self.received.is_due(now);
+        let ack_due = self.received.is_due();
         if !(bulk || small || probe || ack_due) {
             return None;
         }
@@ -363,6 +365,20 @@ mod tests {
         let (train, _) = transmit(&mut connection, 10).unwrap();
         assert_eq!((train.segment_size, train.segments), (1500, 4));
         assert_eq!(transmit(&mut connection, 10), None);
+    }
+
+    #[test]
+    fn a_full_socket_makes_no_timer_spin() {
+        let mut connection = connection(1500);
+        connection.send(Bytes::new(), Payload::Bytes(vec![0; 9000].into()));
+        transmit(&mut connection, 2).unwrap();
+        let mut calls = 0;
+        while let Some(due) = connection.poll_timeout() {
+            calls += 1;
+            connection.handle_timeout(due);
+        }
+        assert!(matches!(connection.poll(), Some(Event::Silent { .. })));
+        assert!(calls < 5, "{calls} calls and nothing could be sent");
     }
 
     #[test]

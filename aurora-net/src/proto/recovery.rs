@@ -148,8 +148,9 @@ impl Recovery {
         }
     }
 
+    /// When to probe, unless a probe is waiting for its turn to be sent.
     fn probe_at(&self) -> Option<Instant> {
         let timeout = self.rtt.probe_timeout(self.backoff);
-        (self.is_in_flight()).then(|| self.sent.last_eliciting() + timeout)
+        (self.is_in_flight() && self.probes == 0).then(|| self.sent.last_eliciting() + timeout)
     }
 }

@@ -103,9 +103,11 @@ impl Window {
         self.in_flight -= charge;
     }
 
-    /// Several probes in a row have been in vain: nothing is known of the path any more.
+    /// Several probes in a row have been in vain: nothing is known of the path any more, so start again.
     pub(super) fn collapse(&mut self) {
+        let before = self.congestion / 10 * 7;
         self.shrink_to(0);
+        self.threshold = before.max(self.congestion);
     }
 
     fn shrink_to(&mut self, congestion: u64) {
