@@ -87,7 +87,10 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("psrs --ranks 5000", &["--ranks", "1..=1024"]),
         ("mm2 --size 0", &["--size", "1.."]),
         ("mm2 --size 4000000000", &["--size", "the most that fits"]),
-        ("psrs --keys 9000000000000000", &["--keys", "the most that fits"]),
+        (
+            "psrs --keys 9000000000000000",
+            &["--keys", "the most that fits"],
+        ),
         ("psrs --keys -5", &["-5"]),
         ("mm2 --reps 0", &["--reps", "1..="]),
     ];
