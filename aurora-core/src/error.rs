@@ -200,7 +200,7 @@ pub enum Error {
     },
     /// More memory than this machine can give.
     #[error(
-        "{rank} needs {needed} bytes for {shape} of {element}, and this machine has {available} bytes left: use more machines, fewer ranks, or less data (at {site})"
+        "{shape} of {element} need {needed} bytes on the machine of {rank}, and it has {available} left: use more machines, fewer ranks, or less data (at {site})"
     )]
     TooLarge {
         /// Which rank.
@@ -209,9 +209,9 @@ pub enum Error {
         shape: String,
         /// The element type.
         element: String,
-        /// Bytes that this rank needs (`None` in the message where it overflows: the largest number).
+        /// Bytes that the ranks of its machine need; the largest number where that overflows.
         needed: usize,
-        /// Bytes available.
+        /// Bytes that the machine can still give.
         available: usize,
         /// The line that asked.
         site: Site,

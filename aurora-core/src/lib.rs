@@ -1,5 +1,59 @@
-//! Distributed shared data for SPMD programs: declare vectors and scalars that lie over all ranks of a job, write loops
-//! as if the data were local, and add one scoped behaviour per object and phase to make them fast.
+//! Distributed shared data for SPMD programs: declare vectors and scalars that lie over all ranks of a job, write loops as
+//! if the data were local, and add one scoped behaviour per object and phase to make them fast.
+//!
+//! # The words
+//!
+//! A *job* runs the same program on `size` *ranks*; all of them together are the [`World`]. A [`GVector`] is cut into
+//! *blocks*, one for each rank, its *owner*; a [`GScalar`] has a *home*. Indices are *global* everywhere. An operation is
+//! *collective* if every rank must call it, and *one-sided* if only the caller takes part: the owner's *daemon*, a
+//! thread of its own, serves it. A *scoped behaviour* ([`Scope`]) changes how one vector is accessed until its guard goes
+//! out of scope.
+//!
+//! # The smallest whole program
+//!
+//! ```
+//! use aurora_core::prelude::*;
+//!
+//! # fn main() -> Result<()> { Config::threads(3).run(program) }
+//! # /*
+//! fn main() -> Result<()> {
+//!     aurora_core::run(program)
+//! }
+//! # */
+//!
+//! fn program(world: &World) -> Result<()> {
+//!     let mut squares = GVector::<u64>::new(world, 1000)?; // over all ranks
+//!     let mut mine = squares.owner_computes_mut()?; // my part, no messages
+//!     for i in mine.indices() {
+//!         mine[i] = (i * i) as u64;
+//!     }
+//!     mine.finish()?;
+//!     let all = squares.read_cache()?; // one transfer from each rank to each
+//!     assert_eq!(all[999], 998_001);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Written with [`GVector::at`] and [`GVector::put`] instead, the same program is correct without any behaviour: each access
+//! to a remote element is then a message there and one back.
+//!
+//! # What orders what
+//!
+//! [`World::barrier`], construction, `fill`, `gather` and entering a ReadCache order all ranks. After a collective scope every access
+//! sees what all ranks did in it. Entering any other scope orders nothing. An access that is not ordered after a write
+//! returns some value that was written there; elements are read and written whole.
+//!
+//! # Where things live
+//!
+//! | module | what |
+//! |---|---|
+//! | `run`, `config`, `world` | starting a job, choosing how, and what a rank sees of it |
+//! | `global` | [`GVector`], [`GScalar`], [`distmemcpy`] |
+//! | `behaviour` | the scoped behaviours, with a README of their own |
+//! | `distribution`, `element` | who owns what; what may be shared |
+//! | `collective` | rendezvous of all ranks, as a pure machine |
+//! | `service` | what a rank's daemon decides: requests, epochs, caches, the watch over waiting ranks |
+//! | `memory` | arrays that are lent, and the one file with `unsafe` code |
 
 mod behaviour;
 mod collective;

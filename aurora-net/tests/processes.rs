@@ -8,7 +8,7 @@ use libtest_mimic::{Arguments, Trial};
 use std::io::Read;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-use support::Random;
+use support::{Random, connect, exchange, wait};
 
 /// No job of this file takes longer, failures included.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -58,17 +58,27 @@ fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure> {
             print(&format!("hello from {me} of {}", seat.size()));
             Ok("done".into())
         }
+        "exchange" => {
+            let seed = rest[0].parse().unwrap();
+            let received = exchange(seat, None, seed, 200)?;
+            Ok(format!("received {}", received > 0))
+        }
         "fault" => {
             let [fault, rank, place, _grace] = rest else {
                 panic!("fault <fault> <rank> <place> <grace>");
             };
             if me == rank.parse::<usize>().unwrap() {
+                let _endpoint = (place == "wait").then(|| connect(seat, None)).transpose()?;
                 // So that the others are where they are meant to be.
                 std::thread::sleep(Duration::from_millis(200));
                 return Err(commit(seat, fault));
             }
             match place.as_str() {
                 "finish" => seat.finish()?,
+                "wait" => {
+                    let endpoint = connect(seat, None)?;
+                    wait(&endpoint, me, |_, _| None::<()>)?;
+                }
                 "compute" => loop {
                     std::thread::sleep(Duration::from_millis(100));
                 },
@@ -120,6 +130,12 @@ fn driver_main() {
     arguments.test_threads = Some(1);
     let mut trials = vec![
         Trial::test("output_is_prefixed_and_rank_0_is_not", output),
+        Trial::test("udp_random_transfers_arrive_intact_between_2", || {
+            transfers(2)
+        }),
+        Trial::test("udp_random_transfers_arrive_intact_between_4", || {
+            transfers(4)
+        }),
         Trial::test("a_second_start_is_refused", second_start),
         Trial::test("children_die_with_a_killed_rank_0", || orphans("KILL")),
         Trial::test("children_die_with_an_interrupted_rank_0", || orphans("INT")),
@@ -131,7 +147,7 @@ fn driver_main() {
             if rank == 0 && ["stop", "kill"].contains(&fault) {
                 continue;
             }
-            for place in ["finish", "compute"] {
+            for place in ["finish", "wait", "compute"] {
                 let name = format!("fault_{fault}_in_rank_{rank}_others_in_{place}");
                 trials.push(Trial::test(name, move || fault_trial(fault, rank, place)));
             }
@@ -251,6 +267,14 @@ fn output() -> Outcome {
         format!("{ended:?}")
     })?;
     check(ended.leftover.is_empty(), || format!("{ended:?}"))
+}
+
+fn transfers(size: usize) -> Outcome {
+    let ended = Job::start(size, &["exchange", "17"]).end();
+    let clean = ended.status.success() && ended.stderr.is_empty() && ended.leftover.is_empty();
+    check(clean && ended.stdout == "received true\n", || {
+        format!("{ended:?}")
+    })
 }
 
 fn fault_trial(fault: &str, rank: usize, place: &str) -> Outcome {

@@ -3,10 +3,11 @@
 mod support;
 
 use aurora_net::bootstrap::{Failure, Launch, Launcher, Options, Seat, run};
-use aurora_net::{Payload, Rank, Route};
+use aurora_net::{Outbox, Payload, Rank, Route};
+use std::net::UdpSocket;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
-use support::{Kind, connect, exchange, header, wait};
+use support::{Checker, Kind, connect, content, exchange, header, wait};
 
 fn threads<R: Send>(
     size: usize,
@@ -229,4 +230,91 @@ fn nothing_is_left_behind() {
     })
     .unwrap();
     until(&|| ours() == 0);
+}
+
+#[test]
+fn foreign_datagrams_are_counted_and_dropped() {
+    threads(2, |seat| {
+        let endpoint = connect(&seat, Some(Route::Udp))?;
+        let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = endpoint.udp().unwrap().address;
+        for len in [0, 1, 7, 8, 24, 100, 1472] {
+            stranger
+                .send_to(&content(seat.rank(), 5, len), address)
+                .unwrap();
+        }
+        let deadline = Instant::now() + Duration::from_secs(5);
+        loop {
+            let traffic = endpoint.traffic();
+            if traffic.datagrams_foreign + traffic.datagrams_corrupt == 7 {
+                assert_eq!(traffic.datagrams_foreign, 4, "the longer ones had a key");
+                break;
+            }
+            assert!(Instant::now() < deadline, "{traffic:?}");
+            std::thread::yield_now();
+        }
+        seat.finish()
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_silent_peer_is_lost_and_lent_memory_comes_back() {
+    threads(2, |seat| {
+        let me = seat.rank();
+        let silence = Duration::from_millis(300);
+        let endpoint = seat
+            .connect(Checker::new(me, 2), Some(Route::Udp), silence)
+            .map_err(|error| Failure::of(me, error))?;
+        if me == 1 {
+            endpoint.close();
+        } else {
+            let start = Instant::now();
+            let send = |checker: &mut Checker, out: &mut Outbox| {
+                checker.send(Rank::new(1), Kind::Data, 1, 100_000, out);
+            };
+            endpoint.act(send);
+            endpoint.wait(|checker, _| (checker.lost == [1] && checker.lent() == 0).then_some(()));
+            assert!(
+                (silence..silence * 5).contains(&start.elapsed()),
+                "{:?}",
+                start.elapsed()
+            );
+            // What is sent to it later comes back at once, and nobody is told again.
+            endpoint.act(send);
+            assert_eq!(
+                endpoint.act(|checker, _| (checker.lent(), checker.lost.len())),
+                (0, 1)
+            );
+        }
+        seat.finish()
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_transfer_between_threads_of_one_process_counts_alike_on_both_routes() {
+    for route in [Route::Local, Route::Udp] {
+        threads(2, |seat| {
+            let endpoint = connect(&seat, Some(route))?;
+            let other = Rank::new(1 - seat.rank().index());
+            endpoint.act(|checker, out| checker.send(other, Kind::Data, 1, 50_000, out));
+            wait(&endpoint, seat.rank(), |checker, _| {
+                (checker.received[other.index()] == 1 && checker.lent() == 0).then_some(())
+            })?;
+            let traffic = endpoint.traffic();
+            assert_eq!(
+                (traffic.transfers_out, traffic.bytes_out),
+                (1, 50_009),
+                "{route}"
+            );
+            assert_eq!(
+                (traffic.transfers_in, traffic.bytes_in),
+                (1, 50_009),
+                "{route}"
+            );
+            seat.finish()
+        })
+        .unwrap();
+    }
 }

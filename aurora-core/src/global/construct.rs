@@ -74,7 +74,14 @@ impl Plan {
             Some(rank) if refusal.is_none() => Distribution::on(rank, made, world.size()),
             _ => Distribution::block(made, world.size()),
         };
-        let needed = dist.range(world.rank()).len() * size_of::<T>();
+        // The ranks of one machine share its memory.
+        let own = dist.range(world.rank()).len() * size_of::<T>();
+        let together = if on.is_some() {
+            1
+        } else {
+            world.size().div_ceil(world.about().nodes.max(1))
+        };
+        let needed = own.saturating_mul(together);
         if memory::available().is_some_and(|available| needed > available) {
             refusal = Some(too_large::<T>(world.rank(), shape, needed, &site));
         }

@@ -62,7 +62,7 @@ macro_rules! numbers {
     };
 }
 
-numbers! { u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 }
+numbers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
 
 fn apply<T: 'static, O: Op<T>>(current: &[u8], operand: &[u8]) -> Option<Vec<u8>> {
     plain_encode(&O::apply(plain_decode(current)?, plain_decode(operand)?))

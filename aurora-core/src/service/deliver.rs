@@ -386,10 +386,12 @@ impl Service {
         let Some(call) = self.calls.get_mut(&id) else {
             return;
         };
-        call.reply = Some(match payload {
-            Received::Placed(_) => Ok(Vec::new()),
-            Received::Bytes(bytes) if refused => Err(decode_error(from, &bytes)),
-            Received::Bytes(bytes) => Ok(bytes),
+        call.reply = Some(match (payload, call.landing) {
+            (Received::Placed(_), _) => Ok(Vec::new()),
+            (Received::Bytes(bytes), _) if refused => Err(decode_error(from, &bytes)),
+            (Received::Bytes(bytes), None) => Ok(bytes),
+            // An answer with a place of its own came to another: it does not have the length that was asked for.
+            (Received::Bytes(_), Some(_)) => Err(malformed(from)),
         });
     }
 
@@ -421,10 +423,10 @@ impl Service {
             return;
         }
         let element = object.block.element;
-        let bytes = object
-            .block
-            .bytes()
-            .expect("a rank that enters a ReadCache holds no write guard");
+        // Lent for writing only after the scope was given up with an error.
+        let Some(bytes) = object.block.bytes() else {
+            return;
+        };
         let changes = batch_of(bytes, element, &touched);
         let base = object.dist.range(me).start * element;
         if let Some(replica) = object.cache.find_loading(epoch) {
