@@ -22,6 +22,7 @@ use progress::Progress;
 use refusal::Refusal;
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The result is wrong, or the job failed.
 const FAILED: u8 = 1;
@@ -74,6 +75,8 @@ fn refuse(error: &clap::Error, starter: Starter) -> ExitCode {
     if starter.speaks() {
         // Nothing is left to be done about a closed terminal.
         let _ = error.print();
+    } else {
+        after_the_speaker();
     }
     ExitCode::from(error.exit_code() as u8)
 }
@@ -117,10 +120,17 @@ fn measure(
         say(&text);
     }
     if report.verified {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(FAILED)
+        return ExitCode::SUCCESS;
     }
+    if !speaks {
+        after_the_speaker();
+    }
+    ExitCode::from(FAILED)
+}
+
+/// A launcher ends all ranks when the first has failed: lets the one that has something to say be first.
+fn after_the_speaker() {
+    std::thread::sleep(Duration::from_millis(300));
 }
 
 fn say(text: &str) {
@@ -137,6 +147,8 @@ fn fail(error: &Error, starter: Starter) -> ExitCode {
     let common = common || !cfg!(feature = "mpi");
     if starter.speaks() || !common {
         let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+    } else {
+        after_the_speaker();
     }
     ExitCode::from(FAILED)
 }
