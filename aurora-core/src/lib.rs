@@ -96,3 +96,8 @@ pub mod prelude {
         Result, World, distmemcpy, distmemcpy_many, run,
     };
 }
+
+/// The program in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
