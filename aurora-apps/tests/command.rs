@@ -130,6 +130,14 @@ fn info_tells_the_ranks() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let info: Value = serde_json::from_str(stdout(&output).trim()).expect("an object");
     assert_eq!(info["ranks"], 2);
+    assert_eq!(info["launcher"], "threads");
+    assert!(info["udp"].is_null());
+
+    let output = aurora("info --ranks 2");
+    let text = stdout(&output);
+    for line in ["launcher", "nodes", "receive buffer", "MTU", "GSO"] {
+        assert_eq!(text.matches(line).count(), 1, "{line} in {text}");
+    }
 }
 
 #[test]

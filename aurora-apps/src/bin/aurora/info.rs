@@ -1,8 +1,9 @@
 //! `aurora info`: what the library has detected.
 
 use crate::arguments::WorldArguments;
-use crate::launch::Starter;
 use crate::{fail, say};
+use aurora_core::Surroundings;
+use aurora_core::UdpInfo;
 use aurora_core::prelude::*;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
@@ -18,6 +19,34 @@ struct Info {
     ranks: usize,
     nodes: usize,
     route: String,
+    udp: Option<Udp>,
+}
+
+/// Rank 0's socket.
+#[derive(Debug, Serialize)]
+struct Udp {
+    address: String,
+    receive_buffer: usize,
+    send_buffer: usize,
+    mtu: usize,
+    gso_segments: usize,
+    gro: bool,
+    /// What would make it better.
+    advice: Option<String>,
+}
+
+impl Udp {
+    fn of(info: &UdpInfo) -> Self {
+        Udp {
+            address: info.address.to_string(),
+            receive_buffer: info.receive_buffer,
+            send_buffer: info.send_buffer,
+            mtu: info.mtu,
+            gso_segments: info.gso_segments,
+            gro: info.gro,
+            advice: info.advice(),
+        }
+    }
 }
 
 impl Info {
@@ -31,6 +60,7 @@ impl Info {
             ranks: world.size(),
             nodes: about.nodes,
             route: about.route.to_string(),
+            udp: world.udp().as_ref().map(Udp::of),
         }
     }
 }
@@ -44,12 +74,28 @@ impl Display for Info {
         line("launcher", &self.launcher)?;
         line("ranks", &self.ranks)?;
         line("nodes", &self.nodes)?;
-        line("route", &self.route)
+        line("route", &self.route)?;
+        let Some(udp) = &self.udp else { return Ok(()) };
+        line("address", &udp.address)?;
+        line(
+            "receive buffer",
+            &format_args!("{} bytes", udp.receive_buffer),
+        )?;
+        line("send buffer", &format_args!("{} bytes", udp.send_buffer))?;
+        line("MTU", &format_args!("{} bytes in a datagram", udp.mtu))?;
+        line(
+            "GSO",
+            &format_args!("{} datagrams in a call", udp.gso_segments),
+        )?;
+        line("GRO", &yes_no(udp.gro))?;
+        udp.advice
+            .as_ref()
+            .map_or(Ok(()), |advice| line("advice", advice))
     }
 }
 
 /// Starts a world, asks it and prints the answer.
-pub fn show(config: Config, arguments: WorldArguments, starter: Starter) -> ExitCode {
+pub fn show(config: Config, arguments: WorldArguments, starter: Surroundings) -> ExitCode {
     let outcome = config.run(|world| Ok(world.is_root().then(|| Info::of(world))));
     match outcome {
         Ok(Some(info)) if arguments.json => say(&line(&info)),

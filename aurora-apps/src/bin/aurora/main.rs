@@ -13,21 +13,23 @@ mod table;
 use arguments::{Arguments, Command, WorldArguments};
 use aurora_apps::report::Report;
 use aurora_apps::{mm2, psrs};
+use aurora_core::Surroundings;
 use aurora_core::prelude::*;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
-use launch::Starter;
+use launch::speaks;
 use memory::Demand;
 use progress::Progress;
 use refusal::Refusal;
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The result is wrong, or the job failed.
 const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
-    let starter = Starter::detect();
+    let starter = Surroundings::detect();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error, starter),
@@ -70,22 +72,24 @@ fn main() -> ExitCode {
 }
 
 /// Wrong arguments (exit code 2), or a request for help: said by one rank, not by each.
-fn refuse(error: &clap::Error, starter: Starter) -> ExitCode {
-    if starter.speaks() {
+fn refuse(error: &clap::Error, starter: Surroundings) -> ExitCode {
+    if speaks(starter) {
         // Nothing is left to be done about a closed terminal.
         let _ = error.print();
+    } else {
+        after_the_speaker();
     }
     ExitCode::from(error.exit_code() as u8)
 }
 
 fn prepare(
     world: WorldArguments,
-    starter: Starter,
+    starter: Surroundings,
     demand: Option<Demand>,
 ) -> Result<Config, Refusal> {
     let config = launch::config(world, starter)?;
     if let Some(demand) = demand {
-        launch::check_memory(demand, world, starter)?;
+        launch::check_memory(demand, &config, starter)?;
     }
     Ok(config)
 }
@@ -94,7 +98,7 @@ fn prepare(
 fn measure(
     config: Config,
     arguments: WorldArguments,
-    starter: Starter,
+    starter: Surroundings,
     reps: usize,
     app: impl Fn(&World, &mut dyn FnMut(usize)) -> Result<Report> + Sync,
 ) -> ExitCode {
@@ -103,11 +107,11 @@ fn measure(
         let report = app(world, &mut |done| progress.done(done))?;
         Ok((world.is_root(), report))
     });
-    let (speaks, report) = match outcome {
+    let (is_root, report) = match outcome {
         Ok(outcome) => outcome,
         Err(error) => return fail(&error, starter),
     };
-    if speaks {
+    if is_root {
         let text = if arguments.json {
             serde_json::to_string(&report)
                 .map_or_else(|error| error.to_string(), |json| json + "\n")
@@ -117,10 +121,17 @@ fn measure(
         say(&text);
     }
     if report.verified {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(FAILED)
+        return ExitCode::SUCCESS;
     }
+    if !is_root {
+        after_the_speaker();
+    }
+    ExitCode::from(FAILED)
+}
+
+/// A launcher ends all ranks when the first has failed: lets the one that has something to say be first.
+fn after_the_speaker() {
+    std::thread::sleep(Duration::from_millis(300));
 }
 
 fn say(text: &str) {
@@ -129,14 +140,16 @@ fn say(text: &str) {
 }
 
 /// The job has failed. What every rank finds wrong with its environment alike, one of them says.
-fn fail(error: &Error, starter: Starter) -> ExitCode {
+fn fail(error: &Error, starter: Surroundings) -> ExitCode {
     let common = matches!(
         error,
         Error::BadSetting { .. } | Error::UnknownVariable { .. }
     );
     let common = common || !cfg!(feature = "mpi");
-    if starter.speaks() || !common {
+    if speaks(starter) || !common {
         let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+    } else {
+        after_the_speaker();
     }
     ExitCode::from(FAILED)
 }
