@@ -302,10 +302,8 @@ impl Service {
             return Placement::Buffer;
         };
         let (range, element) = (object.dist.range(from), object.block.element);
-        if len != range.len() * element
-            || epoch <= object.ledger.settled
-            || epoch > object.ledger.settled + 2
-        {
+        let expected = epoch > object.ledger.settled && object.cache.may_load(epoch);
+        if len != range.len() * element || !expected {
             return Placement::Buffer;
         }
         let fresh = object.fresh.clone();
