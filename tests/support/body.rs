@@ -82,7 +82,15 @@ impl Body {
     /// That of the body.
     pub fn run(&self, world: &World) -> Result<()> {
         (self.run)(world).map_err(|error| match error {
-            Error::User { .. } => Error::user(format!("{}: {error}", world.rank())),
+            Error::User {
+                message,
+                site,
+                source,
+            } => Error::User {
+                message: format!("{}: {message}", world.rank()),
+                site,
+                source,
+            },
             error => error,
         })
     }
