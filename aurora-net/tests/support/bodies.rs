@@ -1,6 +1,7 @@
 //! What the ranks of a job under test do.
 
-use super::{connect, exchange, wait};
+use super::{Kind, connect, exchange, wait};
+use aurora_net::Rank;
 use aurora_net::bootstrap::{Failure, Seat};
 use std::process::Command;
 use std::time::Duration;
@@ -22,7 +23,9 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
                 panic!("fault <fault> <rank> <place> <grace>");
             };
             if me == rank.parse::<usize>().unwrap() {
-                let _endpoint = (place == "wait").then(|| connect(seat, None)).transpose()?;
+                let _endpoint = (place != "finish" && place != "compute")
+                    .then(|| connect(seat, None))
+                    .transpose()?;
                 // So that the others are where they are meant to be.
                 std::thread::sleep(Duration::from_millis(200));
                 return Err(commit(seat, fault));
@@ -32,6 +35,13 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
                 "wait" => {
                     let endpoint = connect(seat, None)?;
                     wait(&endpoint, me, |_, _| None::<()>)?;
+                }
+                "ask" => {
+                    let endpoint = connect(seat, None)?;
+                    std::thread::sleep(Duration::from_millis(400));
+                    let to = Rank::new(rank.parse().unwrap());
+                    endpoint.act(|checker, out| checker.send(to, Kind::Ask, 1, 10, out));
+                    wait(&endpoint, me, |checker, _| checker.answers.pop())?;
                 }
                 "compute" => loop {
                     std::thread::sleep(Duration::from_millis(100));
