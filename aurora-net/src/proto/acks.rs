@@ -20,6 +20,9 @@ pub(super) struct ReceivedPackets {
     largest_at: Instant,
     /// Packets that ask for an acknowledgement and have none yet.
     owed: u32,
+    /// They are to have it with the next chance to send.
+    due: bool,
+    /// Or else from then on.
     deadline: Option<Instant>,
 }
 
@@ -57,19 +60,30 @@ impl ReceivedPackets {
             self.owed += 1;
             // A gap is news too: it lets the sender find a loss.
             let at_once = urgent || !in_order || self.owed >= BATCH;
-            let deadline = if at_once { now } else { now + MAX_ACK_DELAY };
-            self.deadline = Some(self.deadline.map_or(deadline, |old| old.min(deadline)));
+            if at_once {
+                self.due = true;
+                self.deadline = None;
+            } else if !self.due {
+                self.deadline = Some(now + MAX_ACK_DELAY);
+            }
         }
     }
 
-    /// When an acknowledgement must leave at the latest.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    /// When an acknowledgement becomes due that is not yet.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
         self.deadline
     }
 
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.due = true;
+            self.deadline = None;
+        }
+    }
+
     /// Whether one must leave now even if nothing else does.
-    pub(super) fn is_due(&self, now: Instant) -> bool {
-        self.deadline.is_some_and(|deadline| deadline <= now)
+    pub(super) fn is_due(&self) -> bool {
+        self.due
     }
 
     /// Whether one is worth its bytes on a packet that leaves anyway.
@@ -82,6 +96,7 @@ impl ReceivedPackets {
         let delay = now - self.largest_at;
         wire::put_ack(buf, delay, window, self.ranges.descending());
         self.owed = 0;
+        self.due = false;
         self.deadline = None;
     }
 }
@@ -119,24 +134,33 @@ mod tests {
     fn one_packet_may_wait_a_second_may_not() {
         let mut received = ReceivedPackets::default();
         received.record(at(5), &packet(0, 0), true, false);
-        assert!(!received.is_due(at(5)));
-        assert_eq!(received.deadline(), Some(at(5) + MAX_ACK_DELAY));
+        assert!(!received.is_due());
+        assert_eq!(received.poll_timeout(), Some(at(5) + MAX_ACK_DELAY));
         received.record(at(9), &packet(1, 0), true, false);
-        assert!(received.is_due(at(9)));
+        assert!(received.is_due());
         assert_eq!(acknowledged(&mut received, at(9)), [0..2]);
-        assert_eq!(received.deadline(), None);
+        assert!(!received.is_due());
+        assert_eq!(received.poll_timeout(), None);
+    }
+
+    #[test]
+    fn a_time_that_has_come_is_not_asked_for_again() {
+        let mut received = ReceivedPackets::default();
+        received.record(at(5), &packet(0, 0), true, false);
+        received.handle_timeout(at(5) + MAX_ACK_DELAY);
+        assert_eq!((received.is_due(), received.poll_timeout()), (true, None));
     }
 
     #[test]
     fn a_gap_or_a_whole_transfer_is_said_at_once_a_mere_ack_never() {
         let mut received = ReceivedPackets::default();
         received.record(at(1), &packet(0, 0), false, false);
-        assert_eq!(received.deadline(), None);
+        assert_eq!(received.poll_timeout(), None);
         received.record(at(2), &packet(1, 0), true, true);
-        assert!(received.is_due(at(2)));
+        assert!(received.is_due());
         acknowledged(&mut received, at(2));
         received.record(at(3), &packet(3, 0), true, false);
-        assert!(received.is_due(at(3)));
+        assert!(received.is_due());
         assert_eq!(acknowledged(&mut received, at(3)), [3..4, 0..2]);
     }
 

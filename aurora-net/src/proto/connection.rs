@@ -3,19 +3,14 @@
 use super::acks::ReceivedPackets;
 use super::assembler::Progress;
 use super::receive::ReceiveState;
-use super::rtt::Rtt;
+use super::recovery::Recovery;
 use super::send_queue::SendQueue;
-use super::sent::{Content, Lost, SentPackets};
 use super::silence::Silence;
 use super::space::Space;
-use super::window::Window;
 use super::{Config, Counters, DatagramError, Event, Instant, Payloads, TransferId, Transmit};
 use crate::Payload;
-use crate::wire::{self, Ack, Frame, Frames};
+use crate::wire::{self, Frame, Frames, Packet};
 use bytes::Bytes;
-
-/// So many probes in vain close the congestion window.
-const COLLAPSE: u32 = 3;
 
 /// One end of the path to one peer: decides what to send and when, does no I/O.
 ///
@@ -32,18 +27,11 @@ pub struct Connection {
     config: Config,
     next_id: u64,
     queue: SendQueue,
-    sent: SentPackets,
-    rtt: Rtt,
-    window: Window,
-    /// Packets below this have said all they had to say about the peer's window.
-    granted_by: u64,
+    recovery: Recovery,
     received: ReceivedPackets,
     incoming: ReceiveState,
     silence: Silence,
-    /// Probe time-outs since the last acknowledgement.
-    backoff: u32,
-    /// Packets that may leave although the window is full.
-    probes: u32,
+    /// The peer has been given up.
     lost: bool,
     verdict: Option<Event>,
     counters: Counters,
@@ -64,15 +52,10 @@ impl Connection {
         Connection {
             next_id: 0,
             queue: SendQueue::new(config.mtu - wire::OVERHEAD),
-            sent: SentPackets::default(),
-            rtt: Rtt::default(),
-            window: Window::new(&config),
-            granted_by: 0,
+            recovery: Recovery::new(&config),
             received: ReceivedPackets::default(),
             incoming: ReceiveState::new(&config),
             silence: Silence::new(config.silence, now),
-            backoff: 0,
-            probes: 0,
             lost: false,
             verdict: None,
             counters: Counters::default(),
@@ -119,31 +102,7 @@ impl Connection {
             return Ok(());
         }
         self.silence.heard();
-        let (mut eliciting, mut urgent) = (false, false);
-        for frame in Frames::new(packet.frames) {
-            let progress = match frame? {
-                Frame::Ack(ack) => {
-                    self.handle_ack(now, packet.number.0, &ack)?;
-                    continue;
-                }
-                Frame::Ping => Progress::Redundant,
-                Frame::Open {
-                    transfer,
-                    header,
-                    total,
-                    bytes,
-                } => self.incoming.open(transfer, header, total, bytes, io)?,
-                Frame::Data {
-                    transfer,
-                    offset,
-                    bytes,
-                } => self.incoming.data(transfer, offset, bytes, io)?,
-                Frame::Reset { transfer } => self.incoming.reset(transfer)?,
-            };
-            eliciting = true;
-            // What is sent again was not known to have arrived: say so.
-            urgent |= progress != Progress::New;
-        }
+        let (eliciting, urgent) = self.handle_frames(now, &packet, io)?;
         self.received.record(now, &packet, eliciting, urgent);
         self.counters.packets_in += 1;
         Ok(())
@@ -158,12 +117,8 @@ impl Connection {
         if self.lost {
             return;
         }
-        match self.sent.loss_at() {
-            Some(loss_at) if loss_at <= now => self.detect_losses(now),
-            Some(_) => {}
-            None if self.probe_at().is_some_and(|at| at <= now) => self.probe(),
-            None => {}
-        }
+        self.received.handle_timeout(now);
+        (self.recovery).handle_timeout(now, &mut self.queue, &mut self.counters);
     }
 
     /// Appends datagrams for the peer to `buf`: at most `max_segments` (at least 1), all of one length but the last,
@@ -201,14 +156,15 @@ impl Connection {
         })
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called, if at all.
+    /// When [`handle_timeout`](Self::handle_timeout) is to be called, if at all. A time that it has been called for is not
+    /// reported again, even while the socket is full.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.lost {
             return None;
         }
-        let recovery = self.sent.loss_at().or_else(|| self.probe_at());
+        let recovery = self.recovery.poll_timeout();
         let silence = self.answer_is_due().then(|| self.silence.deadline());
-        [self.received.deadline(), recovery, silence]
+        [self.received.poll_timeout(), recovery, silence]
             .into_iter()
             .flatten()
             .min()
@@ -223,7 +179,7 @@ impl Connection {
 
     /// Whether nothing is queued and nothing waits for an acknowledgement.
     pub fn is_idle(&self) -> bool {
-        self.queue.is_empty() && self.sent.in_flight() == 0
+        self.queue.is_empty() && !self.recovery.is_in_flight()
     }
 
     /// Totals so far.
@@ -244,69 +200,45 @@ impl Connection {
         self.incoming.held()
     }
 
-    fn handle_ack(
+    /// Takes in what a packet carries. Says whether it asks for an acknowledgement, and whether at once.
+    fn handle_frames(
         &mut self,
         now: Instant,
-        number: u64,
-        ack: &Ack<'_>,
-    ) -> Result<(), DatagramError> {
-        let next = self.sent.next().0;
-        if ack.largest.0 >= next {
-            return Err(DatagramError::Malformed { frame: "ACK" });
+        packet: &Packet<'_>,
+        io: &mut impl Payloads,
+    ) -> Result<(bool, bool), DatagramError> {
+        let (mut eliciting, mut urgent) = (false, false);
+        for frame in Frames::new(packet.frames) {
+            let progress = match frame? {
+                Frame::Ack(ack) => {
+                    let (queue, counters) = (&mut self.queue, &mut self.counters);
+                    (self.recovery).on_ack(now, packet.number, &ack, queue, counters)?;
+                    continue;
+                }
+                Frame::Ping => Progress::Redundant,
+                Frame::Open {
+                    transfer,
+                    header,
+                    total,
+                    bytes,
+                } => self.incoming.open(transfer, header, total, bytes, io)?,
+                Frame::Data {
+                    transfer,
+                    offset,
+                    bytes,
+                } => self.incoming.data(transfer, offset, bytes, io)?,
+                Frame::Reset { transfer } => self.incoming.reset(transfer)?,
+            };
+            eliciting = true;
+            // What is sent again was not known to have arrived: say so.
+            urgent |= progress != Progress::New;
         }
-        if number >= self.granted_by {
-            self.granted_by = number + 1;
-            self.window.grant(u64::from(ack.window));
-        }
-        let queue = &mut self.queue;
-        let acked = self
-            .sent
-            .on_ack(ack.ranges(), |frame| queue.on_acked(frame));
-        let Some((newest, sent_at)) = acked.newest else {
-            return Ok(());
-        };
-        if newest == ack.largest.0 {
-            self.rtt.sample(now - sent_at, ack.delay);
-        }
-        self.backoff = 0;
-        self.window.on_acked(acked.charge, newest, next);
-        self.detect_losses(now);
-        Ok(())
-    }
-
-    fn detect_losses(&mut self, now: Instant) {
-        let queue = &mut self.queue;
-        let delay = self.rtt.loss_delay();
-        let Lost { packets, charge } =
-            (self.sent).detect_losses(now, delay, |frame| queue.on_lost(frame));
-        if packets > 0 {
-            self.counters.packets_lost += packets;
-            self.window.on_lost(charge, self.sent.next().0);
-        }
-    }
-
-    /// Nothing has been acknowledged for too long: send the oldest again, whatever the window says.
-    fn probe(&mut self) {
-        let queue = &mut self.queue;
-        let Lost { packets, charge } = self.sent.give_up_oldest(|frame| queue.on_lost(frame));
-        self.counters.packets_lost += packets;
-        self.counters.probes += 1;
-        self.window.on_probed(charge);
-        self.backoff += 1;
-        self.probes = 1;
-        if self.backoff == COLLAPSE {
-            self.window.collapse();
-        }
-    }
-
-    fn probe_at(&self) -> Option<Instant> {
-        let timeout = self.rtt.probe_timeout(self.backoff);
-        (self.sent.in_flight() > 0).then(|| self.sent.last_eliciting() + timeout)
+        Ok((eliciting, urgent))
     }
 
     /// Whether something has been sent that the peer has not acknowledged.
     fn answer_is_due(&self) -> bool {
-        self.sent.in_flight() > 0 || self.queue.has_lost() || self.probes > 0
+        self.recovery.is_in_flight() || self.recovery.is_probing() || self.queue.has_lost()
     }
 
     fn advance(&mut self, now: Instant) {
@@ -316,7 +248,7 @@ impl Connection {
             self.lost = true;
             self.queue.clear();
             self.incoming.clear();
-            self.sent = SentPackets::default();
+            self.recovery.clear();
             self.verdict = Some(Event::Silent { silent_for });
         }
     }
@@ -329,24 +261,18 @@ impl Connection {
         more: bool,
         io: &mut impl Payloads,
     ) -> Option<usize> {
-        let probe = self.probes > 0;
+        let probe = self.recovery.is_probing();
         let keep_some = !self.queue.is_bulks_turn();
-        let bulk = self.queue.has_bulk() && (probe || self.window.has_room(keep_some));
-        let small = self.queue.has_small() && (probe || self.window.has_room(false));
-        let ack_due = self.received.is_due(now);
+        let bulk = self.queue.has_bulk() && self.recovery.has_room(keep_some);
+        let small = self.queue.has_small() && self.recovery.has_room(false);
+        let ack_due = self.received.is_due();
         if !(bulk || small || probe || ack_due) {
             return None;
         }
         let start = buf.len();
         let end = start + self.config.mtu;
-        let number = self.sent.next();
-        wire::begin(
-            buf,
-            self.config.key,
-            self.config.me,
-            number,
-            self.sent.floor(),
-        );
+        let (number, floor) = self.recovery.numbers();
+        wire::begin(buf, self.config.key, self.config.me, number, floor);
         let acks = ack_due || self.received.is_owed();
         if acks {
             self.received.put(now, self.config.window, buf);
@@ -364,12 +290,9 @@ impl Connection {
             buf.truncate(start);
             return None;
         }
-        if probe {
-            self.probes -= 1;
-            if !eliciting {
-                wire::put_ping(buf);
-                eliciting = true;
-            }
+        if probe && !eliciting {
+            wire::put_ping(buf);
+            eliciting = true;
         }
         let unused = end - wire::CHECKSUM - buf.len();
         if more && unused > 0 && unused <= self.config.mtu / 8 && self.queue.has_small() {
@@ -378,17 +301,89 @@ impl Connection {
         }
         wire::seal(buf, start, self.config.peer);
         let len = buf.len() - start;
-        self.record(now, len, eliciting, content);
+        self.recovery.on_sent(now, len, eliciting, content);
+        self.counters.packets_out += 1;
         self.counters.packets_resent += u64::from(resent);
         Some(len)
     }
+}
 
-    fn record(&mut self, now: Instant, len: usize, eliciting: bool, content: Content) {
-        let charge = (len + self.config.overhead) as u32;
-        self.sent.push(now, charge, eliciting, content);
-        self.counters.packets_out += 1;
-        if eliciting {
-            self.window.on_sent(u64::from(charge));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rank;
+    use crate::sim::Memory;
+
+    const NOW: Instant = Instant::from_nanos(0);
+
+    fn connection(mtu: usize) -> Connection {
+        let mut config = Config::new(1, Rank::new(0), Rank::new(1));
+        config.mtu = mtu;
+        Connection::new(config, NOW)
+    }
+
+    fn transmit(connection: &mut Connection, segments: usize) -> Option<(Transmit, usize)> {
+        let mut buf = vec![0xee; 7];
+        let train = connection.poll_transmit(NOW, &mut buf, segments, &mut Memory::default())?;
+        assert_eq!(buf[..7], [0xee; 7], "what was in the buffer stays there");
+        let len = buf.len() - 7;
+        assert_eq!(len.div_ceil(train.segment_size), train.segments);
+        Some((train, len))
+    }
+
+    #[test]
+    fn trains_are_of_full_datagrams_but_the_last() {
+        let mut connection = connection(1500);
+        connection.send(Bytes::new(), Payload::Bytes(vec![0; 4000].into()));
+        let (train, len) = transmit(&mut connection, 10).unwrap();
+        assert_eq!((train.segment_size, train.segments), (1500, 3));
+        assert!(len < 4500);
+        assert_eq!(transmit(&mut connection, 10), None);
+    }
+
+    #[test]
+    fn no_train_is_longer_than_asked_for() {
+        let mut connection = connection(1500);
+        connection.send(Bytes::new(), Payload::Bytes(vec![0; 9000].into()));
+        for _ in 0..3 {
+            assert_eq!(
+                transmit(&mut connection, 2).map(|(train, _)| train.segments),
+                Some(2)
+            );
         }
+    }
+
+    #[test]
+    fn small_transfers_share_datagrams_and_trains() {
+        let mut connection = connection(1500);
+        for _ in 0..40 {
+            connection.send(
+                Bytes::from_static(b"8 bytes."),
+                Payload::Bytes(vec![0; 100].into()),
+            );
+        }
+        let (train, _) = transmit(&mut connection, 10).unwrap();
+        assert_eq!((train.segment_size, train.segments), (1500, 4));
+        assert_eq!(transmit(&mut connection, 10), None);
+    }
+
+    #[test]
+    fn a_full_socket_makes_no_timer_spin() {
+        let mut connection = connection(1500);
+        connection.send(Bytes::new(), Payload::Bytes(vec![0; 9000].into()));
+        transmit(&mut connection, 2).unwrap();
+        let mut calls = 0;
+        while let Some(due) = connection.poll_timeout() {
+            calls += 1;
+            connection.handle_timeout(due);
+        }
+        assert!(matches!(connection.poll(), Some(Event::Silent { .. })));
+        assert!(calls < 5, "{calls} calls and nothing could be sent");
+    }
+
+    #[test]
+    #[should_panic(expected = "an MTU of 576 bytes is below 1200")]
+    fn a_packet_must_hold_a_header() {
+        connection(576);
     }
 }

@@ -12,13 +12,16 @@ mod instant;
 mod outgoing;
 mod range_set;
 mod receive;
+mod recovery;
 mod rtt;
 mod send_queue;
 mod sent;
 mod silence;
+mod slots;
 mod space;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod window;
 
 pub use config::Config;

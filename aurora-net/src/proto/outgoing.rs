@@ -1,7 +1,7 @@
 //! One transfer on its way out.
 
 use super::Payloads;
-use super::space::{Put, Space};
+use super::space::{Part, Put, Space};
 use crate::wire::{self, DATA_LEN, OPEN_LEN};
 use crate::{Payload, Token};
 use bytes::Bytes;
@@ -62,72 +62,43 @@ impl Outgoing {
         self.left == 0
     }
 
-    /// Opens the transfer as `number` with at most `want` bytes of payload.
-    pub(super) fn put_open(
-        &self,
-        number: u64,
-        want: u64,
-        space: &mut Space<'_>,
-        io: &mut impl Payloads,
-    ) -> Put {
-        let Some(room) = space.room().checked_sub(OPEN_LEN + self.header.len()) else {
+    /// Puts as much of a part as fits into a packet; all or nothing of a small transfer.
+    pub(super) fn put(&self, part: &Part, space: &mut Space<'_>, io: &mut impl Payloads) -> Put {
+        let (fixed, least) = match (part.opens, self.small) {
+            (true, true) => (OPEN_LEN + self.header.len(), part.len as usize),
+            (true, false) => (OPEN_LEN + self.header.len(), 0),
+            (false, _) => (DATA_LEN, MIN_PIECE.min(part.len as usize)),
+        };
+        let Some(room) = space.room().checked_sub(fixed + least) else {
             return Put::Full;
         };
-        let len = want.min(room as u64);
-        if self.small && len < want {
-            return Put::Full;
-        }
+        let len = (part.len as usize).min(room + least);
         let start = space.buf.len();
-        wire::put_open(space.buf, number, &self.header, self.len(), len as usize);
-        self.put_payload(0, len, start, space, io)
-    }
-
-    /// Puts at most `want` bytes from `offset` on.
-    pub(super) fn put_data(
-        &self,
-        number: u64,
-        offset: u64,
-        want: u64,
-        space: &mut Space<'_>,
-        io: &mut impl Payloads,
-    ) -> Put {
-        let room = space.room().saturating_sub(DATA_LEN) as u64;
-        if room < want.min(MIN_PIECE as u64) {
-            return Put::Full;
+        if part.opens {
+            wire::put_open(space.buf, part.transfer, &self.header, self.len(), len);
+        } else {
+            wire::put_data(space.buf, part.transfer, part.offset, len);
         }
-        let len = want.min(room);
-        let start = space.buf.len();
-        wire::put_data(space.buf, number, offset, len as usize);
-        self.put_payload(offset, len, start, space, io)
-    }
-
-    /// Ends the frame that begins at `start` with its payload, or takes it back.
-    fn put_payload(
-        &self,
-        offset: u64,
-        len: u64,
-        start: usize,
-        space: &mut Space<'_>,
-        io: &mut impl Payloads,
-    ) -> Put {
-        let from = offset as usize;
-        let to = from + len as usize;
-        let is_there = match &self.payload {
-            Payload::Bytes(bytes) => {
-                space.buf.extend_from_slice(&bytes[from..to]);
-                true
-            }
-            Payload::Lent { token, .. } if len > 0 => {
-                let at = space.buf.len();
-                space.buf.resize(at + len as usize, 0);
-                io.read(*token, from, &mut space.buf[at..])
-            }
-            Payload::Empty | Payload::Lent { .. } => true,
-        };
-        if !is_there {
+        if !self.copy(part.offset as usize, len, space.buf, io) {
             space.buf.truncate(start);
             return Put::Gone;
         }
-        Put::Done(len)
+        Put::Done(len as u32)
+    }
+
+    /// Appends payload bytes. False: they have been withdrawn.
+    fn copy(&self, offset: usize, len: usize, buf: &mut Vec<u8>, io: &mut impl Payloads) -> bool {
+        match &self.payload {
+            Payload::Bytes(bytes) => {
+                buf.extend_from_slice(&bytes[offset..offset + len]);
+                true
+            }
+            Payload::Lent { token, .. } if len > 0 => {
+                let start = buf.len();
+                buf.resize(start + len, 0);
+                io.read(*token, offset, &mut buf[start..])
+            }
+            Payload::Empty | Payload::Lent { .. } => true,
+        }
     }
 }

@@ -245,3 +245,87 @@ impl ReceiveState {
         self.events.push_back(Event::Delivered { header, payload });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::Memory;
+
+    fn state() -> (ReceiveState, Memory) {
+        let config = Config::new(0, Rank::new(0), Rank::new(1));
+        (ReceiveState::new(&config), Memory::default())
+    }
+
+    fn delivered(state: &mut ReceiveState) -> Vec<Vec<u8>> {
+        let events = state.events.drain(..).map(|event| match event {
+            Event::Delivered {
+                payload: Received::Bytes(bytes),
+                ..
+            } => bytes,
+            other => panic!("{other:?}"),
+        });
+        events.collect()
+    }
+
+    #[test]
+    fn data_may_overtake_its_header() {
+        let (mut state, mut io) = state();
+        assert_eq!(state.data(0, 3, b"def", &mut io), Ok(Progress::New));
+        assert_eq!(state.data(0, 6, b"g", &mut io), Ok(Progress::New));
+        assert_eq!(
+            state.open(0, b"", 7, b"abc", &mut io),
+            Ok(Progress::Complete)
+        );
+        assert_eq!(delivered(&mut state), [b"abcdefg"]);
+        assert_eq!(state.held(), (0, 0));
+        assert_eq!((state.early, state.reserved), (0, 0));
+    }
+
+    #[test]
+    fn early_data_that_does_not_fit_harms_nobody() {
+        let (mut state, mut io) = state();
+        assert_eq!(state.data(0, 900, b"beyond", &mut io), Ok(Progress::New));
+        assert_eq!(state.open(0, b"", 4, b"ab", &mut io), Ok(Progress::New));
+        assert_eq!(state.data(0, 2, b"cd", &mut io), Ok(Progress::Complete));
+        assert_eq!(delivered(&mut state), [b"abcd"]);
+    }
+
+    #[test]
+    fn each_transfer_is_delivered_once() {
+        let (mut state, mut io) = state();
+        for number in [1, 0, 2] {
+            assert_eq!(
+                state.open(number, b"", 2, b"xy", &mut io),
+                Ok(Progress::Complete)
+            );
+            assert_eq!(
+                state.open(number, b"", 2, b"xy", &mut io),
+                Ok(Progress::Redundant)
+            );
+            assert_eq!(
+                state.data(number, 0, b"xy", &mut io),
+                Ok(Progress::Redundant)
+            );
+        }
+        assert_eq!(delivered(&mut state).len(), 3);
+        assert_eq!(state.finished.len(), 1, "three neighbours are one entry");
+    }
+
+    #[test]
+    fn a_reset_before_during_and_after() {
+        let (mut state, mut io) = state();
+        assert_eq!(state.reset(0), Ok(Progress::New));
+        assert_eq!(
+            state.open(0, b"", 1, b"x", &mut io),
+            Ok(Progress::Redundant)
+        );
+        state.open(1, b"", 9, b"x", &mut io).unwrap();
+        state.data(2, 5, b"early", &mut io).unwrap();
+        for number in [1, 2] {
+            assert_eq!(state.reset(number), Ok(Progress::New));
+            assert_eq!(state.reset(number), Ok(Progress::Redundant));
+        }
+        assert_eq!(delivered(&mut state).len(), 0);
+        assert_eq!((state.held(), state.early, state.reserved), ((0, 0), 0, 0));
+    }
+}

@@ -8,8 +8,8 @@ const MIN_PROBE: Duration = Duration::from_millis(2);
 const MAX_PROBE: Duration = Duration::from_millis(250);
 /// The probe time-out before anything is known.
 const FIRST_PROBE: Duration = Duration::from_millis(10);
-/// What timers and wake-ups are off by.
-const GRANULARITY: Duration = Duration::from_millis(1);
+/// What timers are off by, and how late an overtaken packet may be at least.
+const GRANULARITY: Duration = Duration::from_micros(250);
 /// The longest that a receiver sits on an acknowledgement.
 pub(super) const MAX_ACK_DELAY: Duration = Duration::from_millis(1);
 

@@ -1,15 +1,15 @@
 //! Transfers on their way out, and which of them comes next.
 
 use super::outgoing::{MIN_PIECE, Outgoing};
-use super::space::{Put, SentFrame, Space};
+use super::slots::Slots;
+use super::space::{Part, Put, SentFrame, Space};
+use super::turns::Turns;
 use super::{Event, Payloads};
 use crate::Payload;
 use crate::wire::{self, RESET_LEN};
 use bytes::Bytes;
 use std::collections::VecDeque;
 
-/// So many bulk transfers share the path in turns; more wait. It bounds what the receiver must hold open.
-pub(super) const MAX_ACTIVE: usize = 64;
 /// After so many packets without bulk data, though there is some, one begins with it.
 const PATIENCE: u32 = 16;
 
@@ -32,16 +32,14 @@ pub(super) struct Settled {
 pub(super) struct SendQueue {
     /// Bytes of frames in a fresh packet.
     capacity: usize,
-    slots: Vec<Option<Outgoing>>,
-    free: Vec<u32>,
+    slots: Slots,
     /// Number of the next transfer to be opened. Numbers are given out then and not before, so that the receiver's set
     /// of finished ones has few gaps.
     next_number: u64,
     small_new: VecDeque<u32>,
-    small_lost: VecDeque<SentFrame>,
-    bulk_waiting: VecDeque<u32>,
-    bulk_active: VecDeque<u32>,
-    bulk_lost: VecDeque<SentFrame>,
+    small_lost: VecDeque<Part>,
+    bulk_new: Turns,
+    bulk_lost: VecDeque<Part>,
     resets: VecDeque<u64>,
     without_bulk: u32,
     pub(super) settled: Settled,
@@ -52,13 +50,11 @@ impl SendQueue {
     pub(super) fn new(capacity: usize) -> Self {
         SendQueue {
             capacity,
-            slots: Vec::new(),
-            free: Vec::new(),
+            slots: Slots::default(),
             next_number: 0,
             small_new: VecDeque::new(),
             small_lost: VecDeque::new(),
-            bulk_waiting: VecDeque::new(),
-            bulk_active: VecDeque::new(),
+            bulk_new: Turns::default(),
             bulk_lost: VecDeque::new(),
             resets: VecDeque::new(),
             without_bulk: 0,
@@ -70,22 +66,11 @@ impl SendQueue {
     pub(super) fn push(&mut self, header: Bytes, payload: Payload) {
         let transfer = Outgoing::new(header, payload, self.capacity);
         let small = transfer.small;
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = Some(transfer);
-                slot
-            }
-            None => {
-                self.slots.push(Some(transfer));
-                u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 transfers are queued")
-            }
-        };
+        let slot = self.slots.insert(transfer);
         if small {
             self.small_new.push_back(slot);
-        } else if self.bulk_active.len() < MAX_ACTIVE {
-            self.bulk_active.push_back(slot);
         } else {
-            self.bulk_waiting.push_back(slot);
+            self.bulk_new.push(slot);
         }
     }
 
@@ -96,7 +81,7 @@ impl SendQueue {
 
     /// Whether bulk data wants to leave.
     pub(super) fn has_bulk(&self) -> bool {
-        !(self.bulk_lost.is_empty() && self.bulk_active.is_empty())
+        !self.bulk_lost.is_empty() || self.bulk_new.front().is_some()
     }
 
     /// Whether bulk data has waited for so many packets of small transfers that the next one is its.
@@ -111,7 +96,7 @@ impl SendQueue {
 
     /// Whether every transfer is acknowledged or abandoned.
     pub(super) fn is_empty(&self) -> bool {
-        self.slots.len() == self.free.len() && self.resets.is_empty()
+        self.slots.is_empty() && self.resets.is_empty()
     }
 
     /// Fills a packet. `bulk`: the window has room for bulk data too.
@@ -136,9 +121,7 @@ impl SendQueue {
 
     /// The next packets carry another bulk transfer, if there is one.
     pub(super) fn rotate(&mut self) {
-        if self.bulk_active.len() > 1 {
-            self.bulk_active.rotate_left(1);
-        }
+        self.bulk_new.rotate();
     }
 
     fn fill_resets(&mut self, space: &mut Space<'_>) {
@@ -152,9 +135,9 @@ impl SendQueue {
 
     fn fill_small(&mut self, space: &mut Space<'_>, io: &mut impl Payloads) {
         self.fill_resets(space);
-        while let Some(frame) = self.small_lost.pop_front() {
-            if self.put_again(&frame, space, io) == Put::Full {
-                self.small_lost.push_front(frame);
+        while let Some(part) = self.small_lost.pop_front() {
+            if self.put_again(&part, space, io) == Put::Full {
+                self.small_lost.push_front(part);
                 return;
             }
         }
@@ -168,123 +151,77 @@ impl SendQueue {
     /// Says how many bytes it has put in.
     fn fill_bulk(&mut self, space: &mut Space<'_>, io: &mut impl Payloads) -> usize {
         let before = space.buf.len();
-        while let Some(frame) = self.bulk_lost.pop_front() {
-            if self.put_again(&frame, space, io) == Put::Full {
-                self.bulk_lost.push_front(frame);
+        while let Some(part) = self.bulk_lost.pop_front() {
+            if self.put_again(&part, space, io) == Put::Full {
+                self.bulk_lost.push_front(part);
                 return space.buf.len() - before;
             }
         }
-        while let Some(&slot) = self.bulk_active.front() {
+        while let Some(slot) = self.bulk_new.front() {
             if self.put_new(slot, space, io) == Put::Full {
                 break;
             }
-            let transfer = self.slots[slot as usize].as_ref();
+            let transfer = self.slots.get(slot);
             if transfer.is_some_and(|sent| sent.next < sent.len()) {
                 // It has filled the packet.
                 break;
             }
-            self.retire(slot);
+            self.bulk_new.retire(slot);
         }
         space.buf.len() - before
     }
 
     /// Sends what has not been sent: the header and what fits beside it, or more of the payload.
     fn put_new(&mut self, slot: u32, space: &mut Space<'_>, io: &mut impl Payloads) -> Put {
-        let Some(transfer) = self.slots[slot as usize].as_mut() else {
+        let Some(transfer) = self.slots.get_mut(slot) else {
             return Put::Gone;
         };
-        let offset = transfer.next;
-        let want = transfer.len() - offset;
-        let put = match transfer.number {
-            Some(number) => transfer.put_data(number, offset, want, space, io),
-            None => transfer.put_open(self.next_number, want, space, io),
+        let left = transfer.len() - transfer.next;
+        let part = Part {
+            slot,
+            transfer: transfer.number.unwrap_or(self.next_number),
+            offset: transfer.next,
+            len: u32::try_from(left).unwrap_or(u32::MAX),
+            opens: transfer.number.is_none(),
         };
+        let put = transfer.put(&part, space, io);
         match put {
             Put::Full => {}
             Put::Gone => self.abandon(slot),
-            Put::Done(sent) => {
-                transfer.next += sent;
-                let len = sent as u32;
-                space.content.push(match transfer.number {
-                    Some(transfer) => SentFrame::Data {
-                        slot,
-                        transfer,
-                        offset,
-                        len,
-                    },
-                    None => SentFrame::Open {
-                        slot,
-                        transfer: self.next_number,
-                        len,
-                    },
-                });
-                if transfer.number.is_none() {
+            Put::Done(len) => {
+                if part.opens {
                     transfer.number = Some(self.next_number);
                     self.next_number += 1;
                 }
+                transfer.next += u64::from(len);
+                space.content.push(SentFrame::Part(Part { len, ..part }));
             }
         }
         put
     }
 
     /// Sends again what a lost packet carried; what does not fit stays lost.
-    fn put_again(
-        &mut self,
-        frame: &SentFrame,
-        space: &mut Space<'_>,
-        io: &mut impl Payloads,
-    ) -> Put {
-        let (slot, transfer, offset, len) = match *frame {
-            SentFrame::Open {
-                slot,
-                transfer,
-                len,
-            } => (slot, transfer, 0, len),
-            SentFrame::Data {
-                slot,
-                transfer,
-                offset,
-                len,
-            } => (slot, transfer, offset, len),
-            SentFrame::Reset { .. } => return Put::Gone,
-        };
-        let Some(outgoing) = self.opened(slot, transfer) else {
+    fn put_again(&mut self, part: &Part, space: &mut Space<'_>, io: &mut impl Payloads) -> Put {
+        let Some(transfer) = self.slots.opened(part.slot, part.transfer) else {
             return Put::Gone;
         };
-        let want = u64::from(len);
-        let opens = matches!(frame, SentFrame::Open { .. });
-        let put = if opens {
-            outgoing.put_open(transfer, want, space, io)
-        } else {
-            outgoing.put_data(transfer, offset, want, space, io)
-        };
+        let put = transfer.put(part, space, io);
         match put {
             Put::Full => {}
-            Put::Gone => self.abandon(slot),
-            Put::Done(sent) => {
-                let (sent, rest) = (sent as u32, len - sent as u32);
+            Put::Gone => self.abandon(part.slot),
+            Put::Done(len) => {
                 space.resent = true;
-                space.content.push(if opens {
-                    SentFrame::Open {
-                        slot,
-                        transfer,
-                        len: sent,
-                    }
-                } else {
-                    SentFrame::Data {
-                        slot,
-                        transfer,
-                        offset,
-                        len: sent,
-                    }
-                });
-                if rest > 0 {
-                    let offset = offset + u64::from(sent);
-                    self.bulk_lost.push_front(SentFrame::Data {
-                        slot,
-                        transfer,
-                        offset,
-                        len: rest,
+                let sent = Part {
+                    len,
+                    ..part.clone()
+                };
+                space.content.push(SentFrame::Part(sent));
+                if len < part.len {
+                    self.bulk_lost.push_front(Part {
+                        offset: part.offset + u64::from(len),
+                        len: part.len - len,
+                        opens: false,
+                        ..*part
                     });
                 }
             }
@@ -294,90 +231,180 @@ impl SendQueue {
 
     /// A frame has arrived.
     pub(super) fn on_acked(&mut self, frame: &SentFrame) {
-        let (slot, number, amount) = match *frame {
-            SentFrame::Open {
-                slot,
-                transfer,
-                len,
-            } => (slot, transfer, u64::from(len) + 1),
-            SentFrame::Data {
-                slot,
-                transfer,
-                len,
-                ..
-            } => (slot, transfer, u64::from(len)),
-            SentFrame::Reset { .. } => return,
-        };
-        let Some(transfer) = self.slots[slot as usize].as_mut() else {
-            return;
-        };
-        if transfer.number == Some(number) && transfer.settle(amount) {
+        let SentFrame::Part(part) = frame else { return };
+        if let Some(transfer) = self.slots.opened(part.slot, part.transfer)
+            && transfer.settle(u64::from(part.len) + u64::from(part.opens))
+        {
             self.settled.transfers += 1;
             self.settled.bytes += transfer.size();
-            self.remove(slot);
+            self.remove(part.slot);
         }
     }
 
     /// A frame has been lost.
     pub(super) fn on_lost(&mut self, frame: &SentFrame) {
-        let (slot, number) = match *frame {
-            SentFrame::Open { slot, transfer, .. } | SentFrame::Data { slot, transfer, .. } => {
-                (slot, transfer)
-            }
-            SentFrame::Reset { transfer } => return self.resets.push_back(transfer),
+        let part = match frame {
+            SentFrame::Part(part) => part,
+            SentFrame::Reset { transfer } => return self.resets.push_back(*transfer),
         };
-        match self.opened(slot, number) {
-            Some(transfer) if transfer.small => self.small_lost.push_back(frame.clone()),
-            Some(_) => self.bulk_lost.push_back(frame.clone()),
+        match self.slots.opened(part.slot, part.transfer) {
+            Some(transfer) if transfer.small => self.small_lost.push_back(part.clone()),
+            Some(_) => self.bulk_lost.push_back(part.clone()),
             None => {}
         }
     }
 
     /// Drops everything: the peer is lost.
     pub(super) fn clear(&mut self) {
-        for slot in 0..self.slots.len() as u32 {
-            self.remove(slot);
-        }
-        let settled = std::mem::take(&mut self.settled);
+        let mut settled = std::mem::take(&mut self.settled);
+        let tokens = self.slots.drain().filter_map(|transfer| transfer.token());
+        settled.events.extend(tokens.map(Event::Released));
         *self = SendQueue::new(self.capacity);
         self.settled = settled;
-    }
-
-    /// The transfer in `slot`, if it still is `number`.
-    fn opened(&self, slot: u32, number: u64) -> Option<&Outgoing> {
-        let transfer = self.slots.get(slot as usize)?.as_ref()?;
-        (transfer.number == Some(number)).then_some(transfer)
     }
 
     /// The payload has been withdrawn: the peer must learn not to wait for the rest.
     fn abandon(&mut self, slot: u32) {
         self.settled.withdrawn += 1;
-        let transfer = self.slots[slot as usize].as_ref();
-        self.resets
-            .extend(transfer.and_then(|transfer| transfer.number));
-        self.retire(slot);
+        let transfer = self.slots.get(slot);
+        (self.resets).extend(transfer.and_then(|transfer| transfer.number));
+        self.bulk_new.retire(slot);
         self.remove(slot);
     }
 
-    /// A bulk transfer has nothing new to send any more: the next one may start.
-    fn retire(&mut self, slot: u32) {
-        let before = self.bulk_active.len();
-        if self.bulk_active.front() == Some(&slot) {
-            self.bulk_active.pop_front();
-        } else {
-            self.bulk_active.retain(|&active| active != slot);
+    fn remove(&mut self, slot: u32) {
+        let token = self
+            .slots
+            .remove(slot)
+            .and_then(|transfer| transfer.token());
+        self.settled.events.extend(token.map(Event::Released));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sent::Content;
+    use super::super::turns::MAX_ACTIVE;
+    use super::*;
+    use crate::sim::Memory;
+    use crate::wire::{Frame, Frames};
+
+    const CAPACITY: usize = 1400;
+
+    /// Bytes and where they stand: `(transfer, offset, length)`; an OPEN frame's offset is 0.
+    type Pieces = Vec<(u64, u64, usize)>;
+
+    fn queue(lengths: &[usize]) -> SendQueue {
+        let mut queue = SendQueue::new(CAPACITY);
+        for &len in lengths {
+            queue.push(
+                Bytes::from_static(b"h"),
+                Payload::Bytes(vec![1; len].into()),
+            );
         }
-        if self.bulk_active.len() < before {
-            self.bulk_active.extend(self.bulk_waiting.pop_front());
-        }
+        queue
     }
 
-    fn remove(&mut self, slot: u32) {
-        if let Some(transfer) = self.slots[slot as usize].take() {
-            self.free.push(slot);
-            self.settled
-                .events
-                .extend(transfer.token().map(Event::Released));
+    fn packet(queue: &mut SendQueue, bulk: bool) -> (Pieces, Content) {
+        let mut buf = Vec::new();
+        let mut space = Space::new(&mut buf, CAPACITY);
+        queue.fill(&mut space, bulk, &mut Memory::default());
+        let content = space.content;
+        assert!(buf.len() <= CAPACITY);
+        let pieces = Frames::new(&buf)
+            .map(|frame| match frame.unwrap() {
+                Frame::Open {
+                    transfer, bytes, ..
+                } => (transfer, 0, bytes.len()),
+                Frame::Data {
+                    transfer,
+                    offset,
+                    bytes,
+                } => (transfer, offset, bytes.len()),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        (pieces, content)
+    }
+
+    #[test]
+    fn small_ones_first_then_bulk_fills_the_packet() {
+        let mut queue = queue(&[5000, 10, 20]);
+        let (pieces, _) = packet(&mut queue, true);
+        assert_eq!(pieces[..2], [(0, 0, 10), (1, 0, 20)]);
+        let (transfer, offset, len) = pieces[2];
+        assert_eq!((transfer, offset), (2, 0));
+        let (pieces, _) = packet(&mut queue, true);
+        assert_eq!(pieces[0], (2, len as u64, CAPACITY - wire::DATA_LEN));
+    }
+
+    #[test]
+    fn small_ones_are_never_cut() {
+        let mut queue = queue(&[800, 800]);
+        assert_eq!(packet(&mut queue, true).0, [(0, 0, 800)]);
+        assert_eq!(packet(&mut queue, true).0, [(1, 0, 800)]);
+        assert!(!queue.has_small() && !queue.is_empty());
+    }
+
+    #[test]
+    fn without_room_for_bulk_only_small_ones_leave() {
+        let mut queue = queue(&[5000, 10]);
+        assert_eq!(packet(&mut queue, false).0, [(0, 0, 10)]);
+        assert_eq!(packet(&mut queue, false).0, []);
+    }
+
+    #[test]
+    fn what_was_lost_comes_first_and_completes() {
+        let mut queue = queue(&[3000]);
+        let (first, lost) = packet(&mut queue, true);
+        let (_, arrived) = packet(&mut queue, true);
+        lost.frames().iter().for_each(|frame| queue.on_lost(frame));
+        arrived
+            .frames()
+            .iter()
+            .for_each(|frame| queue.on_acked(frame));
+        let (again, arrived) = packet(&mut queue, true);
+        assert_eq!(again, first);
+        let (_, rest) = packet(&mut queue, true);
+        for content in [arrived, rest] {
+            assert_eq!(queue.settled.transfers, 0);
+            content
+                .frames()
+                .iter()
+                .for_each(|frame| queue.on_acked(frame));
         }
+        assert!(queue.is_empty());
+        assert_eq!((queue.settled.transfers, queue.settled.bytes), (1, 3001));
+    }
+
+    #[test]
+    fn a_bounded_number_of_bulk_transfers_takes_turns() {
+        let mut queue = queue(&[3000; MAX_ACTIVE + 10]);
+        let mut turns = Vec::new();
+        for _ in 0..2 * MAX_ACTIVE {
+            turns.push(packet(&mut queue, true).0[0].0);
+            queue.rotate();
+        }
+        let once: Vec<_> = (0..MAX_ACTIVE as u64).collect();
+        assert_eq!(turns[..MAX_ACTIVE], once);
+        assert_eq!(turns[MAX_ACTIVE..], once);
+    }
+
+    #[test]
+    fn slots_are_used_again_and_late_news_of_the_former_is_ignored() {
+        let mut queue = queue(&[10]);
+        let (_, first) = packet(&mut queue, true);
+        first
+            .frames()
+            .iter()
+            .for_each(|frame| queue.on_acked(frame));
+        queue.push(Bytes::new(), Payload::Bytes(vec![1; 10].into()));
+        packet(&mut queue, true);
+        for frame in first.frames() {
+            queue.on_acked(frame);
+            queue.on_lost(frame);
+        }
+        assert_eq!(queue.settled.transfers, 1);
+        assert!(!queue.has_lost());
     }
 }

@@ -2,20 +2,25 @@
 
 use super::sent::Content;
 
-/// What a packet carried of a transfer. `slot` is the transfer's place at its sender.
+/// What a packet carried that must arrive.
 #[derive(Clone, Debug)]
 pub(super) enum SentFrame {
-    /// The header and `len` bytes of payload.
-    Open { slot: u32, transfer: u64, len: u32 },
-    /// `len` bytes of payload from `offset` on.
-    Data {
-        slot: u32,
-        transfer: u64,
-        offset: u64,
-        len: u32,
-    },
-    /// That the transfer has been abandoned.
+    /// Bytes of a transfer.
+    Part(Part),
+    /// That a transfer has been abandoned.
     Reset { transfer: u64 },
+}
+
+/// `len` payload bytes of a transfer from `offset` on.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// The transfer's place at its sender.
+    pub(super) slot: u32,
+    pub(super) transfer: u64,
+    pub(super) offset: u64,
+    pub(super) len: u32,
+    /// In the OPEN frame, behind the header.
+    pub(super) opens: bool,
 }
 
 /// The room that a packet has for frames, and the record of those that must arrive.
@@ -48,7 +53,7 @@ impl<'a> Space<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Put {
     /// In, with so many bytes of payload.
-    Done(u64),
+    Done(u32),
     /// Not enough room.
     Full,
     /// Its payload has been withdrawn, or its transfer is over.

@@ -5,6 +5,9 @@ use super::Config;
 /// Loss of more than one part in so many of a window in one round trip makes us back off; less is taken for damage.
 const TOLERANCE: u64 = 50;
 
+/// The congestion window does not get smaller: four packets on Ethernet, so that a loss can be told from a later packet.
+const LEAST: u64 = 9 * 1024;
+
 /// The window that the peer grants, and below it a congestion window: it doubles each round trip until the first loss,
 /// then grows by a packet and shrinks to seven tenths (AIMD).
 #[derive(Clone, Debug)]
@@ -100,13 +103,15 @@ impl Window {
         self.in_flight -= charge;
     }
 
-    /// Several probes in a row have been in vain: nothing is known of the path any more.
+    /// Several probes in a row have been in vain: nothing is known of the path any more, so start again.
     pub(super) fn collapse(&mut self) {
+        let before = self.congestion / 10 * 7;
         self.shrink_to(0);
+        self.threshold = before.max(self.congestion);
     }
 
     fn shrink_to(&mut self, congestion: u64) {
-        self.congestion = congestion.max(2 * self.packet);
+        self.congestion = congestion.max(2 * self.packet).max(LEAST);
         self.threshold = self.congestion;
     }
 }

@@ -1,0 +1,156 @@
+//! What becomes of our packets: acknowledged, lost, or worth a probe.
+
+use super::rtt::Rtt;
+use super::send_queue::SendQueue;
+use super::sent::{Content, Lost, SentPackets};
+use super::window::Window;
+use super::{Config, Counters, DatagramError, Instant};
+use crate::wire::{Ack, PacketNumber};
+
+/// So many probes in vain close the congestion window.
+const COLLAPSE: u32 = 3;
+
+/// Packets in flight, the time they take, and how many of them there may be.
+#[derive(Debug)]
+pub(super) struct Recovery {
+    sent: SentPackets,
+    rtt: Rtt,
+    window: Window,
+    overhead: usize,
+    /// Packets of the peer below this have said all they had to say about its window.
+    granted_by: u64,
+    /// Probe time-outs since the last acknowledgement.
+    backoff: u32,
+    /// Packets that may leave although the window is full.
+    probes: u32,
+}
+
+impl Recovery {
+    pub(super) fn new(config: &Config) -> Self {
+        Recovery {
+            sent: SentPackets::default(),
+            rtt: Rtt::default(),
+            window: Window::new(config),
+            overhead: config.overhead,
+            granted_by: 0,
+            backoff: 0,
+            probes: 0,
+        }
+    }
+
+    /// The next packet's number, and the oldest whose fate is unknown.
+    pub(super) fn numbers(&self) -> (PacketNumber, PacketNumber) {
+        (self.sent.next(), self.sent.floor())
+    }
+
+    /// Whether something that asks for an acknowledgement has none.
+    pub(super) fn is_in_flight(&self) -> bool {
+        self.sent.in_flight() > 0
+    }
+
+    /// Whether the next packet is a probe, which leaves whatever the window says.
+    pub(super) fn is_probing(&self) -> bool {
+        self.probes > 0
+    }
+
+    /// See [`Window::has_room`].
+    pub(super) fn has_room(&self, keep_some: bool) -> bool {
+        self.probes > 0 || self.window.has_room(keep_some)
+    }
+
+    /// A packet of `len` bytes has been built. `eliciting`: it asks for an acknowledgement.
+    pub(super) fn on_sent(&mut self, now: Instant, len: usize, eliciting: bool, content: Content) {
+        let charge = (len + self.overhead) as u32;
+        self.sent.push(now, charge, eliciting, content);
+        if eliciting {
+            self.window.on_sent(u64::from(charge));
+            self.probes = self.probes.saturating_sub(1);
+        }
+    }
+
+    /// The peer's packet `number` acknowledges some of ours.
+    pub(super) fn on_ack(
+        &mut self,
+        now: Instant,
+        number: PacketNumber,
+        ack: &Ack<'_>,
+        queue: &mut SendQueue,
+        counters: &mut Counters,
+    ) -> Result<(), DatagramError> {
+        let next = self.sent.next();
+        if ack.largest >= next {
+            return Err(DatagramError::Malformed { frame: "ACK" });
+        }
+        if number.0 >= self.granted_by {
+            self.granted_by = number.0 + 1;
+            self.window.grant(u64::from(ack.window));
+        }
+        let acked = (self.sent).on_ack(ack.ranges(), |frame| queue.on_acked(frame));
+        let Some((newest, sent_at)) = acked.newest else {
+            return Ok(());
+        };
+        if newest == ack.largest.0 {
+            self.rtt.sample(now - sent_at, ack.delay);
+        }
+        self.backoff = 0;
+        self.window.on_acked(acked.charge, newest, next.0);
+        self.detect_losses(now, queue, counters);
+        Ok(())
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is to be called.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.sent.loss_at().or_else(|| self.probe_at())
+    }
+
+    pub(super) fn handle_timeout(
+        &mut self,
+        now: Instant,
+        queue: &mut SendQueue,
+        counters: &mut Counters,
+    ) {
+        match self.sent.loss_at() {
+            Some(loss_at) if loss_at <= now => self.detect_losses(now, queue, counters),
+            Some(_) => {}
+            None if self.probe_at().is_some_and(|at| at <= now) => self.probe(queue, counters),
+            None => {}
+        }
+    }
+
+    /// Forgets everything: the peer is lost.
+    pub(super) fn clear(&mut self) {
+        self.sent = SentPackets::default();
+        self.probes = 0;
+    }
+
+    fn detect_losses(&mut self, now: Instant, queue: &mut SendQueue, counters: &mut Counters) {
+        let delay = self.rtt.loss_delay();
+        let lost = (self.sent).detect_losses(now, delay, |frame| queue.on_lost(frame));
+        if lost.packets > 0 {
+            counters.packets_lost += lost.packets;
+            self.window.on_lost(lost.charge, self.sent.next().0);
+        }
+    }
+
+    /// Nothing has been acknowledged for too long: send the oldest again, whatever the window says. A second time in a
+    /// row two of them, since the path loses much.
+    fn probe(&mut self, queue: &mut SendQueue, counters: &mut Counters) {
+        counters.probes += 1;
+        self.probes = if self.backoff == 0 { 1 } else { 2 };
+        for _ in 0..self.probes {
+            let Lost { packets, charge } = self.sent.give_up_oldest(|frame| queue.on_lost(frame));
+            counters.packets_lost += packets;
+            self.window.on_probed(charge);
+        }
+        self.backoff += 1;
+        if self.backoff == COLLAPSE {
+            self.window.collapse();
+        }
+    }
+
+    /// When to probe, unless a probe is waiting for its turn to be sent.
+    fn probe_at(&self) -> Option<Instant> {
+        let timeout = self.rtt.probe_timeout(self.backoff);
+        (self.is_in_flight() && self.probes == 0).then(|| self.sent.last_eliciting() + timeout)
+    }
+}

@@ -1,0 +1,69 @@
+//! Bulk transfers taking turns.
+
+use std::collections::VecDeque;
+
+/// So many share the path; more wait. It bounds what the receiver must hold open.
+pub(super) const MAX_ACTIVE: usize = 64;
+
+/// Slots of the transfers that have something new to send: some in turns, the rest waiting.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    active: VecDeque<u32>,
+    waiting: VecDeque<u32>,
+}
+
+impl Turns {
+    pub(super) fn push(&mut self, slot: u32) {
+        if self.active.len() < MAX_ACTIVE {
+            self.active.push_back(slot);
+        } else {
+            self.waiting.push_back(slot);
+        }
+    }
+
+    /// Whose turn it is.
+    pub(super) fn front(&self) -> Option<u32> {
+        self.active.front().copied()
+    }
+
+    /// The next one's turn.
+    pub(super) fn rotate(&mut self) {
+        if self.active.len() > 1 {
+            self.active.rotate_left(1);
+        }
+    }
+
+    /// This one, if it is there at all, has nothing new to send any more: the next one may start.
+    pub(super) fn retire(&mut self, slot: u32) {
+        let before = self.active.len();
+        if self.front() == Some(slot) {
+            self.active.pop_front();
+        } else {
+            self.active.retain(|&active| active != slot);
+        }
+        if self.active.len() < before {
+            self.active.extend(self.waiting.pop_front());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_starts_when_another_retires() {
+        let mut turns = Turns::default();
+        let last = MAX_ACTIVE as u32;
+        (0..=last).for_each(|slot| turns.push(slot));
+        for slot in 0..last {
+            assert_eq!(turns.front(), Some(slot));
+            turns.rotate();
+        }
+        assert_eq!(turns.front(), Some(0), "the last one waits");
+        turns.retire(5);
+        turns.retire(5);
+        (0..last - 1).for_each(|_| turns.rotate());
+        assert_eq!(turns.front(), Some(last));
+    }
+}
