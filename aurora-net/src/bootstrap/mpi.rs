@@ -12,7 +12,7 @@
 //! ends them before they speak. A rank that is killed is mpirun's to report. Ranks that have only heard of a failure are quiet. `run` returns an error only where the job cannot start.
 
 use super::desk::OnFailure;
-use super::seat::{Job, JobKey, Line, Seat, sit};
+use super::seat::{Job, JobKey, Line, Seat, exited, sit};
 use super::{Failure, Launcher, Options, exit};
 use crate::Rank;
 use crate::route::Contact;
@@ -75,7 +75,7 @@ pub(super) fn run<R>(
     let job = started.unwrap_or_else(|failure| line.end(&failure));
     let guard = exit::guard(Arc::new(move || {
         // Not an MPI call: this may be any thread. mpirun ends a job one of whose processes ends without finalising.
-        last_words(&Failure::of(rank, "the program called `exit` inside `run`"));
+        last_words(&exited(rank));
     }));
     let outcome = sit(job, line.clone(), body);
     drop(guard);

@@ -1,13 +1,15 @@
 //! Ranks that are threads of this process: for tests, examples in docs, debuggers.
 //!
 //! Rank 0 is the calling thread. A failure cannot end a thread from outside: the others learn of it at their next call,
-//! and the job returns when all have returned.
+//! and the job returns when all have returned. `exit` in one ends the process, with a message and code 1.
 
 use super::desk::{Desk, HubLine};
 use super::hub::{Hub, Report};
-use super::seat::{Job, JobKey, Seat, sit};
-use super::{Failure, Launcher};
+use super::seat::{Job, JobKey, Seat, exited, sit};
+use super::{Failure, Launcher, exit};
+
 use crate::Rank;
+use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +38,10 @@ pub(super) fn run<R: Send>(
         };
         sit(job, Rc::new(control.line(rank)), &body)
     };
+    let _guard = exit::guard(Arc::new(|| {
+        let failure = exited(Rank::new(0));
+        let _ = writeln!(io::stderr(), "aurora: {failure}");
+    }));
     let outcome = thread::scope(|scope| {
         let mut others = Vec::new();
         for rank in (1..size).map(Rank::new) {

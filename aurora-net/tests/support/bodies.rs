@@ -19,7 +19,7 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
             Ok(format!("received {}", received > 0))
         }
         "fault" => {
-            let [fault, rank, place, _grace] = rest else {
+            let [fault, rank, place, _grace, ..] = rest else {
                 panic!("fault <fault> <rank> <place> <grace>");
             };
             if me == rank.parse::<usize>().unwrap() {

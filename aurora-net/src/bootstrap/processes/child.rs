@@ -2,7 +2,7 @@
 
 use super::super::desk::{Desk, HubLine};
 use super::super::hub::{Notice, Report};
-use super::super::seat::{Job, Seat, sit};
+use super::super::seat::{Job, Seat, exited, sit};
 use super::super::{Failure, Launcher, Options, exit};
 use super::frame::{Frames, encode};
 use super::ticket::Ticket;
@@ -59,7 +59,7 @@ pub(in super::super) fn run<R>(
     };
     let guard = exit::guard({
         let reporter = reporter.clone();
-        Arc::new(move || reporter(Report::Failed(super::exited(rank))))
+        Arc::new(move || reporter(Report::Failed(exited(rank))))
     });
     let job = Job {
         rank,

@@ -2,12 +2,12 @@
 
 use super::super::desk::{Desk, HubLine};
 use super::super::hub::{Hub, Notice, Report};
-use super::super::seat::{Job, JobKey, Seat, sit};
+use super::super::seat::{Job, JobKey, Seat, exited, sit};
 use super::super::{Failure, Launcher, Options, exit};
+use super::Down;
 use super::frame::encode;
 use super::supervisor::{Crew, Supervisor};
 use super::ticket::Ticket;
-use super::{Down, exited};
 use crate::Rank;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io::{self, Write};
