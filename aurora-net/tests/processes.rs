@@ -62,6 +62,7 @@ fn driver_main() {
         Trial::test("udp_random_transfers_arrive_intact_between_4", || {
             transfers(4)
         }),
+        Trial::test("an_idle_rank_uses_no_processor_time", idle),
         Trial::test("a_second_start_is_refused", second_start),
         Trial::test("children_die_with_a_killed_rank_0", || orphans("KILL")),
         Trial::test("children_die_with_an_interrupted_rank_0", || orphans("INT")),
@@ -103,6 +104,12 @@ fn transfers(size: usize) -> Outcome {
     check(clean && ended.stdout == "received true\n", || {
         format!("{ended:?}")
     })
+}
+
+fn idle() -> Outcome {
+    let ended = Job::start(&[], 3, &["idle"]).end();
+    let clean = ended.status.success() && ended.stderr.is_empty();
+    check(clean && ended.stdout == "idle\n", || format!("{ended:?}"))
 }
 
 fn fault_trial(fault: &str, rank: usize, place: &str) -> Outcome {

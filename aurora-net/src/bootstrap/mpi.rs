@@ -14,9 +14,9 @@
 use super::desk::OnFailure;
 use super::seat::{Job, JobKey, Line, Seat, exited, sit};
 use super::{Failure, Launcher, Options, exit};
-use crate::Rank;
 use crate::route::Contact;
-use crate::udp::address::{Candidate, candidates, choose};
+use crate::udp::address::{Candidate, candidates, choose, on_one_machine};
+use crate::{Error, Rank};
 use mpi::Threading;
 use mpi::collective::SystemOperation;
 use mpi::datatype::PartitionMut;
@@ -27,7 +27,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
-use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
@@ -126,11 +125,12 @@ fn join(world: &SimpleCommunicator, rank: Rank, options: &Options) -> Result<Job
     let first_of_node = i32::from(world.split_shared(0).rank() == 0);
     let mut nodes = 0_i32;
     world.all_reduce_into(&first_of_node, &mut nodes, SystemOperation::sum());
+    let interface = options.interface.as_deref();
+    let refused = |error: Error| Failure::of(rank, error);
     let address = if nodes == 1 {
-        Ipv4Addr::LOCALHOST.into()
+        on_one_machine(interface).map_err(refused)?
     } else {
-        let own =
-            candidates(options.interface.as_deref()).map_err(|error| Failure::of(rank, error))?;
+        let own = candidates(interface).map_err(refused)?;
         let all: Vec<Vec<Candidate>> =
             gather(world, &own).map_err(|error| garbled(rank, &error))?;
         choose(&own, &all)

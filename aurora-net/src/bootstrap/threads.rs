@@ -6,11 +6,10 @@
 use super::desk::{Desk, HubLine};
 use super::hub::{Hub, Report};
 use super::seat::{Job, JobKey, Seat, exited, sit};
-use super::{Failure, Launcher, exit};
+use super::{Failure, Launcher, Options, address_here, exit};
 
 use crate::Rank;
 use std::io::{self, Write};
-use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -20,6 +19,7 @@ const STACK: usize = 8 << 20;
 
 pub(super) fn run<R: Send>(
     size: usize,
+    options: &Options,
     body: impl Fn(Seat) -> Result<R, Failure> + Sync,
 ) -> Result<R, Failure> {
     let control = Arc::new(Control {
@@ -27,6 +27,7 @@ pub(super) fn run<R: Send>(
         desks: (0..size).map(|_| Arc::default()).collect(),
     });
     let key = JobKey::random()?;
+    let address = address_here(options)?;
     let rank_body = |rank: Rank| {
         let job = Job {
             rank,
@@ -34,7 +35,7 @@ pub(super) fn run<R: Send>(
             nodes: 1,
             launcher: Launcher::Threads,
             key,
-            address: Ipv4Addr::LOCALHOST.into(),
+            address,
         };
         sit(job, Rc::new(control.line(rank)), &body)
     };
