@@ -164,6 +164,26 @@ fn the_handlers_timer_wakes_a_waiter_and_the_daemon() {
 }
 
 #[test]
+fn a_condition_sees_what_comes_of_its_own_sends() {
+    threads(2, |seat| {
+        let endpoint = connect(&seat, None)?;
+        let other = Rank::new(1 - seat.rank().index());
+        let mut sent = false;
+        // Nothing else happens that could wake us.
+        wait(&endpoint, seat.rank(), |checker, out| {
+            if !std::mem::replace(&mut sent, true) {
+                checker.send(other, Kind::Data, 1, 100, out);
+                assert_eq!(checker.lent(), 1);
+                return None;
+            }
+            (checker.lent() == 0).then_some(())
+        })?;
+        seat.finish()
+    })
+    .unwrap();
+}
+
+#[test]
 fn a_closed_endpoint_acts_but_sends_nothing() {
     threads(2, |seat| {
         let endpoint = connect(&seat, None)?;
@@ -371,6 +391,20 @@ fn an_unknown_interface_is_refused() {
     let text = failure.to_string();
     assert!(
         text.starts_with("the job cannot start: no network interface is called `no-such`"),
+        "{text}"
+    );
+}
+
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn a_build_without_mpi_says_how_to_get_one_with() {
+    let launch = Launch::Mpi {
+        announced_size: Some(4),
+    };
+    let failure = run(launch, Options::default(), |seat| seat.finish()).unwrap_err();
+    let text = failure.to_string();
+    assert!(
+        text.contains("has started 4 ranks") && text.contains("--features mpi"),
         "{text}"
     );
 }
