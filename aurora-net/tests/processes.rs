@@ -38,7 +38,19 @@ fn body_main(arguments: &[String]) {
     if let Some(grace) = rest.get(3) {
         options.grace = Duration::from_millis(grace.parse().unwrap());
     }
+    let before = holdings();
     let outcome = run(launch, options, |seat| body(&seat, name, rest));
+    let deadline = Instant::now() + Duration::from_secs(1);
+    // A thread that has been joined is listed for a moment longer.
+    while holdings() != before && Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+    if holdings() != before {
+        print_error(&format!(
+            "left behind: {:?} instead of {before:?}",
+            holdings()
+        ));
+    }
     match outcome {
         Ok(text) => print(&text),
         Err(failure) => {
@@ -46,6 +58,16 @@ fn body_main(arguments: &[String]) {
             std::process::exit(1);
         }
     }
+}
+
+/// Open files and threads of this process.
+fn holdings() -> (usize, usize) {
+    let count = |what| {
+        std::fs::read_dir(format!("/proc/self/{what}"))
+            .unwrap()
+            .count()
+    };
+    (count("fd"), count("task"))
 }
 
 // ---- the driver ----
