@@ -3,6 +3,7 @@
 //! A phase of sharing starts at a barrier, so that it does not count waiting for a rank that still computes, and
 //! lasts on each rank until that rank has its data. What a job's phase took is the slowest rank's share of it.
 
+use aurora_core::Traffic;
 use aurora_core::prelude::*;
 use serde::Serialize;
 use std::time::Instant;
@@ -47,7 +48,7 @@ pub struct Clock<'w> {
     world: &'w World,
     phases: Vec<Lap>,
     started: Instant,
-    traffic: (u64, u64),
+    traffic: Traffic,
 }
 
 impl<'w> Clock<'w> {
@@ -57,7 +58,7 @@ impl<'w> Clock<'w> {
         Ok(Clock {
             world,
             phases: Vec::new(),
-            traffic: sent(world),
+            traffic: world.traffic(),
             started: Instant::now(),
         })
     }
@@ -86,12 +87,12 @@ impl<'w> Clock<'w> {
         let seconds = self.started.elapsed().as_secs_f64();
         // A rank serves the others until they are done too.
         self.world.barrier()?;
-        let (messages, bytes) = sent(self.world);
+        let sent = self.world.traffic() - self.traffic;
         Ok(Laps {
             phases: self.phases,
             seconds,
-            messages: messages - self.traffic.0,
-            bytes: bytes - self.traffic.1,
+            messages: sent.transfers_out,
+            bytes: sent.bytes_out,
         })
     }
 
@@ -110,9 +111,4 @@ impl<'w> Clock<'w> {
         });
         Ok(result)
     }
-}
-
-fn sent(world: &World) -> (u64, u64) {
-    let traffic = world.traffic();
-    (traffic.transfers_out, traffic.bytes_out)
 }

@@ -86,8 +86,11 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("mm2 --ranks 0", &["--ranks", "1..=1024"]),
         ("psrs --ranks 5000", &["--ranks", "1..=1024"]),
         ("mm2 --size 0", &["--size", "1.."]),
-        ("mm2 --size 4000000000", &["--size", "at most"]),
-        ("psrs --keys 9000000000000000", &["--keys", "at most"]),
+        ("mm2 --size 4000000000", &["--size", "the most that fits"]),
+        (
+            "psrs --keys 9000000000000000",
+            &["--keys", "the most that fits"],
+        ),
         ("psrs --keys -5", &["-5"]),
         ("mm2 --reps 0", &["--reps", "1..="]),
     ];
@@ -127,4 +130,39 @@ fn info_tells_the_ranks() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let info: Value = serde_json::from_str(stdout(&output).trim()).expect("an object");
     assert_eq!(info["ranks"], 2);
+    assert_eq!(info["launcher"], "threads");
+    assert!(info["udp"].is_null());
+
+    let output = aurora("info --ranks 2");
+    let text = stdout(&output);
+    for line in ["launcher", "nodes", "receive buffer", "MTU", "GSO"] {
+        assert_eq!(text.matches(line).count(), 1, "{line} in {text}");
+    }
+}
+
+#[test]
+fn a_job_of_processes_speaks_with_one_voice() {
+    for line in [
+        "mm2 --size 65 --reps 1 --ranks 3",
+        "psrs --keys 10007 --input few --reps 1 --ranks 2 --route udp",
+    ] {
+        let output = aurora(line);
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
+        assert_eq!(stdout(&output).matches("verified").count(), 1);
+        assert_eq!(stderr(&output), "", "{line}");
+
+        let output = aurora(&format!("{line} --damage --json"));
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert_eq!(stdout(&output).lines().count(), 1);
+        assert_eq!(stderr(&output), "", "{line}");
+    }
+}
+
+#[test]
+fn a_job_that_sends_says_how_much() {
+    let output = aurora("mm2 --size 64 --reps 2 --ranks 2 --json");
+    let report: Value = serde_json::from_str(stdout(&output).trim()).expect("an object");
+    // Half of a 64 x 64 matrix from each of two ranks, in each of two stages.
+    assert!(report["bytes"].as_u64().expect("a number") >= 2 * 64 * 64 * 4);
+    assert!(report["messages"].as_u64().expect("a number") >= 4);
 }

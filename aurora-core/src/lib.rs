@@ -71,7 +71,7 @@ mod site;
 mod world;
 
 pub use aurora_net::bootstrap::Launcher;
-pub use aurora_net::{Rank, Route, Traffic};
+pub use aurora_net::{Rank, Route, Traffic, UdpInfo};
 pub use behaviour::{
     OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, ReleaseAlone, ReleaseC, Scope,
 };
@@ -96,3 +96,8 @@ pub mod prelude {
         Result, World, distmemcpy, distmemcpy_many, run,
     };
 }
+
+/// The program in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -6,7 +6,7 @@ use crate::service::watch::What;
 use crate::service::{Service, Usage};
 use crate::{Error, Site};
 use aurora_net::bootstrap::Launcher;
-use aurora_net::{Endpoint, Outbox, Rank, Route, Traffic};
+use aurora_net::{Endpoint, Outbox, Rank, Route, Traffic, UdpInfo};
 use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
@@ -89,6 +89,11 @@ impl World {
     /// What has passed through this rank's endpoint since the start: transfers, bytes, packets.
     pub fn traffic(&self) -> Traffic {
         self.link.endpoint.traffic()
+    }
+
+    /// What the system has given this rank as a UDP socket, where it has one: buffers, longest datagram, offload.
+    pub fn udp(&self) -> Option<UdpInfo> {
+        self.link.endpoint.udp()
     }
 
     /// What each line of the program has cost this rank in messages: where to add a behaviour.

@@ -35,14 +35,15 @@ pub fn samples(block: &[u32], rank: usize, size: usize) -> Vec<Sample> {
         .collect()
 }
 
-/// `size - 1` pivots at regular distances in the sorted samples, half a distance from either end.
+/// `size - 1` pivots at regular distances in the sorted samples.
 ///
+/// Where blocks overlap, the samples come in groups of `size` that are nearly equal, and any of a group serves; the first
+/// of each is exact where they do not overlap, so that a sorted vector, or one of equal keys, stays where it is.
 /// Without any samples there is nothing to divide, and the pivots are any.
 pub fn pivots(sorted: &[Sample], size: usize) -> Vec<Sample> {
-    let count = sorted.len();
     (1..size)
         .map(|number| {
-            let place = (number * count + count / 2) / size;
+            let place = number * sorted.len() / size;
             sorted.get(place).copied().unwrap_or_default()
         })
         .collect()

@@ -118,6 +118,17 @@ mod tests {
         }
 
         #[test]
+        fn a_sorted_vector_stays_where_it_is(mut keys: Vec<u8>, size in 1usize..5) {
+            keys.resize(keys.len().next_multiple_of(size * size), 0);
+            let mut keys: Vec<u32> = keys.into_iter().map(u32::from).collect();
+            keys.sort_unstable();
+            let (cuts, blocks) = split(&keys, size);
+            for (rank, block) in blocks.iter().enumerate() {
+                prop_assert_eq!(cuts.partition(rank, rank), 0..block.len());
+            }
+        }
+
+        #[test]
         fn around_is_a_division(start in 0usize..20, length in 0usize..20, from in 0usize..20, block in 0usize..20) {
             let (whole, block) = (start..start + length, from..from + block);
             let [left, within, right] = around(&whole, &block);

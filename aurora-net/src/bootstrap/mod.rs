@@ -10,6 +10,11 @@ mod desk;
 mod exit;
 mod failure;
 mod hub;
+#[cfg(feature = "mpi")]
+mod mpi;
+#[cfg(not(feature = "mpi"))]
+#[path = "no_mpi.rs"]
+mod mpi;
 mod panic;
 mod processes;
 mod seat;
@@ -36,6 +41,12 @@ pub enum Launch {
     /// A process that another one's [`Launch::Processes`] has started, with the contents of [`VARIABLE`]. [`run`] ends
     /// the process; it returns only if there is no such job.
     Child(String),
+    /// Processes that an MPI launcher has started; each rank's value is its own. Where MPI sees another size than that
+    /// launcher has announced in the environment, it is another MPI's.
+    Mpi {
+        /// How many ranks the launcher says that there are.
+        announced_size: Option<usize>,
+    },
 }
 
 /// Who has started the ranks.
@@ -97,6 +108,7 @@ pub fn run<R: Send>(
         }
         Launch::Threads(size) => threads::run(size, body),
         Launch::Processes(size) => processes::start(size, options, body),
+        Launch::Mpi { announced_size } => mpi::run(announced_size, &options, body),
         Launch::Child(ticket) => processes::join(&ticket, options, body),
     }
 }

@@ -172,9 +172,10 @@ impl UdpPort {
             Err(_) => return true,
         };
         for (meta, buffer) in meta[..count].iter().zip(&buffers) {
-            buffer[..meta.len]
-                .chunks(meta.stride.max(1))
-                .for_each(&mut datagram);
+            match meta.len {
+                0 => datagram(&[]),
+                len => buffer[..len].chunks(meta.stride).for_each(&mut datagram),
+            }
         }
         // The kernel stops short when there is nothing left, and announces what comes later.
         count == BATCH

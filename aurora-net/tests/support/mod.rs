@@ -1,6 +1,9 @@
 //! A handler that sends and checks random transfers, and the body that every launcher and route must pass.
 #![allow(dead_code, missing_docs)]
 
+pub mod bodies;
+pub mod job;
+
 use aurora_net::bootstrap::{Failure, Seat};
 use aurora_net::{Endpoint, Handler, Outbox, Payload, Placement, Rank, Received, Route, Token};
 use std::collections::HashMap;

@@ -1,34 +1,107 @@
 //! `aurora info`: what the library has detected.
 
+use crate::arguments::WorldArguments;
+use crate::launch::Starter;
 use crate::{fail, say};
+use aurora_core::UdpInfo;
 use aurora_core::prelude::*;
 use serde::Serialize;
+use std::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
 
 /// What there is to tell.
 #[derive(Debug, Serialize)]
 struct Info {
     version: &'static str,
-    mpi: bool,
+    built_with_mpi: bool,
     cores: usize,
+    launcher: String,
     ranks: usize,
+    nodes: usize,
+    route: String,
+    udp: Option<Udp>,
+}
+
+/// Rank 0's socket.
+#[derive(Debug, Serialize)]
+struct Udp {
+    address: String,
+    receive_buffer: usize,
+    send_buffer: usize,
+    mtu: usize,
+    gso_segments: usize,
+    gro: bool,
+    /// What would make it better.
+    advice: Option<String>,
+}
+
+impl Udp {
+    fn of(info: &UdpInfo) -> Self {
+        Udp {
+            address: info.address.to_string(),
+            receive_buffer: info.receive_buffer,
+            send_buffer: info.send_buffer,
+            mtu: info.mtu,
+            gso_segments: info.gso_segments,
+            gro: info.gro,
+            advice: info.advice(),
+        }
+    }
+}
+
+impl Info {
+    fn of(world: &World) -> Self {
+        let about = world.about();
+        Info {
+            version: env!("CARGO_PKG_VERSION"),
+            built_with_mpi: cfg!(feature = "mpi"),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            launcher: about.launcher.to_string(),
+            ranks: world.size(),
+            nodes: about.nodes,
+            route: about.route.to_string(),
+            udp: world.udp().as_ref().map(Udp::of),
+        }
+    }
+}
+
+impl Display for Info {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut line = |name: &str, value: &dyn Display| writeln!(f, "{name:18}{value}");
+        line("version", &self.version)?;
+        line("built with MPI", &yes_no(self.built_with_mpi))?;
+        line("cores", &self.cores)?;
+        line("launcher", &self.launcher)?;
+        line("ranks", &self.ranks)?;
+        line("nodes", &self.nodes)?;
+        line("route", &self.route)?;
+        let Some(udp) = &self.udp else { return Ok(()) };
+        line("address", &udp.address)?;
+        line(
+            "receive buffer",
+            &format_args!("{} bytes", udp.receive_buffer),
+        )?;
+        line("send buffer", &format_args!("{} bytes", udp.send_buffer))?;
+        line("MTU", &format_args!("{} bytes in a datagram", udp.mtu))?;
+        line(
+            "GSO",
+            &format_args!("{} datagrams in a call", udp.gso_segments),
+        )?;
+        line("GRO", &yes_no(udp.gro))?;
+        udp.advice
+            .as_ref()
+            .map_or(Ok(()), |advice| line("advice", advice))
+    }
 }
 
 /// Starts a world, asks it and prints the answer.
-pub fn show(config: Config, json: bool) -> ExitCode {
-    let outcome = config.run(|world| {
-        let info = Info {
-            version: env!("CARGO_PKG_VERSION"),
-            mpi: cfg!(feature = "mpi"),
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
-            ranks: world.size(),
-        };
-        Ok(world.is_root().then_some(info))
-    });
+pub fn show(config: Config, arguments: WorldArguments, starter: Starter) -> ExitCode {
+    let outcome = config.run(|world| Ok(world.is_root().then(|| Info::of(world))));
     match outcome {
-        Ok(Some(info)) => say(&if json { line(&info) } else { table(&info) }),
+        Ok(Some(info)) if arguments.json => say(&line(&info)),
+        Ok(Some(info)) => say(&info.to_string()),
         Ok(None) => {}
-        Err(error) => return fail(&error),
+        Err(error) => return fail(&error, starter),
     }
     ExitCode::SUCCESS
 }
@@ -37,9 +110,6 @@ fn line(info: &Info) -> String {
     serde_json::to_string(info).map_or_else(|error| error.to_string(), |json| json + "\n")
 }
 
-fn table(info: &Info) -> String {
-    format!(
-        "version          {}\nbuilt with MPI   {}\ncores            {}\nranks            {}\n",
-        info.version, info.mpi, info.cores, info.ranks,
-    )
+fn yes_no(is: bool) -> &'static str {
+    if is { "yes" } else { "no" }
 }

@@ -2,6 +2,7 @@
 
 use crate::arguments::{RouteName, WorldArguments};
 use crate::memory::{self, Demand};
+use crate::refusal::{Reason, Refusal};
 use aurora_core::Route;
 use aurora_core::prelude::*;
 use std::env;
@@ -37,8 +38,13 @@ impl Starter {
         }
         step("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")
             .or_else(|| step("PMI_RANK", "PMI_SIZE"))
-            .or_else(|| step("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"))
+            .or_else(|| step("SLURM_PROCID", "SLURM_STEP_NUM_TASKS").filter(Starter::is_parallel))
             .unwrap_or(Starter::User)
+    }
+
+    /// Slurm also runs programs that are no parallel job: one task is one ordinary process.
+    fn is_parallel(&self) -> bool {
+        !matches!(self, Starter::Step { size: 1, .. })
     }
 
     /// Whether this process tells the user about wrong arguments; all ranks find the same ones wrong.
@@ -50,21 +56,22 @@ impl Starter {
 /// The world that the arguments ask for.
 ///
 /// # Errors
-/// A sentence about the argument that cannot be.
-pub fn config(world: WorldArguments, starter: Starter) -> Result<Config, String> {
+/// The argument that cannot be.
+pub fn config(world: WorldArguments, starter: Starter) -> Result<Config, Refusal> {
     if let Starter::Step { size, .. } = starter {
         if let Some(ranks) = world.ranks.filter(|ranks| *ranks != size) {
-            return Err(format!(
-                "invalid value '{ranks}' for '--ranks <N>': the launcher has started {size} ranks; allowed here: {size}, or \
-                 leave --ranks out",
-            ));
+            return Err(Refusal {
+                argument: "--ranks <N>",
+                value: ranks.to_string(),
+                reason: Reason::OtherSize { started: size },
+            });
         }
         if world.route == RouteName::Local && size > 1 {
-            return Err(
-                "invalid value 'local' for '--route <ROUTE>': ranks that a launcher has started are processes, not threads of \
-                 one; allowed here: auto, udp"
-                    .to_owned(),
-            );
+            return Err(Refusal {
+                argument: "--route <ROUTE>",
+                value: "local".into(),
+                reason: Reason::NotThreads,
+            });
         }
     }
     let config = match world.ranks {
@@ -79,7 +86,11 @@ pub fn config(world: WorldArguments, starter: Starter) -> Result<Config, String>
 }
 
 /// Whether the data fits this machine. Only the process that speaks looks: the others would see what is left after it.
-pub fn check_memory(demand: Demand, world: WorldArguments, starter: Starter) -> Result<(), String> {
+pub fn check_memory(
+    demand: Demand,
+    world: WorldArguments,
+    starter: Starter,
+) -> Result<(), Refusal> {
     let ranks = match starter {
         Starter::User => world.ranks.map_or_else(default_ranks, |n| n as usize) as u64,
         // How many of them are on this machine we cannot know yet.

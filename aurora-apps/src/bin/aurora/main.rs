@@ -7,6 +7,7 @@ mod info;
 mod launch;
 mod memory;
 mod progress;
+mod refusal;
 mod table;
 
 use arguments::{Arguments, Command, WorldArguments};
@@ -18,8 +19,10 @@ use clap::{CommandFactory, Parser};
 use launch::Starter;
 use memory::Demand;
 use progress::Progress;
+use refusal::Refusal;
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The result is wrong, or the job failed.
 const FAILED: u8 = 1;
@@ -34,12 +37,12 @@ fn main() -> ExitCode {
         Command::Mm2(mm2) => {
             let job = mm2.job();
             let demand = Demand {
-                argument: "--size",
+                argument: "--size <N>",
                 value: mm2.size.into(),
                 bytes: memory::matrices,
             };
             prepare(mm2.world, starter, Some(demand)).map(|config| {
-                measure(config, mm2.world, job.reps, |world, progress| {
+                measure(config, mm2.world, starter, job.reps, |world, progress| {
                     mm2::run(world, &job, progress)
                 })
             })
@@ -47,22 +50,22 @@ fn main() -> ExitCode {
         Command::Psrs(psrs) => {
             let job = psrs.job();
             let demand = Demand {
-                argument: "--keys",
+                argument: "--keys <N>",
                 value: psrs.keys,
                 bytes: memory::keys,
             };
             prepare(psrs.world, starter, Some(demand)).map(|config| {
-                measure(config, psrs.world, job.reps, |world, progress| {
+                measure(config, psrs.world, starter, job.reps, |world, progress| {
                     psrs::run(world, &job, progress)
                 })
             })
         }
         Command::Info(world) => {
-            prepare(*world, starter, None).map(|config| info::show(config, world.json))
+            prepare(*world, starter, None).map(|config| info::show(config, *world, starter))
         }
     };
-    outcome.unwrap_or_else(|message| {
-        let error = Arguments::command().error(ErrorKind::ValueValidation, message);
+    outcome.unwrap_or_else(|refusal| {
+        let error = Arguments::command().error(ErrorKind::ValueValidation, refusal);
         refuse(&error, starter)
     })
 }
@@ -72,6 +75,8 @@ fn refuse(error: &clap::Error, starter: Starter) -> ExitCode {
     if starter.speaks() {
         // Nothing is left to be done about a closed terminal.
         let _ = error.print();
+    } else {
+        after_the_speaker();
     }
     ExitCode::from(error.exit_code() as u8)
 }
@@ -80,7 +85,7 @@ fn prepare(
     world: WorldArguments,
     starter: Starter,
     demand: Option<Demand>,
-) -> Result<Config, String> {
+) -> Result<Config, Refusal> {
     let config = launch::config(world, starter)?;
     if let Some(demand) = demand {
         launch::check_memory(demand, world, starter)?;
@@ -92,6 +97,7 @@ fn prepare(
 fn measure(
     config: Config,
     arguments: WorldArguments,
+    starter: Starter,
     reps: usize,
     app: impl Fn(&World, &mut dyn FnMut(usize)) -> Result<Report> + Sync,
 ) -> ExitCode {
@@ -102,7 +108,7 @@ fn measure(
     });
     let (speaks, report) = match outcome {
         Ok(outcome) => outcome,
-        Err(error) => return fail(&error),
+        Err(error) => return fail(&error, starter),
     };
     if speaks {
         let text = if arguments.json {
@@ -114,10 +120,17 @@ fn measure(
         say(&text);
     }
     if report.verified {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(FAILED)
+        return ExitCode::SUCCESS;
     }
+    if !speaks {
+        after_the_speaker();
+    }
+    ExitCode::from(FAILED)
+}
+
+/// A launcher ends all ranks when the first has failed: lets the one that has something to say be first.
+fn after_the_speaker() {
+    std::thread::sleep(Duration::from_millis(300));
 }
 
 fn say(text: &str) {
@@ -125,7 +138,17 @@ fn say(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-fn fail(error: &Error) -> ExitCode {
-    let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+/// The job has failed. What every rank finds wrong with its environment alike, one of them says.
+fn fail(error: &Error, starter: Starter) -> ExitCode {
+    let common = matches!(
+        error,
+        Error::BadSetting { .. } | Error::UnknownVariable { .. }
+    );
+    let common = common || !cfg!(feature = "mpi");
+    if starter.speaks() || !common {
+        let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+    } else {
+        after_the_speaker();
+    }
     ExitCode::from(FAILED)
 }

@@ -1,9 +1,11 @@
 //! Refuses what cannot fit before p ranks have begun to allocate it.
 
+use crate::refusal::{Reason, Refusal};
+
 /// An argument that decides how much memory a job takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
-    /// Its name.
+    /// Its name in the help.
     pub argument: &'static str,
     /// Its value.
     pub value: u64,
@@ -23,21 +25,22 @@ pub fn keys(count: u64, _ranks: u64) -> u128 {
 }
 
 impl Demand {
-    /// What is wrong with the argument if `ranks` ranks share this machine and `available` bytes.
-    pub fn check(&self, ranks: u64, available: u64) -> Result<(), String> {
+    /// Whether `ranks` ranks that share this machine and `available` bytes can have it.
+    pub fn check(&self, ranks: u64, available: u64) -> Result<(), Refusal> {
         let needed = (self.bytes)(self.value, ranks);
         if needed <= u128::from(available) {
             return Ok(());
         }
-        Err(format!(
-            "invalid value '{}' for '{} <N>': {} ranks need {} for it, {} are available; at most {} fits",
-            self.value,
-            self.argument,
-            ranks,
-            binary(needed),
-            binary(u128::from(available)),
-            self.most(ranks, available),
-        ))
+        Err(Refusal {
+            argument: self.argument,
+            value: self.value.to_string(),
+            reason: Reason::Memory {
+                ranks,
+                needed,
+                available,
+                most: self.most(ranks, available),
+            },
+        })
     }
 
     /// The largest value that fits.
@@ -66,55 +69,36 @@ pub fn available() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// `bytes` in the largest unit that leaves a whole number of at least one.
-fn binary(bytes: u128) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut rest = bytes;
-    let mut unit = 0;
-    while rest >= 1024 && unit + 1 < units.len() {
-        rest /= 1024;
-        unit += 1;
-    }
-    format!("{rest} {}", units[unit])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn most(demand: Demand, ranks: u64, available: u64) -> Option<u64> {
+        match demand.check(ranks, available).err()?.reason {
+            Reason::Memory { most, .. } => Some(most),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
-    fn the_message_names_argument_value_and_the_most_that_fits() {
-        let demand = Demand {
-            argument: "--size",
-            value: 4_000_000_000,
+    fn the_most_that_fits_fits_and_one_more_does_not() {
+        let demand = |value| Demand {
+            argument: "--size <N>",
+            value,
             bytes: matrices,
         };
-        let message = demand.check(2, 48 << 20).unwrap_err();
-        assert!(
-            message.contains("'4000000000' for '--size <N>'"),
-            "{message}"
-        );
-        assert!(
-            message.contains("at most 1023 fits") || message.contains("at most 1024 fits"),
-            "{message}"
-        );
-        assert!(
-            Demand {
-                value: 700,
-                ..demand
-            }
-            .check(2, 48 << 20)
-            .is_ok()
-        );
+        let found = most(demand(4_000_000_000), 2, 48 << 20).expect("too much");
+        assert_eq!(most(demand(found), 2, 48 << 20), None);
+        assert_eq!(most(demand(found + 1), 2, 48 << 20), Some(found));
     }
 
     #[test]
     fn no_number_overflows() {
         let demand = Demand {
-            argument: "--keys",
+            argument: "--keys <N>",
             value: u64::MAX,
             bytes: keys,
         };
-        assert!(demand.check(1, 1 << 40).unwrap_err().contains("EiB"));
+        assert_eq!(most(demand, 1, 1 << 40), Some((1 << 40) / 32));
     }
 }

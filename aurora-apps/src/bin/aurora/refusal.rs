@@ -1,0 +1,83 @@
+//! What is said about an argument that cannot be.
+
+use thiserror::Error;
+
+/// An argument whose value is well formed and yet impossible here.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("invalid value '{value}' for '{argument}': {reason}")]
+pub struct Refusal {
+    /// The argument, as the help names it.
+    pub argument: &'static str,
+    /// What the user gave.
+    pub value: String,
+    /// Why not, and what is allowed.
+    #[source]
+    pub reason: Reason,
+}
+
+/// Why a value is impossible.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum Reason {
+    /// More than this machine has.
+    #[error(
+        "{ranks} ranks need {} of memory for it and {} are available; the most that fits is {most}",
+        binary(*.needed), binary(u128::from(*.available))
+    )]
+    Memory {
+        /// So many share this machine.
+        ranks: u64,
+        /// Bytes that they need.
+        needed: u128,
+        /// Bytes that they could get.
+        available: u64,
+        /// The largest value that fits.
+        most: u64,
+    },
+    /// Not as many as the launcher has started.
+    #[error("the launcher has started {started} ranks; allowed here: {started}, or leave it out")]
+    OtherSize {
+        /// How many there are.
+        started: u32,
+    },
+    /// Ranks that are processes already cannot be threads of one.
+    #[error(
+        "ranks that a launcher has started are not threads of one process; allowed here: auto, udp"
+    )]
+    NotThreads,
+}
+
+/// `bytes` in the largest unit that leaves a whole number of at least one.
+fn binary(bytes: u128) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut rest = bytes;
+    let mut unit = 0;
+    while rest >= 1024 && unit + 1 < units.len() {
+        rest /= 1024;
+        unit += 1;
+    }
+    format!("{rest} {}", units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_names_argument_value_and_what_is_allowed() {
+        let refusal = Refusal {
+            argument: "--size <N>",
+            value: "90000".into(),
+            reason: Reason::Memory {
+                ranks: 2,
+                needed: 3 << 40,
+                available: 23 << 30,
+                most: 16_000,
+            },
+        };
+        assert_eq!(
+            refusal.to_string(),
+            "invalid value '90000' for '--size <N>': 2 ranks need 3 TiB of memory for it and 23 GiB are available; the \
+             most that fits is 16000"
+        );
+    }
+}

@@ -1,0 +1,235 @@
+//! Ranks that an MPI launcher has started. The one file that names the crate `mpi`.
+//!
+//! MPI is the control plane only: who we are, the exchange of contacts, the common end. All its calls are made on the
+//! thread that calls [`run`](super::run) (`Funneled`). Waiting for the others' end tests a nonblocking barrier and sleeps in
+//! between, because a blocked MPI call would take a core from the ranks that still compute.
+//!
+//! MPI stays initialised when the job is over, so that a program can have several; it is finalised when that thread ends. A
+//! program that has initialised MPI itself keeps it.
+//!
+//! After a failure the rank that it happened to says so and aborts the job; mpirun ends the others. Where several find
+//! something at the same time, each waits a little longer than the one before it, so that mpirun ends them before they
+//! speak. Ranks that have only heard of a failure are quiet. `run` returns an error only where the job cannot start.
+
+use super::desk::OnFailure;
+use super::seat::{Job, JobKey, Line, Seat, sit};
+use super::{Failure, Launcher, Options, exit};
+use crate::Rank;
+use crate::route::Contact;
+use crate::udp::address::{Candidate, candidates, choose};
+use mpi::Threading;
+use mpi::collective::SystemOperation;
+use mpi::datatype::PartitionMut;
+use mpi::environment::{Universe, is_finalized, is_initialized, library_version};
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives, Root};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::cell::{Cell, RefCell};
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// How much longer each rank waits before it speaks than the one before it, and how long the last.
+const STAGGER: Duration = Duration::from_millis(100);
+const LONGEST_STAGGER: Duration = Duration::from_secs(1);
+
+/// How long a rank that has heard of a failure waits to be ended.
+const QUIET: Duration = Duration::from_secs(3);
+
+/// Between two looks at the common end: at first, and at most.
+const FIRST_NAP: Duration = Duration::from_micros(50);
+const LONGEST_NAP: Duration = Duration::from_millis(5);
+
+thread_local! {
+    /// MPI between two jobs. Not while one runs: `exit` inside it would finalise MPI and wait for the others.
+    static IDLE: RefCell<Option<Universe>> = const { RefCell::new(None) };
+}
+
+pub(super) fn run<R>(
+    announced_size: Option<usize>,
+    options: &Options,
+    body: impl Fn(Seat) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let universe = initialise()?;
+    let world = SimpleCommunicator::world();
+    let size = world.size() as usize;
+    if let Some(announced) = announced_size
+        && announced != size
+    {
+        return Err(wrong_library(announced, size));
+    }
+    let rank = Rank::new(world.rank() as usize);
+    let started = join(&world, rank, options);
+    let line = Rc::new(MpiLine {
+        rank,
+        world,
+        finished: Cell::new(false),
+    });
+    let job = started.unwrap_or_else(|failure| line.end(&failure));
+    let guard = exit::guard(Arc::new(move || {
+        // Not an MPI call: this may be any thread. mpirun ends a job one of whose processes ends without finalising.
+        print(&Failure::of(rank, "the program called `exit` inside `run`"));
+    }));
+    let outcome = sit(job, line.clone(), body);
+    drop(guard);
+    match outcome {
+        Ok(value) => {
+            IDLE.set(universe);
+            Ok(value)
+        }
+        Err(failure) => line.end(&failure),
+    }
+}
+
+/// None where the program has initialised MPI itself.
+fn initialise() -> Result<Option<Universe>, Failure> {
+    if let Some(universe) = IDLE.take() {
+        return Ok(Some(universe));
+    }
+    if is_finalized() {
+        return Err(Failure::start("MPI has been finalised in this process"));
+    }
+    if is_initialized() {
+        return Ok(None);
+    }
+    let (universe, _) = mpi::initialize_with_threading(Threading::Funneled)
+        .ok_or_else(|| Failure::start("MPI cannot be initialised"))?;
+    Ok(Some(universe))
+}
+
+/// The launcher of another MPI: each process would believe itself alone.
+fn wrong_library(announced: usize, size: usize) -> Failure {
+    let library = library_version().unwrap_or_default();
+    let library = library.split([',', '\n']).next().unwrap_or_default().trim();
+    let library = library.split_whitespace().collect::<Vec<_>>().join(" ");
+    Failure::start(format_args!(
+        "the launcher has started {announced} ranks, but MPI sees {size}. This program was built for {library}; was it \
+         started by another MPI's mpirun? Start it with that MPI's mpirun, or build it again, in a target directory of its \
+         own, with MPICC set to the other's mpicc"
+    ))
+}
+
+/// Finds out who is where, and agrees on a key.
+fn join(world: &SimpleCommunicator, rank: Rank, options: &Options) -> Result<Job, Failure> {
+    let mut key = match rank.index() {
+        0 => JobKey::random()?.0,
+        _ => 0,
+    };
+    world.process_at_rank(0).broadcast_into(&mut key);
+    let first_of_node = i32::from(world.split_shared(0).rank() == 0);
+    let mut nodes = 0_i32;
+    world.all_reduce_into(&first_of_node, &mut nodes, SystemOperation::sum());
+    let address = if nodes == 1 {
+        Ipv4Addr::LOCALHOST.into()
+    } else {
+        let own =
+            candidates(options.interface.as_deref()).map_err(|error| Failure::of(rank, error))?;
+        let all: Vec<Vec<Candidate>> =
+            gather(world, &own).map_err(|error| garbled(rank, &error))?;
+        choose(&own, &all)
+    };
+    Ok(Job {
+        rank,
+        size: world.size() as usize,
+        nodes: nodes as usize,
+        launcher: Launcher::Mpi,
+        key: JobKey(key),
+        address,
+    })
+}
+
+/// Collective. Everyone's value, by rank.
+fn gather<T: Serialize + DeserializeOwned>(
+    world: &SimpleCommunicator,
+    own: &T,
+) -> Result<Vec<T>, postcard::Error> {
+    let own = postcard::to_stdvec(own)?;
+    let mut counts = vec![0_i32; world.size() as usize];
+    world.all_gather_into(&(own.len() as i32), &mut counts[..]);
+    let mut end = 0;
+    let starts: Vec<i32> = counts
+        .iter()
+        .map(|count| {
+            end += count;
+            end - count
+        })
+        .collect();
+    let mut all = vec![0_u8; end as usize];
+    let mut parts = PartitionMut::new(&mut all[..], &counts[..], &starts[..]);
+    world.all_gather_varcount_into(&own[..], &mut parts);
+    starts
+        .iter()
+        .map(|start| postcard::from_bytes(&all[*start as usize..]))
+        .collect()
+}
+
+fn garbled(rank: Rank, error: &postcard::Error) -> Failure {
+    Failure::of(
+        rank,
+        format_args!("MPI has delivered something else than was sent: {error}"),
+    )
+}
+
+fn print(failure: &Failure) {
+    let _ = writeln!(io::stderr(), "aurora: {failure}");
+}
+
+struct MpiLine {
+    rank: Rank,
+    world: SimpleCommunicator,
+    finished: Cell<bool>,
+}
+
+impl MpiLine {
+    /// Says what has happened, if it has happened here, and ends the job.
+    fn end(&self, failure: &Failure) -> ! {
+        if !failure.origin {
+            thread::sleep(QUIET);
+            exit::immediately(1);
+        }
+        thread::sleep((STAGGER * self.rank.index() as u32).min(LONGEST_STAGGER));
+        print(failure);
+        self.world.abort(1)
+    }
+}
+
+impl Line for MpiLine {
+    fn exchange(&self, contact: Contact) -> Result<Vec<Contact>, Failure> {
+        gather(&self.world, &contact).map_err(|error| garbled(self.rank, &error))
+    }
+
+    fn finish(&self) -> Result<(), Failure> {
+        if self.finished.replace(true) {
+            return Ok(());
+        }
+        let mut nap = FIRST_NAP;
+        let mut barrier = self.world.immediate_barrier();
+        while let Err(unfinished) = barrier.test() {
+            barrier = unfinished;
+            thread::sleep(nap);
+            nap = (nap * 2).min(LONGEST_NAP);
+        }
+        Ok(())
+    }
+
+    fn fail(&self, failure: &Failure) {
+        self.end(failure);
+    }
+
+    /// Never called: who hears of a failure here is about to be ended by mpirun.
+    fn on_failure(&self, _: OnFailure) {}
+
+    fn leave(&self) {}
+
+    fn alarm(&self) -> Arc<dyn Fn(Failure) + Send + Sync> {
+        // From another thread, so without MPI: mpirun ends a job one of whose processes ends without finalising.
+        Arc::new(|failure| {
+            print(&failure);
+            exit::immediately(1)
+        })
+    }
+}

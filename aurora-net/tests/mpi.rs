@@ -1,0 +1,128 @@
+//! Ranks that mpirun has started. This binary is the test driver and, under mpirun, the job under test.
+//!
+//! `MPIRUN` names the mpirun of the MPI that this was built for, `OTHER_MPIRUN` that of another one, if there is one.
+
+mod support;
+
+use aurora_net::bootstrap::{Launch, Options, run};
+use libtest_mimic::{Arguments, Trial};
+use support::bodies::{body, print, print_error};
+use support::job::{Ended, Job, Outcome, check};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    match arguments.get(1).map(String::as_str) {
+        Some("body") => body_main(&arguments[2..]),
+        _ => driver_main(),
+    }
+}
+
+fn body_main(arguments: &[String]) {
+    let [_marker, size, name, rest @ ..] = arguments else {
+        panic!("body <marker> <size> <name> ...");
+    };
+    let launch = || Launch::Mpi {
+        announced_size: size.parse().ok(),
+    };
+    let mut outcome = run(launch(), Options::default(), |seat| body(&seat, name, rest));
+    if name == "exchange" {
+        // A program may have several jobs one after another.
+        outcome = run(launch(), Options::default(), |seat| body(&seat, name, rest));
+    }
+    match outcome {
+        Ok(text) => print(&text),
+        Err(failure) => {
+            print_error(&format!("error: {failure}"));
+            std::process::exit(1);
+        }
+    }
+}
+
+fn driver_main() {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = Some(1);
+    let mut trials = vec![
+        Trial::test("random_transfers_arrive_intact_between_1", || transfers(1)),
+        Trial::test("random_transfers_arrive_intact_between_2", || transfers(2)),
+        Trial::test("random_transfers_arrive_intact_between_4", || transfers(4)),
+    ];
+    if let Ok(other) = std::env::var("OTHER_MPIRUN") {
+        let name = "another_mpirun_is_refused_by_every_rank";
+        trials.push(Trial::test(name, move || mismatch(&other)));
+    }
+    for fault in ["error", "panic", "exit0", "exit3", "kill", "stop"] {
+        for rank in [0, 2] {
+            for place in ["finish", "wait", "compute"] {
+                // Nobody waits for it there, and nobody may: it might only be late.
+                if fault == "stop" && place != "wait" {
+                    continue;
+                }
+                let name = format!("fault_{fault}_in_rank_{rank}_others_in_{place}");
+                trials.push(Trial::test(name, move || fault_trial(fault, rank, place)));
+            }
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn start(mpirun: &str, size: usize, body: &[&str]) -> Ended {
+    let count = size.to_string();
+    let mut launcher = vec![mpirun, "-n", &count];
+    let version = std::process::Command::new(mpirun).arg("--version").output();
+    if String::from_utf8_lossy(&version.expect("an mpirun").stdout).contains("Open") {
+        launcher.extend(["--allow-run-as-root", "--oversubscribe"]);
+    }
+    Job::start(&launcher, size, body).end()
+}
+
+fn mpirun() -> String {
+    std::env::var("MPIRUN").unwrap_or_else(|_| "mpirun".into())
+}
+
+fn transfers(size: usize) -> Outcome {
+    let ended = start(&mpirun(), size, &["exchange", "17"]);
+    let received = format!("received {}\n", size > 1).repeat(size);
+    let clean = ended.status.success() && ended.leftover.is_empty();
+    check(clean && ended.stdout == received, || format!("{ended:?}"))
+}
+
+fn mismatch(other: &str) -> Outcome {
+    let ended = start(other, 2, &["hello"]);
+    let expected = "the launcher has started 2 ranks, but MPI sees 1";
+    let said = ended.stderr.matches(expected).count() + ended.stdout.matches(expected).count();
+    check(!ended.status.success() && said >= 1, || {
+        format!("{ended:?}")
+    })?;
+    check(!ended.stdout.contains("hello"), || format!("{ended:?}"))
+}
+
+fn fault_trial(fault: &str, rank: usize, place: &str) -> Outcome {
+    let ended = start(
+        &mpirun(),
+        3,
+        &["fault", fault, &rank.to_string(), place, "2000"],
+    );
+    let cause = match fault {
+        "error" => "out of tea",
+        "panic" => "panicked: out of cheese (at aurora-net/tests/",
+        "exit0" | "exit3" => "the program called `exit` inside `run`",
+        // mpirun itself says that; or a rank that has waited for it.
+        _ => "",
+    };
+    let text = format!("{}{}", ended.stdout, ended.stderr);
+    let ours: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("aurora: "))
+        .collect();
+    let told = match fault {
+        "kill" => ours.len() <= 1,
+        "stop" => ours.len() == 1 && ours[0].contains(&format!("rank {rank} is silent")),
+        _ => ours.len() == 1 && ours[0].contains(&format!("aurora: rank {rank} failed: {cause}")),
+    };
+    check(told, || format!("not the one message: {ended:?}"))?;
+    check(!ended.status.success(), || format!("exit code: {ended:?}"))?;
+    let limit = support::job::FAILURE_LIMIT;
+    check(ended.took < limit && ended.leftover.is_empty(), || {
+        format!("{ended:?}")
+    })
+}
