@@ -59,10 +59,12 @@ impl Desk {
 
     fn note_own(&self, failure: &Failure) {
         let mut state = self.lock();
-        state.on_failure = None;
+        let callback = state.on_failure.take();
         state.failure.get_or_insert_with(|| failure.clone());
         drop(state);
         self.changed.notify_all();
+        // Dropped outside the lock, as in `leave`: it may close an endpoint whose daemon is about to tell us something.
+        drop(callback);
     }
 
     fn set_on_failure(&self, callback: OnFailure) {

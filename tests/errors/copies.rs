@@ -1,0 +1,129 @@
+//! Copies that fail midway: what arrives after them lands nowhere.
+
+use crate::provoke::{Order, on_every_route};
+use aurora_core::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::time::Duration;
+
+/// Elements of each rank's block: enough to be under way for a while.
+const BLOCK: usize = 1 << 20;
+
+/// Memory of the size of a copy's destination, most likely the very same memory.
+fn reused(len: usize) -> Vec<u64> {
+    vec![0xdead_beef; len]
+}
+
+fn untouched(memory: &[u64]) -> bool {
+    memory.iter().all(|x| *x == 0xdead_beef)
+}
+
+/// Rank 0 copies everything; rank 2, the last to be asked, holds its block back until it breaks off.
+#[test]
+fn nothing_lands_in_freed_memory() {
+    on_every_route([3], |job| {
+        let order = Order::new();
+        let told = job.run(|world| {
+            let mut v = GVector::<u64>::from_fn(world, 3 * BLOCK, |i| i as u64)?;
+            if world.rank() == 2 {
+                let broken = catch_unwind(AssertUnwindSafe(|| {
+                    let mut own = v.owner_computes_mut().unwrap();
+                    own.local_mut()[0] = 1;
+                    order.advance();
+                    // While rank 0's copy is under way.
+                    order.wait_for(2);
+                    panic_any("half a phase")
+                }));
+                assert!(broken.is_err());
+            }
+            order.wait_for(1);
+            if world.rank() != 0 {
+                order.wait_for(3);
+                return v.at(0).map(drop);
+            }
+            order.advance();
+            let mut memory = vec![1u64; 3 * BLOCK];
+            let outcome = distmemcpy(&mut memory[..], v.range(..));
+            drop(memory);
+            let again = reused(3 * BLOCK);
+            order.advance();
+            for _ in 0..10 {
+                std::thread::sleep(Duration::from_millis(10));
+                let _ = v.at(0);
+                assert!(untouched(&again), "something landed");
+            }
+            outcome
+        });
+        told.all_say(&["rank 2 panicked inside the OwnerComputes"]);
+    });
+}
+
+/// The copy's answers are on their way when the job ends.
+#[test]
+fn nothing_lands_after_a_job_has_failed() {
+    on_every_route([2, 3], |job| {
+        for pause in [0, 1, 3, 10] {
+            let order = Order::new();
+            let told = job.run_freely(|world| {
+                let v = GVector::<u64>::from_fn(world, job.ranks * BLOCK, |i| i as u64)?;
+                if world.rank() == 1 {
+                    order.wait_for(1);
+                    std::thread::sleep(Duration::from_millis(pause));
+                    return Err(Error::user("rank 1 has had enough"));
+                }
+                if world.rank() != 0 {
+                    return world.barrier();
+                }
+                let outcome = loop {
+                    let mut memory = vec![1u64; v.len()];
+                    order.advance();
+                    let outcome = distmemcpy(&mut memory[..], v.range(..));
+                    drop(memory);
+                    let again = reused(v.len());
+                    if outcome.is_err() {
+                        std::thread::sleep(Duration::from_millis(30));
+                        assert!(untouched(&again), "something landed");
+                        break outcome;
+                    }
+                };
+                outcome
+            });
+            told.says(0, &["rank 1 failed: rank 1 has had enough"]);
+        }
+    });
+}
+
+/// A source that goes away before it has been sent: the owners never get half of it as if it were whole.
+#[test]
+fn a_copy_in_that_fails_midway_sends_nothing_else() {
+    on_every_route([3], |job| {
+        let order = Order::new();
+        let told = job.run(|world| {
+            let mut v = GVector::<u64>::new(world, 3 * BLOCK)?;
+            if world.rank() == 2 {
+                let broken = catch_unwind(AssertUnwindSafe(|| {
+                    let own = v.owner_computes().unwrap();
+                    assert_eq!(own.local()[0], 0);
+                    order.advance();
+                    order.wait_for(2);
+                    panic_any("half a phase")
+                }));
+                assert!(broken.is_err());
+            }
+            order.wait_for(1);
+            if world.rank() != 0 {
+                order.wait_for(3);
+                return v.at(0).map(drop);
+            }
+            order.advance();
+            let memory = vec![7u64; 3 * BLOCK];
+            let outcome = distmemcpy(v.range_mut(..), &memory[..]);
+            drop(memory);
+            let again = reused(3 * BLOCK);
+            order.advance();
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(untouched(&again));
+            outcome
+        });
+        told.all_say(&["rank 2 panicked inside the OwnerComputes"]);
+    });
+}

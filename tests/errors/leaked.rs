@@ -1,0 +1,308 @@
+//! Guards that are forgotten: found at the next use that tells, and told to whoever waits.
+
+use crate::provoke::{Order, on_every_route};
+use aurora_core::prelude::*;
+use std::mem::forget;
+
+/// The rank that forgets.
+const CULPRIT: usize = 1;
+
+/// All ranks hear of a guard that `forget_one` forgets, once one of them makes `next_use`.
+fn all_hear(
+    behaviour: &str,
+    line: &str,
+    forget_one: fn(&mut GVector<i32>) -> Result<()>,
+    next_use: fn(&World, &mut GVector<i32>) -> Result<()>,
+) {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == CULPRIT {
+                forget_one(&mut v)?;
+            }
+            next_use(world, &mut v)
+        });
+        let words =
+            format!("rank 1 never closed the {behaviour} of the GVector<i32> of 10 elements");
+        told.all_say(&[&words]).all_cite(&[line]);
+    });
+}
+
+fn forget_mut(v: &mut GVector<i32>) -> Result<()> {
+    let mut own = v.owner_computes_mut()?;
+    own.local_mut()[0] = 7;
+    forget(own);
+    Ok(())
+}
+
+fn forget_shared(v: &mut GVector<i32>) -> Result<()> {
+    let seen = v.owner_computes()?;
+    assert_eq!(seen.local()[0], 0);
+    forget(seen);
+    Ok(())
+}
+
+fn forget_release(v: &mut GVector<i32>) -> Result<()> {
+    let mut buffered = v.release_c()?;
+    buffered.put(0, 7)?;
+    forget(buffered);
+    Ok(())
+}
+
+#[test]
+fn a_write_guard_at_the_next_use() {
+    let line = "v.owner_computes_mut()";
+    all_hear("OwnerComputes", line, forget_mut, |_, v| {
+        v.read_cache().map(drop)
+    });
+    all_hear("OwnerComputes", line, forget_mut, |world, v| {
+        // The others find out by waiting for its part.
+        let own = v.range_of(CULPRIT).start;
+        v.at(own)?;
+        world.barrier()?;
+        v.at(own).map(drop)
+    });
+}
+
+#[test]
+fn a_write_guard_by_those_who_wait_for_the_block() {
+    all_hear(
+        "OwnerComputes",
+        "v.owner_computes_mut()",
+        forget_mut,
+        |world, v| {
+            if world.rank() != CULPRIT {
+                v.at(v.range_of(CULPRIT).start)?;
+            }
+            world.barrier()
+        },
+    );
+}
+
+#[test]
+fn a_write_guard_at_the_next_gather_and_fill() {
+    let line = "v.owner_computes_mut()";
+    all_hear("OwnerComputes", line, forget_mut, |_, v| {
+        v.gather(0).map(drop)
+    });
+    all_hear("OwnerComputes", line, forget_mut, |_, v| {
+        v.gather(1).map(drop)
+    });
+    all_hear("OwnerComputes", line, forget_mut, |_, v| v.fill(1));
+}
+
+#[test]
+fn a_shared_guard_at_the_next_use_for_writing() {
+    all_hear(
+        "OwnerComputes",
+        "v.owner_computes()",
+        forget_shared,
+        |world, v| {
+            // Reading goes on as if it were open.
+            assert_eq!(v.at(9)?, 0);
+            if world.rank() == CULPRIT {
+                return v.put(0, 1);
+            }
+            v.read_cache().map(drop)
+        },
+    );
+    all_hear(
+        "OwnerComputes",
+        "v.owner_computes()",
+        forget_shared,
+        |_, v| v.fill(1),
+    );
+}
+
+#[test]
+fn a_shared_guard_by_those_who_wait_to_write() {
+    all_hear(
+        "OwnerComputes",
+        "v.owner_computes()",
+        forget_shared,
+        |world, v| {
+            if world.rank() != CULPRIT {
+                v.put(v.range_of(CULPRIT).start, 1)?;
+            }
+            world.barrier()
+        },
+    );
+}
+
+#[test]
+fn a_read_cache() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::from_fn(world, 10, |i| i as i32)?;
+            let cache = v.read_cache()?;
+            if world.rank() == CULPRIT {
+                forget(cache);
+            } else {
+                drop(cache);
+            }
+            // A second one is none the worse for it.
+            assert_eq!(v.read_cache()?.iter().sum::<i32>(), 45);
+            v.fill(7)
+        });
+        told.all_say(&["rank 1 never closed the ReadCache of the GVector<i32> of 10 elements"])
+            .all_cite(&["let cache = v.read_cache()"]);
+    });
+}
+
+#[test]
+fn a_release_at_the_next_use() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == CULPRIT {
+                forget_release(&mut v)?;
+            } else {
+                v.release_c()?.put(1, 1)?;
+            }
+            v.read_cache().map(drop)
+        });
+        told.all_say(&["rank 1 never closed the ReleaseC"])
+            .all_cite(&["let mut buffered"]);
+    });
+}
+
+#[test]
+fn a_release_at_the_next_barrier() {
+    on_every_route([2, 3, 4], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == CULPRIT {
+                forget_release(&mut v)?;
+            } else {
+                v.release_c()?.put(1, 1)?;
+            }
+            world.barrier()
+        });
+        told.all_say(&["rank 1 never closed the ReleaseC"])
+            .all_cite(&["let mut buffered"]);
+    });
+}
+
+#[test]
+fn a_release_on_a_rank_that_never_touches_the_vector_again() {
+    on_every_route([2, 3], |job| {
+        let other = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            let w = GVector::<i32>::new(world, 10)?;
+            if world.rank() == CULPRIT {
+                forget_release(&mut v)?;
+                w.read_cache().map(drop)
+            } else {
+                v.release_c()?.finish()?;
+                v.read_cache().map(drop)
+            }
+        });
+        other
+            .all_say(&["rank 1 never closed the ReleaseC"])
+            .all_cite(&["let mut buffered"]);
+        let leaving = job.run_freely(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == CULPRIT {
+                forget_release(&mut v)
+            } else {
+                v.release_c()?.finish()
+            }
+        });
+        // The culprit's body has nothing to report; its end has.
+        let run = leaving.run.as_ref().expect_err("a leak").to_string();
+        assert!(run.contains("rank 1 never closed the ReleaseC"), "{run}");
+        for rank in (0..job.ranks).filter(|rank| *rank != CULPRIT) {
+            leaving.says(rank, &["rank 1 never closed the ReleaseC"]);
+        }
+    });
+}
+
+#[test]
+fn every_kind_at_the_end_of_run() {
+    type Forget = fn(&mut GVector<i32>) -> Result<()>;
+    let kinds: [(Forget, &str); 5] = [
+        (forget_mut, "OwnerComputes"),
+        (forget_shared, "OwnerComputes"),
+        (|v| v.read_cache().map(forget), "ReadCache"),
+        (forget_release, "ReleaseC"),
+        (|v| v.release_alone().map(forget), "ReleaseC alone"),
+    ];
+    on_every_route([1, 2, 3], |job| {
+        for (forget_one, name) in kinds {
+            for keep in [false, true] {
+                let told = job.run_freely(|world| {
+                    let mut v = GVector::<i32>::new(world, 10)?;
+                    forget_one(&mut v)?;
+                    if keep {
+                        forget(v);
+                    }
+                    Ok(())
+                });
+                let text = told.run.expect_err("a leak").to_string();
+                let words = format!("never closed the {name} of the GVector<i32>");
+                assert!(text.contains(&words), "{text}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_guard_on_the_heap_that_is_never_freed() {
+    on_every_route([2], |job| {
+        let told = job.run_freely(|world| {
+            let v: &'static mut GVector<i32> = Box::leak(Box::new(GVector::new(world, 10)?));
+            let own = Box::leak(Box::new(v.owner_computes_mut()?));
+            let kept: &'static mut [i32] = own.local_mut();
+            kept.fill(3);
+            Ok(())
+        });
+        let text = told.run.expect_err("a leak").to_string();
+        assert!(text.contains("never closed the OwnerComputes"), "{text}");
+    });
+}
+
+#[test]
+fn what_a_leaked_guard_shows_stays_as_it_is() {
+    // Nobody can write to it any more, so that what borrows it would still be right.
+    on_every_route([2, 3], |job| {
+        let order = Order::new();
+        let told = job.run_freely(|world| {
+            let v: &'static GVector<u64> =
+                Box::leak(Box::new(GVector::from_fn(world, 10, |i| i as u64)?));
+            let cache: &'static ReadCache<'static, u64> = Box::leak(Box::new(v.read_cache()?));
+            let own: &'static OwnerComputes<'static, u64> =
+                Box::leak(Box::new(v.owner_computes()?));
+            let (whole, part): (&'static [u64], &'static [u64]) = (cache, own.local());
+            for _ in 0..3 {
+                v.read_cache()?.finish()?;
+            }
+            assert!(whole.iter().copied().eq(0..10));
+            assert!(part.iter().map(|x| *x as usize).eq(own.indices()));
+            order.advance();
+            order.wait_for(job.ranks);
+            Ok(())
+        });
+        assert!(told.run.is_err());
+    });
+}
+
+#[test]
+fn a_release_that_holds_what_others_need_does_not_hang_them() {
+    // The culprit computes on, and comes to the barrier last.
+    on_every_route([2], |job| {
+        let order = Order::new();
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == CULPRIT {
+                forget_release(&mut v)?;
+                order.wait_for(1);
+                std::thread::sleep(std::time::Duration::from_millis(300));
+                return world.barrier();
+            }
+            drop(v.release_c()?);
+            order.advance();
+            v.at(0).map(drop)
+        });
+        told.all_say(&["rank 1 never closed the ReleaseC"]);
+    });
+}

@@ -1,0 +1,15 @@
+//! Every error that a program can run into, provoked: what each rank is told, on every route.
+
+mod arguments;
+mod construction;
+mod copies;
+mod ended;
+mod environment;
+mod guards;
+mod late;
+mod leaked;
+mod mismatch;
+mod poisoned;
+mod provoke;
+mod stuck;
+mod user;

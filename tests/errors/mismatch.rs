@@ -1,0 +1,298 @@
+//! Ranks that disagree: each is told who did what, and at which line.
+
+use crate::provoke::on_every_route;
+use aurora_core::prelude::*;
+
+/// What one rank alone does.
+const ODD: usize = 1;
+
+#[test]
+fn different_behaviours() {
+    on_every_route([2, 3, 4], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == ODD {
+                let scope = v.release_c()?;
+                scope.finish()
+            } else {
+                v.read_cache()?.finish()
+            }
+        });
+        told.all_say(&["ranks disagree", "opened a ReadCache", "opened a ReleaseC"])
+            .all_say(&["rank 1 opened", "the GVector<i32> of 10 elements made at"])
+            .all_cite(&["v.read_cache()", "v.release_c()", "GVector::<i32>::new"]);
+    });
+}
+
+#[test]
+fn different_objects_in_the_same_order() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let apples = GVector::<i32>::new(world, 10)?;
+            let pears = GVector::<i32>::new(world, 20)?;
+            if world.rank() == ODD {
+                pears.read_cache()?.finish()
+            } else {
+                apples.read_cache()?.finish()
+            }
+        });
+        told.all_say(&[
+            "ranks disagree",
+            "rank 1 opens a ReadCache of the GVector<i32> of 20",
+        ])
+        .all_say(&["opens a ReadCache of the GVector<i32> of 10"])
+        .all_cite(&["pears.read_cache()", "apples.read_cache()"]);
+    });
+}
+
+#[test]
+fn different_lengths() {
+    on_every_route([2, 3, 4], |job| {
+        let told = job.run(|world| {
+            if world.rank() == ODD {
+                let long = GVector::<i32>::new(world, 11)?;
+                drop(long);
+            } else {
+                let short = GVector::<i32>::new(world, 10)?;
+                drop(short);
+            }
+            Ok(())
+        });
+        told.all_say(&[
+            "ranks disagree",
+            "rank 0 is in the construction of a GVector<i32> of 10",
+        ])
+        .all_say(&["rank 1 is in the construction of a GVector<i32> of 11"])
+        .all_cite(&["let long", "let short"]);
+    });
+}
+
+#[test]
+fn different_types_shapes_places_and_kinds() {
+    type Make = fn(&World) -> Result<()>;
+    let makes: [(Make, &str); 6] = [
+        (
+            |world| GVector::<i32>::new(world, 12).map(drop),
+            "GVector<i32> of 12 elements",
+        ),
+        (
+            |world| GVector::<u32>::new(world, 12).map(drop),
+            "GVector<u32> of 12 elements",
+        ),
+        (
+            |world| GVector::<i32>::new(world, MatrixDim::new(3, 4)).map(drop),
+            "GVector<i32> of 3 x 4",
+        ),
+        (
+            |world| GVector::<i32>::new(world, MatrixDim::new(4, 3)).map(drop),
+            "GVector<i32> of 4 x 3",
+        ),
+        (
+            |world| GVector::<i32>::on(world, 0, 12).map(drop),
+            "GVector<i32> of 12 elements on rank 0",
+        ),
+        (
+            |world| GScalar::new(world, 0, 12).map(drop),
+            "GScalar<i32> on rank 0",
+        ),
+    ];
+    on_every_route([2], |job| {
+        for (at, (usual, first)) in makes.iter().enumerate() {
+            for (odd, second) in &makes[at + 1..] {
+                let told = job.run(|world| {
+                    if world.rank() == ODD {
+                        odd(world)
+                    } else {
+                        usual(world)
+                    }
+                });
+                told.all_say(&["ranks disagree", first, second]);
+            }
+        }
+    });
+}
+
+#[test]
+fn different_values_of_a_home() {
+    on_every_route([3], |job| {
+        let told = job.run(|world| {
+            let home = usize::from(world.rank() == ODD);
+            GScalar::new(world, home, 1u64).map(drop)
+        });
+        told.all_say(&[
+            "GScalar<u64> on rank 0",
+            "rank 1 is in the construction of a GScalar<u64> on rank 1",
+        ]);
+    });
+}
+
+struct Twice;
+
+impl Op<i32> for Twice {
+    fn apply(current: i32, operand: i32) -> i32 {
+        current + 2 * operand
+    }
+}
+
+#[test]
+fn different_operations() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == ODD {
+                let mut twice = v.release_c_with::<Twice>()?;
+                twice.update(0, 1)?;
+                twice.finish()
+            } else {
+                let mut add = v.release_c_with::<Add>()?;
+                add.update(0, 1)?;
+                add.finish()
+            }
+        });
+        told.all_say(&[
+            "ranks disagree",
+            "rank 0 opened a ReleaseC",
+            "rank 1 opened a ReleaseC",
+            "Twice",
+            "Add",
+        ])
+        .all_cite(&["let mut twice", "let mut add"]);
+    });
+}
+
+#[test]
+fn an_operation_on_one_rank_only() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == ODD {
+                let puts = v.release_c()?;
+                puts.finish()
+            } else {
+                let adds = v.release_c_with::<Add>()?;
+                adds.finish()
+            }
+        });
+        told.all_say(&["ranks disagree", "opened a ReleaseC", "Add"])
+            .all_cite(&["let puts", "let adds"]);
+    });
+}
+
+#[test]
+fn a_scope_that_the_others_do_not_open_and_a_barrier() {
+    on_every_route([2, 3, 4], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == ODD {
+                let scope = v.release_c()?;
+                drop(scope);
+            }
+            world.barrier()
+        });
+        told.all_say(&["ranks disagree", "rank 1 opened a ReleaseC"])
+            .all_say(&["has opened no collective scope of the GVector<i32> of 10"])
+            .all_cite(&["let scope = v.release_c()"]);
+    });
+}
+
+#[test]
+fn a_barrier_against_a_read_cache() {
+    on_every_route([2, 3, 4], |job| {
+        let told = job.run(|world| {
+            let v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == ODD {
+                v.read_cache()?.finish()
+            } else {
+                world.barrier()
+            }
+        });
+        told.all_say(&[
+            "ranks disagree",
+            "is in a barrier",
+            "rank 1 opens a ReadCache",
+        ])
+        .all_cite(&["v.read_cache()", "world.barrier()"]);
+    });
+}
+
+#[test]
+fn a_barrier_against_a_construction_and_a_fill() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == ODD {
+                v.fill(1)
+            } else {
+                world.barrier()
+            }
+        });
+        told.all_say(&[
+            "ranks disagree",
+            "rank 0 is in a barrier",
+            "rank 1 is in the filling of",
+        ]);
+        let told = job.run(|world| {
+            if world.rank() == ODD {
+                GVector::<i32>::new(world, 10).map(drop)
+            } else {
+                world.barrier()
+            }
+        });
+        told.all_say(&[
+            "rank 0 is in a barrier",
+            "rank 1 is in the construction of a GVector<i32>",
+        ]);
+    });
+}
+
+#[test]
+fn gathers_on_different_roots() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let v = GVector::<i32>::new(world, 10)?;
+            v.gather(world.rank().index().min(1)).map(drop)
+        });
+        told.all_say(&[
+            "ranks disagree",
+            "the gathering of",
+            "on rank 0",
+            "on rank 1",
+        ]);
+    });
+}
+
+#[test]
+fn a_scope_that_the_others_never_open_before_they_drop_the_vector() {
+    on_every_route([2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == ODD {
+                let mut scope = v.release_c()?;
+                scope.put(0, 7)?;
+                drop(scope);
+            }
+            Ok(())
+        });
+        let text = told
+            .run
+            .expect_err("a put that is lost is not silent")
+            .to_string();
+        assert!(text.contains("rank 1 opened a ReleaseC"), "{text}");
+    });
+}
+
+#[test]
+fn a_read_cache_that_a_computing_rank_can_never_open() {
+    on_every_route([2], |job| {
+        // The other has dropped its vector: it need not wait for anybody to be found out.
+        let told = job.run(|world| {
+            let v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == ODD {
+                return v.read_cache()?.finish();
+            }
+            drop(v);
+            world.barrier()
+        });
+        told.all_say(&["ranks disagree", "rank 1 open"]);
+    });
+}

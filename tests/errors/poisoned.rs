@@ -1,0 +1,205 @@
+//! Panics inside a scope, caught by the program: no rank ever sees what half a phase has left.
+
+use crate::provoke::{Order, on_every_route};
+use aurora_core::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+
+/// The rank that panics.
+const CULPRIT: usize = 1;
+
+/// Says nothing on stderr.
+struct Quiet;
+
+fn caught(scope: impl FnOnce()) {
+    assert!(catch_unwind(AssertUnwindSafe(scope)).is_err());
+}
+
+fn break_off(v: &mut GVector<i32>) {
+    caught(|| {
+        let mut own = v.owner_computes_mut().unwrap();
+        own.local_mut()[0] = 666;
+        panic_any(Quiet)
+    });
+}
+
+#[test]
+fn every_use_on_every_rank() {
+    type Use = fn(&mut GVector<i32>) -> Result<()>;
+    let uses: [(&str, Use); 16] = [
+        ("at own", |v| v.at(v.local_range().start).map(drop)),
+        ("at other", |v| v.at(v.range_of(CULPRIT).start).map(drop)),
+        ("at_many", |v| v.at_many(&[0, 4, 9]).map(drop)),
+        ("put", |v| v.put(9, 1)),
+        ("put own", |v| v.put(v.local_range().start, 1)),
+        ("put_many", |v| v.put_many(&[(0, 1), (4, 1), (9, 1)])),
+        ("fill", |v| v.fill(1)),
+        ("gather", |v| v.gather(0).map(drop)),
+        ("gather", |v| v.gather(1).map(drop)),
+        ("copy out", |v| distmemcpy(&mut [0; 10][..], v.range(..))),
+        ("copy in", |v| distmemcpy(v.range_mut(..), &[0; 10][..])),
+        ("OwnerComputes", |v| v.owner_computes().map(drop)),
+        ("OwnerComputes", |v| v.owner_computes_mut().map(drop)),
+        ("ReadCache", |v| v.read_cache().map(drop)),
+        ("ReleaseC", |v| v.release_c().map(drop)),
+        ("ReleaseC alone", |v| v.release_alone().map(drop)),
+    ];
+    on_every_route([2, 3], |job| {
+        for (name, next_use) in uses {
+            for settled in [false, true] {
+                let order = Order::new();
+                let told = job.run(|world| {
+                    let mut v = GVector::<i32>::new(world, 10)?;
+                    if world.rank() == CULPRIT {
+                        break_off(&mut v);
+                        order.advance();
+                    } else if !settled {
+                        order.wait_for(1);
+                    }
+                    if settled {
+                        world.barrier()?;
+                    }
+                    let outcome = next_use(&mut v);
+                    let text = outcome.as_ref().map_err(ToString::to_string);
+                    match &outcome {
+                        Err(Error::Poisoned { .. }) => {}
+                        other => panic!("{name} on {} says {other:?} {text:?}", world.rank()),
+                    }
+                    outcome
+                });
+                told.all_say(&["the GVector<i32> of 10 elements made at", "is poisoned"])
+                    .all_say(&["rank 1 panicked inside the OwnerComputes that it opened at"])
+                    .all_cite(&["let mut own = v.owner_computes_mut()"]);
+            }
+        }
+    });
+}
+
+#[test]
+fn every_kind_of_scope() {
+    type Open = fn(&mut GVector<i32>);
+    let kinds: [(&str, Open); 4] = [
+        ("OwnerComputes", |v| {
+            let _seen = v.owner_computes().unwrap();
+            panic_any(Quiet)
+        }),
+        ("ReadCache", |v| {
+            let _cache = v.read_cache().unwrap();
+            panic_any(Quiet)
+        }),
+        ("ReleaseC", |v| {
+            let mut scope = v.release_c().unwrap();
+            scope.put(0, 666).unwrap();
+            panic_any(Quiet)
+        }),
+        ("ReleaseC alone", |v| {
+            let mut scope = v.release_alone().unwrap();
+            scope.put(0, 666).unwrap();
+            panic_any(Quiet)
+        }),
+    ];
+    on_every_route([2, 3], |job| {
+        for (name, open) in kinds {
+            let order = Order::new();
+            let told = job.run(|world| {
+                let mut v = GVector::<i32>::new(world, 10)?;
+                if world.rank() == CULPRIT {
+                    caught(|| open(&mut v));
+                    order.advance();
+                } else if name == "ReadCache" {
+                    drop(v.read_cache()?);
+                }
+                order.wait_for(1);
+                v.at(0)?;
+                world.barrier()?;
+                v.at(0).map(drop)
+            });
+            let words = format!("rank 1 panicked inside the {name} that it opened at");
+            told.all_say(&["is poisoned", &words]);
+        }
+    });
+}
+
+#[test]
+fn a_release_that_others_have_entered_too() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == CULPRIT {
+                caught(|| {
+                    let mut half = v.release_c().unwrap();
+                    half.put(0, 666).unwrap();
+                    panic_any(Quiet)
+                });
+            } else {
+                v.release_c()?.put(1, 1)?;
+            }
+            v.read_cache().map(drop)
+        });
+        told.all_say(&["rank 1 panicked inside the ReleaseC"])
+            .all_cite(&["let mut half"]);
+    });
+}
+
+#[test]
+fn other_objects_and_barriers_go_on() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            let mut w = GVector::<i32>::new(world, 10)?;
+            if world.rank() == CULPRIT {
+                caught(|| {
+                    let _half = v.release_c().unwrap();
+                    panic_any(Quiet)
+                });
+            }
+            w.fill(3)?;
+            world.barrier()?;
+            assert_eq!(w.read_cache()?.iter().sum::<i32>(), 30);
+            v.at(0).map(drop)
+        });
+        told.all_say(&["rank 1 panicked inside the ReleaseC"]);
+    });
+}
+
+#[test]
+fn a_value_of_half_a_phase_is_never_seen() {
+    // Readers hammer the block while its owner breaks off again and again.
+    on_every_route([2], |job| {
+        for _ in 0..20 {
+            let told = job.run(|world| {
+                let mut v = GVector::<i32>::new(world, 2)?;
+                if world.rank() == CULPRIT {
+                    break_off(&mut v);
+                    return v.at(0).map(drop);
+                }
+                loop {
+                    assert_eq!(v.at(1)?, 0, "half a phase");
+                }
+            });
+            told.all_say(&["is poisoned"]);
+        }
+    });
+}
+
+#[test]
+fn a_scope_opened_by_a_destructor_amid_a_panic_is_whole() {
+    struct Writes<'a>(&'a mut GVector<i32>);
+    impl Drop for Writes<'_> {
+        fn drop(&mut self) {
+            let mut own = self.0.owner_computes_mut().expect("usable");
+            own.local_mut().fill(5);
+        }
+    }
+    on_every_route([2], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 4)?;
+            caught(|| {
+                let _writes = Writes(&mut v);
+                panic_any(Quiet)
+            });
+            assert!(v.read_cache()?.iter().all(|x| *x == 5));
+            Ok(())
+        });
+        told.run.expect("nothing is poisoned");
+    });
+}

@@ -1,0 +1,220 @@
+//! Runs a body that must fail, and keeps what every rank is told.
+
+use aurora_core::prelude::*;
+use aurora_core::{About, Route};
+use std::path::Path;
+use std::sync::{Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// A body that hangs is told so by the library itself after this long.
+const LIMIT: Duration = Duration::from_secs(15);
+
+/// One that hangs outside of it ends the tests.
+const HARD_LIMIT: Duration = Duration::from_secs(40);
+
+/// One way of running a job.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    pub ranks: usize,
+    pub route: Route,
+    limit: Duration,
+}
+
+/// What the ranks were told.
+#[derive(Debug)]
+pub struct Told {
+    job: Job,
+    /// What each rank's body ended with; `None` where it panicked.
+    pub ranks: Vec<Option<Result<()>>>,
+    /// What `run` returned.
+    pub run: Result<()>,
+}
+
+/// Runs `test` for jobs of so many ranks, over each route that threads have.
+pub fn on_every_route(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job)) {
+    for ranks in ranks {
+        for route in [Route::Local, Route::Udp] {
+            test(Job {
+                ranks,
+                route,
+                limit: LIMIT,
+            });
+        }
+    }
+}
+
+impl Job {
+    /// With another limit for waits.
+    pub fn limit(self, limit: Duration) -> Self {
+        Job { limit, ..self }
+    }
+
+    /// Runs `body` on every rank. No rank leaves before all have said what they were told, so that each is told by
+    /// Aurora itself and not by the end of the job.
+    pub fn run(self, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
+        let told = self.told(body, true);
+        assert!(told.ranks.iter().all(Option::is_some), "{told:?}");
+        told
+    }
+
+    /// Runs `body` on every rank, each of which leaves when its body does.
+    pub fn run_freely(self, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
+        self.told(body, false)
+    }
+
+    fn told(self, body: impl Fn(&World) -> Result<()> + Sync, together: bool) -> Told {
+        let _watchdog = Watchdog::new(format!("{self:?}"));
+        let told: Mutex<Vec<Option<Result<()>>>> = Mutex::new(vec![None; self.ranks]);
+        let all_told = Condvar::new();
+        let config = Config::threads(self.ranks)
+            .route(self.route)
+            .timeout(self.limit);
+        let run = config.run(|world| {
+            let About { route, .. } = world.about();
+            assert_eq!(*route, self.route);
+            let outcome = body(world);
+            let mut told = told.lock().unwrap();
+            told[world.rank().index()] = Some(outcome.clone());
+            all_told.notify_all();
+            if together {
+                let missing = |told: &mut Vec<Option<_>>| told.iter().any(Option::is_none);
+                let waited = all_told.wait_timeout_while(told, LIMIT * 2, missing);
+                assert!(!waited.unwrap().1.timed_out(), "not every rank was told");
+            }
+            outcome
+        });
+        Told {
+            job: self,
+            ranks: told.into_inner().unwrap(),
+            run,
+        }
+    }
+}
+
+impl Told {
+    /// What rank `rank` was told.
+    pub fn text(&self, rank: usize) -> String {
+        match &self.ranks[rank] {
+            Some(Err(error)) => error.to_string(),
+            other => panic!("rank {rank} was told {other:?}: {self:?}"),
+        }
+    }
+
+    /// Every rank, and the caller of `run`, was told all of `words`.
+    #[track_caller]
+    pub fn all_say(&self, words: &[&str]) -> &Self {
+        for rank in 0..self.ranks.len() {
+            self.says(rank, words);
+        }
+        let run = self.run.as_ref().expect_err("run fails").to_string();
+        self.check("run", &run, words);
+        self
+    }
+
+    /// Rank `rank` was told all of `words`.
+    #[track_caller]
+    pub fn says(&self, rank: usize, words: &[&str]) -> &Self {
+        self.check(&format!("rank {rank}"), &self.text(rank), words);
+        self
+    }
+
+    /// Every rank was told of source lines that contain these words, and so was the caller of `run`.
+    #[track_caller]
+    pub fn all_cite(&self, lines: &[&str]) -> &Self {
+        let texts = (0..self.ranks.len()).map(|rank| self.text(rank));
+        let run = self.run.as_ref().expect_err("run fails").to_string();
+        for text in texts.chain([run]) {
+            let cited = cited(&text);
+            for line in lines {
+                assert!(
+                    cited.iter().any(|cited| cited.contains(line)),
+                    "no line with `{line}` is cited in `{text}`, which cites {cited:?} ({:?})",
+                    self.job
+                );
+            }
+        }
+        self
+    }
+
+    #[track_caller]
+    fn check(&self, who: &str, text: &str, words: &[&str]) {
+        for word in words {
+            assert!(
+                text.contains(word),
+                "{who} was told `{text}`, without `{word}`; all: {self:#?}"
+            );
+        }
+    }
+}
+
+/// The lines of these tests that a text names as `file:line:column`.
+pub fn cited(text: &str) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let places = text.split([' ', ',', ';', '(', ')']);
+    places
+        .filter_map(|place| {
+            let mut parts = place.split(':');
+            let (file, line) = (parts.next()?, parts.next()?.parse::<usize>().ok()?);
+            let source = std::fs::read_to_string(root.join(file)).ok()?;
+            source.lines().nth(line - 1).map(str::to_owned)
+        })
+        .collect()
+}
+
+/// Comes to all ranks' bodies at once, without Aurora: the order in which they do things.
+#[derive(Default)]
+pub struct Order {
+    step: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Order {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Waits until step `step` has been reached.
+    pub fn wait_for(&self, step: usize) {
+        let now = self.step.lock().unwrap();
+        let waited = self
+            .changed
+            .wait_timeout_while(now, LIMIT, |now| *now < step);
+        assert!(
+            !waited.unwrap().1.timed_out(),
+            "step {step} is never reached"
+        );
+    }
+
+    /// Reaches the next step.
+    pub fn advance(&self) {
+        *self.step.lock().unwrap() += 1;
+        self.changed.notify_all();
+    }
+}
+
+/// Ends the test program when a job hangs where the library cannot see it.
+pub struct Watchdog(std::sync::mpsc::Sender<()>);
+
+impl Watchdog {
+    #[allow(clippy::print_stderr)]
+    pub fn new(what: String) -> Self {
+        let (alive, watched) = std::sync::mpsc::channel::<()>();
+        let begun = Instant::now();
+        let name = std::thread::current().name().map(str::to_owned);
+        std::thread::spawn(move || {
+            let ended = watched.recv_timeout(HARD_LIMIT);
+            if ended == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                eprintln!("{name:?} hangs for {:?} in {what}", begun.elapsed());
+                std::process::abort();
+            }
+        });
+        Watchdog(alive)
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        // Nobody listens where it has gone off.
+        let _ = self.0.send(());
+    }
+}

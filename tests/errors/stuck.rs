@@ -1,0 +1,175 @@
+//! Waits that can never end: circles, ranks that have left, limits that pass.
+
+use crate::provoke::{Order, on_every_route};
+use aurora_core::prelude::*;
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_circle_through_lent_blocks() {
+    on_every_route([2, 3], |job| {
+        let order = Order::new();
+        let told = job.run(|world| {
+            let (me, size) = (world.rank().index(), world.size());
+            let mut mine = GVector::<i32>::new(world, 12)?;
+            let mut theirs = GVector::<i32>::new(world, 12)?;
+            if me % 2 == 1 {
+                // The odd ranks lend the block that the even ones want, and the other way round.
+                std::mem::swap(&mut mine, &mut theirs);
+            }
+            let mut odd_lend = mine.owner_computes_mut()?;
+            odd_lend.local_mut()[0] = 1;
+            order.advance();
+            order.wait_for(size);
+            let next = theirs.range_of((me + 1) % 2).start;
+            let asked = theirs.at(next);
+            asked.map(drop)
+        });
+        told.all_say(&["ranks wait for each other and none can go on"])
+            .all_say(&[
+                "rank 0 waits for the answer to at of",
+                "rank 1 waits for the answer to at of",
+            ])
+            .all_say(&["held back by the OwnerComputes that rank 1 opened at"])
+            .all_say(&["held back by the OwnerComputes that rank 0 opened at"])
+            .all_cite(&["let asked = theirs.at(next)", "let mut odd_lend"]);
+    });
+}
+
+#[test]
+fn a_circle_of_a_held_back_put_and_a_barrier() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 12)?;
+            if world.rank() == 1 {
+                let seen = v.owner_computes()?;
+                assert_eq!(seen.local()[0], 0);
+                world.barrier()?;
+                return Ok(());
+            }
+            let far = v.range_of(1).start;
+            v.put(far, 1)?;
+            world.barrier()
+        });
+        // Whoever looks at it calls it held where it may not be, which it is.
+        told.all_say(&["rank 1 never closed the OwnerComputes"])
+            .all_cite(&["let seen = v.owner_computes()"]);
+    });
+}
+
+#[test]
+fn a_circle_of_different_collectives() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let v = GVector::<i32>::new(world, 12)?;
+            let w = GVector::<i32>::new(world, 12)?;
+            if world.rank().index() == 0 {
+                v.read_cache()?.finish()?;
+                w.read_cache().map(drop)
+            } else {
+                w.read_cache()?.finish()?;
+                v.read_cache().map(drop)
+            }
+        });
+        told.all_say(&["ranks disagree", "rank 0 opens a ReadCache"]);
+    });
+}
+
+#[test]
+fn a_rank_that_has_left_while_others_wait_in_a_barrier() {
+    on_every_route([2, 3, 4], |job| {
+        let told = job.run_freely(|world| {
+            if world.rank() == 1 {
+                Ok(())
+            } else {
+                world.barrier()
+            }
+        });
+        let run = told.run.as_ref().expect_err("rank 1 has left").to_string();
+        let words = [
+            "rank 1 has left `run`, but",
+            "is in a barrier at",
+            "waits for it",
+        ];
+        assert!(words.iter().all(|word| run.contains(word)), "{run}");
+        for rank in (0..job.ranks).filter(|rank| *rank != 1) {
+            told.says(rank, &words);
+        }
+    });
+}
+
+#[test]
+fn a_rank_that_has_left_while_others_open_a_read_cache() {
+    on_every_route([2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == 1 {
+                // It still serves its block, and will never come.
+                std::mem::forget(v);
+                return Ok(());
+            }
+            v.read_cache().map(drop)
+        });
+        for rank in (0..job.ranks).filter(|rank| *rank != 1) {
+            told.says(
+                rank,
+                &[
+                    "rank 1 has left `run`",
+                    "opens a ReadCache of the GVector<i32>",
+                ],
+            );
+        }
+        assert!(told.run.is_err());
+    });
+}
+
+#[test]
+fn a_rank_that_has_left_and_holds_back_a_put() {
+    on_every_route([2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == 1 {
+                std::mem::forget(v);
+                return Ok(());
+            }
+            // Rank 1 never gets as far as this scope, after which the put comes.
+            drop(v.release_c()?);
+            v.put(v.range_of(1).start, 7)
+        });
+        let run = told.run.as_ref().expect_err("rank 1 has left").to_string();
+        assert!(run.contains("rank 1 has left `run`"), "{run}");
+        for rank in (0..job.ranks).filter(|rank| *rank != 1) {
+            told.says(rank, &["rank 1 has left `run`", "rank 0"]);
+        }
+    });
+}
+
+#[test]
+fn a_wait_longer_than_the_limit() {
+    const LIMIT: Duration = Duration::from_millis(400);
+    on_every_route([2, 3], |job| {
+        let order = Order::new();
+        let told = job.limit(LIMIT).run(|world| {
+            if world.rank() == 1 {
+                // It computes, and finds out when it comes.
+                order.wait_for(world.size() - 1);
+                return world.barrier();
+            }
+            let begun = Instant::now();
+            let outcome = world.barrier();
+            assert!(
+                begun.elapsed() >= LIMIT,
+                "{outcome:?} after {:?}",
+                begun.elapsed()
+            );
+            assert!(begun.elapsed() < LIMIT * 5, "after {:?}", begun.elapsed());
+            order.advance();
+            outcome
+        });
+        told.all_say(&[
+            "is in a barrier at",
+            "has waited for 0.4 s, longer than AURORA_TIMEOUT allows",
+        ])
+        .all_say(&["missing: rank"])
+        .all_cite(&["world.barrier()"]);
+    });
+}

@@ -1,0 +1,167 @@
+//! Errors of the program's own, and those that had nowhere to go.
+
+use crate::provoke::{cited, on_every_route};
+use aurora_core::prelude::*;
+use std::error::Error as _;
+use std::fmt;
+
+#[derive(Debug)]
+struct Spoilt {
+    inner: std::num::ParseIntError,
+}
+
+impl fmt::Display for Spoilt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the milk is spoilt")
+    }
+}
+
+impl std::error::Error for Spoilt {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.inner)
+    }
+}
+
+fn spoilt() -> Spoilt {
+    let inner = "x".parse::<u8>().unwrap_err();
+    Spoilt { inner }
+}
+
+#[test]
+fn it_comes_back_from_run_with_its_source() {
+    on_every_route([1, 2, 3], |job| {
+        for failing in 0..job.ranks {
+            let told = job.run_freely(|world| {
+                if world.rank() == failing {
+                    return Err(Error::user(spoilt()));
+                }
+                world.barrier()
+            });
+            let error = told.run.as_ref().expect_err("spoilt");
+            let Error::User {
+                message,
+                source: Some(source),
+                ..
+            } = error
+            else {
+                panic!("{error:?}");
+            };
+            assert_eq!(message, "the milk is spoilt");
+            let parse = source.source().expect("its own source");
+            assert!(parse.is::<std::num::ParseIntError>());
+            assert!(error.source().expect("a chain").source().is_some());
+            assert!(
+                cited(&error.to_string())
+                    .iter()
+                    .any(|line| line.contains("Error::user(spoilt())"))
+            );
+            for rank in (0..job.ranks).filter(|rank| *rank != failing) {
+                let words = format!("rank {failing} failed: the milk is spoilt");
+                told.says(rank, &[&words, "tests/errors/user.rs:"]);
+            }
+        }
+    });
+}
+
+#[test]
+fn question_marks_note_their_line() {
+    on_every_route([2], |job| {
+        let told = job.run_freely(|world| {
+            if world.rank() == 1 {
+                std::fs::read("/no/such/file")?;
+            }
+            world.barrier()
+        });
+        let text = told.run.as_ref().expect_err("no file").to_string();
+        assert!(text.contains("No such file"), "{text}");
+        assert!(
+            cited(&text)
+                .iter()
+                .any(|line| line.contains("std::fs::read")),
+            "{text}"
+        );
+        told.says(0, &["rank 1 failed: No such file"]);
+    });
+}
+
+#[test]
+fn a_panic_on_one_rank_ends_all() {
+    on_every_route([1, 2, 3], |job| {
+        for failing in 0..job.ranks {
+            let told = job.run_freely(|world| {
+                let v = GVector::<i32>::new(world, 10)?;
+                assert!(world.rank() != failing, "no more cheese");
+                v.read_cache().map(drop)
+            });
+            let text = told.run.as_ref().expect_err("a panic").to_string();
+            let words = format!("rank {failing} failed: panicked: no more cheese");
+            assert!(text.contains(&words), "{text}");
+            assert!(
+                cited(&text)
+                    .iter()
+                    .any(|line| line.contains("no more cheese")),
+                "{text}"
+            );
+            for rank in (0..job.ranks).filter(|rank| *rank != failing) {
+                told.says(rank, &[&words]);
+            }
+        }
+    });
+}
+
+#[test]
+fn the_error_of_a_failing_drop_comes_back_from_run() {
+    on_every_route([2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == 1 {
+                let mut released = v.release_c()?;
+                released.put(0, 1)?;
+                // The others have opened something else by now: only the drop finds out.
+                std::thread::sleep(std::time::Duration::from_millis(100));
+                drop(released);
+                return Ok(());
+            }
+            let _ = v.read_cache();
+            Ok(())
+        });
+        let text = told.run.expect_err("the drop has failed").to_string();
+        assert!(
+            text.contains("ranks disagree") && text.contains("opened a ReleaseC"),
+            "{text}"
+        );
+    });
+}
+
+struct Stumbles;
+
+impl Op<i32> for Stumbles {
+    fn apply(current: i32, operand: i32) -> i32 {
+        assert!(operand != 13, "thirteen is bad luck");
+        current + operand
+    }
+}
+
+#[test]
+fn an_operation_that_panics_at_the_owner() {
+    on_every_route([1, 2, 3], |job| {
+        for unlucky in 0..job.ranks {
+            let told = job.run_freely(|world| {
+                let mut v = GVector::<i32>::new(world, 10)?;
+                let mut scope = v.release_c_with::<Stumbles>()?;
+                scope.update(0, if world.rank() == unlucky { 13 } else { 1 })?;
+                scope.finish()?;
+                world.barrier()
+            });
+            let text = told.run.as_ref().expect_err("a panic").to_string();
+            assert!(
+                text.contains("rank 0 failed: panicked: thirteen is bad luck"),
+                "{text}"
+            );
+            assert!(
+                cited(&text).iter().any(|line| line.contains("thirteen")),
+                "{text}"
+            );
+        }
+    });
+}
