@@ -132,10 +132,13 @@ fn owner_computes_sends_nothing(world: &World) -> Result<()> {
     Ok(())
 }
 
+/// What is done to an element.
+type Access = fn(&mut GVector<u64>, usize) -> Result<()>;
+
 fn a_remote_element_is_a_question_and_an_answer(world: &World) -> Result<()> {
     let mut v = GVector::<u64>::from_fn(world, 2 * world.size(), |i| i as u64)?;
     let remote = v.len() - 1;
-    let access: [fn(&mut GVector<u64>, usize) -> Result<()>; 4] = [
+    let access: [Access; 4] = [
         |v, i| check::equal("element", v.at(i)?, i as u64),
         |v, i| check::equal("elements", v.at_many(&[i, i - 1])?[0], i as u64),
         |v, i| v.put(i, i as u64),

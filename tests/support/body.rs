@@ -3,10 +3,12 @@
 use aurora_core::{Error, Result, World};
 use std::any::type_name;
 
+type Function = dyn Fn(&World) -> Result<()> + Send + Sync;
+
 /// A function that every rank of a world runs, and what is to become of it.
 pub struct Body {
     name: String,
-    run: Box<dyn Fn(&World) -> Result<()> + Send + Sync>,
+    run: Box<Function>,
     end: End,
     least: usize,
     hidden: bool,
