@@ -266,7 +266,7 @@ fn one_element_by_all(world: &World) -> Result<()> {
 /// What is buffered, sent and not yet applied has a limit, however fast the writers are.
 fn memory_stays_bounded(world: &World) -> Result<()> {
     const UPDATES: u64 = 400_000;
-    const LIMIT: usize = 24 << 20;
+    const LIMIT: usize = 6 << 20;
     let p = world.size() as u64;
     let mut v = GVector::<u64>::new(world, 1)?;
     world.barrier()?;

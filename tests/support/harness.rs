@@ -2,8 +2,8 @@
 
 use crate::body::{Body, End};
 use crate::job::{self, Outcomes};
-use crate::mpi;
 use crate::place::{Launcher, Place, WAIT_LIMIT};
+use crate::{lossy, mpi};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock, mpsc};
@@ -28,8 +28,22 @@ pub fn main(bodies: fn() -> Vec<Body>, more: Vec<Trial>) -> ExitCode {
     for place in Place::without_mpi() {
         trials.extend(trials_of(place, bodies, &arguments));
     }
+    trials.extend(lossy_trials(bodies, &arguments));
     trials.extend(mpi_trials(bodies, &arguments));
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn lossy_trials(bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
+    match lossy::launcher() {
+        Ok(_) => Place::lossy()
+            .into_iter()
+            .flat_map(|place| trials_of(place, bodies, arguments))
+            .collect(),
+        // Not every machine lets us, however well it is set up.
+        Err(reason) => vec![Trial::ignorable_test("lossy/all-bodies", || {
+            Ok(Completion::ignored_with(reason))
+        })],
+    }
 }
 
 fn mpi_trials(bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {

@@ -161,6 +161,11 @@ fn start(place: Place, bodies: &[&Body]) -> Result<process::Ended, String> {
     let binary = std::env::current_exe().map_err(|error| error.to_string())?;
     let (mut command, launcher) = match place.launcher {
         Launcher::Processes => (Command::new(binary), "processes"),
+        Launcher::Lossy => {
+            let mut command = crate::lossy::launcher()?;
+            command.arg(binary);
+            (command, "processes")
+        }
         Launcher::Mpi(flavour) => {
             let mut command = flavour.launcher(place.size)?;
             command.arg(binary);
