@@ -1,30 +1,10 @@
 //! How a job is started: chosen in the program, by the environment, or by the surroundings.
 
-use crate::Error;
+use crate::environment::{Environment, bad, variables};
 use crate::error::Result;
 use aurora_net::Route;
 use aurora_net::bootstrap::{Launch, Options};
-use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// Every environment variable that Aurora reads, and what it means. One that is not listed here is refused.
-///
-/// | variable | value | meaning |
-/// |---|---|---|
-/// | `AURORA_RANKS` | number from 1 | ranks that a program starts by itself (default: the cores, at most 4) |
-/// | `AURORA_ROUTE` | `auto`, `local`, `udp` | what carries messages; `local` makes the ranks threads of one process |
-/// | `AURORA_TIMEOUT` | seconds | a wait longer than this ends the job (default: none) |
-/// | `AURORA_SILENCE` | seconds | a rank that does not answer for so long is lost (default: 5) |
-/// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found out) |
-/// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |
-pub const VARIABLES: [&str; 6] = [
-    "AURORA_RANKS",
-    "AURORA_ROUTE",
-    "AURORA_TIMEOUT",
-    "AURORA_SILENCE",
-    "AURORA_INTERFACE",
-    "AURORA_JOB",
-];
 
 /// Who starts the ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -111,18 +91,22 @@ impl Config {
         self
     }
 
+    /// Number of ranks that [`run`](crate::run) will start or find, where that can be known before.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration or the environment.
+    pub fn planned_ranks(&self) -> Result<Option<usize>> {
+        Ok(match self.clone().settle()?.launch {
+            Launch::Threads(ranks) | Launch::Processes(ranks) => Some(ranks),
+            Launch::Mpi { announced_size } => announced_size,
+            Launch::Child(_) => None,
+        })
+    }
+
     /// Decides what is open, from the process's environment.
     pub(crate) fn settle(self) -> Result<Settings> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        self.settle_in(
-            &Environment::read(std::env::vars_os().filter_map(|(name, value)| {
-                Some((
-                    name.into_string().ok()?,
-                    value.to_string_lossy().into_owned(),
-                ))
-            }))?,
-            cores,
-        )
+        self.settle_in(&Environment::read(variables())?, cores)
     }
 
     fn settle_in(self, environment: &Environment, cores: usize) -> Result<Settings> {
@@ -174,131 +158,6 @@ fn at_least_one(ranks: usize) -> Result<usize> {
         Ok(ranks)
     } else {
         Err(bad("ranks", "0", "a number from 1"))
-    }
-}
-
-fn bad(name: &str, value: &str, expected: &str) -> Error {
-    Error::BadSetting {
-        name: name.into(),
-        value: value.into(),
-        expected: expected.into(),
-    }
-}
-
-/// What the environment says: the one place where it is read.
-#[derive(Clone, Debug, Default)]
-struct Environment {
-    ours: BTreeMap<String, String>,
-    job: Option<String>,
-    /// Size that a launcher announced, and the variable in which it did.
-    launcher: Option<(&'static str, Option<usize>)>,
-}
-
-impl Environment {
-    fn read(variables: impl Iterator<Item = (String, String)>) -> Result<Self> {
-        /// What launchers set, most telling first. Those without a size say only that MPI is there.
-        const LAUNCHERS: [(&str, bool); 4] = [
-            ("OMPI_COMM_WORLD_SIZE", true),
-            ("PMI_SIZE", true),
-            ("SLURM_STEP_NUM_TASKS", true),
-            ("PMIX_RANK", false),
-        ];
-        let all: BTreeMap<_, _> = variables.collect();
-        let launcher = LAUNCHERS.into_iter().find_map(|(name, sized)| {
-            let value = all.get(name)?;
-            // `srun` also runs programs that are no MPI job: one task is one ordinary process.
-            if name == "SLURM_STEP_NUM_TASKS" && value == "1" {
-                return None;
-            }
-            Some((name, sized.then(|| value.parse().ok()).flatten()))
-        });
-        let ours: BTreeMap<_, _> = all
-            .into_iter()
-            .filter(|(name, _)| name.starts_with("AURORA_"))
-            .collect();
-        for name in ours.keys() {
-            if !VARIABLES.contains(&name.as_str()) {
-                return Err(unknown(name));
-            }
-        }
-        let job = ours.get("AURORA_JOB").cloned();
-        Ok(Environment {
-            ours,
-            job,
-            launcher,
-        })
-    }
-
-    fn of(&self, name: &str) -> Option<&String> {
-        self.ours.get(name)
-    }
-
-    fn ranks(&self) -> Result<Option<usize>> {
-        let Some(value) = self.of("AURORA_RANKS") else {
-            return Ok(None);
-        };
-        match value.parse() {
-            Ok(ranks) if ranks > 0 => Ok(Some(ranks)),
-            _ => Err(bad("AURORA_RANKS", value, "a number from 1")),
-        }
-    }
-
-    fn route(&self) -> Result<Option<Route>> {
-        match self.of("AURORA_ROUTE").map(String::as_str) {
-            None | Some("auto") => Ok(None),
-            Some("local") => Ok(Some(Route::Local)),
-            Some("udp") => Ok(Some(Route::Udp)),
-            Some(other) => Err(bad("AURORA_ROUTE", other, "one of auto, local, udp")),
-        }
-    }
-
-    fn seconds(&self, name: &str) -> Result<Option<Duration>> {
-        let Some(value) = self.of(name) else {
-            return Ok(None);
-        };
-        let seconds = value.parse().ok().filter(|seconds: &f64| *seconds > 0.0);
-        match seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
-            Some(limit) => Ok(Some(limit)),
-            None => Err(bad(name, value, "seconds, more than 0")),
-        }
-    }
-
-    #[cfg(feature = "mpi")]
-    fn mpi(&self, ranks: Option<usize>) -> Result<Launch> {
-        let announced_size = self.launcher.and_then(|(_, size)| size);
-        match (ranks, announced_size) {
-            (Some(ranks), Some(size)) if ranks != size => Err(bad(
-                "ranks",
-                &ranks.to_string(),
-                &format!("{size}, because mpirun has started {size}"),
-            )),
-            _ => Ok(Launch::Mpi { announced_size }),
-        }
-    }
-
-    #[cfg(not(feature = "mpi"))]
-    fn mpi(&self, _: Option<usize>) -> Result<Launch> {
-        let seen = self
-            .launcher
-            .map_or(String::new(), |(name, _)| format!(" ({name} is set)"));
-        Err(Error::Start(format!(
-            "an MPI launcher started this program{seen}, but it was built without MPI: build it with `--features mpi`, \
-             or start it by itself, without mpirun, and set AURORA_RANKS"
-        )))
-    }
-}
-
-fn unknown(name: &str) -> Error {
-    let nearest = VARIABLES
-        .iter()
-        .map(|known| (strsim::jaro_winkler(name, known), known))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(similarity, _)| *similarity > 0.8)
-        .map(|(_, known)| (*known).to_string());
-    Error::UnknownVariable {
-        name: name.into(),
-        nearest,
-        known: VARIABLES.join(", "),
     }
 }
 

@@ -52,9 +52,9 @@ pub enum Error {
     )]
     Mismatch {
         /// What the lower rank did.
-        first: Claim,
+        first: Box<Claim>,
         /// What another did instead.
-        second: Claim,
+        second: Box<Claim>,
     },
     /// A scoped behaviour was forgotten (`mem::forget`), or is held where it may not be.
     #[error(
@@ -148,7 +148,7 @@ pub enum Error {
         /// The behaviour.
         behaviour: String,
         /// Of which object.
-        object: ObjectName,
+        object: Box<ObjectName>,
         /// The line that asked.
         site: Site,
     },
@@ -399,4 +399,14 @@ fn at(site: &Option<Site>) -> String {
     site.as_ref()
         .map(|site| format!(" (at {site})"))
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_small_enough_to_return() {
+        assert!(size_of::<Error>() <= 128, "{} bytes", size_of::<Error>());
+    }
 }

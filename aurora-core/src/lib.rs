@@ -60,6 +60,7 @@ mod collective;
 mod config;
 mod distribution;
 mod element;
+mod environment;
 mod error;
 mod global;
 mod memory;
@@ -75,14 +76,16 @@ pub use aurora_net::{Rank, Route, Traffic, UdpInfo};
 pub use behaviour::{
     OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, ReleaseAlone, ReleaseC, Scope,
 };
-pub use config::{Config, VARIABLES};
+pub use config::Config;
 pub use distribution::{MatrixDim, Shape};
 pub use element::{Add, Element, Max, Min, Op, Or};
+pub use environment::{Surroundings, VARIABLES};
 pub use error::{Claim, Error, ObjectName, Result};
 pub use global::{
     Atomic, GScalar, GVector, GlobalRead, GlobalWrite, ScalarValue, Transfer, VectorRange,
     VectorRangeMut, distmemcpy, distmemcpy_many,
 };
+pub use memory::available as available_memory;
 pub use run::run;
 pub use service::Usage;
 pub use site::Site;

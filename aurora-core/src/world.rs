@@ -75,7 +75,8 @@ impl World {
         &self.about
     }
 
-    /// Collective. Returns when every rank has called it; what was written before it is seen after it.
+    /// Collective. Returns when every rank has called it; what was written before it is seen after it. Scopes may be open
+    /// meanwhile, on all ranks alike.
     ///
     /// # Errors
     /// `Mismatch` where a rank is in another collective call, or has entered other scopes than this one; `Leaked` where

@@ -1,4 +1,58 @@
 //! Transport between the ranks of an Aurora job: knows bytes, ranks and transfers, nothing of shared vectors.
+//!
+//! A *job* has `size` equal *ranks*: threads, processes, or what an MPI launcher has started ([`bootstrap`]). Each takes its
+//! [`Seat`](bootstrap::Seat) and connects an [`Endpoint`] to all others. Through it they send *transfers*: a short header
+//! and a payload of any length, which arrive whole, once, intact, in no particular order. The library above is a
+//! [`Handler`]: it says where payloads come from and go to, and takes what is delivered.
+//!
+//! ```
+//! use aurora_net::bootstrap::{Failure, Launch, Options, run};
+//! use aurora_net::*;
+//! use std::time::{Duration, Instant};
+//!
+//! /// Takes greetings.
+//! struct Guestbook(Vec<(Rank, Vec<u8>)>);
+//!
+//! impl Handler for Guestbook {
+//!     fn place(&mut self, _: Rank, _: &[u8], _: usize) -> Placement {
+//!         Placement::Buffer
+//!     }
+//!     fn deliver(&mut self, from: Rank, header: &[u8], _: Received, _: &mut Outbox) {
+//!         self.0.push((from, header.to_vec()));
+//!     }
+//!     // It lends no memory, has no timers, and takes silence with patience.
+//!     fn write(&mut self, _: Token, _: usize, _: &[u8]) {}
+//!     fn read(&mut self, _: Token, _: usize, _: &mut [u8]) -> bool { false }
+//!     fn released(&mut self, _: Token, _: &mut Outbox) {}
+//!     fn peer_lost(&mut self, _: Rank, _: Duration, _: &mut Outbox) {}
+//!     fn poll_timeout(&self) -> Option<Instant> { None }
+//!     fn handle_timeout(&mut self, _: Instant, _: &mut Outbox) {}
+//! }
+//!
+//! let greetings = run(Launch::Threads(3), Options::default(), |seat| {
+//!     let endpoint = seat
+//!         .connect(Guestbook(Vec::new()), None, Duration::from_secs(5))
+//!         .map_err(|error| Failure::of(seat.rank(), error))?;
+//!     endpoint.act(|_, out| {
+//!         for to in seat.rank().others(seat.size()) {
+//!             out.send(to, &b"hello"[..], Payload::Empty);
+//!         }
+//!     });
+//!     let count = endpoint.wait(|book, _| (book.0.len() == 2).then_some(book.0.len()));
+//!     seat.finish()?; // Until then the others may need our daemon.
+//!     Ok(count)
+//! });
+//! assert_eq!(greetings, Ok(2));
+//! ```
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`wire`] | packets and frames as bytes |
+//! | [`proto`] | one end of a connection, without I/O |
+//! | [`sim`] | a network in virtual time, to try it on |
+//! | `udp`, `local` | the two routes: datagrams, and a queue between threads |
+//! | `endpoint` | the I/O loop that joins them ([`Endpoint`]) |
+//! | [`bootstrap`] | how ranks come to be, find each other, and end together |
 
 pub mod bootstrap;
 mod endpoint;

@@ -52,11 +52,13 @@ fn driver_main() {
     }
     for fault in ["error", "panic", "exit0", "exit3", "kill", "stop"] {
         for rank in [0, 2] {
-            for place in ["finish", "wait", "compute"] {
-                // Nobody waits for it there, and nobody may: it might only be late.
-                if fault == "stop" && place != "wait" {
-                    continue;
-                }
+            let places: &[&str] = match (fault, rank) {
+                // It might only be late, as long as nobody misses its answer.
+                ("stop", _) => &["ask"],
+                (_, 0) => &["wait"],
+                _ => &["finish", "wait", "compute"],
+            };
+            for &place in places {
                 let name = format!("fault_{fault}_in_rank_{rank}_others_in_{place}");
                 trials.push(Trial::test(name, move || fault_trial(fault, rank, place)));
             }

@@ -26,6 +26,9 @@ fn body_main(arguments: &[String]) {
     };
     let launch = match std::env::var(VARIABLE) {
         Ok(ticket) => Launch::Child(ticket),
+        Err(_) if rest.last().is_some_and(|word| word == "threads") => {
+            Launch::Threads(size.parse().unwrap())
+        }
         Err(_) => Launch::Processes(size.parse().unwrap()),
     };
     let mut options = Options::default();
@@ -35,7 +38,19 @@ fn body_main(arguments: &[String]) {
     if let Some(grace) = rest.get(3) {
         options.grace = Duration::from_millis(grace.parse().unwrap());
     }
+    let before = holdings();
     let outcome = run(launch, options, |seat| body(&seat, name, rest));
+    let deadline = Instant::now() + Duration::from_secs(1);
+    // A thread that has been joined is listed for a moment longer.
+    while holdings() != before && Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+    if holdings() != before {
+        print_error(&format!(
+            "left behind: {:?} instead of {before:?}",
+            holdings()
+        ));
+    }
     match outcome {
         Ok(text) => print(&text),
         Err(failure) => {
@@ -43,6 +58,16 @@ fn body_main(arguments: &[String]) {
             std::process::exit(1);
         }
     }
+}
+
+/// Open files and threads of this process.
+fn holdings() -> (usize, usize) {
+    let count = |what| {
+        std::fs::read_dir(format!("/proc/self/{what}"))
+            .unwrap()
+            .count()
+    };
+    (count("fd"), count("task"))
 }
 
 // ---- the driver ----
@@ -59,10 +84,12 @@ fn driver_main() {
         Trial::test("udp_random_transfers_arrive_intact_between_4", || {
             transfers(4)
         }),
+        Trial::test("an_idle_rank_uses_no_processor_time", idle),
         Trial::test("a_second_start_is_refused", second_start),
         Trial::test("children_die_with_a_killed_rank_0", || orphans("KILL")),
         Trial::test("children_die_with_an_interrupted_rank_0", || orphans("INT")),
         Trial::test("a_stale_ticket_is_refused", stale_ticket),
+        Trial::test("exit_in_a_rank_that_is_a_thread_is_a_failure", thread_exit),
     ];
     for fault in ["error", "panic", "exit0", "exit3", "kill", "stop"] {
         for rank in [0, 2] {
@@ -101,13 +128,19 @@ fn transfers(size: usize) -> Outcome {
     })
 }
 
+fn idle() -> Outcome {
+    let ended = Job::start(&[], 3, &["idle"]).end();
+    let clean = ended.status.success() && ended.stderr.is_empty();
+    check(clean && ended.stdout == "idle\n", || format!("{ended:?}"))
+}
+
 fn fault_trial(fault: &str, rank: usize, place: &str) -> Outcome {
     // Ranks that compute use all of it.
     let grace = if fault == "stop" { "2000" } else { "700" };
     let ended = Job::start(&[], 3, &["fault", fault, &rank.to_string(), place, grace]).end();
     let cause = match fault {
         "error" => "out of tea",
-        "panic" => "panicked: out of cheese (at aurora-net/tests/processes.rs:",
+        "panic" => "panicked: out of cheese (at aurora-net/tests/support/bodies.rs:",
         "exit0" | "exit3" => "the program called `exit` inside `run`",
         "kill" => "its process was killed by signal 9 (SIGKILL)",
         _ => "its process has been stopped for 2s",
@@ -159,6 +192,21 @@ fn second_start() -> Outcome {
     let expected = "error: the job cannot start: this process has started ranks before";
     check(ended.stderr.starts_with(expected), || format!("{ended:?}"))?;
     check(ended.status.code() == Some(1), || format!("{ended:?}"))
+}
+
+fn thread_exit() -> Outcome {
+    for (fault, rank) in [("exit0", 0), ("exit3", 2)] {
+        let rank_word = rank.to_string();
+        let body = ["fault", fault, &rank_word, "compute", "2000", "threads"];
+        let ended = Job::start(&[], 3, &body).end();
+        let expected =
+            format!("aurora: rank {rank} failed: the program called `exit` inside `run`\n");
+        let said = ended.stderr == expected && ended.stdout.is_empty();
+        check(said && ended.status.code() == Some(1), || {
+            format!("{ended:?}")
+        })?;
+    }
+    Ok(())
 }
 
 fn stale_ticket() -> Outcome {

@@ -7,7 +7,7 @@ use aurora_net::{Outbox, Payload, Rank, Route};
 use std::net::UdpSocket;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
-use support::{Checker, Kind, connect, content, exchange, header, wait};
+use support::{Checker, Kind, SILENCE, connect, content, exchange, header, wait};
 
 fn threads<R: Send>(
     size: usize,
@@ -159,6 +159,26 @@ fn the_handlers_timer_wakes_a_waiter_and_the_daemon() {
             std::thread::yield_now();
         }
         Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_condition_sees_what_comes_of_its_own_sends() {
+    threads(2, |seat| {
+        let endpoint = connect(&seat, None)?;
+        let other = Rank::new(1 - seat.rank().index());
+        let mut sent = false;
+        // Nothing else happens that could wake us.
+        wait(&endpoint, seat.rank(), |checker, out| {
+            if !std::mem::replace(&mut sent, true) {
+                checker.send(other, Kind::Data, 1, 100, out);
+                assert_eq!(checker.lent(), 1);
+                return None;
+            }
+            (checker.lent() == 0).then_some(())
+        })?;
+        seat.finish()
     })
     .unwrap();
 }
@@ -317,4 +337,74 @@ fn a_transfer_between_threads_of_one_process_counts_alike_on_both_routes() {
         })
         .unwrap();
     }
+}
+
+#[test]
+fn ranks_that_ask_for_different_routes_are_told() {
+    let outcome = threads(2, |seat| {
+        let route = [Route::Local, Route::Udp][seat.rank().index()];
+        let other = Rank::new(1 - seat.rank().index());
+        let error = seat
+            .connect(Checker::new(seat.rank(), 2), Some(route), SILENCE)
+            .unwrap_err();
+        let expected = format!(
+            "{other} offers no address for the route `{route}`: do all ranks ask for the same one?"
+        );
+        assert_eq!(error.to_string(), expected);
+        seat.finish()
+    });
+    assert_eq!(outcome, Ok(()));
+}
+
+#[test]
+fn a_real_interface_works_with_datagrams_that_a_network_carries() {
+    let interfaces = if_addrs::get_if_addrs().unwrap();
+    let real = interfaces
+        .iter()
+        .find(|known| !known.is_loopback() && known.ip().is_ipv4());
+    // A machine may have none.
+    if let Some(interface) = real.map(|known| known.name.clone()) {
+        let options = Options {
+            interface: Some(interface),
+            ..Options::default()
+        };
+        run(Launch::Threads(3), options, |seat| {
+            let endpoint = connect(&seat, Some(Route::Udp))?;
+            let info = endpoint.udp().unwrap();
+            assert!(
+                !info.address.ip().is_loopback() && info.mtu == 1472,
+                "{info}"
+            );
+            exchange(&seat, Some(Route::Udp), 5, 300)
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn an_unknown_interface_is_refused() {
+    let options = Options {
+        interface: Some("no-such".into()),
+        ..Options::default()
+    };
+    let failure = run(Launch::Threads(2), options, |seat| seat.finish()).unwrap_err();
+    let text = failure.to_string();
+    assert!(
+        text.starts_with("the job cannot start: no network interface is called `no-such`"),
+        "{text}"
+    );
+}
+
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn a_build_without_mpi_says_how_to_get_one_with() {
+    let launch = Launch::Mpi {
+        announced_size: Some(4),
+    };
+    let failure = run(launch, Options::default(), |seat| seat.finish()).unwrap_err();
+    let text = failure.to_string();
+    assert!(
+        text.contains("has started 4 ranks") && text.contains("--features mpi"),
+        "{text}"
+    );
 }

@@ -310,7 +310,7 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
             start,
             end,
             behaviour: B::NAME.into(),
-            object: self.vector.name(),
+            object: Box::new(self.vector.name()),
             site,
         })
     }

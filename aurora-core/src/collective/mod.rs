@@ -108,7 +108,10 @@ impl Summary {
 /// `Mismatch` with the lower rank first.
 pub(crate) fn mismatch(a: Claim, b: Claim) -> Error {
     let (first, second) = if a.rank <= b.rank { (a, b) } else { (b, a) };
-    Error::Mismatch { first, second }
+    Error::Mismatch {
+        first: Box::new(first),
+        second: Box::new(second),
+    }
 }
 
 /// A message of the rendezvous: `(to, round, what to tell)`.

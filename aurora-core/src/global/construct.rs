@@ -25,6 +25,15 @@ pub(crate) fn short<T>() -> &'static str {
         .unwrap_or(name)
 }
 
+/// What makes an object a scalar.
+#[derive(Default)]
+pub(crate) struct ScalarPart {
+    /// The encoded value, at home.
+    pub(crate) value: Option<Vec<u8>>,
+    /// What its home can compute.
+    pub(crate) ops: Vec<(OpId, ScalarFn)>,
+}
+
 /// What this rank knows of an object that it constructs.
 pub(crate) struct Plan {
     what: String,
@@ -136,7 +145,7 @@ impl Plan {
         self,
         world: &World,
         block: Vec<T>,
-        scalar: Option<(Option<Vec<u8>>, Vec<(OpId, ScalarFn)>)>,
+        scalar: Option<ScalarPart>,
     ) -> Result<(Link, ObjectId)> {
         let link = world.link().share();
         let id = link.next_object();
@@ -145,7 +154,10 @@ impl Plan {
             what: self.what.clone(),
             made_at: self.site.clone().clipped(),
         };
-        let (scalar, scalar_ops) = scalar.unwrap_or_default();
+        let ScalarPart {
+            value: scalar,
+            ops: scalar_ops,
+        } = scalar.unwrap_or_default();
         let storage: Arc<dyn Storage> = Arc::new(Array(block));
         link.tidy(|service, _| {
             let object = Object {

@@ -1,6 +1,6 @@
 //! The shared scalar.
 
-use super::construct::{Plan, short};
+use super::construct::{Plan, ScalarPart, short};
 use crate::element::{Add, Max, Min, Op, OpId};
 use crate::error::{ObjectName, Result};
 use crate::message::{ObjectId, Request, ScalarRequest};
@@ -118,7 +118,11 @@ impl<T: ScalarValue> GScalar<T> {
                 None
             }
         };
-        let (link, id) = plan.agree::<u8>(world, Vec::new(), Some((initial, atomic_ops::<T>())))?;
+        let part = ScalarPart {
+            value: initial,
+            ops: atomic_ops::<T>(),
+        };
+        let (link, id) = plan.agree::<u8>(world, Vec::new(), Some(part))?;
         Ok(GScalar {
             link,
             id,

@@ -451,7 +451,8 @@ impl<T: Element> GVector<T> {
                     Err(error) => return Some(Err(error)),
                 };
                 let own = bytemuck::cast_slice_mut(object.block.bytes_mut()?);
-                write.take().map(|write| Ok(write(own)))
+                (write.take()?)(own);
+                Some(Ok(()))
             })
     }
 

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-/// Bytes available, as the kernel and the control group say; `None` where they do not.
-pub(crate) fn available() -> Option<usize> {
+/// Bytes of memory that this machine can still give, as the kernel and the control group say; `None` where they do not.
+pub fn available() -> Option<usize> {
     let machine = fs::read_to_string("/proc/meminfo")
         .ok()
         .and_then(|text| mem_available(&text));

@@ -39,7 +39,9 @@ impl Lent {
             .is_some_and(|end| end <= self.len);
         if fits {
             // SAFETY: invariants 1 and 4, and the bounds were just checked.
-            let bytes = unsafe { std::slice::from_raw_parts(self.from.add(offset), into.len()) };
+            let from = unsafe { self.from.add(offset) };
+            // SAFETY: as above.
+            let bytes = unsafe { std::slice::from_raw_parts(from, into.len()) };
             into.copy_from_slice(bytes);
         }
         fits
@@ -54,7 +56,9 @@ impl LentMut {
             .is_some_and(|end| end <= self.len);
         if fits {
             // SAFETY: invariants 1, 4 and 5, and the bounds were just checked.
-            let place = unsafe { std::slice::from_raw_parts_mut(self.to.add(offset), bytes.len()) };
+            let to = unsafe { self.to.add(offset) };
+            // SAFETY: as above.
+            let place = unsafe { std::slice::from_raw_parts_mut(to, bytes.len()) };
             place.copy_from_slice(bytes);
         }
         fits

@@ -8,7 +8,7 @@
 mod available;
 mod lent;
 
-pub(crate) use available::available;
+pub use available::available;
 pub(crate) use lent::{Lent, LentMut, with_lent, with_lent_mut};
 
 use crate::element::Element;

@@ -29,14 +29,21 @@ impl Replica {
     }
 }
 
+/// What late writes changed in a block that had been pushed.
+pub(crate) struct Correction {
+    /// The version that this makes.
+    pub(crate) version: u64,
+    /// Byte offsets in the block, and what stands there now.
+    pub(crate) changes: Vec<(usize, Vec<u8>)>,
+}
+
 /// How one rank's block has come.
 pub(crate) struct BlockArrived {
     /// Its bytes within the whole.
     pub(crate) range: Range<usize>,
     /// Its version when it was announced.
     pub(crate) version: u64,
-    /// What late writes changed: the version that this makes, and `(byte offset in the block, bytes)`.
-    pub(crate) correction: Option<(u64, Vec<(usize, Vec<u8>)>)>,
+    pub(crate) correction: Option<Correction>,
 }
 
 /// All copies of one vector on this rank.
@@ -129,7 +136,7 @@ impl Cache {
                     .copy_from_slice(&last.array.bytes()[block.range.clone()]);
             }
             replica.have[rank] = block.version;
-            if let Some((version, changes)) = &block.correction {
+            if let Some(Correction { version, changes }) = &block.correction {
                 for (at, bytes) in changes {
                     let start = block.range.start + at;
                     replica.bytes_mut()[start..start + bytes.len()].copy_from_slice(bytes);

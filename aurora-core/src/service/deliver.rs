@@ -1,6 +1,6 @@
 //! What arrives: the service as the transport's handler.
 
-use super::cache::BlockArrived;
+use super::cache::{BlockArrived, Correction};
 use super::object::{Parked, Work};
 use super::{Loan, Service};
 use crate::Error;
@@ -483,12 +483,14 @@ impl Service {
                 let correction = arrival.correction.as_ref().map(|(version, changes)| {
                     let runs = parse_batch(changes, element, elements.len())
                         .expect("checked when it came");
-                    (
-                        *version,
-                        runs.into_iter()
-                            .map(|(run, bytes)| (run.start * element, bytes.to_vec()))
-                            .collect(),
-                    )
+                    let changes = runs
+                        .into_iter()
+                        .map(|(run, bytes)| (run.start * element, bytes.to_vec()))
+                        .collect();
+                    Correction {
+                        version: *version,
+                        changes,
+                    }
                 });
                 BlockArrived {
                     range: elements.start * element..elements.end * element,

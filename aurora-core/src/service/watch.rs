@@ -412,8 +412,8 @@ fn verdict(members: &[Rank], states: &BTreeMap<Rank, RankState>) -> Error {
         && let Some(second) = sorted.iter().find(|claim| claim.action != sorted[0].action)
     {
         return Error::Mismatch {
-            first: sorted[0].clone(),
-            second: (*second).clone(),
+            first: Box::new(sorted[0].clone()),
+            second: Box::new((*second).clone()),
         };
     }
     let waits = waits

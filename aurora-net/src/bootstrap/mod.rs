@@ -26,8 +26,10 @@ pub use processes::VARIABLE;
 pub(crate) use seat::Job;
 pub use seat::Seat;
 
+use crate::udp::address::on_one_machine;
 use std::ffi::OsString;
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// Who starts the ranks.
@@ -75,7 +77,8 @@ impl fmt::Display for Launcher {
 pub struct Options {
     /// How long the ranks have to return from their bodies after one has failed.
     pub grace: Duration,
-    /// The network interface to use, where ranks run on several machines; found out where none is given.
+    /// The network interface to use. Where none is given: the loopback interface if all ranks run on one machine, else one
+    /// whose network all of them share.
     pub interface: Option<String>,
     /// The command line of the processes that [`Launch::Processes`] starts; this process's own where none is given.
     pub arguments: Option<Vec<OsString>>,
@@ -106,9 +109,14 @@ pub fn run<R: Send>(
         Launch::Threads(0) | Launch::Processes(0) => {
             Err(Failure::start("a job has at least one rank"))
         }
-        Launch::Threads(size) => threads::run(size, body),
+        Launch::Threads(size) => threads::run(size, &options, body),
         Launch::Processes(size) => processes::start(size, options, body),
         Launch::Mpi { announced_size } => mpi::run(announced_size, &options, body),
         Launch::Child(ticket) => processes::join(&ticket, options, body),
     }
+}
+
+/// Where to bind the sockets of ranks that all run on this machine.
+fn address_here(options: &Options) -> Result<IpAddr, Failure> {
+    on_one_machine(options.interface.as_deref()).map_err(Failure::start)
 }

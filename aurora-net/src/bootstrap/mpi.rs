@@ -7,16 +7,16 @@
 //! MPI stays initialised when the job is over, so that a program can have several; it is finalised when that thread ends. A
 //! program that has initialised MPI itself keeps it.
 //!
-//! After a failure the rank that it happened to says so and aborts the job; mpirun ends the others. Where several find
-//! something at the same time, each waits a little longer than the one before it, so that mpirun ends them before they
-//! speak. Ranks that have only heard of a failure are quiet. `run` returns an error only where the job cannot start.
+//! After a failure the rank that it happened to says so and aborts the job; mpirun ends the others, and may add words of its
+//! own. Where several find something at the same time, each waits a little longer than the one before it, so that mpirun
+//! ends them before they speak. A rank that is killed is mpirun's to report. Ranks that have only heard of a failure are quiet. `run` returns an error only where the job cannot start.
 
 use super::desk::OnFailure;
-use super::seat::{Job, JobKey, Line, Seat, sit};
+use super::seat::{Job, JobKey, Line, Seat, exited, sit};
 use super::{Failure, Launcher, Options, exit};
-use crate::Rank;
 use crate::route::Contact;
-use crate::udp::address::{Candidate, candidates, choose};
+use crate::udp::address::{Candidate, candidates, choose, on_one_machine};
+use crate::{Error, Rank};
 use mpi::Threading;
 use mpi::collective::SystemOperation;
 use mpi::datatype::PartitionMut;
@@ -27,15 +27,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
-use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 /// How much longer each rank waits before it speaks than the one before it, and how long the last.
-const STAGGER: Duration = Duration::from_millis(100);
-const LONGEST_STAGGER: Duration = Duration::from_secs(1);
+const STAGGER: Duration = Duration::from_millis(300);
+const LONGEST_STAGGER: Duration = Duration::from_millis(1500);
+
+/// What mpirun may take to pass our words on: MPICH's forgets those that it has not passed on when a job is aborted.
+const FORWARDING: Duration = Duration::from_millis(100);
 
 /// How long a rank that has heard of a failure waits to be ended.
 const QUIET: Duration = Duration::from_secs(3);
@@ -72,7 +74,7 @@ pub(super) fn run<R>(
     let job = started.unwrap_or_else(|failure| line.end(&failure));
     let guard = exit::guard(Arc::new(move || {
         // Not an MPI call: this may be any thread. mpirun ends a job one of whose processes ends without finalising.
-        print(&Failure::of(rank, "the program called `exit` inside `run`"));
+        last_words(&exited(rank));
     }));
     let outcome = sit(job, line.clone(), body);
     drop(guard);
@@ -123,11 +125,12 @@ fn join(world: &SimpleCommunicator, rank: Rank, options: &Options) -> Result<Job
     let first_of_node = i32::from(world.split_shared(0).rank() == 0);
     let mut nodes = 0_i32;
     world.all_reduce_into(&first_of_node, &mut nodes, SystemOperation::sum());
+    let interface = options.interface.as_deref();
+    let refused = |error: Error| Failure::of(rank, error);
     let address = if nodes == 1 {
-        Ipv4Addr::LOCALHOST.into()
+        on_one_machine(interface).map_err(refused)?
     } else {
-        let own =
-            candidates(options.interface.as_deref()).map_err(|error| Failure::of(rank, error))?;
+        let own = candidates(interface).map_err(refused)?;
         let all: Vec<Vec<Candidate>> =
             gather(world, &own).map_err(|error| garbled(rank, &error))?;
         choose(&own, &all)
@@ -174,8 +177,10 @@ fn garbled(rank: Rank, error: &postcard::Error) -> Failure {
     )
 }
 
-fn print(failure: &Failure) {
+/// Says why the job is about to end.
+fn last_words(failure: &Failure) {
     let _ = writeln!(io::stderr(), "aurora: {failure}");
+    thread::sleep(FORWARDING);
 }
 
 struct MpiLine {
@@ -192,7 +197,7 @@ impl MpiLine {
             exit::immediately(1);
         }
         thread::sleep((STAGGER * self.rank.index() as u32).min(LONGEST_STAGGER));
-        print(failure);
+        last_words(failure);
         self.world.abort(1)
     }
 }
@@ -228,7 +233,7 @@ impl Line for MpiLine {
     fn alarm(&self) -> Arc<dyn Fn(Failure) + Send + Sync> {
         // From another thread, so without MPI: mpirun ends a job one of whose processes ends without finalising.
         Arc::new(|failure| {
-            print(&failure);
+            last_words(&failure);
             exit::immediately(1)
         })
     }

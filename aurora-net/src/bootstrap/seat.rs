@@ -5,6 +5,7 @@ use super::{Failure, Launcher, panic};
 use crate::endpoint::{Endpoint, Setup};
 use crate::route::Contact;
 use crate::{Error, Handler, Rank, Route};
+use std::cell::Cell;
 use std::fmt;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -143,6 +144,17 @@ impl Seat {
     }
 }
 
+thread_local! {
+    /// Whose body this thread runs.
+    static SITTING: Cell<Option<Rank>> = const { Cell::new(None) };
+}
+
+/// The failure of a rank whose program has called `exit`, on the thread that has; of `otherwise` if that is none of ours.
+pub(crate) fn exited(otherwise: Rank) -> Failure {
+    let rank = SITTING.get().unwrap_or(otherwise);
+    Failure::of(rank, "the program called `exit` inside `run`")
+}
+
 /// Runs a rank's body: its panic or error goes to the control plane, its return waits for the others.
 pub(crate) fn sit<R>(
     job: Job,
@@ -154,7 +166,9 @@ pub(crate) fn sit<R>(
         job,
         line: line.clone(),
     };
+    let outer = SITTING.replace(Some(rank));
     let outcome = panic::capture(rank, || body(seat)).flatten();
+    SITTING.set(outer);
     let outcome = match outcome {
         Ok(value) => line.finish().map(|()| value),
         Err(mut failure) => {

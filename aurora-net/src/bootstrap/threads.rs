@@ -1,14 +1,15 @@
 //! Ranks that are threads of this process: for tests, examples in docs, debuggers.
 //!
 //! Rank 0 is the calling thread. A failure cannot end a thread from outside: the others learn of it at their next call,
-//! and the job returns when all have returned.
+//! and the job returns when all have returned. `exit` in one ends the process, with a message and code 1.
 
 use super::desk::{Desk, HubLine};
 use super::hub::{Hub, Report};
-use super::seat::{Job, JobKey, Seat, sit};
-use super::{Failure, Launcher};
+use super::seat::{Job, JobKey, Seat, exited, sit};
+use super::{Failure, Launcher, Options, address_here, exit};
+
 use crate::Rank;
-use std::net::Ipv4Addr;
+use std::io::{self, Write};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -18,6 +19,7 @@ const STACK: usize = 8 << 20;
 
 pub(super) fn run<R: Send>(
     size: usize,
+    options: &Options,
     body: impl Fn(Seat) -> Result<R, Failure> + Sync,
 ) -> Result<R, Failure> {
     let control = Arc::new(Control {
@@ -25,6 +27,7 @@ pub(super) fn run<R: Send>(
         desks: (0..size).map(|_| Arc::default()).collect(),
     });
     let key = JobKey::random()?;
+    let address = address_here(options)?;
     let rank_body = |rank: Rank| {
         let job = Job {
             rank,
@@ -32,10 +35,14 @@ pub(super) fn run<R: Send>(
             nodes: 1,
             launcher: Launcher::Threads,
             key,
-            address: Ipv4Addr::LOCALHOST.into(),
+            address,
         };
         sit(job, Rc::new(control.line(rank)), &body)
     };
+    let _guard = exit::guard(Arc::new(|| {
+        let failure = exited(Rank::new(0));
+        let _ = writeln!(io::stderr(), "aurora: {failure}");
+    }));
     let outcome = thread::scope(|scope| {
         let mut others = Vec::new();
         for rank in (1..size).map(Rank::new) {

@@ -4,6 +4,7 @@ use super::datagrams::Datagrams;
 use crate::local::{Inbox, LocalAddress, LocalPayload, LocalTransfer};
 use crate::udp::UdpPort;
 use crate::{Handler, Outbox, Outgoing, Payload, Placement, Rank, Received, Traffic};
+use bytes::Bytes;
 use std::time::Instant;
 
 /// Transfers taken in before others get a chance at the lock.
@@ -60,13 +61,11 @@ impl<H: Handler> Core<H> {
         }
     }
 
-    /// Runs `action` on the handler and sends what it queues.
-    pub fn run<R>(&mut self, action: impl FnOnce(&mut H, &mut Outbox) -> R) -> R {
+    /// Runs `action` on the handler and sends what it queues. True: the handler was told something after that.
+    pub fn run<R>(&mut self, action: impl FnOnce(&mut H, &mut Outbox) -> R) -> (R, bool) {
         let outcome = action(&mut self.handler, &mut self.outbox);
-        if !self.outbox.is_empty() {
-            self.settle();
-        }
-        outcome
+        let told = !self.outbox.is_empty() && self.settle();
+        (outcome, told)
     }
 
     /// Takes in what has arrived, in part if it is much, and what time has brought.
@@ -169,7 +168,7 @@ impl<H: Handler> Core<H> {
         loop {
             let mut outbox = std::mem::take(&mut self.outbox);
             for outgoing in outbox.drain() {
-                self.send(outgoing);
+                told |= self.send(outgoing);
             }
             // Before sending: acknowledgements ride on the answers.
             let mut again = self.tell();
@@ -192,52 +191,57 @@ impl<H: Handler> Core<H> {
         })
     }
 
-    fn send(&mut self, outgoing: Outgoing) {
+    /// True: the handler was told that it has its memory back.
+    fn send(&mut self, outgoing: Outgoing) -> bool {
         let Outgoing {
             to,
             header,
             payload,
         } = outgoing;
         assert!(to != self.me, "{to} sends a transfer to itself");
-        let bytes = (header.len() + payload.len()) as u64;
-        match &mut self.peers[to.index()] {
+        match &self.peers[to.index()] {
             Peer::Nobody => self.give_back(&payload),
             Peer::Udp => {
-                self.traffic.transfers_out += 1;
-                self.traffic.bytes_out += bytes;
-                let datagrams = self
-                    .datagrams
-                    .as_mut()
-                    .expect("open while peers are reached by it");
+                self.count_out(&header, &payload);
+                let datagrams = self.datagrams.as_mut();
+                let datagrams = datagrams.expect("open while peers are reached by it");
                 datagrams.send(to, header, payload);
+                false
             }
             Peer::Local(address) => {
-                let (copy, whole) = match &payload {
-                    Payload::Empty => (LocalPayload::Owned(Vec::new()), true),
-                    Payload::Bytes(bytes) => (LocalPayload::Shared(bytes.clone()), true),
+                let copy = match &payload {
+                    Payload::Empty => Some(LocalPayload::Owned(Vec::new())),
+                    Payload::Bytes(bytes) => Some(LocalPayload::Shared(bytes.clone())),
                     Payload::Lent { token, len } => {
                         let mut copy = vec![0; *len];
                         let whole = self.handler.read(*token, 0, &mut copy);
-                        (LocalPayload::Owned(copy), whole)
+                        whole.then_some(LocalPayload::Owned(copy))
                     }
                 };
-                if whole {
-                    self.traffic.transfers_out += 1;
-                    self.traffic.bytes_out += bytes;
+                // Nothing is left of a payload that has been withdrawn.
+                if let Some(copy) = copy {
+                    let from = self.me;
                     address.send(LocalTransfer {
-                        from: self.me,
-                        header,
+                        from,
+                        header: header.clone(),
                         payload: copy,
                     });
+                    self.count_out(&header, &payload);
                 }
-                self.give_back(&payload);
+                self.give_back(&payload)
             }
         }
     }
 
-    fn give_back(&mut self, payload: &Payload) {
+    fn count_out(&mut self, header: &Bytes, payload: &Payload) {
+        self.traffic.transfers_out += 1;
+        self.traffic.bytes_out += (header.len() + payload.len()) as u64;
+    }
+
+    fn give_back(&mut self, payload: &Payload) -> bool {
         if let Payload::Lent { token, .. } = payload {
             self.handler.released(*token, &mut self.outbox);
         }
+        matches!(payload, Payload::Lent { .. })
     }
 }

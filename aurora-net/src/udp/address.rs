@@ -47,6 +47,14 @@ pub(crate) fn candidates(interface: Option<&str>) -> Result<Vec<Candidate>, Erro
         .collect())
 }
 
+/// The address to bind where all ranks run on this machine: that of `interface`, or the loopback address.
+pub(crate) fn on_one_machine(interface: Option<&str>) -> Result<IpAddr, Error> {
+    match interface {
+        None => Ok(Ipv4Addr::LOCALHOST.into()),
+        Some(name) => Ok(choose(&candidates(Some(name))?, &[])),
+    }
+}
+
 /// The address of the rank whose candidates are `own` to bind, given everyone's: in the first of its networks that all share, else
 /// its first; the loopback address if it has none.
 pub(crate) fn choose(own: &[Candidate], all: &[Vec<Candidate>]) -> IpAddr {

@@ -5,8 +5,6 @@
 //! lost, as it might be on the wire, except that a full send buffer makes us wait; that wait is what clocks bulk data to
 //! the rate of the network interface.
 
-// Ranks of several machines are started by MPI alone.
-#[cfg(any(feature = "mpi", test))]
 pub(crate) mod address;
 mod buffers;
 mod port;

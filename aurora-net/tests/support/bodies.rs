@@ -1,6 +1,7 @@
 //! What the ranks of a job under test do.
 
-use super::{connect, exchange, wait};
+use super::{Kind, connect, exchange, wait};
+use aurora_net::Rank;
 use aurora_net::bootstrap::{Failure, Seat};
 use std::process::Command;
 use std::time::Duration;
@@ -17,12 +18,36 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
             let received = exchange(seat, None, seed, 200)?;
             Ok(format!("received {}", received > 0))
         }
+        "idle" => {
+            let endpoint = connect(seat, None)?;
+            for to in me.others(seat.size()) {
+                endpoint.act(|checker, out| checker.send(to, Kind::Ask, 1, 10, out));
+            }
+            let answers = seat.size() - 1;
+            wait(&endpoint, me, |checker, _| {
+                (checker.answers.len() == answers).then_some(())
+            })?;
+            std::thread::sleep(Duration::from_millis(100));
+            let before = processor_time();
+            std::thread::sleep(Duration::from_secs(1));
+            let used = processor_time() - before;
+            seat.finish()?;
+            match used {
+                0..=1 => Ok("idle".into()),
+                _ => Err(Failure::of(
+                    me,
+                    format_args!("{used} ticks of 10 ms while idle"),
+                )),
+            }
+        }
         "fault" => {
-            let [fault, rank, place, _grace] = rest else {
+            let [fault, rank, place, _grace, ..] = rest else {
                 panic!("fault <fault> <rank> <place> <grace>");
             };
             if me == rank.parse::<usize>().unwrap() {
-                let _endpoint = (place == "wait").then(|| connect(seat, None)).transpose()?;
+                let _endpoint = (place != "finish" && place != "compute")
+                    .then(|| connect(seat, None))
+                    .transpose()?;
                 // So that the others are where they are meant to be.
                 std::thread::sleep(Duration::from_millis(200));
                 return Err(commit(seat, fault));
@@ -32,6 +57,13 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
                 "wait" => {
                     let endpoint = connect(seat, None)?;
                     wait(&endpoint, me, |_, _| None::<()>)?;
+                }
+                "ask" => {
+                    let endpoint = connect(seat, None)?;
+                    std::thread::sleep(Duration::from_millis(400));
+                    let to = Rank::new(rank.parse().unwrap());
+                    endpoint.act(|checker, out| checker.send(to, Kind::Ask, 1, 10, out));
+                    wait(&endpoint, me, |checker, _| checker.answers.pop())?;
                 }
                 "compute" => loop {
                     std::thread::sleep(Duration::from_millis(100));
@@ -58,6 +90,17 @@ fn commit(seat: &Seat, fault: &str) -> Failure {
     // The signal takes a moment.
     std::thread::sleep(Duration::from_secs(60));
     panic!("alive after {fault}");
+}
+
+/// Of this process, in clock ticks.
+fn processor_time() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields = stat.rsplit(") ").next().unwrap().split(' ');
+    fields
+        .skip(11)
+        .take(2)
+        .map(|field| field.parse::<u64>().unwrap())
+        .sum()
 }
 
 fn signal(name: &str) {

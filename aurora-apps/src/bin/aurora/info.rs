@@ -1,8 +1,8 @@
 //! `aurora info`: what the library has detected.
 
 use crate::arguments::WorldArguments;
-use crate::launch::Starter;
 use crate::{fail, say};
+use aurora_core::Surroundings;
 use aurora_core::UdpInfo;
 use aurora_core::prelude::*;
 use serde::Serialize;
@@ -95,7 +95,7 @@ impl Display for Info {
 }
 
 /// Starts a world, asks it and prints the answer.
-pub fn show(config: Config, arguments: WorldArguments, starter: Starter) -> ExitCode {
+pub fn show(config: Config, arguments: WorldArguments, starter: Surroundings) -> ExitCode {
     let outcome = config.run(|world| Ok(world.is_root().then(|| Info::of(world))));
     match outcome {
         Ok(Some(info)) if arguments.json => say(&line(&info)),

@@ -13,10 +13,11 @@ mod table;
 use arguments::{Arguments, Command, WorldArguments};
 use aurora_apps::report::Report;
 use aurora_apps::{mm2, psrs};
+use aurora_core::Surroundings;
 use aurora_core::prelude::*;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
-use launch::Starter;
+use launch::speaks;
 use memory::Demand;
 use progress::Progress;
 use refusal::Refusal;
@@ -28,7 +29,7 @@ use std::time::Duration;
 const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
-    let starter = Starter::detect();
+    let starter = Surroundings::detect();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error, starter),
@@ -71,8 +72,8 @@ fn main() -> ExitCode {
 }
 
 /// Wrong arguments (exit code 2), or a request for help: said by one rank, not by each.
-fn refuse(error: &clap::Error, starter: Starter) -> ExitCode {
-    if starter.speaks() {
+fn refuse(error: &clap::Error, starter: Surroundings) -> ExitCode {
+    if speaks(starter) {
         // Nothing is left to be done about a closed terminal.
         let _ = error.print();
     } else {
@@ -83,12 +84,12 @@ fn refuse(error: &clap::Error, starter: Starter) -> ExitCode {
 
 fn prepare(
     world: WorldArguments,
-    starter: Starter,
+    starter: Surroundings,
     demand: Option<Demand>,
 ) -> Result<Config, Refusal> {
     let config = launch::config(world, starter)?;
     if let Some(demand) = demand {
-        launch::check_memory(demand, world, starter)?;
+        launch::check_memory(demand, &config, starter)?;
     }
     Ok(config)
 }
@@ -97,7 +98,7 @@ fn prepare(
 fn measure(
     config: Config,
     arguments: WorldArguments,
-    starter: Starter,
+    starter: Surroundings,
     reps: usize,
     app: impl Fn(&World, &mut dyn FnMut(usize)) -> Result<Report> + Sync,
 ) -> ExitCode {
@@ -106,11 +107,11 @@ fn measure(
         let report = app(world, &mut |done| progress.done(done))?;
         Ok((world.is_root(), report))
     });
-    let (speaks, report) = match outcome {
+    let (is_root, report) = match outcome {
         Ok(outcome) => outcome,
         Err(error) => return fail(&error, starter),
     };
-    if speaks {
+    if is_root {
         let text = if arguments.json {
             serde_json::to_string(&report)
                 .map_or_else(|error| error.to_string(), |json| json + "\n")
@@ -122,7 +123,7 @@ fn measure(
     if report.verified {
         return ExitCode::SUCCESS;
     }
-    if !speaks {
+    if !is_root {
         after_the_speaker();
     }
     ExitCode::from(FAILED)
@@ -139,13 +140,13 @@ fn say(text: &str) {
 }
 
 /// The job has failed. What every rank finds wrong with its environment alike, one of them says.
-fn fail(error: &Error, starter: Starter) -> ExitCode {
+fn fail(error: &Error, starter: Surroundings) -> ExitCode {
     let common = matches!(
         error,
         Error::BadSetting { .. } | Error::UnknownVariable { .. }
     );
     let common = common || !cfg!(feature = "mpi");
-    if starter.speaks() || !common {
+    if speaks(starter) || !common {
         let _ = writeln!(std::io::stderr().lock(), "error: {error}");
     } else {
         after_the_speaker();

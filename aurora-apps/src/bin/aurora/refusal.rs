@@ -37,7 +37,7 @@ pub enum Reason {
     #[error("the launcher has started {started} ranks; allowed here: {started}, or leave it out")]
     OtherSize {
         /// How many there are.
-        started: u32,
+        started: usize,
     },
     /// Ranks that are processes already cannot be threads of one.
     #[error(

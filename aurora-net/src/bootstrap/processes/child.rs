@@ -2,14 +2,13 @@
 
 use super::super::desk::{Desk, HubLine};
 use super::super::hub::{Notice, Report};
-use super::super::seat::{Job, Seat, sit};
-use super::super::{Failure, Launcher, Options, exit};
+use super::super::seat::{Job, Seat, exited, sit};
+use super::super::{Failure, Launcher, Options, address_here, exit};
 use super::frame::{Frames, encode};
 use super::ticket::Ticket;
 use super::{Down, Up};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::Ipv4Addr;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::rc::Rc;
@@ -29,6 +28,7 @@ pub(in super::super) fn run<R>(
             super::VARIABLE
         ))
     };
+    let address = address_here(&options)?;
     let ticket: Ticket = ticket.parse().map_err(|()| stale(&"not its form"))?;
     // Before the socket: a parent that dies after we have connected ends us by this, one that has died before by that.
     // The signal comes when the thread ends that started us: that one waits in `run` for us.
@@ -59,7 +59,7 @@ pub(in super::super) fn run<R>(
     };
     let guard = exit::guard({
         let reporter = reporter.clone();
-        Arc::new(move || reporter(Report::Failed(super::exited(rank))))
+        Arc::new(move || reporter(Report::Failed(exited(rank))))
     });
     let job = Job {
         rank,
@@ -67,7 +67,7 @@ pub(in super::super) fn run<R>(
         nodes: 1,
         launcher: Launcher::Processes,
         key: ticket.key,
-        address: Ipv4Addr::LOCALHOST.into(),
+        address,
     };
     let outcome = sit(job, Rc::new(HubLine { desk, reporter }), body);
     say(&Up::Left);

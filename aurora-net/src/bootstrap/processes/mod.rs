@@ -33,7 +33,6 @@ mod ticket;
 pub(super) use child::run as join;
 pub(super) use parent::run as start;
 
-use super::Failure;
 use super::hub::{Notice, Report};
 use crate::Rank;
 use serde::{Deserialize, Serialize};
@@ -59,8 +58,4 @@ enum Down {
     Welcome,
     /// From the hub.
     Notice(Notice),
-}
-
-fn exited(rank: Rank) -> Failure {
-    Failure::of(rank, "the program called `exit` inside `run`")
 }

@@ -2,16 +2,15 @@
 
 use super::super::desk::{Desk, HubLine};
 use super::super::hub::{Hub, Notice, Report};
-use super::super::seat::{Job, JobKey, Seat, sit};
-use super::super::{Failure, Launcher, Options, exit};
+use super::super::seat::{Job, JobKey, Seat, exited, sit};
+use super::super::{Failure, Launcher, Options, address_here, exit};
+use super::Down;
 use super::frame::encode;
 use super::supervisor::{Crew, Supervisor};
 use super::ticket::Ticket;
-use super::{Down, exited};
 use crate::Rank;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io::{self, Write};
-use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -32,6 +31,7 @@ pub(in super::super) fn run<R>(
     body: impl Fn(Seat) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     refuse_second_start(&options)?;
+    let address = address_here(&options)?;
     let key = JobKey::random()?;
     let socket = format!("aurora-{:016x}", JobKey::random()?.0);
     let listener = SocketAddr::from_abstract_name(&socket)
@@ -76,7 +76,7 @@ pub(in super::super) fn run<R>(
         nodes: 1,
         launcher: Launcher::Processes,
         key,
-        address: Ipv4Addr::LOCALHOST.into(),
+        address,
     };
     let outcome = sit(job, Rc::new(control.line()), body);
     control.set_body(Body::Returned);

@@ -1,0 +1,215 @@
+//! What the environment says: the one place where it is read.
+
+use crate::error::Result;
+use crate::{Error, Route};
+use aurora_net::bootstrap::Launch;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Every environment variable that Aurora reads, and what it means. One that is not listed here is refused.
+///
+/// | variable | value | meaning |
+/// |---|---|---|
+/// | `AURORA_RANKS` | number from 1 | ranks that a program starts by itself (default: the cores, at most 4) |
+/// | `AURORA_ROUTE` | `auto`, `local`, `udp` | what carries messages; `local` makes the ranks threads of one process |
+/// | `AURORA_TIMEOUT` | seconds | a wait longer than this ends the job (default: none) |
+/// | `AURORA_SILENCE` | seconds | a rank that does not answer for so long is lost (default: 5) |
+/// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found out) |
+/// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |
+pub const VARIABLES: [&str; 6] = [
+    "AURORA_RANKS",
+    "AURORA_ROUTE",
+    "AURORA_TIMEOUT",
+    "AURORA_SILENCE",
+    "AURORA_INTERFACE",
+    "AURORA_JOB",
+];
+
+/// Who has started this process, as far as its environment tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Surroundings {
+    /// A user: the job's size is the program's to choose.
+    Alone,
+    /// Another rank of the same job, on this machine.
+    Rank,
+    /// A step of MPI or Slurm, with what it has announced.
+    Step {
+        /// This process's rank.
+        rank: Option<usize>,
+        /// How many there are.
+        size: Option<usize>,
+    },
+}
+
+impl Surroundings {
+    /// Looks at this process's environment. What is wrong with it, [`run`](crate::run) will say.
+    pub fn detect() -> Self {
+        Surroundings::of(&variables().collect())
+    }
+
+    fn of(all: &BTreeMap<String, String>) -> Self {
+        if all.contains_key("AURORA_JOB") {
+            return Surroundings::Rank;
+        }
+        match Announced::find(all) {
+            Some(Announced { rank, size, .. }) => Surroundings::Step { rank, size },
+            None => Surroundings::Alone,
+        }
+    }
+}
+
+/// This process's variables, as text.
+pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| {
+        Some((
+            name.into_string().ok()?,
+            value.to_string_lossy().into_owned(),
+        ))
+    })
+}
+
+/// What a launcher has announced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Announced {
+    /// The variable that gave it away.
+    variable: &'static str,
+    rank: Option<usize>,
+    size: Option<usize>,
+}
+
+impl Announced {
+    fn find(all: &BTreeMap<String, String>) -> Option<Self> {
+        /// Launchers' variables for rank and size, most telling first. Not each tells both.
+        const LAUNCHERS: [(&str, &str); 4] = [
+            ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+            ("PMI_RANK", "PMI_SIZE"),
+            ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+            ("PMIX_RANK", "PMIX_SIZE"),
+        ];
+        LAUNCHERS.into_iter().find_map(|(rank, size)| {
+            let number = |name: &str| all.get(name)?.parse().ok();
+            let variable = [size, rank]
+                .into_iter()
+                .find(|name| all.contains_key(*name))?;
+            // `srun` also runs programs that are no parallel job: one task is one ordinary process.
+            if rank == "SLURM_PROCID" && number(size).is_none_or(|size| size == 1) {
+                return None;
+            }
+            Some(Announced {
+                variable,
+                rank: number(rank),
+                size: number(size),
+            })
+        })
+    }
+}
+
+/// Our own variables, checked, and what a launcher has set.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Environment {
+    ours: BTreeMap<String, String>,
+    pub(crate) job: Option<String>,
+    pub(crate) launcher: Option<Announced>,
+}
+
+impl Environment {
+    pub(crate) fn read(variables: impl Iterator<Item = (String, String)>) -> Result<Self> {
+        let all: BTreeMap<_, _> = variables.collect();
+        let launcher = Announced::find(&all);
+        let ours: BTreeMap<_, _> = all
+            .into_iter()
+            .filter(|(name, _)| name.starts_with("AURORA_"))
+            .collect();
+        for name in ours.keys() {
+            if !VARIABLES.contains(&name.as_str()) {
+                return Err(unknown(name));
+            }
+        }
+        let job = ours.get("AURORA_JOB").cloned();
+        Ok(Environment {
+            ours,
+            job,
+            launcher,
+        })
+    }
+
+    pub(crate) fn of(&self, name: &str) -> Option<&String> {
+        self.ours.get(name)
+    }
+
+    pub(crate) fn ranks(&self) -> Result<Option<usize>> {
+        let Some(value) = self.of("AURORA_RANKS") else {
+            return Ok(None);
+        };
+        match value.parse() {
+            Ok(ranks) if ranks > 0 => Ok(Some(ranks)),
+            _ => Err(bad("AURORA_RANKS", value, "a number from 1")),
+        }
+    }
+
+    pub(crate) fn route(&self) -> Result<Option<Route>> {
+        match self.of("AURORA_ROUTE").map(String::as_str) {
+            None | Some("auto") => Ok(None),
+            Some("local") => Ok(Some(Route::Local)),
+            Some("udp") => Ok(Some(Route::Udp)),
+            Some(other) => Err(bad("AURORA_ROUTE", other, "one of auto, local, udp")),
+        }
+    }
+
+    pub(crate) fn seconds(&self, name: &str) -> Result<Option<Duration>> {
+        let Some(value) = self.of(name) else {
+            return Ok(None);
+        };
+        let seconds = value.parse().ok().filter(|seconds: &f64| *seconds > 0.0);
+        match seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
+            Some(limit) => Ok(Some(limit)),
+            None => Err(bad(name, value, "seconds, more than 0")),
+        }
+    }
+
+    #[cfg(feature = "mpi")]
+    pub(crate) fn mpi(&self, ranks: Option<usize>) -> Result<Launch> {
+        let announced_size = self.launcher.and_then(|launcher| launcher.size);
+        match (ranks, announced_size) {
+            (Some(ranks), Some(size)) if ranks != size => Err(bad(
+                "ranks",
+                &ranks.to_string(),
+                &format!("{size}, because mpirun has started {size}"),
+            )),
+            _ => Ok(Launch::Mpi { announced_size }),
+        }
+    }
+
+    #[cfg(not(feature = "mpi"))]
+    pub(crate) fn mpi(&self, _: Option<usize>) -> Result<Launch> {
+        let seen = self.launcher.map_or(String::new(), |launcher| {
+            format!(" ({} is set)", launcher.variable)
+        });
+        Err(Error::Start(format!(
+            "an MPI launcher started this program{seen}, but it was built without MPI: build it with `--features mpi`, \
+             or start it by itself, without mpirun, and set AURORA_RANKS"
+        )))
+    }
+}
+
+pub(crate) fn bad(name: &str, value: &str, expected: &str) -> Error {
+    Error::BadSetting {
+        name: name.into(),
+        value: value.into(),
+        expected: expected.into(),
+    }
+}
+
+fn unknown(name: &str) -> Error {
+    let nearest = VARIABLES
+        .iter()
+        .map(|known| (strsim::jaro_winkler(name, known), known))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(similarity, _)| *similarity > 0.8)
+        .map(|(_, known)| (*known).to_string());
+    Error::UnknownVariable {
+        name: name.into(),
+        nearest,
+        known: VARIABLES.join(", "),
+    }
+}

@@ -1,0 +1,220 @@
+//! What each operation costs in messages. These numbers are part of what the behaviours promise.
+//!
+//! The counters also see the watch over waiting ranks, which asks after a rank that is late. So what is counted is repeated,
+//! and the least is what the operation itself costs; what is accounted to a line of the program is exact.
+
+use aurora_core::{GVector, Result, Traffic, World};
+use aurora_suite::body::Body;
+use aurora_suite::check;
+use std::time::Duration;
+
+pub fn bodies() -> Vec<Body> {
+    vec![
+        Body::of(a_read_cache_is_one_transfer_to_each),
+        Body::of(an_unchanged_block_is_not_sent_again),
+        Body::of(owner_computes_sends_nothing),
+        Body::of(a_remote_element_is_a_question_and_an_answer).from_ranks(2),
+        Body::of(a_few_released_writes),
+        Body::of(what_a_line_costs),
+    ]
+}
+
+const ROUNDS: u64 = 8;
+
+/// The least that `once` costs, of some rounds between barriers.
+fn least(world: &World, mut once: impl FnMut(u64) -> Result<()>) -> Result<Traffic> {
+    let mut best: Option<Traffic> = None;
+    for round in 0..ROUNDS {
+        world.barrier()?;
+        let before = world.traffic();
+        once(round)?;
+        let cost = world.traffic() - before;
+        if best.is_none_or(|best| cost.transfers_out < best.transfers_out) {
+            best = Some(cost);
+        }
+    }
+    world.barrier()?;
+    Ok(best.unwrap_or_default())
+}
+
+/// Messages and bytes on the account of all lines so far.
+fn accounted(world: &World) -> (u64, u64) {
+    let usage = world.usage();
+    let messages = usage.iter().map(|line| line.usage.messages).sum();
+    (messages, usage.iter().map(|line| line.usage.bytes).sum())
+}
+
+fn a_read_cache_is_one_transfer_to_each(world: &World) -> Result<()> {
+    let others = world.size() as u64 - 1;
+    for len in [10, 1000, 100_001] {
+        let mut v = GVector::<u32>::new(world, len)?;
+        let block = 4 * v.local_range().len() as u64;
+        let mut exact = Vec::new();
+        let cost = least(world, |round| {
+            v.owner_computes_mut()?.local_mut().fill(round as u32 + 1);
+            let before = accounted(world);
+            let all = v.read_cache()?;
+            let after = accounted(world);
+            check::same(&all, 0, |_| round as u32 + 1)?;
+            exact.push((after.0 - before.0, after.1 - before.1));
+            Ok(())
+        })?;
+        check::equal("transfers out", cost.transfers_out, others)?;
+        assert!(cost.bytes_out >= others * block);
+        assert!(
+            cost.bytes_out <= others * (block + 300),
+            "{} bytes",
+            cost.bytes_out
+        );
+        // No request, no barrier, no answer: in no round.
+        assert!(
+            exact.iter().all(|cost| *cost == (others, others * block)),
+            "{exact:?}"
+        );
+    }
+    Ok(())
+}
+
+fn an_unchanged_block_is_not_sent_again(world: &World) -> Result<()> {
+    let others = world.size() as u64 - 1;
+    let mut v = GVector::<u64>::from_fn(world, 50_000, |i| i as u64)?;
+    drop(v.read_cache()?);
+    let cost = least(world, |_| check::same(&v.read_cache()?, 0, |i| i as u64))?;
+    check::equal("transfers out", cost.transfers_out, others)?;
+    assert!(cost.bytes_out <= others * 300, "{} bytes", cost.bytes_out);
+    // What one rank changes, only that rank sends.
+    let first = v.range_of(0);
+    let cost = least(world, |round| {
+        if world.is_root() {
+            v.put(0, round)?;
+        }
+        check::same(
+            &v.read_cache()?,
+            0,
+            |i| if i == 0 { round } else { i as u64 },
+        )
+    })?;
+    let limit = if world.is_root() {
+        others * (8 * first.len() as u64 + 300)
+    } else {
+        others * 300
+    };
+    assert!(cost.bytes_out <= limit, "{} bytes", cost.bytes_out);
+    check::equal("transfers out", cost.transfers_out, others)
+}
+
+fn owner_computes_sends_nothing(world: &World) -> Result<()> {
+    let mut v = GVector::<u64>::new(world, 1000)?;
+    let before = accounted(world);
+    let cost = least(world, |round| {
+        v.owner_computes_mut()?.local_mut().fill(round);
+        let own = v.owner_computes()?;
+        check::same(own.local(), 0, |_| round)?;
+        own.finish()
+    })?;
+    check::equal("transfers out", cost.transfers_out, 0)?;
+    check::equal("bytes out", cost.bytes_out, 0)?;
+    // All that is accounted are the barriers.
+    let lines = world.usage();
+    let others = lines
+        .iter()
+        .filter(|line| line.object.is_some() && line.action != "rendezvous");
+    check::equal(
+        "messages of this object",
+        others.filter(|l| l.action == "OwnerComputes").count(),
+        0,
+    )?;
+    assert!(accounted(world).0 >= before.0);
+    Ok(())
+}
+
+fn a_remote_element_is_a_question_and_an_answer(world: &World) -> Result<()> {
+    let mut v = GVector::<u64>::from_fn(world, 2 * world.size(), |i| i as u64)?;
+    let remote = v.len() - 1;
+    let access: [fn(&mut GVector<u64>, usize) -> Result<()>; 4] = [
+        |v, i| check::equal("element", v.at(i)?, i as u64),
+        |v, i| check::equal("elements", v.at_many(&[i, i - 1])?[0], i as u64),
+        |v, i| v.put(i, i as u64),
+        |v, i| v.put_many(&[(i, i as u64), (i - 1, i as u64 - 1)]),
+    ];
+    for access in access {
+        let cost = least(world, |_| match world.is_root() {
+            true => access(&mut v, remote),
+            // Silent meanwhile, so that what rank 0 receives is its answer.
+            false => {
+                std::thread::sleep(Duration::from_millis(3));
+                Ok(())
+            }
+        })?;
+        if world.is_root() {
+            check::equal("questions", cost.transfers_out, 1)?;
+            check::equal("answers", cost.transfers_in, 1)?;
+        }
+        // My own elements cost nothing.
+        let own = v.local_range().start;
+        let cost = least(world, |_| {
+            check::equal("mine", v.at(own)?, own as u64)?;
+            v.put(own, own as u64)
+        })?;
+        check::equal("transfers for my own", cost.transfers_out, 0)?;
+    }
+    Ok(())
+}
+
+/// For each other rank the writes, and word of the end.
+fn a_few_released_writes(world: &World) -> Result<()> {
+    let (p, others) = (world.size(), world.size() as u64 - 1);
+    let mut v = GVector::<u64>::new(world, 3 * p)?;
+    let cost = least(world, |round| {
+        let mut scope = v.release_c()?;
+        for i in (world.rank().index()..3 * p).step_by(p) {
+            scope.put(i, round)?;
+        }
+        scope.finish()
+    })?;
+    assert!(
+        cost.transfers_out <= 2 * others,
+        "{} transfers",
+        cost.transfers_out
+    );
+    assert!(
+        cost.bytes_out <= 2 * others * 400,
+        "{} bytes",
+        cost.bytes_out
+    );
+    check::whole(&v, |_| ROUNDS - 1)
+}
+
+fn what_a_line_costs(world: &World) -> Result<()> {
+    let others = world.size() as u64 - 1;
+    let v = GVector::<u16>::from_fn(world, 100, |i| i as u16)?;
+    let mut sum = 0;
+    let line = line!() + 2;
+    for i in 0..100 {
+        sum += v.at(i)?;
+    }
+    check::equal("sum", sum, 4950)?;
+    let usage = world.usage();
+    let at = usage.iter().find(|usage| {
+        usage.action == "at"
+            && usage
+                .site
+                .as_ref()
+                .is_some_and(|site| site.to_string().contains(&format!(":{line}:")))
+    });
+    let remote = 100 - v.local_range().len() as u64;
+    check::equal(
+        "messages of the line",
+        at.map_or(0, |at| at.usage.messages),
+        remote,
+    )?;
+    assert_eq!(at.is_some(), others > 0);
+    if let Some(at) = at {
+        assert!(
+            at.object
+                .as_deref()
+                .is_some_and(|object| object.contains("GVector<u16> of 100"))
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! One SPMD body in many worlds: threads over each route, processes, and mpirun where it is built in.
+//!
+//! `cargo test --test spmd -- threads-local/3/read_cache` runs what it says.
+
+mod access;
+mod copy;
+mod counters;
+mod lifetime;
+mod ordering;
+mod owner;
+mod read_cache;
+mod release;
+mod scalar;
+mod structs;
+mod vector;
+mod verifiers;
+
+use aurora_suite::body::Body;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    aurora_suite::harness::main(bodies, verifiers::trials())
+}
+
+fn bodies() -> Vec<Body> {
+    [
+        vector::bodies(),
+        structs::bodies(),
+        copy::bodies(),
+        scalar::bodies(),
+        owner::bodies(),
+        read_cache::bodies(),
+        release::bodies(),
+        access::bodies(),
+        ordering::bodies(),
+        counters::bodies(),
+        lifetime::bodies(),
+        verifiers::bodies(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

@@ -1,0 +1,284 @@
+//! What orders what: barriers, the entry of a ReadCache, the end of a scope, whoever comes first.
+
+use aurora_core::{Add, GVector, Result, World, distmemcpy};
+use aurora_suite::body::Body;
+use aurora_suite::check;
+use aurora_suite::random::mix;
+use std::time::Duration;
+
+pub fn bodies() -> Vec<Body> {
+    vec![
+        Body::of(barriers_order_puts),
+        Body::of(a_write_before_a_cache_is_in_it),
+        Body::of(a_write_by_a_rank_without_elements),
+        Body::of(writes_to_a_block_that_is_on_its_way),
+        Body::of(many_owners_written_before_a_cache).from_ranks(2),
+        Body::of(owner_and_cache_against_a_put),
+        Body::of(an_access_after_a_scope_waits_for_the_slow),
+        Body::of(a_put_after_a_scope_is_not_undone_by_it),
+        Body::of(scopes_of_many_kinds_in_a_row),
+    ]
+}
+
+/// Long enough for all other ranks to be where they are meant to be first.
+const LATE: Duration = Duration::from_millis(10);
+
+fn want(i: usize) -> u64 {
+    mix(i as u64)
+}
+
+fn barriers_order_puts(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let mut v = GVector::<u64>::new(world, p)?;
+    for round in 1..60 {
+        v.put((me + round) % p, (round * p + me) as u64)?;
+        world.barrier()?;
+        for i in 0..p {
+            let by = (i + p - round % p) % p;
+            check::equal("element", v.at(i)?, (round * p + by) as u64)?;
+        }
+        world.barrier()?;
+    }
+    Ok(())
+}
+
+/// Every way to write without a collective scope.
+#[derive(Clone, Copy, Debug)]
+enum Means {
+    Put,
+    PutMany,
+    Copy,
+    Alone,
+    Update,
+}
+
+const MEANS: [Means; 5] = [
+    Means::Put,
+    Means::PutMany,
+    Means::Copy,
+    Means::Alone,
+    Means::Update,
+];
+
+fn write(v: &mut GVector<u64>, means: Means, index: usize, old: u64, new: u64) -> Result<()> {
+    match means {
+        Means::Put => v.put(index, new),
+        Means::PutMany => v.put_many(&[(index, old), (index, new)]),
+        Means::Copy => distmemcpy(v.range_mut(index..=index), &[new][..]),
+        Means::Alone => v.release_alone()?.put(index, new),
+        Means::Update => v
+            .release_alone_with::<Add>()?
+            .update(index, new.wrapping_sub(old)),
+    }
+}
+
+/// `if rank == 1 { v.put(0, 7)? } let b = v.read_cache()?`: seen by all, whoever enters first.
+fn a_write_before_a_cache_is_in_it(world: &World) -> Result<()> {
+    let p = world.size();
+    let mut v = GVector::<u64>::new(world, 3 * p)?;
+    late_writes(world, &mut v)
+}
+
+/// The same with blocks that are empty: the writer's, and those of others.
+fn a_write_by_a_rank_without_elements(world: &World) -> Result<()> {
+    late_writes(world, &mut GVector::<u64>::new(world, 1)?)?;
+    for home in 0..world.size() {
+        let mut v = GVector::<u64>::on(world, home, 2)?;
+        let writer = (home + 1) % world.size();
+        one_late_write(world, &mut v, Means::Put, 1, writer, Some(writer), 5)?;
+        one_late_write(world, &mut v, Means::Copy, 0, writer, Some(home), 6)?;
+    }
+    Ok(())
+}
+
+fn late_writes(world: &World, v: &mut GVector<u64>) -> Result<()> {
+    let p = world.size();
+    let writer = 1 % p;
+    let owner = v.owner(0).index();
+    let mut value = 0;
+    for means in MEANS {
+        // The owner enters first; the writer does; nobody waits on purpose.
+        for late in [Some(writer), Some(owner), None] {
+            value += 7;
+            one_late_write(world, v, means, 0, writer, late, value)?;
+        }
+    }
+    Ok(())
+}
+
+fn one_late_write(
+    world: &World,
+    v: &mut GVector<u64>,
+    means: Means,
+    index: usize,
+    writer: usize,
+    late: Option<usize>,
+    value: u64,
+) -> Result<()> {
+    let before: Vec<_> = v.read_cache()?.to_vec();
+    // Only what is written below may make a difference.
+    world.barrier()?;
+    if late.is_some_and(|rank| world.rank() == rank) {
+        std::thread::sleep(LATE);
+    }
+    if world.rank() == writer {
+        write(v, means, index, before[index], value)?;
+    }
+    let all = v.read_cache()?;
+    let want = |i: usize| if i == index { value } else { before[i] };
+    check::same(&all, 0, want)?;
+    drop(all);
+    // And in the next one, for which nothing is sent.
+    check::same(&v.read_cache()?, 0, want)
+}
+
+/// A large block is being pushed while the slowest rank still writes all over it.
+fn writes_to_a_block_that_is_on_its_way(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let each = 40_000;
+    let mut v = GVector::<u64>::new(world, each * p)?;
+    for round in 1..=4 * p {
+        let slow = round % p;
+        v.owner_computes_mut()?.local_mut().fill(round as u64);
+        world.barrier()?;
+        let spots: Vec<_> = (0..each * p).step_by(997).collect();
+        if me == slow {
+            std::thread::sleep(Duration::from_millis(1));
+            if round % 2 == 0 {
+                v.put_many(&spots.iter().map(|i| (*i, want(*i))).collect::<Vec<_>>())?;
+            } else {
+                // More runs than an owner keeps apart.
+                spots.iter().try_for_each(|i| v.put(*i, want(*i)))?;
+            }
+        }
+        let all = v.read_cache()?;
+        check::same(
+            &all,
+            0,
+            |i| if i % 997 == 0 { want(i) } else { round as u64 },
+        )?;
+    }
+    Ok(())
+}
+
+/// All write to all just before they enter, and enter at different times.
+fn many_owners_written_before_a_cache(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let mut v = GVector::<u64>::new(world, p * p)?;
+    for round in 0..40 {
+        if round % 7 == me {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        for owner in 0..p {
+            v.put(owner * p + me, want(round * p * p + owner * p + me))?;
+        }
+        let all = v.read_cache()?;
+        check::same(&all, 0, |i| want(round * p * p + i))?;
+    }
+    Ok(())
+}
+
+/// A rank that has opened `OwnerComputes` and waits in a ReadCache still takes writes into its block.
+fn owner_and_cache_against_a_put(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let mut q = GVector::from_fn(world, 10 * p, want)?;
+    let r = GVector::from_fn(world, 10 * p, |i| want(i + 1))?;
+    for round in 1..4 {
+        if me == 0 {
+            let a = q.owner_computes()?;
+            let b = r.read_cache()?;
+            check::same(&b, 0, |i| want(i + 1))?;
+            // The others have written before they came.
+            check::same(&a.local()[p..], p, want)?;
+            check::same(&a.local()[1..p], 1, |i| want(i + round))?;
+        } else {
+            std::thread::sleep(LATE);
+            q.put(me, want(me + round))?;
+            let b = r.read_cache()?;
+            check::same(&b, 0, |i| want(i + 1))?;
+        }
+        world.barrier()?;
+    }
+    Ok(())
+}
+
+fn an_access_after_a_scope_waits_for_the_slow(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let mut v = GVector::<u64>::new(world, 2 * p)?;
+    for slow in 0..p {
+        if me == slow {
+            std::thread::sleep(LATE);
+        }
+        let mut scope = v.release_c()?;
+        // To itself and to the next.
+        scope.put(2 * me, want(slow))?;
+        scope.put((2 * me + 3) % (2 * p), want(slow))?;
+        drop(scope);
+        match slow % 3 {
+            0 => check::equal("element", v.at(2 * slow)?, want(slow))?,
+            1 => check::equal(
+                "element",
+                v.at_many(&[(2 * slow + 3) % (2 * p)])?[0],
+                want(slow),
+            )?,
+            _ => check::same(&v.read_cache()?, 0, |_| want(slow))?,
+        }
+        world.barrier()?;
+    }
+    Ok(())
+}
+
+fn a_put_after_a_scope_is_not_undone_by_it(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let mut v = GVector::<u64>::new(world, p)?;
+    for round in 0..3 * p {
+        let (slow, fast) = (round % p, (round + 1) % p);
+        let target = (round / p) % p;
+        if me == slow && slow != fast {
+            std::thread::sleep(LATE / 2);
+        }
+        let mut scope = v.release_c()?;
+        scope.put(target, 1)?;
+        drop(scope);
+        if me == fast {
+            v.put(target, 2)?;
+        }
+        world.barrier()?;
+        check::equal("element", v.at(target)?, 2)?;
+        world.barrier()?;
+    }
+    Ok(())
+}
+
+fn scopes_of_many_kinds_in_a_row(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let len = 100 * p + 3;
+    let mut v = GVector::<u64>::new(world, len)?;
+    for round in 0..25usize {
+        let mut scope = v.release_c()?;
+        for i in (0..len).filter(|i| i % p == (me + round) % p) {
+            scope.put(i, want(i + round))?;
+        }
+        drop(scope);
+        {
+            let all = v.read_cache()?;
+            check::same(&all, 0, |i| want(i + round))?;
+        }
+        let mut scope = v.release_c_with::<Add>()?;
+        for i in 0..len {
+            scope.update(i, 1)?;
+        }
+        drop(scope);
+        let mut own = v.owner_computes_mut()?;
+        for i in own.indices() {
+            check::equal("my element", own[i], want(i + round).wrapping_add(p as u64))?;
+            own[i] = round as u64;
+        }
+        drop(own);
+        if round % 5 == 4 {
+            v.fill(9)?;
+            check::same(&v.read_cache()?, 0, |_| 9)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Bodies times places as trials of one test binary.
+
+use crate::body::{Body, End};
+use crate::job::{self, Outcomes};
+use crate::mpi;
+use crate::place::{Launcher, Place, WAIT_LIMIT};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock, mpsc};
+use std::thread;
+use std::time::Duration;
+
+/// Jobs of a place, run when the first of its trials asks.
+type Lazy = Arc<OnceLock<Result<Outcomes, String>>>;
+
+/// Runs the binary: as a job if it was started as one, else as a test binary with a trial for every body in every place,
+/// and `more` trials of its own.
+pub fn main(bodies: fn() -> Vec<Body>, more: Vec<Trial>) -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    if arguments.get(1).is_some_and(|first| first == job::ARGUMENT) {
+        return job::main(&bodies(), &arguments[2..]);
+    }
+    let mut arguments = Arguments::from_args();
+    // Worlds use all cores and measure time: one at a time.
+    arguments.test_threads = Some(1);
+    let bodies: &'static [Body] = bodies().leak();
+    let mut trials = more;
+    for place in Place::without_mpi() {
+        trials.extend(trials_of(place, bodies, &arguments));
+    }
+    trials.extend(mpi_trials(bodies, &arguments));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn mpi_trials(bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
+    let usable = mpi::built_for().and_then(|flavour| flavour.launcher(2).map(|_| flavour));
+    match usable {
+        Ok(flavour) => Place::of_mpi(flavour)
+            .into_iter()
+            .flat_map(|place| trials_of(place, bodies, arguments))
+            .collect(),
+        Err(reason) => vec![missing("mpirun/all-bodies", reason)],
+    }
+}
+
+/// A trial that cannot run: seen to be skipped by a user, and a failure where everything is meant to be there.
+pub fn missing(name: &str, reason: String) -> Trial {
+    Trial::ignorable_test(name, move || {
+        if std::env::var_os("CI").is_some_and(|value| value == "true") {
+            return Err(Failed::from(reason));
+        }
+        Ok(Completion::ignored_with(reason))
+    })
+}
+
+fn trials_of(place: Place, bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
+    let suitable = bodies.iter().filter(move |body| body.suits(place.size));
+    let named: Vec<_> = suitable
+        .map(|body| (body, format!("{place}/{}", body.name())))
+        .collect();
+    let chosen = named.iter().filter(|(_, name)| is_chosen(arguments, name));
+    let chosen: Vec<&Body> = chosen.map(|(body, _)| *body).collect();
+    let lazy = Lazy::default();
+    let trial = |(body, name): (&'static Body, String)| match place.launcher {
+        Launcher::Threads(_) => Trial::test(name, move || in_threads(place, body)),
+        _ => {
+            let (lazy, chosen) = (lazy.clone(), chosen.clone());
+            Trial::test(name, move || in_job(place, body, &lazy, &chosen))
+        }
+    };
+    named.into_iter().map(trial).collect()
+}
+
+/// The same choice that libtest makes, so that a job runs no more than is asked for.
+fn is_chosen(arguments: &Arguments, name: &str) -> bool {
+    let fits = |filter: &String| match arguments.exact {
+        true => name == filter,
+        false => name.contains(filter.as_str()),
+    };
+    arguments.filter.as_ref().is_none_or(fits) && !arguments.skip.iter().any(fits)
+}
+
+fn in_threads(place: Place, body: &'static Body) -> Result<(), Failed> {
+    let outcome = in_time(place, body, move || {
+        place.config().run(|world| body.run(world))
+    });
+    match (body.end(), outcome) {
+        (End::Fails(text), Ok(())) => {
+            Err(format!("{place}: it succeeded, instead of failing with {text:?}").into())
+        }
+        (End::Fails(text), Err(error)) if error.to_string().contains(text) => Ok(()),
+        (_, Ok(())) => Ok(()),
+        (_, Err(error)) => Err(format!("{} failed in {place}: {error}", body.name()).into()),
+    }
+}
+
+/// Threads cannot be ended from outside, so a body that hangs ends the whole binary.
+#[allow(clippy::print_stderr)]
+fn in_time<R>(place: Place, body: &Body, run: impl FnOnce() -> R) -> R {
+    const LIMIT: Duration = WAIT_LIMIT.saturating_add(Duration::from_secs(60));
+    let (done, waiting) = mpsc::channel::<()>();
+    let name = body.name().to_string();
+    let watch = thread::spawn(move || {
+        if waiting.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout) {
+            eprintln!("{name} hangs in {place}: more than {LIMIT:?}");
+            std::process::abort();
+        }
+    });
+    let result = run();
+    drop(done);
+    let _ = watch.join();
+    result
+}
+
+fn in_job(place: Place, body: &Body, lazy: &Lazy, chosen: &[&Body]) -> Result<(), Failed> {
+    let outcomes = lazy.get_or_init(|| job::outcomes(place, chosen));
+    match outcomes {
+        Err(error) => Err(format!("{place} cannot be started: {error}").into()),
+        Ok(outcomes) => match outcomes.get(body.name()) {
+            Some(outcome) => outcome.clone().map_err(Failed::from),
+            None => Err(format!("{} was not run in {place}", body.name()).into()),
+        },
+    }
+}

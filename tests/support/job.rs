@@ -1,0 +1,177 @@
+//! Worlds of processes: this binary, started again.
+
+use crate::body::{Body, End};
+use crate::place::{Launcher, Place, WAIT_LIMIT};
+use crate::process;
+use crate::report::Line;
+use aurora_core::{Result, World};
+use std::collections::BTreeMap;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+/// First argument of a binary that is started as a job; then launcher and bodies.
+pub const ARGUMENT: &str = "--as-job-of-the-suite";
+
+/// A job that says nothing for so long is ended.
+const SILENCE: Duration = WAIT_LIMIT.saturating_add(Duration::from_secs(15));
+
+/// So many bodies may end their job before the rest is given up.
+const RESTARTS: usize = 5;
+
+/// How each body of a job went.
+pub type Outcomes = BTreeMap<String, Result<(), String>>;
+
+/// The job under test: runs bodies one after the other in one world.
+pub fn main(bodies: &[Body], arguments: &[String]) -> ExitCode {
+    let outcome = match arguments {
+        [launcher, size, names @ ..] => run(bodies, launcher, size, names),
+        _ => Err(aurora_core::Error::user(
+            "launcher, size and bodies are missing",
+        )),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            print_error(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(bodies: &[Body], launcher: &str, size: &str, names: &[String]) -> Result<()> {
+    let size: usize = size.parse().map_err(aurora_core::Error::user)?;
+    let launcher = match launcher {
+        "processes" => Launcher::Processes,
+        _ => Launcher::Mpi(crate::mpi::built_for().map_err(aurora_core::Error::user)?),
+    };
+    let chosen: Vec<&Body> = names
+        .iter()
+        .filter_map(|name| bodies.iter().find(|body| body.name() == name))
+        .collect();
+    let place = Place { launcher, size };
+    place.config().run(|world| {
+        if world.size() != size {
+            let text = format!("a world of {} instead of {size}", world.size());
+            return Err(aurora_core::Error::user(text));
+        }
+        chosen.iter().try_for_each(|body| one(body, world))
+    })?;
+    // `run` has returned, so every rank has come through.
+    if let Some(last) = chosen.last().filter(|body| body.end() == End::Last) {
+        Line::Passed(last.name().into()).say();
+    }
+    Ok(())
+}
+
+fn one(body: &Body, world: &World) -> Result<()> {
+    if world.is_root() {
+        Line::Begins(body.name().into()).say();
+    }
+    body.run(world)?;
+    if body.end() != End::Last {
+        // Nobody has passed before all have; and no body leaves a scope behind for the next one.
+        world.barrier()?;
+        if world.is_root() {
+            Line::Passed(body.name().into()).say();
+        }
+    }
+    Ok(())
+}
+
+#[allow(clippy::print_stderr)]
+fn print_error(text: &str) {
+    eprintln!("{text}");
+}
+
+/// Runs bodies in jobs: those that end cleanly in one, the others in one each. After a failure the rest runs in another.
+///
+/// # Errors
+/// That no job can be started at all.
+pub fn outcomes(place: Place, bodies: &[&Body]) -> Result<Outcomes, String> {
+    let mut outcomes = Outcomes::new();
+    let (mut clean, alone): (Vec<&Body>, Vec<&Body>) =
+        bodies.iter().partition(|body| body.end() == End::Clean);
+    for _ in 0..=RESTARTS {
+        if clean.is_empty() {
+            break;
+        }
+        several(place, &clean, &mut outcomes)?;
+        clean.retain(|body| !outcomes.contains_key(body.name()));
+    }
+    for body in clean {
+        let given_up = "not run: too many bodies before it have ended their job".to_string();
+        outcomes.insert(body.name().into(), Err(given_up));
+    }
+    for body in alone {
+        let outcome = single(place, body)?;
+        outcomes.insert(body.name().into(), outcome);
+    }
+    Ok(outcomes)
+}
+
+/// One job with many bodies, until one of them ends it.
+fn several(place: Place, bodies: &[&Body], outcomes: &mut Outcomes) -> Result<(), String> {
+    let ended = start(place, bodies)?;
+    let mut under_way = None;
+    for line in ended.lines.iter().filter_map(|line| Line::hear(line)) {
+        match line {
+            Line::Begins(name) => under_way = Some(name),
+            Line::Passed(name) => {
+                under_way = None;
+                outcomes.insert(name, Ok(()));
+            }
+        }
+    }
+    if ended.success && under_way.is_none() {
+        return Ok(());
+    }
+    let left = bodies.iter().find(|b| !outcomes.contains_key(b.name()));
+    let blamed = under_way
+        .or_else(|| left.map(|body| body.name().into()))
+        // All have passed, and yet the job failed: at its end.
+        .or_else(|| bodies.last().map(|body| body.name().into()));
+    if let Some(name) = blamed {
+        let text = format!("{name} failed in {place}:\n{}", ended.errors);
+        outcomes.insert(name, Err(text));
+    }
+    Ok(())
+}
+
+/// One job with one body that may end it.
+fn single(place: Place, body: &Body) -> Result<Result<(), String>, String> {
+    let ended = start(place, &[body])?;
+    let name = body.name();
+    let passed = ended.lines.iter().filter_map(|line| Line::hear(line));
+    let passed = passed.into_iter().any(|l| l == Line::Passed(name.into()));
+    Ok(match body.end() {
+        End::Fails(text) if ended.success => Err(format!(
+            "{name} in {place}: the job succeeded, instead of failing with {text:?}"
+        )),
+        End::Fails(text) if ended.errors.contains(text) => Ok(()),
+        End::Fails(text) => Err(format!(
+            "{name} in {place}: the job failed, but not with {text:?}:\n{}",
+            ended.errors
+        )),
+        _ if ended.success && passed => Ok(()),
+        _ => Err(format!("{name} failed in {place}:\n{}", ended.errors)),
+    })
+}
+
+fn start(place: Place, bodies: &[&Body]) -> Result<process::Ended, String> {
+    let binary = std::env::current_exe().map_err(|error| error.to_string())?;
+    let (mut command, launcher) = match place.launcher {
+        Launcher::Processes => (Command::new(binary), "processes"),
+        Launcher::Mpi(flavour) => {
+            let mut command = flavour.launcher(place.size)?;
+            command.arg(binary);
+            (command, "mpi")
+        }
+        Launcher::Threads(_) => return Err("threads need no job".into()),
+    };
+    command.args([ARGUMENT, launcher, &place.size.to_string()]);
+    command.args(bodies.iter().map(|body| body.name()));
+    for variable in aurora_core::VARIABLES {
+        command.env_remove(variable);
+    }
+    process::run(command, SILENCE).map_err(|error| format!("{place}: {error}"))
+}

@@ -1,0 +1,71 @@
+//! Which MPI this binary is built for, and how its ranks are started.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// An implementation of MPI.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flavour {
+    /// Open MPI.
+    Open,
+    /// MPICH.
+    Mpich,
+}
+
+impl fmt::Display for Flavour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Flavour::Open => "openmpi",
+            Flavour::Mpich => "mpich",
+        })
+    }
+}
+
+/// The MPI whose library this process has loaded.
+///
+/// # Errors
+/// Why there is none, for the report.
+pub fn built_for() -> Result<Flavour, String> {
+    if !cfg!(feature = "mpi") {
+        return Err("built without MPI; build with `--features mpi`".into());
+    }
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    if maps.contains("/libmpich") {
+        Ok(Flavour::Mpich)
+    } else if maps.contains("/libmpi.so") || maps.contains("/libopen-pal") {
+        Ok(Flavour::Open)
+    } else {
+        Err("neither Open MPI's nor MPICH's library is loaded in this process".into())
+    }
+}
+
+impl Flavour {
+    /// The command that starts `size` ranks of a program, whose path and arguments follow.
+    ///
+    /// # Errors
+    /// That it is not installed.
+    pub fn launcher(self, size: usize) -> Result<Command, String> {
+        let name = format!("mpirun.{self}");
+        let program = [name.as_str(), "mpirun"]
+            .iter()
+            .find_map(|name| found(name))
+            .ok_or_else(|| format!("neither {name} nor mpirun is in PATH"))?;
+        let mut command = Command::new(program);
+        command.args(["-n", &size.to_string()]);
+        if self == Flavour::Open {
+            // More ranks than cores, and as root, are ordinary in a test.
+            command.args(["--oversubscribe", "--bind-to", "none"]);
+            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
+            command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        }
+        Ok(command)
+    }
+}
+
+fn found(program: &str) -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    std::env::split_paths(&paths)
+        .map(|path| path.join(program))
+        .find(|path| path.is_file())
+}

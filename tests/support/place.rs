@@ -1,0 +1,74 @@
+//! Where a body runs.
+
+use crate::mpi::Flavour;
+use aurora_core::{Config, Route};
+use std::fmt;
+use std::time::Duration;
+
+/// No wait inside Aurora may last longer; a test that exceeds it names the line.
+pub const WAIT_LIMIT: Duration = Duration::from_secs(30);
+
+/// Who starts the ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Launcher {
+    /// Threads of this process, over one route.
+    Threads(Route),
+    /// Processes that start themselves.
+    Processes,
+    /// `mpirun` of the MPI that this binary is built for.
+    Mpi(Flavour),
+}
+
+/// A kind of world.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Who starts the ranks.
+    pub launcher: Launcher,
+    /// How many.
+    pub size: usize,
+}
+
+impl Place {
+    /// All places without MPI.
+    pub fn without_mpi() -> Vec<Place> {
+        let threads = |route, size| Place {
+            launcher: Launcher::Threads(route),
+            size,
+        };
+        let mut places: Vec<_> = (1..=4).map(|size| threads(Route::Local, size)).collect();
+        places.extend((1..=4).map(|size| threads(Route::Udp, size)));
+        places.extend([2, 4].map(|size| Place {
+            launcher: Launcher::Processes,
+            size,
+        }));
+        places
+    }
+
+    /// The places of one MPI.
+    pub fn of_mpi(flavour: Flavour) -> Vec<Place> {
+        let launcher = Launcher::Mpi(flavour);
+        [2, 4].map(|size| Place { launcher, size }).to_vec()
+    }
+
+    /// How such a world is made, from inside it.
+    pub fn config(self) -> Config {
+        match self.launcher {
+            Launcher::Threads(route) => Config::threads(self.size).route(route),
+            Launcher::Processes => Config::processes(self.size),
+            Launcher::Mpi(_) => Config::mpi(),
+        }
+        .timeout(WAIT_LIMIT)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.launcher {
+            Launcher::Threads(Route::Local) => write!(f, "threads-local")?,
+            Launcher::Threads(Route::Udp) => write!(f, "threads-udp")?,
+            Launcher::Processes => write!(f, "processes")?,
+            Launcher::Mpi(flavour) => write!(f, "{flavour}")?,
+        }
+        write!(f, "/{}", self.size)
+    }
+}

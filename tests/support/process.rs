@@ -1,0 +1,96 @@
+//! A command that is ended when it says nothing for too long.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What is kept of its errors: the end says why.
+const KEPT: usize = 8 * 1024;
+
+/// How a command ended.
+pub(crate) struct Ended {
+    /// It said that it succeeded.
+    pub(crate) success: bool,
+    /// What it wrote to stdout.
+    pub(crate) lines: Vec<String>,
+    /// The end of what it wrote to stderr, and why it was ended if it was.
+    pub(crate) errors: String,
+}
+
+/// Runs a command until it ends, or until its stdout has been silent for `limit`.
+pub(crate) fn run(mut command: Command, limit: Duration) -> std::io::Result<Ended> {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let (said, heard) = mpsc::channel();
+    let stdout = child.stdout.take().expect("piped");
+    let mut stderr = child.stderr.take().expect("piped");
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if said.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    let errors = thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = stderr.read_to_end(&mut text);
+        text
+    });
+    let (mut lines, mut overdue) = (Vec::new(), false);
+    loop {
+        match heard.recv_timeout(limit) {
+            Ok(line) => lines.push(line),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                overdue = true;
+                end(&mut child);
+                break;
+            }
+        }
+    }
+    let success = wait(&mut child, limit)? && !overdue;
+    let errors = errors.join().unwrap_or_default();
+    let kept = &errors[errors.len().saturating_sub(KEPT)..];
+    let mut errors = String::from_utf8_lossy(kept).into_owned();
+    if overdue {
+        errors.push_str(&format!("\nended after {limit:?} of silence"));
+    }
+    Ok(Ended {
+        success,
+        lines,
+        errors,
+    })
+}
+
+/// Waits for its end, which is not far: its stdout is closed.
+fn wait(child: &mut Child, limit: Duration) -> std::io::Result<bool> {
+    let until = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        if Instant::now() > until {
+            end(child);
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Asks it to end, so that a launcher takes its ranks along, and ends it if it does not.
+fn end(child: &mut Child) {
+    if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    }
+    for _ in 0..200 {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    let _ = child.kill();
+}
