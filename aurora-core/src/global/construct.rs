@@ -179,6 +179,7 @@ impl Plan {
                 parked: Vec::new(),
                 fault: None,
                 dropped: vec![false; size],
+                ends: vec![None; size],
             };
             service.objects.insert(id, object);
         });
