@@ -90,10 +90,14 @@ pub(crate) enum Message {
         batches: u64,
         op: Option<OpId>,
     },
-    /// "I have dropped this object."
-    Dropped { object: ObjectId },
-    /// "I have left the closure."
-    Left,
+    /// "I have dropped this object, having entered so many of its scopes, the last like this."
+    Dropped {
+        object: ObjectId,
+        /// `None` where that means nothing: the object is faulty.
+        scopes: Option<(Epoch, Option<Opening>)>,
+    },
+    /// "I have left the closure, having dropped so many objects."
+    Left { dropped: u64 },
     /// Something is wrong with an object, or with the job; payload: the [`Error`].
     Fault { object: Option<ObjectId> },
     /// "What are you doing?", asked along the edges of who waits for whom.
@@ -140,9 +144,17 @@ impl Message {
         postcard::from_bytes(header).ok()
     }
 
-    /// Whether it serves the watch over waiting ranks, which must not disturb what it watches.
-    pub(crate) fn is_watch(&self) -> bool {
-        matches!(self, Message::Ask { .. } | Message::State { .. })
+    /// Whether the watch over waiting ranks counts it, to see that no message is under way. Not its own, which must not
+    /// disturb what it watches; nor a write, whose sender waits for its answer or has withdrawn it: then it never comes.
+    pub(crate) fn is_counted(&self) -> bool {
+        let write = matches!(
+            self,
+            Message::Call {
+                request: Request::WriteAt { .. },
+                ..
+            }
+        );
+        !write && !matches!(self, Message::Ask { .. } | Message::State { .. })
     }
 }
 

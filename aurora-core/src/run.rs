@@ -7,7 +7,7 @@ use crate::world::{About, World};
 use crate::{Error, Site};
 use aurora_net::Route;
 use aurora_net::bootstrap::{self, Failure, Launcher, Seat};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// Collective. Runs `program` on every rank of a job and returns this rank's value (SPMD, paper section 2.2).
 ///
@@ -61,8 +61,8 @@ fn start<R: Send>(
         silence,
         options,
     } = config.settle()?;
-    // The error itself, where it happened in this process: a failure only quotes it.
-    let typed: Mutex<Option<(String, Error)>> = Mutex::new(None);
+    // The errors themselves, where they happened in this process: a failure only quotes them.
+    let typed: Mutex<Vec<Error>> = Mutex::default();
     let outcome = bootstrap::run(launch, options, |seat: Seat| {
         let (me, size) = (seat.rank(), seat.size());
         let service = Service::new(me, size, timeout);
@@ -96,24 +96,21 @@ fn start<R: Send>(
             Err(error) => {
                 world.abandon();
                 let failure = failure_of(me, &error);
-                let mut typed = typed
-                    .lock()
-                    .unwrap_or_else(std::sync::PoisonError::into_inner);
-                if failure.origin && typed.is_none() {
-                    *typed = Some((failure.cause.clone(), error));
+                if !matches!(error, Error::JobFailed { .. }) {
+                    let typed = typed.lock();
+                    typed.unwrap_or_else(PoisonError::into_inner).push(error);
                 }
                 Err(failure)
             }
         }
     });
     outcome.map_err(|failure| {
-        let typed = typed
-            .into_inner()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        match typed {
-            Some((cause, error)) if cause == failure.cause => error,
-            _ if failure.rank.is_none() => Error::Start(failure.to_string()),
-            _ => Error::JobFailed { failure },
+        let typed = typed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let same = |error: &Error| error.to_string() == failure.cause;
+        match typed.into_iter().find(same) {
+            Some(error) => error,
+            None if failure.rank.is_none() => Error::Start(failure.to_string()),
+            None => Error::JobFailed { failure },
         }
     })
 }
@@ -123,6 +120,13 @@ fn failure_of(me: aurora_net::Rank, error: &Error) -> Failure {
     if let Error::JobFailed { failure } = error {
         return failure.heard();
     }
+    // Whose it is. The word of that rank itself, or of who watches over it, says more: it goes before ours.
+    let culprit = match error {
+        Error::Leaked { rank, .. }
+        | Error::Poisoned { rank, .. }
+        | Error::PeerLost { rank, .. } => *rank,
+        _ => me,
+    };
     let cause = error.to_string();
     let at = error
         .site()
@@ -130,6 +134,7 @@ fn failure_of(me: aurora_net::Rank, error: &Error) -> Failure {
         .filter(|at| !cause.contains(at));
     Failure {
         at,
-        ..Failure::of(me, cause)
+        origin: culprit == me,
+        ..Failure::of(culprit, cause)
     }
 }

@@ -138,6 +138,15 @@ impl World {
     }
 }
 
+impl Drop for World {
+    /// By a panic: nothing has been said yet, and an object that is kept elsewhere must not wait for anybody.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.abandon();
+        }
+    }
+}
+
 impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "World({} of {})", self.link.me, self.link.size)
@@ -227,7 +236,9 @@ impl Link {
             if let Some((text, refusal)) = start.take() {
                 service.meet(format!("is in {text}"), site, key, refusal, out);
             }
-            service.rendezvous.poll()
+            let met = service.rendezvous.poll()?;
+            service.learn_faults(met.faults, out);
+            Some(met.verdict)
         })
     }
 }

@@ -69,6 +69,26 @@ fn a_vector_kept_beyond_a_run_that_failed() {
 }
 
 #[test]
+fn a_vector_kept_beyond_a_run_that_panicked() {
+    on_every_route([2], |job| {
+        let told = job.run_freely(|world| {
+            KEPT.set(Some(GVector::<i32>::new(world, 10)?));
+            world.barrier()?;
+            panic!("no");
+        });
+        assert!(told.run.is_err());
+        let v = KEPT.take().expect("kept");
+        for index in [0, 9] {
+            let error = v.at(index).expect_err("the job has ended");
+            assert!(
+                matches!(error, Error::Ended { .. } | Error::JobFailed { .. }),
+                "{error}"
+            );
+        }
+    });
+}
+
+#[test]
 fn a_vector_of_another_job() {
     on_every_route([2], |job| {
         let told = job.run(|world| {

@@ -12,6 +12,7 @@ fn panic_of<R>(action: impl FnOnce() -> R) -> String {
     payload
         .downcast_ref::<String>()
         .cloned()
+        .or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string))
         .unwrap_or_else(|| panic!("a panic without text"))
 }
 

@@ -44,7 +44,7 @@ fn a_rank_that_holds_its_block_for_long_is_waited_for() {
                 // Before or after, never between.
                 let seen = v.at_many(&[far, far + 3])?;
                 assert!(seen == [0, 0] || seen == [9, 9], "{seen:?}");
-                v.put(far, 4)?;
+                v.put(far + 1, 4)?;
             }
             world.barrier()
         });

@@ -20,6 +20,8 @@ fn all_hear(
             if world.rank() == CULPRIT {
                 forget_one(&mut v)?;
             }
+            // What is forgotten is forgotten by now.
+            world.barrier()?;
             next_use(world, &mut v)
         });
         let words =
@@ -55,12 +57,19 @@ fn a_write_guard_at_the_next_use() {
     all_hear("OwnerComputes", line, forget_mut, |_, v| {
         v.read_cache().map(drop)
     });
-    all_hear("OwnerComputes", line, forget_mut, |world, v| {
+    all_hear("OwnerComputes", line, forget_mut, |_, v| {
         // The others find out by waiting for its part.
-        let own = v.range_of(CULPRIT).start;
-        v.at(own)?;
-        world.barrier()?;
-        v.at(own).map(drop)
+        v.at(v.range_of(CULPRIT).start).map(drop)
+    });
+    all_hear("OwnerComputes", line, forget_mut, |_, v| {
+        v.at_many(&[0, 4, 9]).map(drop)
+    });
+    all_hear("OwnerComputes", line, forget_mut, |world, v| {
+        if world.rank() == CULPRIT {
+            // None of its own, and the owner knows nothing yet.
+            return v.at_many(&[0]).map(drop);
+        }
+        v.read_cache().map(drop)
     });
 }
 
@@ -142,6 +151,7 @@ fn a_read_cache() {
             }
             // A second one is none the worse for it.
             assert_eq!(v.read_cache()?.iter().sum::<i32>(), 45);
+            world.barrier()?;
             v.fill(7)
         });
         told.all_say(&["rank 1 never closed the ReadCache of the GVector<i32> of 10 elements"])

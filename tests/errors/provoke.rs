@@ -64,7 +64,7 @@ impl Job {
 
     fn told(self, body: impl Fn(&World) -> Result<()> + Sync, together: bool) -> Told {
         let _watchdog = Watchdog::new(format!("{self:?}"));
-        let told: Mutex<Vec<Option<Result<()>>>> = Mutex::new(vec![None; self.ranks]);
+        let told: Mutex<Slots> = Mutex::new((vec![None; self.ranks], false));
         let all_told = Condvar::new();
         let config = Config::threads(self.ranks)
             .route(self.route)
@@ -72,12 +72,14 @@ impl Job {
         let run = config.run(|world| {
             let About { route, .. } = world.about();
             assert_eq!(*route, self.route);
+            let panicked = Panicked(&told, &all_told);
             let outcome = body(world);
+            std::mem::forget(panicked);
             let mut told = told.lock().unwrap();
-            told[world.rank().index()] = Some(outcome.clone());
+            told.0[world.rank().index()] = Some(outcome.clone());
             all_told.notify_all();
             if together {
-                let missing = |told: &mut Vec<Option<_>>| told.iter().any(Option::is_none);
+                let missing = |told: &mut Slots| !told.1 && told.0.iter().any(Option::is_none);
                 let waited = all_told.wait_timeout_while(told, LIMIT * 2, missing);
                 assert!(!waited.unwrap().1.timed_out(), "not every rank was told");
             }
@@ -85,9 +87,22 @@ impl Job {
         });
         Told {
             job: self,
-            ranks: told.into_inner().unwrap(),
+            ranks: told.into_inner().unwrap().0,
             run,
         }
+    }
+}
+
+/// What each rank was told, and whether a body has panicked.
+type Slots = (Vec<Option<Result<()>>>, bool);
+
+/// Dropped by a panic, lets the others go on.
+struct Panicked<'a>(&'a Mutex<Slots>, &'a Condvar);
+
+impl Drop for Panicked<'_> {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().1 = true;
+        self.1.notify_all();
     }
 }
 

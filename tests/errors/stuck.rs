@@ -38,14 +38,17 @@ fn a_circle_through_lent_blocks() {
 #[test]
 fn a_circle_of_a_held_back_put_and_a_barrier() {
     on_every_route([2, 3], |job| {
+        let order = Order::new();
         let told = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 12)?;
             if world.rank() == 1 {
                 let seen = v.owner_computes()?;
                 assert_eq!(seen.local()[0], 0);
+                order.advance();
                 world.barrier()?;
                 return Ok(());
             }
+            order.wait_for(1);
             let far = v.range_of(1).start;
             v.put(far, 1)?;
             world.barrier()
@@ -138,7 +141,10 @@ fn a_rank_that_has_left_and_holds_back_a_put() {
         let run = told.run.as_ref().expect_err("rank 1 has left").to_string();
         assert!(run.contains("rank 1 has left `run`"), "{run}");
         for rank in (0..job.ranks).filter(|rank| *rank != 1) {
-            told.says(rank, &["rank 1 has left `run`", "rank 0"]);
+            told.says(
+                rank,
+                &["rank 1 has left `run`", "waits for the answer to put of"],
+            );
         }
     });
 }
@@ -152,6 +158,7 @@ fn a_wait_longer_than_the_limit() {
             if world.rank() == 1 {
                 // It computes, and finds out when it comes.
                 order.wait_for(world.size() - 1);
+                std::thread::sleep(LIMIT / 8);
                 return world.barrier();
             }
             let begun = Instant::now();

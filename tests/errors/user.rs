@@ -64,6 +64,24 @@ fn it_comes_back_from_run_with_its_source() {
 }
 
 #[test]
+fn what_the_others_were_doing_does_not_matter() {
+    // The failing rank drops its vector before the others' scope.
+    on_every_route([2, 3], |job| {
+        for _ in 0..10 {
+            let told = job.run_freely(|world| {
+                let v = GVector::<i32>::new(world, 10)?;
+                if world.rank() == 1 {
+                    return Err(Error::user(spoilt()));
+                }
+                v.read_cache().map(drop)
+            });
+            let text = told.run.expect_err("spoilt").to_string();
+            assert!(text.contains("the milk is spoilt"), "{text}");
+        }
+    });
+}
+
+#[test]
 fn question_marks_note_their_line() {
     on_every_route([2], |job| {
         let told = job.run_freely(|world| {

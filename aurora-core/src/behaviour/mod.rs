@@ -16,6 +16,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::global::GVector;
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// My rows, for reading: [`GVector::owner_computes`].
 pub type OwnerComputes<'v, T> = Scope<'v, Owner<T>>;
@@ -108,18 +109,31 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         if std::mem::replace(&mut self.closed, true) {
             return Ok(());
         }
-        let panicking = std::thread::panicking() && !self.amid_panic;
-        let outcome = if panicking {
+        if std::thread::panicking() && !self.amid_panic {
+            // In this order: once the block is back, the daemon serves it.
+            self.deregister(true);
             self.state.abandon(self.vector);
-            Ok(())
-        } else {
-            self.state.close(self.vector, &self.site, checked)
-        };
+            return Ok(());
+        }
+        let close = || self.state.close(self.vector, &self.site, checked);
+        match catch_unwind(AssertUnwindSafe(close)) {
+            Ok(outcome) => {
+                self.deregister(false);
+                outcome
+            }
+            Err(panic) => {
+                // An operation of the user's, applied to our own block: the scope has not ended well.
+                self.deregister(true);
+                resume_unwind(panic)
+            }
+        }
+    }
+
+    fn deregister(&self, panicked: bool) {
         let (id, guard) = (self.vector.id, self.guard);
         self.vector
             .link
-            .tidy(|service, out| service.close_guard(id, guard, panicking, out));
-        outcome
+            .tidy(|service, out| service.close_guard(id, guard, panicked, out));
     }
 }
 

@@ -225,7 +225,7 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
     fn local_cell(&self, (row, col): (usize, usize)) -> usize {
         let cols = self.cols();
         assert!(col < cols, "column {col} is outside 0..{cols}");
-        let (own, index) = (self.indices(), row.saturating_mul(cols) + col);
+        let (own, index) = (self.indices(), row.saturating_mul(cols).saturating_add(col));
         assert!(
             own.contains(&index),
             "row {row} is outside rows {}..{}, which this rank owns",

@@ -20,6 +20,16 @@ pub(crate) struct ObjectState {
     pub(crate) last: Claim,
     /// The open scope whose end is awaited by all, as the error that it is if the others have closed theirs.
     pub(crate) open: Option<Box<Error>>,
+    /// What is wrong with it: after the rendezvous all ranks know.
+    pub(crate) fault: Option<Box<Error>>,
+}
+
+/// What a rendezvous comes to.
+pub(crate) struct Outcome {
+    /// All agree, or why not.
+    pub(crate) verdict: Result<(), Error>,
+    /// Faulty objects that some rank knew of.
+    pub(crate) faults: Vec<(ObjectId, Error)>,
 }
 
 /// What a set of ranks came for.
@@ -64,9 +74,11 @@ impl Summary {
             self.objects
                 .entry(id)
                 .and_modify(|mine| {
+                    let fault = mine.fault.take().or_else(|| state.fault.clone());
                     if state.rank < mine.rank {
                         *mine = state.clone();
                     }
+                    mine.fault = fault;
                 })
                 .or_insert(state);
         }
@@ -78,6 +90,10 @@ impl Summary {
         }
         self.objects.iter().find_map(|(id, mine)| {
             let theirs = other.objects.get(id)?;
+            if mine.fault.is_some() || theirs.fault.is_some() {
+                // Whoever uses it is told; how far its scopes got means nothing.
+                return None;
+            }
             if mine.epoch != theirs.epoch {
                 return Some(mismatch(mine.last.clone(), theirs.last.clone()));
             }
@@ -141,14 +157,20 @@ impl Rendezvous {
         self.advance(tell);
     }
 
-    /// The outcome once everyone has come: all agree, or why not.
-    pub(crate) fn poll(&mut self) -> Option<Result<(), Error>> {
+    /// The outcome once everyone has come.
+    pub(crate) fn poll(&mut self) -> Option<Outcome> {
         let (round, _) = self.under_way.as_ref()?;
         if *round < self.rounds() {
             return None;
         }
         let (_, summary) = self.under_way.take()?;
-        Some(summary.verdict.map_or(Ok(()), Err))
+        let faulty = summary.objects.into_iter();
+        Some(Outcome {
+            verdict: summary.verdict.map_or(Ok(()), Err),
+            faults: faulty
+                .filter_map(|(id, state)| Some((id, *state.fault?)))
+                .collect(),
+        })
     }
 
     /// The rank whose word is missing.
@@ -231,7 +253,7 @@ mod tests {
         (
             ranks
                 .iter_mut()
-                .map(|r| r.poll().expect("all have come"))
+                .map(|r| r.poll().expect("all have come").verdict)
                 .collect(),
             messages,
         )

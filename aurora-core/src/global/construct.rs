@@ -179,6 +179,7 @@ impl Plan {
                 parked: Vec::new(),
                 fault: None,
                 dropped: vec![false; size],
+                ends: vec![None; size],
             };
             service.objects.insert(id, object);
         });
@@ -194,7 +195,8 @@ impl Plan {
     }
 }
 
-fn too_large<T>(rank: Rank, shape: Shape, needed: usize, site: &Site) -> Error {
+/// The error of a machine that has no room for `needed` bytes.
+pub(crate) fn too_large<T>(rank: Rank, shape: Shape, needed: usize, site: &Site) -> Error {
     Error::TooLarge {
         rank,
         shape: shape.to_string(),

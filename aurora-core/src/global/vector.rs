@@ -188,6 +188,7 @@ impl<T: Element> GVector<T> {
         let mut values = vec![T::zeroed(); indices.len()];
         let reason = self.reason("at_many", &site);
         let asked: Vec<_> = self.link.act(&site, |service, out| {
+            service.usable(self.id, false, out)?;
             let others = self
                 .link
                 .me
@@ -272,6 +273,7 @@ impl<T: Element> GVector<T> {
         }
         let reason = self.reason("put_many", &site);
         let asked: Vec<_> = self.link.act(&site, |service, out| {
+            service.usable(self.id, true, out)?;
             let others = self.link.me.others(self.link.size);
             Ok(others
                 .filter_map(|owner| {
@@ -307,24 +309,24 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn fill(&mut self, value: T) -> Result<()> {
         let site = Site::here();
-        let own = |what| {
-            self.link.wait(what, &site, |service, out| {
+        let settled = self
+            .link
+            .wait(What::Settle { object: self.id }, &site, |service, out| {
                 service.settled(self.id, true, out).map(|o| o.map(drop))
-            })
-        };
-        own(What::Settle { object: self.id })?;
+            });
         let key = self.id.0;
         self.link.meet(
             "a fill",
             format!("the filling of {}", self.name()),
             key,
-            None,
+            // Told to all: they are there already, or soon.
+            settled.err(),
             &site,
         )?;
         let opening = Opening {
             behaviour: Collective::Fill,
             op: None,
-            site: site.clone(),
+            site: site.clone().clipped(),
         };
         let epoch = self
             .link
@@ -350,24 +352,29 @@ impl<T: Element> GVector<T> {
     pub fn gather(&self, root: impl Into<Rank>) -> Result<Option<Vec<T>>> {
         let (site, root) = (Site::here(), root.into());
         let size = self.link.size;
-        let refusal = (root.index() >= size).then(|| Error::NoSuchRank {
-            rank: root,
-            size,
-            site: site.clone(),
-        });
+        let refusal = if root.index() >= size {
+            Some(Error::NoSuchRank {
+                rank: root,
+                size,
+                site: site.clone(),
+            })
+        } else {
+            self.link
+                .tidy(|service, out| service.usable(self.id, false, out).err())
+        };
         let text = format!("the gathering of {} on {root}", self.name());
         let key = self.id.0 ^ ((root.index() as u64 + 1) << 32);
         self.link
             .meet("a gather", text.clone(), key, refusal, &site)?;
-        let whole = if root == self.link.me {
+        let (whole, failed) = if root == self.link.me {
             let mut whole = vec![T::zeroed(); self.len()];
-            distmemcpy(&mut whole[..], self.range(..))?;
-            Some(whole)
+            let copied = distmemcpy(&mut whole[..], self.range(..));
+            (Some(whole), copied.err())
         } else {
-            None
+            (None, None)
         };
         self.link
-            .meet("the end of a gather", text, key, None, &site)?;
+            .meet("the end of a gather", text, key, failed, &site)?;
         Ok(whole)
     }
 

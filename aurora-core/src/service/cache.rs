@@ -60,6 +60,11 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
+    /// Whether the next load needs memory that no load has had before.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.latest.is_none() && self.loading.is_empty()
+    }
+
     /// The replica that is loaded for `epoch`; on first mention the last one, if it is free, or a new one.
     pub(crate) fn loading(
         &mut self,

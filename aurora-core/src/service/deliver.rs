@@ -87,7 +87,7 @@ impl Handler for Service {
         let Some(message) = Message::decode(header) else {
             return self.fail(None, malformed(from), out);
         };
-        if !message.is_watch() {
+        if message.is_counted() {
             self.mail.received[from.index()] += 1;
             self.watch.progress();
         }
@@ -242,13 +242,16 @@ impl Handler for Service {
                 }
                 self.advance(object, out);
             }
-            Message::Dropped { object } => {
+            Message::Dropped { object, scopes } => {
+                self.farewells[from.index()] += 1;
                 if let Some(object) = self.objects.get_mut(&object) {
                     object.dropped[from.index()] = true;
+                    object.ends[from.index()] = scopes;
                 }
+                self.compare_ends(object);
                 self.bury(object);
             }
-            Message::Left => self.left[from.index()] = true,
+            Message::Left { dropped } => self.left[from.index()] = Some(dropped),
             Message::Fault { object } => {
                 let error = decode_error(from, &bytes(payload));
                 self.note_fault(object, &error, out);
@@ -294,7 +297,7 @@ impl Handler for Service {
     }
 
     fn peer_lost(&mut self, rank: Rank, silent_for: Duration, out: &mut Outbox) {
-        if !(self.ended || self.leaving && self.left[rank.index()]) {
+        if !(self.ended || self.leaving && self.has_left(rank)) {
             self.fail(None, Error::PeerLost { rank, silent_for }, out);
         }
     }

@@ -24,7 +24,7 @@ pub(crate) struct Reason {
 
 /// The way out for everything that this rank says.
 pub(crate) struct Mail {
-    /// Messages to each rank, those of the watch not counted.
+    /// Messages to each rank, as far as the watch counts them.
     pub(crate) sent: Vec<u64>,
     /// Messages delivered from each rank, likewise.
     pub(crate) received: Vec<u64>,
@@ -42,7 +42,7 @@ impl Mail {
 
     /// Sends without accounting to a line: answers, the watch, the end.
     pub(crate) fn post(&mut self, out: &mut Outbox, to: Rank, message: &Message, payload: Payload) {
-        if !message.is_watch() {
+        if message.is_counted() {
             self.sent[to.index()] += 1;
         }
         out.send(to, message.encode(), payload);

@@ -57,7 +57,10 @@ pub(crate) struct Service {
     pub(crate) fault: Option<Error>,
     /// An error that had nowhere to go when it happened: `run` returns it.
     pub(crate) deferred: Option<Error>,
-    left: Vec<bool>,
+    /// Who has left the closure, and how many objects it had dropped.
+    left: Vec<Option<u64>>,
+    /// Objects that each rank has said it has dropped.
+    farewells: Vec<u64>,
     leaving: bool,
     /// `run` is over.
     pub(crate) ended: bool,
@@ -78,7 +81,8 @@ impl Service {
             watch: Watch::new(me, limit),
             fault: None,
             deferred: None,
-            left: vec![false; size],
+            left: vec![None; size],
+            farewells: vec![0; size],
             leaving: false,
             ended: false,
         }
@@ -118,6 +122,13 @@ impl Service {
             self.advance(id, out);
         }
         true
+    }
+
+    /// What a rendezvous has told of faulty objects: known to all ranks after it, whichever way the word came.
+    pub(crate) fn learn_faults(&mut self, faults: Vec<(ObjectId, Error)>, out: &mut Outbox) {
+        for (object, error) in faults {
+            self.note_fault(Some(object), &error, out);
+        }
     }
 
     /// Settles what can be settled and does the parked work whose time has come.
@@ -300,7 +311,7 @@ impl Service {
             What::Gate { .. } => Vec::new(),
             What::Leave => self
                 .others()
-                .filter(|rank| !self.left[rank.index()])
+                .filter(|rank| self.left[rank.index()].is_none())
                 .collect(),
         };
         ranks.sort_unstable();

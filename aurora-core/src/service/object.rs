@@ -149,7 +149,12 @@ pub(crate) struct Object {
     pub(crate) parked: Vec<Parked>,
     pub(crate) fault: Option<Error>,
     pub(crate) dropped: Vec<bool>,
+    /// How far the scopes of those who have dropped it got.
+    pub(crate) ends: Vec<Option<ScopesEntered>>,
 }
+
+/// How many collective scopes a rank has entered, and the last.
+pub(crate) type ScopesEntered = (Epoch, Option<Opening>);
 
 /// Applies an operand to a scalar's encoded value.
 pub(crate) type ScalarFn = fn(current: &[u8], operand: &[u8]) -> Option<Vec<u8>>;

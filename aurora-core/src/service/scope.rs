@@ -174,10 +174,19 @@ impl Ledger {
 
     /// What this rank did last, in words.
     pub(crate) fn last_claim(&self, object: &crate::error::ObjectName) -> Claim {
-        match &self.last {
-            Some(opening) => opening.claim(self.me, object),
+        Self::claim_of(self.me, self.last.as_ref(), object)
+    }
+
+    /// What a rank did last, in words.
+    pub(crate) fn claim_of(
+        rank: Rank,
+        last: Option<&Opening>,
+        object: &crate::error::ObjectName,
+    ) -> Claim {
+        match last {
+            Some(opening) => opening.claim(rank, object),
             None => Claim {
-                rank: self.me,
+                rank,
                 action: format!("has opened no collective scope of {object}"),
                 site: object.made_at.clone(),
             },

@@ -110,6 +110,7 @@ impl Service {
                     epoch: object.ledger.epoch,
                     last: object.ledger.last_claim(&object.name),
                     open: awaited.map(|guard| Box::new(object.leak(self.me, guard))),
+                    fault: object.fault.clone().map(Box::new),
                 };
                 (*id, state)
             })
@@ -296,7 +297,7 @@ impl Service {
         let opening = Opening {
             behaviour: Collective::ReadCache,
             op: None,
-            site: site.clone(),
+            site: site.clone().clipped(),
         };
         let epoch = self.enter(id, opening.clone(), out)?;
         let object = self.objects.get_mut(&id).expect("just entered");
@@ -388,6 +389,39 @@ impl Service {
             self.fail(Some(id), error.clone(), out);
             error
         })
+    }
+
+    /// All who have dropped an object must have entered the same scopes of it. Ranks that drop it amid a failure have not:
+    /// so this is told only at the end of `run`, if it ends well otherwise; who waits for such a rank hears of it at once.
+    pub(crate) fn compare_ends(&mut self, id: ObjectId) {
+        let Some(object) = self.objects.get(&id).filter(|o| o.fault.is_none()) else {
+            return;
+        };
+        let (mine, gone) = (&object.ledger, object.dropped[self.me.index()]);
+        let error = object.ends.iter().enumerate().find_map(|(rank, end)| {
+            let (epoch, last) = end.as_ref()?;
+            let differs = match (&mine.last, last) {
+                (Some(mine), Some(theirs)) if *epoch == object.ledger.epoch => {
+                    !mine.agrees_with(theirs)
+                }
+                _ => false,
+            };
+            let fewer = *epoch < mine.epoch;
+            if !(fewer || differs || gone && *epoch > mine.epoch) {
+                return None;
+            }
+            let mut theirs = Ledger::claim_of(Rank::new(rank), last.as_ref(), &object.name);
+            if fewer {
+                theirs.action.insert_str(0, "has dropped it since it ");
+            }
+            Some(crate::collective::mismatch(
+                mine.last_claim(&object.name),
+                theirs,
+            ))
+        });
+        if let Some(error) = error {
+            self.deferred.get_or_insert(error);
+        }
     }
 
     /// Sends a batch of a ReleaseC scope to an owner, ourselves included.
@@ -516,9 +550,17 @@ impl Service {
         if self.ended || self.fault.is_some() {
             return;
         }
+        self.farewells[self.me.index()] += 1;
+        self.compare_ends(id);
+        let object = self.objects.get(&id).expect("still there");
+        let sound = object.fault.is_none() && !panicking;
+        let scopes = sound.then(|| (object.ledger.epoch, object.ledger.last.clone()));
         for rank in self.others() {
-            self.mail
-                .post(out, rank, &Message::Dropped { object: id }, Payload::Empty);
+            let message = Message::Dropped {
+                object: id,
+                scopes: scopes.clone(),
+            };
+            self.mail.post(out, rank, &message, Payload::Empty);
         }
         self.bury(id);
     }
@@ -535,14 +577,21 @@ impl Service {
         }
         self.leaving = true;
         for rank in self.others() {
-            self.mail.post(out, rank, &Message::Left, Payload::Empty);
+            let dropped = self.farewells[self.me.index()];
+            self.mail
+                .post(out, rank, &Message::Left { dropped }, Payload::Empty);
         }
         Ok(())
     }
 
-    /// Whether every rank has left.
+    /// Whether every rank has left, and all its farewells to objects, which come in any order, are here: they may tell
+    /// of scopes that not all ranks have entered.
     pub(crate) fn all_left(&self) -> bool {
-        self.others().all(|rank| self.left[rank.index()])
+        self.others().all(|rank| self.has_left(rank))
+    }
+
+    pub(crate) fn has_left(&self, rank: Rank) -> bool {
+        self.left[rank.index()] == Some(self.farewells[rank.index()])
     }
 
     /// An object as it is at its construction.
