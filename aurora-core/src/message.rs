@@ -81,12 +81,14 @@ pub(crate) enum Message {
     },
     /// A batch has been applied: there is room for another.
     BatchDone { object: ObjectId },
-    /// "My ReleaseC scope has ended, and I sent you so many batches in it."
+    /// "My ReleaseC scope has ended, and I sent you so many batches in it." Payload: the last of them, with operation
+    /// `op`, or nothing.
     End {
         object: ObjectId,
         epoch: Epoch,
         opening: Opening,
         batches: u64,
+        op: Option<OpId>,
     },
     /// "I have dropped this object, having entered so many of its scopes, the last like this."
     Dropped {

@@ -8,6 +8,7 @@ mod counters;
 mod lifetime;
 mod ordering;
 mod owner;
+mod program;
 mod read_cache;
 mod release;
 mod scalar;
@@ -34,6 +35,7 @@ fn bodies() -> Vec<Body> {
         access::bodies(),
         ordering::bodies(),
         counters::bodies(),
+        program::bodies(),
         lifetime::bodies(),
         verifiers::bodies(),
     ]

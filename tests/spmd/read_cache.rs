@@ -92,7 +92,7 @@ fn an_owner_overwrites_its_block_at_once(world: &World) -> Result<()> {
     for round in 0..12 {
         {
             let all = v.read_cache()?;
-            if (round + world.rank().index()) % 3 == 0 {
+            if (round + world.rank().index()).is_multiple_of(3) {
                 std::thread::sleep(Duration::from_millis(3));
             }
             check::same(&all, 0, |_| round as u64)?;

@@ -3,10 +3,12 @@
 use aurora_core::{Error, Result, World};
 use std::any::type_name;
 
+type Function = dyn Fn(&World) -> Result<()> + Send + Sync;
+
 /// A function that every rank of a world runs, and what is to become of it.
 pub struct Body {
     name: String,
-    run: Box<dyn Fn(&World) -> Result<()> + Send + Sync>,
+    run: Box<Function>,
     end: End,
     least: usize,
     hidden: bool,
@@ -82,7 +84,15 @@ impl Body {
     /// That of the body.
     pub fn run(&self, world: &World) -> Result<()> {
         (self.run)(world).map_err(|error| match error {
-            Error::User { .. } => Error::user(format!("{}: {error}", world.rank())),
+            Error::User {
+                message,
+                site,
+                source,
+            } => Error::User {
+                message: format!("{}: {message}", world.rank()),
+                site,
+                source,
+            },
             error => error,
         })
     }

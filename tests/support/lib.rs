@@ -1,4 +1,4 @@
-//! Support of the integration tests: one SPMD body, run in many worlds.
+//! Support of the integration tests and benches: one SPMD body, run in many worlds.
 //!
 //! A [`Body`](body::Body) is a function of a [`World`](aurora_core::World). A [`Place`](place::Place) says how many ranks run it,
 //! who starts them and what carries their messages. Threads run a body in this process; processes and MPI ranks are a
@@ -14,3 +14,4 @@ pub mod place;
 mod process;
 pub mod random;
 mod report;
+pub mod timing;

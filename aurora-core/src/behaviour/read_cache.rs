@@ -1,12 +1,12 @@
 //! `ReadCache`: a copy of the whole vector on every rank, pushed by its owners (paper sections 2.2 and 3.3).
 
 use super::{Behaviour, ReadCache, Scope, sealed};
-use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
-use crate::global::{GVector, GlobalRead};
-use crate::memory::{Array, typed};
+use crate::global::{GVector, GlobalRead, too_large};
+use crate::memory::{Array, available, typed};
 use crate::service::watch::What;
+use crate::{Error, Site};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -38,7 +38,8 @@ impl<T: Element> GVector<T> {
     /// the last ReadCache is not sent again. The copy stays the same while the guard lives, whatever is written.
     ///
     /// # Errors
-    /// `Mismatch` where ranks open different scopes; `Leaked` where a write guard was forgotten; whatever ended the job.
+    /// `Mismatch` where ranks open different scopes; `Leaked` where a write guard was forgotten;
+    /// [`Error::TooLarge`] where a machine has no room for the copy; whatever ended the job.
     #[track_caller]
     pub fn read_cache(&self) -> Result<ReadCache<'_, T>> {
         let site = Site::here();
@@ -47,7 +48,14 @@ impl<T: Element> GVector<T> {
                 What::Settle { object: self.id },
                 &site,
                 |service, out| match service.settled(self.id, false, out)? {
-                    Ok(_) => Some(service.enter_read_cache(self.id, &site, out)),
+                    Ok(object) => {
+                        let first = object.cache.is_empty();
+                        if first && let Some(error) = self.no_room(&site) {
+                            service.fail(Some(self.id), error.clone(), out);
+                            return Some(Err(error));
+                        }
+                        Some(service.enter_read_cache(self.id, &site, out))
+                    }
                     Err(error) => Some(Err(error)),
                 },
             )?;
@@ -75,6 +83,15 @@ impl<T: Element> GVector<T> {
             false,
             false,
         ))
+    }
+
+    /// Whether this machine cannot give the memory for a copy of the whole.
+    fn no_room(&self, site: &Site) -> Option<Error> {
+        /// Not worth asking the system for less.
+        const SMALL: usize = 64 << 20;
+        let needed = self.len() * size_of::<T>();
+        let short = needed > SMALL && available().is_some_and(|available| needed > available);
+        short.then(|| too_large::<T>(self.link.me, self.dist.shape(), needed, site))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::global::{GVector, GlobalWrite};
 use crate::message::{CallId, Collective, Epoch, Opening, Request};
 use crate::service::Reason;
 use crate::service::batch::BatchBuilder;
-use crate::service::user::{Asking, ReleaseScope, SCOPES_AHEAD};
+use crate::service::user::{Asking, LastBatch, ReleaseScope, SCOPES_AHEAD};
 use crate::service::watch::What;
 use crate::{Error, Site};
 use aurora_net::Rank;
@@ -125,6 +125,17 @@ impl<T: Element> Buffers<T> {
     fn take(&mut self, owner: Rank) -> (Option<OpId>, Vec<u8>) {
         let (op, batch) = &mut self.batches[owner.index()];
         (*op, batch.take())
+    }
+
+    /// What is left for each owner.
+    fn take_all(&mut self) -> Vec<Option<LastBatch>> {
+        let filled = self.batches.iter_mut().map(|(op, batch)| {
+            (!batch.is_empty()).then(|| LastBatch {
+                op: *op,
+                bytes: batch.take(),
+            })
+        });
+        filled.collect()
     }
 
     fn filled(&self, owner: Rank) -> bool {
@@ -266,10 +277,16 @@ impl<T: Element, O> Behaviour for Together<T, O> {
     const NAME: &'static str = "ReleaseC";
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
-        flush(&mut self.buffers, &mut self.sent, vector, site)?;
         let sent = &self.sent;
+        let last = self.buffers.take_all();
         vector.link.act(site, |service, out| {
-            service.end_release(&sent.scope(vector.id, 0), &sent.sent, out);
+            let object = service.objects.get(&vector.id);
+            if let Some(fault) = object.and_then(|object| object.fault.as_ref())
+                && last.iter().any(Option::is_some)
+            {
+                return Err(fault.clone());
+            }
+            service.end_release(&sent.scope(vector.id, 0), &sent.sent, last, out);
             Ok(())
         })?;
         if !checked {

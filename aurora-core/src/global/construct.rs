@@ -195,7 +195,8 @@ impl Plan {
     }
 }
 
-fn too_large<T>(rank: Rank, shape: Shape, needed: usize, site: &Site) -> Error {
+/// The error of a machine that has no room for `needed` bytes.
+pub(crate) fn too_large<T>(rank: Rank, shape: Shape, needed: usize, site: &Site) -> Error {
     Error::TooLarge {
         rank,
         shape: shape.to_string(),

@@ -6,6 +6,8 @@ mod copy;
 mod scalar;
 mod vector;
 
+pub(crate) use construct::too_large;
+
 pub use access::{GlobalRead, GlobalWrite};
 pub use copy::{Transfer, VectorRange, VectorRangeMut, distmemcpy, distmemcpy_many};
 pub use scalar::{Atomic, GScalar, ScalarValue};

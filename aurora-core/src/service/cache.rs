@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Loads under way at a time: nobody enters a third ReadCache before we have entered the second.
+const LOADS: usize = 2;
+
 /// One copy of the whole vector.
 pub(crate) struct Replica {
     serial: u64,
@@ -57,6 +60,11 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
+    /// Whether the next load needs memory that no load has had before.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.latest.is_none() && self.loading.is_empty()
+    }
+
     /// The replica that is loaded for `epoch`; on first mention the last one, if it is free, or a new one.
     pub(crate) fn loading(
         &mut self,
@@ -83,6 +91,12 @@ impl Cache {
             self.loading.insert(epoch, replica);
         }
         self.loading.get_mut(&epoch).expect("just inserted")
+    }
+
+    /// Whether a load for `epoch` may be begun by what another rank sends. How many scopes lie between two loads says
+    /// nothing: an owner that still waits for writes of a ReleaseC may be many behind one that pushes already.
+    pub(crate) fn may_load(&self, epoch: Epoch) -> bool {
+        self.loading.contains_key(&epoch) || self.loading.len() < LOADS
     }
 
     /// The replica being loaded for `epoch`, if it has been begun.

@@ -128,7 +128,12 @@ impl Handler for Service {
                 op,
             } => {
                 self.opened(object, from, epoch, &opening, out);
-                let work = Work::Batch { epoch, seq, op };
+                let work = Work::Batch {
+                    epoch,
+                    seq,
+                    op,
+                    acknowledge: true,
+                };
                 self.work(
                     object,
                     Parked {
@@ -206,12 +211,34 @@ impl Handler for Service {
                 epoch,
                 opening,
                 batches,
+                op,
             } => {
                 self.opened(object, from, epoch, &opening, out);
                 if let Some(object) = self.objects.get_mut(&object) {
                     let arrival = &mut object.ledger.record(epoch).from[from.index()];
                     arrival.complete = true;
                     arrival.batches = batches;
+                }
+                let payload = bytes(payload);
+                if !payload.is_empty() {
+                    let Some(seq) = batches.checked_sub(1) else {
+                        return self.fail(None, malformed(from), out);
+                    };
+                    let work = Work::Batch {
+                        epoch,
+                        seq,
+                        op,
+                        acknowledge: false,
+                    };
+                    self.work(
+                        object,
+                        Parked {
+                            from,
+                            work,
+                            payload,
+                        },
+                        out,
+                    );
                 }
                 self.advance(object, out);
             }
@@ -305,10 +332,8 @@ impl Service {
             return Placement::Buffer;
         };
         let (range, element) = (object.dist.range(from), object.block.element);
-        if len != range.len() * element
-            || epoch <= object.ledger.settled
-            || epoch > object.ledger.settled + 2
-        {
+        let expected = epoch > object.ledger.settled && object.cache.may_load(epoch);
+        if len != range.len() * element || !expected {
             return Placement::Buffer;
         }
         let fresh = object.fresh.clone();

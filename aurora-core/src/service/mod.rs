@@ -171,9 +171,9 @@ impl Service {
                 object.parked.push(work);
                 return false;
             }
-            (Outcome::Applied, _) => self.batch_done(id, work.from, out),
-            (Outcome::Refuse(error), Work::Batch { .. }) => {
-                self.batch_done(id, work.from, out);
+            (Outcome::Applied, applied) => self.batch_done(id, work.from, applied, out),
+            (Outcome::Refuse(error), refused @ Work::Batch { .. }) => {
+                self.batch_done(id, work.from, refused, out);
                 self.fail(Some(id), error, out);
             }
             (Outcome::Refuse(error), Work::Call { id: call, .. }) => {
@@ -209,7 +209,17 @@ impl Service {
         true
     }
 
-    fn batch_done(&mut self, id: ObjectId, from: Rank, out: &mut Outbox) {
+    /// Makes room at the sender of a batch, if it waits for that.
+    fn batch_done(&mut self, id: ObjectId, from: Rank, batch: &Work, out: &mut Outbox) {
+        if !matches!(
+            batch,
+            Work::Batch {
+                acknowledge: true,
+                ..
+            }
+        ) {
+            return;
+        }
         if from == self.me {
             if let Some(object) = self.objects.get_mut(&id) {
                 object.outstanding[from.index()] -= 1;

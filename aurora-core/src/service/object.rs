@@ -104,6 +104,8 @@ pub(crate) enum Work {
         epoch: Epoch,
         seq: u64,
         op: Option<OpId>,
+        /// Its sender waits for room and has to hear that it is applied.
+        acknowledge: bool,
     },
 }
 
@@ -170,7 +172,9 @@ impl Object {
         match work {
             Work::Call { epoch, .. } if self.ledger.settled < *epoch => Outcome::Park,
             Work::Call { request, .. } => self.serve(request, payload),
-            Work::Batch { epoch, seq, op } => self.apply_batch(from, *epoch, *seq, *op, payload),
+            Work::Batch { epoch, seq, op, .. } => {
+                self.apply_batch(from, *epoch, *seq, *op, payload)
+            }
         }
     }
 

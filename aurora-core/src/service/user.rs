@@ -444,6 +444,7 @@ impl Service {
                 epoch,
                 seq: scope.sent,
                 op,
+                acknowledge: true,
             };
             self.work(
                 id,
@@ -474,24 +475,51 @@ impl Service {
         }
     }
 
-    /// Ends a ReleaseC scope: `sent` says how many batches went to each owner.
-    pub(crate) fn end_release(&mut self, scope: &ReleaseScope<'_>, sent: &[u64], out: &mut Outbox) {
+    /// Ends a ReleaseC scope: `sent` says how many batches went to each owner, `last` what is still to go. That goes with
+    /// the word of the end, and nobody waits for room: how many scopes a rank may be ahead is bounded.
+    pub(crate) fn end_release(
+        &mut self,
+        scope: &ReleaseScope<'_>,
+        sent: &[u64],
+        mut last: Vec<Option<LastBatch>>,
+        out: &mut Outbox,
+    ) {
         let (id, epoch, me) = (scope.object, scope.epoch, self.me);
         let Some(object) = self.objects.get_mut(&id) else {
             return;
         };
         let record = object.ledger.record(epoch);
         record.mine_complete = true;
-        record.from[me.index()].batches = sent[me.index()];
+        record.from[me.index()].batches = sent[me.index()] + u64::from(last[me.index()].is_some());
         for rank in me.others(self.size) {
+            let last = last[rank.index()].take();
             let message = Message::End {
                 object: id,
                 epoch,
                 opening: scope.opening.clone(),
-                batches: sent[rank.index()],
+                batches: sent[rank.index()] + u64::from(last.is_some()),
+                op: last.as_ref().and_then(|last| last.op),
             };
+            let payload = last.map_or(Payload::Empty, |last| Payload::Bytes(last.bytes.into()));
             self.mail
-                .post_for(out, scope.reason, rank, &message, Payload::Empty);
+                .post_for(out, scope.reason, rank, &message, payload);
+        }
+        if let Some(LastBatch { op, bytes }) = last[me.index()].take() {
+            let work = Work::Batch {
+                epoch,
+                seq: sent[me.index()],
+                op,
+                acknowledge: false,
+            };
+            self.work(
+                id,
+                Parked {
+                    from: me,
+                    work,
+                    payload: bytes,
+                },
+                out,
+            );
         }
         self.advance(id, out);
     }
@@ -570,6 +598,12 @@ impl Service {
     pub(crate) fn ledger(&self) -> Ledger {
         Ledger::new(self.me, self.size)
     }
+}
+
+/// What is left of a ReleaseC scope for one owner at its end.
+pub(crate) struct LastBatch {
+    pub(crate) op: Option<OpId>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// A ReleaseC scope under way.

@@ -1,0 +1,228 @@
+//! Random programs: any scope after any other, ranks at different speeds, checked against a plain vector.
+//!
+//! Every rank draws the same program from the seed and computes what all of them write, so that each knows the outcome.
+
+use aurora_core::{Add, Error, GVector, MatrixDim, Result, World, distmemcpy};
+use aurora_suite::body::Body;
+use aurora_suite::check;
+use aurora_suite::random::{Random, mix};
+use std::time::Duration;
+
+pub fn bodies() -> Vec<Body> {
+    vec![Body::of(random_programs)]
+}
+
+const PROGRAMS: u64 = 12;
+const STEPS: usize = 30;
+
+fn random_programs(world: &World) -> Result<()> {
+    (0..PROGRAMS).try_for_each(|seed| {
+        Program::new(world, seed)?
+            .run()
+            .map_err(|error| match error {
+                Error::User {
+                    message,
+                    site,
+                    source,
+                } => {
+                    let message = format!("program {seed}: {message}");
+                    Error::User {
+                        message,
+                        site,
+                        source,
+                    }
+                }
+                error => error,
+            })
+    })
+}
+
+/// Who may write what without further ado.
+#[derive(Clone, Copy, PartialEq)]
+enum Writers {
+    /// All writes are ordered before what follows.
+    None,
+    /// Rank `r` has written elements `i` with `i % p == r`.
+    Classes,
+    /// Each rank has written its own block.
+    Owners,
+}
+
+struct Program<'w> {
+    world: &'w World,
+    /// The same on all ranks.
+    shared: Random,
+    /// This rank's own.
+    speed: Random,
+    v: GVector<u64>,
+    model: Vec<u64>,
+    unordered: Writers,
+}
+
+impl<'w> Program<'w> {
+    fn new(world: &'w World, seed: u64) -> Result<Self> {
+        let mut shared = Random::new(seed);
+        let (p, me) = (world.size(), world.rank().index());
+        let len = [1, p, 3 * p + 1, 200, 20_011][shared.below(5)];
+        let v = match shared.below(4) {
+            0 => GVector::on(world, shared.below(p), len)?,
+            1 => GVector::new(world, MatrixDim::new(len, 1 + shared.below(5)))?,
+            _ => GVector::new(world, len)?,
+        };
+        Ok(Program {
+            world,
+            shared,
+            speed: Random::new(seed * 100 + me as u64),
+            model: vec![0; v.len()],
+            v,
+            unordered: Writers::None,
+        })
+    }
+
+    fn run(mut self) -> Result<()> {
+        for _ in 0..STEPS {
+            if self.speed.below(6) == 0 {
+                std::thread::sleep(Duration::from_micros(self.speed.below(1500) as u64));
+            }
+            match self.shared.below(7) {
+                0 | 1 => self.one_sided()?,
+                2 | 3 => self.release()?,
+                4 => self.owners()?,
+                5 => self.fill()?,
+                _ => self.look()?,
+            }
+        }
+        self.look()
+    }
+
+    /// Writes of every rank to its class of elements, some of them; the model has them all, each with `more`.
+    fn writes(&mut self, more: u64) -> Vec<(usize, u64)> {
+        let (p, me) = (self.world.size(), self.world.rank().index());
+        let (key, every) = (self.shared.draw(), 1 + self.shared.below(9));
+        let mut mine = Vec::new();
+        for i in (0..self.model.len()).filter(|i| mix(key ^ *i as u64).is_multiple_of(every as u64))
+        {
+            let x = mix(key.wrapping_add(i as u64));
+            self.model[i] = x.wrapping_add(more);
+            if i % p == me {
+                mine.push((i, x));
+            }
+        }
+        mine
+    }
+
+    fn one_sided(&mut self) -> Result<()> {
+        if self.unordered == Writers::Owners {
+            self.order()?;
+        }
+        let means = self.shared.below(4);
+        let mut mine = self.writes(0);
+        match means {
+            0 => {
+                // One at a time is slow: some, and the rest together.
+                let rest = mine.split_off(mine.len().min(20));
+                mine.iter().try_for_each(|(i, x)| self.v.put(*i, *x))?;
+                self.v.put_many(&rest)?;
+            }
+            1 => self.v.put_many(&mine)?,
+            2 => {
+                let rest = mine.split_off(mine.len().min(20));
+                for (i, x) in mine {
+                    distmemcpy(self.v.range_mut(i..=i), &[x][..])?;
+                }
+                self.v.put_many(&rest)?;
+            }
+            _ => {
+                let mut scope = self.v.release_alone()?;
+                mine.iter().try_for_each(|(i, x)| scope.put(*i, *x))?;
+            }
+        }
+        self.unordered = Writers::Classes;
+        Ok(())
+    }
+
+    fn release(&mut self) -> Result<()> {
+        let add = self.shared.below(2) == 0;
+        let mine = self.writes(if add { 3 } else { 0 });
+        let checked = self.shared.below(2) == 0;
+        if add {
+            let mut scope = self.v.release_c_with::<Add>()?;
+            mine.iter().try_for_each(|(i, x)| scope.put(*i, *x))?;
+            // By the one rank that also puts there, so that the order is known.
+            mine.iter().try_for_each(|(i, _)| scope.update(*i, 3))?;
+            if checked {
+                scope.finish()?;
+            }
+        } else {
+            let mut scope = self.v.release_c()?;
+            mine.iter().try_for_each(|(i, x)| scope.put(*i, *x))?;
+            if checked {
+                scope.finish()?;
+            }
+        }
+        self.unordered = Writers::None;
+        Ok(())
+    }
+
+    fn owners(&mut self) -> Result<()> {
+        if self.unordered == Writers::Classes {
+            self.order()?;
+        }
+        let key = self.shared.draw();
+        for (i, x) in self.model.iter_mut().enumerate() {
+            *x = x.wrapping_mul(3) ^ mix(key.wrapping_add(i as u64));
+        }
+        let mut own = self.v.owner_computes_mut()?;
+        for i in own.indices() {
+            own[i] = own[i].wrapping_mul(3) ^ mix(key.wrapping_add(i as u64));
+        }
+        drop(own);
+        self.unordered = Writers::Owners;
+        Ok(())
+    }
+
+    fn fill(&mut self) -> Result<()> {
+        let value = self.shared.draw();
+        self.v.fill(value)?;
+        self.model.fill(value);
+        self.unordered = Writers::None;
+        Ok(())
+    }
+
+    fn order(&mut self) -> Result<()> {
+        self.unordered = Writers::None;
+        if self.shared.below(2) == 0 {
+            return self.world.barrier();
+        }
+        self.v.read_cache()?.finish()
+    }
+
+    fn look(&mut self) -> Result<()> {
+        let model = &self.model;
+        let how = self.shared.below(4);
+        if how < 2 {
+            let all = self.v.read_cache()?;
+            check::same(&all, 0, |i| model[i])?;
+            if how == 1 {
+                let again = self.v.read_cache()?;
+                drop(all);
+                check::same(&again, 0, |i| model[i])?;
+            }
+        } else {
+            if self.unordered != Writers::None {
+                self.world.barrier()?;
+            }
+            if how == 2 {
+                check::whole(&self.v, |i| model[i])?;
+                self.world.barrier()?;
+            } else {
+                let root = self.shared.below(self.world.size());
+                if let Some(all) = self.v.gather(root)? {
+                    check::same(&all, 0, |i| model[i])?;
+                }
+            }
+        }
+        self.unordered = Writers::None;
+        Ok(())
+    }
+}
