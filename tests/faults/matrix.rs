@@ -189,7 +189,7 @@ pub fn print() {
         let head = Place::ALL
             .iter()
             .flat_map(|place| [0, 1].map(|rank| format!("{} {rank}", place.name())));
-        let head: Vec<String> = head.map(|name| format!("{name:>16}")).collect();
+        let head: Vec<String> = head.map(|name| format!("{name:>19}")).collect();
         println!(
             "\nfault matrix, {starter}: time until the last process is gone, exit code (place and failing rank)"
         );
@@ -204,7 +204,7 @@ pub fn print() {
                         rank,
                     };
                     let word = seen.iter().find(|(of, _)| *of == cell);
-                    format!("{:>16}", word.map_or("-", |(_, word)| word.as_str()))
+                    format!("{:>19}", word.map_or("-", |(_, word)| word.as_str()))
                 })
             });
             println!("{:10}{}", fault.name(), row.collect::<String>());
