@@ -8,6 +8,8 @@ struct Padded {
     large: u64,
 }
 
-fn main() -> Result<()> {
-    Config::threads(2).run(|world| GVector::<Padded>::new(world, 10).map(drop))
+fn is_element<T: Element>() {}
+
+fn main() {
+    is_element::<Padded>();
 }
