@@ -13,8 +13,15 @@ use std::any::{TypeId, type_name};
 /// fn is_element<T: aurora_core::Element>() {}
 /// is_element::<Particle>();
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an element of a shared vector",
+    label = "not plain data",
+    note = "elements are plain data without padding or pointers: for a struct of your own, `#[derive(Clone, Copy, \
+            bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`; to share anything that serde knows, a `GScalar`"
+)]
 pub trait Element: bytemuck::Pod + Send + Sync {}
 
+#[diagnostic::do_not_recommend]
 impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 
 /// An operation that the owner of an element applies to it: `current <- apply(current, operand)`.

@@ -95,7 +95,7 @@ fn start<R: Send>(
             }
             Err(error) => {
                 world.abandon();
-                let failure = failure_of(me, &error);
+                let failure = failure_of(&seat, &error);
                 if !matches!(error, Error::JobFailed { .. }) {
                     let typed = typed.lock();
                     typed.unwrap_or_else(PoisonError::into_inner).push(error);
@@ -116,16 +116,15 @@ fn start<R: Send>(
 }
 
 /// What the control plane is told of an error that ended a rank.
-fn failure_of(me: aurora_net::Rank, error: &Error) -> Failure {
-    if let Error::JobFailed { failure } = error {
-        return failure.heard();
-    }
-    // Whose it is. The word of that rank itself, or of who watches over it, says more: it goes before ours.
-    let culprit = match error {
-        Error::Leaked { rank, .. }
-        | Error::Poisoned { rank, .. }
-        | Error::PeerLost { rank, .. } => *rank,
-        _ => me,
+fn failure_of(seat: &Seat, error: &Error) -> Failure {
+    let me = seat.rank();
+    // Whose it is, and whether another can be relied on to tell: its word, or that of who watches over it, says more
+    // than ours and goes before it.
+    let (culprit, told) = match error {
+        Error::JobFailed { failure } => return failure.heard(),
+        Error::Leaked { rank, .. } | Error::Poisoned { rank, .. } => (*rank, *rank != me),
+        Error::PeerLost { rank, .. } => (*rank, seat.launcher() == Launcher::Processes),
+        _ => (me, false),
     };
     let cause = error.to_string();
     let at = error
@@ -134,7 +133,7 @@ fn failure_of(me: aurora_net::Rank, error: &Error) -> Failure {
         .filter(|at| !cause.contains(at));
     Failure {
         at,
-        origin: culprit == me,
+        origin: !told,
         ..Failure::of(culprit, cause)
     }
 }

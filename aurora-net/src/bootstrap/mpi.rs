@@ -9,7 +9,8 @@
 //!
 //! After a failure the rank that it happened to says so and aborts the job; mpirun ends the others, and may add words of its
 //! own. Where several find something at the same time, each waits a little longer than the one before it, so that mpirun
-//! ends them before they speak. A rank that is killed is mpirun's to report. Ranks that have only heard of a failure are quiet. `run` returns an error only where the job cannot start.
+//! ends them before they speak. A rank that is killed is mpirun's to report. Ranks that have only heard of a failure are quiet
+//! for a while first. `run` returns an error only where the job cannot start.
 
 use super::desk::OnFailure;
 use super::seat::{Job, JobKey, Line, Seat, exited, sit};
@@ -39,8 +40,8 @@ const LONGEST_STAGGER: Duration = Duration::from_millis(1500);
 /// What mpirun may take to pass our words on: MPICH's forgets those that it has not passed on when a job is aborted.
 const FORWARDING: Duration = Duration::from_millis(100);
 
-/// How long a rank that has heard of a failure waits to be ended.
-const QUIET: Duration = Duration::from_secs(3);
+/// How long a rank that has only heard of a failure waits to be ended.
+const QUIET: Duration = Duration::from_secs(2);
 
 /// Between two looks at the common end: at first, and at most.
 const FIRST_NAP: Duration = Duration::from_micros(50);
@@ -193,8 +194,8 @@ impl MpiLine {
     /// Says what has happened, if it has happened here, and ends the job.
     fn end(&self, failure: &Failure) -> ! {
         if !failure.origin {
+            // If the one that it happened to has not spoken by then, it does not know or does not care.
             thread::sleep(QUIET);
-            exit::immediately(1);
         }
         thread::sleep((STAGGER * self.rank.index() as u32).min(LONGEST_STAGGER));
         last_words(failure);
