@@ -4,6 +4,9 @@
 //! so on: a *look*. A circle of waits in which no message is under way can never end. Because the answers of one look
 //! are not of one moment, a circle counts only if a second look finds the very same waits and message counts: then all
 //! of it held at once, at any moment between the two.
+//!
+//! Who waits for an answer waits for the rank that was asked only if that rank itself holds the request back. If it holds
+//! it back until others have ended a scope, those are whom the asker waits for, *through* the rank that was asked.
 
 use crate::Error;
 use crate::Site;
@@ -61,10 +64,21 @@ pub(crate) struct RankState {
     pub(crate) leaving: bool,
     pub(crate) sent: Vec<u64>,
     pub(crate) received: Vec<u64>,
-    /// Ranks whose requests it holds back, and the open guard in their way.
-    pub(crate) parked: BTreeMap<Rank, Option<GuardState>>,
+    /// Ranks whose requests it holds back, and why.
+    pub(crate) parked: BTreeMap<Rank, Held>,
     /// Its open scopes whose end all ranks await.
     pub(crate) open: BTreeMap<ObjectId, GuardState>,
+}
+
+/// Why the requests of a rank are held back. If for none of these reasons, then for a transfer under way.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Held {
+    /// Until the rank that was asked enters or ends a scope itself.
+    pub(crate) by_itself: bool,
+    /// That scope, if it is open.
+    pub(crate) guard: Option<GuardState>,
+    /// Until these ranks have entered or ended a scope, each of that object.
+    pub(crate) behind: BTreeMap<Rank, ObjectId>,
 }
 
 /// A wait, as told to others.
@@ -100,21 +114,17 @@ pub(crate) enum Act {
     Notice(Claim, Vec<Rank>),
 }
 
-/// A member of a circle: its wait, and what has gone between it and the other members.
-#[derive(PartialEq, Debug)]
-struct Member {
-    rank: Rank,
-    wait: Option<WaitState>,
-    sent: Vec<u64>,
-    received: Vec<u64>,
-}
-
-impl Member {
-    fn of(rank: Rank, members: &[Rank], states: &BTreeMap<Rank, RankState>) -> Self {
-        let state = &states[&rank];
-        let among = |counts: &[u64]| members.iter().map(|member| counts[member.index()]).collect();
-        Member { rank, wait: state.wait.clone(), sent: among(&state.sent), received: among(&state.received) }
-    }
+/// One rank's wait for another that no message under way can end.
+#[derive(Clone, PartialEq, Debug)]
+struct Step {
+    from: Rank,
+    to: Rank,
+    wait: WaitState,
+    /// Messages that `from` has got from whom it asked.
+    heard: u64,
+    /// The rank that holds the request of `from` back until `to` is through with a scope of the object, and the messages
+    /// that it has got from `to`.
+    through: Option<(Rank, ObjectId, u64)>,
 }
 
 /// A look under way.
@@ -132,7 +142,7 @@ pub(crate) struct Watch {
     waiting: Option<Waiting>,
     look: Look,
     /// The circle that the last look found.
-    suspect: Option<Vec<Member>>,
+    suspect: Option<Vec<Step>>,
     pause: Duration,
     next_look: Option<Instant>,
     limit: Option<Duration>,
@@ -200,7 +210,12 @@ impl Watch {
             id: waiting.id,
             claim,
             on,
-            for_answer: matches!(waiting.what, What::Calls { .. } | What::Room { .. }),
+            for_answer: match waiting.what {
+                What::Calls { .. } => true,
+                // Our own room depends on the scopes of others.
+                What::Room { owner, .. } => owner != self.me,
+                _ => false,
+            },
             for_end_of: match waiting.what {
                 What::Settle { object } => Some(object),
                 _ => None,
@@ -251,9 +266,21 @@ impl Watch {
     }
 
     fn add(&mut self, from: Rank, state: RankState, acts: &mut Vec<Act>) {
-        for &rank in state.wait.iter().flat_map(|wait| &wait.on) {
+        let mut ask = |rank: Rank| {
             if rank != self.me && self.look.asked.insert(rank) {
                 acts.push(Act::Ask(rank, self.look.number));
+            }
+        };
+        let states = &self.look.states;
+        for rank in on(&state) {
+            ask(*rank);
+            if let Some(held) = states.get(rank).and_then(|asked| asked.parked.get(&from)) {
+                held.behind.keys().copied().for_each(&mut ask);
+            }
+        }
+        for (asker, held) in &state.parked {
+            if states.get(asker).is_some_and(|s| on(s).contains(&from)) {
+                held.behind.keys().copied().for_each(&mut ask);
             }
         }
         self.look.states.insert(from, state);
@@ -262,17 +289,13 @@ impl Watch {
     /// The look is complete.
     fn judge(&mut self, now: Instant, acts: &mut Vec<Act>) {
         let states = &self.look.states;
-        let members = match left_behind(self.me, states) {
-            Some(gone) => Some(vec![self.me, gone]),
-            None => circle(self.me, states),
-        };
-        let Some(members) = members else {
+        let suspect = left_behind(self.me, states).map(|step| vec![step]).or_else(|| circle(self.me, states));
+        let Some(suspect) = suspect else {
             self.suspect = None;
             return;
         };
-        let suspect: Vec<Member> = members.iter().map(|rank| Member::of(*rank, &members, states)).collect();
         if self.suspect.as_ref() == Some(&suspect) {
-            acts.push(Act::GiveUp(verdict(&members, states)));
+            acts.push(Act::GiveUp(verdict(&suspect, states)));
             self.next_look = None;
         } else {
             self.suspect = Some(suspect);
@@ -281,44 +304,73 @@ impl Watch {
     }
 }
 
-/// Whether `from` really waits for `to`: no message that could free it is under way.
-fn waits_for(from: Rank, to: Rank, states: &BTreeMap<Rank, RankState>) -> bool {
-    let (Some(a), Some(b)) = (states.get(&from), states.get(&to)) else {
-        return false;
-    };
-    let Some(wait) = a.wait.as_ref().filter(|wait| wait.on.contains(&to)) else {
-        return false;
-    };
-    a.received[to.index()] == b.sent[from.index()] && (!wait.for_answer || b.parked.contains_key(&from))
+/// The ranks that a rank waits for.
+fn on(state: &RankState) -> &[Rank] {
+    state.wait.as_ref().map_or(&[], |wait| &wait.on)
 }
 
-/// A rank that has left and for which we wait.
-fn left_behind(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Rank> {
+/// For whom `from` really waits: no message that could free it is under way.
+fn steps(from: Rank, states: &BTreeMap<Rank, RankState>) -> Vec<Step> {
+    /// What `to` has got from `from`, if that is all.
+    fn heard(to: &RankState, from: &RankState, (me, other): (Rank, Rank)) -> Option<u64> {
+        let heard = to.received[other.index()];
+        (heard == from.sent[me.index()]).then_some(heard)
+    }
+    let mut steps = Vec::new();
+    let Some((state, wait)) = states.get(&from).and_then(|s| Some((s, s.wait.as_ref()?))) else {
+        return steps;
+    };
+    for &asked in &wait.on {
+        let Some(other) = states.get(&asked) else {
+            continue;
+        };
+        let Some(heard_of_it) = heard(state, other, (from, asked)) else {
+            continue;
+        };
+        let step = |to, through| Step { from, to, wait: wait.clone(), heard: heard_of_it, through };
+        let held = other.parked.get(&from);
+        if !wait.for_answer || held.is_some_and(|held| held.by_itself) {
+            steps.push(step(asked, None));
+        }
+        for (&to, &object) in held.filter(|_| wait.for_answer).iter().flat_map(|h| &h.behind) {
+            if let Some(third) = states.get(&to)
+                && let Some(heard) = heard(other, third, (asked, to))
+            {
+                steps.push(step(to, Some((asked, object, heard))));
+            }
+        }
+    }
+    steps
+}
+
+/// A wait of ours for a rank that has left.
+fn left_behind(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Step> {
     if states[&me].leaving {
         return None;
     }
-    states.iter().find(|(rank, state)| state.leaving && waits_for(me, **rank, states)).map(|(rank, _)| *rank)
+    steps(me, states).into_iter().find(|step| states[&step.to].leaving)
 }
 
 /// A circle of waits through `me`, beginning with it.
-fn circle(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Vec<Rank>> {
+fn circle(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Vec<Step>> {
     fn search(
         at: Rank,
         me: Rank,
         states: &BTreeMap<Rank, RankState>,
-        path: &mut Vec<Rank>,
+        path: &mut Vec<Step>,
         seen: &mut BTreeSet<Rank>,
     ) -> bool {
-        path.push(at);
-        for &next in states[&at].wait.iter().flat_map(|wait| &wait.on) {
-            if !waits_for(at, next, states) || states[&next].leaving {
+        for step in steps(at, states) {
+            let next = step.to;
+            if states[&next].leaving {
                 continue;
             }
+            path.push(step);
             if next == me || (seen.insert(next) && search(next, me, states, path, seen)) {
                 return true;
             }
+            path.pop();
         }
-        path.pop();
         false
     }
     let mut path = Vec::new();
@@ -326,44 +378,52 @@ fn circle(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Vec<Rank>> {
     found.then_some(path)
 }
 
-/// What to call a circle of waits.
-fn verdict(members: &[Rank], states: &BTreeMap<Rank, RankState>) -> Error {
-    let waits: Vec<(Rank, &WaitState, Rank)> = members
-        .iter()
-        .zip(members.iter().cycle().skip(1))
-        .filter_map(|(from, to)| Some((*from, states[from].wait.as_ref()?, *to)))
-        .collect();
-    for (from, wait, to) in &waits {
-        let other = &states[to];
-        let forgotten = wait.for_end_of.and_then(|object| other.open.get(&object)).or_else(|| {
-            let held = other.leaving || other.wait.as_ref().is_some_and(|w| w.for_everyone);
-            other.parked.get(from).and_then(Option::as_ref).filter(|_| held)
-        });
+/// What to call a circle of waits, or a wait for a rank that has left.
+fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Error {
+    /// What keeps the request of a step from being answered, where that is a guard of the rank that was asked.
+    fn guard<'a>(step: &Step, states: &'a BTreeMap<Rank, RankState>) -> Option<&'a GuardState> {
+        let held = states[&step.to].parked.get(&step.from);
+        held.filter(|_| step.through.is_none())?.guard.as_ref()
+    }
+    for step in steps {
+        let other = &states[&step.to];
+        let awaited = step.wait.for_end_of;
+        let forgotten = awaited
+            .or(step.through.map(|(_, object, _)| object))
+            .and_then(|object| other.open.get(&object))
+            .or_else(|| {
+                let held = other.leaving || other.wait.as_ref().is_some_and(|w| w.for_everyone);
+                guard(step, states).filter(|_| held)
+            });
         if let Some(guard) = forgotten {
             return Error::Leaked {
-                rank: *to,
+                rank: step.to,
                 behaviour: guard.behaviour.clone(),
                 object: guard.object.clone(),
                 opened: guard.opened.clone(),
             };
         }
     }
-    if let Some((_, wait, left)) = waits.iter().find(|(_, _, to)| states[to].leaving) {
-        return Error::RankLeft { left: *left, waiting: wait.claim.clone() };
+    if let Some(step) = steps.iter().find(|step| states[&step.to].leaving) {
+        return Error::RankLeft { left: step.to, waiting: step.wait.claim.clone() };
     }
-    let mut sorted: Vec<_> = waits.iter().map(|(_, wait, _)| &wait.claim).collect();
+    let mut sorted: Vec<_> = steps.iter().map(|step| &step.wait.claim).collect();
     sorted.sort_by_key(|claim| claim.rank);
-    if waits.iter().all(|(_, wait, _)| !wait.for_answer)
+    if steps.iter().all(|step| !step.wait.for_answer)
         && let Some(second) = sorted.iter().find(|claim| claim.action != sorted[0].action)
     {
         return Error::Mismatch { first: Box::new(sorted[0].clone()), second: Box::new((*second).clone()) };
     }
-    let waits = waits
+    let waits = steps
         .iter()
-        .map(|(from, wait, to)| {
-            let mut claim = wait.claim.clone();
-            if let Some(Some(guard)) = states[to].parked.get(from) {
-                claim.action += &format!(", held back by the {} that {to} opened at {}", guard.behaviour, guard.opened);
+        .map(|step| {
+            let mut claim = step.wait.claim.clone();
+            if let Some(guard) = guard(step, states) {
+                claim.action +=
+                    &format!(", held back by the {} that {} opened at {}", guard.behaviour, step.to, guard.opened);
+            }
+            if let Some((holder, ..)) = step.through {
+                claim.action += &format!(", which {holder} holds back for a scope of {}", step.to);
             }
             claim
         })
@@ -405,6 +465,65 @@ mod tests {
         assert_eq!(circle(Rank::new(0), &states), None);
         states.get_mut(&Rank::new(0)).unwrap().received[1] = 1;
         assert!(circle(Rank::new(0), &states).is_some());
+    }
+
+    /// Rank 1 waits for an answer of rank 2, which is in a barrier and waits for rank 1.
+    fn held_back(held: Held) -> BTreeMap<Rank, RankState> {
+        let mut states = states(&[&[], &[2], &[1]]);
+        let asker = states.get_mut(&Rank::new(1)).unwrap();
+        asker.wait.as_mut().unwrap().for_answer = true;
+        let holder = states.get_mut(&Rank::new(2)).unwrap();
+        holder.parked.insert(Rank::new(1), held);
+        states
+    }
+
+    #[test]
+    fn who_is_asked_may_wait_for_a_third() {
+        let mut behind = Held::default();
+        behind.behind.insert(Rank::new(0), ObjectId(1));
+        let mut states = held_back(behind.clone());
+        let convicts = |states: &_| circle(Rank::new(1), states).map(|c| c.len());
+        assert_eq!(convicts(&states), None, "rank 0 computes");
+        states.insert(Rank::new(0), state(3, 0, &[1]));
+        assert_eq!(convicts(&states), Some(2), "rank 0 waits for the asker");
+        states.get_mut(&Rank::new(0)).unwrap().sent[2] = 1;
+        assert_eq!(convicts(&states), None, "its word is on the way");
+
+        behind.by_itself = true;
+        assert_eq!(convicts(&held_back(behind)), Some(2));
+        assert_eq!(convicts(&held_back(Held::default())), None, "a transfer is on its way");
+    }
+
+    #[test]
+    fn who_has_left_still_answers_for_others() {
+        let mut held = Held::default();
+        held.behind.insert(Rank::new(0), ObjectId(1));
+        let mut states = held_back(held);
+        states.get_mut(&Rank::new(2)).unwrap().leaving = true;
+        assert_eq!(left_behind(Rank::new(1), &states), None);
+        states.get_mut(&Rank::new(0)).unwrap().leaving = true;
+        let gone = left_behind(Rank::new(1), &states).unwrap();
+        assert_eq!(gone.to, Rank::new(0));
+    }
+
+    #[test]
+    fn all_who_matter_are_asked() {
+        let mut held = Held::default();
+        held.behind.insert(Rank::new(0), ObjectId(1));
+        let states = held_back(held);
+        let mut watch = Watch::new(Rank::new(1), None);
+        let mut acts = Vec::new();
+        for rank in [1, 2] {
+            watch.add(Rank::new(rank), states[&Rank::new(rank)].clone(), &mut acts);
+        }
+        let asked: Vec<_> = acts
+            .iter()
+            .map(|act| match act {
+                Act::Ask(rank, _) => rank.index(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(asked, [2, 0]);
     }
 
     #[test]
