@@ -1,6 +1,6 @@
 //! How a job is started: chosen in the program, by the environment, or by the surroundings.
 
-use crate::environment::{Environment, bad, variables};
+use crate::environment::{Environment, startable, variables};
 use crate::error::Result;
 use aurora_net::Route;
 use aurora_net::bootstrap::{Launch, Options};
@@ -106,16 +106,16 @@ impl Config {
             None => environment.route()?,
         };
         let ranks = || match self.ranks {
-            Some(ranks) => at_least_one(ranks),
+            Some(ranks) => startable("ranks", ranks),
             None => Ok(environment.ranks()?.unwrap_or(cores.min(4))),
         };
         let launch = match self.start {
-            Start::Threads(ranks) => Launch::Threads(at_least_one(ranks)?),
+            Start::Threads(ranks) => Launch::Threads(startable("ranks", ranks)?),
             Start::Mpi => environment.mpi(self.ranks)?,
             Start::Processes(_) | Start::Surroundings if environment.job.is_some() => {
                 Launch::Child(environment.job.clone().unwrap_or_default())
             }
-            Start::Processes(ranks) => Launch::Processes(at_least_one(ranks)?),
+            Start::Processes(ranks) => Launch::Processes(startable("ranks", ranks)?),
             Start::Surroundings if environment.launcher.is_some() => environment.mpi(self.ranks)?,
             Start::Surroundings if route == Some(Route::Local) => Launch::Threads(ranks()?),
             Start::Surroundings => Launch::Processes(ranks()?),
@@ -131,10 +131,6 @@ impl Config {
         let options = Options { interface: environment.of("AURORA_INTERFACE").cloned(), ..Options::default() };
         Ok(Settings { launch, route, timeout, silence, options })
     }
-}
-
-fn at_least_one(ranks: usize) -> Result<usize> {
-    if ranks > 0 { Ok(ranks) } else { Err(bad("ranks", "0", "a number from 1")) }
 }
 
 #[cfg(test)]

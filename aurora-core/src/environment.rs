@@ -10,7 +10,7 @@ use std::time::Duration;
 ///
 /// | variable | value | meaning |
 /// |---|---|---|
-/// | `AURORA_RANKS` | number from 1 | ranks that a program starts by itself (default: the cores, at most 4) |
+/// | `AURORA_RANKS` | number from 1 to 65535 | ranks that a program starts by itself (default: the cores, at most 4) |
 /// | `AURORA_ROUTE` | `auto`, `local`, `udp` | what carries messages; `local` makes the ranks threads of one process |
 /// | `AURORA_TIMEOUT` | seconds | a wait longer than this ends the job (default: none) |
 /// | `AURORA_SILENCE` | seconds | a rank that does not answer for so long is lost (default: 5) |
@@ -119,8 +119,8 @@ impl Environment {
             return Ok(None);
         };
         match value.parse() {
-            Ok(ranks) if ranks > 0 => Ok(Some(ranks)),
-            _ => Err(bad("AURORA_RANKS", value, "a number from 1")),
+            Ok(ranks) => startable("AURORA_RANKS", ranks).map(Some),
+            Err(_) => Err(bad("AURORA_RANKS", value, RANKS)),
         }
     }
 
@@ -163,6 +163,14 @@ impl Environment {
              or start it by itself, without mpirun, and set AURORA_RANKS"
         )))
     }
+}
+
+/// What a number of ranks on one machine may be: each may need a port.
+const RANKS: &str = "a number from 1 to 65535";
+
+/// Checks a number of ranks that are all to be started on this machine.
+pub(crate) fn startable(name: &str, ranks: usize) -> Result<usize> {
+    if (1..=65_535).contains(&ranks) { Ok(ranks) } else { Err(bad(name, &ranks.to_string(), RANKS)) }
 }
 
 pub(crate) fn bad(name: &str, value: &str, expected: &str) -> Error {
