@@ -3,6 +3,7 @@
 use crate::provoke::on_every_route;
 use aurora_core::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::time::Duration;
 
 /// The rank that panics.
 const CULPRIT: usize = 1;
@@ -188,5 +189,39 @@ fn a_scope_opened_by_a_destructor_amid_a_panic_is_whole() {
             Ok(())
         });
         told.run.expect("nothing is poisoned");
+    });
+}
+
+struct Unlucky;
+
+impl Op<i32> for Unlucky {
+    fn apply(current: i32, operand: i32) -> i32 {
+        if operand == 13 {
+            panic_any(Quiet);
+        }
+        current + operand
+    }
+}
+
+#[test]
+fn what_waits_behind_an_operation_that_panics_is_answered() {
+    on_every_route([3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 9)?;
+            match world.rank().index() {
+                0 => {
+                    // Until the writes of rank 1 and the question of rank 2 wait here, in this order.
+                    std::thread::sleep(Duration::from_millis(150));
+                    caught(|| drop(v.release_c_with::<Unlucky>()));
+                }
+                1 => v.release_c_with::<Unlucky>()?.update(0, 13)?,
+                _ => {
+                    std::thread::sleep(Duration::from_millis(50));
+                    drop(v.release_c_with::<Unlucky>()?);
+                }
+            }
+            v.at(0).map(drop)
+        });
+        told.all_say(&["is poisoned: rank 0 panicked inside the ReleaseC"]);
     });
 }

@@ -130,7 +130,7 @@ impl Plan {
                 pushed: 0,
                 outstanding: vec![0; size],
                 open: Vec::new(),
-                parked: Vec::new(),
+                parked: Default::default(),
                 fault: None,
                 dropped: vec![false; size],
                 ends: vec![None; size],

@@ -139,14 +139,12 @@ impl Service {
     }
 
     fn retry_parked(&mut self, id: ObjectId, out: &mut Outbox) -> bool {
-        let Some(object) = self.objects.get_mut(&id) else {
-            return false;
-        };
-        if object.parked.is_empty() {
-            return false;
-        }
         let mut progress = false;
-        for parked in std::mem::take(&mut object.parked) {
+        // One by one: an operation of the user's may panic, and what waits behind it has to be answered all the same.
+        for _ in 0..self.objects.get(&id).map_or(0, |object| object.parked.len()) {
+            let Some(parked) = self.objects.get_mut(&id).and_then(|object| object.parked.pop_front()) else {
+                break;
+            };
             progress |= self.work(id, parked, out);
         }
         progress
@@ -160,7 +158,7 @@ impl Service {
         };
         match (object.attempt(work.from, &work.work, &work.payload), &work.work) {
             (Outcome::Park, _) => {
-                object.parked.push(work);
+                object.parked.push_back(work);
                 return false;
             }
             (Outcome::Applied, applied) => self.batch_done(id, work.from, applied, out),

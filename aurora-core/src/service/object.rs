@@ -10,7 +10,7 @@ use crate::memory::Storage;
 use crate::message::{CallId, Collective, Epoch, Opening, Request};
 use crate::{Error, Site};
 use aurora_net::Rank;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -154,7 +154,7 @@ pub(crate) struct Object {
     /// Batches that each owner has not yet applied.
     pub(crate) outstanding: Vec<usize>,
     pub(crate) open: Vec<OpenGuard>,
-    pub(crate) parked: Vec<Parked>,
+    pub(crate) parked: VecDeque<Parked>,
     pub(crate) fault: Option<Error>,
     pub(crate) dropped: Vec<bool>,
     /// How far the scopes of those who have dropped it got.
