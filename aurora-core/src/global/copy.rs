@@ -5,7 +5,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::memory::{with_lent, with_lent_mut};
 use crate::message::{CallId, Request};
-use crate::service::user::Asking;
+use crate::service::asking::Asking;
 use crate::{Error, Site};
 use aurora_net::{Rank, Token};
 use std::ops::{Bound, Range, RangeBounds};

@@ -3,15 +3,19 @@
 //! [`Service`] is the state of one rank, changed under the endpoint's lock by its daemon (arriving messages) and by the
 //! calling thread (through [`World`](crate::World)). It is passive: it never blocks, it only answers, parks, and notes.
 
+pub(crate) mod asking;
 pub(crate) mod batch;
 mod cache;
 mod deliver;
+pub(crate) mod entering;
+mod leaving;
+mod load;
 mod loans;
 mod mail;
 pub(crate) mod object;
 mod scalar;
 mod scope;
-pub(crate) mod user;
+mod using;
 pub(crate) mod watch;
 
 pub(crate) use loans::Loan;
