@@ -12,21 +12,13 @@ const LEN: usize = 1 << 18;
 const WRITES: usize = 1 << 16;
 
 /// Of all scopes together, the part of one write in each: criterion divides by the scopes and prints ns per write.
-fn each_of(
-    writes: usize,
-    ranks: usize,
-    route: Route,
-    scopes: impl Fn(&World) -> Result<Duration> + Sync,
-) -> Duration {
+fn each_of(writes: usize, ranks: usize, route: Route, scopes: impl Fn(&World) -> Result<Duration> + Sync) -> Duration {
     in_threads(ranks, route, scopes) / writes as u32
 }
 
 fn release_c(c: &mut Criterion) {
     let mut group = c.benchmark_group("release_c");
-    group
-        .sample_size(10)
-        .warm_up_time(Duration::from_millis(200))
-        .measurement_time(Duration::from_secs(1));
+    group.sample_size(10).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_secs(1));
     let random: Vec<_> = (0..WRITES).map(|i| mix(i as u64) as usize % LEN).collect();
     let scattered = &random;
     for ranks in [2, 4] {

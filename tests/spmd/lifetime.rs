@@ -22,10 +22,7 @@ pub fn bodies() -> Vec<Body> {
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        Trial::test(
-            "threads/several_jobs_one_after_the_other",
-            one_after_the_other,
-        ),
+        Trial::test("threads/several_jobs_one_after_the_other", one_after_the_other),
         Trial::test("threads/several_jobs_at_once", at_once),
     ]
 }
@@ -137,11 +134,7 @@ fn leaves(world: &World, first: usize) -> Result<()> {
     // Nobody can order the others' writes any more: each element is the old or the new one.
     let mut all = vec![0; v.len()];
     distmemcpy(&mut all[..], v.range(..))?;
-    assert!(
-        all.iter()
-            .enumerate()
-            .all(|(i, x)| [want(i), 7].contains(x))
-    );
+    assert!(all.iter().enumerate().all(|(i, x)| [want(i), 7].contains(x)));
     let theirs = v.range_of(first);
     for i in theirs.clone().skip(me).step_by(p).take(20) {
         v.put(i, 7)?;
@@ -155,11 +148,7 @@ fn leaves(world: &World, first: usize) -> Result<()> {
 }
 
 fn job(seed: u64) -> Result<u64> {
-    let route = if seed.is_multiple_of(2) {
-        Route::Local
-    } else {
-        Route::Udp
-    };
+    let route = if seed.is_multiple_of(2) { Route::Local } else { Route::Udp };
     let ranks = 2 + seed as usize % 2;
     Config::threads(ranks).route(route).run(|world| {
         let mut v = GVector::<u64>::new(world, 100)?;
@@ -179,9 +168,7 @@ fn one_after_the_other() -> Result<(), Failed> {
 }
 
 fn at_once() -> Result<(), Failed> {
-    let jobs: Vec<_> = (0..4)
-        .map(|seed| (seed, thread::spawn(move || job(seed))))
-        .collect();
+    let jobs: Vec<_> = (0..4).map(|seed| (seed, thread::spawn(move || job(seed)))).collect();
     for (seed, job) in jobs {
         check::equal("value", job.join().expect("no panic")?, 100 * seed)?;
     }

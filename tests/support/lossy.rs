@@ -14,17 +14,12 @@ const LOST: usize = 5;
 /// Why this machine cannot do it: the kernel, the rights, or the programs that it takes.
 pub fn launcher() -> Result<Command, String> {
     let refusal = |why: String| format!("no network that loses packets: {why}");
-    let output = shell("true")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| refusal(format!("unshare: {error}")))?;
+    let output = shell("true").stdin(Stdio::null()).output().map_err(|error| refusal(format!("unshare: {error}")))?;
     if output.status.success() {
         return Ok(shell("exec \"$@\""));
     }
     let text = String::from_utf8_lossy(&output.stderr);
-    Err(refusal(
-        text.lines().next().unwrap_or("no reason given").into(),
-    ))
+    Err(refusal(text.lines().next().unwrap_or("no reason given").into()))
 }
 
 fn shell(then: &str) -> Command {

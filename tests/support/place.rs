@@ -33,16 +33,10 @@ pub struct Place {
 impl Place {
     /// All places without MPI.
     pub fn without_mpi() -> Vec<Place> {
-        let threads = |route, size| Place {
-            launcher: Launcher::Threads(route),
-            size,
-        };
+        let threads = |route, size| Place { launcher: Launcher::Threads(route), size };
         let mut places: Vec<_> = (1..=4).map(|size| threads(Route::Local, size)).collect();
         places.extend((1..=4).map(|size| threads(Route::Udp, size)));
-        places.extend([2, 4].map(|size| Place {
-            launcher: Launcher::Processes,
-            size,
-        }));
+        places.extend([2, 4].map(|size| Place { launcher: Launcher::Processes, size }));
         places
     }
 

@@ -73,14 +73,7 @@ impl<T: Element, O> Buffered for Alone<T, O> {
 /// How full buffers leave: what distinguishes the collective scope from the lone one.
 pub trait Sender<T: Element> {
     /// Sends a batch to its owner, when there is room there.
-    fn send(
-        &mut self,
-        vector: &GVector<T>,
-        owner: Rank,
-        op: Option<OpId>,
-        batch: Vec<u8>,
-        site: &Site,
-    ) -> Result<()>;
+    fn send(&mut self, vector: &GVector<T>, owner: Rank, op: Option<OpId>, batch: Vec<u8>, site: &Site) -> Result<()>;
 }
 
 /// Writes that have not left yet, for each owner.
@@ -94,15 +87,8 @@ pub struct Buffers<T> {
 
 impl<T: Element> Buffers<T> {
     fn new(vector: &GVector<T>) -> Self {
-        let batches = (0..vector.link.size)
-            .map(|_| (None, BatchBuilder::new()))
-            .collect();
-        Buffers {
-            dist: vector.dist,
-            batches,
-            near: 0..0,
-            near_owner: 0,
-        }
+        let batches = (0..vector.link.size).map(|_| (None, BatchBuilder::new())).collect();
+        Buffers { dist: vector.dist, batches, near: 0..0, near_owner: 0 }
     }
 
     /// Adds one element, or says that its owner's buffer has to leave first.
@@ -129,12 +115,10 @@ impl<T: Element> Buffers<T> {
 
     /// What is left for each owner.
     fn take_all(&mut self) -> Vec<Option<LastBatch>> {
-        let filled = self.batches.iter_mut().map(|(op, batch)| {
-            (!batch.is_empty()).then(|| LastBatch {
-                op: *op,
-                bytes: batch.take(),
-            })
-        });
+        let filled = self
+            .batches
+            .iter_mut()
+            .map(|(op, batch)| (!batch.is_empty()).then(|| LastBatch { op: *op, bytes: batch.take() }));
         filled.collect()
     }
 
@@ -175,57 +159,32 @@ struct Calls {
 
 impl Batches {
     fn scope(&self, vector: crate::message::ObjectId, sent: u64) -> ReleaseScope<'_> {
-        ReleaseScope {
-            object: vector,
-            epoch: self.epoch,
-            opening: &self.opening,
-            reason: &self.reason,
-            sent,
-        }
+        ReleaseScope { object: vector, epoch: self.epoch, opening: &self.opening, reason: &self.reason, sent }
     }
 }
 
 impl<T: Element> Sender<T> for Batches {
-    fn send(
-        &mut self,
-        vector: &GVector<T>,
-        owner: Rank,
-        op: Option<OpId>,
-        batch: Vec<u8>,
-        site: &Site,
-    ) -> Result<()> {
+    fn send(&mut self, vector: &GVector<T>, owner: Rank, op: Option<OpId>, batch: Vec<u8>, site: &Site) -> Result<()> {
         let mut batch = Some(batch);
         let scope = self.scope(vector.id, self.sent[owner.index()]);
-        vector.link.wait(
-            What::Room {
-                object: vector.id,
-                owner,
-            },
-            site,
-            |service, out| {
-                let object = service.objects.get(&vector.id)?;
-                if let Some(fault) = &object.fault {
-                    return Some(Err(fault.clone()));
-                }
-                if object.outstanding[owner.index()] >= AHEAD {
-                    return None;
-                }
-                service.send_batch(&scope, owner, op, batch.take()?, out);
-                Some(Ok(()))
-            },
-        )?;
+        vector.link.wait(What::Room { object: vector.id, owner }, site, |service, out| {
+            let object = service.objects.get(&vector.id)?;
+            if let Some(fault) = &object.fault {
+                return Some(Err(fault.clone()));
+            }
+            if object.outstanding[owner.index()] >= AHEAD {
+                return None;
+            }
+            service.send_batch(&scope, owner, op, batch.take()?, out);
+            Some(Ok(()))
+        })?;
         self.sent[owner.index()] += 1;
         Ok(())
     }
 }
 
 impl Calls {
-    fn wait_for<T: Element>(
-        &mut self,
-        vector: &GVector<T>,
-        owner: Rank,
-        site: &Site,
-    ) -> Result<()> {
+    fn wait_for<T: Element>(&mut self, vector: &GVector<T>, owner: Rank, site: &Site) -> Result<()> {
         match self.under_way[owner.index()].take() {
             Some(call) => vector.answer(call, "a ReleaseC alone", site).map(drop),
             None => Ok(()),
@@ -234,14 +193,7 @@ impl Calls {
 }
 
 impl<T: Element> Sender<T> for Calls {
-    fn send(
-        &mut self,
-        vector: &GVector<T>,
-        owner: Rank,
-        op: Option<OpId>,
-        batch: Vec<u8>,
-        site: &Site,
-    ) -> Result<()> {
+    fn send(&mut self, vector: &GVector<T>, owner: Rank, op: Option<OpId>, batch: Vec<u8>, site: &Site) -> Result<()> {
         let link = &vector.link;
         if owner == link.me {
             return link.wait(What::Gate { object: vector.id }, site, |service, _| {
@@ -249,21 +201,12 @@ impl<T: Element> Sender<T> for Calls {
                 if let Some(fault) = &object.fault {
                     return Some(Err(fault.clone()));
                 }
-                object
-                    .write(op, &batch)
-                    .map(|done| done.then_some(()))
-                    .transpose()
+                object.write(op, &batch).map(|done| done.then_some(())).transpose()
             });
         }
         self.wait_for(vector, owner, site)?;
-        let asking = Asking {
-            object: vector.id,
-            to: owner,
-            reason: &self.reason,
-        };
-        let call = link.act(site, |service, out| {
-            Ok(service.ask(&asking, Request::Write { op }, batch, out))
-        })?;
+        let asking = Asking { object: vector.id, to: owner, reason: &self.reason };
+        let call = link.act(site, |service, out| Ok(service.ask(&asking, Request::Write { op }, batch, out)))?;
         self.under_way[owner.index()] = Some(call);
         Ok(())
     }
@@ -293,15 +236,13 @@ impl<T: Element, O> Behaviour for Together<T, O> {
             return Ok(());
         }
         let epoch = sent.epoch;
-        vector
-            .link
-            .wait(What::Settle { object: vector.id }, site, |service, _| {
-                let object = service.objects.get(&vector.id)?;
-                match &object.fault {
-                    Some(fault) => Some(Err(fault.clone())),
-                    None => (object.ledger.settled >= epoch).then_some(Ok(())),
-                }
-            })
+        vector.link.wait(What::Settle { object: vector.id }, site, |service, _| {
+            let object = service.objects.get(&vector.id)?;
+            match &object.fault {
+                Some(fault) => Some(Err(fault.clone())),
+                None => (object.ledger.settled >= epoch).then_some(Ok(())),
+            }
+        })
     }
 
     fn abandon(&mut self, _: &GVector<T>) {}
@@ -313,11 +254,7 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, _: bool) -> Result<()> {
         flush(&mut self.buffers, &mut self.calls, vector, site)?;
-        vector
-            .link
-            .me
-            .others(vector.link.size)
-            .try_for_each(|owner| self.calls.wait_for(vector, owner, site))
+        vector.link.me.others(vector.link.size).try_for_each(|owner| self.calls.wait_for(vector, owner, site))
     }
 
     fn abandon(&mut self, vector: &GVector<T>) {
@@ -334,11 +271,7 @@ fn flush<T: Element>(
     site: &Site,
 ) -> Result<()> {
     let me = vector.link.me;
-    let owners: Vec<_> = me
-        .others(vector.link.size)
-        .chain([me])
-        .filter(|owner| buffers.filled(*owner))
-        .collect();
+    let owners: Vec<_> = me.others(vector.link.size).chain([me]).filter(|owner| buffers.filled(*owner)).collect();
     for owner in owners {
         let (op, batch) = buffers.take(owner);
         sender.send(vector, owner, op, batch, site)?;
@@ -393,41 +326,19 @@ impl<T: Element> GVector<T> {
     }
 
     fn open_together<O>(&mut self, op: Option<OpId>, site: Site) -> Result<ReleaseC<'_, T, O>> {
-        let opening = Opening {
-            behaviour: Collective::ReleaseC,
-            op,
-            site: site.clone().clipped(),
-        };
-        let epoch =
-            self.link.wait(
-                What::Settle { object: self.id },
-                &site,
-                |service, out| match service.usable(self.id, true, out) {
-                    Err(error) => Some(Err(error)),
-                    Ok(object) if object.ledger.epoch >= object.ledger.settled + SCOPES_AHEAD => {
-                        None
-                    }
-                    Ok(_) => Some(service.enter(self.id, opening.clone(), out)),
-                },
-            )?;
-        let sent = Batches {
-            epoch,
-            opening,
-            reason: self.reason("ReleaseC", &site),
-            sent: vec![0; self.link.size],
-        };
-        let state = Together {
-            buffers: Buffers::new(self),
-            sent,
-            op,
-            operation: PhantomData,
-        };
+        let opening = Opening { behaviour: Collective::ReleaseC, op, site: site.clone().clipped() };
+        let epoch = self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
+            match service.usable(self.id, true, out) {
+                Err(error) => Some(Err(error)),
+                Ok(object) if object.ledger.epoch >= object.ledger.settled + SCOPES_AHEAD => None,
+                Ok(_) => Some(service.enter(self.id, opening.clone(), out)),
+            }
+        })?;
+        let sent = Batches { epoch, opening, reason: self.reason("ReleaseC", &site), sent: vec![0; self.link.size] };
+        let state = Together { buffers: Buffers::new(self), sent, op, operation: PhantomData };
         let scope = Scope::open(self, site, state, true, true);
         // Batches of ranks that came first may have waited for this.
-        scope
-            .vector
-            .link
-            .tidy(|service, out| service.advance(scope.vector.id, out));
+        scope.vector.link.tidy(|service, out| service.advance(scope.vector.id, out));
         Ok(scope)
     }
 
@@ -450,38 +361,20 @@ impl<T: Element> GVector<T> {
     pub fn release_alone_with<O: Op<T>>(&mut self) -> Result<ReleaseAlone<'_, T, O>> {
         let site = Site::here();
         let known = self.link.tidy(|service, _| {
-            service
-                .objects
-                .get(&self.id)
-                .is_some_and(|object| object.ops.contains_key(&OpId::of::<O>()))
+            service.objects.get(&self.id).is_some_and(|object| object.ops.contains_key(&OpId::of::<O>()))
         });
         if !known {
-            return Err(Error::UnknownOp {
-                op: type_name::<O>().into(),
-                object: self.name(),
-                site,
-            });
+            return Err(Error::UnknownOp { op: type_name::<O>().into(), object: self.name(), site });
         }
         self.open_alone(Some(OpId::of::<O>()), site)
     }
 
     fn open_alone<O>(&mut self, op: Option<OpId>, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
-        self.link
-            .wait(What::Settle { object: self.id }, &site, |service, out| {
-                service
-                    .settled(self.id, true, out)
-                    .map(|object| object.map(drop))
-            })?;
-        let calls = Calls {
-            reason: self.reason("ReleaseC alone", &site),
-            under_way: vec![None; self.link.size],
-        };
-        let state = Alone {
-            buffers: Buffers::new(self),
-            calls,
-            op,
-            operation: PhantomData,
-        };
+        self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
+            service.settled(self.id, true, out).map(|object| object.map(drop))
+        })?;
+        let calls = Calls { reason: self.reason("ReleaseC alone", &site), under_way: vec![None; self.link.size] };
+        let state = Alone { buffers: Buffers::new(self), calls, op, operation: PhantomData };
         Ok(Scope::open(self, site, state, true, false))
     }
 }
@@ -506,13 +399,7 @@ impl<B: Buffered> Scope<'_, B> {
         let len = self.vector.len();
         let end = start.saturating_add(values.len());
         if end > len {
-            return Err(Error::RangeOutside {
-                start,
-                end,
-                len,
-                object: self.vector.name(),
-                site: Site::here(),
-            });
+            return Err(Error::RangeOutside { start, end, len, object: self.vector.name(), site: Site::here() });
         }
         let dist = self.vector.dist;
         let step = (BATCH / size_of::<B::Element>()).max(1);

@@ -35,12 +35,7 @@ impl Service {
 
     /// Whether an object may be used now, for writing if `mutable`. A guard that was forgotten is found here: while a
     /// guard lives the borrow checker keeps such a use from happening.
-    pub(crate) fn usable(
-        &mut self,
-        id: ObjectId,
-        mutable: bool,
-        out: &mut Outbox,
-    ) -> Result<&mut Object, Error> {
+    pub(crate) fn usable(&mut self, id: ObjectId, mutable: bool, out: &mut Outbox) -> Result<&mut Object, Error> {
         let Some(object) = self.objects.get(&id) else {
             unreachable!("an object lives as long as its handle");
         };
@@ -73,11 +68,7 @@ impl Service {
     }
 
     /// As [`Service::settled`], once nothing is sent from the block any more: the gate in front of every write.
-    pub(crate) fn gate(
-        &mut self,
-        id: ObjectId,
-        out: &mut Outbox,
-    ) -> Option<Result<&mut Object, Error>> {
+    pub(crate) fn gate(&mut self, id: ObjectId, out: &mut Outbox) -> Option<Result<&mut Object, Error>> {
         match self.settled(id, true, out)? {
             Ok(object) if object.block.in_flight > 0 => None,
             other => Some(other),
@@ -85,23 +76,9 @@ impl Service {
     }
 
     /// Comes to the next rendezvous of all ranks.
-    pub(crate) fn meet(
-        &mut self,
-        action: String,
-        site: &Site,
-        key: u64,
-        refusal: Option<Error>,
-        out: &mut Outbox,
-    ) {
-        let claim = Claim {
-            rank: self.me,
-            action,
-            site: site.clone(),
-        };
-        let objects = self
-            .objects
-            .iter()
-            .filter(|(_, object)| !object.dropped[self.me.index()]);
+    pub(crate) fn meet(&mut self, action: String, site: &Site, key: u64, refusal: Option<Error>, out: &mut Outbox) {
+        let claim = Claim { rank: self.me, action, site: site.clone() };
+        let objects = self.objects.iter().filter(|(_, object)| !object.dropped[self.me.index()]);
         let objects: BTreeMap<_, _> = objects
             .map(|(id, object)| {
                 let awaited = object.open.iter().find(|guard| guard.awaited);
@@ -116,24 +93,13 @@ impl Service {
             })
             .collect();
         let mut told = Vec::new();
-        self.rendezvous
-            .start(Summary::new(claim, key, objects, refusal), &mut told);
+        self.rendezvous.start(Summary::new(claim, key, objects, refusal), &mut told);
         self.tell(told, out);
     }
 
     /// Sends a request. Its answer is taken with [`Service::take_reply`].
-    pub(crate) fn ask(
-        &mut self,
-        asking: &Asking<'_>,
-        request: Request,
-        payload: Vec<u8>,
-        out: &mut Outbox,
-    ) -> CallId {
-        let payload = if payload.is_empty() {
-            Payload::Empty
-        } else {
-            Payload::Bytes(payload.into())
-        };
+    pub(crate) fn ask(&mut self, asking: &Asking<'_>, request: Request, payload: Vec<u8>, out: &mut Outbox) -> CallId {
+        let payload = if payload.is_empty() { Payload::Empty } else { Payload::Bytes(payload.into()) };
         self.ask_with(asking, request, payload, None, out)
     }
 
@@ -171,29 +137,13 @@ impl Service {
         debug_assert_ne!(asking.to, self.me, "our own block needs no message");
         self.next_call += 1;
         let id = CallId(self.next_call);
-        self.calls.insert(
-            id,
-            Call {
-                to: asking.to,
-                landing,
-                reply: None,
-            },
-        );
-        let object = self
-            .objects
-            .get_mut(&asking.object)
-            .expect("an object lives as long as its handle");
+        self.calls.insert(id, Call { to: asking.to, landing, reply: None });
+        let object = self.objects.get_mut(&asking.object).expect("an object lives as long as its handle");
         if matches!(request, Request::Write { .. } | Request::WriteAt { .. }) {
             object.made[asking.to.index()] += 1;
         }
-        let message = Message::Call {
-            id,
-            object: asking.object,
-            epoch: object.ledger.epoch,
-            request,
-        };
-        self.mail
-            .post_for(out, asking.reason, asking.to, &message, payload);
+        let message = Message::Call { id, object: asking.object, epoch: object.ledger.epoch, request };
+        self.mail.post_for(out, asking.reason, asking.to, &message, payload);
         id
     }
 
@@ -233,29 +183,13 @@ impl Service {
         awaited: bool,
     ) -> u64 {
         self.next_guard += 1;
-        let guard = OpenGuard {
-            id: self.next_guard,
-            behaviour,
-            site: site.clone(),
-            mutable,
-            awaited,
-        };
-        self.objects
-            .get_mut(&id)
-            .expect("an object lives as long as its handle")
-            .open
-            .push(guard);
+        let guard = OpenGuard { id: self.next_guard, behaviour, site: site.clone(), mutable, awaited };
+        self.objects.get_mut(&id).expect("an object lives as long as its handle").open.push(guard);
         self.next_guard
     }
 
     /// A guard ends, having given back what it was lent. One that ends by a panic poisons its object.
-    pub(crate) fn close_guard(
-        &mut self,
-        id: ObjectId,
-        guard: u64,
-        panicking: bool,
-        out: &mut Outbox,
-    ) {
+    pub(crate) fn close_guard(&mut self, id: ObjectId, guard: u64, panicking: bool, out: &mut Outbox) {
         let Some(object) = self.objects.get_mut(&id) else {
             return;
         };
@@ -287,18 +221,9 @@ impl Service {
     }
 
     /// Enters a ReadCache: announces it to all, each announcement with our block if it has changed.
-    pub(crate) fn enter_read_cache(
-        &mut self,
-        id: ObjectId,
-        site: &Site,
-        out: &mut Outbox,
-    ) -> Result<Epoch, Error> {
+    pub(crate) fn enter_read_cache(&mut self, id: ObjectId, site: &Site, out: &mut Outbox) -> Result<Epoch, Error> {
         let (me, size) = (self.me, self.size);
-        let opening = Opening {
-            behaviour: Collective::ReadCache,
-            op: None,
-            site: site.clone().clipped(),
-        };
+        let opening = Opening { behaviour: Collective::ReadCache, op: None, site: site.clone().clipped() };
         let epoch = self.enter(id, opening.clone(), out)?;
         let object = self.objects.get_mut(&id).expect("just entered");
         let element = object.block.element;
@@ -325,35 +250,16 @@ impl Service {
             record.made[*owner as usize] += writes;
         }
         record.mine_complete = true;
-        let reason = Reason {
-            object: Some(id),
-            action: "ReadCache",
-            site: Some(site.clone()),
-        };
+        let reason = Reason { object: Some(id), action: "ReadCache", site: Some(site.clone()) };
         let list_follows = made.len() > ANNOUNCED_WRITES;
         let list = list_follows.then(|| std::mem::take(&mut made));
-        let message = Message::Enter {
-            object: id,
-            epoch,
-            opening,
-            version,
-            contains,
-            made,
-            list_follows,
-        };
+        let message = Message::Enter { object: id, epoch, opening, version, contains, made, list_follows };
         for rank in me.others(size) {
             let payload = if changed {
                 let object = self.objects.get_mut(&id).expect("just entered");
                 let serial = object.cache.begin_send(epoch);
-                let token = self.loans.add(Loan::CacheOut {
-                    object: id,
-                    serial,
-                    base: range.start * element,
-                });
-                Payload::Lent {
-                    token,
-                    len: range.len() * element,
-                }
+                let token = self.loans.add(Loan::CacheOut { object: id, serial, base: range.start * element });
+                Payload::Lent { token, len: range.len() * element }
             } else {
                 Payload::Empty
             };
@@ -361,8 +267,7 @@ impl Service {
             if let Some(list) = &list {
                 let list = postcard::to_allocvec(list).expect("pairs of numbers");
                 let message = Message::Made { object: id, epoch };
-                self.mail
-                    .post_for(out, &reason, rank, &message, Payload::Bytes(list.into()));
+                self.mail.post_for(out, &reason, rank, &message, Payload::Bytes(list.into()));
             }
         }
         self.advance(id, out);
@@ -370,22 +275,13 @@ impl Service {
     }
 
     /// Enters a collective scope.
-    pub(crate) fn enter(
-        &mut self,
-        id: ObjectId,
-        opening: Opening,
-        out: &mut Outbox,
-    ) -> Result<Epoch, Error> {
+    pub(crate) fn enter(&mut self, id: ObjectId, opening: Opening, out: &mut Outbox) -> Result<Epoch, Error> {
         let me = self.me;
-        let object = self
-            .objects
-            .get_mut(&id)
-            .expect("an object lives as long as its handle");
+        let object = self.objects.get_mut(&id).expect("an object lives as long as its handle");
         let name = object.name.clone();
         let entered = object.ledger.enter(opening.clone());
         entered.map_err(|(other, theirs)| {
-            let error =
-                crate::collective::mismatch(opening.claim(me, &name), theirs.claim(other, &name));
+            let error = crate::collective::mismatch(opening.claim(me, &name), theirs.claim(other, &name));
             self.fail(Some(id), error.clone(), out);
             error
         })
@@ -401,9 +297,7 @@ impl Service {
         let error = object.ends.iter().enumerate().find_map(|(rank, end)| {
             let (epoch, last) = end.as_ref()?;
             let differs = match (&mine.last, last) {
-                (Some(mine), Some(theirs)) if *epoch == object.ledger.epoch => {
-                    !mine.agrees_with(theirs)
-                }
+                (Some(mine), Some(theirs)) if *epoch == object.ledger.epoch => !mine.agrees_with(theirs),
                 _ => false,
             };
             let fewer = *epoch < mine.epoch;
@@ -414,10 +308,7 @@ impl Service {
             if fewer {
                 theirs.action.insert_str(0, "has dropped it since it ");
             }
-            Some(crate::collective::mismatch(
-                mine.last_claim(&object.name),
-                theirs,
-            ))
+            Some(crate::collective::mismatch(mine.last_claim(&object.name), theirs))
         });
         if let Some(error) = error {
             self.deferred.get_or_insert(error);
@@ -440,38 +331,13 @@ impl Service {
         };
         object.outstanding[owner.index()] += 1;
         if owner == me {
-            let work = Work::Batch {
-                epoch,
-                seq: scope.sent,
-                op,
-                acknowledge: true,
-            };
-            self.work(
-                id,
-                Parked {
-                    from: me,
-                    work,
-                    payload: bytes,
-                },
-                out,
-            );
+            let work = Work::Batch { epoch, seq: scope.sent, op, acknowledge: true };
+            self.work(id, Parked { from: me, work, payload: bytes }, out);
             self.advance(id, out);
         } else {
             let opening = scope.opening.clone();
-            let message = Message::Batch {
-                object: id,
-                epoch,
-                seq: scope.sent,
-                opening,
-                op,
-            };
-            self.mail.post_for(
-                out,
-                scope.reason,
-                owner,
-                &message,
-                Payload::Bytes(bytes.into()),
-            );
+            let message = Message::Batch { object: id, epoch, seq: scope.sent, opening, op };
+            self.mail.post_for(out, scope.reason, owner, &message, Payload::Bytes(bytes.into()));
         }
     }
 
@@ -501,25 +367,11 @@ impl Service {
                 op: last.as_ref().and_then(|last| last.op),
             };
             let payload = last.map_or(Payload::Empty, |last| Payload::Bytes(last.bytes.into()));
-            self.mail
-                .post_for(out, scope.reason, rank, &message, payload);
+            self.mail.post_for(out, scope.reason, rank, &message, payload);
         }
         if let Some(LastBatch { op, bytes }) = last[me.index()].take() {
-            let work = Work::Batch {
-                epoch,
-                seq: sent[me.index()],
-                op,
-                acknowledge: false,
-            };
-            self.work(
-                id,
-                Parked {
-                    from: me,
-                    work,
-                    payload: bytes,
-                },
-                out,
-            );
+            let work = Work::Batch { epoch, seq: sent[me.index()], op, acknowledge: false };
+            self.work(id, Parked { from: me, work, payload: bytes }, out);
         }
         self.advance(id, out);
     }
@@ -556,10 +408,7 @@ impl Service {
         let sound = object.fault.is_none() && !panicking;
         let scopes = sound.then(|| (object.ledger.epoch, object.ledger.last.clone()));
         for rank in self.others() {
-            let message = Message::Dropped {
-                object: id,
-                scopes: scopes.clone(),
-            };
+            let message = Message::Dropped { object: id, scopes: scopes.clone() };
             self.mail.post(out, rank, &message, Payload::Empty);
         }
         self.bury(id);
@@ -567,10 +416,7 @@ impl Service {
 
     /// This rank has left the closure. A guard that is still open was forgotten.
     pub(crate) fn leave(&mut self, out: &mut Outbox) -> Result<(), Error> {
-        let leak = self
-            .objects
-            .values()
-            .find_map(|o| o.open.first().map(|guard| o.leak(self.me, guard)));
+        let leak = self.objects.values().find_map(|o| o.open.first().map(|guard| o.leak(self.me, guard)));
         if let Some(leak) = leak {
             self.fail(None, leak.clone(), out);
             return Err(leak);
@@ -578,8 +424,7 @@ impl Service {
         self.leaving = true;
         for rank in self.others() {
             let dropped = self.farewells[self.me.index()];
-            self.mail
-                .post(out, rank, &Message::Left { dropped }, Payload::Empty);
+            self.mail.post(out, rank, &Message::Left { dropped }, Payload::Empty);
         }
         Ok(())
     }

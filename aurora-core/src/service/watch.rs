@@ -31,10 +31,7 @@ pub(crate) enum What {
     /// The end of an earlier scope on all ranks.
     Settle { object: ObjectId },
     /// Answers to one-sided requests.
-    Calls {
-        object: ObjectId,
-        action: &'static str,
-    },
+    Calls { object: ObjectId, action: &'static str },
     /// An owner to apply batches.
     Room { object: ObjectId, owner: Rank },
     /// Transfers from our block to be acknowledged.
@@ -115,18 +112,8 @@ struct Member {
 impl Member {
     fn of(rank: Rank, members: &[Rank], states: &BTreeMap<Rank, RankState>) -> Self {
         let state = &states[&rank];
-        let among = |counts: &[u64]| {
-            members
-                .iter()
-                .map(|member| counts[member.index()])
-                .collect()
-        };
-        Member {
-            rank,
-            wait: state.wait.clone(),
-            sent: among(&state.sent),
-            received: among(&state.received),
-        }
+        let among = |counts: &[u64]| members.iter().map(|member| counts[member.index()]).collect();
+        Member { rank, wait: state.wait.clone(), sent: among(&state.sent), received: among(&state.received) }
     }
 }
 
@@ -169,14 +156,8 @@ impl Watch {
     pub(crate) fn begin(&mut self, what: What, site: &Site) {
         self.waits += 1;
         let now = Instant::now();
-        self.waiting = Some(Waiting {
-            id: self.waits,
-            what,
-            site: site.clone(),
-            since: now,
-            stale: false,
-            noticed: false,
-        });
+        self.waiting =
+            Some(Waiting { id: self.waits, what, site: site.clone(), since: now, stale: false, noticed: false });
         self.pause = FIRST_LOOK;
         self.suspect = None;
         self.look.asked.clear();
@@ -249,40 +230,21 @@ impl Watch {
             acts.push(Act::Notice(claim.clone(), on.clone()));
         }
         if let Some(limit) = self.limit.filter(|limit| waited >= *limit) {
-            acts.push(Act::GiveUp(Error::Timeout {
-                waiting: claim,
-                missing: on,
-                limit,
-            }));
+            acts.push(Act::GiveUp(Error::Timeout { waiting: claim, missing: on, limit }));
             self.next_look = None;
             return;
         }
         self.next_look = Some(now + self.pause);
         self.pause = (self.pause * 2).min(RARE_LOOKS);
-        self.look = Look {
-            number: self.look.number + 1,
-            ..Look::default()
-        };
+        self.look = Look { number: self.look.number + 1, ..Look::default() };
         self.add(self.me, mine, acts);
     }
 
     /// Another rank has said what it is doing.
-    pub(crate) fn heard(
-        &mut self,
-        now: Instant,
-        from: Rank,
-        look: u64,
-        state: RankState,
-        acts: &mut Vec<Act>,
-    ) {
+    pub(crate) fn heard(&mut self, now: Instant, from: Rank, look: u64, state: RankState, acts: &mut Vec<Act>) {
         if look == self.look.number && self.waiting.is_some() {
             self.add(from, state, acts);
-            if self
-                .look
-                .asked
-                .iter()
-                .all(|rank| self.look.states.contains_key(rank))
-            {
+            if self.look.asked.iter().all(|rank| self.look.states.contains_key(rank)) {
                 self.judge(now, acts);
             }
         }
@@ -308,10 +270,7 @@ impl Watch {
             self.suspect = None;
             return;
         };
-        let suspect: Vec<Member> = members
-            .iter()
-            .map(|rank| Member::of(*rank, &members, states))
-            .collect();
+        let suspect: Vec<Member> = members.iter().map(|rank| Member::of(*rank, &members, states)).collect();
         if self.suspect.as_ref() == Some(&suspect) {
             acts.push(Act::GiveUp(verdict(&members, states)));
             self.next_look = None;
@@ -330,8 +289,7 @@ fn waits_for(from: Rank, to: Rank, states: &BTreeMap<Rank, RankState>) -> bool {
     let Some(wait) = a.wait.as_ref().filter(|wait| wait.on.contains(&to)) else {
         return false;
     };
-    a.received[to.index()] == b.sent[from.index()]
-        && (!wait.for_answer || b.parked.contains_key(&from))
+    a.received[to.index()] == b.sent[from.index()] && (!wait.for_answer || b.parked.contains_key(&from))
 }
 
 /// A rank that has left and for which we wait.
@@ -339,10 +297,7 @@ fn left_behind(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Rank> {
     if states[&me].leaving {
         return None;
     }
-    states
-        .iter()
-        .find(|(rank, state)| state.leaving && waits_for(me, **rank, states))
-        .map(|(rank, _)| *rank)
+    states.iter().find(|(rank, state)| state.leaving && waits_for(me, **rank, states)).map(|(rank, _)| *rank)
 }
 
 /// A circle of waits through `me`, beginning with it.
@@ -380,17 +335,10 @@ fn verdict(members: &[Rank], states: &BTreeMap<Rank, RankState>) -> Error {
         .collect();
     for (from, wait, to) in &waits {
         let other = &states[to];
-        let forgotten = wait
-            .for_end_of
-            .and_then(|object| other.open.get(&object))
-            .or_else(|| {
-                let held = other.leaving || other.wait.as_ref().is_some_and(|w| w.for_everyone);
-                other
-                    .parked
-                    .get(from)
-                    .and_then(Option::as_ref)
-                    .filter(|_| held)
-            });
+        let forgotten = wait.for_end_of.and_then(|object| other.open.get(&object)).or_else(|| {
+            let held = other.leaving || other.wait.as_ref().is_some_and(|w| w.for_everyone);
+            other.parked.get(from).and_then(Option::as_ref).filter(|_| held)
+        });
         if let Some(guard) = forgotten {
             return Error::Leaked {
                 rank: *to,
@@ -401,30 +349,21 @@ fn verdict(members: &[Rank], states: &BTreeMap<Rank, RankState>) -> Error {
         }
     }
     if let Some((_, wait, left)) = waits.iter().find(|(_, _, to)| states[to].leaving) {
-        return Error::RankLeft {
-            left: *left,
-            waiting: wait.claim.clone(),
-        };
+        return Error::RankLeft { left: *left, waiting: wait.claim.clone() };
     }
     let mut sorted: Vec<_> = waits.iter().map(|(_, wait, _)| &wait.claim).collect();
     sorted.sort_by_key(|claim| claim.rank);
     if waits.iter().all(|(_, wait, _)| !wait.for_answer)
         && let Some(second) = sorted.iter().find(|claim| claim.action != sorted[0].action)
     {
-        return Error::Mismatch {
-            first: Box::new(sorted[0].clone()),
-            second: Box::new((*second).clone()),
-        };
+        return Error::Mismatch { first: Box::new(sorted[0].clone()), second: Box::new((*second).clone()) };
     }
     let waits = waits
         .iter()
         .map(|(from, wait, to)| {
             let mut claim = wait.claim.clone();
             if let Some(Some(guard)) = states[to].parked.get(from) {
-                claim.action += &format!(
-                    ", held back by the {} that {to} opened at {}",
-                    guard.behaviour, guard.opened
-                );
+                claim.action += &format!(", held back by the {} that {to} opened at {}", guard.behaviour, guard.opened);
             }
             claim
         })
@@ -437,20 +376,9 @@ mod tests {
     use super::*;
 
     fn state(size: usize, rank: usize, on: &[usize]) -> RankState {
-        let claim = Claim {
-            rank: Rank::new(rank),
-            action: format!("does {rank}"),
-            site: Site::here(),
-        };
+        let claim = Claim { rank: Rank::new(rank), action: format!("does {rank}"), site: Site::here() };
         let on: Vec<_> = on.iter().map(|r| Rank::new(*r)).collect();
-        let wait = WaitState {
-            id: 1,
-            claim,
-            on,
-            for_answer: false,
-            for_end_of: None,
-            for_everyone: false,
-        };
+        let wait = WaitState { id: 1, claim, on, for_answer: false, for_end_of: None, for_everyone: false };
         RankState {
             wait: (!wait.on.is_empty()).then_some(wait),
             sent: vec![0; size],
@@ -460,25 +388,14 @@ mod tests {
     }
 
     fn states(waits: &[&[usize]]) -> BTreeMap<Rank, RankState> {
-        waits
-            .iter()
-            .enumerate()
-            .map(|(r, on)| (Rank::new(r), state(waits.len(), r, on)))
-            .collect()
+        waits.iter().enumerate().map(|(r, on)| (Rank::new(r), state(waits.len(), r, on))).collect()
     }
 
     #[test]
     fn a_circle_is_found_and_a_chain_is_not() {
-        assert_eq!(
-            circle(Rank::new(0), &states(&[&[1], &[2], &[0]])).map(|c| c.len()),
-            Some(3)
-        );
+        assert_eq!(circle(Rank::new(0), &states(&[&[1], &[2], &[0]])).map(|c| c.len()), Some(3));
         assert_eq!(circle(Rank::new(0), &states(&[&[1], &[2], &[]])), None);
-        assert_eq!(
-            circle(Rank::new(0), &states(&[&[1], &[2], &[1]])),
-            None,
-            "others' circles are theirs to report"
-        );
+        assert_eq!(circle(Rank::new(0), &states(&[&[1], &[2], &[1]])), None, "others' circles are theirs to report");
     }
 
     #[test]
@@ -503,19 +420,9 @@ mod tests {
             if look == 1 {
                 answer.wait.as_mut().unwrap().id = 0;
             }
-            watch.handle_timeout(
-                now,
-                mine.clone(),
-                claim.clone(),
-                vec![Rank::new(1)],
-                &mut acts,
-            );
+            watch.handle_timeout(now, mine.clone(), claim.clone(), vec![Rank::new(1)], &mut acts);
             watch.heard(now, Rank::new(1), u64::from(look), answer, &mut acts);
-            assert_eq!(
-                acts.iter().any(|act| matches!(act, Act::GiveUp(_))),
-                look == 3,
-                "look {look}"
-            );
+            assert_eq!(acts.iter().any(|act| matches!(act, Act::GiveUp(_))), look == 3, "look {look}");
         }
     }
 }

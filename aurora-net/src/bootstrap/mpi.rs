@@ -9,7 +9,8 @@
 //!
 //! After a failure the rank that it happened to says so and aborts the job; mpirun ends the others, and may add words of its
 //! own. Where several find something at the same time, each waits a little longer than the one before it, so that mpirun
-//! ends them before they speak. A rank that is killed is mpirun's to report. Ranks that have only heard of a failure are quiet. `run` returns an error only where the job cannot start.
+//! ends them before they speak. A rank that is killed is mpirun's to report. Ranks that have only heard of a failure are quiet
+//! for a while first. `run` returns an error only where the job cannot start.
 
 use super::desk::OnFailure;
 use super::seat::{Job, JobKey, Line, Seat, exited, sit};
@@ -39,8 +40,8 @@ const LONGEST_STAGGER: Duration = Duration::from_millis(1500);
 /// What mpirun may take to pass our words on: MPICH's forgets those that it has not passed on when a job is aborted.
 const FORWARDING: Duration = Duration::from_millis(100);
 
-/// How long a rank that has heard of a failure waits to be ended.
-const QUIET: Duration = Duration::from_secs(3);
+/// How long a rank that has only heard of a failure waits to be ended.
+const QUIET: Duration = Duration::from_secs(2);
 
 /// Between two looks at the common end: at first, and at most.
 const FIRST_NAP: Duration = Duration::from_micros(50);
@@ -66,11 +67,7 @@ pub(super) fn run<R>(
     }
     let rank = Rank::new(world.rank() as usize);
     let started = join(&world, rank, options);
-    let line = Rc::new(MpiLine {
-        rank,
-        world,
-        finished: Cell::new(false),
-    });
+    let line = Rc::new(MpiLine { rank, world, finished: Cell::new(false) });
     let job = started.unwrap_or_else(|failure| line.end(&failure));
     let guard = exit::guard(Arc::new(move || {
         // Not an MPI call: this may be any thread. mpirun ends a job one of whose processes ends without finalising.
@@ -131,8 +128,7 @@ fn join(world: &SimpleCommunicator, rank: Rank, options: &Options) -> Result<Job
         on_one_machine(interface).map_err(refused)?
     } else {
         let own = candidates(interface).map_err(refused)?;
-        let all: Vec<Vec<Candidate>> =
-            gather(world, &own).map_err(|error| garbled(rank, &error))?;
+        let all: Vec<Vec<Candidate>> = gather(world, &own).map_err(|error| garbled(rank, &error))?;
         choose(&own, &all)
     };
     Ok(Job {
@@ -146,10 +142,7 @@ fn join(world: &SimpleCommunicator, rank: Rank, options: &Options) -> Result<Job
 }
 
 /// Collective. Everyone's value, by rank.
-fn gather<T: Serialize + DeserializeOwned>(
-    world: &SimpleCommunicator,
-    own: &T,
-) -> Result<Vec<T>, postcard::Error> {
+fn gather<T: Serialize + DeserializeOwned>(world: &SimpleCommunicator, own: &T) -> Result<Vec<T>, postcard::Error> {
     let own = postcard::to_stdvec(own)?;
     let mut counts = vec![0_i32; world.size() as usize];
     world.all_gather_into(&(own.len() as i32), &mut counts[..]);
@@ -164,17 +157,11 @@ fn gather<T: Serialize + DeserializeOwned>(
     let mut all = vec![0_u8; end as usize];
     let mut parts = PartitionMut::new(&mut all[..], &counts[..], &starts[..]);
     world.all_gather_varcount_into(&own[..], &mut parts);
-    starts
-        .iter()
-        .map(|start| postcard::from_bytes(&all[*start as usize..]))
-        .collect()
+    starts.iter().map(|start| postcard::from_bytes(&all[*start as usize..])).collect()
 }
 
 fn garbled(rank: Rank, error: &postcard::Error) -> Failure {
-    Failure::of(
-        rank,
-        format_args!("MPI has delivered something else than was sent: {error}"),
-    )
+    Failure::of(rank, format_args!("MPI has delivered something else than was sent: {error}"))
 }
 
 /// Says why the job is about to end.
@@ -193,8 +180,8 @@ impl MpiLine {
     /// Says what has happened, if it has happened here, and ends the job.
     fn end(&self, failure: &Failure) -> ! {
         if !failure.origin {
+            // If the one that it happened to has not spoken by then, it does not know or does not care.
             thread::sleep(QUIET);
-            exit::immediately(1);
         }
         thread::sleep((STAGGER * self.rank.index() as u32).min(LONGEST_STAGGER));
         last_words(failure);

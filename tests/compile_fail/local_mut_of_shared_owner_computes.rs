@@ -1,0 +1,11 @@
+//! OwnerComputes for reading shows no mutable slice.
+use aurora_core::prelude::*;
+
+fn main() -> Result<()> {
+    Config::threads(2).run(|world| {
+        let mut v = GVector::<i32>::new(world, 10)?;
+        let mut own = v.owner_computes()?;
+        own.local_mut()[0] = 1;
+        v.fill(0)
+    })
+}

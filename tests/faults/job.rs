@@ -1,0 +1,160 @@
+//! The job under test.
+
+use crate::cell::{Fault, Place, RANKS};
+use crate::commit;
+use aurora_core::prelude::*;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// First argument of a binary that is the job; then launcher, fault, place and failing rank.
+pub const ARGUMENT: &str = "--as-job-that-fails";
+
+/// Where the ranks leave their notes; also how the driver finds the job's processes.
+pub const NOTES: &str = "FAULTS_NOTES";
+
+/// So that the others are where they are meant to be.
+const SETTLED: Duration = Duration::from_millis(200);
+
+/// What threads compute for, who cannot be ended from outside.
+const COMPUTING: Duration = Duration::from_millis(1500);
+
+pub fn main(arguments: &[String]) -> ExitCode {
+    let [starter, fault, place, rank] = arguments else {
+        panic!("launcher, fault, place and rank");
+    };
+    let fault = Fault::ALL.into_iter().find(|f| f.name() == fault);
+    let place = Place::ALL.into_iter().find(|p| p.name() == place);
+    let (place, rank) = (place.expect("a place"), rank.parse().expect("a rank"));
+    let config = match starter.as_str() {
+        "threads" => Config::threads(RANKS),
+        "processes" => Config::processes(RANKS),
+        "mpi" => Config::mpi(),
+        _ => Config::default(),
+    };
+    let before = Left::here();
+    let threads = starter == "threads";
+    let outcome = config.run(|world| {
+        let outcome = body(world, fault, place, rank, threads);
+        if let Err(error) = &outcome {
+            note(&format!("rank-{}", world.rank().index()), &error.to_string());
+        }
+        outcome
+    });
+    note("left", &format!("{:?}", Left::here().beyond(&before)));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn body(world: &World, fault: Option<Fault>, place: Place, rank: usize, threads: bool) -> Result<()> {
+    let culprit = world.rank() == rank;
+    let fail = || {
+        std::thread::sleep(SETTLED);
+        match fault {
+            Some(fault) => {
+                note_fault();
+                commit::now(fault)
+            }
+            // The driver does it.
+            None => compute(None),
+        }
+    };
+    let mut v = GVector::<i32>::from_fn(world, 3000, |i| i as i32)?;
+    world.barrier()?;
+    note(&format!("pid-{}", world.rank().index()), &std::process::id().to_string());
+    match place {
+        Place::Load => {
+            let alone = culprit && !threads && fault.is_some_and(|f| commit::soon(f, SETTLED));
+            if culprit && !alone {
+                return fail();
+            }
+            if world.rank() == RANKS - 1 {
+                // So that the others are still loading.
+                std::thread::sleep(SETTLED * 2);
+            }
+            v.read_cache()?.finish()?;
+            // Stopped before the load was over, but it was.
+            world.barrier()
+        }
+        Place::Scope => {
+            if culprit {
+                let mut own = v.owner_computes_mut()?;
+                own.local_mut()[0] = 1;
+                return fail();
+            }
+            std::thread::sleep(SETTLED / 2);
+            // A scope that is left by an error ends as usual: then this is answered.
+            v.at(v.range_of(rank).start)?;
+            world.barrier()
+        }
+        Place::End => {
+            let mut buffered = v.release_c()?;
+            buffered.put(7, 7)?;
+            if culprit {
+                return fail();
+            }
+            buffered.finish()?;
+            world.barrier()
+        }
+        Place::Idle => {
+            if culprit {
+                return fail();
+            }
+            compute(threads.then_some(COMPUTING))?;
+            world.barrier()
+        }
+    }
+}
+
+/// Without calling Aurora.
+fn compute(limit: Option<Duration>) -> Result<()> {
+    let begun = SystemTime::now();
+    while limit.is_none_or(|limit| begun.elapsed().is_ok_and(|spent| spent < limit)) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// Threads and descriptors that a process has beside those that it had before.
+#[derive(Debug)]
+struct Left {
+    threads: usize,
+    descriptors: usize,
+}
+
+impl Left {
+    fn here() -> Self {
+        let count = |path| fs::read_dir(path).map_or(0, Iterator::count);
+        Left { threads: count("/proc/self/task"), descriptors: count("/proc/self/fd") }
+    }
+
+    fn beyond(&self, before: &Self) -> Self {
+        Left {
+            threads: self.threads.saturating_sub(before.threads),
+            descriptors: self.descriptors.saturating_sub(before.descriptors),
+        }
+    }
+}
+
+/// When it happened.
+pub fn note_fault() {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    note("fault", &now.as_micros().to_string());
+}
+
+fn note(name: &str, text: &str) {
+    if let Some(notes) = std::env::var_os(NOTES) {
+        fs::write(PathBuf::from(notes).join(name), text).expect("notes can be written");
+    }
+}
+
+#[allow(clippy::print_stderr)]
+fn say(text: &str) {
+    eprintln!("{text}");
+}

@@ -1,0 +1,33 @@
+//! The fault matrix: what becomes of a job one of whose ranks fails, in every way, at every place, under every launcher.
+//!
+//! This binary is the driver, and, started by it, the job that fails.
+
+mod cell;
+mod commit;
+mod driver;
+mod foreign;
+mod job;
+mod matrix;
+mod signals;
+
+use libtest_mimic::Arguments;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    if arguments.get(1).is_some_and(|first| first == job::ARGUMENT) {
+        return job::main(&arguments[2..]);
+    }
+    let mut arguments = Arguments::from_args();
+    // The jobs use all cores and measure time: one at a time.
+    arguments.test_threads = Some(1);
+    let mut trials = matrix::trials();
+    trials.extend(signals::trials());
+    trials.extend(foreign::trials());
+    let listing = arguments.list;
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if !listing {
+        matrix::print();
+    }
+    conclusion.exit_code()
+}

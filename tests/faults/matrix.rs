@@ -1,0 +1,180 @@
+//! Every cell as a trial, and all of them as a table.
+
+use crate::cell::{Cell, Fault, Place, RANKS, Starter};
+use crate::driver::{Ended, Job};
+use aurora_suite::{harness, mpi};
+use libtest_mimic::{Failed, Trial};
+use rustix::process::Signal;
+use std::sync::Mutex;
+
+/// What the cells said, for the table.
+static SEEN: Mutex<Vec<(Cell, String)>> = Mutex::new(Vec::new());
+
+pub fn trials() -> Vec<Trial> {
+    let mut starters = vec![Starter::Threads, Starter::Processes];
+    let mut trials = Vec::new();
+    match mpi::built_for().and_then(|flavour| flavour.launcher(RANKS).map(|_| flavour)) {
+        Ok(flavour) => starters.push(Starter::Mpi(flavour)),
+        Err(reason) => trials.push(harness::missing("mpirun/matrix", reason)),
+    }
+    for starter in starters {
+        for fault in Fault::ALL {
+            for place in Place::ALL {
+                for rank in [0, 1] {
+                    let cell = Cell { starter, fault, place, rank };
+                    if applies(cell) {
+                        trials.push(Trial::test(cell.to_string(), move || run(cell)));
+                    }
+                }
+            }
+        }
+    }
+    trials
+}
+
+/// Threads share what happens to their process. A stopped rank that nobody waits for is a stopped rank, unless someone
+/// watches over it; rank 0, which watches over started processes, is watched by nobody.
+fn applies(cell: Cell) -> bool {
+    match (cell.starter, cell.fault, cell.place) {
+        (Starter::Threads, Fault::Kill | Fault::Stop, _) => false,
+        (Starter::Processes, Fault::Stop, Place::Idle) => cell.rank != 0,
+        (Starter::Mpi(_), Fault::Stop, Place::Idle) => false,
+        _ => true,
+    }
+}
+
+fn run(cell: Cell) -> Result<(), Failed> {
+    let mut job = Job::start(cell.starter, cell.fault.name(), cell.place, cell.rank)?;
+    let stopped_parent = cell.starter == Starter::Processes && cell.fault == Fault::Stop && cell.rank == 0;
+    if stopped_parent {
+        // Its ranks give it up and end; it learns of that when it is let go on.
+        job.wait_for_ranks()?;
+        job.wait_for_others()?;
+        job.signal(Signal::CONT, false)?;
+    }
+    let ended = job.wait()?;
+    let found = judge(cell, &ended);
+    let word = match &found {
+        Ok(()) => format!("{:.2} s, code {}", ended.took.as_secs_f64(), ended.code()),
+        Err(_) => "FAILED".into(),
+    };
+    SEEN.lock().unwrap().push((cell, word));
+    found.map_err(|problem| format!("{cell}: {problem}; {}{}", ended.all(), survivors(&ended)).into())
+}
+
+fn survivors(ended: &Ended) -> String {
+    (0..RANKS).map(|rank| format!("rank {rank} noted: {:?}\n", ended.note(&format!("rank-{rank}")))).collect()
+}
+
+fn judge(cell: Cell, ended: &Ended) -> Result<(), String> {
+    if ended.code() == 0 {
+        return Err("exit code 0".into());
+    }
+    said(cell, ended)?;
+    for rank in (0..RANKS).filter(|rank| *rank != cell.rank) {
+        survived(cell, ended, rank)?;
+    }
+    match ended.note("left") {
+        Some(left) if left != "Left { threads: 0, descriptors: 0 }" && !is_mpi(cell) => {
+            Err(format!("after `run` there remain {left}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_mpi(cell: Cell) -> bool {
+    matches!(cell.starter, Starter::Mpi(_))
+}
+
+/// One message: who, why and where.
+fn said(cell: Cell, ended: &Ended) -> Result<(), String> {
+    let messages = ended.messages();
+    if cell.fault == Fault::Kill && is_mpi(cell) {
+        // It is mpirun's to say.
+        let words = ["signal 9", "EXIT CODE: 9", "KILLED BY SIGNAL: 9"];
+        return match words.iter().any(|word| ended.said.contains(word)) {
+            true if messages.is_empty() => Ok(()),
+            true => Err("more than mpirun's message".into()),
+            false => Err("mpirun does not say why".into()),
+        };
+    }
+    if cell.fault == Fault::Kill && cell.rank == 0 {
+        // Who could have said it is gone; the shell says it.
+        return match messages[..] {
+            [] => Ok(()),
+            _ => Err("a message of a killed process's child".into()),
+        };
+    }
+    let [message] = messages[..] else {
+        return Err(format!("{} messages instead of one", messages.len()));
+    };
+    // What `run` returns of an error in its own process is the error itself.
+    let here = cell.rank == 0 || cell.starter == Starter::Threads;
+    let own = here && cell.fault == Fault::Error && !is_mpi(cell);
+    let who = format!("rank {}", cell.rank);
+    let causes: &[&str] = match cell.fault {
+        Fault::Error => &["out of tea"],
+        Fault::Panic => &["panicked: out of cheese"],
+        Fault::Exit0 | Fault::Exit3 => &["the program called `exit` inside `run`"],
+        Fault::Kill => &["its process was killed by signal 9 (SIGKILL)"],
+        Fault::Stop => &["has been silent", "its process has been stopped for"],
+    };
+    if !own && !message.contains(&who) {
+        return Err(format!("`{message}` does not name {who}"));
+    }
+    if !causes.iter().any(|cause| message.contains(cause)) {
+        return Err(format!("`{message}` does not give the cause"));
+    }
+    let has_line = matches!(cell.fault, Fault::Error | Fault::Panic);
+    if has_line && !message.contains("tests/faults/commit.rs:") {
+        return Err(format!("`{message}` does not name the source line"));
+    }
+    Ok(())
+}
+
+/// What a survivor was told, if it could be.
+fn survived(cell: Cell, ended: &Ended, rank: usize) -> Result<(), String> {
+    let told = ended.note(&format!("rank-{rank}"));
+    let in_vain = match cell.starter {
+        // The exit of one thread is the exit of all.
+        Starter::Threads => matches!(cell.fault, Fault::Exit0 | Fault::Exit3),
+        // Who computes is ended; and with rank 0 all end at once.
+        Starter::Processes => cell.place == Place::Idle || (cell.rank == 0 && cell.fault == Fault::Kill),
+        // It ends all at once.
+        Starter::Mpi(_) => true,
+    };
+    let Some(told) = told else {
+        return if in_vain { Ok(()) } else { Err(format!("rank {rank} was told nothing")) };
+    };
+    let who = format!("rank {}", cell.rank);
+    if told.contains(&who) { Ok(()) } else { Err(format!("rank {rank} was told `{told}`, without {who}")) }
+}
+
+/// All cells that were run.
+#[allow(clippy::print_stdout)]
+pub fn print() {
+    let seen = SEEN.lock().unwrap();
+    let mut starters: Vec<Starter> = Vec::new();
+    for (cell, _) in seen.iter() {
+        if !starters.contains(&cell.starter) {
+            starters.push(cell.starter);
+        }
+    }
+    for starter in starters {
+        let head = Place::ALL.iter().flat_map(|place| [0, 1].map(|rank| format!("{} {rank}", place.name())));
+        let head: Vec<String> = head.map(|name| format!("{name:>19}")).collect();
+        println!("\nfault matrix, {starter}: time until the last process is gone, exit code (place and failing rank)");
+        println!("{:10}{}", "", head.concat());
+        for fault in Fault::ALL {
+            let row = Place::ALL.iter().flat_map(|place| {
+                [0, 1].map(|rank| {
+                    let cell = Cell { starter, fault, place: *place, rank };
+                    let word = seen.iter().find(|(of, _)| *of == cell);
+                    format!("{:>19}", word.map_or("-", |(_, word)| word.as_str()))
+                })
+            });
+            println!("{:10}{}", fault.name(), row.collect::<String>());
+        }
+    }
+    println!();
+}

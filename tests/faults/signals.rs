@@ -1,0 +1,49 @@
+//! Signals from outside: Ctrl-C, and the end of rank 0.
+
+use crate::cell::{Place, RANKS, Starter};
+use crate::driver::Job;
+use aurora_suite::mpi;
+use libtest_mimic::{Failed, Trial};
+use rustix::process::Signal;
+
+/// No fault of the job's own.
+const NONE: &str = "none";
+
+pub fn trials() -> Vec<Trial> {
+    let mut starters = vec![Starter::Processes];
+    if let Ok(flavour) = mpi::built_for().and_then(|flavour| flavour.launcher(RANKS).map(|_| flavour)) {
+        starters.push(Starter::Mpi(flavour));
+    }
+    let mut trials = Vec::new();
+    for starter in starters {
+        for place in [Place::Load, Place::Idle] {
+            let places = place.name();
+            let name = format!("{starter}/ctrl-c-{places}");
+            trials.push(Trial::test(name, move || all_end(starter, place, Signal::INT, true)));
+            let name = format!("{starter}/SIGINT-of-the-first-{places}");
+            trials.push(Trial::test(name, move || all_end(starter, place, Signal::INT, false)));
+            let name = format!("{starter}/SIGTERM-of-the-first-{places}");
+            trials.push(Trial::test(name, move || all_end(starter, place, Signal::TERM, false)));
+        }
+        let name = format!("{starter}/SIGKILL-of-the-first");
+        trials.push(Trial::test(name, move || all_end(starter, Place::Idle, Signal::KILL, false)));
+    }
+    trials
+}
+
+/// All processes end, and not as if nothing had happened.
+fn all_end(starter: Starter, place: Place, signal: Signal, group: bool) -> Result<(), Failed> {
+    // Rank 1 never comes to the load.
+    let mut job = Job::start(starter, NONE, place, 1)?;
+    job.wait_for_ranks()?;
+    job.note_fault();
+    job.signal(signal, group)?;
+    let ended = job.wait()?;
+    if ended.code() == 0 {
+        return Err(format!("it ended well: {}", ended.all()).into());
+    }
+    if ended.messages().len() > 1 {
+        return Err(format!("more than one message: {}", ended.all()).into());
+    }
+    Ok(())
+}
