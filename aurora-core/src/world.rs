@@ -44,6 +44,20 @@ pub struct LineUsage {
     pub usage: Usage,
 }
 
+impl std::fmt::Display for LineUsage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Usage { messages, bytes } = self.usage;
+        write!(f, "{messages} messages, {bytes} bytes: {}", self.action)?;
+        if let Some(object) = &self.object {
+            write!(f, " of {object}")?;
+        }
+        match &self.site {
+            Some(site) => write!(f, " at {site}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl World {
     pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, about: About) -> Self {
         let link = Link { endpoint: endpoint.clone(), me, size, next_object: Rc::new(Cell::new(0)) };

@@ -97,7 +97,8 @@ pub struct GScalar<T: ScalarValue> {
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Collective. A scalar at home on rank `home`, with the value that this rank gives.
+    /// Collective. A scalar at home on rank `home`, with the value that rank `home` gives; what the others give is not
+    /// looked at.
     ///
     /// # Errors
     /// `Mismatch` where ranks construct different objects; [`Error::NoSuchRank`]; [`Error::Value`] for a value that serde

@@ -21,7 +21,7 @@ use std::ops::Range;
 /// Block-distributed: by elements, or by whole rows for a [`MatrixDim`]; the first blocks are one unit longer where it
 /// does not divide. Or placed whole on one rank ([`GVector::on`]). **All indices are global.**
 ///
-/// Without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put) of a remote element are
+/// There is no `v[i]`: without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put) of a remote element are
 /// one message there and one back, served by the owner's daemon. A *scoped behaviour*, opened by one of the methods
 /// below and ended by its guard going out of scope, makes a phase fast.
 ///

@@ -277,7 +277,7 @@ impl Service {
             What::Load { object, .. } => format!("opens a ReadCache of {}", name(object)),
             What::Settle { object } => format!("waits for the end of a scope of {}", name(object)),
             What::Calls { object, action } => {
-                format!("waits for the answer to {action} of {}", name(object))
+                format!("waits for the answer to `{action}` on {}", name(object))
             }
             What::Room { object, .. } => {
                 format!("waits in a ReleaseC for room to write to {}", name(object))
