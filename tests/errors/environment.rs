@@ -44,6 +44,7 @@ fn refused(variables: &[(&str, &str)], words: &[&str]) {
 }
 
 #[test]
+#[allow(clippy::print_stdout)]
 #[ignore = "only for the others of this file to start"]
 fn as_the_environment_says() {
     let ranks = aurora_core::run(|world| Ok(world.size()));
