@@ -21,10 +21,7 @@ fn access(c: &mut Criterion) {
     for (what, access) in ACCESSES {
         for (place, rank) in [("remote", 1), ("own", 0)] {
             let mut group = c.benchmark_group(format!("{what}/{place}"));
-            group
-                .sample_size(10)
-                .warm_up_time(Duration::from_millis(200))
-                .measurement_time(Duration::from_millis(600));
+            group.sample_size(10).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_millis(600));
             for (name, route) in ROUTES {
                 group.bench_function(format!("2ranks/aurora-{name}"), |bencher| {
                     bencher.iter_custom(|times| {
@@ -32,9 +29,7 @@ fn access(c: &mut Criterion) {
                             let mut v = GVector::<u64>::new(world, 1024)?;
                             let first = v.range_of(rank).start;
                             let times = if world.is_root() { times } else { 0 };
-                            between_barriers(world, times, |i| {
-                                access(&mut v, first + i as usize % 512)
-                            })
+                            between_barriers(world, times, |i| access(&mut v, first + i as usize % 512))
                         })
                     });
                 });

@@ -7,10 +7,7 @@ use std::time::Duration;
 
 fn read_cache(c: &mut Criterion) {
     let mut group = c.benchmark_group("read_cache/704x704");
-    group
-        .sample_size(10)
-        .warm_up_time(Duration::from_millis(300))
-        .measurement_time(Duration::from_secs(1));
+    group.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
     group.throughput(Throughput::Bytes(704 * 704 * 4));
     for ranks in [2, 4] {
         for (name, route) in ROUTES {

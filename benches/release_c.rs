@@ -12,10 +12,7 @@ const WRITES: usize = 1 << 16;
 
 fn release_c(c: &mut Criterion) {
     let mut group = c.benchmark_group("release_c");
-    group
-        .sample_size(10)
-        .warm_up_time(Duration::from_millis(200))
-        .measurement_time(Duration::from_secs(1));
+    group.sample_size(10).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_secs(1));
     group.throughput(Throughput::Elements(WRITES as u64));
     let random: Vec<_> = (0..WRITES).map(|i| mix(i as u64) as usize % LEN).collect();
     let scattered = &random;

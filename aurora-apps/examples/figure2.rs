@@ -24,9 +24,7 @@ const N: usize = 512;
 
 /// The paper's function with the innermost loop: the same in the sequential and in the parallel program.
 fn dot_prod(a: &[i32], b: &[i32], j: usize, n: usize) -> i32 {
-    (0..n).fold(0, |sum, k| {
-        sum.wrapping_add(a[k].wrapping_mul(b[k * n + j]))
-    })
+    (0..n).fold(0, |sum, k| sum.wrapping_add(a[k].wrapping_mul(b[k * n + j])))
 }
 
 fn entry(i: usize) -> i32 {

@@ -27,10 +27,7 @@ pub fn spread<T: Element>(world: &World, values: &[T], vector: &mut GVector<T>) 
 }
 
 /// How many elements of this rank's part of `result` are not as `expected`; both are distributed alike.
-pub fn wrong_elements<T: Element + PartialEq>(
-    result: &GVector<T>,
-    expected: &GVector<T>,
-) -> Result<u64> {
+pub fn wrong_elements<T: Element + PartialEq>(result: &GVector<T>, expected: &GVector<T>) -> Result<u64> {
     let (result, expected) = (result.owner_computes()?, expected.owner_computes()?);
     let pairs = result.local().iter().zip(expected.local());
     Ok(pairs.filter(|(got, want)| got != want).count() as u64)

@@ -55,29 +55,16 @@ impl<'w> Clock<'w> {
     /// Collective. Starts when all ranks are here.
     pub fn start(world: &'w World) -> Result<Self> {
         world.barrier()?;
-        Ok(Clock {
-            world,
-            phases: Vec::new(),
-            traffic: world.traffic(),
-            started: Instant::now(),
-        })
+        Ok(Clock { world, phases: Vec::new(), traffic: world.traffic(), started: Instant::now() })
     }
 
     /// A phase of computing.
-    pub fn computing<R>(
-        &mut self,
-        name: &'static str,
-        work: impl FnOnce() -> Result<R>,
-    ) -> Result<R> {
+    pub fn computing<R>(&mut self, name: &'static str, work: impl FnOnce() -> Result<R>) -> Result<R> {
         self.lap(name, Kind::Computing, work)
     }
 
     /// Collective: a phase of sharing, from a barrier to this rank's end of `work`. No scope may be open.
-    pub fn sharing<R>(
-        &mut self,
-        name: &'static str,
-        work: impl FnOnce() -> Result<R>,
-    ) -> Result<R> {
+    pub fn sharing<R>(&mut self, name: &'static str, work: impl FnOnce() -> Result<R>) -> Result<R> {
         self.world.barrier()?;
         self.lap(name, Kind::Sharing, work)
     }
@@ -88,27 +75,13 @@ impl<'w> Clock<'w> {
         // A rank serves the others until they are done too.
         self.world.barrier()?;
         let sent = self.world.traffic() - self.traffic;
-        Ok(Laps {
-            phases: self.phases,
-            seconds,
-            messages: sent.transfers_out,
-            bytes: sent.bytes_out,
-        })
+        Ok(Laps { phases: self.phases, seconds, messages: sent.transfers_out, bytes: sent.bytes_out })
     }
 
-    fn lap<R>(
-        &mut self,
-        name: &'static str,
-        kind: Kind,
-        work: impl FnOnce() -> Result<R>,
-    ) -> Result<R> {
+    fn lap<R>(&mut self, name: &'static str, kind: Kind, work: impl FnOnce() -> Result<R>) -> Result<R> {
         let start = Instant::now();
         let result = work()?;
-        self.phases.push(Lap {
-            name,
-            kind,
-            seconds: start.elapsed().as_secs_f64(),
-        });
+        self.phases.push(Lap { name, kind, seconds: start.elapsed().as_secs_f64() });
         Ok(result)
     }
 }

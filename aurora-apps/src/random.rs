@@ -9,9 +9,7 @@ pub struct Stream {
 impl Stream {
     /// Stream number `number` of `seed`; streams of one seed are independent of each other.
     pub fn new(seed: u64, number: u64) -> Self {
-        Stream {
-            key: mix(seed ^ mix(number)),
-        }
+        Stream { key: mix(seed ^ mix(number)) }
     }
 
     /// The 64 random bits at `index`.

@@ -20,11 +20,7 @@ impl Spread {
         let mut sorted: Vec<f64> = figures.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
         let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else {
-            return Spread {
-                min: 0.0,
-                median: 0.0,
-                max: 0.0,
-            };
+            return Spread { min: 0.0, median: 0.0, max: 0.0 };
         };
         let median = (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2.0;
         Spread { min, median, max }
@@ -95,19 +91,8 @@ pub struct Repetition {
 impl Repetition {
     /// The figures as a row for [`Table::exchange`](crate::agree::Table::exchange): five, then one per phase.
     pub fn row(&self) -> Vec<f64> {
-        let Laps {
-            seconds,
-            messages,
-            bytes,
-            ref phases,
-        } = self.laps;
-        let mut row = vec![
-            seconds,
-            self.sequential,
-            self.wrong as f64,
-            messages as f64,
-            bytes as f64,
-        ];
+        let Laps { seconds, messages, bytes, ref phases } = self.laps;
+        let mut row = vec![seconds, self.sequential, self.wrong as f64, messages as f64, bytes as f64];
         row.extend(phases.iter().map(|lap| lap.seconds));
         row
     }

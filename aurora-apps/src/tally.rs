@@ -92,19 +92,11 @@ impl Tally {
             seconds,
             sharing_seconds: Spread::of(self.jobs.iter().map(sharing)),
             sequential_seconds: sequential,
-            speedup: if seconds.median > 0.0 {
-                sequential / seconds.median
-            } else {
-                0.0
-            },
+            speedup: if seconds.median > 0.0 { sequential / seconds.median } else { 0.0 },
             messages: of(|job| job.messages).median.round() as u64,
             bytes: of(|job| job.bytes).median.round() as u64,
             phases: (self.phases.iter().enumerate())
-                .map(|(column, &(name, kind))| Phase {
-                    name,
-                    kind,
-                    seconds: phase(column),
-                })
+                .map(|(column, &(name, kind))| Phase { name, kind, seconds: phase(column) })
                 .collect(),
             verified: !self.jobs.is_empty() && self.jobs.iter().all(|job| job.wrong == 0.0),
         }
@@ -117,10 +109,7 @@ mod tests {
 
     #[test]
     fn a_job_takes_as_long_as_its_slowest_rank_and_sends_what_all_send() {
-        let rows = [
-            vec![1.0, 9.0, 0.0, 3.0, 100.0, 0.1, 0.9],
-            vec![2.0, 0.0, 1.0, 4.0, 50.0, 0.2, 0.8],
-        ];
+        let rows = [vec![1.0, 9.0, 0.0, 3.0, 100.0, 0.1, 0.9], vec![2.0, 0.0, 1.0, 4.0, 50.0, 0.2, 0.8]];
         let job = Job::of(&rows);
         assert_eq!((job.seconds, job.sequential, job.wrong), (2.0, 9.0, 1.0));
         assert_eq!((job.messages, job.bytes), (7.0, 150.0));

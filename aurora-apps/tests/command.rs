@@ -31,10 +31,7 @@ fn a_table_says_verified_once() {
         assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
         let text = stdout(&output);
         assert_eq!(text.matches("verified").count(), 1, "{text}");
-        assert!(
-            text.contains("sharing") && text.contains("speed-up"),
-            "{text}"
-        );
+        assert!(text.contains("sharing") && text.contains("speed-up"), "{text}");
     }
 }
 
@@ -87,10 +84,7 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("psrs --ranks 5000", &["--ranks", "1..=1024"]),
         ("mm2 --size 0", &["--size", "1.."]),
         ("mm2 --size 4000000000", &["--size", "the most that fits"]),
-        (
-            "psrs --keys 9000000000000000",
-            &["--keys", "the most that fits"],
-        ),
+        ("psrs --keys 9000000000000000", &["--keys", "the most that fits"]),
         ("psrs --keys -5", &["-5"]),
         ("mm2 --reps 0", &["--reps", "1..="]),
     ];
@@ -116,10 +110,7 @@ fn a_launcher_with_another_size_is_refused_once() {
             .expect("the command starts")
     };
     let (first, second) = (refused("0"), refused("1"));
-    assert_eq!(
-        (first.status.code(), second.status.code()),
-        (Some(2), Some(2))
-    );
+    assert_eq!((first.status.code(), second.status.code()), (Some(2), Some(2)));
     assert!(stderr(&first).contains("--ranks") && stderr(&first).contains('4'));
     assert_eq!(stderr(&second), "");
 }
@@ -142,10 +133,7 @@ fn info_tells_the_ranks() {
 
 #[test]
 fn a_job_of_processes_speaks_with_one_voice() {
-    for line in [
-        "mm2 --size 65 --reps 1 --ranks 3",
-        "psrs --keys 10007 --input few --reps 1 --ranks 2 --route udp",
-    ] {
+    for line in ["mm2 --size 65 --reps 1 --ranks 3", "psrs --keys 10007 --input few --reps 1 --ranks 2 --route udp"] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
         assert_eq!(stdout(&output).matches("verified").count(), 1);

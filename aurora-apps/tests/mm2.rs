@@ -12,12 +12,7 @@ fn run(ranks: usize, job: Mm2) -> Report {
 }
 
 fn small(size: usize) -> Mm2 {
-    Mm2 {
-        size,
-        reps: 2,
-        seed: Some(17),
-        ..Mm2::default()
-    }
+    Mm2 { size, reps: 2, seed: Some(17), ..Mm2::default() }
 }
 
 #[test]
@@ -25,13 +20,7 @@ fn every_shape_is_verified() {
     for ranks in 1..=4 {
         for size in [0, 1, 2, 3, 5, 64, 129] {
             for kernel in [Kernel::Dot, Kernel::Tiled] {
-                let report = run(
-                    ranks,
-                    Mm2 {
-                        kernel,
-                        ..small(size)
-                    },
-                );
+                let report = run(ranks, Mm2 { kernel, ..small(size) });
                 assert!(report.verified, "{report:?}");
                 assert_eq!((report.ranks, report.size, report.reps), (ranks, size, 2));
             }
@@ -42,16 +31,7 @@ fn every_shape_is_verified() {
 #[test]
 fn the_papers_smaller_size_is_verified() {
     for ranks in [1, 3, 4] {
-        assert!(
-            run(
-                ranks,
-                Mm2 {
-                    reps: 1,
-                    ..small(512)
-                }
-            )
-            .verified
-        );
+        assert!(run(ranks, Mm2 { reps: 1, ..small(512) }).verified);
     }
 }
 
@@ -59,13 +39,7 @@ fn the_papers_smaller_size_is_verified() {
 fn one_flipped_element_is_noticed() {
     for ranks in 1..=4 {
         for size in [1, 64] {
-            let report = run(
-                ranks,
-                Mm2 {
-                    damage: true,
-                    ..small(size)
-                },
-            );
+            let report = run(ranks, Mm2 { damage: true, ..small(size) });
             assert!(!report.verified, "{report:?}");
         }
     }
@@ -94,10 +68,7 @@ fn progress_hears_of_each_repetition_on_each_rank() {
 
 #[test]
 fn without_a_seed_each_run_draws_its_own() {
-    let job = Mm2 {
-        seed: None,
-        ..small(2)
-    };
+    let job = Mm2 { seed: None, ..small(2) };
     assert_ne!(run(2, job).seed, run(2, job).seed);
     assert_eq!(run(2, small(2)).seed, 17);
 }

@@ -12,13 +12,7 @@ fn run(ranks: usize, job: Psrs) -> Report {
 }
 
 fn small(keys: usize, input: Input) -> Psrs {
-    Psrs {
-        keys,
-        input,
-        reps: 2,
-        seed: Some(17),
-        damage: false,
-    }
+    Psrs { keys, input, reps: 2, seed: Some(17), damage: false }
 }
 
 #[test]
@@ -38,10 +32,7 @@ fn every_input_and_length_is_verified() {
 fn many_keys_of_every_input_are_verified() {
     for ranks in [1, 2, 3, 4, 7] {
         for input in Input::ALL {
-            let job = Psrs {
-                reps: 1,
-                ..small(100_003, input)
-            };
+            let job = Psrs { reps: 1, ..small(100_003, input) };
             assert!(run(ranks, job).verified, "{input:?} on {ranks} ranks");
         }
     }
@@ -52,10 +43,7 @@ fn one_dropped_key_is_noticed() {
     for ranks in 1..=4 {
         for input in Input::ALL {
             for keys in [1, 3, 1000] {
-                let job = Psrs {
-                    damage: true,
-                    ..small(keys, input)
-                };
+                let job = Psrs { damage: true, ..small(keys, input) };
                 let report = run(ranks, job);
                 assert!(!report.verified, "{report:?}");
             }

@@ -40,26 +40,17 @@ pub(crate) struct Settings {
 impl Config {
     /// `ranks` threads of this process: for tests, doctests and debuggers. `run` returns rank 0's value.
     pub fn threads(ranks: usize) -> Self {
-        Config {
-            start: Start::Threads(ranks),
-            ..Config::default()
-        }
+        Config { start: Start::Threads(ranks), ..Config::default() }
     }
 
     /// `ranks` processes of this program on this machine, this one among them.
     pub fn processes(ranks: usize) -> Self {
-        Config {
-            start: Start::Processes(ranks),
-            ..Config::default()
-        }
+        Config { start: Start::Processes(ranks), ..Config::default() }
     }
 
     /// The ranks of the MPI job that this process belongs to.
     pub fn mpi() -> Self {
-        Config {
-            start: Start::Mpi,
-            ..Config::default()
-        }
+        Config { start: Start::Mpi, ..Config::default() }
     }
 
     /// Whoever the surroundings say, with `ranks` ranks where Aurora starts them itself. Under `mpirun` the number is
@@ -131,34 +122,19 @@ impl Config {
         };
         let silence = match self.silence {
             Some(silence) => silence,
-            None => environment
-                .seconds("AURORA_SILENCE")?
-                .unwrap_or(Duration::from_secs(5)),
+            None => environment.seconds("AURORA_SILENCE")?.unwrap_or(Duration::from_secs(5)),
         };
         let timeout = match self.timeout {
             Some(limit) => Some(limit),
             None => environment.seconds("AURORA_TIMEOUT")?,
         };
-        let options = Options {
-            interface: environment.of("AURORA_INTERFACE").cloned(),
-            ..Options::default()
-        };
-        Ok(Settings {
-            launch,
-            route,
-            timeout,
-            silence,
-            options,
-        })
+        let options = Options { interface: environment.of("AURORA_INTERFACE").cloned(), ..Options::default() };
+        Ok(Settings { launch, route, timeout, silence, options })
     }
 }
 
 fn at_least_one(ranks: usize) -> Result<usize> {
-    if ranks > 0 {
-        Ok(ranks)
-    } else {
-        Err(bad("ranks", "0", "a number from 1"))
-    }
+    if ranks > 0 { Ok(ranks) } else { Err(bad("ranks", "0", "a number from 1")) }
 }
 
 #[cfg(test)]
@@ -166,63 +142,37 @@ mod tests {
     use super::*;
 
     fn settle(config: Config, variables: &[(&str, &str)]) -> Result<Settings> {
-        let variables = variables
-            .iter()
-            .map(|(name, value)| ((*name).to_string(), (*value).to_string()));
+        let variables = variables.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string()));
         config.settle_in(&Environment::read(variables)?, 2)
     }
 
     fn launch(config: Config, variables: &[(&str, &str)]) -> Launch {
-        settle(config, variables)
-            .map(|settings| settings.launch)
-            .expect("settles")
+        settle(config, variables).map(|settings| settings.launch).expect("settles")
     }
 
     fn refusal(variables: &[(&str, &str)]) -> String {
-        settle(Config::default(), variables)
-            .err()
-            .expect("refused")
-            .to_string()
+        settle(Config::default(), variables).err().expect("refused").to_string()
     }
 
     #[test]
     fn without_surroundings_the_program_starts_its_own_processes() {
         assert_eq!(launch(Config::default(), &[]), Launch::Processes(2));
-        assert_eq!(
-            launch(Config::default(), &[("AURORA_RANKS", "3")]),
-            Launch::Processes(3)
-        );
-        assert_eq!(
-            launch(Config::default(), &[("AURORA_ROUTE", "local")]),
-            Launch::Threads(2)
-        );
-        assert_eq!(
-            launch(Config::processes(5), &[("AURORA_RANKS", "3")]),
-            Launch::Processes(5)
-        );
+        assert_eq!(launch(Config::default(), &[("AURORA_RANKS", "3")]), Launch::Processes(3));
+        assert_eq!(launch(Config::default(), &[("AURORA_ROUTE", "local")]), Launch::Threads(2));
+        assert_eq!(launch(Config::processes(5), &[("AURORA_RANKS", "3")]), Launch::Processes(5));
     }
 
     #[test]
     fn a_started_rank_joins_its_job_whatever_else_is_set() {
-        let variables = [
-            ("AURORA_JOB", "x"),
-            ("OMPI_COMM_WORLD_SIZE", "4"),
-            ("AURORA_RANKS", "3"),
-        ];
-        assert_eq!(
-            launch(Config::default(), &variables),
-            Launch::Child("x".into())
-        );
+        let variables = [("AURORA_JOB", "x"), ("OMPI_COMM_WORLD_SIZE", "4"), ("AURORA_RANKS", "3")];
+        assert_eq!(launch(Config::default(), &variables), Launch::Child("x".into()));
         assert_eq!(launch(Config::threads(2), &variables), Launch::Threads(2));
     }
 
     #[test]
     fn an_unknown_variable_is_refused_with_the_nearest_name() {
         let text = refusal(&[("AURORA_RANK", "3")]);
-        assert!(
-            text.contains("AURORA_RANK (did you mean AURORA_RANKS?)"),
-            "{text}"
-        );
+        assert!(text.contains("AURORA_RANK (did you mean AURORA_RANKS?)"), "{text}");
         let text = refusal(&[("AURORA_X", "")]);
         assert!(text.contains("the known ones: AURORA_RANKS"), "{text}");
     }
@@ -238,12 +188,7 @@ mod tests {
     #[cfg(not(feature = "mpi"))]
     #[test]
     fn under_mpirun_a_build_without_mpi_says_how_to_build() {
-        for name in [
-            "OMPI_COMM_WORLD_SIZE",
-            "PMI_SIZE",
-            "PMIX_RANK",
-            "SLURM_STEP_NUM_TASKS",
-        ] {
+        for name in ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS"] {
             assert!(refusal(&[(name, "2")]).contains("--features mpi"));
         }
     }
@@ -252,11 +197,6 @@ mod tests {
     #[test]
     fn under_mpirun_mpi_starts() {
         let launch = launch(Config::default(), &[("OMPI_COMM_WORLD_SIZE", "4")]);
-        assert_eq!(
-            launch,
-            Launch::Mpi {
-                announced_size: Some(4)
-            }
-        );
+        assert_eq!(launch, Launch::Mpi { announced_size: Some(4) });
     }
 }

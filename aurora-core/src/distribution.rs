@@ -83,10 +83,7 @@ struct Divisor {
 impl Divisor {
     fn new(by: usize) -> Self {
         let by = by.max(1) as u64;
-        Divisor {
-            by,
-            reciprocal: u64::MAX / by,
-        }
+        Divisor { by, reciprocal: u64::MAX / by }
     }
 
     /// `n / by`. The multiplication rounds down by at most one too many, which one comparison mends.
@@ -124,10 +121,7 @@ impl Distribution {
     /// # Panics
     /// If the number of elements overflows; callers check [`Shape::checked_len`] first.
     pub fn block(shape: Shape, ranks: usize) -> Self {
-        assert!(
-            shape.checked_len().is_some(),
-            "the number of elements overflows"
-        );
+        assert!(shape.checked_len().is_some(), "the number of elements overflows");
         let (unit, units) = shape.units();
         let (base, extra) = ((units / ranks) * unit, units % ranks);
         let larger = base + unit;
@@ -148,10 +142,7 @@ impl Distribution {
     /// # Panics
     /// As [`Distribution::block`].
     pub fn on(rank: Rank, shape: Shape, ranks: usize) -> Self {
-        Distribution {
-            on: Some(rank),
-            ..Distribution::block(shape, ranks)
-        }
+        Distribution { on: Some(rank), ..Distribution::block(shape, ranks) }
     }
 
     /// The shape that is distributed.

@@ -91,9 +91,7 @@ integers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize }
 floats! { f32 f64 }
 
 /// An operation's name between ranks: they run the same program, so the type's name will do.
-#[derive(
-    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct OpId(u64);
 
 impl OpId {
@@ -101,9 +99,7 @@ impl OpId {
         // FNV-1a: any stable hash of the name serves.
         let hash = type_name::<O>()
             .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
-                (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
-            });
+            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
         OpId(hash)
     }
 }
@@ -114,10 +110,7 @@ pub(crate) type ApplyFn = fn(current: &mut [u8], operands: &[u8]);
 /// [`ApplyFn`] of operation `O` on elements `T`.
 pub(crate) fn apply_op<T: Element, O: Op<T>>(current: &mut [u8], operands: &[u8]) {
     let current: &mut [T] = bytemuck::cast_slice_mut(current);
-    for (value, operand) in current
-        .iter_mut()
-        .zip(operands.chunks_exact(size_of::<T>()))
-    {
+    for (value, operand) in current.iter_mut().zip(operands.chunks_exact(size_of::<T>())) {
         *value = O::apply(*value, bytemuck::pod_read_unaligned(operand));
     }
 }

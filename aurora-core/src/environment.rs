@@ -16,14 +16,8 @@ use std::time::Duration;
 /// | `AURORA_SILENCE` | seconds | a rank that does not answer for so long is lost (default: 5) |
 /// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found out) |
 /// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |
-pub const VARIABLES: [&str; 6] = [
-    "AURORA_RANKS",
-    "AURORA_ROUTE",
-    "AURORA_TIMEOUT",
-    "AURORA_SILENCE",
-    "AURORA_INTERFACE",
-    "AURORA_JOB",
-];
+pub const VARIABLES: [&str; 6] =
+    ["AURORA_RANKS", "AURORA_ROUTE", "AURORA_TIMEOUT", "AURORA_SILENCE", "AURORA_INTERFACE", "AURORA_JOB"];
 
 /// Who has started this process, as far as its environment tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,12 +54,8 @@ impl Surroundings {
 
 /// This process's variables, as text.
 pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os().filter_map(|(name, value)| {
-        Some((
-            name.into_string().ok()?,
-            value.to_string_lossy().into_owned(),
-        ))
-    })
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
 }
 
 /// What a launcher has announced.
@@ -88,18 +78,12 @@ impl Announced {
         ];
         LAUNCHERS.into_iter().find_map(|(rank, size)| {
             let number = |name: &str| all.get(name)?.parse().ok();
-            let variable = [size, rank]
-                .into_iter()
-                .find(|name| all.contains_key(*name))?;
+            let variable = [size, rank].into_iter().find(|name| all.contains_key(*name))?;
             // `srun` also runs programs that are no parallel job: one task is one ordinary process.
             if rank == "SLURM_PROCID" && number(size).is_none_or(|size| size == 1) {
                 return None;
             }
-            Some(Announced {
-                variable,
-                rank: number(rank),
-                size: number(size),
-            })
+            Some(Announced { variable, rank: number(rank), size: number(size) })
         })
     }
 }
@@ -116,21 +100,14 @@ impl Environment {
     pub(crate) fn read(variables: impl Iterator<Item = (String, String)>) -> Result<Self> {
         let all: BTreeMap<_, _> = variables.collect();
         let launcher = Announced::find(&all);
-        let ours: BTreeMap<_, _> = all
-            .into_iter()
-            .filter(|(name, _)| name.starts_with("AURORA_"))
-            .collect();
+        let ours: BTreeMap<_, _> = all.into_iter().filter(|(name, _)| name.starts_with("AURORA_")).collect();
         for name in ours.keys() {
             if !VARIABLES.contains(&name.as_str()) {
                 return Err(unknown(name));
             }
         }
         let job = ours.get("AURORA_JOB").cloned();
-        Ok(Environment {
-            ours,
-            job,
-            launcher,
-        })
+        Ok(Environment { ours, job, launcher })
     }
 
     pub(crate) fn of(&self, name: &str) -> Option<&String> {
@@ -171,20 +148,16 @@ impl Environment {
     pub(crate) fn mpi(&self, ranks: Option<usize>) -> Result<Launch> {
         let announced_size = self.launcher.and_then(|launcher| launcher.size);
         match (ranks, announced_size) {
-            (Some(ranks), Some(size)) if ranks != size => Err(bad(
-                "ranks",
-                &ranks.to_string(),
-                &format!("{size}, because mpirun has started {size}"),
-            )),
+            (Some(ranks), Some(size)) if ranks != size => {
+                Err(bad("ranks", &ranks.to_string(), &format!("{size}, because mpirun has started {size}")))
+            }
             _ => Ok(Launch::Mpi { announced_size }),
         }
     }
 
     #[cfg(not(feature = "mpi"))]
     pub(crate) fn mpi(&self, _: Option<usize>) -> Result<Launch> {
-        let seen = self.launcher.map_or(String::new(), |launcher| {
-            format!(" ({} is set)", launcher.variable)
-        });
+        let seen = self.launcher.map_or(String::new(), |launcher| format!(" ({} is set)", launcher.variable));
         Err(Error::Start(format!(
             "an MPI launcher started this program{seen}, but it was built without MPI: build it with `--features mpi`, \
              or start it by itself, without mpirun, and set AURORA_RANKS"
@@ -193,11 +166,7 @@ impl Environment {
 }
 
 pub(crate) fn bad(name: &str, value: &str, expected: &str) -> Error {
-    Error::BadSetting {
-        name: name.into(),
-        value: value.into(),
-        expected: expected.into(),
-    }
+    Error::BadSetting { name: name.into(), value: value.into(), expected: expected.into() }
 }
 
 fn unknown(name: &str) -> Error {
@@ -207,9 +176,5 @@ fn unknown(name: &str) -> Error {
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .filter(|(similarity, _)| *similarity > 0.8)
         .map(|(_, known)| (*known).to_string());
-    Error::UnknownVariable {
-        name: name.into(),
-        nearest,
-        known: VARIABLES.join(", "),
-    }
+    Error::UnknownVariable { name: name.into(), nearest, known: VARIABLES.join(", ") }
 }

@@ -47,9 +47,7 @@ impl fmt::Display for Claim {
 #[non_exhaustive]
 pub enum Error {
     /// Ranks disagree about a collective operation: its kind, object, type, length, order, or who takes part.
-    #[error(
-        "ranks disagree: {first}, but {second}; every rank must make the same collective calls in the same order"
-    )]
+    #[error("ranks disagree: {first}, but {second}; every rank must make the same collective calls in the same order")]
     Mismatch {
         /// What the lower rank did.
         first: Box<Claim>,
@@ -71,9 +69,7 @@ pub enum Error {
         opened: Site,
     },
     /// A rank panicked inside a scope of this object; its contents are those of half a phase and are never shown.
-    #[error(
-        "{object} is poisoned: {rank} panicked inside the {behaviour} that it opened at {opened}"
-    )]
+    #[error("{object} is poisoned: {rank} panicked inside the {behaviour} that it opened at {opened}")]
     Poisoned {
         /// Who panicked.
         rank: Rank,
@@ -135,9 +131,7 @@ pub enum Error {
         site: Site,
     },
     /// An index that this behaviour does not show on this rank.
-    #[error(
-        "index {index} is outside {start}..{end}, the part of {object} that {behaviour} shows here (at {site})"
-    )]
+    #[error("index {index} is outside {start}..{end}, the part of {object} that {behaviour} shows here (at {site})")]
     NotShown {
         /// The index.
         index: usize,
@@ -167,9 +161,7 @@ pub enum Error {
         site: Site,
     },
     /// Source and destination of a copy have different lengths.
-    #[error(
-        "a copy of {from} elements into {into} elements (at {site}): both sides must have the same length"
-    )]
+    #[error("a copy of {from} elements into {into} elements (at {site}): both sides must have the same length")]
     LengthsDiffer {
         /// Elements of the source.
         from: usize,
@@ -189,9 +181,7 @@ pub enum Error {
         site: Site,
     },
     /// An element type without size cannot be distributed.
-    #[error(
-        "elements of type {element} have no size (at {site}): share a type that holds something"
-    )]
+    #[error("elements of type {element} have no size (at {site}): share a type that holds something")]
     ZeroSized {
         /// The type.
         element: String,
@@ -239,9 +229,7 @@ pub enum Error {
         site: Site,
     },
     /// The object or world is used after its `run` has ended.
-    #[error(
-        "the job has ended: shared objects live no longer than the `run` that made them (at {site})"
-    )]
+    #[error("the job has ended: shared objects live no longer than the `run` that made them (at {site})")]
     Ended {
         /// The line that asked.
         site: Site,
@@ -317,11 +305,7 @@ impl Error {
     #[track_caller]
     pub fn user(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         let source: Arc<dyn std::error::Error + Send + Sync> = Arc::from(error.into());
-        Error::User {
-            message: source.to_string(),
-            site: Some(Site::here()),
-            source: Some(UserError(source)),
-        }
+        Error::User { message: source.to_string(), site: Some(Site::here()), source: Some(UserError(source)) }
     }
 
     /// The line of the user's program that this is about, if there is one.
@@ -373,32 +357,19 @@ impl fmt::Debug for Error {
 }
 
 fn join(waits: &[Claim]) -> String {
-    waits
-        .iter()
-        .map(Claim::to_string)
-        .collect::<Vec<_>>()
-        .join("; ")
+    waits.iter().map(Claim::to_string).collect::<Vec<_>>().join("; ")
 }
 
 fn list(ranks: &[Rank]) -> String {
-    ranks
-        .iter()
-        .map(Rank::to_string)
-        .collect::<Vec<_>>()
-        .join(", ")
+    ranks.iter().map(Rank::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn near(nearest: &Option<String>) -> String {
-    nearest
-        .as_ref()
-        .map(|name| format!(" (did you mean {name}?)"))
-        .unwrap_or_default()
+    nearest.as_ref().map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
 }
 
 fn at(site: &Option<Site>) -> String {
-    site.as_ref()
-        .map(|site| format!(" (at {site})"))
-        .unwrap_or_default()
+    site.as_ref().map(|site| format!(" (at {site})")).unwrap_or_default()
 }
 
 #[cfg(test)]

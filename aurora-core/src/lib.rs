@@ -73,17 +73,15 @@ mod world;
 
 pub use aurora_net::bootstrap::Launcher;
 pub use aurora_net::{Rank, Route, Traffic, UdpInfo};
-pub use behaviour::{
-    OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, ReleaseAlone, ReleaseC, Scope,
-};
+pub use behaviour::{OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, ReleaseAlone, ReleaseC, Scope};
 pub use config::Config;
 pub use distribution::{MatrixDim, Shape};
 pub use element::{Add, Element, Max, Min, Op, Or};
 pub use environment::{Surroundings, VARIABLES};
 pub use error::{Claim, Error, ObjectName, Result};
 pub use global::{
-    Atomic, GScalar, GVector, GlobalRead, GlobalWrite, ScalarValue, Transfer, VectorRange,
-    VectorRangeMut, distmemcpy, distmemcpy_many,
+    Atomic, GScalar, GVector, GlobalRead, GlobalWrite, ScalarValue, Transfer, VectorRange, VectorRangeMut, distmemcpy,
+    distmemcpy_many,
 };
 pub use memory::available as available_memory;
 pub use run::run;
@@ -94,9 +92,9 @@ pub use world::{About, LineUsage, World};
 /// What a program imports.
 pub mod prelude {
     pub use crate::{
-        Add, Config, Element, Error, GScalar, GVector, GlobalRead, GlobalWrite, MatrixDim, Max,
-        Min, Op, Or, OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReleaseAlone, ReleaseC,
-        Result, World, distmemcpy, distmemcpy_many, run,
+        Add, Config, Element, Error, GScalar, GVector, GlobalRead, GlobalWrite, MatrixDim, Max, Min, Op, Or,
+        OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReleaseAlone, ReleaseC, Result, World, distmemcpy,
+        distmemcpy_many, run,
     };
 }
 

@@ -44,12 +44,7 @@ pub(crate) enum Message {
     /// One round of a rendezvous; payload: the summary so far.
     Round { seq: u64, round: u32 },
     /// A one-sided request by a rank that has entered `epoch` scopes of the object.
-    Call {
-        id: CallId,
-        object: ObjectId,
-        epoch: Epoch,
-        request: Request,
-    },
+    Call { id: CallId, object: ObjectId, epoch: Epoch, request: Request },
     /// Its answer; payload: what was asked for, or an [`Error`] if refused.
     Reply { id: CallId, refused: bool },
     /// "I have entered a ReadCache": the announcement, with my block as payload if it has changed since the last one.
@@ -65,31 +60,14 @@ pub(crate) enum Message {
     /// The writes that an announcement had no room for; payload: pairs of owner and number.
     Made { object: ObjectId, epoch: Epoch },
     /// What late writes changed in a block that had already been pushed; payload: a batch.
-    Correct {
-        object: ObjectId,
-        epoch: Epoch,
-        version: u64,
-        contains: u64,
-    },
+    Correct { object: ObjectId, epoch: Epoch, version: u64, contains: u64 },
     /// Buffered writes of a ReleaseC scope, to be applied in the order of `seq`; payload: a batch.
-    Batch {
-        object: ObjectId,
-        epoch: Epoch,
-        seq: u64,
-        opening: Opening,
-        op: Option<OpId>,
-    },
+    Batch { object: ObjectId, epoch: Epoch, seq: u64, opening: Opening, op: Option<OpId> },
     /// A batch has been applied: there is room for another.
     BatchDone { object: ObjectId },
     /// "My ReleaseC scope has ended, and I sent you so many batches in it." Payload: the last of them, with operation
     /// `op`, or nothing.
-    End {
-        object: ObjectId,
-        epoch: Epoch,
-        opening: Opening,
-        batches: u64,
-        op: Option<OpId>,
-    },
+    End { object: ObjectId, epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId> },
     /// "I have dropped this object, having entered so many of its scopes, the last like this."
     Dropped {
         object: ObjectId,
@@ -147,13 +125,7 @@ impl Message {
     /// Whether the watch over waiting ranks counts it, to see that no message is under way. Not its own, which must not
     /// disturb what it watches; nor a write, whose sender waits for its answer or has withdrawn it: then it never comes.
     pub(crate) fn is_counted(&self) -> bool {
-        let write = matches!(
-            self,
-            Message::Call {
-                request: Request::WriteAt { .. },
-                ..
-            }
-        );
+        let write = matches!(self, Message::Call { request: Request::WriteAt { .. }, .. });
         !write && !matches!(self, Message::Ask { .. } | Message::State { .. })
     }
 }
@@ -170,7 +142,5 @@ pub(crate) fn decode_error(from: Rank, payload: &[u8]) -> Error {
 
 /// A rank speaks another protocol: it runs another build of the program.
 pub(crate) fn malformed(from: Rank) -> Error {
-    Error::Start(format!(
-        "{from} sent a message that makes no sense: do all ranks run the same build of the program?"
-    ))
+    Error::Start(format!("{from} sent a message that makes no sense: do all ranks run the same build of the program?"))
 }

@@ -7,10 +7,7 @@ use std::io::Write;
 /// A rank has waited long, and says for whom.
 pub(crate) fn late(waiting: &Claim, missing: &[Rank]) {
     let missing: Vec<_> = missing.iter().map(Rank::to_string).collect();
-    say(&format!(
-        "aurora: {waiting}, and still waits after 30 s for {}",
-        missing.join(", ")
-    ));
+    say(&format!("aurora: {waiting}, and still waits after 30 s for {}", missing.join(", ")));
 }
 
 fn say(text: &str) {

@@ -49,42 +49,24 @@ impl Config {
     }
 }
 
-fn start<R: Send>(
-    config: Config,
-    program: impl Fn(&World) -> Result<R> + Sync,
-    site: Site,
-) -> Result<R> {
-    let Settings {
-        launch,
-        route,
-        timeout,
-        silence,
-        options,
-    } = config.settle()?;
+fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, site: Site) -> Result<R> {
+    let Settings { launch, route, timeout, silence, options } = config.settle()?;
     // The errors themselves, where they happened in this process: a failure only quotes them.
     let typed: Mutex<Vec<Error>> = Mutex::default();
     let outcome = bootstrap::run(launch, options, |seat: Seat| {
         let (me, size) = (seat.rank(), seat.size());
         let service = Service::new(me, size, timeout);
-        let endpoint = seat
-            .connect(service, route, silence)
-            .map_err(|error| match error {
-                aurora_net::Error::Failed(failure) => failure,
-                error => Failure::of(me, error),
-            })?;
+        let endpoint = seat.connect(service, route, silence).map_err(|error| match error {
+            aurora_net::Error::Failed(failure) => failure,
+            error => Failure::of(me, error),
+        })?;
         let watched = endpoint.clone();
-        seat.on_failure(Box::new(move |failure| {
-            watched.act(|service, out| service.job_failed(failure, out))
-        }));
+        seat.on_failure(Box::new(move |failure| watched.act(|service, out| service.job_failed(failure, out))));
         let route = route.unwrap_or(match seat.launcher() {
             Launcher::Threads => Route::Local,
             Launcher::Processes | Launcher::Mpi => Route::Udp,
         });
-        let about = About {
-            launcher: seat.launcher(),
-            nodes: seat.nodes(),
-            route,
-        };
+        let about = About { launcher: seat.launcher(), nodes: seat.nodes(), route };
         let world = World::new(endpoint.clone(), me, size, about);
         let outcome = program(&world).and_then(|value| world.leave(&site).map(|()| value));
         match outcome {
@@ -127,13 +109,6 @@ fn failure_of(seat: &Seat, error: &Error) -> Failure {
         _ => (me, false),
     };
     let cause = error.to_string();
-    let at = error
-        .site()
-        .map(Site::to_string)
-        .filter(|at| !cause.contains(at));
-    Failure {
-        at,
-        origin: !told,
-        ..Failure::of(culprit, cause)
-    }
+    let at = error.site().map(Site::to_string).filter(|at| !cause.contains(at));
+    Failure { at, origin: !told, ..Failure::of(culprit, cause) }
 }

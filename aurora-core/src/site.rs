@@ -18,11 +18,7 @@ impl Site {
     #[track_caller]
     pub fn here() -> Self {
         let at = Location::caller();
-        Site {
-            file: Cow::Borrowed(at.file()),
-            line: at.line(),
-            column: at.column(),
-        }
+        Site { file: Cow::Borrowed(at.file()), line: at.line(), column: at.column() }
     }
 
     /// The line, counted from 1.

@@ -46,12 +46,7 @@ pub struct LineUsage {
 
 impl World {
     pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, about: About) -> Self {
-        let link = Link {
-            endpoint: endpoint.clone(),
-            me,
-            size,
-            next_object: Rc::new(Cell::new(0)),
-        };
+        let link = Link { endpoint: endpoint.clone(), me, size, next_object: Rc::new(Cell::new(0)) };
         World { link, about }
     }
 
@@ -83,8 +78,7 @@ impl World {
     /// a rank holds a scope that the others have ended; whatever ended the job.
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
-        self.link
-            .meet("a barrier", "a barrier".into(), 0, None, &Site::here())
+        self.link.meet("a barrier", "a barrier".into(), 0, None, &Site::here())
     }
 
     /// What has passed through this rank's endpoint since the start: transfers, bytes, packets.
@@ -103,10 +97,7 @@ impl World {
             let usage = service.mail.usage().iter();
             usage
                 .map(|(reason, usage)| LineUsage {
-                    object: reason
-                        .object
-                        .and_then(|id| service.objects.get(&id))
-                        .map(|object| object.name.to_string()),
+                    object: reason.object.and_then(|id| service.objects.get(&id)).map(|object| object.name.to_string()),
                     action: reason.action,
                     site: reason.site.clone(),
                     usage: *usage,
@@ -122,9 +113,7 @@ impl World {
     /// The end of the closure: waits until all ranks have come here.
     pub(crate) fn leave(&self, site: &Site) -> Result<()> {
         self.link.act(site, |service, out| service.leave(out))?;
-        self.link.wait(What::Leave, site, |service, _| {
-            service.all_left().then_some(Ok(()))
-        })?;
+        self.link.wait(What::Leave, site, |service, _| service.all_left().then_some(Ok(())))?;
         let deferred = self.link.endpoint.act(|service, _| {
             service.ended = true;
             service.deferred.take()
@@ -164,12 +153,7 @@ pub(crate) struct Link {
 impl Link {
     /// Another one for an object; it keeps the service alive, not the job.
     pub(crate) fn share(&self) -> Link {
-        Link {
-            endpoint: self.endpoint.clone(),
-            me: self.me,
-            size: self.size,
-            next_object: self.next_object.clone(),
-        }
+        Link { endpoint: self.endpoint.clone(), me: self.me, size: self.size, next_object: self.next_object.clone() }
     }
 
     /// The number of the next object that this rank constructs.
@@ -179,11 +163,7 @@ impl Link {
     }
 
     /// Does something at once, unless the job is over.
-    pub(crate) fn act<R>(
-        &self,
-        site: &Site,
-        action: impl FnOnce(&mut Service, &mut Outbox) -> Result<R>,
-    ) -> Result<R> {
+    pub(crate) fn act<R>(&self, site: &Site, action: impl FnOnce(&mut Service, &mut Outbox) -> Result<R>) -> Result<R> {
         self.endpoint.act(|service, out| match over(service, site) {
             Some(error) => Err(error),
             None => action(service, out),

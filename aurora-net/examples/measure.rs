@@ -73,9 +73,7 @@ fn main() -> Result<(), Failure> {
         (Some("processes"), _) => Launch::Processes(2),
         _ => Launch::Threads(2),
     };
-    run(launch, Options::default(), |seat| {
-        measure(&seat, route, mib << 20)
-    })
+    run(launch, Options::default(), |seat| measure(&seat, route, mib << 20))
 }
 
 fn wait(endpoint: &Endpoint<Blocks>, done: impl Fn(&Blocks) -> bool) -> Result<(), Failure> {
@@ -88,22 +86,11 @@ fn wait(endpoint: &Endpoint<Blocks>, done: impl Fn(&Blocks) -> bool) -> Result<(
 fn measure(seat: &Seat, route: Route, len: usize) -> Result<(), Failure> {
     let me = seat.rank();
     let other = Rank::new(1 - me.index());
-    let blocks = Blocks {
-        source: vec![1; len],
-        target: vec![2; len],
-        blocks: 0,
-        pongs: 0,
-        meetings: 0,
-        met: 0,
-        failure: None,
-    };
-    let endpoint = seat
-        .connect(blocks, Some(route), Duration::from_secs(5))
-        .map_err(|error| Failure::of(me, error))?;
+    let blocks =
+        Blocks { source: vec![1; len], target: vec![2; len], blocks: 0, pongs: 0, meetings: 0, met: 0, failure: None };
+    let endpoint = seat.connect(blocks, Some(route), Duration::from_secs(5)).map_err(|error| Failure::of(me, error))?;
     let handle = endpoint.clone();
-    seat.on_failure(Box::new(move |failure| {
-        handle.act(|blocks, _| blocks.failure = Some(failure.clone()))
-    }));
+    seat.on_failure(Box::new(move |failure| handle.act(|blocks, _| blocks.failure = Some(failure.clone()))));
     let say = |text: String| {
         if me == 0 {
             println!("{text}");
@@ -112,35 +99,16 @@ fn measure(seat: &Seat, route: Route, len: usize) -> Result<(), Failure> {
     if let Some(info) = endpoint.udp() {
         say(format!("socket {info}"));
     }
-    let bench = Bench {
-        endpoint: &endpoint,
-        me,
-        other,
-        len,
-    };
+    let bench = Bench { endpoint: &endpoint, me, other, len };
     let (one, both) = (bench.bulk(1)?, bench.bulk(2)?);
     let gigabytes = |seconds: f64| len as f64 / 1e9 / seconds;
-    say(format!(
-        "{} MiB one way    {:.2} GB/s",
-        len >> 20,
-        gigabytes(one)
-    ));
-    say(format!(
-        "{} MiB both ways  {:.2} GB/s each",
-        len >> 20,
-        gigabytes(both)
-    ));
-    say(format!(
-        "round trip       {:.1} us",
-        bench.round_trips()? * 1e6
-    ));
+    say(format!("{} MiB one way    {:.2} GB/s", len >> 20, gigabytes(one)));
+    say(format!("{} MiB both ways  {:.2} GB/s each", len >> 20, gigabytes(both)));
+    say(format!("round trip       {:.1} us", bench.round_trips()? * 1e6));
     bench.meet()?;
     let before = processor_time();
     std::thread::sleep(IDLE);
-    say(format!(
-        "idle             {} ticks of 10 ms in {IDLE:?}",
-        processor_time() - before
-    ));
+    say(format!("idle             {} ticks of 10 ms in {IDLE:?}", processor_time() - before));
     bench.meet()?;
     say(format!("{:?}", endpoint.traffic()));
     seat.finish()?;
@@ -175,10 +143,7 @@ impl Bench<'_> {
             let start = Instant::now();
             let before = self.endpoint.act(|blocks, out| {
                 if self.me.index() < senders {
-                    let payload = Payload::Lent {
-                        token: Token(0),
-                        len: self.len,
-                    };
+                    let payload = Payload::Lent { token: Token(0), len: self.len };
                     out.send(self.other, &b"b"[..], payload);
                 }
                 blocks.blocks
@@ -198,8 +163,7 @@ impl Bench<'_> {
         let start = Instant::now();
         if self.me == 0 {
             for turn in 0..ROUND_TRIPS {
-                self.endpoint
-                    .act(|_, out| out.send(self.other, &b"?"[..], Payload::Empty));
+                self.endpoint.act(|_, out| out.send(self.other, &b"?"[..], Payload::Empty));
                 wait(self.endpoint, |blocks| blocks.pongs > turn)?;
             }
         }
@@ -213,9 +177,5 @@ impl Bench<'_> {
 fn processor_time() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
-    fields
-        .skip(11)
-        .take(2)
-        .filter_map(|field| field.parse::<u64>().ok())
-        .sum()
+    fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
 }

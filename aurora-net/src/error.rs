@@ -32,9 +32,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The route asked for does not exist between ranks that were started this way.
-    #[error(
-        "the route `{route}` does not exist between ranks that the launcher `{launcher}` started; use `udp`"
-    )]
+    #[error("the route `{route}` does not exist between ranks that the launcher `{launcher}` started; use `udp`")]
     NoRoute {
         /// The route asked for.
         route: Route,
@@ -62,9 +60,6 @@ pub enum Error {
 impl Error {
     /// For `map_err` after a system call.
     pub(crate) fn system<E: Into<io::Error>>(doing: &'static str) -> impl FnOnce(E) -> Error {
-        move |source| Error::System {
-            doing,
-            source: source.into(),
-        }
+        move |source| Error::System { doing, source: source.into() }
     }
 }

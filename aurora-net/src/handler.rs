@@ -119,16 +119,8 @@ impl Outbox {
     /// Queues a transfer.
     pub fn send(&mut self, to: Rank, header: impl Into<Bytes>, payload: Payload) {
         let header = header.into();
-        debug_assert!(
-            header.len() <= MAX_HEADER,
-            "a header of {} bytes",
-            header.len()
-        );
-        self.queue.push(Outgoing {
-            to,
-            header,
-            payload,
-        });
+        debug_assert!(header.len() <= MAX_HEADER, "a header of {} bytes", header.len());
+        self.queue.push(Outgoing { to, header, payload });
     }
 
     /// Takes what has been queued, oldest first.

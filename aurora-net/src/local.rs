@@ -62,18 +62,9 @@ struct Bell {
 /// A new queue whose receiver sleeps on `waker`.
 pub(crate) fn queue(waker: Arc<Waker>) -> (LocalAddress, Inbox) {
     let (sender, receiver) = unbounded();
-    let bell = Arc::new(Bell {
-        rung: AtomicBool::new(false),
-        waker,
-    });
-    let address = LocalAddress {
-        queue: sender,
-        bell: bell.clone(),
-    };
-    let inbox = Inbox {
-        queue: receiver,
-        bell,
-    };
+    let bell = Arc::new(Bell { rung: AtomicBool::new(false), waker });
+    let address = LocalAddress { queue: sender, bell: bell.clone() };
+    let inbox = Inbox { queue: receiver, bell };
     (address, inbox)
 }
 

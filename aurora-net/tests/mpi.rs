@@ -21,9 +21,7 @@ fn body_main(arguments: &[String]) {
     let [_marker, size, name, rest @ ..] = arguments else {
         panic!("body <marker> <size> <name> ...");
     };
-    let launch = || Launch::Mpi {
-        announced_size: size.parse().ok(),
-    };
+    let launch = || Launch::Mpi { announced_size: size.parse().ok() };
     let mut outcome = run(launch(), Options::default(), |seat| body(&seat, name, rest));
     if name == "exchange" {
         // A program may have several jobs one after another.
@@ -92,18 +90,12 @@ fn mismatch(other: &str) -> Outcome {
     let ended = start(other, 2, &["hello"]);
     let expected = "the launcher has started 2 ranks, but MPI sees 1";
     let said = ended.stderr.matches(expected).count() + ended.stdout.matches(expected).count();
-    check(!ended.status.success() && said >= 1, || {
-        format!("{ended:?}")
-    })?;
+    check(!ended.status.success() && said >= 1, || format!("{ended:?}"))?;
     check(!ended.stdout.contains("hello"), || format!("{ended:?}"))
 }
 
 fn fault_trial(fault: &str, rank: usize, place: &str) -> Outcome {
-    let ended = start(
-        &mpirun(),
-        3,
-        &["fault", fault, &rank.to_string(), place, "2000"],
-    );
+    let ended = start(&mpirun(), 3, &["fault", fault, &rank.to_string(), place, "2000"]);
     let cause = match fault {
         "error" => "out of tea",
         "panic" => "panicked: out of cheese (at aurora-net/tests/",
@@ -112,10 +104,7 @@ fn fault_trial(fault: &str, rank: usize, place: &str) -> Outcome {
         _ => "",
     };
     let text = format!("{}{}", ended.stdout, ended.stderr);
-    let ours: Vec<&str> = text
-        .lines()
-        .filter(|line| line.contains("aurora: "))
-        .collect();
+    let ours: Vec<&str> = text.lines().filter(|line| line.contains("aurora: ")).collect();
     let told = match fault {
         "kill" => ours.len() <= 1,
         "stop" => ours.len() == 1 && ours[0].contains(&format!("rank {rank} is silent")),
@@ -124,7 +113,5 @@ fn fault_trial(fault: &str, rank: usize, place: &str) -> Outcome {
     check(told, || format!("not the one message: {ended:?}"))?;
     check(!ended.status.success(), || format!("exit code: {ended:?}"))?;
     let limit = support::job::FAILURE_LIMIT;
-    check(ended.took < limit && ended.leftover.is_empty(), || {
-        format!("{ended:?}")
-    })
+    check(ended.took < limit && ended.leftover.is_empty(), || format!("{ended:?}"))
 }

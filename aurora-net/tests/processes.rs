@@ -26,9 +26,7 @@ fn body_main(arguments: &[String]) {
     };
     let launch = match std::env::var(VARIABLE) {
         Ok(ticket) => Launch::Child(ticket),
-        Err(_) if rest.last().is_some_and(|word| word == "threads") => {
-            Launch::Threads(size.parse().unwrap())
-        }
+        Err(_) if rest.last().is_some_and(|word| word == "threads") => Launch::Threads(size.parse().unwrap()),
         Err(_) => Launch::Processes(size.parse().unwrap()),
     };
     let mut options = Options::default();
@@ -46,10 +44,7 @@ fn body_main(arguments: &[String]) {
         std::thread::yield_now();
     }
     if holdings() != before {
-        print_error(&format!(
-            "left behind: {:?} instead of {before:?}",
-            holdings()
-        ));
+        print_error(&format!("left behind: {:?} instead of {before:?}", holdings()));
     }
     match outcome {
         Ok(text) => print(&text),
@@ -62,11 +57,7 @@ fn body_main(arguments: &[String]) {
 
 /// Open files and threads of this process.
 fn holdings() -> (usize, usize) {
-    let count = |what| {
-        std::fs::read_dir(format!("/proc/self/{what}"))
-            .unwrap()
-            .count()
-    };
+    let count = |what| std::fs::read_dir(format!("/proc/self/{what}")).unwrap().count();
     (count("fd"), count("task"))
 }
 
@@ -78,12 +69,8 @@ fn driver_main() {
     arguments.test_threads = Some(1);
     let mut trials = vec![
         Trial::test("output_is_prefixed_and_rank_0_is_not", output),
-        Trial::test("udp_random_transfers_arrive_intact_between_2", || {
-            transfers(2)
-        }),
-        Trial::test("udp_random_transfers_arrive_intact_between_4", || {
-            transfers(4)
-        }),
+        Trial::test("udp_random_transfers_arrive_intact_between_2", || transfers(2)),
+        Trial::test("udp_random_transfers_arrive_intact_between_4", || transfers(4)),
         Trial::test("an_idle_rank_uses_no_processor_time", idle),
         Trial::test("a_second_start_is_refused", second_start),
         Trial::test("children_die_with_a_killed_rank_0", || orphans("KILL")),
@@ -111,21 +98,15 @@ fn output() -> Outcome {
     let mut lines: Vec<&str> = ended.stderr.lines().collect();
     lines.sort_unstable();
     let expected = ["[1] hello from rank 1 of 3", "[2] hello from rank 2 of 3"];
-    check(ended.status.success() && lines == expected, || {
-        format!("{ended:?}")
-    })?;
-    check(ended.stdout == "hello from rank 0 of 3\ndone\n", || {
-        format!("{ended:?}")
-    })?;
+    check(ended.status.success() && lines == expected, || format!("{ended:?}"))?;
+    check(ended.stdout == "hello from rank 0 of 3\ndone\n", || format!("{ended:?}"))?;
     check(ended.leftover.is_empty(), || format!("{ended:?}"))
 }
 
 fn transfers(size: usize) -> Outcome {
     let ended = Job::start(&[], size, &["exchange", "17"]).end();
     let clean = ended.status.success() && ended.stderr.is_empty() && ended.leftover.is_empty();
-    check(clean && ended.stdout == "received true\n", || {
-        format!("{ended:?}")
-    })
+    check(clean && ended.stdout == "received true\n", || format!("{ended:?}"))
 }
 
 fn idle() -> Outcome {
@@ -147,19 +128,12 @@ fn fault_trial(fault: &str, rank: usize, place: &str) -> Outcome {
     };
     let message = format!("rank {rank} failed: {cause}");
     let lines: Vec<&str> = ended.stderr.lines().collect();
-    check(
-        matches!(lines[..], [line] if line.contains(&message)),
-        || format!("not the one message `{message}`: {ended:?}"),
-    )?;
-    check(ended.status.code() == Some(1), || {
-        format!("exit code: {ended:?}")
+    check(matches!(lines[..], [line] if line.contains(&message)), || {
+        format!("not the one message `{message}`: {ended:?}")
     })?;
-    check(ended.took < FAILURE_LIMIT, || {
-        format!("too late: {ended:?}")
-    })?;
-    check(ended.stdout.is_empty() && ended.leftover.is_empty(), || {
-        format!("left: {ended:?}")
-    })
+    check(ended.status.code() == Some(1), || format!("exit code: {ended:?}"))?;
+    check(ended.took < FAILURE_LIMIT, || format!("too late: {ended:?}"))?;
+    check(ended.stdout.is_empty() && ended.leftover.is_empty(), || format!("left: {ended:?}"))
 }
 
 fn orphans(signal: &str) -> Outcome {
@@ -170,21 +144,10 @@ fn orphans(signal: &str) -> Outcome {
     }
     std::thread::sleep(Duration::from_millis(100));
     let pid = job.process.id().to_string();
-    check(
-        Command::new("kill")
-            .args(["-s", signal, &pid])
-            .status()?
-            .success(),
-        || "kill".into(),
-    )?;
+    check(Command::new("kill").args(["-s", signal, &pid]).status()?.success(), || "kill".into())?;
     let ended = job.end();
-    check(!ended.status.success() && ended.leftover.is_empty(), || {
-        format!("{ended:?}")
-    })?;
-    check(
-        ended.stderr.is_empty() && ended.took < FAILURE_LIMIT,
-        || format!("{ended:?}"),
-    )
+    check(!ended.status.success() && ended.leftover.is_empty(), || format!("{ended:?}"))?;
+    check(ended.stderr.is_empty() && ended.took < FAILURE_LIMIT, || format!("{ended:?}"))
 }
 
 fn second_start() -> Outcome {
@@ -199,12 +162,9 @@ fn thread_exit() -> Outcome {
         let rank_word = rank.to_string();
         let body = ["fault", fault, &rank_word, "compute", "2000", "threads"];
         let ended = Job::start(&[], 3, &body).end();
-        let expected =
-            format!("aurora: rank {rank} failed: the program called `exit` inside `run`\n");
+        let expected = format!("aurora: rank {rank} failed: the program called `exit` inside `run`\n");
         let said = ended.stderr == expected && ended.stdout.is_empty();
-        check(said && ended.status.code() == Some(1), || {
-            format!("{ended:?}")
-        })?;
+        check(said && ended.status.code() == Some(1), || format!("{ended:?}"))?;
     }
     Ok(())
 }
@@ -217,10 +177,7 @@ fn stale_ticket() -> Outcome {
             .output()?;
         let text = String::from_utf8_lossy(&output.stderr);
         let expected = "the job cannot start: AURORA_JOB does not belong to a running job";
-        check(
-            output.status.code() == Some(1) && text.contains(expected),
-            || format!("{output:?}"),
-        )?;
+        check(output.status.code() == Some(1) && text.contains(expected), || format!("{output:?}"))?;
     }
     Ok(())
 }

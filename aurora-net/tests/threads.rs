@@ -9,10 +9,7 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 use support::{Checker, Kind, SILENCE, connect, content, exchange, header, wait};
 
-fn threads<R: Send>(
-    size: usize,
-    body: impl Fn(Seat) -> Result<R, Failure> + Sync,
-) -> Result<R, Failure> {
+fn threads<R: Send>(size: usize, body: impl Fn(Seat) -> Result<R, Failure> + Sync) -> Result<R, Failure> {
     run(Launch::Threads(size), Options::default(), body)
 }
 
@@ -41,10 +38,7 @@ fn udp_random_transfers_arrive_intact() {
 #[test]
 fn the_value_of_rank_0_is_returned() {
     assert_eq!(threads(3, |seat| Ok(seat.rank())), Ok(Rank::new(0)));
-    assert_eq!(
-        threads(0, |_| Ok(())),
-        Err(Failure::start("a job has at least one rank"))
-    );
+    assert_eq!(threads(0, |_| Ok(())), Err(Failure::start("a job has at least one rank")));
 }
 
 #[test]
@@ -64,9 +58,7 @@ fn a_seat_connects_more_than_once() {
         let other = Rank::new(1 - seat.rank().index());
         for endpoint in [&first, &second] {
             endpoint.act(|_, out| out.send(other, header(Kind::Total, 0), Payload::Empty));
-            wait(endpoint, seat.rank(), |checker, _| {
-                checker.totals[other.index()]
-            })?;
+            wait(endpoint, seat.rank(), |checker, _| checker.totals[other.index()])?;
         }
         seat.finish()
     })
@@ -87,10 +79,7 @@ fn a_failure_ends_the_others_waits_and_is_returned() {
             Err(heard)
         });
         let failure = outcome.unwrap_err();
-        assert_eq!(
-            failure.to_string(),
-            format!("rank {failing} failed: no more tea")
-        );
+        assert_eq!(failure.to_string(), format!("rank {failing} failed: no more tea"));
         assert!(failure.origin);
         assert!(start.elapsed() < Duration::from_secs(1));
     }
@@ -105,10 +94,7 @@ fn a_panic_is_a_failure_with_its_place() {
         seat.finish()
     });
     let text = outcome.unwrap_err().to_string();
-    assert!(
-        text.starts_with("rank 1 failed: panicked: out of cheese (at aurora-net/tests/threads.rs:"),
-        "{text}"
-    );
+    assert!(text.starts_with("rank 1 failed: panicked: out of cheese (at aurora-net/tests/threads.rs:"), "{text}");
 }
 
 #[test]
@@ -148,9 +134,7 @@ fn the_handlers_timer_wakes_a_waiter_and_the_daemon() {
         let soon = start + Duration::from_millis(30);
         endpoint.act(|checker, _| checker.alarm = Some(start + Duration::from_secs(60)));
         endpoint.act(|checker, _| checker.alarm = Some(soon));
-        wait(&endpoint, seat.rank(), |checker, _| {
-            (checker.alarms == 1).then_some(())
-        })?;
+        wait(&endpoint, seat.rank(), |checker, _| (checker.alarms == 1).then_some(()))?;
         assert!(start.elapsed() >= Duration::from_millis(30));
         endpoint.act(|checker, _| checker.alarm = Some(Instant::now()));
         let deadline = Instant::now() + Duration::from_secs(5);
@@ -215,12 +199,7 @@ fn waiting_on_a_closed_endpoint_and_calling_it_from_inside_are_panics() {
         endpoint.act(|_, _| endpoint.traffic());
         Ok(())
     });
-    assert!(
-        outcome
-            .unwrap_err()
-            .cause
-            .contains("from inside one of its own calls")
-    );
+    assert!(outcome.unwrap_err().cause.contains("from inside one of its own calls"));
 }
 
 #[test]
@@ -259,9 +238,7 @@ fn foreign_datagrams_are_counted_and_dropped() {
         let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = endpoint.udp().unwrap().address;
         for len in [0, 1, 7, 8, 24, 100, 1472] {
-            stranger
-                .send_to(&content(seat.rank(), 5, len), address)
-                .unwrap();
+            stranger.send_to(&content(seat.rank(), 5, len), address).unwrap();
         }
         let deadline = Instant::now() + Duration::from_secs(5);
         loop {
@@ -283,9 +260,8 @@ fn a_silent_peer_is_lost_and_lent_memory_comes_back() {
     threads(2, |seat| {
         let me = seat.rank();
         let silence = Duration::from_millis(300);
-        let endpoint = seat
-            .connect(Checker::new(me, 2), Some(Route::Udp), silence)
-            .map_err(|error| Failure::of(me, error))?;
+        let endpoint =
+            seat.connect(Checker::new(me, 2), Some(Route::Udp), silence).map_err(|error| Failure::of(me, error))?;
         if me == 1 {
             endpoint.close();
         } else {
@@ -295,17 +271,10 @@ fn a_silent_peer_is_lost_and_lent_memory_comes_back() {
             };
             endpoint.act(send);
             endpoint.wait(|checker, _| (checker.lost == [1] && checker.lent() == 0).then_some(()));
-            assert!(
-                (silence..silence * 5).contains(&start.elapsed()),
-                "{:?}",
-                start.elapsed()
-            );
+            assert!((silence..silence * 5).contains(&start.elapsed()), "{:?}", start.elapsed());
             // What is sent to it later comes back at once, and nobody is told again.
             endpoint.act(send);
-            assert_eq!(
-                endpoint.act(|checker, _| (checker.lent(), checker.lost.len())),
-                (0, 1)
-            );
+            assert_eq!(endpoint.act(|checker, _| (checker.lent(), checker.lost.len())), (0, 1));
         }
         seat.finish()
     })
@@ -323,16 +292,8 @@ fn a_transfer_between_threads_of_one_process_counts_alike_on_both_routes() {
                 (checker.received[other.index()] == 1 && checker.lent() == 0).then_some(())
             })?;
             let traffic = endpoint.traffic();
-            assert_eq!(
-                (traffic.transfers_out, traffic.bytes_out),
-                (1, 50_009),
-                "{route}"
-            );
-            assert_eq!(
-                (traffic.transfers_in, traffic.bytes_in),
-                (1, 50_009),
-                "{route}"
-            );
+            assert_eq!((traffic.transfers_out, traffic.bytes_out), (1, 50_009), "{route}");
+            assert_eq!((traffic.transfers_in, traffic.bytes_in), (1, 50_009), "{route}");
             seat.finish()
         })
         .unwrap();
@@ -344,12 +305,8 @@ fn ranks_that_ask_for_different_routes_are_told() {
     let outcome = threads(2, |seat| {
         let route = [Route::Local, Route::Udp][seat.rank().index()];
         let other = Rank::new(1 - seat.rank().index());
-        let error = seat
-            .connect(Checker::new(seat.rank(), 2), Some(route), SILENCE)
-            .unwrap_err();
-        let expected = format!(
-            "{other} offers no address for the route `{route}`: do all ranks ask for the same one?"
-        );
+        let error = seat.connect(Checker::new(seat.rank(), 2), Some(route), SILENCE).unwrap_err();
+        let expected = format!("{other} offers no address for the route `{route}`: do all ranks ask for the same one?");
         assert_eq!(error.to_string(), expected);
         seat.finish()
     });
@@ -359,22 +316,14 @@ fn ranks_that_ask_for_different_routes_are_told() {
 #[test]
 fn a_real_interface_works_with_datagrams_that_a_network_carries() {
     let interfaces = if_addrs::get_if_addrs().unwrap();
-    let real = interfaces
-        .iter()
-        .find(|known| !known.is_loopback() && known.ip().is_ipv4());
+    let real = interfaces.iter().find(|known| !known.is_loopback() && known.ip().is_ipv4());
     // A machine may have none.
     if let Some(interface) = real.map(|known| known.name.clone()) {
-        let options = Options {
-            interface: Some(interface),
-            ..Options::default()
-        };
+        let options = Options { interface: Some(interface), ..Options::default() };
         run(Launch::Threads(3), options, |seat| {
             let endpoint = connect(&seat, Some(Route::Udp))?;
             let info = endpoint.udp().unwrap();
-            assert!(
-                !info.address.ip().is_loopback() && info.mtu == 1472,
-                "{info}"
-            );
+            assert!(!info.address.ip().is_loopback() && info.mtu == 1472, "{info}");
             exchange(&seat, Some(Route::Udp), 5, 300)
         })
         .unwrap();
@@ -383,28 +332,17 @@ fn a_real_interface_works_with_datagrams_that_a_network_carries() {
 
 #[test]
 fn an_unknown_interface_is_refused() {
-    let options = Options {
-        interface: Some("no-such".into()),
-        ..Options::default()
-    };
+    let options = Options { interface: Some("no-such".into()), ..Options::default() };
     let failure = run(Launch::Threads(2), options, |seat| seat.finish()).unwrap_err();
     let text = failure.to_string();
-    assert!(
-        text.starts_with("the job cannot start: no network interface is called `no-such`"),
-        "{text}"
-    );
+    assert!(text.starts_with("the job cannot start: no network interface is called `no-such`"), "{text}");
 }
 
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn a_build_without_mpi_says_how_to_get_one_with() {
-    let launch = Launch::Mpi {
-        announced_size: Some(4),
-    };
+    let launch = Launch::Mpi { announced_size: Some(4) };
     let failure = run(launch, Options::default(), |seat| seat.finish()).unwrap_err();
     let text = failure.to_string();
-    assert!(
-        text.contains("has started 4 ranks") && text.contains("--features mpi"),
-        "{text}"
-    );
+    assert!(text.contains("has started 4 ranks") && text.contains("--features mpi"), "{text}");
 }

@@ -15,15 +15,8 @@ fn all_refuse(wrong: fn(&mut GVector<i32>) -> Result<()>, words: &[&str], line: 
             assert!(v.read_cache()?.iter().copied().eq(0..10));
             outcome
         });
-        told.all_say(words)
-            .all_say(&["the GVector<i32> of 10 elements made at"]);
-        assert!(
-            cited(&told.text(0))
-                .iter()
-                .any(|cited| cited.contains(line)),
-            "{}",
-            told.text(0)
-        );
+        told.all_say(words).all_say(&["the GVector<i32> of 10 elements made at"]);
+        assert!(cited(&told.text(0)).iter().any(|cited| cited.contains(line)), "{}", told.text(0));
     });
 }
 
@@ -32,16 +25,8 @@ fn an_index_outside() {
     let words = ["index 10 is outside", "which has 10 elements"];
     all_refuse(|v| v.at(10).map(drop), &words, "v.at(10)");
     all_refuse(|v| v.put(10, 1), &words, "v.put(10, 1)");
-    all_refuse(
-        |v| v.at_many(&[3, 10]).map(drop),
-        &words,
-        "v.at_many(&[3, 10])",
-    );
-    all_refuse(
-        |v| v.put_many(&[(3, 1), (10, 1)]),
-        &words,
-        "v.put_many(&[(3, 1), (10, 1)])",
-    );
+    all_refuse(|v| v.at_many(&[3, 10]).map(drop), &words, "v.at_many(&[3, 10])");
+    all_refuse(|v| v.put_many(&[(3, 1), (10, 1)]), &words, "v.put_many(&[(3, 1), (10, 1)])");
     all_refuse(
         |v| {
             let own = v.owner_computes()?;
@@ -76,10 +61,7 @@ fn an_index_outside_in_collective_scopes() {
             drop(cache);
             assert_eq!(v.at(9)?, 0);
             for outcome in [put, update, at.map(drop)] {
-                assert!(
-                    matches!(outcome, Err(Error::IndexOutside { len: 10, .. })),
-                    "{outcome:?}"
-                );
+                assert!(matches!(outcome, Err(Error::IndexOutside { len: 10, .. })), "{outcome:?}");
             }
             v.at(11).map(drop)
         });
@@ -90,16 +72,8 @@ fn an_index_outside_in_collective_scopes() {
 #[test]
 fn a_range_outside() {
     let long = ["range 4..11 is too long", "has 10 elements"];
-    all_refuse(
-        |v| distmemcpy(&mut [0; 7][..], v.range(4..11)),
-        &long,
-        "v.range(4..11)",
-    );
-    all_refuse(
-        |v| distmemcpy(v.range_mut(4..11), &[0; 7][..]),
-        &long,
-        "v.range_mut(4..11)",
-    );
+    all_refuse(|v| distmemcpy(&mut [0; 7][..], v.range(4..11)), &long, "v.range(4..11)");
+    all_refuse(|v| distmemcpy(v.range_mut(4..11), &[0; 7][..]), &long, "v.range_mut(4..11)");
     all_refuse(
         |v| {
             let mut alone = v.release_alone()?;
@@ -157,18 +131,11 @@ fn lengths_that_differ() {
             let words = "a copy of 13 elements into 10 elements";
             assert!(between.unwrap_err().to_string().contains(words));
             let into = distmemcpy(v.range_mut(2..8), &[0; 5][..]);
-            assert!(
-                into.unwrap_err()
-                    .to_string()
-                    .contains("a copy of 5 elements into 6 elements")
-            );
+            assert!(into.unwrap_err().to_string().contains("a copy of 5 elements into 6 elements"));
             distmemcpy(&mut [0; 4][..], v.range(2..8))
         });
-        told.all_say(&[
-            "a copy of 6 elements into 4 elements",
-            "must have the same length",
-        ])
-        .all_cite(&["v.range(2..8)"]);
+        told.all_say(&["a copy of 6 elements into 4 elements", "must have the same length"])
+            .all_cite(&["v.range(2..8)"]);
     });
 }
 
@@ -198,19 +165,12 @@ fn an_index_that_a_behaviour_does_not_show() {
             let mut own = v.owner_computes_mut()?;
             let write = own.put(index, 1).unwrap_err().to_string();
             let seen = own.at(index);
-            let words = format!(
-                "index {index} is outside {}..{}, the part of",
-                range.start, range.end
-            );
+            let words = format!("index {index} is outside {}..{}, the part of", range.start, range.end);
             assert!(write.contains(&words), "{write}");
             assert!(seen.as_ref().unwrap_err().to_string().contains(&words));
             seen.map(drop)
         });
-        told.all_say(&[
-            "that OwnerComputes shows here",
-            "GVector<i32> of 10 elements",
-        ])
-        .all_cite(&["own.at(index)"]);
+        told.all_say(&["that OwnerComputes shows here", "GVector<i32> of 10 elements"]).all_cite(&["own.at(index)"]);
     });
 }
 
@@ -220,11 +180,9 @@ fn a_rank_that_does_not_exist() {
         let size = job.ranks;
         let words = format!("rank 7 does not exist: this job has {size} ranks");
         let told = job.run(|world| GVector::<i32>::on(world, 7, 10).map(drop));
-        told.all_say(&[&words])
-            .all_cite(&["GVector::<i32>::on(world, 7, 10)"]);
+        told.all_say(&[&words]).all_cite(&["GVector::<i32>::on(world, 7, 10)"]);
         let told = job.run(|world| GScalar::new(world, 7, 0u8).map(drop));
-        told.all_say(&[&words])
-            .all_cite(&["GScalar::new(world, 7, 0u8)"]);
+        told.all_say(&[&words]).all_cite(&["GScalar::new(world, 7, 0u8)"]);
         let told = job.run(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             v.gather(7).map(drop)
@@ -241,11 +199,7 @@ struct Longest;
 
 impl Op<Point> for Longest {
     fn apply(current: Point, operand: Point) -> Point {
-        if operand.0[0] > current.0[0] {
-            operand
-        } else {
-            current
-        }
+        if operand.0[0] > current.0[0] { operand } else { current }
     }
 }
 
@@ -257,15 +211,10 @@ fn an_operation_that_owners_do_not_know() {
             let unknown = v.release_alone_with::<Longest>().map(drop);
             // Once all ranks have entered a scope with it, they do.
             v.release_c_with::<Longest>()?.finish()?;
-            v.release_alone_with::<Longest>()?
-                .update(9, Point([1.0; 2]))?;
+            v.release_alone_with::<Longest>()?.update(9, Point([1.0; 2]))?;
             unknown
         });
-        told.all_say(&[
-            "does not know operation",
-            "Longest",
-            "GVector<Point> of 10 elements",
-        ])
-        .all_cite(&["let unknown"]);
+        told.all_say(&["does not know operation", "Longest", "GVector<Point> of 10 elements"])
+            .all_cite(&["let unknown"]);
     });
 }

@@ -11,8 +11,7 @@ struct Nothing;
 fn elements_without_size() {
     on_every_route([1, 2, 3], |job| {
         let told = job.run(|world| GVector::<Nothing>::new(world, 10).map(drop));
-        told.all_say(&["have no size", "Nothing"])
-            .all_cite(&["GVector::<Nothing>::new(world, 10)"]);
+        told.all_say(&["have no size", "Nothing"]).all_cite(&["GVector::<Nothing>::new(world, 10)"]);
         let told = job.run(|world| GVector::<()>::new(world, 10).map(drop));
         told.all_say(&["elements of type () have no size"]);
     });
@@ -69,8 +68,7 @@ fn what_one_rank_alone_cannot_hold() {
 #[test]
 fn a_from_fn_is_not_called_for_what_cannot_be() {
     on_every_route([2], |job| {
-        let told = job
-            .run(|world| GVector::<u64>::from_fn(world, usize::MAX, |_| unreachable!()).map(drop));
+        let told = job.run(|world| GVector::<u64>::from_fn(world, usize::MAX, |_| unreachable!()).map(drop));
         told.all_say(&["need 18446744073709551615 bytes"]);
     });
 }
@@ -118,7 +116,6 @@ fn a_value_that_cannot_travel() {
     }
     on_every_route([1, 2, 3], |job| {
         let told = job.run(|world| GScalar::new(world, 0, Stubborn(1)).map(drop));
-        told.all_say(&["a value of type Stubborn cannot travel"])
-            .all_cite(&["GScalar::new(world, 0, Stubborn(1))"]);
+        told.all_say(&["a value of type Stubborn cannot travel"]).all_cite(&["GScalar::new(world, 0, Stubborn(1))"]);
     });
 }

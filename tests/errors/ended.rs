@@ -27,10 +27,7 @@ fn a_vector_kept_beyond_run() {
             let error = outcome.expect_err("the job has ended");
             assert!(matches!(error, Error::Ended { .. }), "{error}");
             let text = error.to_string();
-            assert!(
-                text.contains("the job has ended") && text.contains("tests/errors/ended.rs:"),
-                "{text}"
-            );
+            assert!(text.contains("the job has ended") && text.contains("tests/errors/ended.rs:"), "{text}");
         };
         ended(v.at(own).map(drop));
         ended(v.at(9).map(drop));
@@ -80,10 +77,7 @@ fn a_vector_kept_beyond_a_run_that_panicked() {
         let v = KEPT.take().expect("kept");
         for index in [0, 9] {
             let error = v.at(index).expect_err("the job has ended");
-            assert!(
-                matches!(error, Error::Ended { .. } | Error::JobFailed { .. }),
-                "{error}"
-            );
+            assert!(matches!(error, Error::Ended { .. } | Error::JobFailed { .. }), "{error}");
         }
     });
 }

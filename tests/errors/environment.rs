@@ -6,40 +6,23 @@ use std::process::{Command, Output};
 fn started_with(variables: &[(&str, &str)]) -> Output {
     let myself = std::env::current_exe().expect("this program");
     let mut command = Command::new(myself);
-    command.args([
-        "--exact",
-        "environment::as_the_environment_says",
-        "--ignored",
-        "--nocapture",
-    ]);
+    command.args(["--exact", "environment::as_the_environment_says", "--ignored", "--nocapture"]);
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
-        if ["AURORA_", "OMPI_", "PMI", "SLURM_"]
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
-        {
+        if ["AURORA_", "OMPI_", "PMI", "SLURM_"].iter().any(|prefix| name.starts_with(prefix)) {
             command.env_remove(name);
         }
     }
-    command
-        .envs(variables.iter().copied())
-        .output()
-        .expect("starts")
+    command.envs(variables.iter().copied()).output().expect("starts")
 }
 
 #[track_caller]
 fn refused(variables: &[(&str, &str)], words: &[&str]) {
     let output = started_with(variables);
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(
-        !output.status.success(),
-        "{variables:?} is accepted: {text}"
-    );
+    assert!(!output.status.success(), "{variables:?} is accepted: {text}");
     for word in words {
-        assert!(
-            text.contains(word),
-            "{variables:?} gives `{text}`, without `{word}`"
-        );
+        assert!(text.contains(word), "{variables:?} gives `{text}`, without `{word}`");
     }
 }
 
@@ -48,85 +31,41 @@ fn refused(variables: &[(&str, &str)], words: &[&str]) {
 #[ignore = "only for the others of this file to start"]
 fn as_the_environment_says() {
     let ranks = aurora_core::run(|world| Ok(world.size()));
-    println!(
-        "{}",
-        ranks.map_or_else(
-            |error| panic!("refused: {error}"),
-            |ranks| format!("{ranks} ranks")
-        )
-    );
+    println!("{}", ranks.map_or_else(|error| panic!("refused: {error}"), |ranks| format!("{ranks} ranks")));
 }
 
 #[test]
 fn a_variable_that_does_not_exist() {
     refused(
         &[("AURORA_RANK", "3")],
-        &[
-            "unknown environment variable AURORA_RANK (did you mean AURORA_RANKS?)",
-            "AURORA_TIMEOUT",
-        ],
+        &["unknown environment variable AURORA_RANK (did you mean AURORA_RANKS?)", "AURORA_TIMEOUT"],
     );
-    refused(
-        &[("AURORA_TIMEOUTS", "3")],
-        &["did you mean AURORA_TIMEOUT?"],
-    );
+    refused(&[("AURORA_TIMEOUTS", "3")], &["did you mean AURORA_TIMEOUT?"]);
 }
 
 #[test]
 fn a_value_that_cannot_be() {
-    refused(
-        &[("AURORA_RANKS", "0")],
-        &["AURORA_RANKS=0 is not possible: a number from 1"],
-    );
-    refused(
-        &[("AURORA_RANKS", "many")],
-        &["AURORA_RANKS=many is not possible"],
-    );
-    refused(
-        &[("AURORA_ROUTE", "pigeon")],
-        &["AURORA_ROUTE=pigeon is not possible: one of auto, local, udp"],
-    );
-    refused(
-        &[("AURORA_TIMEOUT", "0")],
-        &["AURORA_TIMEOUT=0 is not possible: seconds, more than 0"],
-    );
-    refused(
-        &[("AURORA_SILENCE", "a while")],
-        &["AURORA_SILENCE=a while is not possible"],
-    );
-    refused(
-        &[("AURORA_JOB", "yours")],
-        &["AURORA_JOB does not belong to a running job"],
-    );
+    refused(&[("AURORA_RANKS", "0")], &["AURORA_RANKS=0 is not possible: a number from 1"]);
+    refused(&[("AURORA_RANKS", "many")], &["AURORA_RANKS=many is not possible"]);
+    refused(&[("AURORA_ROUTE", "pigeon")], &["AURORA_ROUTE=pigeon is not possible: one of auto, local, udp"]);
+    refused(&[("AURORA_TIMEOUT", "0")], &["AURORA_TIMEOUT=0 is not possible: seconds, more than 0"]);
+    refused(&[("AURORA_SILENCE", "a while")], &["AURORA_SILENCE=a while is not possible"]);
+    refused(&[("AURORA_JOB", "yours")], &["AURORA_JOB does not belong to a running job"]);
 }
 
 #[test]
 fn the_known_ones_are_taken() {
-    for variables in [
-        &[("AURORA_RANKS", "3")][..],
-        &[("AURORA_RANKS", "3"), ("AURORA_ROUTE", "local")],
-    ] {
+    for variables in [&[("AURORA_RANKS", "3")][..], &[("AURORA_RANKS", "3"), ("AURORA_ROUTE", "local")]] {
         let output = started_with(variables);
         let text = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            output.status.success() && text.contains("3 ranks"),
-            "{output:?}"
-        );
+        assert!(output.status.success() && text.contains("3 ranks"), "{output:?}");
     }
 }
 
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn an_mpi_launcher_and_a_build_without_mpi() {
-    for name in [
-        "OMPI_COMM_WORLD_SIZE",
-        "PMI_SIZE",
-        "PMIX_RANK",
-        "SLURM_STEP_NUM_TASKS",
-    ] {
-        refused(
-            &[(name, "4")],
-            &["built without MPI", "--features mpi", name],
-        );
+    for name in ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS"] {
+        refused(&[(name, "4")], &["built without MPI", "--features mpi", name]);
     }
 }

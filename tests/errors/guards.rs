@@ -24,38 +24,17 @@ fn an_index_that_is_not_shown() {
             let mut m = GVector::<i32>::new(world, dim)?;
             let me = world.rank().index();
             let (own, other) = (10 * me..10 * me + 10, 10 * (1 - me));
-            let (shown, rows) = (
-                format!("{}..{}", own.start, own.end),
-                format!("rows {}..{}", 2 * me, 2 * me + 2),
-            );
+            let (shown, rows) = (format!("{}..{}", own.start, own.end), format!("rows {}..{}", 2 * me, 2 * me + 2));
             {
                 let a = m.owner_computes()?;
                 let words = [
-                    (
-                        panic_of(|| a[other]),
-                        format!("index {other} is outside {shown}, which this rank owns"),
-                    ),
-                    (
-                        panic_of(|| a[usize::MAX]),
-                        format!("index {} is outside {shown}", usize::MAX),
-                    ),
-                    (
-                        panic_of(|| a[(2 - 2 * me, 0)]),
-                        format!("row {} is outside {rows}", 2 - 2 * me),
-                    ),
-                    (
-                        panic_of(|| a[(2 * me, 5)]),
-                        "column 5 is outside 0..5".into(),
-                    ),
-                    (
-                        panic_of(|| a[(usize::MAX, 1)]),
-                        format!("row {} is outside {rows}", usize::MAX),
-                    ),
+                    (panic_of(|| a[other]), format!("index {other} is outside {shown}, which this rank owns")),
+                    (panic_of(|| a[usize::MAX]), format!("index {} is outside {shown}", usize::MAX)),
+                    (panic_of(|| a[(2 - 2 * me, 0)]), format!("row {} is outside {rows}", 2 - 2 * me)),
+                    (panic_of(|| a[(2 * me, 5)]), "column 5 is outside 0..5".into()),
+                    (panic_of(|| a[(usize::MAX, 1)]), format!("row {} is outside {rows}", usize::MAX)),
                     (panic_of(|| a.row(4)[0]), format!("row 4 is outside {rows}")),
-                    (
-                        panic_of(|| a.row(usize::MAX)[0]),
-                        format!("row {} is outside {rows}", usize::MAX),
-                    ),
+                    (panic_of(|| a.row(usize::MAX)[0]), format!("row {} is outside {rows}", usize::MAX)),
                 ];
                 for (text, words) in words {
                     assert!(text.contains(&words), "`{text}` without `{words}`");
@@ -64,33 +43,21 @@ fn an_index_that_is_not_shown() {
             {
                 let mut a = m.owner_computes_mut()?;
                 let text = panic_of(|| a[other] = 1);
-                assert!(
-                    text.contains(&format!("index {other} is outside {shown}")),
-                    "{text}"
-                );
+                assert!(text.contains(&format!("index {other} is outside {shown}")), "{text}");
                 let text = panic_of(|| a.row_mut(9)[0] = 1);
                 assert!(text.contains(&format!("row 9 is outside {rows}")), "{text}");
             }
             {
                 let b = m.read_cache()?;
                 let text = panic_of(|| b[20]);
-                assert!(
-                    text.contains("len is 20") && text.contains("index is 20"),
-                    "{text}"
-                );
+                assert!(text.contains("len is 20") && text.contains("index is 20"), "{text}");
                 let text = panic_of(|| b.row(4)[0]);
-                assert!(
-                    text.contains("row 4 is outside a matrix of 4 rows"),
-                    "{text}"
-                );
+                assert!(text.contains("row 4 is outside a matrix of 4 rows"), "{text}");
                 let text = panic_of(|| b.row(usize::MAX)[0]);
                 assert!(text.contains("is outside a matrix of 4 rows"), "{text}");
             }
             let text = panic_of(|| m.owner(20));
-            assert!(
-                text.contains("index 20 is outside a vector of 20 elements"),
-                "{text}"
-            );
+            assert!(text.contains("index 20 is outside a vector of 20 elements"), "{text}");
             // Those panics were caught inside the scopes: they ended well.
             m.read_cache()?.finish()
         });

@@ -24,8 +24,7 @@ fn all_hear(
             world.barrier()?;
             next_use(world, &mut v)
         });
-        let words =
-            format!("rank 1 never closed the {behaviour} of the GVector<i32> of 10 elements");
+        let words = format!("rank 1 never closed the {behaviour} of the GVector<i32> of 10 elements");
         told.all_say(&[&words]).all_cite(&[line]);
     });
 }
@@ -54,16 +53,12 @@ fn forget_release(v: &mut GVector<i32>) -> Result<()> {
 #[test]
 fn a_write_guard_at_the_next_use() {
     let line = "v.owner_computes_mut()";
-    all_hear("OwnerComputes", line, forget_mut, |_, v| {
-        v.read_cache().map(drop)
-    });
+    all_hear("OwnerComputes", line, forget_mut, |_, v| v.read_cache().map(drop));
     all_hear("OwnerComputes", line, forget_mut, |_, v| {
         // The others find out by waiting for its part.
         v.at(v.range_of(CULPRIT).start).map(drop)
     });
-    all_hear("OwnerComputes", line, forget_mut, |_, v| {
-        v.at_many(&[0, 4, 9]).map(drop)
-    });
+    all_hear("OwnerComputes", line, forget_mut, |_, v| v.at_many(&[0, 4, 9]).map(drop));
     all_hear("OwnerComputes", line, forget_mut, |world, v| {
         if world.rank() == CULPRIT {
             // None of its own, and the owner knows nothing yet.
@@ -75,67 +70,43 @@ fn a_write_guard_at_the_next_use() {
 
 #[test]
 fn a_write_guard_by_those_who_wait_for_the_block() {
-    all_hear(
-        "OwnerComputes",
-        "v.owner_computes_mut()",
-        forget_mut,
-        |world, v| {
-            if world.rank() != CULPRIT {
-                v.at(v.range_of(CULPRIT).start)?;
-            }
-            world.barrier()
-        },
-    );
+    all_hear("OwnerComputes", "v.owner_computes_mut()", forget_mut, |world, v| {
+        if world.rank() != CULPRIT {
+            v.at(v.range_of(CULPRIT).start)?;
+        }
+        world.barrier()
+    });
 }
 
 #[test]
 fn a_write_guard_at_the_next_gather_and_fill() {
     let line = "v.owner_computes_mut()";
-    all_hear("OwnerComputes", line, forget_mut, |_, v| {
-        v.gather(0).map(drop)
-    });
-    all_hear("OwnerComputes", line, forget_mut, |_, v| {
-        v.gather(1).map(drop)
-    });
+    all_hear("OwnerComputes", line, forget_mut, |_, v| v.gather(0).map(drop));
+    all_hear("OwnerComputes", line, forget_mut, |_, v| v.gather(1).map(drop));
     all_hear("OwnerComputes", line, forget_mut, |_, v| v.fill(1));
 }
 
 #[test]
 fn a_shared_guard_at_the_next_use_for_writing() {
-    all_hear(
-        "OwnerComputes",
-        "v.owner_computes()",
-        forget_shared,
-        |world, v| {
-            // Reading goes on as if it were open.
-            assert_eq!(v.at(9)?, 0);
-            if world.rank() == CULPRIT {
-                return v.put(0, 1);
-            }
-            v.read_cache().map(drop)
-        },
-    );
-    all_hear(
-        "OwnerComputes",
-        "v.owner_computes()",
-        forget_shared,
-        |_, v| v.fill(1),
-    );
+    all_hear("OwnerComputes", "v.owner_computes()", forget_shared, |world, v| {
+        // Reading goes on as if it were open.
+        assert_eq!(v.at(9)?, 0);
+        if world.rank() == CULPRIT {
+            return v.put(0, 1);
+        }
+        v.read_cache().map(drop)
+    });
+    all_hear("OwnerComputes", "v.owner_computes()", forget_shared, |_, v| v.fill(1));
 }
 
 #[test]
 fn a_shared_guard_by_those_who_wait_to_write() {
-    all_hear(
-        "OwnerComputes",
-        "v.owner_computes()",
-        forget_shared,
-        |world, v| {
-            if world.rank() != CULPRIT {
-                v.put(v.range_of(CULPRIT).start, 1)?;
-            }
-            world.barrier()
-        },
-    );
+    all_hear("OwnerComputes", "v.owner_computes()", forget_shared, |world, v| {
+        if world.rank() != CULPRIT {
+            v.put(v.range_of(CULPRIT).start, 1)?;
+        }
+        world.barrier()
+    });
 }
 
 #[test]
@@ -171,8 +142,7 @@ fn a_release_at_the_next_use() {
             }
             v.read_cache().map(drop)
         });
-        told.all_say(&["rank 1 never closed the ReleaseC"])
-            .all_cite(&["let mut buffered"]);
+        told.all_say(&["rank 1 never closed the ReleaseC"]).all_cite(&["let mut buffered"]);
     });
 }
 
@@ -188,8 +158,7 @@ fn a_release_at_the_next_barrier() {
             }
             world.barrier()
         });
-        told.all_say(&["rank 1 never closed the ReleaseC"])
-            .all_cite(&["let mut buffered"]);
+        told.all_say(&["rank 1 never closed the ReleaseC"]).all_cite(&["let mut buffered"]);
     });
 }
 
@@ -207,16 +176,10 @@ fn a_release_on_a_rank_that_never_touches_the_vector_again() {
                 v.read_cache().map(drop)
             }
         });
-        other
-            .all_say(&["rank 1 never closed the ReleaseC"])
-            .all_cite(&["let mut buffered"]);
+        other.all_say(&["rank 1 never closed the ReleaseC"]).all_cite(&["let mut buffered"]);
         let leaving = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
-            if world.rank() == CULPRIT {
-                forget_release(&mut v)
-            } else {
-                v.release_c()?.finish()
-            }
+            if world.rank() == CULPRIT { forget_release(&mut v) } else { v.release_c()?.finish() }
         });
         // The culprit's body has nothing to report; its end has.
         let run = leaving.run.as_ref().expect_err("a leak").to_string();
@@ -277,11 +240,9 @@ fn what_a_leaked_guard_shows_stays_as_it_is() {
     on_every_route([2, 3], |job| {
         let order = Order::new();
         let told = job.run_freely(|world| {
-            let v: &'static GVector<u64> =
-                Box::leak(Box::new(GVector::from_fn(world, 10, |i| i as u64)?));
+            let v: &'static GVector<u64> = Box::leak(Box::new(GVector::from_fn(world, 10, |i| i as u64)?));
             let cache: &'static ReadCache<'static, u64> = Box::leak(Box::new(v.read_cache()?));
-            let own: &'static OwnerComputes<'static, u64> =
-                Box::leak(Box::new(v.owner_computes()?));
+            let own: &'static OwnerComputes<'static, u64> = Box::leak(Box::new(v.owner_computes()?));
             let (whole, part): (&'static [u64], &'static [u64]) = (cache, own.local());
             for _ in 0..3 {
                 v.read_cache()?.finish()?;

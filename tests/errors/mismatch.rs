@@ -30,18 +30,11 @@ fn different_objects_in_the_same_order() {
         let told = job.run(|world| {
             let apples = GVector::<i32>::new(world, 10)?;
             let pears = GVector::<i32>::new(world, 20)?;
-            if world.rank() == ODD {
-                pears.read_cache()?.finish()
-            } else {
-                apples.read_cache()?.finish()
-            }
+            if world.rank() == ODD { pears.read_cache()?.finish() } else { apples.read_cache()?.finish() }
         });
-        told.all_say(&[
-            "ranks disagree",
-            "rank 1 opens a ReadCache of the GVector<i32> of 20",
-        ])
-        .all_say(&["opens a ReadCache of the GVector<i32> of 10"])
-        .all_cite(&["pears.read_cache()", "apples.read_cache()"]);
+        told.all_say(&["ranks disagree", "rank 1 opens a ReadCache of the GVector<i32> of 20"])
+            .all_say(&["opens a ReadCache of the GVector<i32> of 10"])
+            .all_cite(&["pears.read_cache()", "apples.read_cache()"]);
     });
 }
 
@@ -58,12 +51,9 @@ fn different_lengths() {
             }
             Ok(())
         });
-        told.all_say(&[
-            "ranks disagree",
-            "is in the construction of a GVector<i32> of 10 elements",
-        ])
-        .all_say(&["rank 1 is in the construction of a GVector<i32> of 11"])
-        .all_cite(&["let long", "let short"]);
+        told.all_say(&["ranks disagree", "is in the construction of a GVector<i32> of 10 elements"])
+            .all_say(&["rank 1 is in the construction of a GVector<i32> of 11"])
+            .all_cite(&["let long", "let short"]);
     });
 }
 
@@ -71,41 +61,17 @@ fn different_lengths() {
 fn different_types_shapes_places_and_kinds() {
     type Make = fn(&World) -> Result<()>;
     let makes: [(Make, &str); 6] = [
-        (
-            |world| GVector::<i32>::new(world, 12).map(drop),
-            "GVector<i32> of 12 elements",
-        ),
-        (
-            |world| GVector::<u32>::new(world, 12).map(drop),
-            "GVector<u32> of 12 elements",
-        ),
-        (
-            |world| GVector::<i32>::new(world, MatrixDim::new(3, 4)).map(drop),
-            "GVector<i32> of 3 x 4",
-        ),
-        (
-            |world| GVector::<i32>::new(world, MatrixDim::new(4, 3)).map(drop),
-            "GVector<i32> of 4 x 3",
-        ),
-        (
-            |world| GVector::<i32>::on(world, 0, 12).map(drop),
-            "GVector<i32> of 12 elements on rank 0",
-        ),
-        (
-            |world| GScalar::new(world, 0, 12).map(drop),
-            "GScalar<i32> on rank 0",
-        ),
+        (|world| GVector::<i32>::new(world, 12).map(drop), "GVector<i32> of 12 elements"),
+        (|world| GVector::<u32>::new(world, 12).map(drop), "GVector<u32> of 12 elements"),
+        (|world| GVector::<i32>::new(world, MatrixDim::new(3, 4)).map(drop), "GVector<i32> of 3 x 4"),
+        (|world| GVector::<i32>::new(world, MatrixDim::new(4, 3)).map(drop), "GVector<i32> of 4 x 3"),
+        (|world| GVector::<i32>::on(world, 0, 12).map(drop), "GVector<i32> of 12 elements on rank 0"),
+        (|world| GScalar::new(world, 0, 12).map(drop), "GScalar<i32> on rank 0"),
     ];
     on_every_route([2], |job| {
         for (at, (usual, first)) in makes.iter().enumerate() {
             for (odd, second) in &makes[at + 1..] {
-                let told = job.run(|world| {
-                    if world.rank() == ODD {
-                        odd(world)
-                    } else {
-                        usual(world)
-                    }
-                });
+                let told = job.run(|world| if world.rank() == ODD { odd(world) } else { usual(world) });
                 told.all_say(&["ranks disagree", first, second]);
             }
         }
@@ -119,10 +85,7 @@ fn different_values_of_a_home() {
             let home = usize::from(world.rank() == ODD);
             GScalar::new(world, home, 1u64).map(drop)
         });
-        told.all_say(&[
-            "GScalar<u64> on rank 0",
-            "rank 1 is in the construction of a GScalar<u64> on rank 1",
-        ]);
+        told.all_say(&["GScalar<u64> on rank 0", "rank 1 is in the construction of a GScalar<u64> on rank 1"]);
     });
 }
 
@@ -149,11 +112,8 @@ fn different_operations() {
                 add.finish()
             }
         });
-        told.all_say(&[
-            "ranks disagree",
-            "rank 1 opened a ReleaseC with an operation",
-        ])
-        .all_cite(&["let mut twice", "let mut add"]);
+        told.all_say(&["ranks disagree", "rank 1 opened a ReleaseC with an operation"])
+            .all_cite(&["let mut twice", "let mut add"]);
     });
 }
 
@@ -170,8 +130,7 @@ fn an_operation_on_one_rank_only() {
                 adds.finish()
             }
         });
-        told.all_say(&["ranks disagree", "opened a ReleaseC", "with an operation"])
-            .all_cite(&["let puts", "let adds"]);
+        told.all_say(&["ranks disagree", "opened a ReleaseC", "with an operation"]).all_cite(&["let puts", "let adds"]);
     });
 }
 
@@ -197,18 +156,10 @@ fn a_barrier_against_a_read_cache() {
     on_every_route([2, 3, 4], |job| {
         let told = job.run(|world| {
             let v = GVector::<i32>::new(world, 10)?;
-            if world.rank() == ODD {
-                v.read_cache()?.finish()
-            } else {
-                world.barrier()
-            }
+            if world.rank() == ODD { v.read_cache()?.finish() } else { world.barrier() }
         });
-        told.all_say(&[
-            "ranks disagree",
-            "is in a barrier",
-            "rank 1 opens a ReadCache",
-        ])
-        .all_cite(&["v.read_cache()", "world.barrier()"]);
+        told.all_say(&["ranks disagree", "is in a barrier", "rank 1 opens a ReadCache"])
+            .all_cite(&["v.read_cache()", "world.barrier()"]);
     });
 }
 
@@ -217,28 +168,12 @@ fn a_barrier_against_a_construction_and_a_fill() {
     on_every_route([2, 3], |job| {
         let told = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
-            if world.rank() == ODD {
-                v.fill(1)
-            } else {
-                world.barrier()
-            }
+            if world.rank() == ODD { v.fill(1) } else { world.barrier() }
         });
-        told.all_say(&[
-            "ranks disagree",
-            "is in a barrier",
-            "rank 1 is in the filling of",
-        ]);
-        let told = job.run(|world| {
-            if world.rank() == ODD {
-                GVector::<i32>::new(world, 10).map(drop)
-            } else {
-                world.barrier()
-            }
-        });
-        told.all_say(&[
-            "is in a barrier",
-            "rank 1 is in the construction of a GVector<i32>",
-        ]);
+        told.all_say(&["ranks disagree", "is in a barrier", "rank 1 is in the filling of"]);
+        let told = job
+            .run(|world| if world.rank() == ODD { GVector::<i32>::new(world, 10).map(drop) } else { world.barrier() });
+        told.all_say(&["is in a barrier", "rank 1 is in the construction of a GVector<i32>"]);
     });
 }
 
@@ -249,12 +184,7 @@ fn gathers_on_different_roots() {
             let v = GVector::<i32>::new(world, 10)?;
             v.gather(world.rank().index().min(1)).map(drop)
         });
-        told.all_say(&[
-            "ranks disagree",
-            "the gathering of",
-            "on rank 0",
-            "on rank 1",
-        ]);
+        told.all_say(&["ranks disagree", "the gathering of", "on rank 0", "on rank 1"]);
     });
 }
 
@@ -270,10 +200,7 @@ fn a_scope_that_the_others_never_open_before_they_drop_the_vector() {
             }
             Ok(())
         });
-        let text = told
-            .run
-            .expect_err("a put that is lost is not silent")
-            .to_string();
+        let text = told.run.expect_err("a put that is lost is not silent").to_string();
         assert!(text.contains("rank 1 opened a ReleaseC"), "{text}");
     });
 }

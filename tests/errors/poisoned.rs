@@ -123,8 +123,7 @@ fn a_release_that_others_have_entered_too() {
             }
             v.read_cache().map(drop)
         });
-        told.all_say(&["rank 1 panicked inside the ReleaseC"])
-            .all_cite(&["let mut half"]);
+        told.all_say(&["rank 1 panicked inside the ReleaseC"]).all_cite(&["let mut half"]);
     });
 }
 

@@ -34,11 +34,7 @@ pub struct Told {
 pub fn on_every_route(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job)) {
     for ranks in ranks {
         for route in [Route::Local, Route::Udp] {
-            test(Job {
-                ranks,
-                route,
-                limit: LIMIT,
-            });
+            test(Job { ranks, route, limit: LIMIT });
         }
     }
 }
@@ -66,9 +62,7 @@ impl Job {
         let _watchdog = Watchdog::new(format!("{self:?}"));
         let told: Mutex<Slots> = Mutex::new((vec![None; self.ranks], false));
         let all_told = Condvar::new();
-        let config = Config::threads(self.ranks)
-            .route(self.route)
-            .timeout(self.limit);
+        let config = Config::threads(self.ranks).route(self.route).timeout(self.limit);
         let run = config.run(|world| {
             let About { route, .. } = world.about();
             assert_eq!(*route, self.route);
@@ -85,11 +79,7 @@ impl Job {
             }
             outcome
         });
-        Told {
-            job: self,
-            ranks: told.into_inner().unwrap().0,
-            run,
-        }
+        Told { job: self, ranks: told.into_inner().unwrap().0, run }
     }
 }
 
@@ -154,10 +144,7 @@ impl Told {
     #[track_caller]
     fn check(&self, who: &str, text: &str, words: &[&str]) {
         for word in words {
-            assert!(
-                text.contains(word),
-                "{who} was told `{text}`, without `{word}`; all: {self:#?}"
-            );
+            assert!(text.contains(word), "{who} was told `{text}`, without `{word}`; all: {self:#?}");
         }
     }
 }
@@ -191,13 +178,8 @@ impl Order {
     /// Waits until step `step` has been reached.
     pub fn wait_for(&self, step: usize) {
         let now = self.step.lock().unwrap();
-        let waited = self
-            .changed
-            .wait_timeout_while(now, LIMIT, |now| *now < step);
-        assert!(
-            !waited.unwrap().1.timed_out(),
-            "step {step} is never reached"
-        );
+        let waited = self.changed.wait_timeout_while(now, LIMIT, |now| *now < step);
+        assert!(!waited.unwrap().1.timed_out(), "step {step} is never reached");
     }
 
     /// Reaches the next step.

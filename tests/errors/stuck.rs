@@ -27,10 +27,7 @@ fn a_circle_through_lent_blocks() {
             world.barrier()
         });
         told.all_say(&["ranks wait for each other and none can go on"])
-            .all_say(&[
-                "rank 0 waits for the answer to at of",
-                "rank 1 waits for the answer to at of",
-            ])
+            .all_say(&["rank 0 waits for the answer to at of", "rank 1 waits for the answer to at of"])
             .all_say(&["held back by the OwnerComputes that rank 1 opened at"])
             .all_say(&["held back by the OwnerComputes that rank 0 opened at"])
             .all_cite(&["let asked = theirs.at(next)", "let mut odd_lend"]);
@@ -56,8 +53,7 @@ fn a_circle_of_a_held_back_put_and_a_barrier() {
             world.barrier()
         });
         // Whoever looks at it calls it held where it may not be, which it is.
-        told.all_say(&["rank 1 never closed the OwnerComputes"])
-            .all_cite(&["let seen = v.owner_computes()"]);
+        told.all_say(&["rank 1 never closed the OwnerComputes"]).all_cite(&["let seen = v.owner_computes()"]);
     });
 }
 
@@ -82,19 +78,9 @@ fn a_circle_of_different_collectives() {
 #[test]
 fn a_rank_that_has_left_while_others_wait_in_a_barrier() {
     on_every_route([2, 3, 4], |job| {
-        let told = job.run_freely(|world| {
-            if world.rank() == 1 {
-                Ok(())
-            } else {
-                world.barrier()
-            }
-        });
+        let told = job.run_freely(|world| if world.rank() == 1 { Ok(()) } else { world.barrier() });
         let run = told.run.as_ref().expect_err("rank 1 has left").to_string();
-        let words = [
-            "rank 1 has left `run`, but",
-            "is in a barrier at",
-            "waits for it",
-        ];
+        let words = ["rank 1 has left `run`, but", "is in a barrier at", "waits for it"];
         assert!(words.iter().all(|word| run.contains(word)), "{run}");
         for rank in (0..job.ranks).filter(|rank| *rank != 1) {
             told.says(rank, &words);
@@ -115,13 +101,7 @@ fn a_rank_that_has_left_while_others_open_a_read_cache() {
             v.read_cache().map(drop)
         });
         for rank in (0..job.ranks).filter(|rank| *rank != 1) {
-            told.says(
-                rank,
-                &[
-                    "rank 1 has left `run`",
-                    "opens a ReadCache of the GVector<i32>",
-                ],
-            );
+            told.says(rank, &["rank 1 has left `run`", "opens a ReadCache of the GVector<i32>"]);
         }
         assert!(told.run.is_err());
     });
@@ -143,10 +123,7 @@ fn a_rank_that_has_left_and_holds_back_a_put() {
         let run = told.run.as_ref().expect_err("rank 1 has left").to_string();
         assert!(run.contains("rank 1 has left `run`"), "{run}");
         for rank in (0..job.ranks).filter(|rank| *rank != 1) {
-            told.says(
-                rank,
-                &["rank 1 has left `run`", "waits for the answer to put of"],
-            );
+            told.says(rank, &["rank 1 has left `run`", "waits for the answer to put of"]);
         }
     });
 }
@@ -165,20 +142,13 @@ fn a_wait_longer_than_the_limit() {
             }
             let begun = Instant::now();
             let outcome = world.barrier();
-            assert!(
-                begun.elapsed() >= LIMIT,
-                "{outcome:?} after {:?}",
-                begun.elapsed()
-            );
+            assert!(begun.elapsed() >= LIMIT, "{outcome:?} after {:?}", begun.elapsed());
             assert!(begun.elapsed() < LIMIT * 5, "after {:?}", begun.elapsed());
             order.advance();
             outcome
         });
-        told.all_say(&[
-            "is in a barrier at",
-            "has waited for 0.4 s, longer than AURORA_TIMEOUT allows",
-        ])
-        .all_say(&["missing: rank"])
-        .all_cite(&["world.barrier()"]);
+        told.all_say(&["is in a barrier at", "has waited for 0.4 s, longer than AURORA_TIMEOUT allows"])
+            .all_say(&["missing: rank"])
+            .all_cite(&["world.barrier()"]);
     });
 }

@@ -38,23 +38,14 @@ fn it_comes_back_from_run_with_its_source() {
                 world.barrier()
             });
             let error = told.run.as_ref().expect_err("spoilt");
-            let Error::User {
-                message,
-                source: Some(source),
-                ..
-            } = error
-            else {
+            let Error::User { message, source: Some(source), .. } = error else {
                 panic!("{error:?}");
             };
             assert_eq!(message, "the milk is spoilt");
             let parse = source.source().expect("its own source");
             assert!(parse.is::<std::num::ParseIntError>());
             assert!(error.source().expect("a chain").source().is_some());
-            assert!(
-                cited(&error.to_string())
-                    .iter()
-                    .any(|line| line.contains("Error::user(spoilt())"))
-            );
+            assert!(cited(&error.to_string()).iter().any(|line| line.contains("Error::user(spoilt())")));
             for rank in (0..job.ranks).filter(|rank| *rank != failing) {
                 let words = format!("rank {failing} failed: the milk is spoilt");
                 told.says(rank, &[&words, "tests/errors/user.rs:"]);
@@ -92,12 +83,7 @@ fn question_marks_note_their_line() {
         });
         let text = told.run.as_ref().expect_err("no file").to_string();
         assert!(text.contains("No such file"), "{text}");
-        assert!(
-            cited(&text)
-                .iter()
-                .any(|line| line.contains("std::fs::read")),
-            "{text}"
-        );
+        assert!(cited(&text).iter().any(|line| line.contains("std::fs::read")), "{text}");
         told.says(0, &["rank 1 failed: No such file"]);
     });
 }
@@ -114,12 +100,7 @@ fn a_panic_on_one_rank_ends_all() {
             let text = told.run.as_ref().expect_err("a panic").to_string();
             let words = format!("rank {failing} failed: panicked: no more cheese");
             assert!(text.contains(&words), "{text}");
-            assert!(
-                cited(&text)
-                    .iter()
-                    .any(|line| line.contains("no more cheese")),
-                "{text}"
-            );
+            assert!(cited(&text).iter().any(|line| line.contains("no more cheese")), "{text}");
             for rank in (0..job.ranks).filter(|rank| *rank != failing) {
                 told.says(rank, &[&words]);
             }
@@ -144,10 +125,7 @@ fn the_error_of_a_failing_drop_comes_back_from_run() {
             Ok(())
         });
         let text = told.run.expect_err("the drop has failed").to_string();
-        assert!(
-            text.contains("ranks disagree") && text.contains("opened a ReleaseC"),
-            "{text}"
-        );
+        assert!(text.contains("ranks disagree") && text.contains("opened a ReleaseC"), "{text}");
     });
 }
 
@@ -172,14 +150,8 @@ fn an_operation_that_panics_at_the_owner() {
                 world.barrier()
             });
             let text = told.run.as_ref().expect_err("a panic").to_string();
-            assert!(
-                text.contains("rank 0 failed: panicked: thirteen is bad luck"),
-                "{text}"
-            );
-            assert!(
-                cited(&text).iter().any(|line| line.contains("thirteen")),
-                "{text}"
-            );
+            assert!(text.contains("rank 0 failed: panicked: thirteen is bad luck"), "{text}");
+            assert!(cited(&text).iter().any(|line| line.contains("thirteen")), "{text}");
         }
     });
 }

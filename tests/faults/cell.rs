@@ -15,14 +15,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    pub const ALL: [Fault; 6] = [
-        Fault::Error,
-        Fault::Panic,
-        Fault::Exit0,
-        Fault::Exit3,
-        Fault::Kill,
-        Fault::Stop,
-    ];
+    pub const ALL: [Fault; 6] = [Fault::Error, Fault::Panic, Fault::Exit0, Fault::Exit3, Fault::Kill, Fault::Stop];
 
     pub fn name(self) -> &'static str {
         match self {

@@ -57,13 +57,7 @@ impl Job {
     /// Starts one, in a process group of its own.
     pub fn start(starter: Starter, fault: &str, place: Place, rank: usize) -> Result<Job, String> {
         let mut command = launcher(starter)?;
-        command.args([
-            job::ARGUMENT,
-            word(starter),
-            fault,
-            place.name(),
-            &rank.to_string(),
-        ]);
+        command.args([job::ARGUMENT, word(starter), fault, place.name(), &rank.to_string()]);
         command.env("AURORA_SILENCE", "1");
         Self::run(command)
     }
@@ -71,8 +65,7 @@ impl Job {
     pub fn run(mut command: Command) -> Result<Job, String> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let notes =
-            std::env::temp_dir().join(format!("aurora-faults-{}-{number}", std::process::id()));
+        let notes = std::env::temp_dir().join(format!("aurora-faults-{}-{number}", std::process::id()));
         let file = |name: &str| File::create(notes.join(name));
         let started = || {
             fs::create_dir_all(&notes)?;
@@ -94,11 +87,7 @@ impl Job {
     /// Sends a signal to the started process, or to all of its group.
     pub fn signal(&self, signal: Signal, group: bool) -> Result<(), String> {
         let pid = Pid::from_child(&self.child);
-        let sent = if group {
-            rustix::process::kill_process_group(pid, signal)
-        } else {
-            kill_process(pid, signal)
-        };
+        let sent = if group { rustix::process::kill_process_group(pid, signal) } else { kill_process(pid, signal) };
         sent.map_err(|error| error.to_string())
     }
 
@@ -118,9 +107,7 @@ impl Job {
 
     /// Notes that the driver does now what makes the job fail.
     pub fn note_fault(&self) {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let _ = fs::write(self.notes.join("fault"), now.as_micros().to_string());
     }
 
@@ -140,10 +127,7 @@ impl Job {
             if Instant::now() > until {
                 let left = self.processes();
                 self.end();
-                return Err(format!(
-                    "{left:?} still run after {LIMIT:?}; said: {}",
-                    self.said()
-                ));
+                return Err(format!("{left:?} still run after {LIMIT:?}; said: {}", self.said()));
             }
             thread::sleep(Duration::from_millis(10));
         }
@@ -158,16 +142,12 @@ impl Job {
             status.is_some()
         })?;
         self.wait_until(|job| job.processes().is_empty())?;
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let fault = read(&self.notes, "fault").and_then(|text| text.parse().ok());
         Ok(Ended {
             status: status.expect("it has ended"),
             said: self.said(),
-            took: fault.map_or(Duration::ZERO, |at| {
-                now.saturating_sub(Duration::from_micros(at))
-            }),
+            took: fault.map_or(Duration::ZERO, |at| now.saturating_sub(Duration::from_micros(at))),
             notes: self.notes.clone(),
         })
     }
@@ -182,9 +162,7 @@ impl Job {
             let entry = entry.ok()?;
             let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
             let environment = fs::read(entry.path().join("environ")).ok()?;
-            let ours = environment
-                .split(|byte| *byte == 0)
-                .any(|v| v == mark.as_bytes());
+            let ours = environment.split(|byte| *byte == 0).any(|v| v == mark.as_bytes());
             ours.then_some(pid)
         })
         .collect()
@@ -221,19 +199,12 @@ impl Ended {
     /// The lines of Aurora and of the program that say why.
     pub fn messages(&self) -> Vec<&str> {
         let lines = self.said.lines();
-        lines
-            .filter(|line| line.contains("aurora: ") || line.contains("error: "))
-            .collect()
+        lines.filter(|line| line.contains("aurora: ") || line.contains("error: ")).collect()
     }
 
     /// What is to be found when the job is understood.
     pub fn all(&self) -> String {
-        format!(
-            "exit code {}, after {:.2} s, said:\n{}",
-            self.code(),
-            self.took.as_secs_f64(),
-            self.said
-        )
+        format!("exit code {}, after {:.2} s, said:\n{}", self.code(), self.took.as_secs_f64(), self.said)
     }
 }
 

@@ -10,13 +10,7 @@ use libtest_mimic::{Failed, Trial};
 pub fn trials() -> Vec<Trial> {
     match mpi::built_for() {
         Err(_) => [Flavour::Open, Flavour::Mpich]
-            .map(|flavour| {
-                trial(
-                    flavour,
-                    "without-mpi",
-                    &["built without MPI", "--features mpi"],
-                )
-            })
+            .map(|flavour| trial(flavour, "without-mpi", &["built without MPI", "--features mpi"]))
             .into(),
         Ok(Flavour::Open) => vec![trial(Flavour::Mpich, "of-openmpi", &["built for Open MPI"])],
         Ok(Flavour::Mpich) => vec![trial(Flavour::Open, "of-mpich", &["built for MPICH"])],
@@ -45,13 +39,7 @@ fn is_refused(flavour: Flavour, words: &[&str]) -> Result<(), Failed> {
     let mut command = flavour.launcher(2)?;
     command.arg(std::env::current_exe()?);
     // As a program would be that leaves the choice to its surroundings.
-    command.args([
-        job::ARGUMENT,
-        "surroundings",
-        "none",
-        Place::Load.name(),
-        "0",
-    ]);
+    command.args([job::ARGUMENT, "surroundings", "none", Place::Load.name(), "0"]);
     let ended = Job::run(command)?.wait()?;
     if ended.code() == 0 {
         return Err(format!("it ended well: {}", ended.all()).into());

@@ -38,10 +38,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
     let outcome = config.run(|world| {
         let outcome = body(world, fault, place, rank, threads);
         if let Err(error) = &outcome {
-            note(
-                &format!("rank-{}", world.rank().index()),
-                &error.to_string(),
-            );
+            note(&format!("rank-{}", world.rank().index()), &error.to_string());
         }
         outcome
     });
@@ -55,13 +52,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
     }
 }
 
-fn body(
-    world: &World,
-    fault: Option<Fault>,
-    place: Place,
-    rank: usize,
-    threads: bool,
-) -> Result<()> {
+fn body(world: &World, fault: Option<Fault>, place: Place, rank: usize, threads: bool) -> Result<()> {
     let culprit = world.rank() == rank;
     let fail = || {
         std::thread::sleep(SETTLED);
@@ -76,10 +67,7 @@ fn body(
     };
     let mut v = GVector::<i32>::from_fn(world, 3000, |i| i as i32)?;
     world.barrier()?;
-    note(
-        &format!("pid-{}", world.rank().index()),
-        &std::process::id().to_string(),
-    );
+    note(&format!("pid-{}", world.rank().index()), &std::process::id().to_string());
     match place {
         Place::Load => {
             let alone = culprit && !threads && fault.is_some_and(|f| commit::soon(f, SETTLED));
@@ -143,10 +131,7 @@ struct Left {
 impl Left {
     fn here() -> Self {
         let count = |path| fs::read_dir(path).map_or(0, Iterator::count);
-        Left {
-            threads: count("/proc/self/task"),
-            descriptors: count("/proc/self/fd"),
-        }
+        Left { threads: count("/proc/self/task"), descriptors: count("/proc/self/fd") }
     }
 
     fn beyond(&self, before: &Self) -> Self {
@@ -159,9 +144,7 @@ impl Left {
 
 /// When it happened.
 pub fn note_fault() {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .expect("after 1970");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
     note("fault", &now.as_micros().to_string());
 }
 

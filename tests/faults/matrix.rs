@@ -21,12 +21,7 @@ pub fn trials() -> Vec<Trial> {
         for fault in Fault::ALL {
             for place in Place::ALL {
                 for rank in [0, 1] {
-                    let cell = Cell {
-                        starter,
-                        fault,
-                        place,
-                        rank,
-                    };
+                    let cell = Cell { starter, fault, place, rank };
                     if applies(cell) {
                         trials.push(Trial::test(cell.to_string(), move || run(cell)));
                     }
@@ -50,8 +45,7 @@ fn applies(cell: Cell) -> bool {
 
 fn run(cell: Cell) -> Result<(), Failed> {
     let mut job = Job::start(cell.starter, cell.fault.name(), cell.place, cell.rank)?;
-    let stopped_parent =
-        cell.starter == Starter::Processes && cell.fault == Fault::Stop && cell.rank == 0;
+    let stopped_parent = cell.starter == Starter::Processes && cell.fault == Fault::Stop && cell.rank == 0;
     if stopped_parent {
         // Its ranks give it up and end; it learns of that when it is let go on.
         job.wait_for_ranks()?;
@@ -65,20 +59,11 @@ fn run(cell: Cell) -> Result<(), Failed> {
         Err(_) => "FAILED".into(),
     };
     SEEN.lock().unwrap().push((cell, word));
-    found.map_err(|problem| {
-        format!("{cell}: {problem}; {}{}", ended.all(), survivors(&ended)).into()
-    })
+    found.map_err(|problem| format!("{cell}: {problem}; {}{}", ended.all(), survivors(&ended)).into())
 }
 
 fn survivors(ended: &Ended) -> String {
-    (0..RANKS)
-        .map(|rank| {
-            format!(
-                "rank {rank} noted: {:?}\n",
-                ended.note(&format!("rank-{rank}"))
-            )
-        })
-        .collect()
+    (0..RANKS).map(|rank| format!("rank {rank} noted: {:?}\n", ended.note(&format!("rank-{rank}")))).collect()
 }
 
 fn judge(cell: Cell, ended: &Ended) -> Result<(), String> {
@@ -154,25 +139,15 @@ fn survived(cell: Cell, ended: &Ended, rank: usize) -> Result<(), String> {
         // The exit of one thread is the exit of all.
         Starter::Threads => matches!(cell.fault, Fault::Exit0 | Fault::Exit3),
         // Who computes is ended; and with rank 0 all end at once.
-        Starter::Processes => {
-            cell.place == Place::Idle || (cell.rank == 0 && cell.fault == Fault::Kill)
-        }
+        Starter::Processes => cell.place == Place::Idle || (cell.rank == 0 && cell.fault == Fault::Kill),
         // It ends all at once.
         Starter::Mpi(_) => true,
     };
     let Some(told) = told else {
-        return if in_vain {
-            Ok(())
-        } else {
-            Err(format!("rank {rank} was told nothing"))
-        };
+        return if in_vain { Ok(()) } else { Err(format!("rank {rank} was told nothing")) };
     };
     let who = format!("rank {}", cell.rank);
-    if told.contains(&who) {
-        Ok(())
-    } else {
-        Err(format!("rank {rank} was told `{told}`, without {who}"))
-    }
+    if told.contains(&who) { Ok(()) } else { Err(format!("rank {rank} was told `{told}`, without {who}")) }
 }
 
 /// All cells that were run.
@@ -186,23 +161,14 @@ pub fn print() {
         }
     }
     for starter in starters {
-        let head = Place::ALL
-            .iter()
-            .flat_map(|place| [0, 1].map(|rank| format!("{} {rank}", place.name())));
+        let head = Place::ALL.iter().flat_map(|place| [0, 1].map(|rank| format!("{} {rank}", place.name())));
         let head: Vec<String> = head.map(|name| format!("{name:>19}")).collect();
-        println!(
-            "\nfault matrix, {starter}: time until the last process is gone, exit code (place and failing rank)"
-        );
+        println!("\nfault matrix, {starter}: time until the last process is gone, exit code (place and failing rank)");
         println!("{:10}{}", "", head.concat());
         for fault in Fault::ALL {
             let row = Place::ALL.iter().flat_map(|place| {
                 [0, 1].map(|rank| {
-                    let cell = Cell {
-                        starter,
-                        fault,
-                        place: *place,
-                        rank,
-                    };
+                    let cell = Cell { starter, fault, place: *place, rank };
                     let word = seen.iter().find(|(of, _)| *of == cell);
                     format!("{:>19}", word.map_or("-", |(_, word)| word.as_str()))
                 })

@@ -11,9 +11,7 @@ const NONE: &str = "none";
 
 pub fn trials() -> Vec<Trial> {
     let mut starters = vec![Starter::Processes];
-    if let Ok(flavour) =
-        mpi::built_for().and_then(|flavour| flavour.launcher(RANKS).map(|_| flavour))
-    {
+    if let Ok(flavour) = mpi::built_for().and_then(|flavour| flavour.launcher(RANKS).map(|_| flavour)) {
         starters.push(Starter::Mpi(flavour));
     }
     let mut trials = Vec::new();
@@ -21,22 +19,14 @@ pub fn trials() -> Vec<Trial> {
         for place in [Place::Load, Place::Idle] {
             let places = place.name();
             let name = format!("{starter}/ctrl-c-{places}");
-            trials.push(Trial::test(name, move || {
-                all_end(starter, place, Signal::INT, true)
-            }));
+            trials.push(Trial::test(name, move || all_end(starter, place, Signal::INT, true)));
             let name = format!("{starter}/SIGINT-of-the-first-{places}");
-            trials.push(Trial::test(name, move || {
-                all_end(starter, place, Signal::INT, false)
-            }));
+            trials.push(Trial::test(name, move || all_end(starter, place, Signal::INT, false)));
             let name = format!("{starter}/SIGTERM-of-the-first-{places}");
-            trials.push(Trial::test(name, move || {
-                all_end(starter, place, Signal::TERM, false)
-            }));
+            trials.push(Trial::test(name, move || all_end(starter, place, Signal::TERM, false)));
         }
         let name = format!("{starter}/SIGKILL-of-the-first");
-        trials.push(Trial::test(name, move || {
-            all_end(starter, Place::Idle, Signal::KILL, false)
-        }));
+        trials.push(Trial::test(name, move || all_end(starter, Place::Idle, Signal::KILL, false)));
     }
     trials
 }

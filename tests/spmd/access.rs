@@ -7,11 +7,7 @@ use aurora_suite::random::mix;
 use std::ops::Range;
 
 pub fn bodies() -> Vec<Body> {
-    vec![
-        Body::of(one_loop_reads),
-        Body::of(one_loop_writes),
-        Body::of(a_loop_over_a_pair),
-    ]
+    vec![Body::of(one_loop_reads), Body::of(one_loop_writes), Body::of(a_loop_over_a_pair)]
 }
 
 fn want(i: usize) -> u64 {
@@ -19,16 +15,10 @@ fn want(i: usize) -> u64 {
 }
 
 fn sum(v: &impl GlobalRead<u64>, range: Range<usize>) -> Result<u64> {
-    range
-        .map(|i| v.at(i))
-        .try_fold(0u64, |sum, x| Ok(sum.wrapping_add(x?)))
+    range.map(|i| v.at(i)).try_fold(0u64, |sum, x| Ok(sum.wrapping_add(x?)))
 }
 
-fn write(
-    v: &mut impl GlobalWrite<u64>,
-    mut indices: impl Iterator<Item = usize>,
-    plus: usize,
-) -> Result<()> {
+fn write(v: &mut impl GlobalWrite<u64>, mut indices: impl Iterator<Item = usize>, plus: usize) -> Result<()> {
     indices.try_for_each(|i| v.put(i, want(i + plus)))
 }
 
@@ -47,11 +37,7 @@ fn one_loop_reads(world: &World) -> Result<()> {
     assert_eq!((GlobalRead::len(&part), part.is_empty()), (len, false));
     check::equal("own", sum(&part, own.clone())?, expected(own.clone()))?;
     drop(part);
-    check::equal(
-        "own, mutable",
-        sum(&v.owner_computes_mut()?, own.clone())?,
-        expected(own),
-    )
+    check::equal("own, mutable", sum(&v.owner_computes_mut()?, own.clone())?, expected(own))
 }
 
 fn one_loop_writes(world: &World) -> Result<()> {
@@ -81,15 +67,9 @@ fn one_loop_writes(world: &World) -> Result<()> {
 
 /// Reading one vector and writing another, as a program grows from the plain form to the fast one.
 fn a_loop_over_a_pair(world: &World) -> Result<()> {
-    fn shift(
-        from: &impl GlobalRead<u64>,
-        into: &mut impl GlobalWrite<u64>,
-        range: Range<usize>,
-    ) -> Result<()> {
+    fn shift(from: &impl GlobalRead<u64>, into: &mut impl GlobalWrite<u64>, range: Range<usize>) -> Result<()> {
         let len = from.len();
-        range
-            .into_iter()
-            .try_for_each(|i| into.put((i + 1) % len, from.at(i)?))
+        range.into_iter().try_for_each(|i| into.put((i + 1) % len, from.at(i)?))
     }
     let len = 50;
     let from = GVector::from_fn(world, len, want)?;

@@ -33,9 +33,7 @@ fn ranges<T: aurora_core::Element>(v: &GVector<T>, p: usize) -> Vec<Range<usize>
     borders.push(v.len());
     let near = |at: &usize| [at.saturating_sub(1), *at, (at + 1).min(v.len())];
     let borders: Vec<_> = borders.iter().flat_map(near).collect();
-    let pairs = borders
-        .iter()
-        .flat_map(|a| borders.iter().map(move |b| *a..*b));
+    let pairs = borders.iter().flat_map(|a| borders.iter().map(move |b| *a..*b));
     pairs.filter(|range| range.start <= range.end).collect()
 }
 
@@ -76,11 +74,7 @@ fn between_vectors(world: &World) -> Result<()> {
     let me = world.rank().index();
     let from = GVector::from_fn(world, 503, want)?;
     let mut into = GVector::<u32>::new(world, 607)?;
-    for (turn, range) in ranges(&from, world.size())
-        .into_iter()
-        .enumerate()
-        .step_by(3)
-    {
+    for (turn, range) in ranges(&from, world.size()).into_iter().enumerate().step_by(3) {
         into.fill(1)?;
         let start = turn * 7 % (into.len() - range.len());
         let there = start..start + range.len();
@@ -88,13 +82,7 @@ fn between_vectors(world: &World) -> Result<()> {
             distmemcpy(into.range_mut(there.clone()), from.range(range.clone()))?;
         }
         world.barrier()?;
-        check::whole(&into, |i| {
-            if there.contains(&i) {
-                want(i - there.start + range.start)
-            } else {
-                1
-            }
-        })?;
+        check::whole(&into, |i| if there.contains(&i) { want(i - there.start + range.start) } else { 1 })?;
     }
     Ok(())
 }
@@ -150,10 +138,7 @@ fn every_form_of_range(world: &World) -> Result<()> {
 
 fn many_to_local_memory(world: &World) -> Result<()> {
     let p = world.size();
-    let (a, b) = (
-        GVector::from_fn(world, 4001, want)?,
-        GVector::from_fn(world, 3 * p, |i| want(i + 9))?,
-    );
+    let (a, b) = (GVector::from_fn(world, 4001, want)?, GVector::from_fn(world, 3 * p, |i| want(i + 9))?);
     let mut random = Random::new(world.rank().index() as u64);
     let picked: Vec<_> = (0..50)
         .map(|_| {
@@ -174,17 +159,13 @@ fn many_to_local_memory(world: &World) -> Result<()> {
 
 fn many_from_local_memory(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
-    let mut vectors = (0..3)
-        .map(|_| GVector::<u32>::new(world, 100 * p))
-        .collect::<Result<Vec<_>>>()?;
+    let mut vectors = (0..3).map(|_| GVector::<u32>::new(world, 100 * p)).collect::<Result<Vec<_>>>()?;
     // Each rank writes every p-th stretch of 10, of all vectors at once.
     let stretch = |i: usize| i / 10 % p == me;
     let values: Vec<_> = (0..100 * p).map(want).collect();
     for start in (0..100 * p).step_by(10).filter(|i| stretch(*i)) {
         let range = start..start + 10;
-        let pairs = vectors
-            .iter_mut()
-            .map(|v| (v.range_mut(range.clone()), &values[range.clone()]));
+        let pairs = vectors.iter_mut().map(|v| (v.range_mut(range.clone()), &values[range.clone()]));
         distmemcpy_many(pairs)?;
     }
     world.barrier()?;
@@ -193,15 +174,9 @@ fn many_from_local_memory(world: &World) -> Result<()> {
 
 fn many_between_vectors(world: &World) -> Result<()> {
     let from = GVector::from_fn(world, 1000, want)?;
-    let (mut a, mut b) = (
-        GVector::<u32>::new(world, 600)?,
-        GVector::<u32>::new(world, 400)?,
-    );
+    let (mut a, mut b) = (GVector::<u32>::new(world, 600)?, GVector::<u32>::new(world, 400)?);
     if world.rank().index() == world.size() - 1 {
-        distmemcpy_many([
-            (a.range_mut(..), from.range(..600)),
-            (b.range_mut(..), from.range(600..)),
-        ])?;
+        distmemcpy_many([(a.range_mut(..), from.range(..600)), (b.range_mut(..), from.range(600..))])?;
     }
     world.barrier()?;
     check::whole(&a, want)?;
@@ -218,9 +193,7 @@ fn an_exchange_of_everyone_with_everyone(world: &World) -> Result<()> {
         mine.fill(0);
         let parts = mine.chunks_mut(each).enumerate();
         let start = |owner: usize| (owner * p + me) * each;
-        distmemcpy_many(
-            parts.map(|(owner, part)| (part, from.range(start(owner)..start(owner) + each))),
-        )?;
+        distmemcpy_many(parts.map(|(owner, part)| (part, from.range(start(owner)..start(owner) + each))))?;
         for (owner, part) in mine.chunks(each).enumerate() {
             check::same(part, start(owner), want)?;
         }

@@ -65,16 +65,9 @@ fn a_read_cache_is_one_transfer_to_each(world: &World) -> Result<()> {
         })?;
         check::equal("transfers out", cost.transfers_out, others)?;
         assert!(cost.bytes_out >= others * block);
-        assert!(
-            cost.bytes_out <= others * (block + 300),
-            "{} bytes",
-            cost.bytes_out
-        );
+        assert!(cost.bytes_out <= others * (block + 300), "{} bytes", cost.bytes_out);
         // No request, no barrier, no answer: in no round.
-        assert!(
-            exact.iter().all(|cost| *cost == (others, others * block)),
-            "{exact:?}"
-        );
+        assert!(exact.iter().all(|cost| *cost == (others, others * block)), "{exact:?}");
     }
     Ok(())
 }
@@ -92,17 +85,9 @@ fn an_unchanged_block_is_not_sent_again(world: &World) -> Result<()> {
         if world.is_root() {
             v.put(0, round)?;
         }
-        check::same(
-            &v.read_cache()?,
-            0,
-            |i| if i == 0 { round } else { i as u64 },
-        )
+        check::same(&v.read_cache()?, 0, |i| if i == 0 { round } else { i as u64 })
     })?;
-    let limit = if world.is_root() {
-        others * (8 * first.len() as u64 + 300)
-    } else {
-        others * 300
-    };
+    let limit = if world.is_root() { others * (8 * first.len() as u64 + 300) } else { others * 300 };
     assert!(cost.bytes_out <= limit, "{} bytes", cost.bytes_out);
     check::equal("transfers out", cost.transfers_out, others)
 }
@@ -120,14 +105,8 @@ fn owner_computes_sends_nothing(world: &World) -> Result<()> {
     check::equal("bytes out", cost.bytes_out, 0)?;
     // All that is accounted are the barriers.
     let lines = world.usage();
-    let others = lines
-        .iter()
-        .filter(|line| line.object.is_some() && line.action != "rendezvous");
-    check::equal(
-        "messages of this object",
-        others.filter(|l| l.action == "OwnerComputes").count(),
-        0,
-    )?;
+    let others = lines.iter().filter(|line| line.object.is_some() && line.action != "rendezvous");
+    check::equal("messages of this object", others.filter(|l| l.action == "OwnerComputes").count(), 0)?;
     assert!(accounted(world).0 >= before.0);
     Ok(())
 }
@@ -195,25 +174,13 @@ fn what_a_line_costs(world: &World) -> Result<()> {
     check::equal("sum", sum, 4950)?;
     let usage = world.usage();
     let at = usage.iter().find(|usage| {
-        usage.action == "at"
-            && usage
-                .site
-                .as_ref()
-                .is_some_and(|site| site.to_string().contains(&format!(":{line}:")))
+        usage.action == "at" && usage.site.as_ref().is_some_and(|site| site.to_string().contains(&format!(":{line}:")))
     });
     let remote = 100 - v.local_range().len() as u64;
-    check::equal(
-        "messages of the line",
-        at.map_or(0, |at| at.usage.messages),
-        remote,
-    )?;
+    check::equal("messages of the line", at.map_or(0, |at| at.usage.messages), remote)?;
     assert_eq!(at.is_some(), others > 0);
     if let Some(at) = at {
-        assert!(
-            at.object
-                .as_deref()
-                .is_some_and(|object| object.contains("GVector<u16> of 100"))
-        );
+        assert!(at.object.as_deref().is_some_and(|object| object.contains("GVector<u16> of 100")));
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use aurora_core::{Config, GScalar, GVector, Result, Route, World, distmemcpy};
 use aurora_suite::body::{Body, End};
 use aurora_suite::check;
+use aurora_suite::memory;
 use aurora_suite::random::mix;
 use libtest_mimic::{Failed, Trial};
 use std::thread;
@@ -13,6 +14,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(dropped_early_and_still_served),
         Body::of(dropped_right_after_a_scope),
         Body::of(dropped_in_any_order),
+        Body::of(nothing_piles_up),
         Body::of(the_last_rank_leaves_first).ends(End::Last),
         Body::of(rank_0_leaves_first).ends(End::Last),
     ]
@@ -20,10 +22,7 @@ pub fn bodies() -> Vec<Body> {
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        Trial::test(
-            "threads/several_jobs_one_after_the_other",
-            one_after_the_other,
-        ),
+        Trial::test("threads/several_jobs_one_after_the_other", one_after_the_other),
         Trial::test("threads/several_jobs_at_once", at_once),
     ]
 }
@@ -90,6 +89,31 @@ fn dropped_in_any_order(world: &World) -> Result<()> {
     check::equal("ranks", world.size(), p)
 }
 
+/// Neither objects, nor their caches, nor what scopes leave behind.
+fn nothing_piles_up(world: &World) -> Result<()> {
+    /// A cache of one of these, kept each time, would be seen.
+    const LEN: usize = 4000;
+    const ROUNDS: usize = 300;
+    let mut lasting = GVector::<u64>::new(world, LEN)?;
+    let mut round = |n: usize| -> Result<()> {
+        let mut v = GVector::<u64>::new(world, LEN)?;
+        v.release_c()?.put(n % LEN, n as u64)?;
+        drop(v.read_cache()?);
+        lasting.release_c()?.put(n % LEN, n as u64)?;
+        lasting.read_cache()?.finish()
+    };
+    (0..20).try_for_each(&mut round)?;
+    world.barrier()?;
+    memory::reset();
+    let before = memory::peak();
+    (0..ROUNDS).try_for_each(&mut round)?;
+    world.barrier()?;
+    let growth = memory::peak().saturating_sub(before);
+    let limit = ROUNDS * LEN * 8 / 4;
+    assert!(growth < limit, "grew by {} KiB", growth / 1024);
+    Ok(())
+}
+
 fn the_last_rank_leaves_first(world: &World) -> Result<()> {
     leaves(world, world.size() - 1)
 }
@@ -110,11 +134,7 @@ fn leaves(world: &World, first: usize) -> Result<()> {
     // Nobody can order the others' writes any more: each element is the old or the new one.
     let mut all = vec![0; v.len()];
     distmemcpy(&mut all[..], v.range(..))?;
-    assert!(
-        all.iter()
-            .enumerate()
-            .all(|(i, x)| [want(i), 7].contains(x))
-    );
+    assert!(all.iter().enumerate().all(|(i, x)| [want(i), 7].contains(x)));
     let theirs = v.range_of(first);
     for i in theirs.clone().skip(me).step_by(p).take(20) {
         v.put(i, 7)?;
@@ -128,11 +148,7 @@ fn leaves(world: &World, first: usize) -> Result<()> {
 }
 
 fn job(seed: u64) -> Result<u64> {
-    let route = if seed.is_multiple_of(2) {
-        Route::Local
-    } else {
-        Route::Udp
-    };
+    let route = if seed.is_multiple_of(2) { Route::Local } else { Route::Udp };
     let ranks = 2 + seed as usize % 2;
     Config::threads(ranks).route(route).run(|world| {
         let mut v = GVector::<u64>::new(world, 100)?;
@@ -152,9 +168,7 @@ fn one_after_the_other() -> Result<(), Failed> {
 }
 
 fn at_once() -> Result<(), Failed> {
-    let jobs: Vec<_> = (0..4)
-        .map(|seed| (seed, thread::spawn(move || job(seed))))
-        .collect();
+    let jobs: Vec<_> = (0..4).map(|seed| (seed, thread::spawn(move || job(seed)))).collect();
     for (seed, job) in jobs {
         check::equal("value", job.join().expect("no panic")?, 100 * seed)?;
     }

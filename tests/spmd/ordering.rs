@@ -52,13 +52,7 @@ enum Means {
     Update,
 }
 
-const MEANS: [Means; 5] = [
-    Means::Put,
-    Means::PutMany,
-    Means::Copy,
-    Means::Alone,
-    Means::Update,
-];
+const MEANS: [Means; 5] = [Means::Put, Means::PutMany, Means::Copy, Means::Alone, Means::Update];
 
 fn write(v: &mut GVector<u64>, means: Means, index: usize, old: u64, new: u64) -> Result<()> {
     match means {
@@ -66,9 +60,7 @@ fn write(v: &mut GVector<u64>, means: Means, index: usize, old: u64, new: u64) -
         Means::PutMany => v.put_many(&[(index, old), (index, new)]),
         Means::Copy => distmemcpy(v.range_mut(index..=index), &[new][..]),
         Means::Alone => v.release_alone()?.put(index, new),
-        Means::Update => v
-            .release_alone_with::<Add>()?
-            .update(index, new.wrapping_sub(old)),
+        Means::Update => v.release_alone_with::<Add>()?.update(index, new.wrapping_sub(old)),
     }
 }
 
@@ -152,11 +144,7 @@ fn writes_to_a_block_that_is_on_its_way(world: &World) -> Result<()> {
             }
         }
         let all = v.read_cache()?;
-        check::same(
-            &all,
-            0,
-            |i| if i % 997 == 0 { want(i) } else { round as u64 },
-        )?;
+        check::same(&all, 0, |i| if i % 997 == 0 { want(i) } else { round as u64 })?;
     }
     Ok(())
 }
@@ -216,11 +204,7 @@ fn an_access_after_a_scope_waits_for_the_slow(world: &World) -> Result<()> {
         drop(scope);
         match slow % 3 {
             0 => check::equal("element", v.at(2 * slow)?, want(slow))?,
-            1 => check::equal(
-                "element",
-                v.at_many(&[(2 * slow + 3) % (2 * p)])?[0],
-                want(slow),
-            )?,
+            1 => check::equal("element", v.at_many(&[(2 * slow + 3) % (2 * p)])?[0], want(slow))?,
             _ => check::same(&v.read_cache()?, 0, |_| want(slow))?,
         }
         world.barrier()?;

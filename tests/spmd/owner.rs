@@ -44,11 +44,7 @@ fn mutable_writes_my_part(world: &World) -> Result<()> {
     for round in 0..4 {
         let mut own = v.owner_computes_mut()?;
         for i in own.indices() {
-            check::equal(
-                "the last round",
-                own[i],
-                if round > 0 { want(i + round - 1) } else { 0 },
-            )?;
+            check::equal("the last round", own[i], if round > 0 { want(i + round - 1) } else { 0 })?;
             own[i] = want(i + round);
         }
         if round % 2 == 0 {
@@ -68,10 +64,7 @@ fn rows_by_their_global_numbers(world: &World) -> Result<()> {
     let mut v = GVector::<i64>::new(world, MatrixDim::new(rows, cols))?;
     let mut own = v.owner_computes_mut()?;
     for row in own.rows() {
-        own.row_mut(row)
-            .iter_mut()
-            .enumerate()
-            .for_each(|(col, x)| *x = want(row * 100 + col));
+        own.row_mut(row).iter_mut().enumerate().for_each(|(col, x)| *x = want(row * 100 + col));
     }
     own.finish()?;
     let all = v.read_cache()?;
@@ -85,8 +78,7 @@ fn rows_by_their_global_numbers(world: &World) -> Result<()> {
     let plain = GVector::from_fn(world, 10, want)?;
     let own = plain.owner_computes()?;
     assert_eq!(own.rows(), plain.local_range());
-    own.rows()
-        .for_each(|row| assert_eq!(own.row(row), [want(row)]));
+    own.rows().for_each(|row| assert_eq!(own.row(row), [want(row)]));
     Ok(())
 }
 
@@ -159,10 +151,7 @@ fn remote_access_waits_for_a_writer(world: &World) -> Result<()> {
         aurora_core::distmemcpy(&mut memory[..], v.range(..))?;
         for rank in 0..p {
             let block = &memory[v.range_of(rank)];
-            assert!(
-                block.iter().all(|x| *x == block[0]),
-                "half of a scope of rank {rank}"
-            );
+            assert!(block.iter().all(|x| *x == block[0]), "half of a scope of rank {rank}");
         }
     }
     Ok(())
@@ -175,26 +164,15 @@ fn threads_share_the_slices(world: &World) -> Result<()> {
     let half = own.local().len() / 2;
     let (low, high) = own.local_mut().split_at_mut(half);
     std::thread::scope(|threads| {
-        threads.spawn(|| {
-            low.iter_mut()
-                .enumerate()
-                .for_each(|(i, x)| *x = want(first + i))
-        });
-        threads.spawn(|| {
-            high.iter_mut()
-                .enumerate()
-                .for_each(|(i, x)| *x = want(first + half + i))
-        });
+        threads.spawn(|| low.iter_mut().enumerate().for_each(|(i, x)| *x = want(first + i)));
+        threads.spawn(|| high.iter_mut().enumerate().for_each(|(i, x)| *x = want(first + half + i)));
     });
     own.finish()?;
     let all = v.read_cache()?;
     let slice: &[i64] = &all;
     std::thread::scope(|threads| {
-        let checks =
-            [0, 5000].map(|at| threads.spawn(move || check::same(&slice[at..at + 5000], at, want)));
-        checks
-            .into_iter()
-            .try_for_each(|check| check.join().expect("no panic"))
+        let checks = [0, 5000].map(|at| threads.spawn(move || check::same(&slice[at..at + 5000], at, want)));
+        checks.into_iter().try_for_each(|check| check.join().expect("no panic"))
     })
 }
 
@@ -203,10 +181,7 @@ fn a_rank_enters_alone(world: &World) -> Result<()> {
     if world.is_root() {
         // Not collective: the others are in the barrier already.
         for _ in 0..3 {
-            v.owner_computes_mut()?
-                .local_mut()
-                .iter_mut()
-                .for_each(|x| *x += 1);
+            v.owner_computes_mut()?.local_mut().iter_mut().for_each(|x| *x += 1);
         }
         check::same(v.owner_computes()?.local(), 0, |_| 3)?;
     }

@@ -17,23 +17,13 @@ const STEPS: usize = 30;
 
 fn random_programs(world: &World) -> Result<()> {
     (0..PROGRAMS).try_for_each(|seed| {
-        Program::new(world, seed)?
-            .run()
-            .map_err(|error| match error {
-                Error::User {
-                    message,
-                    site,
-                    source,
-                } => {
-                    let message = format!("program {seed}: {message}");
-                    Error::User {
-                        message,
-                        site,
-                        source,
-                    }
-                }
-                error => error,
-            })
+        Program::new(world, seed)?.run().map_err(|error| match error {
+            Error::User { message, site, source } => {
+                let message = format!("program {seed}: {message}");
+                Error::User { message, site, source }
+            }
+            error => error,
+        })
     })
 }
 
@@ -100,8 +90,7 @@ impl<'w> Program<'w> {
         let (p, me) = (self.world.size(), self.world.rank().index());
         let (key, every) = (self.shared.draw(), 1 + self.shared.below(9));
         let mut mine = Vec::new();
-        for i in (0..self.model.len()).filter(|i| mix(key ^ *i as u64).is_multiple_of(every as u64))
-        {
+        for i in (0..self.model.len()).filter(|i| mix(key ^ *i as u64).is_multiple_of(every as u64)) {
             let x = mix(key.wrapping_add(i as u64));
             self.model[i] = x.wrapping_add(more);
             if i % p == me {

@@ -71,11 +71,7 @@ fn stays_a_snapshot(world: &World) -> Result<()> {
             overwritten.fetch_add(1)?;
         }
         if p == 1 {
-            v.owner_computes_mut()?
-                .local_mut()
-                .iter_mut()
-                .enumerate()
-                .for_each(|(i, x)| *x = want(i + round));
+            v.owner_computes_mut()?.local_mut().iter_mut().enumerate().for_each(|(i, x)| *x = want(i + round));
         }
         world.barrier()?;
         check::whole(&v, |i| want(i + round))?;
@@ -152,11 +148,7 @@ fn changed_by_some_only(world: &World) -> Result<()> {
         if changes(me) {
             v.owner_computes_mut()?.local_mut().fill(round as u64);
         }
-        for (rank, last) in last
-            .iter_mut()
-            .enumerate()
-            .filter(|(rank, _)| changes(*rank))
-        {
+        for (rank, last) in last.iter_mut().enumerate().filter(|(rank, _)| changes(*rank)) {
             let _ = rank;
             *last = round as u64;
         }
@@ -176,10 +168,7 @@ fn large_blocks_again_and_again(world: &World) -> Result<()> {
     for round in 1..4 {
         let mut own = v.owner_computes_mut()?;
         let first = own.indices().start;
-        own.local_mut()
-            .iter_mut()
-            .enumerate()
-            .for_each(|(i, x)| *x = want(first + i + round));
+        own.local_mut().iter_mut().enumerate().for_each(|(i, x)| *x = want(first + i + round));
         drop(own);
         check::same(&v.read_cache()?, 0, |i| want(i + round))?;
     }

@@ -94,9 +94,8 @@ fn puts_and_updates_in_their_order(world: &World) -> Result<()> {
 fn minimum_maximum_and_bits(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<i32>::from_fn(world, 50, |i| i as i32)?;
-    let each = |step: &mut dyn FnMut(usize, i32) -> Result<()>| {
-        (0..50).try_for_each(|i| step(i, me as i32 * 10 - i as i32))
-    };
+    let each =
+        |step: &mut dyn FnMut(usize, i32) -> Result<()>| (0..50).try_for_each(|i| step(i, me as i32 * 10 - i as i32));
     let top = (p as i32 - 1) * 10;
     let mut scope = v.release_c_with::<Max>()?;
     each(&mut |i, x| scope.update(i, x))?;
@@ -187,13 +186,7 @@ fn large_then_empty_scopes_then_a_cache(world: &World) -> Result<()> {
             drop(v.release_c()?);
         }
         let all = v.read_cache()?;
-        check::same(&all, 0, |i| {
-            if last.contains(&i) {
-                want(i + round)
-            } else {
-                0
-            }
-        })?;
+        check::same(&all, 0, |i| if last.contains(&i) { want(i + round) } else { 0 })?;
     }
     Ok(())
 }
@@ -238,10 +231,7 @@ fn finish_waits_for_all(world: &World) -> Result<()> {
         scope.put(me, slow as u64)?;
         ended.fetch_add(1)?;
         scope.finish()?;
-        assert!(
-            ended.get()? >= ((slow + 1) * p) as u64,
-            "a rank has not ended yet"
-        );
+        assert!(ended.get()? >= ((slow + 1) * p) as u64, "a rank has not ended yet");
         check::whole(&v, |_| slow as u64)?;
         world.barrier()?;
     }
@@ -266,7 +256,7 @@ fn one_element_by_all(world: &World) -> Result<()> {
 /// What is buffered, sent and not yet applied has a limit, however fast the writers are.
 fn memory_stays_bounded(world: &World) -> Result<()> {
     const UPDATES: u64 = 400_000;
-    const LIMIT: usize = 24 << 20;
+    const LIMIT: usize = 6 << 20;
     let p = world.size() as u64;
     let mut v = GVector::<u64>::new(world, 1)?;
     world.barrier()?;

@@ -25,9 +25,7 @@ fn fetch_add_gives_every_number_once(world: &World) -> Result<()> {
     for home in 0..p {
         let counter = GScalar::new(world, home, 100u64)?;
         check::equal("home", counter.home().index(), home)?;
-        let mut mine: Vec<_> = (0..150)
-            .map(|_| counter.fetch_add(1))
-            .collect::<Result<_>>()?;
+        let mut mine: Vec<_> = (0..150).map(|_| counter.fetch_add(1)).collect::<Result<_>>()?;
         assert!(mine.is_sorted());
         world.barrier()?;
         check::equal("counter", counter.get()?, 100 + 150 * p as u64)?;
@@ -45,10 +43,7 @@ fn fetch_add_gives_every_number_once(world: &World) -> Result<()> {
 
 fn wrapping_and_signs(world: &World) -> Result<()> {
     let home = world.size() - 1;
-    let (byte, signed) = (
-        GScalar::new(world, home, 250u8)?,
-        GScalar::new(world, home, 5i64)?,
-    );
+    let (byte, signed) = (GScalar::new(world, home, 250u8)?, GScalar::new(world, home, 5i64)?);
     let float = GScalar::new(world, home, 0.5f64)?;
     if world.is_root() {
         check::equal("old", byte.fetch_add(10)?, 250)?;
@@ -64,10 +59,7 @@ fn wrapping_and_signs(world: &World) -> Result<()> {
 fn min_and_max_of_all_ranks(world: &World) -> Result<()> {
     let (p, me) = (world.size() as i32, world.rank().index() as i32);
     for home in 0..world.size() {
-        let (low, high) = (
-            GScalar::new(world, home, 50i32)?,
-            GScalar::new(world, home, 50i32)?,
-        );
+        let (low, high) = (GScalar::new(world, home, 50i32)?, GScalar::new(world, home, 50i32)?);
         for step in 0..20 {
             low.fetch_min(-me - step)?;
             high.fetch_max(me * 10 + step)?;
@@ -129,9 +121,7 @@ fn fetch_update_loses_nothing(world: &World) -> Result<()> {
     check::equal("number", number.get()?, 1.0 + 50.0 * p as f64)?;
     let mut found = list.get()?;
     found.sort_unstable();
-    let want: Vec<_> = (0..p as u32)
-        .flat_map(|r| (0..25).map(move |s| r * 100 + s))
-        .collect();
+    let want: Vec<_> = (0..p as u32).flat_map(|r| (0..25).map(move |s| r * 100 + s)).collect();
     check::equal("list", found, want)
 }
 
@@ -183,9 +173,7 @@ fn values_grow_and_shrink(world: &World) -> Result<()> {
 
 fn many_scalars_at_once(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
-    let scalars = (0..40)
-        .map(|i| GScalar::new(world, i % p, i as u32))
-        .collect::<Result<Vec<_>>>()?;
+    let scalars = (0..40).map(|i| GScalar::new(world, i % p, i as u32)).collect::<Result<Vec<_>>>()?;
     for scalar in scalars.iter().cycle().skip(me * 7).take(80) {
         scalar.fetch_add(1000)?;
     }

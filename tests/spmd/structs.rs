@@ -32,17 +32,11 @@ struct Page {
 }
 
 fn three_bytes(world: &World) -> Result<()> {
-    every_way(world, 1000, |i| {
-        [mix(i) as u8, (mix(i) >> 8) as u8, i as u8]
-    })
+    every_way(world, 1000, |i| [mix(i) as u8, (mix(i) >> 8) as u8, i as u8])
 }
 
 fn twelve_bytes(world: &World) -> Result<()> {
-    every_way(world, 1000, |i| Edge {
-        from: i as u32,
-        to: mix(i) as u32,
-        weight: i as f32 / 3.0,
-    })
+    every_way(world, 1000, |i| Edge { from: i as u32, to: mix(i) as u32, weight: i as f32 / 3.0 })
 }
 
 fn sixteen_bytes_aligned(world: &World) -> Result<()> {
@@ -50,17 +44,11 @@ fn sixteen_bytes_aligned(world: &World) -> Result<()> {
 }
 
 fn several_kilobytes(world: &World) -> Result<()> {
-    every_way(world, 41, |i| Page {
-        words: std::array::from_fn(|word| mix(i * 600 + word as u64)),
-    })
+    every_way(world, 41, |i| Page { words: std::array::from_fn(|word| mix(i * 600 + word as u64)) })
 }
 
 /// Through every kind of access, from every rank, with other contents each time.
-fn every_way<T: Element + PartialEq + Debug>(
-    world: &World,
-    len: usize,
-    value: impl Fn(u64) -> T,
-) -> Result<()> {
+fn every_way<T: Element + PartialEq + Debug>(world: &World, len: usize, value: impl Fn(u64) -> T) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let want = |round: u64| {
         let value = &value;

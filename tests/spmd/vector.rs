@@ -93,11 +93,7 @@ fn placed_on_each_rank(world: &World) -> Result<()> {
         world.barrier()?;
         check::whole(&v, |i| mix((i % p) as u64))?;
         check::same(&v.read_cache()?, 0, |i| mix((i % p) as u64))?;
-        check::equal(
-            "range elsewhere",
-            v.range_of((home + 1) % p).len(),
-            if p == 1 { 10 } else { 0 },
-        )?;
+        check::equal("range elsewhere", v.range_of((home + 1) % p).len(), if p == 1 { 10 } else { 0 })?;
     }
     // No elements on the one rank, and a matrix.
     assert!(GVector::<u8>::on(world, p - 1, 0)?.is_empty());
@@ -124,10 +120,7 @@ fn random_access_in_batches(world: &World) -> Result<()> {
     let len = 5003;
     let mut v = GVector::<u32>::new(world, len)?;
     let want = |i: usize| mix(i as u64) as u32;
-    let mine: Vec<_> = (0..len)
-        .filter(|i| i % p == me)
-        .map(|i| (i, want(i)))
-        .collect();
+    let mine: Vec<_> = (0..len).filter(|i| i % p == me).map(|i| (i, want(i))).collect();
     let mut random = Random::new(me as u64);
     let mut shuffled = mine;
     for i in (1..shuffled.len()).rev() {

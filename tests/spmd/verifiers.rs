@@ -10,10 +10,8 @@ use libtest_mimic::{Failed, Trial};
 
 pub fn bodies() -> Vec<Body> {
     vec![
-        Body::of(a_flipped_bit_is_seen_by_owners)
-            .ends(End::Fails("element 17 is 16 instead of 17")),
-        Body::of(a_flipped_bit_is_seen_in_a_cache)
-            .ends(End::Fails("element 17 is 16 instead of 17")),
+        Body::of(a_flipped_bit_is_seen_by_owners).ends(End::Fails("element 17 is 16 instead of 17")),
+        Body::of(a_flipped_bit_is_seen_in_a_cache).ends(End::Fails("element 17 is 16 instead of 17")),
         Body::of(a_panic_is_a_failure).ends(End::Fails("out of cheese")),
         Body::of(passes).hidden(),
         Body::of(fails_on_the_last_rank).hidden(),
@@ -23,10 +21,7 @@ pub fn bodies() -> Vec<Body> {
 
 pub fn trials() -> Vec<Trial> {
     let mut trials = lifetime::trials();
-    trials.push(Trial::test(
-        "processes/2/a_failure_names_body_rank_and_world",
-        a_failure_names_body_rank_and_world,
-    ));
+    trials.push(Trial::test("processes/2/a_failure_names_body_rank_and_world", a_failure_names_body_rank_and_world));
     trials
 }
 
@@ -74,15 +69,8 @@ fn panics_on_the_last_rank(world: &World) -> Result<()> {
 
 /// And the bodies after it run all the same.
 fn a_failure_names_body_rank_and_world() -> Result<(), Failed> {
-    let place = Place {
-        launcher: Launcher::Processes,
-        size: 2,
-    };
-    let bodies = [
-        Body::of(fails_on_the_last_rank),
-        Body::of(panics_on_the_last_rank),
-        Body::of(passes),
-    ];
+    let place = Place { launcher: Launcher::Processes, size: 2 };
+    let bodies = [Body::of(fails_on_the_last_rank), Body::of(panics_on_the_last_rank), Body::of(passes)];
     let outcomes = job::outcomes(place, &bodies.each_ref())?;
     let text = |body: &Body| outcomes.get(body.name()).cloned().and_then(Result::err);
     let expected = [Some("out of tea"), Some("out of milk"), None];

@@ -33,13 +33,7 @@ impl Body {
     {
         let path = type_name::<F>();
         let name = path.split_once("::").map_or(path, |(_, name)| name);
-        Body {
-            name: name.to_string(),
-            run: Box::new(run),
-            end: End::Clean,
-            least: 1,
-            hidden: false,
-        }
+        Body { name: name.to_string(), run: Box::new(run), end: End::Clean, least: 1, hidden: false }
     }
 
     /// It ends its world in another way than cleanly.
@@ -84,15 +78,9 @@ impl Body {
     /// That of the body.
     pub fn run(&self, world: &World) -> Result<()> {
         (self.run)(world).map_err(|error| match error {
-            Error::User {
-                message,
-                site,
-                source,
-            } => Error::User {
-                message: format!("{}: {message}", world.rank()),
-                site,
-                source,
-            },
+            Error::User { message, site, source } => {
+                Error::User { message: format!("{}: {message}", world.rank()), site, source }
+            }
             error => error,
         })
     }

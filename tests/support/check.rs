@@ -8,11 +8,7 @@ use std::fmt::Debug;
 /// # Errors
 /// The first index that differs, with both values.
 #[track_caller]
-pub fn same<T: PartialEq + Debug>(
-    found: &[T],
-    first: usize,
-    want: impl Fn(usize) -> T,
-) -> Result<()> {
+pub fn same<T: PartialEq + Debug>(found: &[T], first: usize, want: impl Fn(usize) -> T) -> Result<()> {
     for (i, found) in found.iter().enumerate() {
         let want = want(first + i);
         if *found != want {
@@ -28,10 +24,7 @@ pub fn same<T: PartialEq + Debug>(
 /// # Errors
 /// As [`same`], and those of the reading.
 #[track_caller]
-pub fn whole<T: Element + PartialEq + Debug>(
-    vector: &GVector<T>,
-    want: impl Fn(usize) -> T,
-) -> Result<()> {
+pub fn whole<T: Element + PartialEq + Debug>(vector: &GVector<T>, want: impl Fn(usize) -> T) -> Result<()> {
     let mut all = vec![T::zeroed(); vector.len()];
     distmemcpy(&mut all[..], vector.range(..))?;
     same(&all, 0, want)
@@ -46,7 +39,5 @@ pub fn equal<T: PartialEq + Debug>(what: &str, found: T, want: T) -> Result<()> 
     if found == want {
         return Ok(());
     }
-    Err(Error::user(format!(
-        "{what} is {found:?} instead of {want:?}"
-    )))
+    Err(Error::user(format!("{what} is {found:?} instead of {want:?}")))
 }

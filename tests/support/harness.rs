@@ -2,8 +2,8 @@
 
 use crate::body::{Body, End};
 use crate::job::{self, Outcomes};
-use crate::mpi;
 use crate::place::{Launcher, Place, WAIT_LIMIT};
+use crate::{lossy, mpi};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock, mpsc};
@@ -28,17 +28,25 @@ pub fn main(bodies: fn() -> Vec<Body>, more: Vec<Trial>) -> ExitCode {
     for place in Place::without_mpi() {
         trials.extend(trials_of(place, bodies, &arguments));
     }
+    trials.extend(lossy_trials(bodies, &arguments));
     trials.extend(mpi_trials(bodies, &arguments));
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn lossy_trials(bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
+    match lossy::launcher() {
+        Ok(_) => Place::lossy().into_iter().flat_map(|place| trials_of(place, bodies, arguments)).collect(),
+        // Not every machine lets us, however well it is set up.
+        Err(reason) => vec![Trial::ignorable_test("lossy/all-bodies", || Ok(Completion::ignored_with(reason)))],
+    }
 }
 
 fn mpi_trials(bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
     let usable = mpi::built_for().and_then(|flavour| flavour.launcher(2).map(|_| flavour));
     match usable {
-        Ok(flavour) => Place::of_mpi(flavour)
-            .into_iter()
-            .flat_map(|place| trials_of(place, bodies, arguments))
-            .collect(),
+        Ok(flavour) => {
+            Place::of_mpi(flavour).into_iter().flat_map(|place| trials_of(place, bodies, arguments)).collect()
+        }
         Err(reason) => vec![missing("mpirun/all-bodies", reason)],
     }
 }
@@ -55,9 +63,7 @@ pub fn missing(name: &str, reason: String) -> Trial {
 
 fn trials_of(place: Place, bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
     let suitable = bodies.iter().filter(move |body| body.suits(place.size));
-    let named: Vec<_> = suitable
-        .map(|body| (body, format!("{place}/{}", body.name())))
-        .collect();
+    let named: Vec<_> = suitable.map(|body| (body, format!("{place}/{}", body.name()))).collect();
     let chosen = named.iter().filter(|(_, name)| is_chosen(arguments, name));
     let chosen: Vec<&Body> = chosen.map(|(body, _)| *body).collect();
     let lazy = Lazy::default();
@@ -81,13 +87,9 @@ fn is_chosen(arguments: &Arguments, name: &str) -> bool {
 }
 
 fn in_threads(place: Place, body: &'static Body) -> Result<(), Failed> {
-    let outcome = in_time(place, body, move || {
-        place.config().run(|world| body.run(world))
-    });
+    let outcome = in_time(place, body, move || place.config().run(|world| body.run(world)));
     match (body.end(), outcome) {
-        (End::Fails(text), Ok(())) => {
-            Err(format!("{place}: it succeeded, instead of failing with {text:?}").into())
-        }
+        (End::Fails(text), Ok(())) => Err(format!("{place}: it succeeded, instead of failing with {text:?}").into()),
         (End::Fails(text), Err(error)) if error.to_string().contains(text) => Ok(()),
         (_, Ok(())) => Ok(()),
         (_, Err(error)) => Err(format!("{} failed in {place}: {error}", body.name()).into()),

@@ -25,9 +25,7 @@ pub type Outcomes = BTreeMap<String, Result<(), String>>;
 pub fn main(bodies: &[Body], arguments: &[String]) -> ExitCode {
     let outcome = match arguments {
         [launcher, size, names @ ..] => run(bodies, launcher, size, names),
-        _ => Err(aurora_core::Error::user(
-            "launcher, size and bodies are missing",
-        )),
+        _ => Err(aurora_core::Error::user("launcher, size and bodies are missing")),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -44,10 +42,7 @@ fn run(bodies: &[Body], launcher: &str, size: &str, names: &[String]) -> Result<
         "processes" => Launcher::Processes,
         _ => Launcher::Mpi(crate::mpi::built_for().map_err(aurora_core::Error::user)?),
     };
-    let chosen: Vec<&Body> = names
-        .iter()
-        .filter_map(|name| bodies.iter().find(|body| body.name() == name))
-        .collect();
+    let chosen: Vec<&Body> = names.iter().filter_map(|name| bodies.iter().find(|body| body.name() == name)).collect();
     let place = Place { launcher, size };
     place.config().run(|world| {
         if world.size() != size {
@@ -89,8 +84,7 @@ fn print_error(text: &str) {
 /// That no job can be started at all.
 pub fn outcomes(place: Place, bodies: &[&Body]) -> Result<Outcomes, String> {
     let mut outcomes = Outcomes::new();
-    let (mut clean, alone): (Vec<&Body>, Vec<&Body>) =
-        bodies.iter().partition(|body| body.end() == End::Clean);
+    let (mut clean, alone): (Vec<&Body>, Vec<&Body>) = bodies.iter().partition(|body| body.end() == End::Clean);
     for _ in 0..=RESTARTS {
         if clean.is_empty() {
             break;
@@ -144,14 +138,11 @@ fn single(place: Place, body: &Body) -> Result<Result<(), String>, String> {
     let passed = ended.lines.iter().filter_map(|line| Line::hear(line));
     let passed = passed.into_iter().any(|l| l == Line::Passed(name.into()));
     Ok(match body.end() {
-        End::Fails(text) if ended.success => Err(format!(
-            "{name} in {place}: the job succeeded, instead of failing with {text:?}"
-        )),
+        End::Fails(text) if ended.success => {
+            Err(format!("{name} in {place}: the job succeeded, instead of failing with {text:?}"))
+        }
         End::Fails(text) if ended.errors.contains(text) => Ok(()),
-        End::Fails(text) => Err(format!(
-            "{name} in {place}: the job failed, but not with {text:?}:\n{}",
-            ended.errors
-        )),
+        End::Fails(text) => Err(format!("{name} in {place}: the job failed, but not with {text:?}:\n{}", ended.errors)),
         _ if ended.success && passed => Ok(()),
         _ => Err(format!("{name} failed in {place}:\n{}", ended.errors)),
     })
@@ -161,6 +152,11 @@ fn start(place: Place, bodies: &[&Body]) -> Result<process::Ended, String> {
     let binary = std::env::current_exe().map_err(|error| error.to_string())?;
     let (mut command, launcher) = match place.launcher {
         Launcher::Processes => (Command::new(binary), "processes"),
+        Launcher::Lossy => {
+            let mut command = crate::lossy::launcher()?;
+            command.arg(binary);
+            (command, "processes")
+        }
         Launcher::Mpi(flavour) => {
             let mut command = flavour.launcher(place.size)?;
             command.arg(binary);

@@ -8,6 +8,7 @@ pub mod body;
 pub mod check;
 pub mod harness;
 pub mod job;
+pub mod lossy;
 pub mod memory;
 pub mod mpi;
 pub mod place;

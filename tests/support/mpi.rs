@@ -65,7 +65,5 @@ impl Flavour {
 
 fn found(program: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
-    std::env::split_paths(&paths)
-        .map(|path| path.join(program))
-        .find(|path| path.is_file())
+    std::env::split_paths(&paths).map(|path| path.join(program)).find(|path| path.is_file())
 }

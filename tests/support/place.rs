@@ -15,6 +15,8 @@ pub enum Launcher {
     Threads(Route),
     /// Processes that start themselves.
     Processes,
+    /// The same where packets get lost.
+    Lossy,
     /// `mpirun` of the MPI that this binary is built for.
     Mpi(Flavour),
 }
@@ -31,16 +33,10 @@ pub struct Place {
 impl Place {
     /// All places without MPI.
     pub fn without_mpi() -> Vec<Place> {
-        let threads = |route, size| Place {
-            launcher: Launcher::Threads(route),
-            size,
-        };
+        let threads = |route, size| Place { launcher: Launcher::Threads(route), size };
         let mut places: Vec<_> = (1..=4).map(|size| threads(Route::Local, size)).collect();
         places.extend((1..=4).map(|size| threads(Route::Udp, size)));
-        places.extend([2, 4].map(|size| Place {
-            launcher: Launcher::Processes,
-            size,
-        }));
+        places.extend([2, 4].map(|size| Place { launcher: Launcher::Processes, size }));
         places
     }
 
@@ -50,11 +46,17 @@ impl Place {
         [2, 4].map(|size| Place { launcher, size }).to_vec()
     }
 
+    /// The places of a network that loses packets.
+    pub fn lossy() -> Vec<Place> {
+        let launcher = Launcher::Lossy;
+        vec![Place { launcher, size: 3 }]
+    }
+
     /// How such a world is made, from inside it.
     pub fn config(self) -> Config {
         match self.launcher {
             Launcher::Threads(route) => Config::threads(self.size).route(route),
-            Launcher::Processes => Config::processes(self.size),
+            Launcher::Processes | Launcher::Lossy => Config::processes(self.size),
             Launcher::Mpi(_) => Config::mpi(),
         }
         .timeout(WAIT_LIMIT)
@@ -67,6 +69,7 @@ impl fmt::Display for Place {
             Launcher::Threads(Route::Local) => write!(f, "threads-local")?,
             Launcher::Threads(Route::Udp) => write!(f, "threads-udp")?,
             Launcher::Processes => write!(f, "processes")?,
+            Launcher::Lossy => write!(f, "lossy")?,
             Launcher::Mpi(flavour) => write!(f, "{flavour}")?,
         }
         write!(f, "/{}", self.size)

@@ -21,11 +21,7 @@ pub(crate) struct Ended {
 
 /// Runs a command until it ends, or until its stdout has been silent for `limit`.
 pub(crate) fn run(mut command: Command, limit: Duration) -> std::io::Result<Ended> {
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (said, heard) = mpsc::channel();
     let stdout = child.stdout.take().expect("piped");
     let mut stderr = child.stderr.take().expect("piped");
@@ -60,11 +56,7 @@ pub(crate) fn run(mut command: Command, limit: Duration) -> std::io::Result<Ende
     if overdue {
         errors.push_str(&format!("\nended after {limit:?} of silence"));
     }
-    Ok(Ended {
-        success,
-        lines,
-        errors,
-    })
+    Ok(Ended { success, lines, errors })
 }
 
 /// Waits for its end, which is not far: its stdout is closed.

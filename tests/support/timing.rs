@@ -10,11 +10,7 @@ pub const ROUTES: [(&str, Route); 2] = [("local", Route::Local), ("udp", Route::
 ///
 /// # Panics
 /// If the job fails.
-pub fn in_threads(
-    ranks: usize,
-    route: Route,
-    measure: impl Fn(&World) -> Result<Duration> + Sync,
-) -> Duration {
+pub fn in_threads(ranks: usize, route: Route, measure: impl Fn(&World) -> Result<Duration> + Sync) -> Duration {
     let config = Config::threads(ranks).route(route);
     config.run(measure).expect("a bench does not fail")
 }
@@ -23,11 +19,7 @@ pub fn in_threads(
 ///
 /// # Errors
 /// Those of the steps.
-pub fn between_barriers(
-    world: &World,
-    times: u64,
-    mut step: impl FnMut(u64) -> Result<()>,
-) -> Result<Duration> {
+pub fn between_barriers(world: &World, times: u64, mut step: impl FnMut(u64) -> Result<()>) -> Result<Duration> {
     world.barrier()?;
     let start = Instant::now();
     (0..times).try_for_each(&mut step)?;

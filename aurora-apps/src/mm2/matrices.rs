@@ -13,10 +13,7 @@ impl Matrices {
     /// Those of repetition `rep` of a run with `seed`.
     pub fn new(seed: u64, rep: usize) -> Self {
         let rep = rep as u64;
-        Matrices {
-            q: Stream::new(seed, 2 * rep),
-            r: Stream::new(seed, 2 * rep + 1),
-        }
+        Matrices { q: Stream::new(seed, 2 * rep), r: Stream::new(seed, 2 * rep + 1) }
     }
 
     /// Element `index` of Q, counted by rows.

@@ -26,13 +26,7 @@ pub struct Mm2 {
 
 impl Default for Mm2 {
     fn default() -> Self {
-        Mm2 {
-            size: 704,
-            kernel: Kernel::default(),
-            reps: 5,
-            seed: None,
-            damage: false,
-        }
+        Mm2 { size: 704, kernel: Kernel::default(), reps: 5, seed: None, damage: false }
     }
 }
 
@@ -49,12 +43,7 @@ pub fn run(world: &World, job: &Mm2, progress: &mut dyn FnMut(usize)) -> Result<
         tally.add(world, &repetition)?;
         progress(rep + 1);
     }
-    let subject = Subject {
-        app: "mm2",
-        variant: job.kernel.name(),
-        size: job.size,
-        seed,
-    };
+    let subject = Subject { app: "mm2", variant: job.kernel.name(), size: job.size, seed };
     Ok(tally.report(world, subject))
 }
 
@@ -70,12 +59,7 @@ struct Shared {
 impl Shared {
     fn new(world: &World, size: usize) -> Result<Self> {
         let matrix = || GVector::new(world, MatrixDim::new(size, size));
-        Ok(Shared {
-            q: matrix()?,
-            r: matrix()?,
-            p: matrix()?,
-            expected: matrix()?,
-        })
+        Ok(Shared { q: matrix()?, r: matrix()?, p: matrix()?, expected: matrix()? })
     }
 
     fn repetition(&mut self, world: &World, job: &Mm2, entries: Matrices) -> Result<Repetition> {
@@ -95,11 +79,7 @@ impl Shared {
         let wrong_p = check::wrong_elements(&self.p, &self.expected)?;
         check::spread(world, r, &mut self.expected)?;
         let wrong_r = check::wrong_elements(&self.r, &self.expected)?;
-        Ok(Repetition {
-            laps,
-            sequential: seconds,
-            wrong: wrong_p + wrong_r,
-        })
+        Ok(Repetition { laps, sequential: seconds, wrong: wrong_p + wrong_r })
     }
 
     /// The parallel program.

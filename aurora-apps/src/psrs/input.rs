@@ -23,14 +23,7 @@ pub enum Input {
 
 impl Input {
     /// Every kind.
-    pub const ALL: [Input; 6] = [
-        Input::Uniform,
-        Input::Sorted,
-        Input::Reverse,
-        Input::Equal,
-        Input::Few,
-        Input::Zipf,
-    ];
+    pub const ALL: [Input; 6] = [Input::Uniform, Input::Sorted, Input::Reverse, Input::Equal, Input::Few, Input::Zipf];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -65,21 +58,13 @@ impl Keys {
             Input::Zipf => zipf_ends().into(),
             _ => Arc::new([]),
         };
-        Keys {
-            input,
-            length: length as u64,
-            stream: Stream::new(seed, 0),
-            ends,
-        }
+        Keys { input, length: length as u64, stream: Stream::new(seed, 0), ends }
     }
 
     /// The same kind and number of keys for another repetition.
     #[must_use]
     pub fn repetition(&self, rep: usize, seed: u64) -> Self {
-        Keys {
-            stream: Stream::new(seed, rep as u64),
-            ..self.clone()
-        }
+        Keys { stream: Stream::new(seed, rep as u64), ..self.clone() }
     }
 
     /// The key at `index`.
@@ -158,9 +143,6 @@ mod tests {
     }
 
     fn distinct(input: Input) -> usize {
-        keys(input, 10_000)
-            .into_iter()
-            .collect::<BTreeSet<_>>()
-            .len()
+        keys(input, 10_000).into_iter().collect::<BTreeSet<_>>().len()
     }
 }

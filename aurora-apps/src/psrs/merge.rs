@@ -7,11 +7,7 @@
 /// # Panics
 /// If the ends do not ascend or the last one is not the length.
 pub fn merge(keys: &mut Vec<u32>, ends: &[usize], spare: &mut Vec<u32>) {
-    assert_eq!(
-        ends.last().copied().unwrap_or(0),
-        keys.len(),
-        "the last end"
-    );
+    assert_eq!(ends.last().copied().unwrap_or(0), keys.len(), "the last end");
     spare.resize(keys.len(), 0);
     let mut ends = ends.to_vec();
     while ends.len() > 1 {

@@ -25,13 +25,7 @@ pub struct Psrs {
 
 impl Default for Psrs {
     fn default() -> Self {
-        Psrs {
-            keys: 8_000_000,
-            input: Input::default(),
-            reps: 5,
-            seed: None,
-            damage: false,
-        }
+        Psrs { keys: 8_000_000, input: Input::default(), reps: 5, seed: None, damage: false }
     }
 }
 
@@ -63,22 +57,10 @@ pub fn run(world: &World, job: &Psrs, progress: &mut dyn FnMut(usize)) -> Result
         // The same elements at the same places: the same order and the same multiset.
         let wrong = check::wrong_elements(&sorter.keys, &expected)?;
         let wrong = wrong + u64::from(!in_order(&sorter.keys)?);
-        tally.add(
-            world,
-            &Repetition {
-                laps,
-                sequential,
-                wrong,
-            },
-        )?;
+        tally.add(world, &Repetition { laps, sequential, wrong })?;
         progress(rep + 1);
     }
-    let subject = Subject {
-        app: "psrs",
-        variant: job.input.name(),
-        size: job.keys,
-        seed,
-    };
+    let subject = Subject { app: "psrs", variant: job.input.name(), size: job.keys, seed };
     Ok(tally.report(world, subject))
 }
 
@@ -101,11 +83,7 @@ impl Answer {
 /// Whether this rank's block is in order and does not start below the key before it: one remote read.
 fn in_order(keys: &GVector<u32>) -> Result<bool> {
     let start = keys.local_range().start;
-    let before = if start > 0 && !keys.local_range().is_empty() {
-        Some(keys.at(start - 1)?)
-    } else {
-        None
-    };
+    let before = if start > 0 && !keys.local_range().is_empty() { Some(keys.at(start - 1)?) } else { None };
     let block = keys.owner_computes()?;
     let block = block.local();
     Ok(block.is_sorted() && before.is_none_or(|before| before <= block[0]))

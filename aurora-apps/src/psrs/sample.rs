@@ -26,11 +26,7 @@ pub fn samples(block: &[u32], rank: usize, size: usize) -> Vec<Sample> {
     (0..count)
         .map(|number| {
             let index = number * block.len() / count;
-            Sample {
-                key: block[index],
-                rank: rank as u32,
-                index: index as u64,
-            }
+            Sample { key: block[index], rank: rank as u32, index: index as u64 }
         })
         .collect()
 }
@@ -87,11 +83,7 @@ mod tests {
     #[test]
     fn ties_are_cut_by_rank_and_index() {
         let block = [5; 10];
-        let pivot = Sample {
-            key: 5,
-            rank: 1,
-            index: 4,
-        };
+        let pivot = Sample { key: 5, rank: 1, index: 4 };
         assert_eq!(cuts(&block, 0, &[pivot]), [0, 10, 10]);
         assert_eq!(cuts(&block, 1, &[pivot]), [0, 4, 10]);
         assert_eq!(cuts(&block, 2, &[pivot]), [0, 0, 10]);

@@ -85,9 +85,7 @@ impl Sorter {
             let mut chosen = self.pivots.owner_computes_mut()?;
             sample.local_mut().sort_unstable();
             if self.rank == MASTER {
-                chosen
-                    .local_mut()
-                    .copy_from_slice(&pivots(sample.local(), self.size));
+                chosen.local_mut().copy_from_slice(&pivots(sample.local(), self.size));
             }
             chosen.finish()?;
             sample.finish()
@@ -96,8 +94,7 @@ impl Sorter {
         clock.computing("cut block", || {
             let block = self.keys.owner_computes()?;
             let mut row = self.cuts.owner_computes_mut()?;
-            row.local_mut()
-                .copy_from_slice(&cuts(block.local(), self.rank, &pivots));
+            row.local_mut().copy_from_slice(&cuts(block.local(), self.rank, &pivots));
             row.finish()
         })?;
         drop(pivots);
@@ -135,18 +132,13 @@ impl Sorter {
                 *end += partition.len();
                 Some(*end)
             });
-            merge(
-                &mut self.partitions,
-                &ends.collect::<Vec<_>>(),
-                &mut self.spare,
-            );
+            merge(&mut self.partitions, &ends.collect::<Vec<_>>(), &mut self.spare);
             if own.is_empty() {
                 return Ok(());
             }
             let mut block = self.keys.owner_computes_mut()?;
             let start = block.indices().start;
-            block.local_mut()[from(&own, start)]
-                .copy_from_slice(&self.partitions[from(&own, place.start)]);
+            block.local_mut()[from(&own, start)].copy_from_slice(&self.partitions[from(&own, place.start)]);
             block.finish()
         })?;
         clock.sharing("move keys", || {

@@ -23,10 +23,7 @@ impl Cuts {
     /// From the rows of all ranks.
     pub fn new(size: usize, table: &[u64]) -> Self {
         assert_eq!(table.len(), size * (size + 1), "a row for each rank");
-        Cuts {
-            size,
-            table: table.to_vec(),
-        }
+        Cuts { size, table: table.to_vec() }
     }
 
     /// Partition `part` of the block of `rank`, in that block's own indices.
@@ -79,14 +76,10 @@ mod tests {
     fn split(keys: &[u32], size: usize) -> (Cuts, Vec<Vec<u32>>) {
         let blocks = blocks(keys, size);
         let numbered = || blocks.iter().enumerate();
-        let mut sample: Vec<_> = numbered()
-            .flat_map(|(rank, block)| samples(block, rank, size))
-            .collect();
+        let mut sample: Vec<_> = numbered().flat_map(|(rank, block)| samples(block, rank, size)).collect();
         sample.sort_unstable();
         let pivots = pivots(&sample, size);
-        let table: Vec<u64> = numbered()
-            .flat_map(|(rank, block)| cuts(block, rank, &pivots))
-            .collect();
+        let table: Vec<u64> = numbered().flat_map(|(rank, block)| cuts(block, rank, &pivots)).collect();
         (Cuts::new(size, &table), blocks)
     }
 

@@ -3,6 +3,7 @@
 //! Every behaviour is a [`Scope`], one generic guard that registers itself with the service, ends the scope when it is
 //! dropped, and has the methods of its kind. See the README beside this file for the rules.
 
+mod buffers;
 mod owner;
 mod read_cache;
 mod release;
@@ -72,26 +73,10 @@ pub struct Scope<'v, B: Behaviour> {
 
 impl<'v, B: Behaviour> Scope<'v, B> {
     /// Registers an open scope.
-    pub(crate) fn open(
-        vector: &'v GVector<B::Element>,
-        site: Site,
-        state: B,
-        mutable: bool,
-        awaited: bool,
-    ) -> Self {
-        let guard = vector
-            .link
-            .tidy(|service, _| service.open_guard(vector.id, B::NAME, &site, mutable, awaited));
+    pub(crate) fn open(vector: &'v GVector<B::Element>, site: Site, state: B, mutable: bool, awaited: bool) -> Self {
+        let guard = vector.link.tidy(|service, _| service.open_guard(vector.id, B::NAME, &site, mutable, awaited));
         let amid_panic = std::thread::panicking();
-        Scope {
-            vector,
-            site,
-            state,
-            guard,
-            closed: false,
-            amid_panic,
-            not_send: PhantomData,
-        }
+        Scope { vector, site, state, guard, closed: false, amid_panic, not_send: PhantomData }
     }
 
     /// Ends the scope and reports what went wrong: the checked form of dropping the guard.
@@ -131,9 +116,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
 
     fn deregister(&self, panicked: bool) {
         let (id, guard) = (self.vector.id, self.guard);
-        self.vector
-            .link
-            .tidy(|service, out| service.close_guard(id, guard, panicked, out));
+        self.vector.link.tidy(|service, out| service.close_guard(id, guard, panicked, out));
     }
 }
 
@@ -151,12 +134,6 @@ impl<B: Behaviour> Drop for Scope<'_, B> {
 
 impl<B: Behaviour> std::fmt::Debug for Scope<'_, B> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{} of {:?}, opened at {}",
-            B::NAME,
-            self.vector,
-            self.site
-        )
+        write!(f, "{} of {:?}, opened at {}", B::NAME, self.vector, self.site)
     }
 }

@@ -68,12 +68,7 @@ impl<T: Element> Behaviour for OwnerMut<T> {
 impl<T: Element> ShowsOwnPart for Owner<T> {
     fn part<'a>(&'a self, vector: &GVector<T>) -> &'a [T] {
         let shown = self.shown.get_or_init(|| {
-            let shared = vector.link.tidy(|service, _| {
-                service
-                    .objects
-                    .get(&vector.id)
-                    .and_then(|o| o.block.share())
-            });
+            let shared = vector.link.tidy(|service, _| service.objects.get(&vector.id).and_then(|o| o.block.share()));
             typed(shared.expect("no write guard can exist beside a shared one"))
         });
         &shown.0
@@ -115,21 +110,10 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn owner_computes(&self) -> Result<OwnerComputes<'_, T>> {
         let site = Site::here();
-        self.link
-            .wait(What::Settle { object: self.id }, &site, |service, out| {
-                service
-                    .settled(self.id, false, out)
-                    .map(|object| object.map(drop))
-            })?;
-        Ok(Scope::open(
-            self,
-            site,
-            Owner {
-                shown: OnceCell::new(),
-            },
-            false,
-            false,
-        ))
+        self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
+            service.settled(self.id, false, out).map(|object| object.map(drop))
+        })?;
+        Ok(Scope::open(self, site, Owner { shown: OnceCell::new() }, false, false))
     }
 
     /// Opens `OwnerComputes` for writing: this rank's own part, as a mutable slice. No message.
@@ -141,25 +125,13 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn owner_computes_mut(&mut self) -> Result<OwnerComputesMut<'_, T>> {
         let site = Site::here();
-        self.link
-            .wait(What::Settle { object: self.id }, &site, |service, out| {
-                service
-                    .settled(self.id, true, out)
-                    .map(|object| object.map(drop))
-            })?;
-        self.link
-            .wait(What::Gate { object: self.id }, &site, |service, out| {
-                service.gate(self.id, out).map(|object| object.map(drop))
-            })?;
-        Ok(Scope::open(
-            self,
-            site,
-            OwnerMut {
-                taken: OnceCell::new(),
-            },
-            true,
-            false,
-        ))
+        self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
+            service.settled(self.id, true, out).map(|object| object.map(drop))
+        })?;
+        self.link.wait(What::Gate { object: self.id }, &site, |service, out| {
+            service.gate(self.id, out).map(|object| object.map(drop))
+        })?;
+        Ok(Scope::open(self, site, OwnerMut { taken: OnceCell::new() }, true, false))
     }
 }
 
@@ -198,12 +170,7 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
     #[track_caller]
     fn row_range(&self, row: usize) -> Range<usize> {
         let (rows, cols) = (self.rows(), self.cols());
-        assert!(
-            rows.contains(&row),
-            "row {row} is outside rows {}..{}, which this rank owns",
-            rows.start,
-            rows.end
-        );
+        assert!(rows.contains(&row), "row {row} is outside rows {}..{}, which this rank owns", rows.start, rows.end);
         (row - rows.start) * cols..(row - rows.start + 1) * cols
     }
 
@@ -211,12 +178,7 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
     #[track_caller]
     fn local_index(&self, index: usize) -> usize {
         let own = self.indices();
-        assert!(
-            own.contains(&index),
-            "index {index} is outside {}..{}, which this rank owns",
-            own.start,
-            own.end
-        );
+        assert!(own.contains(&index), "index {index} is outside {}..{}, which this rank owns", own.start, own.end);
         index - own.start
     }
 

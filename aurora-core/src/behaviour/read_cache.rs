@@ -43,46 +43,26 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn read_cache(&self) -> Result<ReadCache<'_, T>> {
         let site = Site::here();
-        let epoch =
-            self.link.wait(
-                What::Settle { object: self.id },
-                &site,
-                |service, out| match service.settled(self.id, false, out)? {
-                    Ok(object) => {
-                        let first = object.cache.is_empty();
-                        if first && let Some(error) = self.no_room(&site) {
-                            service.fail(Some(self.id), error.clone(), out);
-                            return Some(Err(error));
-                        }
-                        Some(service.enter_read_cache(self.id, &site, out))
+        let epoch = self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
+            match service.settled(self.id, false, out)? {
+                Ok(object) => {
+                    let first = object.cache.is_empty();
+                    if first && let Some(error) = self.no_room(&site) {
+                        service.fail(Some(self.id), error.clone(), out);
+                        return Some(Err(error));
                     }
-                    Err(error) => Some(Err(error)),
-                },
-            )?;
-        let copy = self.link.wait(
-            What::Load {
-                object: self.id,
-                epoch,
-            },
-            &site,
-            |service, _| {
-                if let Some(fault) = service
-                    .objects
-                    .get(&self.id)
-                    .and_then(|object| object.fault.clone())
-                {
-                    return Some(Err(fault));
+                    Some(service.enter_read_cache(self.id, &site, out))
                 }
-                service.poll_loaded(self.id, epoch).map(Ok)
-            },
-        )?;
-        Ok(Scope::open(
-            self,
-            site,
-            Cached { copy: typed(copy) },
-            false,
-            false,
-        ))
+                Err(error) => Some(Err(error)),
+            }
+        })?;
+        let copy = self.link.wait(What::Load { object: self.id, epoch }, &site, |service, _| {
+            if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {
+                return Some(Err(fault));
+            }
+            service.poll_loaded(self.id, epoch).map(Ok)
+        })?;
+        Ok(Scope::open(self, site, Cached { copy: typed(copy) }, false, false))
     }
 
     /// Whether this machine cannot give the memory for a copy of the whole.

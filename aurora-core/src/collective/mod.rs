@@ -50,12 +50,7 @@ impl Summary {
         objects: BTreeMap<ObjectId, ObjectState>,
         refusal: Option<Error>,
     ) -> Self {
-        Summary {
-            key,
-            claim,
-            objects,
-            verdict: refusal,
-        }
+        Summary { key, claim, objects, verdict: refusal }
     }
 
     fn site(&self) -> &Site {
@@ -108,10 +103,7 @@ impl Summary {
 /// `Mismatch` with the lower rank first.
 pub(crate) fn mismatch(a: Claim, b: Claim) -> Error {
     let (first, second) = if a.rank <= b.rank { (a, b) } else { (b, a) };
-    Error::Mismatch {
-        first: Box::new(first),
-        second: Box::new(second),
-    }
+    Error::Mismatch { first: Box::new(first), second: Box::new(second) }
 }
 
 /// A message of the rendezvous: `(to, round, what to tell)`.
@@ -128,13 +120,7 @@ pub(crate) struct Rendezvous {
 
 impl Rendezvous {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
-        Rendezvous {
-            me: me.index(),
-            size,
-            seq: 0,
-            under_way: None,
-            early: BTreeMap::new(),
-        }
+        Rendezvous { me: me.index(), size, seq: 0, under_way: None, early: BTreeMap::new() }
     }
 
     /// Number of the rendezvous under way, or of the last one.
@@ -167,17 +153,14 @@ impl Rendezvous {
         let faulty = summary.objects.into_iter();
         Some(Outcome {
             verdict: summary.verdict.map_or(Ok(()), Err),
-            faults: faulty
-                .filter_map(|(id, state)| Some((id, *state.fault?)))
-                .collect(),
+            faults: faulty.filter_map(|(id, state)| Some((id, *state.fault?))).collect(),
         })
     }
 
     /// The rank whose word is missing.
     pub(crate) fn awaited(&self) -> Option<Rank> {
         let (round, _) = self.under_way.as_ref()?;
-        (*round < self.rounds())
-            .then(|| Rank::new((self.me + self.size - (1 << round)) % self.size))
+        (*round < self.rounds()).then(|| Rank::new((self.me + self.size - (1 << round)) % self.size))
     }
 
     /// The line at which this rank is in a rendezvous.
@@ -193,11 +176,7 @@ impl Rendezvous {
         if let Some((round, summary)) = &self.under_way
             && *round < self.rounds()
         {
-            tell.push((
-                Rank::new((self.me + (1 << round)) % self.size),
-                *round,
-                summary.clone(),
-            ));
+            tell.push((Rank::new((self.me + (1 << round)) % self.size), *round, summary.clone()));
         }
     }
 
@@ -218,20 +197,14 @@ mod tests {
     use std::collections::VecDeque;
 
     fn summary(rank: usize, key: u64) -> Summary {
-        let claim = Claim {
-            rank: Rank::new(rank),
-            action: format!("came for {key}"),
-            site: Site::here(),
-        };
+        let claim = Claim { rank: Rank::new(rank), action: format!("came for {key}"), site: Site::here() };
         Summary::new(claim, key, BTreeMap::new(), None)
     }
 
     /// Runs one rendezvous of `keys.len()` ranks and returns the outcomes and the number of messages.
     fn meet(keys: &[u64]) -> (Vec<Result<(), Error>>, usize) {
         let size = keys.len();
-        let mut ranks: Vec<_> = (0..size)
-            .map(|r| Rendezvous::new(Rank::new(r), size))
-            .collect();
+        let mut ranks: Vec<_> = (0..size).map(|r| Rendezvous::new(Rank::new(r), size)).collect();
         let (mut queue, mut messages) = (VecDeque::new(), 0);
         let mut told = Vec::new();
         // The last rank comes last, when all the others' messages have been heard.
@@ -241,22 +214,13 @@ mod tests {
             while let Some((to, round, summary)) = queue.pop_front() {
                 messages += 1;
                 if rank < size - 1 {
-                    assert!(
-                        ranks[to.index()].poll().is_none(),
-                        "nobody passes before all have come"
-                    );
+                    assert!(ranks[to.index()].poll().is_none(), "nobody passes before all have come");
                 }
                 ranks[to.index()].hear(1, round, summary, &mut told);
                 queue.extend(told.drain(..));
             }
         }
-        (
-            ranks
-                .iter_mut()
-                .map(|r| r.poll().expect("all have come").verdict)
-                .collect(),
-            messages,
-        )
+        (ranks.iter_mut().map(|r| r.poll().expect("all have come").verdict).collect(), messages)
     }
 
     #[test]
@@ -264,10 +228,7 @@ mod tests {
         for size in 1..20 {
             let (outcomes, messages) = meet(&vec![7; size]);
             assert!(outcomes.iter().all(Result::is_ok));
-            assert_eq!(
-                messages,
-                size * size.next_power_of_two().trailing_zeros() as usize
-            );
+            assert_eq!(messages, size * size.next_power_of_two().trailing_zeros() as usize);
         }
     }
 

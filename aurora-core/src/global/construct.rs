@@ -45,51 +45,29 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Checks what can be checked without the other ranks. What is wrong is kept: they have to hear of it too.
-    pub(crate) fn vector<T: Element>(
-        world: &World,
-        shape: Shape,
-        on: Option<Rank>,
-        site: Site,
-    ) -> Self {
+    pub(crate) fn vector<T: Element>(world: &World, shape: Shape, on: Option<Rank>, site: Site) -> Self {
         let mut refusal = None;
-        let mut len = shape.checked_len().filter(|len| {
-            len.checked_mul(size_of::<T>())
-                .is_some_and(|b| b <= isize::MAX as usize)
-        });
+        let mut len =
+            shape.checked_len().filter(|len| len.checked_mul(size_of::<T>()).is_some_and(|b| b <= isize::MAX as usize));
         if size_of::<T>() == 0 {
-            refusal = Some(Error::ZeroSized {
-                element: type_name::<T>().into(),
-                site: site.clone(),
-            });
+            refusal = Some(Error::ZeroSized { element: type_name::<T>().into(), site: site.clone() });
         } else if len.is_none() {
             refusal = Some(too_large::<T>(world.rank(), shape, usize::MAX, &site));
         }
         if let Some(rank) = on.filter(|rank| rank.index() >= world.size()) {
-            refusal.get_or_insert(Error::NoSuchRank {
-                rank,
-                size: world.size(),
-                site: site.clone(),
-            });
+            refusal.get_or_insert(Error::NoSuchRank { rank, size: world.size(), site: site.clone() });
         }
         if refusal.is_some() {
             len = None;
         }
-        let made = if len.is_some() {
-            shape
-        } else {
-            Shape::Vector(0)
-        };
+        let made = if len.is_some() { shape } else { Shape::Vector(0) };
         let dist = match on {
             Some(rank) if refusal.is_none() => Distribution::on(rank, made, world.size()),
             _ => Distribution::block(made, world.size()),
         };
         // The ranks of one machine share its memory.
         let own = dist.range(world.rank()).len() * size_of::<T>();
-        let together = if on.is_some() {
-            1
-        } else {
-            world.size().div_ceil(world.about().nodes.max(1))
-        };
+        let together = if on.is_some() { 1 } else { world.size().div_ceil(world.about().nodes.max(1)) };
         let needed = own.saturating_mul(together);
         if memory::available().is_some_and(|available| needed > available) {
             refusal = Some(too_large::<T>(world.rank(), shape, needed, &site));
@@ -97,23 +75,11 @@ impl Plan {
         let placed = on.map_or(String::new(), |rank| format!(" on {rank}"));
         let what = format!("GVector<{}> of {shape}{placed}", short::<T>());
         let key = key_of(&("GVector", type_name::<T>(), size_of::<T>(), shape, on));
-        Plan {
-            what,
-            key,
-            dist,
-            refusal,
-            site,
-        }
+        Plan { what, key, dist, refusal, site }
     }
 
     /// A scalar at home on one rank.
-    pub(crate) fn scalar(
-        world: &World,
-        value: &'static str,
-        short: &str,
-        home: Rank,
-        site: Site,
-    ) -> Self {
+    pub(crate) fn scalar(world: &World, value: &'static str, short: &str, home: Rank, site: Site) -> Self {
         let refusal = (home.index() >= world.size()).then(|| Error::NoSuchRank {
             rank: home,
             size: world.size(),
@@ -121,13 +87,7 @@ impl Plan {
         });
         let what = format!("GScalar<{short}> on {home}");
         let dist = Distribution::block(Shape::Vector(0), world.size());
-        Plan {
-            what,
-            key: key_of(&("GScalar", value, home)),
-            dist,
-            refusal,
-            site,
-        }
+        Plan { what, key: key_of(&("GScalar", value, home)), dist, refusal, site }
     }
 
     /// This rank cannot make its part.
@@ -150,14 +110,8 @@ impl Plan {
         let link = world.link().share();
         let id = link.next_object();
         let (size, len) = (world.size(), self.dist.len());
-        let name = ObjectName {
-            what: self.what.clone(),
-            made_at: self.site.clone().clipped(),
-        };
-        let ScalarPart {
-            value: scalar,
-            ops: scalar_ops,
-        } = scalar.unwrap_or_default();
+        let name = ObjectName { what: self.what.clone(), made_at: self.site.clone().clipped() };
+        let ScalarPart { value: scalar, ops: scalar_ops } = scalar.unwrap_or_default();
         let storage: Arc<dyn Storage> = Arc::new(Array(block));
         link.tidy(|service, _| {
             let object = Object {

@@ -5,7 +5,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::memory::{with_lent, with_lent_mut};
 use crate::message::{CallId, Request};
-use crate::service::user::Asking;
+use crate::service::asking::Asking;
 use crate::{Error, Site};
 use aurora_net::{Rank, Token};
 use std::ops::{Bound, Range, RangeBounds};
@@ -42,57 +42,25 @@ fn resolve(range: impl RangeBounds<usize>, len: usize) -> Range<usize> {
 
 impl<'v, T: Element> VectorRange<'v, T> {
     pub(crate) fn new(vector: &'v GVector<T>, range: impl RangeBounds<usize>, site: Site) -> Self {
-        VectorRange {
-            vector,
-            range: resolve(range, vector.len()),
-            site,
-        }
+        VectorRange { vector, range: resolve(range, vector.len()), site }
     }
 }
 
 impl<'v, T: Element> VectorRangeMut<'v, T> {
-    pub(crate) fn new(
-        vector: &'v mut GVector<T>,
-        range: impl RangeBounds<usize>,
-        site: Site,
-    ) -> Self {
+    pub(crate) fn new(vector: &'v mut GVector<T>, range: impl RangeBounds<usize>, site: Site) -> Self {
         let range = resolve(range, vector.len());
-        VectorRangeMut {
-            vector,
-            range,
-            site,
-        }
+        VectorRangeMut { vector, range, site }
     }
 }
 
-fn check<T: Element>(
-    vector: &GVector<T>,
-    range: &Range<usize>,
-    other: usize,
-    into: bool,
-    site: &Site,
-) -> Result<()> {
+fn check<T: Element>(vector: &GVector<T>, range: &Range<usize>, other: usize, into: bool, site: &Site) -> Result<()> {
     if range.start > range.end || range.end > vector.len() {
         let (start, end) = (range.start, range.end);
-        return Err(Error::RangeOutside {
-            start,
-            end,
-            len: vector.len(),
-            object: vector.name(),
-            site: site.clone(),
-        });
+        return Err(Error::RangeOutside { start, end, len: vector.len(), object: vector.name(), site: site.clone() });
     }
     if range.len() != other {
-        let (from, into) = if into {
-            (other, range.len())
-        } else {
-            (range.len(), other)
-        };
-        return Err(Error::LengthsDiffer {
-            from,
-            into,
-            site: site.clone(),
-        });
+        let (from, into) = if into { (other, range.len()) } else { (range.len(), other) };
+        return Err(Error::LengthsDiffer { from, into, site: site.clone() });
     }
     Ok(())
 }
@@ -181,13 +149,7 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
                 let (piece, rest) = memory.split_at_mut(range.len());
                 memory = rest;
                 let start = range.start - from.vector.dist.range(owner).start;
-                pieces.push(Piece {
-                    vector: from.vector,
-                    owner,
-                    start,
-                    memory: piece,
-                    site: from.site.clone(),
-                });
+                pieces.push(Piece { vector: from.vector, owner, start, memory: piece, site: from.site.clone() });
             }
         }
         pieces.sort_by_key(Piece::turn);
@@ -195,9 +157,7 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
         let read_own = || {
             own.into_iter().try_for_each(|piece| {
                 let range = piece.start..piece.start + piece.memory.len();
-                piece.vector.read_own(&piece.site, |block| {
-                    piece.memory.copy_from_slice(&block[range])
-                })
+                piece.vector.read_own(&piece.site, |block| piece.memory.copy_from_slice(&block[range]))
             })
         };
         let Some(link) = others.first().map(|piece| &piece.vector.link) else {
@@ -205,55 +165,22 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
         };
         let (mut memory, others): (Vec<_>, Vec<_>) = others
             .into_iter()
-            .map(
-                |Piece {
-                     vector,
-                     owner,
-                     start,
-                     memory,
-                     site,
-                 }| {
-                    (
-                        memory,
-                        Piece {
-                            vector,
-                            owner,
-                            start,
-                            memory: (),
-                            site,
-                        },
-                    )
-                },
-            )
+            .map(|Piece { vector, owner, start, memory, site }| {
+                (memory, Piece { vector, owner, start, memory: (), site })
+            })
             .unzip();
         let lens: Vec<_> = memory.iter().map(|memory| memory.len()).collect();
         let tokens = std::cell::RefCell::new(Vec::<Token>::new());
         with_lent_mut(
             &mut memory,
             |lent| {
-                link.tidy(|service, _| {
-                    *tokens.borrow_mut() = lent.into_iter().map(|l| service.lend_mut(l)).collect()
-                })
+                link.tidy(|service, _| *tokens.borrow_mut() = lent.into_iter().map(|l| service.lend_mut(l)).collect())
             },
-            || {
-                link.tidy(|service, _| {
-                    tokens
-                        .borrow_mut()
-                        .drain(..)
-                        .for_each(|token| service.withdraw(token))
-                })
-            },
+            || link.tidy(|service, _| tokens.borrow_mut().drain(..).for_each(|token| service.withdraw(token))),
             || {
                 let tokens = tokens.borrow().clone();
                 let asked = ask_all(&others, |piece, index| {
-                    (
-                        Request::Read {
-                            start: piece.start as u64,
-                            len: lens[index] as u64,
-                        },
-                        tokens[index],
-                        None,
-                    )
+                    (Request::Read { start: piece.start as u64, len: lens[index] as u64 }, tokens[index], None)
                 })?;
                 read_own()?;
                 answer_all(&others, asked)
@@ -276,26 +203,15 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
                 let piece = &memory[at..at + range.len()];
                 at += range.len();
                 let start = range.start - vector.dist.range(owner).start;
-                pieces.push(Piece {
-                    vector,
-                    owner,
-                    start,
-                    memory: piece,
-                    site: site.clone(),
-                });
+                pieces.push(Piece { vector, owner, start, memory: piece, site: site.clone() });
             }
             pieces.sort_by_key(Piece::turn);
             let (mine, others): (Vec<_>, Vec<_>) = pieces.into_iter().partition(Piece::is_own);
-            debug_assert!(
-                mine.iter()
-                    .all(|piece| piece.start + piece.memory.len() <= own.len())
-            );
+            debug_assert!(mine.iter().all(|piece| piece.start + piece.memory.len() <= own.len()));
             let write_own = || {
                 mine.iter().try_for_each(|piece| {
                     let range = piece.start..piece.start + piece.memory.len();
-                    piece.vector.write_own(&piece.site, |block| {
-                        block[range].copy_from_slice(piece.memory)
-                    })
+                    piece.vector.write_own(&piece.site, |block| block[range].copy_from_slice(piece.memory))
                 })
             };
             if others.is_empty() {
@@ -308,24 +224,13 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
             with_lent(
                 &slices,
                 |lent| {
-                    link.tidy(|service, _| {
-                        *tokens.borrow_mut() = lent.into_iter().map(|l| service.lend(l)).collect()
-                    })
+                    link.tidy(|service, _| *tokens.borrow_mut() = lent.into_iter().map(|l| service.lend(l)).collect())
                 },
-                || {
-                    link.tidy(|service, _| {
-                        tokens
-                            .borrow_mut()
-                            .drain(..)
-                            .for_each(|token| service.withdraw(token))
-                    })
-                },
+                || link.tidy(|service, _| tokens.borrow_mut().drain(..).for_each(|token| service.withdraw(token))),
                 || {
                     let tokens = tokens.borrow().clone();
                     let asked = ask_all(&others, |piece, index| {
-                        let request = Request::WriteAt {
-                            start: piece.start as u64,
-                        };
+                        let request = Request::WriteAt { start: piece.start as u64 };
                         (request, tokens[index], Some(size_of_val(piece.memory)))
                     })?;
                     write_own()?;
@@ -342,13 +247,7 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, VectorRange<'_, T>) {
         /// Bytes that pass through this rank at a time.
         const THROUGH: usize = 1 << 20;
         for (into, from) in &pairs {
-            check(
-                from.vector,
-                &from.range,
-                into.range.len(),
-                false,
-                &from.site,
-            )?;
+            check(from.vector, &from.range, into.range.len(), false, &from.site)?;
             check(into.vector, &into.range, from.range.len(), true, &into.site)?;
         }
         let step = (THROUGH / size_of::<T>()).max(1);
@@ -363,11 +262,8 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, VectorRange<'_, T>) {
                 };
                 distmemcpy(&mut through[..len], source)?;
                 let start = into.range.start + at;
-                let sink = VectorRangeMut {
-                    vector: &mut *into.vector,
-                    range: start..start + len,
-                    site: into.site.clone(),
-                };
+                let sink =
+                    VectorRangeMut { vector: &mut *into.vector, range: start..start + len, site: into.site.clone() };
                 distmemcpy(sink, &through[..len])?;
             }
         }
@@ -389,11 +285,7 @@ fn ask_all<T: Element, M>(
             let (request, token, sends) = request(piece, index);
             service.usable(piece.vector.id, sends.is_some(), out)?;
             let reason = piece.vector.reason("distmemcpy", &piece.site);
-            let asking = Asking {
-                object: piece.vector.id,
-                to: piece.owner,
-                reason: &reason,
-            };
+            let asking = Asking { object: piece.vector.id, to: piece.owner, reason: &reason };
             asked.push(match sends {
                 None => service.ask_into(&asking, request, token, out),
                 Some(len) => service.ask_from(&asking, request, token, len, out),
@@ -408,10 +300,7 @@ fn answer_all<T: Element, M>(pieces: &[Piece<'_, T, M>], asked: Vec<CallId>) -> 
     let mut outcome = Ok(());
     for (piece, call) in pieces.iter().zip(asked) {
         outcome = match outcome {
-            Ok(()) => piece
-                .vector
-                .answer(call, "distmemcpy", &piece.site)
-                .map(drop),
+            Ok(()) => piece.vector.answer(call, "distmemcpy", &piece.site).map(drop),
             error => {
                 piece.vector.link.tidy(|service, _| service.give_up(call));
                 error

@@ -5,8 +5,8 @@ use crate::element::{Add, Max, Min, Op, OpId};
 use crate::error::{ObjectName, Result};
 use crate::message::{ObjectId, Request, ScalarRequest};
 use crate::service::Reason;
+use crate::service::asking::Asking;
 use crate::service::object::{Outcome, ScalarFn, Work};
-use crate::service::user::Asking;
 use crate::service::watch::What;
 use crate::world::Link;
 use crate::{Error, Site, World};
@@ -105,11 +105,7 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn new(world: &World, home: impl Into<Rank>, value: T) -> Result<Self> {
         let (site, home) = (Site::here(), home.into());
-        let initial = if home == world.rank() {
-            Some(encode(&value, &site))
-        } else {
-            None
-        };
+        let initial = if home == world.rank() { Some(encode(&value, &site)) } else { None };
         let mut plan = Plan::scalar(world, type_name::<T>(), short::<T>(), home, site.clone());
         let initial = match initial.transpose() {
             Ok(initial) => initial,
@@ -118,18 +114,9 @@ impl<T: ScalarValue> GScalar<T> {
                 None
             }
         };
-        let part = ScalarPart {
-            value: initial,
-            ops: atomic_ops::<T>(),
-        };
+        let part = ScalarPart { value: initial, ops: atomic_ops::<T>() };
         let (link, id) = plan.agree::<u8>(world, Vec::new(), Some(part))?;
-        Ok(GScalar {
-            link,
-            id,
-            home,
-            made_at: site,
-            value: PhantomData,
-        })
+        Ok(GScalar { link, id, home, made_at: site, value: PhantomData })
     }
 
     /// The rank where the value lives.
@@ -144,10 +131,7 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn get(&self) -> Result<T> {
         let site = Site::here();
-        decode(
-            &self.ask(ScalarRequest::Load, Vec::new(), "get", &site)?,
-            &site,
-        )
+        decode(&self.ask(ScalarRequest::Load, Vec::new(), "get", &site)?, &site)
     }
 
     /// Sets the value.
@@ -157,8 +141,7 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn set(&self, value: T) -> Result<()> {
         let site = Site::here();
-        self.ask(ScalarRequest::Swap, encode(&value, &site)?, "set", &site)
-            .map(drop)
+        self.ask(ScalarRequest::Swap, encode(&value, &site)?, "set", &site).map(drop)
     }
 
     /// Sets the value and returns the old one.
@@ -168,10 +151,7 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn swap(&self, value: T) -> Result<T> {
         let site = Site::here();
-        decode(
-            &self.ask(ScalarRequest::Swap, encode(&value, &site)?, "swap", &site)?,
-            &site,
-        )
+        decode(&self.ask(ScalarRequest::Swap, encode(&value, &site)?, "swap", &site)?, &site)
     }
 
     /// Sets the value to `new` if it is `expected`, as encoded: `Ok(old)` if it was, else `Err(current)`.
@@ -184,11 +164,7 @@ impl<T: ScalarValue> GScalar<T> {
         let expected = encode(expected, &site)?;
         let old = self.exchange(&expected, &encode(new, &site)?, &site)?;
         let value = decode(&old, &site)?;
-        Ok(if old == expected {
-            Ok(value)
-        } else {
-            Err(value)
-        })
+        Ok(if old == expected { Ok(value) } else { Err(value) })
     }
 
     /// Replaces the value by what `update` makes of it, and returns the old one. The closure runs here, again whenever
@@ -215,33 +191,15 @@ impl<T: ScalarValue> GScalar<T> {
         payload.extend_from_slice(&(expected.len() as u32).to_le_bytes());
         payload.extend_from_slice(expected);
         payload.extend_from_slice(new);
-        self.ask(
-            ScalarRequest::CompareExchange,
-            payload,
-            "compare_exchange",
-            site,
-        )
+        self.ask(ScalarRequest::CompareExchange, payload, "compare_exchange", site)
     }
 
-    fn ask(
-        &self,
-        request: ScalarRequest,
-        payload: Vec<u8>,
-        action: &'static str,
-        site: &Site,
-    ) -> Result<Vec<u8>> {
+    fn ask(&self, request: ScalarRequest, payload: Vec<u8>, action: &'static str, site: &Site) -> Result<Vec<u8>> {
         let request = Request::Scalar(request);
         if self.home == self.link.me {
             return self.link.act(site, |service, _| {
-                let object = service
-                    .objects
-                    .get_mut(&self.id)
-                    .expect("an object lives as long as its handle");
-                let work = Work::Call {
-                    id: crate::message::CallId(0),
-                    epoch: 0,
-                    request,
-                };
+                let object = service.objects.get_mut(&self.id).expect("an object lives as long as its handle");
+                let work = Work::Call { id: crate::message::CallId(0), epoch: 0, request };
                 match object.attempt(self.home, &work, &payload) {
                     Outcome::Reply(old) => Ok(old),
                     Outcome::Refuse(error) => Err(error),
@@ -249,23 +207,10 @@ impl<T: ScalarValue> GScalar<T> {
                 }
             });
         }
-        let reason = Reason {
-            object: Some(self.id),
-            action,
-            site: Some(site.clone()),
-        };
-        let asking = Asking {
-            object: self.id,
-            to: self.home,
-            reason: &reason,
-        };
-        let call = self.link.act(site, |service, out| {
-            Ok(service.ask(&asking, request, payload, out))
-        })?;
-        let what = What::Calls {
-            object: self.id,
-            action,
-        };
+        let reason = Reason { object: Some(self.id), action, site: Some(site.clone()) };
+        let asking = Asking { object: self.id, to: self.home, reason: &reason };
+        let call = self.link.act(site, |service, out| Ok(service.ask(&asking, request, payload, out)))?;
+        let what = What::Calls { object: self.id, action };
         self.link
             .wait(what, site, |service, _| service.take_reply(call))
             .inspect_err(|_| self.link.tidy(|service, _| service.give_up(call)))
@@ -302,10 +247,7 @@ impl<T: Atomic> GScalar<T> {
 
     fn fetch<O: 'static>(&self, operand: T, action: &'static str, site: Site) -> Result<T> {
         let request = ScalarRequest::Fetch(OpId::of::<O>());
-        decode(
-            &self.ask(request, encode(&operand, &site)?, action, &site)?,
-            &site,
-        )
+        decode(&self.ask(request, encode(&operand, &site)?, action, &site)?, &site)
     }
 }
 
@@ -318,34 +260,26 @@ fn encode<T: ScalarValue>(value: &T, site: &Site) -> Result<Vec<u8>> {
 
 fn decode<T: ScalarValue>(bytes: &[u8], site: &Site) -> Result<T> {
     if is_plain::<T>() {
-        return plain_decode(bytes)
-            .ok_or_else(|| cannot_travel::<T>(postcard::Error::DeserializeUnexpectedEnd, site));
+        return plain_decode(bytes).ok_or_else(|| cannot_travel::<T>(postcard::Error::DeserializeUnexpectedEnd, site));
     }
     postcard::from_bytes(bytes).map_err(|cause| cannot_travel::<T>(cause, site))
 }
 
 fn cannot_travel<T>(cause: postcard::Error, site: &Site) -> Error {
-    Error::Value {
-        value: short::<T>().into(),
-        cause: cause.to_string(),
-        site: site.clone(),
-    }
+    Error::Value { value: short::<T>().into(), cause: cause.to_string(), site: site.clone() }
 }
 
 impl<T: ScalarValue> Drop for GScalar<T> {
     fn drop(&mut self) {
         let panicking = std::thread::panicking();
-        self.link
-            .tidy(|service, out| service.drop_object(self.id, panicking, out));
+        self.link.tidy(|service, out| service.drop_object(self.id, panicking, out));
     }
 }
 
 impl<T: ScalarValue> std::fmt::Debug for GScalar<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = ObjectName {
-            what: format!("GScalar<{}> on {}", short::<T>(), self.home),
-            made_at: self.made_at.clone(),
-        };
+        let name =
+            ObjectName { what: format!("GScalar<{}> on {}", short::<T>(), self.home), made_at: self.made_at.clone() };
         write!(f, "{name}")
     }
 }

@@ -7,8 +7,8 @@ use crate::element::Element;
 use crate::error::{ObjectName, Result};
 use crate::message::{Collective, ObjectId, Opening, Request};
 use crate::service::Reason;
+use crate::service::asking::Asking;
 use crate::service::batch::BatchBuilder;
-use crate::service::user::Asking;
 use crate::service::watch::What;
 use crate::world::Link;
 use crate::{Error, Site, World};
@@ -41,11 +41,7 @@ impl<T: Element> GVector<T> {
     /// `Mismatch` where ranks construct different objects; [`Error::ZeroSized`], [`Error::TooLarge`]: on all ranks.
     #[track_caller]
     pub fn new(world: &World, shape: impl Into<Shape>) -> Result<Self> {
-        Self::construct(
-            Plan::vector::<T>(world, shape.into(), None, Site::here()),
-            world,
-            None,
-        )
+        Self::construct(Plan::vector::<T>(world, shape.into(), None, Site::here()), world, None)
     }
 
     /// Collective. A vector with element `i` set to `value(i)`; every rank computes its own elements.
@@ -53,16 +49,8 @@ impl<T: Element> GVector<T> {
     /// # Errors
     /// As [`GVector::new`].
     #[track_caller]
-    pub fn from_fn(
-        world: &World,
-        shape: impl Into<Shape>,
-        mut value: impl FnMut(usize) -> T,
-    ) -> Result<Self> {
-        Self::construct(
-            Plan::vector::<T>(world, shape.into(), None, Site::here()),
-            world,
-            Some(&mut value),
-        )
+    pub fn from_fn(world: &World, shape: impl Into<Shape>, mut value: impl FnMut(usize) -> T) -> Result<Self> {
+        Self::construct(Plan::vector::<T>(world, shape.into(), None, Site::here()), world, Some(&mut value))
     }
 
     /// Collective. A vector of zeros that lies whole on `rank` (the paper's `Sample`, section 3.4).
@@ -71,19 +59,11 @@ impl<T: Element> GVector<T> {
     /// As [`GVector::new`], and [`Error::NoSuchRank`].
     #[track_caller]
     pub fn on(world: &World, rank: impl Into<Rank>, shape: impl Into<Shape>) -> Result<Self> {
-        Self::construct(
-            Plan::vector::<T>(world, shape.into(), Some(rank.into()), Site::here()),
-            world,
-            None,
-        )
+        Self::construct(Plan::vector::<T>(world, shape.into(), Some(rank.into()), Site::here()), world, None)
     }
 
     #[track_caller]
-    fn construct(
-        plan: Plan,
-        world: &World,
-        value: Option<&mut dyn FnMut(usize) -> T>,
-    ) -> Result<Self> {
+    fn construct(plan: Plan, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Result<Self> {
         let (dist, made_at) = (plan.dist, Site::here());
         let range = dist.range(world.rank());
         let block = match value {
@@ -92,13 +72,7 @@ impl<T: Element> GVector<T> {
             _ => bytemuck::zeroed_vec(range.len()),
         };
         let (link, id) = plan.agree(world, block, None)?;
-        Ok(GVector {
-            link,
-            id,
-            dist,
-            made_at,
-            element: PhantomData,
-        })
+        Ok(GVector { link, id, dist, made_at, element: PhantomData })
     }
 
     /// Number of elements of the whole vector.
@@ -126,11 +100,7 @@ impl<T: Element> GVector<T> {
     /// If there is no such element.
     #[track_caller]
     pub fn owner(&self, index: usize) -> Rank {
-        assert!(
-            index < self.len(),
-            "index {index} is outside a vector of {} elements",
-            self.len()
-        );
+        assert!(index < self.len(), "index {index} is outside a vector of {} elements", self.len());
         self.dist.owner(index)
     }
 
@@ -142,11 +112,7 @@ impl<T: Element> GVector<T> {
     /// The global indices that `rank` owns; empty for a rank that does not exist.
     pub fn range_of(&self, rank: impl Into<Rank>) -> Range<usize> {
         let rank = rank.into();
-        if rank.index() < self.link.size {
-            self.dist.range(rank)
-        } else {
-            self.len()..self.len()
-        }
+        if rank.index() < self.link.size { self.dist.range(rank) } else { self.len()..self.len() }
     }
 
     /// Element `index`: a load if it is this rank's own, else one round trip to its owner.
@@ -162,10 +128,7 @@ impl<T: Element> GVector<T> {
         if owner == self.link.me {
             return self.read_own(&site, |own| own[local]);
         }
-        let request = Request::Read {
-            start: local as u64,
-            len: 1,
-        };
+        let request = Request::Read { start: local as u64, len: 1 };
         let bytes = self.ask(owner, request, Vec::new(), "at", &site)?;
         Ok(self.elements(owner, &bytes, 1)?[0])
     }
@@ -189,19 +152,11 @@ impl<T: Element> GVector<T> {
         let reason = self.reason("at_many", &site);
         let asked: Vec<_> = self.link.act(&site, |service, out| {
             service.usable(self.id, false, out)?;
-            let others = self
-                .link
-                .me
-                .others(self.link.size)
-                .filter(|owner| !per_owner[owner.index()].0.is_empty());
+            let others = self.link.me.others(self.link.size).filter(|owner| !per_owner[owner.index()].0.is_empty());
             Ok(others
                 .map(|owner| {
                     let locals = bytemuck::cast_slice(&per_owner[owner.index()].1).to_vec();
-                    let asking = Asking {
-                        object: self.id,
-                        to: owner,
-                        reason: &reason,
-                    };
+                    let asking = Asking { object: self.id, to: owner, reason: &reason };
                     (owner, service.ask(&asking, Request::ReadMany, locals, out))
                 })
                 .collect())
@@ -217,11 +172,7 @@ impl<T: Element> GVector<T> {
         for (owner, call) in asked {
             let bytes = self.answer(call, "at_many", &site)?;
             let positions = &per_owner[owner.index()].0;
-            for (position, value) in
-                positions
-                    .iter()
-                    .zip(self.elements(owner, &bytes, positions.len())?)
-            {
+            for (position, value) in positions.iter().zip(self.elements(owner, &bytes, positions.len())?) {
                 values[*position] = value;
             }
         }
@@ -242,17 +193,8 @@ impl<T: Element> GVector<T> {
         if owner == self.link.me {
             return self.write_own(&site, |own| own[local] = value);
         }
-        let request = Request::WriteAt {
-            start: local as u64,
-        };
-        self.ask(
-            owner,
-            request,
-            bytemuck::bytes_of(&value).to_vec(),
-            "put",
-            &site,
-        )
-        .map(drop)
+        let request = Request::WriteAt { start: local as u64 };
+        self.ask(owner, request, bytemuck::bytes_of(&value).to_vec(), "put", &site).map(drop)
     }
 
     /// Sets many elements, in the order given; one round trip to each owner, all at once.
@@ -278,14 +220,8 @@ impl<T: Element> GVector<T> {
             Ok(others
                 .filter_map(|owner| {
                     let batch = &mut batches[owner.index()];
-                    let asking = Asking {
-                        object: self.id,
-                        to: owner,
-                        reason: &reason,
-                    };
-                    (!batch.is_empty()).then(|| {
-                        service.ask(&asking, Request::Write { op: None }, batch.take(), out)
-                    })
+                    let asking = Asking { object: self.id, to: owner, reason: &reason };
+                    (!batch.is_empty()).then(|| service.ask(&asking, Request::Write { op: None }, batch.take(), out))
                 })
                 .collect())
         })?;
@@ -296,9 +232,7 @@ impl<T: Element> GVector<T> {
                 }
             })?;
         }
-        asked
-            .into_iter()
-            .try_for_each(|call| self.answer(call, "put_many", &site).map(drop))
+        asked.into_iter().try_for_each(|call| self.answer(call, "put_many", &site).map(drop))
     }
 
     /// Collective. Sets every element to `value`. Orders all ranks: earlier writes are overwritten, later accesses of
@@ -309,11 +243,9 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn fill(&mut self, value: T) -> Result<()> {
         let site = Site::here();
-        let settled = self
-            .link
-            .wait(What::Settle { object: self.id }, &site, |service, out| {
-                service.settled(self.id, true, out).map(|o| o.map(drop))
-            });
+        let settled = self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
+            service.settled(self.id, true, out).map(|o| o.map(drop))
+        });
         let key = self.id.0;
         self.link.meet(
             "a fill",
@@ -323,25 +255,18 @@ impl<T: Element> GVector<T> {
             settled.err(),
             &site,
         )?;
-        let opening = Opening {
-            behaviour: Collective::Fill,
-            op: None,
-            site: site.clone().clipped(),
-        };
-        let epoch = self
-            .link
-            .act(&site, |service, out| service.enter(self.id, opening, out))?;
-        self.link
-            .wait(What::Gate { object: self.id }, &site, |service, out| {
-                let object = match service.usable(self.id, true, out) {
-                    Ok(object) => object,
-                    Err(error) => return Some(Err(error)),
-                };
-                let block: &mut [T] = bytemuck::cast_slice_mut(object.block.bytes_mut()?);
-                block.fill(value);
-                service.end_fill(self.id, epoch, out);
-                Some(Ok(()))
-            })
+        let opening = Opening { behaviour: Collective::Fill, op: None, site: site.clone().clipped() };
+        let epoch = self.link.act(&site, |service, out| service.enter(self.id, opening, out))?;
+        self.link.wait(What::Gate { object: self.id }, &site, |service, out| {
+            let object = match service.usable(self.id, true, out) {
+                Ok(object) => object,
+                Err(error) => return Some(Err(error)),
+            };
+            let block: &mut [T] = bytemuck::cast_slice_mut(object.block.bytes_mut()?);
+            block.fill(value);
+            service.end_fill(self.id, epoch, out);
+            Some(Ok(()))
+        })
     }
 
     /// Collective. The whole vector on rank `root`, `None` on the others. Orders all ranks before and after.
@@ -353,19 +278,13 @@ impl<T: Element> GVector<T> {
         let (site, root) = (Site::here(), root.into());
         let size = self.link.size;
         let refusal = if root.index() >= size {
-            Some(Error::NoSuchRank {
-                rank: root,
-                size,
-                site: site.clone(),
-            })
+            Some(Error::NoSuchRank { rank: root, size, site: site.clone() })
         } else {
-            self.link
-                .tidy(|service, out| service.usable(self.id, false, out).err())
+            self.link.tidy(|service, out| service.usable(self.id, false, out).err())
         };
         let text = format!("the gathering of {} on {root}", self.name());
         let key = self.id.0 ^ ((root.index() as u64 + 1) << 32);
-        self.link
-            .meet("a gather", text.clone(), key, refusal, &site)?;
+        self.link.meet("a gather", text.clone(), key, refusal, &site)?;
         let (whole, failed) = if root == self.link.me {
             let mut whole = vec![T::zeroed(); self.len()];
             let copied = distmemcpy(&mut whole[..], self.range(..));
@@ -373,8 +292,7 @@ impl<T: Element> GVector<T> {
         } else {
             (None, None)
         };
-        self.link
-            .meet("the end of a gather", text, key, failed, &site)?;
+        self.link.meet("the end of a gather", text, key, failed, &site)?;
         Ok(whole)
     }
 
@@ -391,10 +309,7 @@ impl<T: Element> GVector<T> {
     }
 
     pub(crate) fn name(&self) -> ObjectName {
-        let placed = self
-            .dist
-            .placed_on()
-            .map_or(String::new(), |rank| format!(" on {rank}"));
+        let placed = self.dist.placed_on().map_or(String::new(), |rank| format!(" on {rank}"));
         ObjectName {
             what: format!("GVector<{}> of {}{placed}", short::<T>(), self.dist.shape()),
             made_at: self.made_at.clone(),
@@ -405,55 +320,41 @@ impl<T: Element> GVector<T> {
         if index < self.len() {
             return Ok(());
         }
-        Err(Error::IndexOutside {
-            index,
-            len: self.len(),
-            object: self.name(),
-            site: site.clone(),
-        })
+        Err(Error::IndexOutside { index, len: self.len(), object: self.name(), site: site.clone() })
     }
 
     pub(crate) fn reason(&self, action: &'static str, site: &Site) -> Reason {
-        Reason {
-            object: Some(self.id),
-            action,
-            site: Some(site.clone()),
-        }
+        Reason { object: Some(self.id), action, site: Some(site.clone()) }
     }
 
     /// Reads our own block once all earlier scopes are over.
     pub(crate) fn read_own<R>(&self, site: &Site, read: impl FnOnce(&[T]) -> R) -> Result<R> {
         let mut read = Some(read);
-        self.link
-            .wait(What::Settle { object: self.id }, site, |service, out| {
-                let object = match service.settled(self.id, false, out)? {
-                    Ok(object) => object,
-                    Err(error) => return Some(Err(error)),
-                };
-                let own = bytemuck::cast_slice(object.block.bytes()?);
-                read.take().map(|read| Ok(read(own)))
-            })
+        self.link.wait(What::Settle { object: self.id }, site, |service, out| {
+            let object = match service.settled(self.id, false, out)? {
+                Ok(object) => object,
+                Err(error) => return Some(Err(error)),
+            };
+            let own = bytemuck::cast_slice(object.block.bytes()?);
+            read.take().map(|read| Ok(read(own)))
+        })
     }
 
     /// Writes our own block once its gate is open.
     pub(crate) fn write_own(&self, site: &Site, write: impl FnOnce(&mut [T])) -> Result<()> {
-        self.link
-            .wait(What::Settle { object: self.id }, site, |service, out| {
-                service
-                    .settled(self.id, true, out)
-                    .map(|object| object.map(drop))
-            })?;
+        self.link.wait(What::Settle { object: self.id }, site, |service, out| {
+            service.settled(self.id, true, out).map(|object| object.map(drop))
+        })?;
         let mut write = Some(write);
-        self.link
-            .wait(What::Gate { object: self.id }, site, |service, out| {
-                let object = match service.gate(self.id, out)? {
-                    Ok(object) => object,
-                    Err(error) => return Some(Err(error)),
-                };
-                let own = bytemuck::cast_slice_mut(object.block.bytes_mut()?);
-                (write.take()?)(own);
-                Some(Ok(()))
-            })
+        self.link.wait(What::Gate { object: self.id }, site, |service, out| {
+            let object = match service.gate(self.id, out)? {
+                Ok(object) => object,
+                Err(error) => return Some(Err(error)),
+            };
+            let own = bytemuck::cast_slice_mut(object.block.bytes_mut()?);
+            (write.take()?)(own);
+            Some(Ok(()))
+        })
     }
 
     /// One round trip to another rank.
@@ -466,11 +367,7 @@ impl<T: Element> GVector<T> {
         site: &Site,
     ) -> Result<Vec<u8>> {
         let reason = self.reason(action, site);
-        let asking = Asking {
-            object: self.id,
-            to,
-            reason: &reason,
-        };
+        let asking = Asking { object: self.id, to, reason: &reason };
         let call = self.link.act(site, |service, out| {
             service.usable(self.id, matches!(request, Request::WriteAt { .. }), out)?;
             Ok(service.ask(&asking, request, payload, out))
@@ -479,16 +376,8 @@ impl<T: Element> GVector<T> {
     }
 
     /// Waits for the answer to a request.
-    pub(crate) fn answer(
-        &self,
-        call: crate::message::CallId,
-        action: &'static str,
-        site: &Site,
-    ) -> Result<Vec<u8>> {
-        let what = What::Calls {
-            object: self.id,
-            action,
-        };
+    pub(crate) fn answer(&self, call: crate::message::CallId, action: &'static str, site: &Site) -> Result<Vec<u8>> {
+        let what = What::Calls { object: self.id, action };
         self.link
             .wait(what, site, |service, _| service.take_reply(call))
             .inspect_err(|_| self.link.tidy(|service, _| service.give_up(call)))
@@ -499,18 +388,14 @@ impl<T: Element> GVector<T> {
         if bytes.len() != len * size_of::<T>() {
             return Err(crate::message::malformed(from));
         }
-        Ok(bytes
-            .chunks_exact(size_of::<T>())
-            .map(bytemuck::pod_read_unaligned)
-            .collect())
+        Ok(bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect())
     }
 }
 
 impl<T: Element> Drop for GVector<T> {
     fn drop(&mut self) {
         let panicking = std::thread::panicking();
-        self.link
-            .tidy(|service, out| service.drop_object(self.id, panicking, out));
+        self.link.tidy(|service, out| service.drop_object(self.id, panicking, out));
     }
 }
 

@@ -34,9 +34,7 @@ unsafe impl Send for LentMut {}
 impl Lent {
     /// Copies bytes from `offset` on; false outside the slice.
     pub(crate) fn read(&self, offset: usize, into: &mut [u8]) -> bool {
-        let fits = offset
-            .checked_add(into.len())
-            .is_some_and(|end| end <= self.len);
+        let fits = offset.checked_add(into.len()).is_some_and(|end| end <= self.len);
         if fits {
             // SAFETY: invariants 1 and 4, and the bounds were just checked.
             let from = unsafe { self.from.add(offset) };
@@ -51,9 +49,7 @@ impl Lent {
 impl LentMut {
     /// Writes bytes at `offset`; false outside the slice.
     pub(crate) fn write(&mut self, offset: usize, bytes: &[u8]) -> bool {
-        let fits = offset
-            .checked_add(bytes.len())
-            .is_some_and(|end| end <= self.len);
+        let fits = offset.checked_add(bytes.len()).is_some_and(|end| end <= self.len);
         if fits {
             // SAFETY: invariants 1, 4 and 5, and the bounds were just checked.
             let to = unsafe { self.to.add(offset) };
@@ -86,15 +82,7 @@ pub(crate) fn with_lent<T: Element, R>(
     during: impl FnOnce() -> R,
 ) -> R {
     let _withdraw = Withdraw(withdraw);
-    lend(
-        slices
-            .iter()
-            .map(|slice| Lent {
-                from: slice.as_ptr().cast(),
-                len: size_of_val(*slice),
-            })
-            .collect(),
-    );
+    lend(slices.iter().map(|slice| Lent { from: slice.as_ptr().cast(), len: size_of_val(*slice) }).collect());
     during()
 }
 
@@ -106,10 +94,7 @@ pub(crate) fn with_lent_mut<T: Element, R>(
     during: impl FnOnce() -> R,
 ) -> R {
     let _withdraw = Withdraw(withdraw);
-    let lent = |slice: &mut &mut [T]| LentMut {
-        to: slice.as_mut_ptr().cast(),
-        len: size_of_val(*slice),
-    };
+    let lent = |slice: &mut &mut [T]| LentMut { to: slice.as_mut_ptr().cast(), len: size_of_val(*slice) };
     lend(slices.iter_mut().map(lent).collect());
     during()
 }

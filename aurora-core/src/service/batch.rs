@@ -15,10 +15,7 @@ pub(crate) struct BatchBuilder<T> {
 
 impl<T: Element> BatchBuilder<T> {
     pub(crate) fn new() -> Self {
-        BatchBuilder {
-            runs: Vec::new(),
-            values: Vec::new(),
-        }
+        BatchBuilder { runs: Vec::new(), values: Vec::new() }
     }
 
     /// Appends one element; an element beside the last one lengthens its run.
@@ -82,11 +79,7 @@ pub(crate) fn batch_of(block: &[u8], element: usize, runs: &[Range<usize>]) -> V
 
 /// The runs of a received batch: `(local range, bytes of its values)`. `None` if it does not fit a block of `len`
 /// elements of `element` bytes: nothing of it may be applied.
-pub(crate) fn parse_batch(
-    bytes: &[u8],
-    element: usize,
-    len: usize,
-) -> Option<Vec<(Range<usize>, &[u8])>> {
+pub(crate) fn parse_batch(bytes: &[u8], element: usize, len: usize) -> Option<Vec<(Range<usize>, &[u8])>> {
     let word = |at: usize| -> Option<usize> {
         let bytes = bytes.get(at..at.checked_add(8)?)?;
         usize::try_from(u64::from_le_bytes(bytes.try_into().ok()?)).ok()
@@ -119,10 +112,7 @@ mod tests {
         batch.push(7, 1);
         let bytes = batch.take();
         let runs = parse_batch(&bytes, 4, 102).unwrap();
-        assert_eq!(
-            runs.iter().map(|(run, _)| run.clone()).collect::<Vec<_>>(),
-            [0..102, 7..8]
-        );
+        assert_eq!(runs.iter().map(|(run, _)| run.clone()).collect::<Vec<_>>(), [0..102, 7..8]);
         assert!(batch.is_empty());
     }
 

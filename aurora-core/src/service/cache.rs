@@ -26,9 +26,7 @@ pub(crate) struct Replica {
 impl Replica {
     /// The array, for writing. Nobody else holds a replica that is being loaded.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        Arc::get_mut(&mut self.array)
-            .expect("a replica is shown only when it is complete")
-            .bytes_mut()
+        Arc::get_mut(&mut self.array).expect("a replica is shown only when it is complete").bytes_mut()
     }
 }
 
@@ -74,19 +72,10 @@ impl Cache {
     ) -> &mut Replica {
         if !self.loading.contains_key(&epoch) {
             let free = |r: &mut Replica| r.in_flight == 0 && Arc::get_mut(&mut r.array).is_some();
-            let reused = if self.loading.is_empty() {
-                self.latest.take_if(free)
-            } else {
-                None
-            };
+            let reused = if self.loading.is_empty() { self.latest.take_if(free) } else { None };
             let replica = reused.unwrap_or_else(|| {
                 self.next_serial += 1;
-                Replica {
-                    serial: self.next_serial,
-                    array: fresh(),
-                    have: vec![0; ranks],
-                    in_flight: 0,
-                }
+                Replica { serial: self.next_serial, array: fresh(), have: vec![0; ranks], in_flight: 0 }
             });
             self.loading.insert(epoch, replica);
         }
@@ -106,10 +95,7 @@ impl Cache {
 
     /// A transfer begins to read our part of the replica of `epoch`.
     pub(crate) fn begin_send(&mut self, epoch: Epoch) -> u64 {
-        let replica = self
-            .loading
-            .get_mut(&epoch)
-            .expect("we push from the replica that is loaded");
+        let replica = self.loading.get_mut(&epoch).expect("we push from the replica that is loaded");
         replica.in_flight += 1;
         replica.serial
     }
@@ -124,14 +110,8 @@ impl Cache {
 
     /// Bytes of the replica that a transfer reads from.
     pub(crate) fn bytes(&self, serial: u64) -> Option<&[u8]> {
-        let all = self
-            .latest
-            .iter()
-            .chain(self.loading.values())
-            .chain(&self.retired);
-        all.into_iter()
-            .find(|r| r.serial == serial)
-            .map(|r| r.array.bytes())
+        let all = self.latest.iter().chain(self.loading.values()).chain(&self.retired);
+        all.into_iter().find(|r| r.serial == serial).map(|r| r.array.bytes())
     }
 
     /// Completes the load of `epoch`. Blocks of other ranks that have not changed since the last load are taken over
@@ -140,14 +120,9 @@ impl Cache {
         let mut replica = self.loading.remove(&epoch).expect("a load that was begun");
         for (rank, block) in arrived.iter().enumerate() {
             if replica.have[rank] != block.version && !block.range.is_empty() {
-                let last = self
-                    .latest
-                    .as_ref()
-                    .filter(|last| last.have[rank] == block.version);
-                let last =
-                    last.expect("an owner leaves out only a block that it has pushed before");
-                replica.bytes_mut()[block.range.clone()]
-                    .copy_from_slice(&last.array.bytes()[block.range.clone()]);
+                let last = self.latest.as_ref().filter(|last| last.have[rank] == block.version);
+                let last = last.expect("an owner leaves out only a block that it has pushed before");
+                replica.bytes_mut()[block.range.clone()].copy_from_slice(&last.array.bytes()[block.range.clone()]);
             }
             replica.have[rank] = block.version;
             if let Some(Correction { version, changes }) = &block.correction {
@@ -168,9 +143,6 @@ impl Cache {
     }
 
     fn all(&mut self) -> impl Iterator<Item = &mut Replica> {
-        self.latest
-            .iter_mut()
-            .chain(self.loading.values_mut())
-            .chain(&mut self.retired)
+        self.latest.iter_mut().chain(self.loading.values_mut()).chain(&mut self.retired)
     }
 }

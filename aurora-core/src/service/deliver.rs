@@ -1,27 +1,24 @@
 //! What arrives: the service as the transport's handler.
 
-use super::cache::{BlockArrived, Correction};
+use super::batch::parse_batch;
+use super::load::{Announced, add_made};
 use super::object::{Parked, Work};
 use super::{Loan, Service};
 use crate::Error;
 use crate::collective::Summary;
-use crate::message::{Collective, Epoch, Message, ObjectId, Opening, decode_error, malformed};
-use crate::service::batch::{batch_of, parse_batch};
+use crate::message::{Epoch, Message, ObjectId, Opening, decode_error, malformed};
 use aurora_net::{Handler, Outbox, Payload, Placement, Rank, Received, Token};
 use std::time::{Duration, Instant};
 
 impl Handler for Service {
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
         match Message::decode(header) {
-            Some(Message::Enter {
-                object: id, epoch, ..
-            }) => self.place_block(from, id, epoch, len),
+            Some(Message::Enter { object: id, epoch, .. }) => self.place_block(from, id, epoch, len),
             Some(Message::Reply { id, refused: false }) => {
                 let landing = self.calls.get(&id).and_then(|call| call.landing);
-                let fits = |token: &Token| matches!(self.loans.get(*token), Some(Loan::CallerMut(lent)) if lent.len() == len);
-                landing
-                    .filter(fits)
-                    .map_or(Placement::Buffer, Placement::At)
+                let fits =
+                    |token: &Token| matches!(self.loans.get(*token), Some(Loan::CallerMut(lent)) if lent.len() == len);
+                landing.filter(fits).map_or(Placement::Buffer, Placement::At)
             }
             _ => Placement::Buffer,
         }
@@ -32,16 +29,9 @@ impl Handler for Service {
             Some(Loan::CallerMut(lent)) => {
                 lent.write(offset, bytes);
             }
-            Some(Loan::CacheIn {
-                object,
-                epoch,
-                base,
-                len,
-            }) => {
-                let place = offset
-                    .checked_add(bytes.len())
-                    .filter(|end| end <= len)
-                    .map(|end| *base + offset..*base + end);
+            Some(Loan::CacheIn { object, epoch, base, len }) => {
+                let place =
+                    offset.checked_add(bytes.len()).filter(|end| end <= len).map(|end| *base + offset..*base + end);
                 let object = self.objects.get_mut(object);
                 if let (Some(place), Some(object)) = (place, object)
                     && let Some(replica) = object.cache.find_loading(*epoch)
@@ -59,25 +49,13 @@ impl Handler for Service {
             from.map(|bytes| into.copy_from_slice(bytes)).is_some()
         };
         match self.loans.get(token) {
-            Some(Loan::Block { object, base }) => copy(
-                self.objects
-                    .get(object)
-                    .and_then(|object| object.block.bytes()),
-                *base,
-                into,
-            ),
+            Some(Loan::Block { object, base }) => {
+                copy(self.objects.get(object).and_then(|object| object.block.bytes()), *base, into)
+            }
             Some(Loan::Detached { copy: bytes, base }) => copy(Some(bytes.bytes()), *base, into),
-            Some(Loan::CacheOut {
-                object,
-                serial,
-                base,
-            }) => copy(
-                self.objects
-                    .get(object)
-                    .and_then(|object| object.cache.bytes(*serial)),
-                *base,
-                into,
-            ),
+            Some(Loan::CacheOut { object, serial, base }) => {
+                copy(self.objects.get(object).and_then(|object| object.cache.bytes(*serial)), *base, into)
+            }
             Some(Loan::Caller(lent)) => lent.read(offset, into),
             Some(Loan::CallerMut(_) | Loan::CacheIn { .. }) | None => false,
         }
@@ -92,8 +70,7 @@ impl Handler for Service {
             self.watch.progress();
         }
         match message {
-            Message::Round { seq, round } => match postcard::from_bytes::<Summary>(&bytes(payload))
-            {
+            Message::Round { seq, round } => match postcard::from_bytes::<Summary>(&bytes(payload)) {
                 Ok(summary) => {
                     let mut told = Vec::new();
                     self.rendezvous.hear(seq, round, summary, &mut told);
@@ -101,99 +78,41 @@ impl Handler for Service {
                 }
                 Err(_) => self.fail(None, malformed(from), out),
             },
-            Message::Call {
-                id,
-                object,
-                epoch,
-                request,
-            } => {
+            Message::Call { id, object, epoch, request } => {
                 let work = Work::Call { id, epoch, request };
-                self.work(
-                    object,
-                    Parked {
-                        from,
-                        work,
-                        payload: bytes(payload),
-                    },
-                    out,
-                );
+                self.work(object, Parked { from, work, payload: bytes(payload) }, out);
                 // A write may complete a block that is being settled.
                 self.advance(object, out);
             }
-            Message::Batch {
-                object,
-                epoch,
-                seq,
-                opening,
-                op,
-            } => {
+            Message::Batch { object, epoch, seq, opening, op } => {
                 self.opened(object, from, epoch, &opening, out);
-                let work = Work::Batch {
-                    epoch,
-                    seq,
-                    op,
-                    acknowledge: true,
-                };
-                self.work(
-                    object,
-                    Parked {
-                        from,
-                        work,
-                        payload: bytes(payload),
-                    },
-                    out,
-                );
+                let work = Work::Batch { epoch, seq, op, acknowledge: true };
+                self.work(object, Parked { from, work, payload: bytes(payload) }, out);
                 self.advance(object, out);
             }
             Message::Reply { id, refused } => self.replied(from, id, refused, payload),
-            Message::Enter {
-                object,
-                epoch,
-                opening,
-                version,
-                contains,
-                made,
-                list_follows,
-            } => {
+            Message::Enter { object, epoch, opening, version, contains, made, list_follows } => {
                 self.opened(object, from, epoch, &opening, out);
-                let here = Announced {
-                    version,
-                    contains,
-                    made,
-                    list_follows,
-                };
+                let here = Announced { version, contains, made, list_follows };
                 self.announced(object, from, epoch, here, payload, out);
             }
-            Message::Made { object, epoch } => {
-                match postcard::from_bytes::<Vec<(u32, u64)>>(&bytes(payload)) {
-                    Ok(made) => {
-                        if let Some(object) = self.objects.get_mut(&object) {
-                            let record = object.ledger.record(epoch);
-                            record.from[from.index()].list_came = true;
-                            add_made(&mut record.made, &made);
-                        }
-                        self.advance(object, out);
+            Message::Made { object, epoch } => match postcard::from_bytes::<Vec<(u32, u64)>>(&bytes(payload)) {
+                Ok(made) => {
+                    if let Some(object) = self.objects.get_mut(&object) {
+                        let record = object.ledger.record(epoch);
+                        record.from[from.index()].list_came = true;
+                        add_made(&mut record.made, &made);
                     }
-                    Err(_) => self.fail(None, malformed(from), out),
+                    self.advance(object, out);
                 }
-            }
-            Message::Correct {
-                object,
-                epoch,
-                version,
-                contains,
-            } => {
+                Err(_) => self.fail(None, malformed(from), out),
+            },
+            Message::Correct { object, epoch, version, contains } => {
                 let changes = bytes(payload);
                 let Some(object) = self.objects.get_mut(&object) else {
                     return;
                 };
-                if parse_batch(
-                    &changes,
-                    object.block.element,
-                    object.dist.range(from).len(),
-                )
-                .is_none()
-                {
+                if parse_batch(&changes, object.block.element, object.dist.range(from).len()).is_none() {
                     return self.fail(None, malformed(from), out);
                 }
                 let arrival = &mut object.ledger.record(epoch).from[from.index()];
@@ -206,13 +125,7 @@ impl Handler for Service {
                     *outstanding = outstanding.saturating_sub(1);
                 }
             }
-            Message::End {
-                object,
-                epoch,
-                opening,
-                batches,
-                op,
-            } => {
+            Message::End { object, epoch, opening, batches, op } => {
                 self.opened(object, from, epoch, &opening, out);
                 if let Some(object) = self.objects.get_mut(&object) {
                     let arrival = &mut object.ledger.record(epoch).from[from.index()];
@@ -224,21 +137,8 @@ impl Handler for Service {
                     let Some(seq) = batches.checked_sub(1) else {
                         return self.fail(None, malformed(from), out);
                     };
-                    let work = Work::Batch {
-                        epoch,
-                        seq,
-                        op,
-                        acknowledge: false,
-                    };
-                    self.work(
-                        object,
-                        Parked {
-                            from,
-                            work,
-                            payload,
-                        },
-                        out,
-                    );
+                    let work = Work::Batch { epoch, seq, op, acknowledge: false };
+                    self.work(object, Parked { from, work, payload }, out);
                 }
                 self.advance(object, out);
             }
@@ -258,18 +158,12 @@ impl Handler for Service {
             }
             Message::Ask { look } => {
                 let state = postcard::to_allocvec(&self.state()).expect("states are plain data");
-                self.mail.post(
-                    out,
-                    from,
-                    &Message::State { look },
-                    Payload::Bytes(state.into()),
-                );
+                self.mail.post(out, from, &Message::State { look }, Payload::Bytes(state.into()));
             }
             Message::State { look } => match postcard::from_bytes(&bytes(payload)) {
                 Ok(state) => {
                     let mut acts = Vec::new();
-                    self.watch
-                        .heard(Instant::now(), from, look, state, &mut acts);
+                    self.watch.heard(Instant::now(), from, look, state, &mut acts);
                     self.act(acts, out);
                 }
                 Err(_) => self.fail(None, malformed(from), out),
@@ -313,48 +207,9 @@ impl Handler for Service {
     }
 }
 
-/// What an announcement says.
-struct Announced {
-    version: u64,
-    contains: u64,
-    made: Vec<(u32, u64)>,
-    list_follows: bool,
-}
-
 impl Service {
-    fn place_block(&mut self, from: Rank, id: ObjectId, epoch: Epoch, len: usize) -> Placement {
-        let size = self.size;
-        let Some(object) = self
-            .objects
-            .get_mut(&id)
-            .filter(|object| object.fault.is_none())
-        else {
-            return Placement::Buffer;
-        };
-        let (range, element) = (object.dist.range(from), object.block.element);
-        let expected = epoch > object.ledger.settled && object.cache.may_load(epoch);
-        if len != range.len() * element || !expected {
-            return Placement::Buffer;
-        }
-        let fresh = object.fresh.clone();
-        object.cache.loading(epoch, size, || fresh());
-        Placement::At(self.loans.add(Loan::CacheIn {
-            object: id,
-            epoch,
-            base: range.start * element,
-            len,
-        }))
-    }
-
     /// Another rank has opened a scope: it must be the one that we and all others open.
-    fn opened(
-        &mut self,
-        id: ObjectId,
-        from: Rank,
-        epoch: Epoch,
-        opening: &Opening,
-        out: &mut Outbox,
-    ) {
+    fn opened(&mut self, id: ObjectId, from: Rank, epoch: Epoch, opening: &Opening, out: &mut Outbox) {
         let Some(object) = self.objects.get_mut(&id) else {
             return;
         };
@@ -363,53 +218,7 @@ impl Service {
         }
     }
 
-    fn announced(
-        &mut self,
-        id: ObjectId,
-        from: Rank,
-        epoch: Epoch,
-        said: Announced,
-        payload: Received,
-        out: &mut Outbox,
-    ) {
-        let placed = match payload {
-            Received::Placed(token) => matches!(self.loans.end(token), Some(Loan::CacheIn { .. })),
-            Received::Bytes(bytes) => {
-                let faulty = self
-                    .objects
-                    .get(&id)
-                    .is_none_or(|object| object.fault.is_some());
-                if !bytes.is_empty() && !faulty {
-                    return self.fail(None, malformed(from), out);
-                }
-                false
-            }
-        };
-        let Some(object) = self.objects.get_mut(&id) else {
-            return;
-        };
-        if placed && let Some(replica) = object.cache.find_loading(epoch) {
-            replica.have[from.index()] = said.version;
-        }
-        let record = object.ledger.record(epoch);
-        add_made(&mut record.made, &said.made);
-        let arrival = &mut record.from[from.index()];
-        arrival.complete = true;
-        arrival.version = said.version;
-        arrival.list_follows = said.list_follows;
-        if arrival.correction.is_none() {
-            arrival.contains = said.contains;
-        }
-        self.advance(id, out);
-    }
-
-    fn replied(
-        &mut self,
-        from: Rank,
-        id: crate::message::CallId,
-        refused: bool,
-        payload: Received,
-    ) {
+    fn replied(&mut self, from: Rank, id: crate::message::CallId, refused: bool, payload: Received) {
         // The answer to a call that was given up is of no interest.
         let Some(call) = self.calls.get_mut(&id) else {
             return;
@@ -421,123 +230,6 @@ impl Service {
             // An answer with a place of its own came to another: it does not have the length that was asked for.
             (Received::Bytes(_), Some(_)) => Err(malformed(from)),
         });
-    }
-
-    /// Settles the next epoch of an object, if it can be.
-    pub(crate) fn settle(&mut self, id: ObjectId, out: &mut Outbox) -> bool {
-        let Some(object) = self.objects.get_mut(&id) else {
-            return false;
-        };
-        let Some((epoch, behaviour)) = object.ledger.try_settle() else {
-            return false;
-        };
-        match behaviour {
-            Collective::ReadCache => self.settle_read_cache(id, epoch, out),
-            Collective::ReleaseC | Collective::Fill => object.ledger.forget(epoch),
-        }
-        true
-    }
-
-    /// All ranks have announced, so no earlier write is still to come: what came after our push goes out once more.
-    fn settle_read_cache(&mut self, id: ObjectId, epoch: Epoch, out: &mut Outbox) {
-        let (me, others) = (self.me, self.others());
-        let Some(object) = self.objects.get_mut(&id) else {
-            return;
-        };
-        let contains = std::mem::take(&mut object.applied);
-        object.pushed = object.block.version;
-        let touched = object.touched.take().unwrap_or_default();
-        if touched.is_empty() {
-            return;
-        }
-        let element = object.block.element;
-        // Lent for writing only after the scope was given up with an error.
-        let Some(bytes) = object.block.bytes() else {
-            return;
-        };
-        let changes = batch_of(bytes, element, &touched);
-        let base = object.dist.range(me).start * element;
-        if let Some(replica) = object.cache.find_loading(epoch) {
-            for run in &touched {
-                let run = run.start * element..run.end * element;
-                replica.bytes_mut()[base + run.start..base + run.end].copy_from_slice(&bytes[run]);
-            }
-        }
-        let reason = super::Reason {
-            object: Some(id),
-            action: "correction",
-            site: None,
-        };
-        let message = Message::Correct {
-            object: id,
-            epoch,
-            version: object.block.version,
-            contains,
-        };
-        let changes = bytes::Bytes::from(changes);
-        for rank in others {
-            self.mail.post_for(
-                out,
-                &reason,
-                rank,
-                &message,
-                Payload::Bytes(changes.clone()),
-            );
-        }
-    }
-
-    /// The replica of a ReadCache, once every block of it is here and final.
-    pub(crate) fn poll_loaded(
-        &mut self,
-        id: ObjectId,
-        epoch: Epoch,
-    ) -> Option<std::sync::Arc<dyn crate::memory::Storage>> {
-        let (me, size) = (self.me, self.size);
-        let object = self.objects.get_mut(&id)?;
-        if object.ledger.settled < epoch || object.ledger.incomplete_blocks(epoch).next().is_some()
-        {
-            return None;
-        }
-        let element = object.block.element;
-        let mine = object.pushed;
-        let record = object.ledger.find(epoch)?;
-        let arrived: Vec<BlockArrived> = (0..size)
-            .map(|rank| {
-                let elements = object.dist.range(Rank::new(rank));
-                let arrival = &record.from[rank];
-                let correction = arrival.correction.as_ref().map(|(version, changes)| {
-                    let runs = parse_batch(changes, element, elements.len())
-                        .expect("checked when it came");
-                    let changes = runs
-                        .into_iter()
-                        .map(|(run, bytes)| (run.start * element, bytes.to_vec()))
-                        .collect();
-                    Correction {
-                        version: *version,
-                        changes,
-                    }
-                });
-                BlockArrived {
-                    range: elements.start * element..elements.end * element,
-                    version: if me == rank { mine } else { arrival.version },
-                    correction,
-                }
-            })
-            .collect();
-        object.ledger.forget(epoch);
-        let own = me.index();
-        if let Some(replica) = object.cache.find_loading(epoch) {
-            replica.have[own] = mine;
-        }
-        Some(object.cache.complete(epoch, &arrived))
-    }
-}
-
-fn add_made(total: &mut [u64], made: &[(u32, u64)]) {
-    for (owner, writes) in made {
-        if let Some(total) = total.get_mut(*owner as usize) {
-            *total += writes;
-        }
     }
 }
 

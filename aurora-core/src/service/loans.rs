@@ -13,18 +13,9 @@ pub(crate) enum Loan {
     /// A copy of a block that has since been lent to its owner for writing.
     Detached { copy: Arc<dyn Storage>, base: usize },
     /// Our own part of a cache.
-    CacheOut {
-        object: ObjectId,
-        serial: u64,
-        base: usize,
-    },
+    CacheOut { object: ObjectId, serial: u64, base: usize },
     /// Another rank's part of a cache that is being loaded.
-    CacheIn {
-        object: ObjectId,
-        epoch: Epoch,
-        base: usize,
-        len: usize,
-    },
+    CacheIn { object: ObjectId, epoch: Epoch, base: usize, len: usize },
     /// Memory of the calling rank, read.
     Caller(Lent),
     /// Memory of the calling rank, written.
@@ -64,10 +55,7 @@ impl Loans {
             if let Loan::Block { object: of, base } = *loan
                 && of == object
             {
-                *loan = Loan::Detached {
-                    copy: copy.clone(),
-                    base,
-                };
+                *loan = Loan::Detached { copy: copy.clone(), base };
             }
         }
     }

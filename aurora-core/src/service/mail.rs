@@ -33,11 +33,7 @@ pub(crate) struct Mail {
 
 impl Mail {
     pub(crate) fn new(size: usize) -> Self {
-        Mail {
-            sent: vec![0; size],
-            received: vec![0; size],
-            usage: BTreeMap::new(),
-        }
+        Mail { sent: vec![0; size], received: vec![0; size], usage: BTreeMap::new() }
     }
 
     /// Sends without accounting to a line: answers, the watch, the end.
@@ -64,8 +60,7 @@ impl Mail {
                 usage.bytes += bytes;
             }
             None => {
-                self.usage
-                    .insert(reason.clone(), Usage { messages: 1, bytes });
+                self.usage.insert(reason.clone(), Usage { messages: 1, bytes });
             }
         }
         self.post(out, to, message, payload);

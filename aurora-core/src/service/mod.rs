@@ -3,15 +3,19 @@
 //! [`Service`] is the state of one rank, changed under the endpoint's lock by its daemon (arriving messages) and by the
 //! calling thread (through [`World`](crate::World)). It is passive: it never blocks, it only answers, parks, and notes.
 
+pub(crate) mod asking;
 pub(crate) mod batch;
 mod cache;
 mod deliver;
+pub(crate) mod entering;
+mod leaving;
+mod load;
 mod loans;
 mod mail;
 pub(crate) mod object;
 mod scalar;
 mod scope;
-pub(crate) mod user;
+mod using;
 pub(crate) mod watch;
 
 pub(crate) use loans::Loan;
@@ -97,12 +101,7 @@ impl Service {
         if self.note_fault(object, &error, out) {
             let payload = encode_error(&error);
             for rank in self.others() {
-                self.mail.post(
-                    out,
-                    rank,
-                    &Message::Fault { object },
-                    Payload::Bytes(payload.clone().into()),
-                );
+                self.mail.post(out, rank, &Message::Fault { object }, Payload::Bytes(payload.clone().into()));
             }
         }
     }
@@ -163,10 +162,7 @@ impl Service {
             // Everyone has dropped the object, so nobody can ever see what this would write.
             return true;
         };
-        match (
-            object.attempt(work.from, &work.work, &work.payload),
-            &work.work,
-        ) {
+        match (object.attempt(work.from, &work.work, &work.payload), &work.work) {
             (Outcome::Park, _) => {
                 object.parked.push(work);
                 return false;
@@ -179,28 +175,12 @@ impl Service {
             (Outcome::Refuse(error), Work::Call { id: call, .. }) => {
                 self.answer(work.from, *call, Err(error), out);
             }
-            (Outcome::Reply(bytes), Work::Call { id: call, .. }) => {
-                self.answer(work.from, *call, Ok(bytes), out)
-            }
+            (Outcome::Reply(bytes), Work::Call { id: call, .. }) => self.answer(work.from, *call, Ok(bytes), out),
             (Outcome::ReplyFromBlock(range), Work::Call { id: call, .. }) => {
                 object.block.in_flight += 1;
-                let token = self.loans.add(Loan::Block {
-                    object: id,
-                    base: range.start,
-                });
-                let payload = Payload::Lent {
-                    token,
-                    len: range.len(),
-                };
-                self.mail.post(
-                    out,
-                    work.from,
-                    &Message::Reply {
-                        id: *call,
-                        refused: false,
-                    },
-                    payload,
-                );
+                let token = self.loans.add(Loan::Block { object: id, base: range.start });
+                let payload = Payload::Lent { token, len: range.len() };
+                self.mail.post(out, work.from, &Message::Reply { id: *call, refused: false }, payload);
             }
             (Outcome::Reply(_) | Outcome::ReplyFromBlock(_), Work::Batch { .. }) => {
                 unreachable!("a batch is applied, not answered")
@@ -211,13 +191,7 @@ impl Service {
 
     /// Makes room at the sender of a batch, if it waits for that.
     fn batch_done(&mut self, id: ObjectId, from: Rank, batch: &Work, out: &mut Outbox) {
-        if !matches!(
-            batch,
-            Work::Batch {
-                acknowledge: true,
-                ..
-            }
-        ) {
+        if !matches!(batch, Work::Batch { acknowledge: true, .. }) {
             return;
         }
         if from == self.me {
@@ -225,12 +199,7 @@ impl Service {
                 object.outstanding[from.index()] -= 1;
             }
         } else {
-            self.mail.post(
-                out,
-                from,
-                &Message::BatchDone { object: id },
-                Payload::Empty,
-            );
+            self.mail.post(out, from, &Message::BatchDone { object: id }, Payload::Empty);
         }
     }
 
@@ -245,29 +214,16 @@ impl Service {
             Ok(bytes) => (false, bytes),
             Err(error) => (true, encode_error(&error)),
         };
-        let payload = if bytes.is_empty() {
-            Payload::Empty
-        } else {
-            Payload::Bytes(bytes.into())
-        };
-        self.mail
-            .post(out, to, &Message::Reply { id, refused }, payload);
+        let payload = if bytes.is_empty() { Payload::Empty } else { Payload::Bytes(bytes.into()) };
+        self.mail.post(out, to, &Message::Reply { id, refused }, payload);
     }
 
     fn tell(&mut self, told: Vec<Tell>, out: &mut Outbox) {
         for (to, round, summary) in told {
             let payload = postcard::to_allocvec(&summary).expect("summaries are plain data");
-            let reason = Reason {
-                object: None,
-                action: "rendezvous",
-                site: self.rendezvous.site().cloned(),
-            };
-            let message = Message::Round {
-                seq: self.rendezvous.seq(),
-                round,
-            };
-            self.mail
-                .post_for(out, &reason, to, &message, Payload::Bytes(payload.into()));
+            let reason = Reason { object: None, action: "rendezvous", site: self.rendezvous.site().cloned() };
+            let message = Message::Round { seq: self.rendezvous.seq(), round };
+            self.mail.post_for(out, &reason, to, &message, Payload::Bytes(payload.into()));
         }
     }
 
@@ -295,24 +251,14 @@ impl Service {
             What::Load { object, epoch } => ledger(object)
                 .map(|l| missing(l, epoch).unwrap_or_else(|| l.incomplete_blocks(epoch).collect()))
                 .unwrap_or_default(),
-            What::Settle { object } => ledger(object)
-                .and_then(|l| missing(l, l.epoch))
-                .unwrap_or_default(),
-            What::Calls { .. } => self
-                .calls
-                .values()
-                .filter(|call| call.reply.is_none())
-                .map(|call| call.to)
-                .collect(),
-            What::Room { object, owner } if owner == self.me => ledger(object)
-                .and_then(|l| missing(l, l.epoch.saturating_sub(1)))
-                .unwrap_or_default(),
+            What::Settle { object } => ledger(object).and_then(|l| missing(l, l.epoch)).unwrap_or_default(),
+            What::Calls { .. } => self.calls.values().filter(|call| call.reply.is_none()).map(|call| call.to).collect(),
+            What::Room { object, owner } if owner == self.me => {
+                ledger(object).and_then(|l| missing(l, l.epoch.saturating_sub(1))).unwrap_or_default()
+            }
             What::Room { owner, .. } => vec![owner],
             What::Gate { .. } => Vec::new(),
-            What::Leave => self
-                .others()
-                .filter(|rank| self.left[rank.index()].is_none())
-                .collect(),
+            What::Leave => self.others().filter(|rank| self.left[rank.index()].is_none()).collect(),
         };
         ranks.sort_unstable();
         ranks.dedup();
@@ -336,25 +282,17 @@ impl Service {
             What::Room { object, .. } => {
                 format!("waits in a ReleaseC for room to write to {}", name(object))
             }
-            What::Gate { object } => format!(
-                "waits until transfers from {} are acknowledged",
-                name(object)
-            ),
+            What::Gate { object } => format!("waits until transfers from {} are acknowledged", name(object)),
             What::Leave => "is at the end of `run`".into(),
         };
-        Claim {
-            rank: self.me,
-            action,
-            site: site.clone(),
-        }
+        Claim { rank: self.me, action, site: site.clone() }
     }
 
     /// What this rank tells those who ask what it is doing.
     fn state(&self) -> RankState {
         let wait = self.watch.waiting().and_then(|waiting| {
             let what = waiting.what;
-            self.watch
-                .wait_state(self.claim(what, &waiting.site), self.awaited(what))
+            self.watch.wait_state(self.claim(what, &waiting.site), self.awaited(what))
         });
         let mut state = RankState {
             wait,
@@ -373,9 +311,7 @@ impl Service {
                 state.open.insert(*id, told(guard));
             }
             for parked in &object.parked {
-                state
-                    .parked
-                    .insert(parked.from, object.obstacle().map(told));
+                state.parked.insert(parked.from, object.obstacle().map(told));
             }
         }
         state
@@ -395,10 +331,7 @@ impl Service {
     fn act(&mut self, acts: Vec<Act>, out: &mut Outbox) {
         for act in acts {
             match act {
-                Act::Ask(rank, look) => {
-                    self.mail
-                        .post(out, rank, &Message::Ask { look }, Payload::Empty)
-                }
+                Act::Ask(rank, look) => self.mail.post(out, rank, &Message::Ask { look }, Payload::Empty),
                 Act::GiveUp(error) => self.fail(None, error, out),
                 Act::Notice(claim, missing) => crate::notice::late(&claim, &missing),
             }

@@ -28,12 +28,7 @@ pub(crate) struct Block {
 
 impl Block {
     pub(crate) fn new(storage: Arc<dyn Storage>, element: usize) -> Self {
-        Block {
-            storage: Some(storage),
-            element,
-            version: 1,
-            in_flight: 0,
-        }
+        Block { storage: Some(storage), element, version: 1, in_flight: 0 }
     }
 
     /// The bytes, unless they are lent for writing.
@@ -172,9 +167,7 @@ impl Object {
         match work {
             Work::Call { epoch, .. } if self.ledger.settled < *epoch => Outcome::Park,
             Work::Call { request, .. } => self.serve(request, payload),
-            Work::Batch { epoch, seq, op, .. } => {
-                self.apply_batch(from, *epoch, *seq, *op, payload)
-            }
+            Work::Batch { epoch, seq, op, .. } => self.apply_batch(from, *epoch, *seq, *op, payload),
         }
     }
 
@@ -203,10 +196,7 @@ impl Object {
                 let mut reply = Vec::with_capacity(payload.len() / 8 * element);
                 for index in payload.chunks_exact(8) {
                     let index = u64::from_le_bytes(index.try_into().expect("chunks of 8")) as usize;
-                    match index
-                        .checked_mul(element)
-                        .and_then(|at| bytes.get(at..at.checked_add(element)?))
-                    {
+                    match index.checked_mul(element).and_then(|at| bytes.get(at..at.checked_add(element)?)) {
                         Some(bytes) => reply.extend_from_slice(bytes),
                         None => return Outcome::Refuse(self.nonsense()),
                     }
@@ -214,17 +204,12 @@ impl Object {
                 Outcome::Reply(reply)
             }
             Request::Write { op } => self.write_for_another(|object| object.write(*op, payload)),
-            Request::WriteAt { start } => {
-                self.write_for_another(|object| object.write_at(*start, payload))
-            }
+            Request::WriteAt { start } => self.write_for_another(|object| object.write_at(*start, payload)),
             Request::Scalar(request) => super::scalar::serve(self, *request, payload),
         }
     }
 
-    fn write_for_another(
-        &mut self,
-        write: impl FnOnce(&mut Self) -> Result<bool, Error>,
-    ) -> Outcome {
+    fn write_for_another(&mut self, write: impl FnOnce(&mut Self) -> Result<bool, Error>) -> Outcome {
         match write(self) {
             Ok(true) => {
                 self.applied += 1;
@@ -258,11 +243,7 @@ impl Object {
         }
     }
 
-    fn write_runs(
-        &mut self,
-        op: Option<OpId>,
-        runs: &[(Range<usize>, &[u8])],
-    ) -> Result<bool, Error> {
+    fn write_runs(&mut self, op: Option<OpId>, runs: &[(Range<usize>, &[u8])]) -> Result<bool, Error> {
         let element = self.block.element;
         let apply = match op {
             None => None,
@@ -287,14 +268,7 @@ impl Object {
         Ok(true)
     }
 
-    fn apply_batch(
-        &mut self,
-        from: Rank,
-        epoch: Epoch,
-        seq: u64,
-        op: Option<OpId>,
-        payload: &[u8],
-    ) -> Outcome {
+    fn apply_batch(&mut self, from: Rank, epoch: Epoch, seq: u64, op: Option<OpId>, payload: &[u8]) -> Outcome {
         let here = self.ledger.epoch >= epoch && self.ledger.settled + 1 == epoch;
         if !here || self.ledger.record(epoch).from[from.index()].applied != seq {
             return Outcome::Park;
@@ -311,18 +285,11 @@ impl Object {
 
     /// The fault of a request that does not fit: another build of the program, or a bug of ours.
     fn nonsense(&self) -> Error {
-        Error::Start(format!(
-            "a request does not fit {}: do all ranks run the same build of the program?",
-            self.name
-        ))
+        Error::Start(format!("a request does not fit {}: do all ranks run the same build of the program?", self.name))
     }
 
     fn unknown_op(&self) -> Error {
-        Error::UnknownOp {
-            op: "of that name".into(),
-            object: self.name.clone(),
-            site: self.name.made_at.clone(),
-        }
+        Error::UnknownOp { op: "of that name".into(), object: self.name.clone(), site: self.name.made_at.clone() }
     }
 
     /// The error of a guard that should be closed.
@@ -341,20 +308,10 @@ impl Object {
     }
 
     /// Notes the opening of another rank; a disagreement is the object's fault.
-    pub(crate) fn note_opening(
-        &mut self,
-        from: Rank,
-        epoch: Epoch,
-        opening: &Opening,
-    ) -> Result<(), Error> {
-        self.ledger
-            .opened(from, epoch, opening)
-            .map_err(|(other, theirs)| {
-                crate::collective::mismatch(
-                    opening.claim(from, &self.name),
-                    theirs.claim(other, &self.name),
-                )
-            })
+    pub(crate) fn note_opening(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), Error> {
+        self.ledger.opened(from, epoch, opening).map_err(|(other, theirs)| {
+            crate::collective::mismatch(opening.claim(from, &self.name), theirs.claim(other, &self.name))
+        })
     }
 }
 
@@ -363,9 +320,7 @@ fn touch(touched: &mut Vec<Range<usize>>, runs: impl Iterator<Item = Range<usize
     const LONGEST: usize = 256;
     for run in runs {
         match touched.last_mut() {
-            Some(last) if run.start >= last.start && run.start <= last.end => {
-                last.end = last.end.max(run.end)
-            }
+            Some(last) if run.start >= last.start && run.start <= last.end => last.end = last.end.max(run.end),
             _ => touched.push(run),
         }
     }

@@ -12,18 +12,14 @@ pub(crate) fn serve(object: &mut Object, request: ScalarRequest, payload: &[u8])
     match request {
         ScalarRequest::Load => {}
         ScalarRequest::Swap => *current = payload.to_vec(),
-        ScalarRequest::Fetch(op) => match object
-            .scalar_ops
-            .get(&op)
-            .and_then(|apply| apply(current, payload))
-        {
+        ScalarRequest::Fetch(op) => match object.scalar_ops.get(&op).and_then(|apply| apply(current, payload)) {
             Some(new) => *current = new,
             None => return Outcome::Refuse(not_home(object)),
         },
         ScalarRequest::CompareExchange => {
-            let parts = payload.split_at_checked(4).and_then(|(len, rest)| {
-                rest.split_at_checked(u32::from_le_bytes(len.try_into().ok()?) as usize)
-            });
+            let parts = payload
+                .split_at_checked(4)
+                .and_then(|(len, rest)| rest.split_at_checked(u32::from_le_bytes(len.try_into().ok()?) as usize));
             match parts {
                 Some((expected, new)) if expected == current.as_slice() => *current = new.to_vec(),
                 Some(_) => {}

@@ -59,14 +59,7 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
-        Ledger {
-            me,
-            size,
-            epoch: 0,
-            settled: 0,
-            records: BTreeMap::new(),
-            last: None,
-        }
+        Ledger { me, size, epoch: 0, settled: 0, records: BTreeMap::new(), last: None }
     }
 
     /// The record of an epoch, made if it is not there.
@@ -102,12 +95,7 @@ impl Ledger {
     }
 
     /// Notes what another rank opened; an opening (ours or a third rank's) that disagrees comes back.
-    pub(crate) fn opened(
-        &mut self,
-        from: Rank,
-        epoch: Epoch,
-        opening: &Opening,
-    ) -> Result<(), (Rank, Opening)> {
+    pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), (Rank, Opening)> {
         let me = self.me;
         let record = self.record(epoch);
         record.from[from.index()].opening = Some(opening.clone());
@@ -117,11 +105,7 @@ impl Ledger {
             return Err((me, mine.clone()));
         }
         let other = record.from.iter().enumerate().find_map(|(rank, arrival)| {
-            arrival
-                .opening
-                .as_ref()
-                .filter(|theirs| !theirs.agrees_with(opening))
-                .map(|o| (Rank::new(rank), o.clone()))
+            arrival.opening.as_ref().filter(|theirs| !theirs.agrees_with(opening)).map(|o| (Rank::new(rank), o.clone()))
         });
         other.map_or(Ok(()), Err)
     }
@@ -141,29 +125,26 @@ impl Ledger {
     /// The other ranks without whom an epoch cannot be settled.
     pub(crate) fn missing(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
         let record = self.records.get(&epoch);
-        (0..self.size)
-            .map(Rank::new)
-            .filter(move |rank| match record {
-                None => *rank != self.me,
-                Some(record) => {
-                    let arrival = &record.from[rank.index()];
-                    let applied = arrival.applied == arrival.batches;
-                    if *rank == self.me {
-                        // Batches to ourselves, which may be parked behind someone else's scope.
-                        record.mine_complete && !applied
-                    } else {
-                        !arrival.complete || arrival.list_follows != arrival.list_came || !applied
-                    }
+        (0..self.size).map(Rank::new).filter(move |rank| match record {
+            None => *rank != self.me,
+            Some(record) => {
+                let arrival = &record.from[rank.index()];
+                let applied = arrival.applied == arrival.batches;
+                if *rank == self.me {
+                    // Batches to ourselves, which may be parked behind someone else's scope.
+                    record.mine_complete && !applied
+                } else {
+                    !arrival.complete || arrival.list_follows != arrival.list_came || !applied
                 }
-            })
+            }
+        })
     }
 
     /// The ranks whose blocks, as pushed so far, lack writes that were made before the scope.
     pub(crate) fn incomplete_blocks(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
         let record = self.records.get(&epoch);
         (0..self.size).map(Rank::new).filter(move |rank| {
-            *rank != self.me
-                && record.is_none_or(|r| r.from[rank.index()].contains != r.made[rank.index()])
+            *rank != self.me && record.is_none_or(|r| r.from[rank.index()].contains != r.made[rank.index()])
         })
     }
 
@@ -178,11 +159,7 @@ impl Ledger {
     }
 
     /// What a rank did last, in words.
-    pub(crate) fn claim_of(
-        rank: Rank,
-        last: Option<&Opening>,
-        object: &crate::error::ObjectName,
-    ) -> Claim {
+    pub(crate) fn claim_of(rank: Rank, last: Option<&Opening>, object: &crate::error::ObjectName) -> Claim {
         match last {
             Some(opening) => opening.claim(rank, object),
             None => Claim {
@@ -203,15 +180,7 @@ impl Opening {
             Collective::ReleaseC => "opened a ReleaseC",
             Collective::Fill => "filled",
         };
-        let of = if self.behaviour == Collective::Fill {
-            ""
-        } else {
-            "of "
-        };
-        Claim {
-            rank,
-            action: format!("{what} {of}{object}"),
-            site: self.site.clone(),
-        }
+        let of = if self.behaviour == Collective::Fill { "" } else { "of " };
+        Claim { rank, action: format!("{what} {of}{object}"), site: self.site.clone() }
     }
 }

@@ -87,10 +87,7 @@ impl Desk {
             if let Some(failure) = &state.failure {
                 return Err(failure.clone());
             }
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 

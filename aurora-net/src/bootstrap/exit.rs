@@ -36,9 +36,7 @@ pub(super) fn guard(action: Action) -> ExitGuard {
         // SAFETY: invariant 1.
         let refused = unsafe { libc::atexit(handler) };
         if refused != 0 {
-            tracing::warn!(
-                "the system takes no exit handler: `exit` inside `run` may go unnoticed"
-            );
+            tracing::warn!("the system takes no exit handler: `exit` inside `run` may go unnoticed");
         }
     });
     let mut armed = armed();

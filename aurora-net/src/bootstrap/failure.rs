@@ -21,22 +21,12 @@ pub struct Failure {
 impl Failure {
     /// `rank` failed for `cause`.
     pub fn of(rank: Rank, cause: impl fmt::Display) -> Self {
-        Failure {
-            rank: Some(rank),
-            cause: cause.to_string(),
-            at: None,
-            origin: true,
-        }
+        Failure { rank: Some(rank), cause: cause.to_string(), at: None, origin: true }
     }
 
     /// The job could not start for `cause`.
     pub fn start(cause: impl fmt::Display) -> Self {
-        Failure {
-            rank: None,
-            cause: cause.to_string(),
-            at: None,
-            origin: true,
-        }
+        Failure { rank: None, cause: cause.to_string(), at: None, origin: true }
     }
 
     /// With the place in the source that it belongs to.
@@ -49,10 +39,7 @@ impl Failure {
     /// As those see it to whom it did not happen.
     #[must_use]
     pub fn heard(&self) -> Self {
-        Failure {
-            origin: false,
-            ..self.clone()
-        }
+        Failure { origin: false, ..self.clone() }
     }
 }
 

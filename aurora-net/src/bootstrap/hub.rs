@@ -37,11 +37,7 @@ pub(crate) struct Hub {
 
 impl Hub {
     pub fn new(size: usize) -> Self {
-        Hub {
-            contacts: vec![None; size],
-            finished: vec![false; size],
-            failure: None,
-        }
+        Hub { contacts: vec![None; size], finished: vec![false; size], failure: None }
     }
 
     /// The failure that the job is to be remembered by: the first that happened to its reporter, else the first.
@@ -88,9 +84,7 @@ impl Hub {
     }
 
     fn tell_all(&self, notice: &Notice) -> Vec<(Rank, Notice)> {
-        (0..self.finished.len())
-            .map(|rank| (Rank::new(rank), notice.clone()))
-            .collect()
+        (0..self.finished.len()).map(|rank| (Rank::new(rank), notice.clone())).collect()
     }
 }
 
@@ -106,14 +100,9 @@ mod tests {
     fn contacts_go_out_when_all_are_in_and_may_be_exchanged_again() {
         let mut hub = Hub::new(2);
         for _ in 0..2 {
-            assert!(
-                hub.handle(rank(1), Report::Contact(Contact::default()))
-                    .is_empty()
-            );
+            assert!(hub.handle(rank(1), Report::Contact(Contact::default())).is_empty());
             let notices = hub.handle(rank(0), Report::Contact(Contact::default()));
-            assert!(
-                matches!(&notices[..], [(_, Notice::Contacts(c)), (_, Notice::Contacts(_))] if c.len() == 2)
-            );
+            assert!(matches!(&notices[..], [(_, Notice::Contacts(c)), (_, Notice::Contacts(_))] if c.len() == 2));
         }
     }
 
@@ -124,14 +113,8 @@ mod tests {
         let notices = hub.handle(rank(1), Report::Failed(original.heard()));
         let told: Vec<usize> = notices.iter().map(|(to, _)| to.index()).collect();
         assert_eq!(told, [0, 2]);
-        assert!(
-            hub.handle(rank(2), Report::Failed(original.clone()))
-                .is_empty()
-        );
-        assert!(
-            hub.handle(rank(0), Report::Failed(Failure::of(rank(0), "later")))
-                .is_empty()
-        );
+        assert!(hub.handle(rank(2), Report::Failed(original.clone())).is_empty());
+        assert!(hub.handle(rank(0), Report::Failed(Failure::of(rank(0), "later"))).is_empty());
         assert_eq!(hub.failure(), Some(&original));
     }
 

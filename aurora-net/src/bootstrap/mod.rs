@@ -86,11 +86,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options {
-            grace: Duration::from_secs(2),
-            interface: None,
-            arguments: None,
-        }
+        Options { grace: Duration::from_secs(2), interface: None, arguments: None }
     }
 }
 
@@ -106,9 +102,7 @@ pub fn run<R: Send>(
     body: impl Fn(Seat) -> Result<R, Failure> + Sync,
 ) -> Result<R, Failure> {
     match launch {
-        Launch::Threads(0) | Launch::Processes(0) => {
-            Err(Failure::start("a job has at least one rank"))
-        }
+        Launch::Threads(0) | Launch::Processes(0) => Err(Failure::start("a job has at least one rank")),
         Launch::Threads(size) => threads::run(size, &options, body),
         Launch::Processes(size) => processes::start(size, options, body),
         Launch::Mpi { announced_size } => mpi::run(announced_size, &options, body),

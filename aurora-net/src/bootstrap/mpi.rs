@@ -67,11 +67,7 @@ pub(super) fn run<R>(
     }
     let rank = Rank::new(world.rank() as usize);
     let started = join(&world, rank, options);
-    let line = Rc::new(MpiLine {
-        rank,
-        world,
-        finished: Cell::new(false),
-    });
+    let line = Rc::new(MpiLine { rank, world, finished: Cell::new(false) });
     let job = started.unwrap_or_else(|failure| line.end(&failure));
     let guard = exit::guard(Arc::new(move || {
         // Not an MPI call: this may be any thread. mpirun ends a job one of whose processes ends without finalising.
@@ -132,8 +128,7 @@ fn join(world: &SimpleCommunicator, rank: Rank, options: &Options) -> Result<Job
         on_one_machine(interface).map_err(refused)?
     } else {
         let own = candidates(interface).map_err(refused)?;
-        let all: Vec<Vec<Candidate>> =
-            gather(world, &own).map_err(|error| garbled(rank, &error))?;
+        let all: Vec<Vec<Candidate>> = gather(world, &own).map_err(|error| garbled(rank, &error))?;
         choose(&own, &all)
     };
     Ok(Job {
@@ -147,10 +142,7 @@ fn join(world: &SimpleCommunicator, rank: Rank, options: &Options) -> Result<Job
 }
 
 /// Collective. Everyone's value, by rank.
-fn gather<T: Serialize + DeserializeOwned>(
-    world: &SimpleCommunicator,
-    own: &T,
-) -> Result<Vec<T>, postcard::Error> {
+fn gather<T: Serialize + DeserializeOwned>(world: &SimpleCommunicator, own: &T) -> Result<Vec<T>, postcard::Error> {
     let own = postcard::to_stdvec(own)?;
     let mut counts = vec![0_i32; world.size() as usize];
     world.all_gather_into(&(own.len() as i32), &mut counts[..]);
@@ -165,17 +157,11 @@ fn gather<T: Serialize + DeserializeOwned>(
     let mut all = vec![0_u8; end as usize];
     let mut parts = PartitionMut::new(&mut all[..], &counts[..], &starts[..]);
     world.all_gather_varcount_into(&own[..], &mut parts);
-    starts
-        .iter()
-        .map(|start| postcard::from_bytes(&all[*start as usize..]))
-        .collect()
+    starts.iter().map(|start| postcard::from_bytes(&all[*start as usize..])).collect()
 }
 
 fn garbled(rank: Rank, error: &postcard::Error) -> Failure {
-    Failure::of(
-        rank,
-        format_args!("MPI has delivered something else than was sent: {error}"),
-    )
+    Failure::of(rank, format_args!("MPI has delivered something else than was sent: {error}"))
 }
 
 /// Says why the job is about to end.

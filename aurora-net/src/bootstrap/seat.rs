@@ -34,9 +34,7 @@ pub(crate) struct JobKey(pub u64);
 
 impl JobKey {
     pub fn random() -> Result<Self, Failure> {
-        getrandom::u64()
-            .map(JobKey)
-            .map_err(|error| Failure::start(format_args!("no random numbers: {error}")))
+        getrandom::u64().map(JobKey).map_err(|error| Failure::start(format_args!("no random numbers: {error}")))
     }
 }
 
@@ -68,9 +66,7 @@ pub struct Seat {
 
 impl fmt::Debug for Seat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Seat")
-            .field("job", &self.job)
-            .finish_non_exhaustive()
+        f.debug_struct("Seat").field("job", &self.job).finish_non_exhaustive()
     }
 }
 
@@ -162,10 +158,7 @@ pub(crate) fn sit<R>(
     body: impl FnOnce(Seat) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     let rank = job.rank;
-    let seat = Seat {
-        job,
-        line: line.clone(),
-    };
+    let seat = Seat { job, line: line.clone() };
     let outer = SITTING.replace(Some(rank));
     let outcome = panic::capture(rank, || body(seat)).flatten();
     SITTING.set(outer);

@@ -22,21 +22,12 @@ pub(super) fn run<R: Send>(
     options: &Options,
     body: impl Fn(Seat) -> Result<R, Failure> + Sync,
 ) -> Result<R, Failure> {
-    let control = Arc::new(Control {
-        hub: Mutex::new(Hub::new(size)),
-        desks: (0..size).map(|_| Arc::default()).collect(),
-    });
+    let control =
+        Arc::new(Control { hub: Mutex::new(Hub::new(size)), desks: (0..size).map(|_| Arc::default()).collect() });
     let key = JobKey::random()?;
     let address = address_here(options)?;
     let rank_body = |rank: Rank| {
-        let job = Job {
-            rank,
-            size,
-            nodes: 1,
-            launcher: Launcher::Threads,
-            key,
-            address,
-        };
+        let job = Job { rank, size, nodes: 1, launcher: Launcher::Threads, key, address };
         sit(job, Rc::new(control.line(rank)), &body)
     };
     let _guard = exit::guard(Arc::new(|| {
@@ -54,8 +45,7 @@ pub(super) fn run<R: Send>(
             match started {
                 Ok(thread) => others.push(thread),
                 Err(error) => {
-                    let failure =
-                        Failure::of(rank, format_args!("cannot start its thread: {error}"));
+                    let failure = Failure::of(rank, format_args!("cannot start its thread: {error}"));
                     control.report(rank, Report::Failed(failure.clone()));
                     return Err(failure);
                 }

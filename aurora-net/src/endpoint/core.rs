@@ -42,13 +42,7 @@ pub(crate) struct Core<H> {
 }
 
 impl<H: Handler> Core<H> {
-    pub fn new(
-        me: Rank,
-        handler: H,
-        inbox: Option<Inbox>,
-        datagrams: Option<Datagrams>,
-        peers: Vec<Peer>,
-    ) -> Self {
+    pub fn new(me: Rank, handler: H, inbox: Option<Inbox>, datagrams: Option<Datagrams>, peers: Vec<Peer>) -> Self {
         Core {
             handler,
             traffic: Traffic::default(),
@@ -93,10 +87,7 @@ impl<H: Handler> Core<H> {
             return None;
         }
         let datagrams = self.datagrams.as_ref().and_then(Datagrams::poll_timeout);
-        [self.handler.poll_timeout(), datagrams]
-            .into_iter()
-            .flatten()
-            .min()
+        [self.handler.poll_timeout(), datagrams].into_iter().flatten().min()
     }
 
     /// The socket, if there is one.
@@ -139,11 +130,7 @@ impl<H: Handler> Core<H> {
     }
 
     fn arrive(&mut self, transfer: LocalTransfer) {
-        let LocalTransfer {
-            from,
-            header,
-            payload,
-        } = transfer;
+        let LocalTransfer { from, header, payload } = transfer;
         let bytes = payload.as_slice();
         self.traffic.transfers_in += 1;
         self.traffic.bytes_in += (header.len() + bytes.len()) as u64;
@@ -158,8 +145,7 @@ impl<H: Handler> Core<H> {
                 }
             }
         };
-        self.handler
-            .deliver(from, &header, received, &mut self.outbox);
+        self.handler.deliver(from, &header, received, &mut self.outbox);
     }
 
     /// Sends what is queued, tells the handler what comes of it, and so on until all is quiet. True: it was told something.
@@ -186,18 +172,14 @@ impl<H: Handler> Core<H> {
     }
 
     fn tell(&mut self) -> bool {
-        self.datagrams.as_mut().is_some_and(|datagrams| {
-            datagrams.tell(&mut self.handler, &mut self.outbox, &mut self.traffic)
-        })
+        self.datagrams
+            .as_mut()
+            .is_some_and(|datagrams| datagrams.tell(&mut self.handler, &mut self.outbox, &mut self.traffic))
     }
 
     /// True: the handler was told that it has its memory back.
     fn send(&mut self, outgoing: Outgoing) -> bool {
-        let Outgoing {
-            to,
-            header,
-            payload,
-        } = outgoing;
+        let Outgoing { to, header, payload } = outgoing;
         assert!(to != self.me, "{to} sends a transfer to itself");
         match &self.peers[to.index()] {
             Peer::Nobody => self.give_back(&payload),
@@ -221,11 +203,7 @@ impl<H: Handler> Core<H> {
                 // Nothing is left of a payload that has been withdrawn.
                 if let Some(copy) = copy {
                     let from = self.me;
-                    address.send(LocalTransfer {
-                        from,
-                        header: header.clone(),
-                        payload: copy,
-                    });
+                    address.send(LocalTransfer { from, header: header.clone(), payload: copy });
                     self.count_out(&header, &payload);
                 }
                 self.give_back(&payload)

@@ -108,9 +108,7 @@ impl Datagrams {
 
     /// Queues a transfer.
     pub fn send(&mut self, to: Rank, header: Bytes, payload: Payload) {
-        let link = self.links[to.index()]
-            .as_mut()
-            .expect("a peer that is reached by UDP");
+        let link = self.links[to.index()].as_mut().expect("a peer that is reached by UDP");
         link.connection.send(header, payload);
         link.touch();
     }
@@ -157,22 +155,12 @@ impl Datagrams {
 
     /// When [`Datagrams::handle_timeouts`] is to be called, if at all.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let due = self
-            .links
-            .iter()
-            .flatten()
-            .filter_map(|link| link.connection.poll_timeout())
-            .min()?;
+        let due = self.links.iter().flatten().filter_map(|link| link.connection.poll_timeout()).min()?;
         Some(self.origin + Duration::from_nanos(due.as_nanos()))
     }
 
     /// Tells the handler what the connections have to say. True: there was something.
-    pub fn tell(
-        &mut self,
-        handler: &mut impl Handler,
-        out: &mut Outbox,
-        traffic: &mut Traffic,
-    ) -> bool {
+    pub fn tell(&mut self, handler: &mut impl Handler, out: &mut Outbox, traffic: &mut Traffic) -> bool {
         let mut told = false;
         for (index, link) in self.links.iter_mut().enumerate() {
             let Some(link) = link.as_mut().filter(|link| link.tells) else {
@@ -215,9 +203,7 @@ impl Datagrams {
                 self.train.clear();
                 let segments = self.port.max_segments();
                 let train = &mut self.train;
-                let transmit =
-                    link.connection
-                        .poll_transmit(now, train, segments, &mut Memory(handler));
+                let transmit = link.connection.poll_transmit(now, train, segments, &mut Memory(handler));
                 // Building it may have found a payload withdrawn.
                 link.tells = true;
                 match transmit {

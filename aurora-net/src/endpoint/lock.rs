@@ -21,10 +21,7 @@ pub(crate) struct Locked<'a, T> {
 
 impl<T> Lock<T> {
     pub fn new(value: T) -> Self {
-        Lock {
-            value: Mutex::new(value),
-            holder: AtomicUsize::new(NOBODY),
-        }
+        Lock { value: Mutex::new(value), holder: AtomicUsize::new(NOBODY) }
     }
 
     /// # Panics

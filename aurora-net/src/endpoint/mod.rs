@@ -64,18 +64,14 @@ pub struct Endpoint<H: Handler> {
 
 impl<H: Handler> Clone for Endpoint<H> {
     fn clone(&self) -> Self {
-        Endpoint {
-            owner: self.owner.clone(),
-        }
+        Endpoint { owner: self.owner.clone() }
     }
 }
 
 impl<H: Handler> fmt::Debug for Endpoint<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let me = self.owner.shared.me;
-        f.debug_struct("Endpoint")
-            .field("rank", &me)
-            .finish_non_exhaustive()
+        f.debug_struct("Endpoint").field("rank", &me).finish_non_exhaustive()
     }
 }
 
@@ -100,11 +96,7 @@ impl<H: Handler> Endpoint<H> {
     pub fn wait<R>(&self, mut condition: impl FnMut(&mut H, &mut Outbox) -> Option<R>) -> R {
         let shared = &*self.owner.shared;
         // Before the lock, so that it is dropped after it, also by a panic.
-        let mut driving = Driving {
-            shared,
-            active: false,
-            more: false,
-        };
+        let mut driving = Driving { shared, active: false, more: false };
         let mut state = shared.lock.lock();
         loop {
             let (outcome, told) = state.core.run(&mut condition);
@@ -119,11 +111,7 @@ impl<H: Handler> Endpoint<H> {
                 continue;
             }
             shared.arrange(&mut state);
-            assert!(
-                !state.ended,
-                "waiting on the endpoint of {}, which is closed",
-                shared.me
-            );
+            assert!(!state.ended, "waiting on the endpoint of {}, which is closed", shared.me);
             if driving.active || !state.waiter {
                 driving.active = true;
                 state.waiter = true;
@@ -167,11 +155,7 @@ struct Owner<H: Handler> {
 impl<H: Handler> Owner<H> {
     fn close(&self) {
         self.shared.end();
-        let daemon = self
-            .daemon
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let daemon = self.daemon.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(daemon) = daemon
             && daemon.thread().id() != thread::current().id()
         {
@@ -260,8 +244,7 @@ impl<H: Handler> Shared<H> {
         };
         if state.timer.is_none_or(|set| due < set) {
             state.timer = Some(due);
-            self.poller
-                .set_timer(due.saturating_duration_since(Instant::now()));
+            self.poller.set_timer(due.saturating_duration_since(Instant::now()));
         }
     }
 

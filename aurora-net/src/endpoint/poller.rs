@@ -2,9 +2,7 @@
 
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use rustix::io::{Errno, write};
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
-};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -37,15 +35,8 @@ impl Poller {
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let timer = timerfd_create(
-            TimerfdClockId::Monotonic,
-            TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
-        )?;
-        let poller = Poller {
-            epoll,
-            waker: Arc::new(Waker(wake)),
-            timer,
-        };
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+        let poller = Poller { epoll, waker: Arc::new(Waker(wake)), timer };
         poller.watch(&poller.waker.0, epoll::EventFlags::IN)?;
         poller.watch(&poller.timer, epoll::EventFlags::IN)?;
         Ok(poller)
@@ -62,8 +53,7 @@ impl Poller {
         let mut flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
         flags.set(epoll::EventFlags::OUT, wanted);
         // Looks at the socket anew, so that room made in the meantime is not missed.
-        if let Err(error) = epoll::modify(&self.epoll, socket, epoll::EventData::new_u64(0), flags)
-        {
+        if let Err(error) = epoll::modify(&self.epoll, socket, epoll::EventData::new_u64(0), flags) {
             unreachable!("epoll_ctl on a socket of ours: {error}");
         }
     }
@@ -81,10 +71,8 @@ impl Poller {
 
     /// Sleeps until something has happened. What, the caller finds out by looking everywhere.
     pub fn sleep(&self) {
-        let mut events = [epoll::Event {
-            flags: epoll::EventFlags::empty(),
-            data: epoll::EventData::new_u64(0),
-        }; SOURCES];
+        let mut events =
+            [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; SOURCES];
         match epoll::wait(&self.epoll, &mut events, None) {
             // A signal: the caller looks and finds nothing.
             Ok(_) | Err(Errno::INTR) => {}

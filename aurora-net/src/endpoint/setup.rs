@@ -43,38 +43,20 @@ impl Setup {
             }
             Route::Udp => {
                 let port = UdpPort::bind(job.address)?;
-                poller
-                    .watch_socket(port.fd())
-                    .map_err(Error::system("watch a UDP socket"))?;
-                let contact = UdpContact {
-                    address: port.address(),
-                    window: port.window(job.size - 1),
-                };
+                poller.watch_socket(port.fd()).map_err(Error::system("watch a UDP socket"))?;
+                let contact = UdpContact { address: port.address(), window: port.window(job.size - 1) };
                 Way::Udp(port, contact)
             }
         };
-        Ok(Setup {
-            me: job.rank,
-            route,
-            key: job.key.0,
-            silence,
-            poller,
-            way,
-        })
+        Ok(Setup { me: job.rank, route, key: job.key.0, silence, poller, way })
     }
 
     /// What the others have to know.
     pub fn contact(&self) -> Contact {
         match &self.way {
             Way::Nobody => Contact::default(),
-            Way::Local(address, _) => Contact {
-                local: Some(address.clone()),
-                udp: None,
-            },
-            Way::Udp(_, contact) => Contact {
-                local: None,
-                udp: Some(*contact),
-            },
+            Way::Local(address, _) => Contact { local: Some(address.clone()), udp: None },
+            Way::Udp(_, contact) => Contact { local: None, udp: Some(*contact) },
         }
     }
 
@@ -91,18 +73,9 @@ impl Setup {
             .enumerate()
             .map(|(index, contact)| match (self.route, contact) {
                 _ if me == index => Ok(Peer::Nobody),
-                (
-                    Route::Local,
-                    Contact {
-                        local: Some(address),
-                        ..
-                    },
-                ) => Ok(Peer::Local(address.clone())),
+                (Route::Local, Contact { local: Some(address), .. }) => Ok(Peer::Local(address.clone())),
                 (Route::Udp, Contact { udp: Some(_), .. }) => Ok(Peer::Udp),
-                (route, _) => Err(Error::NoAddress {
-                    rank: Rank::new(index),
-                    route,
-                }),
+                (route, _) => Err(Error::NoAddress { rank: Rank::new(index), route }),
             })
             .collect::<Result<Vec<_>, _>>()?;
         let (inbox, datagrams) = match self.way {
@@ -113,12 +86,7 @@ impl Setup {
                     // Once for the job: its machines are alike.
                     tracing::warn!("{advice}");
                 }
-                let common = Common {
-                    me,
-                    key: self.key,
-                    silence: self.silence,
-                    window: own.window,
-                };
+                let common = Common { me, key: self.key, silence: self.silence, window: own.window };
                 let contacts: Vec<_> = contacts.iter().map(|contact| contact.udp).collect();
                 (None, Some(Datagrams::new(port, common, &contacts)))
             }

@@ -33,13 +33,7 @@ impl ReceivedPackets {
     }
 
     /// Records a new packet. `eliciting`: it asks for an acknowledgement; `urgent`: at once.
-    pub(super) fn record(
-        &mut self,
-        now: Instant,
-        packet: &wire::Packet<'_>,
-        eliciting: bool,
-        urgent: bool,
-    ) {
+    pub(super) fn record(&mut self, now: Instant, packet: &wire::Packet<'_>, eliciting: bool, urgent: bool) {
         let number = packet.number.0;
         let in_order = self.largest.is_none_or(|largest| largest + 1 == number);
         if self.largest.is_none_or(|largest| largest < number) {
@@ -114,11 +108,7 @@ mod tests {
     }
 
     fn packet(number: u64, floor: u64) -> wire::Packet<'static> {
-        wire::Packet {
-            number: PacketNumber(number),
-            floor: PacketNumber(floor),
-            frames: &[],
-        }
+        wire::Packet { number: PacketNumber(number), floor: PacketNumber(floor), frames: &[] }
     }
 
     fn acknowledged(received: &mut ReceivedPackets, now: Instant) -> Vec<Range<u64>> {
@@ -183,10 +173,7 @@ mod tests {
             received.record(at(i), &packet(i * 977, 0), true, false);
             assert!(received.ranges.len() <= MAX_RANGES);
         }
-        assert!(
-            acknowledged(&mut received, at(0) + Duration::from_secs(1)).len()
-                <= wire::MAX_ACK_RANGES
-        );
+        assert!(acknowledged(&mut received, at(0) + Duration::from_secs(1)).len() <= wire::MAX_ACK_RANGES);
         assert!(!received.is_new(PacketNumber(978)));
     }
 }

@@ -38,13 +38,7 @@ pub(super) enum Progress {
 
 impl Assembler {
     /// Asks where the payload (not empty) is to go. `reserve`: how much memory to set aside for it at once, at most.
-    pub(super) fn new(
-        from: Rank,
-        header: &[u8],
-        total: u64,
-        reserve: u64,
-        io: &mut impl Payloads,
-    ) -> Self {
+    pub(super) fn new(from: Rank, header: &[u8], total: u64, reserve: u64, io: &mut impl Payloads) -> Self {
         Assembler {
             header: Bytes::copy_from_slice(header),
             total,
@@ -60,9 +54,7 @@ impl Assembler {
     /// Memory set aside beyond what has arrived.
     pub(super) fn reserved(&self) -> u64 {
         match &self.sink {
-            Sink::Buffer(buffer) => {
-                (buffer.capacity() as u64).saturating_sub(self.total - self.missing)
-            }
+            Sink::Buffer(buffer) => (buffer.capacity() as u64).saturating_sub(self.total - self.missing),
             Sink::At(_) => 0,
         }
     }
@@ -97,19 +89,13 @@ impl Assembler {
             return Ok(Progress::Redundant);
         }
         if self.received.len() >= pieces && self.received.would_grow(&range) {
-            return Err(DatagramError::Excess {
-                what: "pieces",
-                limit: pieces,
-            });
+            return Err(DatagramError::Excess { what: "pieces", limit: pieces });
         }
         if let Sink::Buffer(buffer) = &mut self.sink
             && range.end > buffer.len() as u64
         {
             if range.end > self.total - self.missing + ahead {
-                return Err(DatagramError::Excess {
-                    what: "bytes ahead",
-                    limit: ahead as usize,
-                });
+                return Err(DatagramError::Excess { what: "bytes ahead", limit: ahead as usize });
             }
             if offset > buffer.len() as u64 {
                 buffer.resize(offset as usize, 0);
@@ -168,11 +154,7 @@ mod tests {
         for (header, placed) in [(b"buffer".as_slice(), false), (b"place".as_slice(), true)] {
             let mut io = Memory::default();
             let mut assembler = assembler(&mut io, header, 10);
-            let mut write = |offset: u64, bytes: &[u8]| {
-                assembler
-                    .write(offset, bytes, PIECES, AHEAD, &mut io)
-                    .unwrap()
-            };
+            let mut write = |offset: u64, bytes: &[u8]| assembler.write(offset, bytes, PIECES, AHEAD, &mut io).unwrap();
             assert_eq!(write(6, b"ghij"), Progress::New);
             assert_eq!(write(7, b"hi"), Progress::Redundant);
             assert_eq!(write(1, b"bcd"), Progress::New);
@@ -204,18 +186,9 @@ mod tests {
         let mut io = Memory::default();
         let mut assembler = assembler(&mut io, b"buffer", 100);
         let mut results = (0..10).map(|i| assembler.write(2 * i, b"x", PIECES, AHEAD, &mut io));
-        assert!(
-            results
-                .by_ref()
-                .take(PIECES)
-                .all(|result| result == Ok(Progress::New))
-        );
+        assert!(results.by_ref().take(PIECES).all(|result| result == Ok(Progress::New)));
         assert!(results.all(|result| result.is_err()));
         let joining = assembler.write(1, b"x", PIECES, AHEAD, &mut io);
-        assert_eq!(
-            joining,
-            Ok(Progress::New),
-            "what joins two pieces is welcome"
-        );
+        assert_eq!(joining, Ok(Progress::New), "what joins two pieces is welcome");
     }
 }

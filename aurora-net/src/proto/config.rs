@@ -29,14 +29,6 @@ impl Config {
 
     /// The defaults: datagrams for Ethernet (1472 bytes), a window of 256 KiB, silence of 10 s.
     pub fn new(key: u64, me: Rank, peer: Rank) -> Self {
-        Config {
-            key,
-            me,
-            peer,
-            mtu: 1472,
-            window: 256 * 1024,
-            overhead: 832,
-            silence: Duration::from_secs(10),
-        }
+        Config { key, me, peer, mtu: 1472, window: 256 * 1024, overhead: 832, silence: Duration::from_secs(10) }
     }
 }

@@ -43,12 +43,7 @@ impl Connection {
     /// # Panics
     /// If the configured MTU is below [`Config::MIN_MTU`].
     pub fn new(config: Config, now: Instant) -> Self {
-        assert!(
-            config.mtu >= Config::MIN_MTU,
-            "an MTU of {} bytes is below {}",
-            config.mtu,
-            Config::MIN_MTU
-        );
+        assert!(config.mtu >= Config::MIN_MTU, "an MTU of {} bytes is below {}", config.mtu, Config::MIN_MTU);
         Connection {
             next_id: 0,
             queue: SendQueue::new(config.mtu - wire::OVERHEAD),
@@ -68,11 +63,7 @@ impl Connection {
     /// # Panics
     /// If the header is longer than [`MAX_HEADER`](crate::MAX_HEADER).
     pub fn send(&mut self, header: Bytes, payload: Payload) -> TransferId {
-        assert!(
-            header.len() <= crate::MAX_HEADER,
-            "a header of {} bytes",
-            header.len()
-        );
+        assert!(header.len() <= crate::MAX_HEADER, "a header of {} bytes", header.len());
         let id = TransferId(self.next_id);
         self.next_id += 1;
         self.queue.push(header, payload);
@@ -150,10 +141,7 @@ impl Connection {
             count += 1;
         }
         self.queue.rotate();
-        (count > 0).then(|| Transmit {
-            segment_size: (buf.len() - start).min(mtu),
-            segments: count,
-        })
+        (count > 0).then(|| Transmit { segment_size: (buf.len() - start).min(mtu), segments: count })
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is to be called, if at all. A time that it has been called for is not
@@ -164,10 +152,7 @@ impl Connection {
         }
         let recovery = self.recovery.poll_timeout();
         let silence = self.answer_is_due().then(|| self.silence.deadline());
-        [self.received.poll_timeout(), recovery, silence]
-            .into_iter()
-            .flatten()
-            .min()
+        [self.received.poll_timeout(), recovery, silence].into_iter().flatten().min()
     }
 
     /// The next event, oldest first.
@@ -216,17 +201,10 @@ impl Connection {
                     continue;
                 }
                 Frame::Ping => Progress::Redundant,
-                Frame::Open {
-                    transfer,
-                    header,
-                    total,
-                    bytes,
-                } => self.incoming.open(transfer, header, total, bytes, io)?,
-                Frame::Data {
-                    transfer,
-                    offset,
-                    bytes,
-                } => self.incoming.data(transfer, offset, bytes, io)?,
+                Frame::Open { transfer, header, total, bytes } => {
+                    self.incoming.open(transfer, header, total, bytes, io)?
+                }
+                Frame::Data { transfer, offset, bytes } => self.incoming.data(transfer, offset, bytes, io)?,
                 Frame::Reset { transfer } => self.incoming.reset(transfer)?,
             };
             eliciting = true;
@@ -254,13 +232,7 @@ impl Connection {
     }
 
     /// Appends one packet, if there is reason to, and says how long it is. `more`: another may follow it in its train.
-    fn build(
-        &mut self,
-        now: Instant,
-        buf: &mut Vec<u8>,
-        more: bool,
-        io: &mut impl Payloads,
-    ) -> Option<usize> {
+    fn build(&mut self, now: Instant, buf: &mut Vec<u8>, more: bool, io: &mut impl Payloads) -> Option<usize> {
         let probe = self.recovery.is_probing();
         let keep_some = !self.queue.is_bulks_turn();
         let bulk = self.queue.has_bulk() && self.recovery.has_room(keep_some);
@@ -281,9 +253,7 @@ impl Connection {
         if bulk || small {
             self.queue.fill(&mut space, bulk, io);
         }
-        let Space {
-            content, resent, ..
-        } = space;
+        let Space { content, resent, .. } = space;
         let mut eliciting = !content.is_empty();
         if !eliciting && !acks && !probe {
             // All that wanted to leave had been withdrawn.
@@ -346,10 +316,7 @@ mod tests {
         let mut connection = connection(1500);
         connection.send(Bytes::new(), Payload::Bytes(vec![0; 9000].into()));
         for _ in 0..3 {
-            assert_eq!(
-                transmit(&mut connection, 2).map(|(train, _)| train.segments),
-                Some(2)
-            );
+            assert_eq!(transmit(&mut connection, 2).map(|(train, _)| train.segments), Some(2));
         }
     }
 
@@ -357,10 +324,7 @@ mod tests {
     fn small_transfers_share_datagrams_and_trains() {
         let mut connection = connection(1500);
         for _ in 0..40 {
-            connection.send(
-                Bytes::from_static(b"8 bytes."),
-                Payload::Bytes(vec![0; 100].into()),
-            );
+            connection.send(Bytes::from_static(b"8 bytes."), Payload::Bytes(vec![0; 100].into()));
         }
         let (train, _) = transmit(&mut connection, 10).unwrap();
         assert_eq!((train.segment_size, train.segments), (1500, 4));

@@ -23,16 +23,13 @@ impl RangeSet {
     /// Whether all of `range` (not empty) is in.
     pub(super) fn covers(&self, range: &Range<u64>) -> bool {
         let at = self.first_ending_after(range.start);
-        (self.ranges.get(at))
-            .is_some_and(|found| found.start <= range.start && range.end <= found.end)
+        (self.ranges.get(at)).is_some_and(|found| found.start <= range.start && range.end <= found.end)
     }
 
     /// Whether inserting `range` would make the list longer.
     pub(super) fn would_grow(&self, range: &Range<u64>) -> bool {
         let at = self.first_touching(range.start);
-        self.ranges
-            .get(at)
-            .is_none_or(|found| found.start > range.end)
+        self.ranges.get(at).is_none_or(|found| found.start > range.end)
     }
 
     /// Inserts `range` and tells `fresh` those parts of it that were not in before, lowest first.
@@ -44,11 +41,7 @@ impl RangeSet {
         let mut cursor = range.start;
         let mut last = first;
         let mut merged = range.clone();
-        while let Some(found) = self
-            .ranges
-            .get(last)
-            .filter(|found| found.start <= range.end)
-        {
+        while let Some(found) = self.ranges.get(last).filter(|found| found.start <= range.end) {
             if cursor < found.start {
                 fresh(cursor..found.start);
             }

@@ -124,10 +124,7 @@ impl ReceiveState {
         self.admit(number, true)?;
         match self.incoming.remove(&number) {
             Some(Incoming::Early(pieces)) => {
-                self.early -= pieces
-                    .iter()
-                    .map(|(_, piece)| piece.len() as u64 + PIECE)
-                    .sum::<u64>();
+                self.early -= pieces.iter().map(|(_, piece)| piece.len() as u64 + PIECE).sum::<u64>();
             }
             Some(Incoming::Open(assembler)) => self.reserved -= assembler.reserved(),
             None => {}
@@ -147,10 +144,7 @@ impl ReceiveState {
     #[cfg(test)]
     pub(super) fn held(&self) -> (u64, usize) {
         let buffered = self.incoming.values().map(|incoming| match incoming {
-            Incoming::Early(pieces) => pieces
-                .iter()
-                .map(|(_, piece)| piece.len() as u64 + PIECE)
-                .sum(),
+            Incoming::Early(pieces) => pieces.iter().map(|(_, piece)| piece.len() as u64 + PIECE).sum(),
             Incoming::Open(assembler) => assembler.memory(),
         });
         (buffered.sum(), self.incoming.len())
@@ -164,16 +158,10 @@ impl ReceiveState {
     fn admit(&self, number: u64, known: bool) -> Result<(), DatagramError> {
         let limit = self.most;
         if !known && self.incoming.len() >= limit {
-            return Err(DatagramError::Excess {
-                what: "incomplete transfers",
-                limit,
-            });
+            return Err(DatagramError::Excess { what: "incomplete transfers", limit });
         }
         if self.finished.len() >= limit && self.finished.would_grow(&(number..number + 1)) {
-            return Err(DatagramError::Excess {
-                what: "gaps between transfers",
-                limit,
-            });
+            return Err(DatagramError::Excess { what: "gaps between transfers", limit });
         }
         Ok(())
     }
@@ -182,16 +170,10 @@ impl ReceiveState {
         let cost = bytes.len() as u64 + PIECE;
         if self.early + cost > 2 * self.window {
             let limit = 2 * self.window as usize;
-            return Err(DatagramError::Excess {
-                what: "bytes before their header",
-                limit,
-            });
+            return Err(DatagramError::Excess { what: "bytes before their header", limit });
         }
         self.admit(number, self.incoming.contains_key(&number))?;
-        let incoming = self
-            .incoming
-            .entry(number)
-            .or_insert_with(|| Incoming::Early(Vec::new()));
+        let incoming = self.incoming.entry(number).or_insert_with(|| Incoming::Early(Vec::new()));
         if let Incoming::Early(pieces) = incoming {
             self.early += cost;
             pieces.push((offset, bytes.to_vec()));
@@ -258,10 +240,7 @@ mod tests {
 
     fn delivered(state: &mut ReceiveState) -> Vec<Vec<u8>> {
         let events = state.events.drain(..).map(|event| match event {
-            Event::Delivered {
-                payload: Received::Bytes(bytes),
-                ..
-            } => bytes,
+            Event::Delivered { payload: Received::Bytes(bytes), .. } => bytes,
             other => panic!("{other:?}"),
         });
         events.collect()
@@ -272,10 +251,7 @@ mod tests {
         let (mut state, mut io) = state();
         assert_eq!(state.data(0, 3, b"def", &mut io), Ok(Progress::New));
         assert_eq!(state.data(0, 6, b"g", &mut io), Ok(Progress::New));
-        assert_eq!(
-            state.open(0, b"", 7, b"abc", &mut io),
-            Ok(Progress::Complete)
-        );
+        assert_eq!(state.open(0, b"", 7, b"abc", &mut io), Ok(Progress::Complete));
         assert_eq!(delivered(&mut state), [b"abcdefg"]);
         assert_eq!(state.held(), (0, 0));
         assert_eq!((state.early, state.reserved), (0, 0));
@@ -294,18 +270,9 @@ mod tests {
     fn each_transfer_is_delivered_once() {
         let (mut state, mut io) = state();
         for number in [1, 0, 2] {
-            assert_eq!(
-                state.open(number, b"", 2, b"xy", &mut io),
-                Ok(Progress::Complete)
-            );
-            assert_eq!(
-                state.open(number, b"", 2, b"xy", &mut io),
-                Ok(Progress::Redundant)
-            );
-            assert_eq!(
-                state.data(number, 0, b"xy", &mut io),
-                Ok(Progress::Redundant)
-            );
+            assert_eq!(state.open(number, b"", 2, b"xy", &mut io), Ok(Progress::Complete));
+            assert_eq!(state.open(number, b"", 2, b"xy", &mut io), Ok(Progress::Redundant));
+            assert_eq!(state.data(number, 0, b"xy", &mut io), Ok(Progress::Redundant));
         }
         assert_eq!(delivered(&mut state).len(), 3);
         assert_eq!(state.finished.len(), 1, "three neighbours are one entry");
@@ -315,10 +282,7 @@ mod tests {
     fn a_reset_before_during_and_after() {
         let (mut state, mut io) = state();
         assert_eq!(state.reset(0), Ok(Progress::New));
-        assert_eq!(
-            state.open(0, b"", 1, b"x", &mut io),
-            Ok(Progress::Redundant)
-        );
+        assert_eq!(state.open(0, b"", 1, b"x", &mut io), Ok(Progress::Redundant));
         state.open(1, b"", 9, b"x", &mut io).unwrap();
         state.data(2, 5, b"early", &mut io).unwrap();
         for number in [1, 2] {

@@ -103,12 +103,7 @@ impl Recovery {
         self.sent.loss_at().or_else(|| self.probe_at())
     }
 
-    pub(super) fn handle_timeout(
-        &mut self,
-        now: Instant,
-        queue: &mut SendQueue,
-        counters: &mut Counters,
-    ) {
+    pub(super) fn handle_timeout(&mut self, now: Instant, queue: &mut SendQueue, counters: &mut Counters) {
         match self.sent.loss_at() {
             Some(loss_at) if loss_at <= now => self.detect_losses(now, queue, counters),
             Some(_) => {}

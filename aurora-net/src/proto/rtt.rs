@@ -26,22 +26,13 @@ impl Rtt {
     /// A packet was acknowledged `latest` after it was sent; its receiver says that it waited for `ack_delay` of this.
     pub(super) fn sample(&mut self, latest: Duration, ack_delay: Duration) {
         let Some(smoothed) = self.smoothed else {
-            *self = Rtt {
-                smoothed: Some(latest),
-                variance: latest / 2,
-                min: latest,
-                latest,
-            };
+            *self = Rtt { smoothed: Some(latest), variance: latest / 2, min: latest, latest };
             return;
         };
         self.min = self.min.min(latest);
         self.latest = latest;
         let claimed = ack_delay.min(MAX_ACK_DELAY);
-        let sample = if latest >= self.min + claimed {
-            latest - claimed
-        } else {
-            latest
-        };
+        let sample = if latest >= self.min + claimed { latest - claimed } else { latest };
         self.variance = (3 * self.variance + smoothed.abs_diff(sample)) / 4;
         self.smoothed = Some((7 * smoothed + sample) / 8);
     }
@@ -75,10 +66,7 @@ mod tests {
         for _ in 0..100 {
             rtt.sample(20 * MS, Duration::ZERO);
         }
-        assert!(
-            (20 * MS..22 * MS).contains(&rtt.probe_timeout(0)),
-            "{rtt:?}"
-        );
+        assert!((20 * MS..22 * MS).contains(&rtt.probe_timeout(0)), "{rtt:?}");
         assert_eq!(rtt.loss_delay(), 20 * MS * 9 / 8);
     }
 

@@ -110,11 +110,7 @@ impl SendQueue {
         if bulk && !turn && space.room() >= MIN_PIECE {
             bulk_bytes = self.fill_bulk(space, io);
         }
-        self.without_bulk = if wanted && bulk_bytes == 0 {
-            self.without_bulk + 1
-        } else {
-            0
-        };
+        self.without_bulk = if wanted && bulk_bytes == 0 { self.without_bulk + 1 } else { 0 };
         // Of payloads found withdrawn a moment ago.
         self.fill_resets(space);
     }
@@ -211,10 +207,7 @@ impl SendQueue {
             Put::Gone => self.abandon(part.slot),
             Put::Done(len) => {
                 space.resent = true;
-                let sent = Part {
-                    len,
-                    ..part.clone()
-                };
+                let sent = Part { len, ..part.clone() };
                 space.content.push(SentFrame::Part(sent));
                 if len < part.len {
                     self.bulk_lost.push_front(Part {
@@ -273,10 +266,7 @@ impl SendQueue {
     }
 
     fn remove(&mut self, slot: u32) {
-        let token = self
-            .slots
-            .remove(slot)
-            .and_then(|transfer| transfer.token());
+        let token = self.slots.remove(slot).and_then(|transfer| transfer.token());
         self.settled.events.extend(token.map(Event::Released));
     }
 }
@@ -297,10 +287,7 @@ mod tests {
     fn queue(lengths: &[usize]) -> SendQueue {
         let mut queue = SendQueue::new(CAPACITY);
         for &len in lengths {
-            queue.push(
-                Bytes::from_static(b"h"),
-                Payload::Bytes(vec![1; len].into()),
-            );
+            queue.push(Bytes::from_static(b"h"), Payload::Bytes(vec![1; len].into()));
         }
         queue
     }
@@ -313,14 +300,8 @@ mod tests {
         assert!(buf.len() <= CAPACITY);
         let pieces = Frames::new(&buf)
             .map(|frame| match frame.unwrap() {
-                Frame::Open {
-                    transfer, bytes, ..
-                } => (transfer, 0, bytes.len()),
-                Frame::Data {
-                    transfer,
-                    offset,
-                    bytes,
-                } => (transfer, offset, bytes.len()),
+                Frame::Open { transfer, bytes, .. } => (transfer, 0, bytes.len()),
+                Frame::Data { transfer, offset, bytes } => (transfer, offset, bytes.len()),
                 other => panic!("{other:?}"),
             })
             .collect();
@@ -359,19 +340,13 @@ mod tests {
         let (first, lost) = packet(&mut queue, true);
         let (_, arrived) = packet(&mut queue, true);
         lost.frames().iter().for_each(|frame| queue.on_lost(frame));
-        arrived
-            .frames()
-            .iter()
-            .for_each(|frame| queue.on_acked(frame));
+        arrived.frames().iter().for_each(|frame| queue.on_acked(frame));
         let (again, arrived) = packet(&mut queue, true);
         assert_eq!(again, first);
         let (_, rest) = packet(&mut queue, true);
         for content in [arrived, rest] {
             assert_eq!(queue.settled.transfers, 0);
-            content
-                .frames()
-                .iter()
-                .for_each(|frame| queue.on_acked(frame));
+            content.frames().iter().for_each(|frame| queue.on_acked(frame));
         }
         assert!(queue.is_empty());
         assert_eq!((queue.settled.transfers, queue.settled.bytes), (1, 3001));
@@ -394,10 +369,7 @@ mod tests {
     fn slots_are_used_again_and_late_news_of_the_former_is_ignored() {
         let mut queue = queue(&[10]);
         let (_, first) = packet(&mut queue, true);
-        first
-            .frames()
-            .iter()
-            .for_each(|frame| queue.on_acked(frame));
+        first.frames().iter().for_each(|frame| queue.on_acked(frame));
         queue.push(Bytes::new(), Payload::Bytes(vec![1; 10].into()));
         packet(&mut queue, true);
         for frame in first.frames() {

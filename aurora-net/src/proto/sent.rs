@@ -114,12 +114,7 @@ impl SentPackets {
     /// Records the packet that [`next`](Self::next) announced. `eliciting`: it asks for an acknowledgement.
     pub(super) fn push(&mut self, now: Instant, charge: u32, eliciting: bool, content: Content) {
         debug_assert!(eliciting || content.is_empty());
-        self.ring.push_back(Sent {
-            at: now,
-            charge,
-            in_flight: eliciting,
-            content,
-        });
+        self.ring.push_back(Sent { at: now, charge, in_flight: eliciting, content });
         if eliciting {
             self.in_flight += 1;
             self.last_eliciting = now;
@@ -148,10 +143,7 @@ impl SentPackets {
                 self.in_flight -= 1;
                 acked.charge += u64::from(sent.charge);
                 acked.newest = acked.newest.max(Some((number, sent.at)));
-                std::mem::take(&mut sent.content)
-                    .frames()
-                    .iter()
-                    .for_each(&mut arrived);
+                std::mem::take(&mut sent.content).frames().iter().for_each(&mut arrived);
             }
         }
         self.drop_settled();
@@ -159,12 +151,7 @@ impl SentPackets {
     }
 
     /// Finds packets that were overtaken by enough others or by enough time; `missing` hears of each of their frames.
-    pub(super) fn detect_losses(
-        &mut self,
-        now: Instant,
-        delay: Duration,
-        mut missing: impl FnMut(&SentFrame),
-    ) -> Lost {
+    pub(super) fn detect_losses(&mut self, now: Instant, delay: Duration, mut missing: impl FnMut(&SentFrame)) -> Lost {
         let mut lost = Lost::default();
         self.loss_at = None;
         let Some(largest) = self.largest_acked else {
@@ -185,10 +172,7 @@ impl SentPackets {
             self.in_flight -= 1;
             lost.packets += 1;
             lost.charge += u64::from(sent.charge);
-            std::mem::take(&mut sent.content)
-                .frames()
-                .iter()
-                .for_each(&mut missing);
+            std::mem::take(&mut sent.content).frames().iter().for_each(&mut missing);
         }
         self.drop_settled();
         lost
@@ -203,10 +187,7 @@ impl SentPackets {
         oldest.in_flight = false;
         self.in_flight -= 1;
         let charge = u64::from(oldest.charge);
-        std::mem::take(&mut oldest.content)
-            .frames()
-            .iter()
-            .for_each(&mut missing);
+        std::mem::take(&mut oldest.content).frames().iter().for_each(&mut missing);
         self.drop_settled();
         Lost { packets: 1, charge }
     }
@@ -252,22 +233,13 @@ mod tests {
         let mut sent = sent(4);
         let mut seen = Vec::new();
         let acked = sent.on_ack([2..3, 0..1].into_iter(), |frame| seen.push(number(frame)));
-        assert_eq!(
-            acked,
-            Acked {
-                charge: 200,
-                newest: Some((2, at(2)))
-            }
-        );
+        assert_eq!(acked, Acked { charge: 200, newest: Some((2, at(2))) });
         assert_eq!((sent.floor(), sent.in_flight()), (PacketNumber(1), 2));
         let again = sent.on_ack([0..4].into_iter(), |frame| seen.push(number(frame)));
         assert_eq!(again.charge, 200);
         assert_eq!(seen, [2, 0, 1, 3]);
         assert_eq!(sent.floor(), sent.next());
-        assert_eq!(
-            sent.on_ack([0..4].into_iter(), |_| panic!()),
-            Acked::default()
-        );
+        assert_eq!(sent.on_ack([0..4].into_iter(), |_| panic!()), Acked::default());
     }
 
     #[test]

@@ -16,11 +16,7 @@ pub(super) struct Silence {
 
 impl Silence {
     pub(super) fn new(limit: Duration, now: Instant) -> Self {
-        Silence {
-            limit,
-            silent_for: Duration::ZERO,
-            last: now,
-        }
+        Silence { limit, silent_for: Duration::ZERO, last: now }
     }
 
     /// Time goes on to `now`; the driver had been asked to call at `planned`; an answer was `due` or not.

@@ -39,8 +39,7 @@ impl Slots {
 
     /// The transfer in `slot`, if it still is the one opened as `number`: a slot may have a new tenant.
     pub(super) fn opened(&mut self, slot: u32, number: u64) -> Option<&mut Outgoing> {
-        self.get_mut(slot)
-            .filter(|transfer| transfer.number == Some(number))
+        self.get_mut(slot).filter(|transfer| transfer.number == Some(number))
     }
 
     pub(super) fn is_empty(&self) -> bool {

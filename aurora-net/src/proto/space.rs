@@ -36,12 +36,7 @@ pub(super) struct Space<'a> {
 
 impl<'a> Space<'a> {
     pub(super) fn new(buf: &'a mut Vec<u8>, end: usize) -> Self {
-        Space {
-            buf,
-            end,
-            content: Content::None,
-            resent: false,
-        }
+        Space { buf, end, content: Content::None, resent: false }
     }
 
     pub(super) fn room(&self) -> usize {

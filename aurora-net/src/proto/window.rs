@@ -52,13 +52,8 @@ impl Window {
     /// wait for an acknowledgement of bulk data.
     pub(super) fn has_room(&self, keep_some: bool) -> bool {
         let limit = self.congestion.min(self.granted);
-        let kept = if keep_some {
-            (limit / 8).min(4 * self.packet)
-        } else {
-            0
-        };
-        self.in_flight == 0
-            || self.in_flight + self.packet + kept <= limit.max(2 * self.packet + kept)
+        let kept = if keep_some { (limit / 8).min(4 * self.packet) } else { 0 };
+        self.in_flight == 0 || self.in_flight + self.packet + kept <= limit.max(2 * self.packet + kept)
     }
 
     pub(super) fn on_sent(&mut self, charge: u64) {
@@ -79,11 +74,8 @@ impl Window {
         if !was_used || self.backed_off {
             return;
         }
-        let growth = if self.congestion < self.threshold {
-            charge
-        } else {
-            (charge * self.packet / self.congestion).max(1)
-        };
+        let growth =
+            if self.congestion < self.threshold { charge } else { (charge * self.packet / self.congestion).max(1) };
         self.congestion = (self.congestion + growth).min(self.granted);
     }
 

@@ -63,22 +63,13 @@ impl Host {
     /// # Panics
     /// If `peer` is this host itself.
     pub fn connection(&mut self, peer: Rank) -> &mut Connection {
-        self.connections[peer.index()]
-            .as_mut()
-            .expect("a rank is not its own peer")
+        self.connections[peer.index()].as_mut().expect("a rank is not its own peer")
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let timers = self
-            .connections
-            .iter()
-            .flatten()
-            .filter_map(Connection::poll_timeout);
+        let timers = self.connections.iter().flatten().filter_map(Connection::poll_timeout);
         let waiting = (!self.socket.is_empty()).then_some(Instant::default());
-        timers
-            .chain(waiting)
-            .min()
-            .map(|at| at.max(self.stopped_until))
+        timers.chain(waiting).min().map(|at| at.max(self.stopped_until))
     }
 
     fn receive(&mut self, now: Instant, datagram: &Datagram) {
@@ -107,12 +98,7 @@ impl Host {
                         Received::Bytes(bytes) => bytes,
                         Received::Placed(token) => self.memory.take(token).unwrap_or_default(),
                     };
-                    let delivery = Delivery {
-                        at: now,
-                        from: peer,
-                        header,
-                        payload,
-                    };
+                    let delivery = Delivery { at: now, from: peer, header, payload };
                     if let Some(responder) = &mut self.responder
                         && let Some((header, payload)) = responder(&delivery, &mut self.memory)
                     {
@@ -172,9 +158,7 @@ impl Cluster {
 
     /// Queues a transfer of bytes.
     pub fn send(&mut self, from: usize, to: usize, header: &[u8], payload: Payload) {
-        self.hosts[from]
-            .connection(Rank::new(to))
-            .send(Bytes::copy_from_slice(header), payload);
+        self.hosts[from].connection(Rank::new(to)).send(Bytes::copy_from_slice(header), payload);
         self.drive(from);
     }
 
@@ -209,9 +193,7 @@ impl Cluster {
             self.hosts[datagram.to.index()].socket.push(datagram);
         }
         for host in 0..self.hosts.len() {
-            let is_due = self.hosts[host]
-                .poll_timeout()
-                .is_some_and(|at| at <= self.now);
+            let is_due = self.hosts[host].poll_timeout().is_some_and(|at| at <= self.now);
             if is_due && self.hosts[host].stopped_until <= self.now {
                 self.drive(host);
             }
@@ -240,10 +222,7 @@ impl Cluster {
 
     /// Whether no connection has anything to do.
     pub fn is_idle(&self) -> bool {
-        let mut connections = self
-            .hosts
-            .iter()
-            .flat_map(|host| host.connections.iter().flatten());
+        let mut connections = self.hosts.iter().flat_map(|host| host.connections.iter().flatten());
         connections.all(Connection::is_idle)
     }
 
@@ -269,26 +248,14 @@ impl Cluster {
                 self.buffer.clear();
                 let connection = host.connections[peer.index()].as_mut();
                 let train = connection.and_then(|connection| {
-                    connection.poll_transmit(
-                        now,
-                        &mut self.buffer,
-                        self.max_segments,
-                        &mut host.memory,
-                    )
+                    connection.poll_transmit(now, &mut self.buffer, self.max_segments, &mut host.memory)
                 });
                 let Some(train) = train else { return false };
                 let datagrams = self.buffer.chunks(train.segment_size);
                 assert_eq!(datagrams.len(), train.segments);
                 for bytes in datagrams {
                     let bytes = bytes.to_vec();
-                    self.network.send(
-                        now,
-                        Datagram {
-                            from: me,
-                            to: peer,
-                            bytes,
-                        },
-                    );
+                    self.network.send(now, Datagram { from: me, to: peer, bytes });
                 }
                 true
             });

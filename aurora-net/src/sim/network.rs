@@ -129,9 +129,7 @@ impl Network {
         if self.poll_timeout()? > now {
             return None;
         }
-        self.on_the_way
-            .pop()
-            .map(|Reverse((.., datagram))| datagram)
+        self.on_the_way.pop().map(|Reverse((.., datagram))| datagram)
     }
 
     fn arrive(&mut self, at: Instant, datagram: Datagram) {
@@ -145,11 +143,7 @@ mod tests {
     use super::*;
 
     fn datagram(len: usize) -> Datagram {
-        Datagram {
-            from: Rank::new(0),
-            to: Rank::new(1),
-            bytes: vec![7; len],
-        }
+        Datagram { from: Rank::new(0), to: Rank::new(1), bytes: vec![7; len] }
     }
 
     fn arrivals(link: &Link, seed: u64, count: usize) -> Vec<(u64, Vec<u8>)> {
@@ -161,11 +155,7 @@ mod tests {
         }
         let mut seen = Vec::new();
         while let Some(at) = network.poll_timeout() {
-            seen.extend(
-                network
-                    .poll(at)
-                    .map(|datagram| (at.as_nanos(), datagram.bytes)),
-            );
+            seen.extend(network.poll(at).map(|datagram| (at.as_nanos(), datagram.bytes)));
         }
         seen
     }
@@ -181,27 +171,10 @@ mod tests {
     #[test]
     fn jitter_keeps_the_order_reordering_does_not() {
         let jitter = Duration::from_micros(30);
-        let firsts = |link| {
-            arrivals(&link, 2, 100)
-                .iter()
-                .map(|(_, bytes)| bytes[0])
-                .collect::<Vec<_>>()
-        };
-        assert!(
-            firsts(Link {
-                jitter,
-                ..Link::default()
-            })
-            .is_sorted()
-        );
+        let firsts = |link| arrivals(&link, 2, 100).iter().map(|(_, bytes)| bytes[0]).collect::<Vec<_>>();
+        assert!(firsts(Link { jitter, ..Link::default() }).is_sorted());
         let reorder = 0.2;
-        assert!(
-            !firsts(Link {
-                reorder,
-                ..Link::default()
-            })
-            .is_sorted()
-        );
+        assert!(!firsts(Link { reorder, ..Link::default() }).is_sorted());
     }
 
     #[test]
@@ -220,20 +193,10 @@ mod tests {
 
     #[test]
     fn a_port_sends_at_its_rate_and_drops_what_its_queue_cannot_hold() {
-        let link = Link {
-            rate: Some(100_000_000),
-            queue: 5000,
-            ..Link::default()
-        };
+        let link = Link { rate: Some(100_000_000), queue: 5000, ..Link::default() };
         let mut network = Network::new(3, 1, &link);
         for i in 0..10 {
-            network.send(
-                Instant::default(),
-                Datagram {
-                    from: Rank::new(2 * (i % 2)),
-                    ..datagram(934)
-                },
-            );
+            network.send(Instant::default(), Datagram { from: Rank::new(2 * (i % 2)), ..datagram(934) });
         }
         let mut times = Vec::new();
         while let Some(at) = network.poll_timeout() {

@@ -14,9 +14,7 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     fn network(self) -> (u32, u8) {
-        let mask = u32::MAX
-            .checked_shl(32 - u32::from(self.prefix))
-            .unwrap_or(0);
+        let mask = u32::MAX.checked_shl(32 - u32::from(self.prefix)).unwrap_or(0);
         (u32::from(self.address) & mask, self.prefix)
     }
 }
@@ -29,19 +27,13 @@ pub(crate) fn candidates(interface: Option<&str>) -> Result<Vec<Candidate>, Erro
     {
         let mut known: Vec<&str> = all.iter().map(|known| known.name.as_str()).collect();
         known.dedup();
-        return Err(Error::NoInterface {
-            name: name.to_owned(),
-            known: known.join(", "),
-        });
+        return Err(Error::NoInterface { name: name.to_owned(), known: known.join(", ") });
     }
     Ok(all
         .iter()
         .filter(|known| interface.map_or(!known.is_loopback(), |name| known.name == name))
         .filter_map(|known| match &known.addr {
-            IfAddr::V4(v4) => Some(Candidate {
-                address: v4.ip,
-                prefix: v4.prefixlen,
-            }),
+            IfAddr::V4(v4) => Some(Candidate { address: v4.ip, prefix: v4.prefixlen }),
             IfAddr::V6(_) => None,
         })
         .collect())
@@ -60,13 +52,9 @@ pub(crate) fn on_one_machine(interface: Option<&str>) -> Result<IpAddr, Error> {
 pub(crate) fn choose(own: &[Candidate], all: &[Vec<Candidate>]) -> IpAddr {
     let shared = own.iter().find(|candidate| {
         let network = candidate.network();
-        all.iter()
-            .all(|theirs| theirs.iter().any(|their| their.network() == network))
+        all.iter().all(|theirs| theirs.iter().any(|their| their.network() == network))
     });
-    shared
-        .or(own.first())
-        .map_or(Ipv4Addr::LOCALHOST, |candidate| candidate.address)
-        .into()
+    shared.or(own.first()).map_or(Ipv4Addr::LOCALHOST, |candidate| candidate.address).into()
 }
 
 #[cfg(test)]
@@ -80,36 +68,19 @@ mod tests {
 
     #[test]
     fn the_network_that_all_share_wins() {
-        let one = vec![
-            on([172, 17, 0, 1], 16),
-            on([10, 1, 0, 1], 24),
-            on([192, 168, 0, 1], 24),
-        ];
-        let two = vec![
-            on([172, 18, 0, 1], 16),
-            on([192, 168, 0, 2], 24),
-            on([10, 1, 0, 2], 24),
-        ];
+        let one = vec![on([172, 17, 0, 1], 16), on([10, 1, 0, 1], 24), on([192, 168, 0, 1], 24)];
+        let two = vec![on([172, 18, 0, 1], 16), on([192, 168, 0, 2], 24), on([10, 1, 0, 2], 24)];
         let all = [one.clone(), two.clone()];
         assert_eq!(choose(&one, &all), IpAddr::from([10, 1, 0, 1]));
         assert_eq!(choose(&two, &all), IpAddr::from([192, 168, 0, 2]));
-        assert_eq!(
-            choose(&one, &[one.clone(), vec![]]),
-            IpAddr::from([172, 17, 0, 1])
-        );
+        assert_eq!(choose(&one, &[one.clone(), vec![]]), IpAddr::from([172, 17, 0, 1]));
         assert_eq!(choose(&[], &[]), IpAddr::from([127, 0, 0, 1]));
     }
 
     #[test]
     fn an_unknown_interface_is_refused_with_the_known_ones() {
         let error = candidates(Some("no-such")).unwrap_err().to_string();
-        assert!(
-            error.contains("`no-such`") && error.contains("lo"),
-            "{error}"
-        );
-        assert_eq!(
-            candidates(Some("lo")).unwrap()[0].address,
-            Ipv4Addr::LOCALHOST
-        );
+        assert!(error.contains("`no-such`") && error.contains("lo"), "{error}");
+        assert_eq!(candidates(Some("lo")).unwrap()[0].address, Ipv4Addr::LOCALHOST);
     }
 }

@@ -30,10 +30,7 @@ mod tests {
     fn all_peers_together_fit_half_the_buffer() {
         for peers in 1..200 {
             let window = window(8 << 20, peers, Reach::Network);
-            assert!(
-                window * peers as u64 <= 4 << 20 && window >= 4608,
-                "{peers}: {window}"
-            );
+            assert!(window * peers as u64 <= 4 << 20 && window >= 4608, "{peers}: {window}");
         }
         assert_eq!(window(8 << 20, 1, Reach::Host), 1 << 20);
         assert_eq!(window(4096, 100, Reach::Network), 4608);

@@ -32,11 +32,7 @@ pub(crate) enum Reach {
 
 impl Reach {
     fn of(address: IpAddr) -> Self {
-        if address.is_loopback() {
-            Reach::Host
-        } else {
-            Reach::Network
-        }
+        if address.is_loopback() { Reach::Host } else { Reach::Network }
     }
 
     /// Longest datagram, in bytes of payload. On the loopback interface just under what the kernel keeps in 32 KiB (twice
@@ -80,9 +76,7 @@ pub(crate) struct UdpPort {
 
 impl fmt::Debug for UdpPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UdpPort")
-            .field("address", &self.address)
-            .finish_non_exhaustive()
+        f.debug_struct("UdpPort").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
@@ -95,22 +89,15 @@ impl UdpPort {
     fn bind_to(address: SocketAddr) -> Result<Self, Error> {
         let reach = Reach::of(address.ip());
         let doing = "make a UDP socket";
-        let socket = Socket::new(
-            Domain::for_address(address),
-            Type::DGRAM,
-            Some(Protocol::UDP),
-        )
-        .map_err(Error::system(doing))?;
-        socket
-            .bind(&address.into())
-            .map_err(|source| Error::Bind { address, source })?;
+        let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))
+            .map_err(Error::system(doing))?;
+        socket.bind(&address.into()).map_err(|source| Error::Bind { address, source })?;
         // What is refused is seen in `info`.
         let _ = socket.set_recv_buffer_size(buffers::RECEIVE);
         if reach == Reach::Network {
             let _ = socket.set_send_buffer_size(buffers::SEND);
         }
-        let offload =
-            UdpSocketState::new(UdpSockRef::from(&socket)).map_err(Error::system(doing))?;
+        let offload = UdpSocketState::new(UdpSockRef::from(&socket)).map_err(Error::system(doing))?;
         let address = socket.local_addr().map_err(Error::system(doing))?;
         Ok(UdpPort {
             address: address.as_socket().expect("a UDP socket has an address"),
@@ -189,11 +176,7 @@ impl UdpPort {
         debug_assert!(self.unsent.is_none(), "the rest goes first");
         match self.try_send(to, segment_size, bytes) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                self.unsent = Some(Unsent {
-                    to,
-                    segment_size,
-                    bytes: bytes.to_vec(),
-                });
+                self.unsent = Some(Unsent { to, segment_size, bytes: bytes.to_vec() });
                 Err(Full)
             }
             // Any other error is a loss like one on the wire.
@@ -223,30 +206,15 @@ impl UdpPort {
         self.unsent.is_some()
     }
 
-    fn try_send(
-        &self,
-        destination: SocketAddr,
-        segment_size: usize,
-        bytes: &[u8],
-    ) -> io::Result<()> {
-        let transmit = |contents| Transmit {
-            destination,
-            ecn: None,
-            contents,
-            segment_size: Some(segment_size),
-            src_ip: None,
-        };
-        let outcome = self
-            .offload
-            .try_send(UdpSockRef::from(&self.socket), &transmit(bytes));
+    fn try_send(&self, destination: SocketAddr, segment_size: usize, bytes: &[u8]) -> io::Result<()> {
+        let transmit =
+            |contents| Transmit { destination, ecn: None, contents, segment_size: Some(segment_size), src_ip: None };
+        let outcome = self.offload.try_send(UdpSockRef::from(&self.socket), &transmit(bytes));
         match outcome {
             // The interface cannot do it after all; from now on `max_segments` is 1.
-            Err(_) if bytes.len() > segment_size && self.offload.max_gso_segments() == 1 => {
-                bytes.chunks(segment_size).try_for_each(|one| {
-                    self.offload
-                        .try_send(UdpSockRef::from(&self.socket), &transmit(one))
-                })
-            }
+            Err(_) if bytes.len() > segment_size && self.offload.max_gso_segments() == 1 => bytes
+                .chunks(segment_size)
+                .try_for_each(|one| self.offload.try_send(UdpSockRef::from(&self.socket), &transmit(one))),
             outcome => outcome,
         }
     }
@@ -265,11 +233,7 @@ mod tests {
         let mut found = Vec::new();
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
         while found.len() < count {
-            assert!(
-                std::time::Instant::now() < deadline,
-                "{} of {count}",
-                found.len()
-            );
+            assert!(std::time::Instant::now() < deadline, "{} of {count}", found.len());
             port.receive(|datagram| found.push(datagram.to_vec()));
         }
         found
@@ -282,10 +246,7 @@ mod tests {
         from.send(to.address(), 1000, &bytes).unwrap();
         from.send(to.address(), 1000, &[9; 10]).unwrap();
         let found = receive_all(&mut to, 4);
-        assert_eq!(
-            found,
-            [vec![0; 1000], vec![1; 1000], vec![2; 500], vec![9; 10]]
-        );
+        assert_eq!(found, [vec![0; 1000], vec![1; 1000], vec![2; 500], vec![9; 10]]);
         assert!(!to.receive(|_| panic!("nothing more")));
     }
 
@@ -308,12 +269,8 @@ mod tests {
     fn the_longest_train_is_taken() {
         let (mut from, mut to) = (port(), port());
         let (mtu, segments) = (from.mtu(), from.max_segments());
-        from.send(to.address(), mtu, &vec![7; mtu * segments])
-            .unwrap();
-        assert_eq!(
-            receive_all(&mut to, segments).concat(),
-            vec![7; mtu * segments]
-        );
+        from.send(to.address(), mtu, &vec![7; mtu * segments]).unwrap();
+        assert_eq!(receive_all(&mut to, segments).concat(), vec![7; mtu * segments]);
     }
 
     #[test]
@@ -323,9 +280,6 @@ mod tests {
         assert_eq!(info.advice(), None);
         info.receive_buffer = 416 << 10;
         let advice = info.advice().unwrap();
-        assert!(
-            advice.contains("416 KiB") && advice.contains("net.core.rmem_max=4194304"),
-            "{advice}"
-        );
+        assert!(advice.contains("416 KiB") && advice.contains("net.core.rmem_max=4194304"), "{advice}");
     }
 }

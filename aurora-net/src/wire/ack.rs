@@ -32,12 +32,7 @@ pub struct Ack<'a> {
 pub const MAX_ACK_LEN: usize = 1 + 6 + 4 + 4 + 1 + 2 + 4 * (MAX_ACK_RANGES - 1);
 
 /// Appends an acknowledgement of `ranges`: disjoint, not touching, the highest first, at least one.
-pub fn put_ack(
-    buf: &mut Vec<u8>,
-    delay: Duration,
-    window: u64,
-    mut ranges: impl Iterator<Item = Range<u64>>,
-) {
+pub fn put_ack(buf: &mut Vec<u8>, delay: Duration, window: u64, mut ranges: impl Iterator<Item = Range<u64>>) {
     let Some(first) = ranges.next() else { return };
     let start = buf.len();
     buf.push(ACK);
@@ -77,24 +72,14 @@ impl<'a> Ack<'a> {
         let count = usize::from(reader.u8()?);
         let first = reader.u16()?;
         let rest = reader.take(4 * count)?;
-        let ack = Ack {
-            largest,
-            delay,
-            window,
-            first,
-            rest,
-        };
+        let ack = Ack { largest, delay, window, first, rest };
         // Walked once here, so that later readers need not doubt it.
         ack.is_sound().then_some(ack)
     }
 
     /// The ranges, highest first.
     pub fn ranges(&self) -> AckRanges<'a> {
-        AckRanges {
-            end: self.largest.0 + 1,
-            length: Some(self.first),
-            rest: Reader::new(self.rest),
-        }
+        AckRanges { end: self.largest.0 + 1, length: Some(self.first), rest: Reader::new(self.rest) }
     }
 
     fn is_sound(&self) -> bool {

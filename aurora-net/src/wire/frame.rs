@@ -106,9 +106,7 @@ pub struct Frames<'a> {
 impl<'a> Frames<'a> {
     /// Over [`Packet::frames`](super::Packet::frames).
     pub fn new(frames: &'a [u8]) -> Self {
-        Frames {
-            reader: Reader::new(frames),
-        }
+        Frames { reader: Reader::new(frames) }
     }
 
     fn open(&mut self) -> Option<Frame<'a>> {
@@ -118,12 +116,7 @@ impl<'a> Frames<'a> {
         let len = self.reader.u32()?;
         let header = self.reader.take(header_len)?;
         let bytes = self.reader.take(len as usize)?;
-        (header_len <= MAX_HEADER && u64::from(len) <= total).then_some(Frame::Open {
-            transfer,
-            header,
-            total,
-            bytes,
-        })
+        (header_len <= MAX_HEADER && u64::from(len) <= total).then_some(Frame::Open { transfer, header, total, bytes })
     }
 
     fn data(&mut self) -> Option<Frame<'a>> {
@@ -131,11 +124,7 @@ impl<'a> Frames<'a> {
         let offset = self.reader.u48()?;
         let len = self.reader.u32()?;
         let bytes = self.reader.take(len as usize)?;
-        (len > 0).then_some(Frame::Data {
-            transfer,
-            offset,
-            bytes,
-        })
+        (len > 0).then_some(Frame::Data { transfer, offset, bytes })
     }
 
     fn fail(&mut self, frame: &'static str) -> DatagramError {
@@ -157,10 +146,7 @@ impl<'a> Iterator for Frames<'a> {
             ACK => (Ack::parse(&mut self.reader).map(Frame::Ack), "ACK"),
             OPEN => (self.open(), "OPEN"),
             DATA => (self.data(), "DATA"),
-            RESET => (
-                self.reader.u48().map(|transfer| Frame::Reset { transfer }),
-                "RESET",
-            ),
+            RESET => (self.reader.u48().map(|transfer| Frame::Reset { transfer }), "RESET"),
             _ => (None, "unknown"),
         };
         Some(frame.ok_or_else(|| self.fail(name)))
@@ -191,20 +177,9 @@ mod tests {
             frames[..],
             [
                 Frame::Ping,
-                Frame::Open {
-                    transfer: 7,
-                    header: b"head",
-                    total: 10,
-                    bytes: b"abc"
-                },
-                Frame::Data {
-                    transfer: 7,
-                    offset: 3,
-                    bytes: b"de"
-                },
-                Frame::Reset {
-                    transfer: 0x100_0000_0000
-                },
+                Frame::Open { transfer: 7, header: b"head", total: 10, bytes: b"abc" },
+                Frame::Data { transfer: 7, offset: 3, bytes: b"de" },
+                Frame::Reset { transfer: 0x100_0000_0000 },
             ]
         ));
     }
@@ -215,10 +190,7 @@ mod tests {
         put_open(&mut buf, 0, b"", 2, 3);
         buf.extend_from_slice(b"abc");
         let frames: Vec<_> = Frames::new(&buf).collect();
-        assert!(matches!(
-            frames[..],
-            [Err(DatagramError::Malformed { frame: "OPEN" })]
-        ));
+        assert!(matches!(frames[..], [Err(DatagramError::Malformed { frame: "OPEN" })]));
     }
 
     proptest! {

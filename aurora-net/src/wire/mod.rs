@@ -18,8 +18,5 @@ mod reader;
 
 pub use ack::{Ack, AckRanges, MAX_ACK_LEN, MAX_ACK_RANGES, put_ack};
 pub use error::DatagramError;
-pub use frame::{
-    DATA_LEN, Frame, Frames, OPEN_LEN, RESET_LEN, put_data, put_open, put_padding, put_ping,
-    put_reset,
-};
+pub use frame::{DATA_LEN, Frame, Frames, OPEN_LEN, RESET_LEN, put_data, put_open, put_padding, put_ping, put_reset};
 pub use packet::{CHECKSUM, OVERHEAD, Packet, PacketNumber, begin, open, seal, sender_of};

@@ -32,9 +32,7 @@ pub struct Packet<'a> {
 /// # Errors
 /// [`DatagramError::Truncated`] and [`DatagramError::ForeignKey`].
 pub fn sender_of(key: u64, datagram: &[u8]) -> Result<Rank, DatagramError> {
-    let truncated = DatagramError::Truncated {
-        len: datagram.len(),
-    };
+    let truncated = DatagramError::Truncated { len: datagram.len() };
     let mut reader = Reader::new(datagram);
     if reader.u64().ok_or(truncated)? != key {
         return Err(DatagramError::ForeignKey);
@@ -53,29 +51,20 @@ pub fn sender_of(key: u64, datagram: &[u8]) -> Result<Rank, DatagramError> {
 /// [`ForeignRank`](DatagramError::ForeignRank), [`Corrupt`](DatagramError::Corrupt).
 pub fn open(key: u64, from: Rank, to: Rank, datagram: &[u8]) -> Result<Packet<'_>, DatagramError> {
     let claimed = sender_of(key, datagram)?;
-    let truncated = DatagramError::Truncated {
-        len: datagram.len(),
-    };
+    let truncated = DatagramError::Truncated { len: datagram.len() };
     let (sealed, checksum) = datagram.split_last_chunk().ok_or(truncated)?;
     if checksum_of(to, sealed) != u32::from_le_bytes(*checksum) {
         return Err(DatagramError::Corrupt);
     }
     // After the checksum, so that damage is not taken for a stranger.
     if claimed != from {
-        return Err(DatagramError::ForeignRank {
-            claimed,
-            peer: from,
-        });
+        return Err(DatagramError::ForeignRank { claimed, peer: from });
     }
     let (header, frames) = sealed.split_at(HEADER);
     let mut reader = Reader::new(&header[12..]);
     let number = reader.u48().ok_or(truncated)?;
     let distance = reader.u16().ok_or(truncated)?;
-    Ok(Packet {
-        number: PacketNumber(number),
-        floor: PacketNumber(number.saturating_sub(u64::from(distance))),
-        frames,
-    })
+    Ok(Packet { number: PacketNumber(number), floor: PacketNumber(number.saturating_sub(u64::from(distance))), frames })
 }
 
 /// Starts a packet at the end of `buf`.
@@ -106,13 +95,7 @@ mod tests {
 
     fn sealed() -> Vec<u8> {
         let mut buf = Vec::new();
-        begin(
-            &mut buf,
-            KEY,
-            Rank::new(3),
-            PacketNumber(70_000),
-            PacketNumber(69_990),
-        );
+        begin(&mut buf, KEY, Rank::new(3), PacketNumber(70_000), PacketNumber(69_990));
         buf.extend_from_slice(b"frames");
         seal(&mut buf, 0, Rank::new(5));
         buf
@@ -131,15 +114,9 @@ mod tests {
     #[test]
     fn the_key_comes_first() {
         assert_eq!(sender_of(KEY, &sealed()), Ok(Rank::new(3)));
-        assert_eq!(
-            sender_of(KEY, &KEY.to_le_bytes()),
-            Err(DatagramError::Truncated { len: 8 })
-        );
+        assert_eq!(sender_of(KEY, &KEY.to_le_bytes()), Err(DatagramError::Truncated { len: 8 }));
         let short_and_foreign = [0; 9];
-        assert_eq!(
-            sender_of(KEY, &short_and_foreign),
-            Err(DatagramError::ForeignKey)
-        );
+        assert_eq!(sender_of(KEY, &short_and_foreign), Err(DatagramError::ForeignKey));
     }
 
     #[test]
@@ -148,13 +125,7 @@ mod tests {
         let misdirected = open(KEY, Rank::new(3), Rank::new(4), &datagram);
         assert_eq!(misdirected.unwrap_err(), DatagramError::Corrupt);
         let other = open(KEY, Rank::new(2), Rank::new(5), &datagram);
-        assert_eq!(
-            other.unwrap_err(),
-            DatagramError::ForeignRank {
-                claimed: Rank::new(3),
-                peer: Rank::new(2)
-            }
-        );
+        assert_eq!(other.unwrap_err(), DatagramError::ForeignRank { claimed: Rank::new(3), peer: Rank::new(2) });
     }
 
     #[test]

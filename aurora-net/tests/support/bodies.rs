@@ -24,9 +24,7 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
                 endpoint.act(|checker, out| checker.send(to, Kind::Ask, 1, 10, out));
             }
             let answers = seat.size() - 1;
-            wait(&endpoint, me, |checker, _| {
-                (checker.answers.len() == answers).then_some(())
-            })?;
+            wait(&endpoint, me, |checker, _| (checker.answers.len() == answers).then_some(()))?;
             std::thread::sleep(Duration::from_millis(100));
             let before = processor_time();
             std::thread::sleep(Duration::from_secs(1));
@@ -34,10 +32,7 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
             seat.finish()?;
             match used {
                 0..=1 => Ok("idle".into()),
-                _ => Err(Failure::of(
-                    me,
-                    format_args!("{used} ticks of 10 ms while idle"),
-                )),
+                _ => Err(Failure::of(me, format_args!("{used} ticks of 10 ms while idle"))),
             }
         }
         "fault" => {
@@ -45,9 +40,7 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
                 panic!("fault <fault> <rank> <place> <grace>");
             };
             if me == rank.parse::<usize>().unwrap() {
-                let _endpoint = (place != "finish" && place != "compute")
-                    .then(|| connect(seat, None))
-                    .transpose()?;
+                let _endpoint = (place != "finish" && place != "compute").then(|| connect(seat, None)).transpose()?;
                 // So that the others are where they are meant to be.
                 std::thread::sleep(Duration::from_millis(200));
                 return Err(commit(seat, fault));
@@ -96,11 +89,7 @@ fn commit(seat: &Seat, fault: &str) -> Failure {
 fn processor_time() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields = stat.rsplit(") ").next().unwrap().split(' ');
-    fields
-        .skip(11)
-        .take(2)
-        .map(|field| field.parse::<u64>().unwrap())
-        .sum()
+    fields.skip(11).take(2).map(|field| field.parse::<u64>().unwrap()).sum()
 }
 
 fn signal(name: &str) {

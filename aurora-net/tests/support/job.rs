@@ -15,11 +15,7 @@ pub const FAILURE_LIMIT: Duration = Duration::from_secs(5);
 pub type Outcome = Result<(), libtest_mimic::Failed>;
 
 pub fn check(condition: bool, what: impl FnOnce() -> String) -> Outcome {
-    if condition {
-        Ok(())
-    } else {
-        Err(what().into())
-    }
+    if condition { Ok(()) } else { Err(what().into()) }
 }
 
 /// A job under test.
@@ -43,10 +39,7 @@ impl Job {
     /// Starts this binary with `body`; `launcher` is the command line in front of it.
     pub fn start(launcher: &[&str], size: usize, body: &[&str]) -> Self {
         let seed = Instant::now().elapsed().as_nanos() as u64 ^ u64::from(std::process::id());
-        let clock = std::time::SystemTime::UNIX_EPOCH
-            .elapsed()
-            .unwrap()
-            .as_nanos() as u64;
+        let clock = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
         let marker = format!("marker-{:016x}", Random::new(seed ^ clock).next());
         let own = std::env::current_exe().unwrap();
         let mut words = launcher.iter().map(OsStr::new).chain([own.as_os_str()]);
@@ -61,11 +54,7 @@ impl Job {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        Job {
-            process,
-            marker,
-            start: Instant::now(),
-        }
+        Job { process, marker, start: Instant::now() }
     }
 
     pub fn processes(&self) -> Vec<u32> {
@@ -73,8 +62,7 @@ impl Job {
         all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
             .filter(|pid: &u32| {
                 let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-                line.split(|byte| *byte == 0)
-                    .any(|word| word == self.marker.as_bytes())
+                line.split(|byte| *byte == 0).any(|word| word == self.marker.as_bytes())
             })
             .collect()
     }
@@ -105,12 +93,6 @@ impl Job {
         for pid in &leftover {
             let _ = Command::new("kill").args(["-9", &pid.to_string()]).status();
         }
-        Ended {
-            status,
-            stdout: stdout.join().unwrap(),
-            stderr: stderr.join().unwrap(),
-            took,
-            leftover,
-        }
+        Ended { status, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap(), took, leftover }
     }
 }

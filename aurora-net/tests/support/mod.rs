@@ -37,9 +37,7 @@ impl Random {
 /// The bytes that `from` sends under the number `id`.
 pub fn content(from: Rank, id: u64, len: usize) -> Vec<u8> {
     let mut random = Random::new((id << 8) | from.index() as u64);
-    let mut bytes: Vec<u8> = (0..len.div_ceil(8))
-        .flat_map(|_| random.next().to_le_bytes())
-        .collect();
+    let mut bytes: Vec<u8> = (0..len.div_ceil(8)).flat_map(|_| random.next().to_le_bytes()).collect();
     bytes.truncate(len);
     bytes
 }
@@ -63,10 +61,7 @@ pub fn header(kind: Kind, id: u64) -> Vec<u8> {
 }
 
 fn parse(header: &[u8]) -> (u8, u64) {
-    (
-        header[0],
-        u64::from_le_bytes(header[1..9].try_into().unwrap()),
-    )
+    (header[0], u64::from_le_bytes(header[1..9].try_into().unwrap()))
 }
 
 pub struct Checker {
@@ -138,18 +133,12 @@ impl Handler for Checker {
     }
 
     fn write(&mut self, token: Token, offset: usize, bytes: &[u8]) {
-        let place = self
-            .placed
-            .get_mut(&token.0)
-            .expect("written where it was placed");
+        let place = self.placed.get_mut(&token.0).expect("written where it was placed");
         place[offset..offset + bytes.len()].copy_from_slice(bytes);
     }
 
     fn read(&mut self, token: Token, offset: usize, into: &mut [u8]) -> bool {
-        let lent = self
-            .lent
-            .get(&token.0)
-            .expect("read before it is given back");
+        let lent = self.lent.get(&token.0).expect("read before it is given back");
         into.copy_from_slice(&lent[offset..offset + into.len()]);
         true
     }
@@ -161,10 +150,7 @@ impl Handler for Checker {
             Received::Placed(token) => self.placed.remove(&token.0).expect("delivered once"),
         };
         if kind != Kind::Total as u8 && bytes != content(from, id, bytes.len()) {
-            self.faults.push(format!(
-                "transfer {id} of {from}: {} wrong bytes",
-                bytes.len()
-            ));
+            self.faults.push(format!("transfer {id} of {from}: {} wrong bytes", bytes.len()));
         }
         match kind {
             0 => self.received[from.index()] += 1,
@@ -211,9 +197,7 @@ pub fn wait<R>(
 
 pub fn connect(seat: &Seat, route: Option<Route>) -> Result<Endpoint<Checker>, Failure> {
     let checker = Checker::new(seat.rank(), seat.size());
-    let endpoint = seat
-        .connect(checker, route, SILENCE)
-        .map_err(|error| Failure::of(seat.rank(), error))?;
+    let endpoint = seat.connect(checker, route, SILENCE).map_err(|error| Failure::of(seat.rank(), error))?;
     let handle = endpoint.clone();
     seat.on_failure(Box::new(move |failure| {
         handle.act(|checker, _| checker.failure = Some(failure.clone()));
@@ -242,31 +226,22 @@ pub fn exchange(seat: &Seat, route: Option<Route>, seed: u64, count: u64) -> Res
                     })
                 })
                 .collect();
-            threads
-                .into_iter()
-                .try_for_each(|thread| thread.join().expect("no panic"))
+            threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
         })?;
     }
     endpoint.act(|_, out| {
         for &to in &others {
-            out.send(
-                to,
-                header(Kind::Total, sent_to(&others, to, seed, me, count)),
-                Payload::Empty,
-            );
+            out.send(to, header(Kind::Total, sent_to(&others, to, seed, me, count)), Payload::Empty);
         }
     });
     let received = wait(&endpoint, me, |checker, _| {
-        let complete = others.iter().all(|from| {
-            checker.totals[from.index()]
-                .is_some_and(|total| total == checker.received[from.index()])
-        });
+        let complete = others
+            .iter()
+            .all(|from| checker.totals[from.index()].is_some_and(|total| total == checker.received[from.index()]));
         complete.then(|| checker.received.iter().sum())
     })?;
     // What we lend comes back when the others have it, whether or not we wait for them.
-    wait(&endpoint, me, |checker, _| {
-        (checker.lent() == 0).then_some(())
-    })?;
+    wait(&endpoint, me, |checker, _| (checker.lent() == 0).then_some(()))?;
     let faults = endpoint.act(|checker, _| std::mem::take(&mut checker.faults));
     assert!(faults.is_empty(), "seed {seed}: {faults:?}");
     seat.finish()?;
@@ -298,9 +273,7 @@ fn sent_to(others: &[Rank], to: Rank, seed: u64, me: Rank, count: u64) -> u64 {
     (0..2)
         .map(|thread| {
             let mut random = Random::new(((seed + me.index() as u64) << 8) | thread);
-            (0..count)
-                .filter(|_| choose(others, &mut random).0 == to)
-                .count() as u64
+            (0..count).filter(|_| choose(others, &mut random).0 == to).count() as u64
         })
         .sum()
 }

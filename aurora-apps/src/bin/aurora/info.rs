@@ -77,20 +77,12 @@ impl Display for Info {
         line("route", &self.route)?;
         let Some(udp) = &self.udp else { return Ok(()) };
         line("address", &udp.address)?;
-        line(
-            "receive buffer",
-            &format_args!("{} bytes", udp.receive_buffer),
-        )?;
+        line("receive buffer", &format_args!("{} bytes", udp.receive_buffer))?;
         line("send buffer", &format_args!("{} bytes", udp.send_buffer))?;
         line("MTU", &format_args!("{} bytes in a datagram", udp.mtu))?;
-        line(
-            "GSO",
-            &format_args!("{} datagrams in a call", udp.gso_segments),
-        )?;
+        line("GSO", &format_args!("{} datagrams in a call", udp.gso_segments))?;
         line("GRO", &yes_no(udp.gro))?;
-        udp.advice
-            .as_ref()
-            .map_or(Ok(()), |advice| line("advice", advice))
+        udp.advice.as_ref().map_or(Ok(()), |advice| line("advice", advice))
     }
 }
 

@@ -20,10 +20,7 @@ pub fn speaks(starter: Surroundings) -> bool {
 /// # Errors
 /// The argument that cannot be.
 pub fn config(world: WorldArguments, starter: Surroundings) -> Result<Config, Refusal> {
-    if let Surroundings::Step {
-        size: Some(size), ..
-    } = starter
-    {
+    if let Surroundings::Step { size: Some(size), .. } = starter {
         if let Some(ranks) = world.ranks.filter(|ranks| *ranks as usize != size) {
             return Err(Refusal {
                 argument: "--ranks <N>",
@@ -32,11 +29,7 @@ pub fn config(world: WorldArguments, starter: Surroundings) -> Result<Config, Re
             });
         }
         if world.route == RouteName::Local && size > 1 {
-            return Err(Refusal {
-                argument: "--route <ROUTE>",
-                value: "local".into(),
-                reason: Reason::NotThreads,
-            });
+            return Err(Refusal { argument: "--route <ROUTE>", value: "local".into(), reason: Reason::NotThreads });
         }
     }
     let config = match world.ranks {

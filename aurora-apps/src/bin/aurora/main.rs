@@ -37,33 +37,19 @@ fn main() -> ExitCode {
     let outcome = match &arguments.command {
         Command::Mm2(mm2) => {
             let job = mm2.job();
-            let demand = Demand {
-                argument: "--size <N>",
-                value: mm2.size.into(),
-                bytes: memory::matrices,
-            };
+            let demand = Demand { argument: "--size <N>", value: mm2.size.into(), bytes: memory::matrices };
             prepare(mm2.world, starter, Some(demand)).map(|config| {
-                measure(config, mm2.world, starter, job.reps, |world, progress| {
-                    mm2::run(world, &job, progress)
-                })
+                measure(config, mm2.world, starter, job.reps, |world, progress| mm2::run(world, &job, progress))
             })
         }
         Command::Psrs(psrs) => {
             let job = psrs.job();
-            let demand = Demand {
-                argument: "--keys <N>",
-                value: psrs.keys,
-                bytes: memory::keys,
-            };
+            let demand = Demand { argument: "--keys <N>", value: psrs.keys, bytes: memory::keys };
             prepare(psrs.world, starter, Some(demand)).map(|config| {
-                measure(config, psrs.world, starter, job.reps, |world, progress| {
-                    psrs::run(world, &job, progress)
-                })
+                measure(config, psrs.world, starter, job.reps, |world, progress| psrs::run(world, &job, progress))
             })
         }
-        Command::Info(world) => {
-            prepare(*world, starter, None).map(|config| info::show(config, *world, starter))
-        }
+        Command::Info(world) => prepare(*world, starter, None).map(|config| info::show(config, *world, starter)),
     };
     outcome.unwrap_or_else(|refusal| {
         let error = Arguments::command().error(ErrorKind::ValueValidation, refusal);
@@ -82,11 +68,7 @@ fn refuse(error: &clap::Error, starter: Surroundings) -> ExitCode {
     ExitCode::from(error.exit_code() as u8)
 }
 
-fn prepare(
-    world: WorldArguments,
-    starter: Surroundings,
-    demand: Option<Demand>,
-) -> Result<Config, Refusal> {
+fn prepare(world: WorldArguments, starter: Surroundings, demand: Option<Demand>) -> Result<Config, Refusal> {
     let config = launch::config(world, starter)?;
     if let Some(demand) = demand {
         launch::check_memory(demand, &config, starter)?;
@@ -113,8 +95,7 @@ fn measure(
     };
     if is_root {
         let text = if arguments.json {
-            serde_json::to_string(&report)
-                .map_or_else(|error| error.to_string(), |json| json + "\n")
+            serde_json::to_string(&report).map_or_else(|error| error.to_string(), |json| json + "\n")
         } else {
             table::Table(&report).to_string()
         };
@@ -141,10 +122,7 @@ fn say(text: &str) {
 
 /// The job has failed. What every rank finds wrong with its environment alike, one of them says.
 fn fail(error: &Error, starter: Surroundings) -> ExitCode {
-    let common = matches!(
-        error,
-        Error::BadSetting { .. } | Error::UnknownVariable { .. }
-    );
+    let common = matches!(error, Error::BadSetting { .. } | Error::UnknownVariable { .. });
     let common = common || !cfg!(feature = "mpi");
     if speaks(starter) || !common {
         let _ = writeln!(std::io::stderr().lock(), "error: {error}");

@@ -34,12 +34,7 @@ impl Demand {
         Err(Refusal {
             argument: self.argument,
             value: self.value.to_string(),
-            reason: Reason::Memory {
-                ranks,
-                needed,
-                available,
-                most: self.most(ranks, available),
-            },
+            reason: Reason::Memory { ranks, needed, available, most: self.most(ranks, available) },
         })
     }
 
@@ -72,11 +67,7 @@ mod tests {
 
     #[test]
     fn the_most_that_fits_fits_and_one_more_does_not() {
-        let demand = |value| Demand {
-            argument: "--size <N>",
-            value,
-            bytes: matrices,
-        };
+        let demand = |value| Demand { argument: "--size <N>", value, bytes: matrices };
         let found = most(demand(4_000_000_000), 2, 48 << 20).expect("too much");
         assert_eq!(most(demand(found), 2, 48 << 20), None);
         assert_eq!(most(demand(found + 1), 2, 48 << 20), Some(found));
@@ -84,11 +75,7 @@ mod tests {
 
     #[test]
     fn no_number_overflows() {
-        let demand = Demand {
-            argument: "--keys <N>",
-            value: u64::MAX,
-            bytes: keys,
-        };
+        let demand = Demand { argument: "--keys <N>", value: u64::MAX, bytes: keys };
         assert_eq!(most(demand, 1, 1 << 40), Some((1 << 40) / 32));
     }
 }

@@ -18,12 +18,7 @@ pub struct Progress {
 impl Progress {
     /// Of `of` repetitions; `wanted` by a rank that speaks and prints for people.
     pub fn new(of: usize, wanted: bool) -> Self {
-        Progress {
-            started: Instant::now(),
-            of: of as u64,
-            wanted: wanted && stdout().is_terminal(),
-            bar: None,
-        }
+        Progress { started: Instant::now(), of: of as u64, wanted: wanted && stdout().is_terminal(), bar: None }
     }
 
     /// So many are done.

@@ -40,9 +40,7 @@ pub enum Reason {
         started: usize,
     },
     /// Ranks that are processes already cannot be threads of one.
-    #[error(
-        "ranks that a launcher has started are not threads of one process; allowed here: auto, udp"
-    )]
+    #[error("ranks that a launcher has started are not threads of one process; allowed here: auto, udp")]
     NotThreads,
 }
 
@@ -67,12 +65,7 @@ mod tests {
         let refusal = Refusal {
             argument: "--size <N>",
             value: "90000".into(),
-            reason: Reason::Memory {
-                ranks: 2,
-                needed: 3 << 40,
-                available: 23 << 30,
-                most: 16_000,
-            },
+            reason: Reason::Memory { ranks: 2, needed: 3 << 40, available: 23 << 30, most: 16_000 },
         };
         assert_eq!(
             refusal.to_string(),

@@ -21,11 +21,7 @@ impl Display for Table<'_> {
             report.seed
         )?;
         writeln!(f)?;
-        writeln!(
-            f,
-            "{:34}{:>12}{:>12}{:>12}",
-            "seconds", "min", "median", "max"
-        )?;
+        writeln!(f, "{:34}{:>12}{:>12}{:>12}", "seconds", "min", "median", "max")?;
         for phase in &report.phases {
             let kind = match phase.kind {
                 Kind::Computing => "computing",
@@ -45,21 +41,13 @@ impl Display for Table<'_> {
             count(report.messages as usize, "message"),
             report.bytes
         )?;
-        let verdict = if report.verified {
-            "verified"
-        } else {
-            "NOT VERIFIED: the result is wrong"
-        };
+        let verdict = if report.verified { "verified" } else { "NOT VERIFIED: the result is wrong" };
         writeln!(f, "result     {verdict}")
     }
 }
 
 fn line(f: &mut Formatter<'_>, name: &str, of: Spread) -> fmt::Result {
-    writeln!(
-        f,
-        "{name:34}{:>12.6}{:>12.6}{:>12.6}",
-        of.min, of.median, of.max
-    )
+    writeln!(f, "{name:34}{:>12.6}{:>12.6}{:>12.6}", of.min, of.median, of.max)
 }
 
 fn count(number: usize, noun: &str) -> String {

@@ -12,7 +12,5 @@ pub fn dot(a: &[i32], b: &[i32], c: &mut [i32], n: usize) {
 /// The paper's `dotProd(a, b, j, n)`: row `a` times column `j` of `b`, both of which know their length here.
 fn dot_prod(a: &[i32], b: &[i32], j: usize) -> i32 {
     let column = b[j..].iter().step_by(a.len());
-    a.iter()
-        .zip(column)
-        .fold(0, |sum, (x, y)| sum.wrapping_add(x.wrapping_mul(*y)))
+    a.iter().zip(column).fold(0, |sum, (x, y)| sum.wrapping_add(x.wrapping_mul(*y)))
 }

@@ -41,12 +41,7 @@ impl pulp::NullaryFnOnce for Product<'_> {
                     let start = (top + k) * n + left;
                     row[..width].copy_from_slice(&b[start..start + width]);
                 }
-                let at = Place {
-                    n,
-                    top,
-                    left,
-                    width,
-                };
+                let at = Place { n, top, left, width };
                 multiply_panel(a, &panel[..depth], c, at);
             }
         }
@@ -78,14 +73,8 @@ fn multiply_panel(a: &[i32], panel: &[[i32; TILE]], c: &mut [i32], at: Place) {
 /// Adds `ROWS` rows of A times the panel to their tile of C.
 #[inline(always)]
 fn add_tile<const ROWS: usize>(a: &[i32], panel: &[[i32; TILE]], c: &mut [i32], at: Place) {
-    let Place {
-        n,
-        top,
-        left,
-        width,
-    } = at;
-    let rows: [&[i32]; ROWS] =
-        std::array::from_fn(|row| &a[row * n + top..row * n + top + panel.len()]);
+    let Place { n, top, left, width } = at;
+    let rows: [&[i32]; ROWS] = std::array::from_fn(|row| &a[row * n + top..row * n + top + panel.len()]);
     let mut sums = [[0i32; TILE]; ROWS];
     for (k, b) in panel.iter().enumerate() {
         for (row, sums) in rows.iter().zip(&mut sums) {

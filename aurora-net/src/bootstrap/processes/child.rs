@@ -61,14 +61,7 @@ pub(in super::super) fn run<R>(
         let reporter = reporter.clone();
         Arc::new(move || reporter(Report::Failed(exited(rank))))
     });
-    let job = Job {
-        rank,
-        size: ticket.size,
-        nodes: 1,
-        launcher: Launcher::Processes,
-        key: ticket.key,
-        address,
-    };
+    let job = Job { rank, size: ticket.size, nodes: 1, launcher: Launcher::Processes, key: ticket.key, address };
     let outcome = sit(job, Rc::new(HubLine { desk, reporter }), body);
     say(&Up::Left);
     drop(guard);
@@ -79,14 +72,8 @@ pub(in super::super) fn run<R>(
 fn join(ticket: &Ticket) -> io::Result<(Incoming, UnixStream)> {
     let address = SocketAddr::from_abstract_name(&ticket.socket)?;
     let mut socket = UnixStream::connect_addr(&address)?;
-    socket.write_all(&encode(&Up::Hello {
-        key: ticket.key.0,
-        rank: ticket.rank,
-    }))?;
-    let mut incoming = Incoming {
-        socket: socket.try_clone()?,
-        frames: Frames::default(),
-    };
+    socket.write_all(&encode(&Up::Hello { key: ticket.key.0, rank: ticket.rank }))?;
+    let mut incoming = Incoming { socket: socket.try_clone()?, frames: Frames::default() };
     match incoming.next()? {
         Down::Welcome => Ok((incoming, socket)),
         Down::Notice(_) => Err(ErrorKind::InvalidData.into()),
@@ -127,7 +114,6 @@ impl Incoming {
 
     /// From now on, silence for so long is an error.
     fn end_after(&self, grace: Duration) -> io::Result<()> {
-        self.socket
-            .set_read_timeout(Some(grace.max(Duration::from_millis(1))))
+        self.socket.set_read_timeout(Some(grace.max(Duration::from_millis(1))))
     }
 }

@@ -21,10 +21,7 @@ impl OutputPipe {
     pub fn new(rank: Rank, pipe: impl Into<OwnedFd>) -> io::Result<Self> {
         let pipe = pipe.into();
         rustix::io::ioctl_fionbio(&pipe, true)?;
-        Ok(OutputPipe {
-            pipe: Some(pipe),
-            lines: Lines::new(rank),
-        })
+        Ok(OutputPipe { pipe: Some(pipe), lines: Lines::new(rank) })
     }
 
     /// What to poll, until the other side has closed it.
@@ -71,10 +68,7 @@ struct Lines {
 
 impl Lines {
     fn new(rank: Rank) -> Self {
-        Lines {
-            prefix: format!("[{}] ", rank.index()).into_bytes(),
-            begun: Vec::new(),
-        }
+        Lines { prefix: format!("[{}] ", rank.index()).into_bytes(), begun: Vec::new() }
     }
 
     fn push(&mut self, bytes: &[u8]) -> Vec<u8> {

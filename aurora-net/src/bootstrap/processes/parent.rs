@@ -41,12 +41,7 @@ pub(in super::super) fn run<R>(
 
     let mut crew = Crew::default();
     for rank in (1..size).map(Rank::new) {
-        let ticket = Ticket {
-            socket: socket.clone(),
-            rank,
-            size,
-            key,
-        };
+        let ticket = Ticket { socket: socket.clone(), rank, size, key };
         spawn(&ticket, &options)
             .and_then(|process| crew.add(rank, process))
             .map_err(|error| Failure::start(format_args!("cannot start {rank}: {error}")))?;
@@ -70,14 +65,7 @@ pub(in super::super) fn run<R>(
             }
         })
     });
-    let job = Job {
-        rank: root,
-        size,
-        nodes: 1,
-        launcher: Launcher::Processes,
-        key,
-        address,
-    };
+    let job = Job { rank: root, size, nodes: 1, launcher: Launcher::Processes, key, address };
     let outcome = sit(job, Rc::new(control.line()), body);
     control.set_body(Body::Returned);
     drop(guard);
@@ -144,11 +132,7 @@ struct State {
 impl Control {
     fn new(size: usize) -> io::Result<Self> {
         Ok(Control {
-            state: Mutex::new(State {
-                hub: Hub::new(size),
-                sockets: vec![None; size],
-                body: Body::Running,
-            }),
+            state: Mutex::new(State { hub: Hub::new(size), sockets: vec![None; size], body: Body::Running }),
             desk: Arc::default(),
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
         })
@@ -211,10 +195,7 @@ impl Control {
 
     fn line(self: &Arc<Self>) -> HubLine {
         let control = self.clone();
-        HubLine {
-            desk: self.desk.clone(),
-            reporter: Arc::new(move |report| control.report(Rank::new(0), report)),
-        }
+        HubLine { desk: self.desk.clone(), reporter: Arc::new(move |report| control.report(Rank::new(0), report)) }
     }
 
     fn kick(&self) {

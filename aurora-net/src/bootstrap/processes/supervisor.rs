@@ -97,10 +97,7 @@ impl Member {
         let pidfd = pidfd_open(pid(process), PidfdFlags::empty())?;
         let stdout = process.stdout.take().expect("piped");
         let stderr = process.stderr.take().expect("piped");
-        let output = [
-            OutputPipe::new(rank, stdout)?,
-            OutputPipe::new(rank, stderr)?,
-        ];
+        let output = [OutputPipe::new(rank, stdout)?, OutputPipe::new(rank, stderr)?];
         Ok((pidfd, output))
     }
 
@@ -159,9 +156,7 @@ impl Supervisor {
             }
             self.look_for_stopped();
             self.set_deadline();
-            let overdue = self
-                .deadline
-                .is_some_and(|deadline| deadline <= Instant::now());
+            let overdue = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
             if overdue {
                 self.end_all();
             }
@@ -181,10 +176,7 @@ impl Supervisor {
         let wake_at = [self.deadline, someone.then_some(self.next_tick)];
         let wait = wake_at.into_iter().flatten().min().map(|at| {
             let wait = at.saturating_duration_since(Instant::now());
-            Timespec {
-                tv_sec: wait.as_secs() as i64,
-                tv_nsec: i64::from(wait.subsec_nanos()),
-            }
+            Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
         });
         let strangers = self.strangers.iter();
         let members = self.crew.0.iter().filter(|member| !member.ended);
@@ -197,10 +189,7 @@ impl Supervisor {
                 output.chain(line).chain([member.pidfd.as_fd()])
             }))
             .collect();
-        let mut polled: Vec<PollFd<'_>> = fds
-            .iter()
-            .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
-            .collect();
+        let mut polled: Vec<PollFd<'_>> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
         // Woken by whatever, it looks everywhere.
         let _ = poll(&mut polled, wait.as_ref());
         let _ = rustix::io::read(self.control.wake(), &mut [0; 8]);
@@ -208,10 +197,7 @@ impl Supervisor {
 
     fn accept(&mut self) {
         while let Ok((socket, _)) = self.listener.accept() {
-            self.strangers.push(ControlSocket {
-                socket: Arc::new(socket),
-                frames: Frames::default(),
-            });
+            self.strangers.push(ControlSocket { socket: Arc::new(socket), frames: Frames::default() });
         }
     }
 
@@ -286,10 +272,7 @@ impl Supervisor {
             }
             member.stopped_ticks += 1;
             if member.stopped_ticks == STOPPED_TICKS {
-                let cause = format!(
-                    "its process has been stopped for {:?}",
-                    TICK * STOPPED_TICKS
-                );
+                let cause = format!("its process has been stopped for {:?}", TICK * STOPPED_TICKS);
                 let failure = Failure::of(member.rank, cause);
                 self.control.report(member.rank, Report::Failed(failure));
                 // It would use its grace for nothing.
@@ -353,11 +336,7 @@ impl ControlSocket {
 
 /// How a process has ended that should not have.
 fn describe(status: ExitStatus, joined: bool) -> String {
-    let when = if joined {
-        "inside `run`"
-    } else {
-        "before it reached `run`"
-    };
+    let when = if joined { "inside `run`" } else { "before it reached `run`" };
     match (status.signal(), status.code()) {
         (Some(signal), _) => format!("its process was killed by signal {signal}{}", name(signal)),
         (None, Some(code)) => format!("its process ended with exit code {code} {when}"),

@@ -18,11 +18,7 @@ pub(crate) struct Ticket {
 impl fmt::Display for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rank = self.rank.index();
-        write!(
-            f,
-            "{}:{rank}:{}:{:016x}",
-            self.socket, self.size, self.key.0
-        )
+        write!(f, "{}:{rank}:{}:{:016x}", self.socket, self.size, self.key.0)
     }
 }
 
@@ -49,12 +45,8 @@ mod tests {
 
     #[test]
     fn a_ticket_survives_the_environment_and_garbage_is_refused() {
-        let ticket = Ticket {
-            socket: "aurora-12ab".into(),
-            rank: Rank::new(2),
-            size: 4,
-            key: JobKey(0x00ff_1234_5678_9abc),
-        };
+        let ticket =
+            Ticket { socket: "aurora-12ab".into(), rank: Rank::new(2), size: 4, key: JobKey(0x00ff_1234_5678_9abc) };
         assert_eq!(ticket.to_string().parse(), Ok(ticket));
         for text in ["", "a:1:2", "a:2:2:0", "a:1:2:x", "a:1:2:0:0", "a:-1:2:0"] {
             assert_eq!(text.parse::<Ticket>(), Err(()), "{text}");

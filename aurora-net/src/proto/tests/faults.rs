@@ -17,11 +17,7 @@ fn send_all(cluster: &mut Cluster, seed: u64, lengths: &[usize]) -> Vec<Sent> {
     let mut random = Random::new(seed ^ 0x5eed);
     let mut sent = Vec::new();
     for (i, &len) in lengths.iter().enumerate() {
-        let mut header = if random.chance(0.5) {
-            b"place ".to_vec()
-        } else {
-            b"buffer ".to_vec()
-        };
+        let mut header = if random.chance(0.5) { b"place ".to_vec() } else { b"buffer ".to_vec() };
         header.extend(format!("{i}").bytes());
         let from = random.below(2) as usize;
         let payload = bytes(seed + i as u64, len);
@@ -31,11 +27,7 @@ fn send_all(cluster: &mut Cluster, seed: u64, lengths: &[usize]) -> Vec<Sent> {
             let payload = Payload::Bytes(Bytes::from(payload.clone()));
             cluster.send(from, 1 - from, &header, payload);
         }
-        sent.push(Sent {
-            from,
-            header,
-            payload,
-        });
+        sent.push(Sent { from, header, payload });
     }
     sent
 }
@@ -49,11 +41,8 @@ fn check(cluster: &mut Cluster, sent: &[Sent]) -> Result<(), String> {
             .filter(|sent| sent.from != at)
             .map(|sent| (sent.header.as_slice(), sent.payload.as_slice()))
             .collect();
-        let mut got: Vec<_> = host
-            .delivered
-            .iter()
-            .map(|delivery| (&delivery.header[..], delivery.payload.as_slice()))
-            .collect();
+        let mut got: Vec<_> =
+            host.delivered.iter().map(|delivery| (&delivery.header[..], delivery.payload.as_slice())).collect();
         expected.sort();
         got.sort();
         if expected != got {
@@ -65,11 +54,7 @@ fn check(cluster: &mut Cluster, sent: &[Sent]) -> Result<(), String> {
             );
         }
         if host.memory.lent() > 0 {
-            let _ = write!(
-                wrong,
-                "rank {at} never got {} payloads back; ",
-                host.memory.lent()
-            );
+            let _ = write!(wrong, "rank {at} never got {} payloads back; ", host.memory.lent());
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
@@ -122,28 +107,16 @@ fn the_matrix_of_faults() {
 fn large_datagrams_and_long_headers() {
     for seed in seeds(30) {
         let mtu = [1200, 8972, 32_000][seed as usize % 3];
-        let link = Link {
-            loss: 0.05,
-            reorder: 0.05,
-            corruption: 0.02,
-            ..Link::default()
-        };
+        let link = Link { loss: 0.05, reorder: 0.05, corruption: 0.02, ..Link::default() };
         let mut cluster = Cluster::new(2, seed, &link, |config| config.mtu = mtu);
         let mut sent = send_all(&mut cluster, seed, &[1 << 20, mtu, 0, mtu - 1000]);
         for len in [0, 1, mtu - 100, 3 * mtu] {
             let header = bytes(seed + 90, crate::MAX_HEADER);
             let payload = bytes(seed + 91, len);
             cluster.lend(0, 1, &header, payload.clone());
-            sent.push(Sent {
-                from: 0,
-                header,
-                payload,
-            });
+            sent.push(Sent { from: 0, header, payload });
         }
-        assert!(
-            cluster.run(600 * SECOND, Cluster::is_idle),
-            "replay with SEED={seed}"
-        );
+        assert!(cluster.run(600 * SECOND, Cluster::is_idle), "replay with SEED={seed}");
         if let Err(wrong) = check(&mut cluster, &sent) {
             panic!("{wrong}replay with SEED={seed}");
         }
@@ -153,22 +126,14 @@ fn large_datagrams_and_long_headers() {
 #[test]
 fn all_to_all_through_shallow_queues() {
     for seed in seeds(3) {
-        let link = Link {
-            rate: Some(125_000_000),
-            queue: 32 * 1024,
-            loss: 0.001,
-            ..Link::default()
-        };
+        let link = Link { rate: Some(125_000_000), queue: 32 * 1024, loss: 0.001, ..Link::default() };
         let mut cluster = Cluster::new(5, seed, &link, |_| ());
         for from in 0..5 {
             for to in (0..5).filter(|&to| to != from) {
                 cluster.lend(from, to, b"place", bytes(seed + from as u64, 200_000));
             }
         }
-        assert!(
-            cluster.run(60 * SECOND, Cluster::is_idle),
-            "replay with SEED={seed}"
-        );
+        assert!(cluster.run(60 * SECOND, Cluster::is_idle), "replay with SEED={seed}");
         for host in &cluster.hosts {
             assert_eq!(host.delivered.len(), 4);
             for delivery in &host.delivered {
@@ -186,20 +151,12 @@ fn one_flipped_element_is_seen() {
     assert!(cluster.run(SECOND, Cluster::is_idle));
     assert_eq!(check(&mut cluster, &sent), Ok(()));
     sent[0].payload[500] ^= 1;
-    assert!(
-        check(&mut cluster, &sent).is_err(),
-        "the check itself can fail"
-    );
+    assert!(check(&mut cluster, &sent).is_err(), "the check itself can fail");
 }
 
 #[test]
 fn many_transfers_at_once_in_both_directions() {
-    let link = Link {
-        loss: 0.02,
-        reorder: 0.02,
-        duplication: 0.02,
-        ..Link::default()
-    };
+    let link = Link { loss: 0.02, reorder: 0.02, duplication: 0.02, ..Link::default() };
     for seed in seeds(4) {
         let mut random = Random::new(seed);
         let lengths: Vec<_> = (0..600)
@@ -213,21 +170,11 @@ fn many_transfers_at_once_in_both_directions() {
 
 #[test]
 fn the_same_seed_gives_the_same_run() {
-    let link = Link {
-        loss: 0.1,
-        reorder: 0.1,
-        duplication: 0.1,
-        corruption: 0.1,
-        ..Link::default()
-    };
+    let link = Link { loss: 0.1, reorder: 0.1, duplication: 0.1, corruption: 0.1, ..Link::default() };
     let outcome = |seed| {
         let mut cluster = run(seed, &link, &lengths(0)).unwrap();
         let counters = cluster.hosts[0].connection(1.into()).counters();
-        let arrivals: Vec<_> = cluster
-            .hosts
-            .iter()
-            .map(|host: &Host| host.delivered.clone())
-            .collect();
+        let arrivals: Vec<_> = cluster.hosts.iter().map(|host: &Host| host.delivered.clone()).collect();
         (cluster.now, counters, arrivals)
     };
     assert_eq!(outcome(7), outcome(7));

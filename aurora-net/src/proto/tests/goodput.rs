@@ -31,65 +31,28 @@ fn all_to_all(size: usize, len: usize, link: &Link) -> (u64, u64) {
     assert!(cluster.run(1000 * SECOND, Cluster::is_idle));
     let bound = ((size - 1) * len) as u64 * 1_000_000_000 / RATE;
     let resent: u64 = (0..size)
-        .flat_map(|from| {
-            (0..size)
-                .filter(move |&to| to != from)
-                .map(move |to| (from, to))
-        })
-        .map(|(from, to)| {
-            cluster.hosts[from]
-                .connection(to.into())
-                .counters()
-                .packets_resent
-        })
+        .flat_map(|from| (0..size).filter(move |&to| to != from).map(move |to| (from, to)))
+        .map(|(from, to)| cluster.hosts[from].connection(to.into()).counters().packets_resent)
         .sum();
     let sent = cluster.network.tally().sent;
-    (
-        (cluster.now - start).as_nanos() as u64 * 1000 / bound,
-        resent * 1000 / sent,
-    )
+    ((cluster.now - start).as_nanos() as u64 * 1000 / bound, resent * 1000 / sent)
 }
 
 fn table() -> String {
     let mut table = String::from("goodput, per mille of 1 Gbit/s; 4 MiB, port queue 128 KiB\n");
-    let _ = writeln!(
-        table,
-        "{:>10} {:>8} {:>8} {:>8}",
-        "loss", "1472", "8972", "4 to 1"
-    );
-    for (name, loss) in [
-        ("0", 0.0),
-        ("0.1 %", 0.001),
-        ("1 %", 0.01),
-        ("5 %", 0.05),
-        ("20 %", 0.2),
-    ] {
-        let link = Link {
-            rate: Some(RATE),
-            queue: 128 * 1024,
-            loss,
-            ..Link::default()
-        };
+    let _ = writeln!(table, "{:>10} {:>8} {:>8} {:>8}", "loss", "1472", "8972", "4 to 1");
+    for (name, loss) in [("0", 0.0), ("0.1 %", 0.001), ("1 %", 0.01), ("5 %", 0.05), ("20 %", 0.2)] {
+        let link = Link { rate: Some(RATE), queue: 128 * 1024, loss, ..Link::default() };
         let one = goodput(1, 4 * MIB, 1472, &link);
         let jumbo = goodput(1, 4 * MIB, 8972, &link);
         let incast = goodput(4, MIB, 1472, &link);
         let _ = writeln!(table, "{name:>10} {one:>8} {jumbo:>8} {incast:>8}");
     }
-    let _ = writeln!(
-        table,
-        "\nall to all, 256 KiB each: per mille of the bound, and of packets sent again"
-    );
+    let _ = writeln!(table, "\nall to all, 256 KiB each: per mille of the bound, and of packets sent again");
     for (size, queue) in [(4, 128), (4, 32), (8, 128), (8, 32)] {
-        let link = Link {
-            rate: Some(RATE),
-            queue: queue * 1024,
-            ..Link::default()
-        };
+        let link = Link { rate: Some(RATE), queue: queue * 1024, ..Link::default() };
         let (time, resent) = all_to_all(size, MIB / 4, &link);
-        let _ = writeln!(
-            table,
-            "{size:>3} ranks, queue {queue:>3} KiB {time:>8} {resent:>8}"
-        );
+        let _ = writeln!(table, "{size:>3} ranks, queue {queue:>3} KiB {time:>8} {resent:>8}");
     }
     table
 }
@@ -97,10 +60,7 @@ fn table() -> String {
 /// A change of these numbers is a change of the protocol: look at it, then run with `SNAPSHOT=write`.
 #[test]
 fn goodput_is_as_recorded() {
-    let (path, table) = (
-        concat!(env!("CARGO_MANIFEST_DIR"), "/src/proto/tests/goodput.txt"),
-        table(),
-    );
+    let (path, table) = (concat!(env!("CARGO_MANIFEST_DIR"), "/src/proto/tests/goodput.txt"), table());
     if std::env::var("SNAPSHOT").is_ok_and(|what| what == "write") {
         std::fs::write(path, &table).expect("the snapshot can be written");
     }

@@ -21,10 +21,7 @@ fn datagrams() -> Vec<Vec<u8>> {
     let mut memory = Memory::default();
     let lent = memory.lend(bytes(1, 9000));
     sender.send(Bytes::from_static(b"place lent"), lent);
-    sender.send(
-        Bytes::from_static(b"buffer"),
-        Payload::Bytes(Bytes::from(bytes(2, 3000))),
-    );
+    sender.send(Bytes::from_static(b"buffer"), Payload::Bytes(Bytes::from(bytes(2, 3000))));
     sender.send(Bytes::from_static(b"nothing"), Payload::Empty);
     let mut now = NOW;
     let mut datagrams = Vec::new();
@@ -43,14 +40,8 @@ fn datagrams() -> Vec<Vec<u8>> {
 fn deliveries(receiver: &mut Connection, memory: &mut Memory) -> Vec<(Bytes, Vec<u8>)> {
     std::iter::from_fn(|| receiver.poll())
         .filter_map(|event| match event {
-            Event::Delivered {
-                header,
-                payload: Received::Bytes(bytes),
-            } => Some((header, bytes)),
-            Event::Delivered {
-                header,
-                payload: Received::Placed(token),
-            } => Some((header, memory.take(token)?)),
+            Event::Delivered { header, payload: Received::Bytes(bytes) } => Some((header, bytes)),
+            Event::Delivered { header, payload: Received::Placed(token) } => Some((header, memory.take(token)?)),
             _ => None,
         })
         .collect()
@@ -173,18 +164,9 @@ fn what_is_not_for_us_is_told_apart() {
     assert_eq!(handle(&foreign), Err(DatagramError::ForeignKey));
     assert_eq!(handle(&[]), Err(DatagramError::Truncated { len: 0 }));
     let mut reflected = Vec::new();
-    wire::begin(
-        &mut reflected,
-        KEY,
-        Rank::new(1),
-        PacketNumber(0),
-        PacketNumber(0),
-    );
+    wire::begin(&mut reflected, KEY, Rank::new(1), PacketNumber(0), PacketNumber(0));
     wire::seal(&mut reflected, 0, Rank::new(1));
-    assert!(matches!(
-        handle(&reflected),
-        Err(DatagramError::ForeignRank { .. })
-    ));
+    assert!(matches!(handle(&reflected), Err(DatagramError::ForeignRank { .. })));
     assert_eq!(handle(good), Ok(()));
 }
 
@@ -206,16 +188,9 @@ fn memory_for_what_is_incomplete_is_bounded() {
             frames.extend([2; 1000]);
         }
         let datagram = sealed(i, 0, &frames);
-        refused += u32::from(
-            receiver
-                .handle_datagram(NOW, &datagram, &mut memory)
-                .is_err(),
-        );
+        refused += u32::from(receiver.handle_datagram(NOW, &datagram, &mut memory).is_err());
         let (held, transfers) = receiver.held();
-        assert!(
-            held <= 8 * window && transfers < 1000,
-            "{held} bytes of {transfers} transfers"
-        );
+        assert!(held <= 8 * window && transfers < 1000, "{held} bytes of {transfers} transfers");
     }
     assert!(refused > 15_000);
 }

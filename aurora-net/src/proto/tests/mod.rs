@@ -30,10 +30,7 @@ fn bytes(seed: u64, len: usize) -> Vec<u8> {
 
 /// The seeds of a test: `SEED=n` replays the one that a failure has printed.
 fn seeds(count: u64) -> std::ops::Range<u64> {
-    match std::env::var("SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-    {
+    match std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()) {
         Some(seed) => seed..seed + 1,
         None => 0..count,
     }

@@ -14,25 +14,15 @@ fn answering(cluster: &mut Cluster, len: usize) {
 
 #[test]
 fn a_request_is_answered_after_one_round_trip() {
-    let link = Link {
-        latency: 25 * MS / 1000,
-        ..Link::default()
-    };
+    let link = Link { latency: 25 * MS / 1000, ..Link::default() };
     for len in [0, 8, one_packet(1), 3 * one_packet(1), 8 * one_packet(1)] {
         let mut cluster = pair(0, &link);
         answering(&mut cluster, len);
         for request in 1..=100 {
             let start = cluster.now;
             cluster.send(0, 1, b"?", Payload::Empty);
-            assert!(
-                cluster.run(SECOND, |cluster| cluster.hosts[0].delivered.len()
-                    == request)
-            );
-            assert_eq!(
-                cluster.now - start,
-                2 * link.latency,
-                "request {request} for {len} bytes"
-            );
+            assert!(cluster.run(SECOND, |cluster| cluster.hosts[0].delivered.len() == request));
+            assert_eq!(cluster.now - start, 2 * link.latency, "request {request} for {len} bytes");
         }
     }
 }
@@ -43,10 +33,7 @@ fn answers_carry_the_acknowledgements() {
     answering(&mut cluster, 8);
     for request in 1..=100 {
         cluster.send(0, 1, b"?", Payload::Empty);
-        assert!(
-            cluster.run(SECOND, |cluster| cluster.hosts[0].delivered.len()
-                == request)
-        );
+        assert!(cluster.run(SECOND, |cluster| cluster.hosts[0].delivered.len() == request));
     }
     let server = cluster.hosts[1].connection(0.into()).counters();
     assert_eq!(server.packets_out, 100, "one packet an answer");
@@ -54,10 +41,7 @@ fn answers_carry_the_acknowledgements() {
 
 #[test]
 fn a_lent_payload_comes_back_after_one_round_trip() {
-    let link = Link {
-        latency: MS,
-        ..Link::default()
-    };
+    let link = Link { latency: MS, ..Link::default() };
     let mut cluster = pair(0, &link);
     for len in [1, 5000, 20_000] {
         let start = cluster.now;
@@ -71,22 +55,13 @@ fn a_lent_payload_comes_back_after_one_round_trip() {
 #[test]
 fn small_transfers_overtake_bulk_ones() {
     // 12.5 MB/s: 1 MiB takes 84 ms.
-    let link = Link {
-        rate: Some(12_500_000),
-        queue: 256 * 1024,
-        ..Link::default()
-    };
+    let link = Link { rate: Some(12_500_000), queue: 256 * 1024, ..Link::default() };
     let mut cluster = pair(0, &link);
     cluster.lend(0, 1, b"place bulk", vec![1; 1 << 20]);
     cluster.run(20 * MS, |_| false);
     let start = cluster.now;
     for _ in 0..20 {
-        cluster.send(
-            0,
-            1,
-            b"small",
-            Payload::Bytes(Bytes::from_static(b"payload")),
-        );
+        cluster.send(0, 1, b"small", Payload::Bytes(Bytes::from_static(b"payload")));
     }
     assert!(cluster.run(SECOND, |cluster| cluster.hosts[1].delivered.len() == 20));
     // A window's worth is in the port's queue before them.
@@ -97,11 +72,7 @@ fn small_transfers_overtake_bulk_ones() {
 
 #[test]
 fn bulk_transfers_are_not_starved_by_small_ones() {
-    let link = Link {
-        rate: Some(12_500_000),
-        queue: 256 * 1024,
-        ..Link::default()
-    };
+    let link = Link { rate: Some(12_500_000), queue: 256 * 1024, ..Link::default() };
     let mut cluster = pair(0, &link);
     cluster.lend(0, 1, b"place bulk", vec![1; 100_000]);
     for _ in 0..5000 {
@@ -109,20 +80,13 @@ fn bulk_transfers_are_not_starved_by_small_ones() {
     }
     assert!(cluster.run(10 * SECOND, Cluster::is_idle));
     let delivered = &cluster.hosts[1].delivered;
-    let bulk = delivered
-        .iter()
-        .position(|delivery| delivery.payload.len() == 100_000)
-        .unwrap();
+    let bulk = delivered.iter().position(|delivery| delivery.payload.len() == 100_000).unwrap();
     assert!(bulk < 4000, "after {bulk} small ones");
 }
 
 #[test]
 fn bulk_transfers_take_turns() {
-    let link = Link {
-        rate: Some(12_500_000),
-        queue: 256 * 1024,
-        ..Link::default()
-    };
+    let link = Link { rate: Some(12_500_000), queue: 256 * 1024, ..Link::default() };
     let mut cluster = pair(0, &link);
     cluster.lend(0, 1, b"place long", vec![1; 1 << 20]);
     cluster.lend(0, 1, b"place short", vec![1; 1 << 16]);
@@ -158,12 +122,7 @@ fn silence_is_reported_at_the_limit_and_no_earlier() {
 #[test]
 fn a_link_that_comes_back_within_the_limit_is_forgiven() {
     for seed in seeds(10) {
-        let link = Link {
-            rate: Some(125_000_000),
-            queue: 128 * 1024,
-            loss: 0.01,
-            ..Link::default()
-        };
+        let link = Link { rate: Some(125_000_000), queue: 128 * 1024, loss: 0.01, ..Link::default() };
         let mut cluster = pair(seed, &link);
         cluster.lend(0, 1, b"place", vec![1; 4 << 20]);
         cluster.run(8 * MS + MS * seed as u32 / 3, |_| false);
@@ -175,10 +134,7 @@ fn a_link_that_comes_back_within_the_limit_is_forgiven() {
             }
         }
         let start = cluster.now;
-        assert!(
-            cluster.run(20 * SECOND, Cluster::is_idle),
-            "replay with SEED={seed}"
-        );
+        assert!(cluster.run(20 * SECOND, Cluster::is_idle), "replay with SEED={seed}");
         assert_eq!(cluster.hosts[1].delivered.len(), 1);
         // Found up again by the next probe, and not crawling after it.
         assert!(cluster.now - start < SECOND, "{:?}", cluster.now - start);
@@ -206,11 +162,7 @@ fn a_peer_that_is_stopped_for_long_is_lost() {
     cluster.send(1, 0, b"late", Payload::Empty);
     cluster.run(100 * SECOND, |_| false);
     assert!(cluster.hosts[0].delivered.is_empty());
-    assert!(
-        cluster.hosts[0]
-            .dropped
-            .contains(&crate::proto::DatagramError::Lost)
-    );
+    assert!(cluster.hosts[0].dropped.contains(&crate::proto::DatagramError::Lost));
 }
 
 #[test]
