@@ -60,7 +60,8 @@ impl std::fmt::Display for LineUsage {
 
 impl World {
     pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, about: About) -> Self {
-        let link = Link { endpoint: endpoint.clone(), me, size, next_object: Rc::new(Cell::new(0)) };
+        let together = size.div_ceil(about.nodes.max(1));
+        let link = Link { endpoint: endpoint.clone(), me, size, together, next_object: Rc::new(Cell::new(0)) };
         World { link, about }
     }
 
@@ -161,13 +162,15 @@ pub(crate) struct Link {
     endpoint: Endpoint<Service>,
     pub(crate) me: Rank,
     pub(crate) size: usize,
+    /// Ranks that share this machine's memory.
+    pub(crate) together: usize,
     next_object: Rc<Cell<u64>>,
 }
 
 impl Link {
     /// Another one for an object; it keeps the service alive, not the job.
     pub(crate) fn share(&self) -> Link {
-        Link { endpoint: self.endpoint.clone(), me: self.me, size: self.size, next_object: self.next_object.clone() }
+        Link { endpoint: self.endpoint.clone(), next_object: self.next_object.clone(), ..*self }
     }
 
     /// The number of the next object that this rank constructs.

@@ -66,6 +66,22 @@ fn what_one_rank_alone_cannot_hold() {
 }
 
 #[test]
+fn copies_of_the_whole_that_the_machine_cannot_hold_together() {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap();
+    let available = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = available.unwrap().trim().strip_suffix("kB").unwrap();
+    let half = kilobytes.trim().parse::<usize>().unwrap() * 512;
+    on_every_route([3], |job| {
+        let told = job.run(|world| {
+            // Untouched zeros: it is made of nothing yet.
+            let v = GVector::<u8>::new(world, half)?;
+            v.read_cache().map(drop)
+        });
+        told.all_say(&["of u8 need", "on the machine of rank"]).all_cite(&["v.read_cache()"]);
+    });
+}
+
+#[test]
 fn a_from_fn_is_not_called_for_what_cannot_be() {
     on_every_route([2], |job| {
         let told = job.run(|world| GVector::<u64>::from_fn(world, usize::MAX, |_| unreachable!()).map(drop));

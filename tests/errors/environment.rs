@@ -27,6 +27,7 @@ fn refused(variables: &[(&str, &str)], words: &[&str]) {
 }
 
 #[test]
+#[allow(clippy::print_stdout)]
 #[ignore = "only for the others of this file to start"]
 #[expect(clippy::print_stdout, reason = "its output is what the others read")]
 fn as_the_environment_says() {
