@@ -4,7 +4,8 @@ use std::any::{TypeId, type_name};
 
 /// A type whose values may be elements of a [`GVector`](crate::GVector): plain data without padding or pointers.
 ///
-/// Implemented for every [`bytemuck::Pod`] type; a struct of one's own derives it and writes no unsafe:
+/// Implemented for every [`bytemuck::Pod`] type; a struct of one's own derives it and writes no unsafe, in a crate with
+/// `bytemuck = { version = "1", features = ["derive"] }`:
 ///
 /// ```
 /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]

@@ -7,7 +7,7 @@ use super::buffers::{Buffered, Buffers, Sender, flush};
 use super::{Behaviour, ReleaseAlone, ReleaseC, Scope, sealed};
 use crate::element::{Element, Op, OpId, apply_op};
 use crate::error::Result;
-use crate::global::GVector;
+use crate::global::{GVector, short};
 use crate::message::{CallId, Collective, Epoch, Opening, Request};
 use crate::service::Reason;
 use crate::service::asking::Asking;
@@ -18,6 +18,8 @@ use aurora_net::Rank;
 use std::any::type_name;
 use std::marker::PhantomData;
 
+/// An operation's name travels in headers, whose length is limited.
+const LONGEST_NAME: usize = 40;
 /// Batches that one owner may have unapplied before a writer waits: what bounds memory on both sides.
 const AHEAD: usize = 4;
 
@@ -238,7 +240,11 @@ impl<T: Element> GVector<T> {
     }
 
     fn open_together<O>(&mut self, op: Option<OpId>, site: Site) -> Result<ReleaseC<'_, T, O>> {
-        let opening = Opening { behaviour: Collective::ReleaseC, op, site: site.clone().clipped() };
+        let mut opening = Opening::new(Collective::ReleaseC, &site);
+        if op.is_some() {
+            opening.op = op;
+            opening.op_name = short::<O>().chars().take(LONGEST_NAME).collect::<String>().into();
+        }
         let epoch = self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
             match service.usable(self.id, true, out) {
                 Err(error) => Some(Err(error)),

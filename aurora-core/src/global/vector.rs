@@ -255,7 +255,7 @@ impl<T: Element> GVector<T> {
             settled.err(),
             &site,
         )?;
-        let opening = Opening { behaviour: Collective::Fill, op: None, site: site.clone().clipped() };
+        let opening = Opening::new(Collective::Fill, &site);
         let epoch = self.link.act(&site, |service, out| service.enter(self.id, opening, out))?;
         self.link.wait(What::Gate { object: self.id }, &site, |service, out| {
             let object = match service.usable(self.id, true, out) {

@@ -46,7 +46,7 @@ impl Service {
     /// Enters a ReadCache: announces it to all, each announcement with our block if it has changed.
     pub(crate) fn enter_read_cache(&mut self, id: ObjectId, site: &Site, out: &mut Outbox) -> Result<Epoch, Error> {
         let (me, size) = (self.me, self.size);
-        let opening = Opening { behaviour: Collective::ReadCache, op: None, site: site.clone().clipped() };
+        let opening = Opening::new(Collective::ReadCache, site);
         let epoch = self.enter(id, opening.clone(), out)?;
         let object = self.objects.get_mut(&id).expect("just entered");
         let element = object.block.element;
