@@ -19,7 +19,7 @@ fn different_behaviours() {
             }
         });
         told.all_say(&["ranks disagree", "opened a ReadCache", "opened a ReleaseC"])
-            .all_say(&["rank 1 opened", "the GVector<i32> of 10 elements made at"])
+            .all_say(&["rank 1 opened", "the GVector<i32> of 10 elements (made at"])
             .all_cite(&["v.read_cache()", "v.release_c()", "GVector::<i32>::new"]);
     });
 }
