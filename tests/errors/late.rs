@@ -51,3 +51,49 @@ fn a_rank_that_holds_its_block_for_long_is_waited_for() {
         told.run.expect("late is not an error");
     });
 }
+
+/// What the others wait for is a third rank, not the one that they have asked: the circle of their waits is none.
+#[test]
+fn a_request_that_is_held_back_for_a_late_third_is_waited_for() {
+    for barrier in [true, false] {
+        on_every_route([3], |job| {
+            let told = job.run_freely(|world| {
+                let mut v = GVector::<i32>::new(world, 9)?;
+                let mut writes = v.release_c()?;
+                if world.rank() == 0 {
+                    std::thread::sleep(LATE / 6);
+                }
+                writes.put(8, 5)?;
+                drop(writes);
+                if world.rank() == 1 {
+                    assert_eq!(v.at(8)?, 5);
+                }
+                // Rank 2 holds the request back, and is in the barrier or gone.
+                if barrier { world.barrier() } else { Ok(()) }
+            });
+            told.run.expect("late is not an error");
+        });
+    }
+}
+
+#[test]
+fn room_behind_a_late_third_is_waited_for() {
+    on_every_route([3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<u64>::new(world, 300_000)?;
+            let first = v.release_c()?;
+            if world.rank() == 0 {
+                std::thread::sleep(LATE / 6);
+            }
+            drop(first);
+            let mut second = v.release_c()?;
+            if world.rank() == 1 {
+                // More than may be on the way to rank 2, which applies nothing before the first scope has ended.
+                (200_000..300_000).try_for_each(|i| second.put(i, 1))?;
+            }
+            drop(second);
+            world.barrier()
+        });
+        told.run.expect("late is not an error");
+    });
+}

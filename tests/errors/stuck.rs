@@ -152,3 +152,25 @@ fn a_wait_longer_than_the_limit() {
             .all_cite(&["world.barrier()"]);
     });
 }
+
+#[test]
+fn a_circle_through_the_room_for_own_writes() {
+    on_every_route([2], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<u64>::new(world, 300_000)?;
+            let first = v.release_c()?;
+            if world.rank() == 1 {
+                world.barrier()?; // inside the scope
+            }
+            drop(first);
+            let mut second = v.release_c()?;
+            if world.rank() == 0 {
+                (0..150_000).try_for_each(|i| second.put(i, 1))?;
+            }
+            drop(second);
+            world.barrier()
+        });
+        told.all_say(&["ranks disagree", "rank 0 waits in a ReleaseC for room to write to", "rank 1 is in a barrier"])
+            .all_cite(&["world.barrier()?; // inside the scope"]);
+    });
+}

@@ -29,7 +29,7 @@ use crate::message::{CallId, Message, ObjectId, encode_error};
 use aurora_net::{Outbox, Payload, Rank, Token};
 use loans::Loans;
 use mail::Mail;
-use object::{Object, Outcome, Parked, Work};
+use object::{Object, Obstacle, Outcome, Parked, Work};
 use scope::Ledger;
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -242,7 +242,7 @@ impl Service {
         let ledger = |object: ObjectId| self.objects.get(&object).map(|object| &object.ledger);
         let missing = |ledger: &Ledger, epoch| {
             (ledger.settled + 1..=epoch).find_map(|epoch| {
-                let missing: Vec<_> = ledger.missing(epoch).collect();
+                let missing: Vec<_> = ledger.awaited(epoch).collect();
                 (!missing.is_empty()).then_some(missing)
             })
         };
@@ -311,7 +311,13 @@ impl Service {
                 state.open.insert(*id, told(guard));
             }
             for parked in &object.parked {
-                state.parked.insert(parked.from, object.obstacle().map(told));
+                let Obstacle { by_itself, behind } = object.obstacle(&parked.work);
+                let held = state.parked.entry(parked.from).or_default();
+                held.by_itself |= by_itself;
+                if by_itself && held.guard.is_none() {
+                    held.guard = object.open.last().map(told);
+                }
+                held.behind.extend(behind.into_iter().map(|rank| (rank, *id)));
             }
         }
         state

@@ -7,7 +7,7 @@ use crate::distribution::Distribution;
 use crate::element::{ApplyFn, OpId};
 use crate::error::ObjectName;
 use crate::memory::Storage;
-use crate::message::{CallId, Epoch, Opening, Request};
+use crate::message::{CallId, Collective, Epoch, Opening, Request};
 use crate::{Error, Site};
 use aurora_net::Rank;
 use std::collections::BTreeMap;
@@ -61,6 +61,11 @@ impl Block {
         self.storage.take()
     }
 
+    /// Whether a guard holds it.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.storage.as_ref().is_none_or(|storage| Arc::strong_count(storage) > 1)
+    }
+
     /// Takes it back.
     pub(crate) fn give_back(&mut self, storage: Arc<dyn Storage>) {
         self.version += 1;
@@ -85,6 +90,14 @@ pub(crate) struct Parked {
     pub(crate) from: Rank,
     pub(crate) work: Work,
     pub(crate) payload: Vec<u8>,
+}
+
+/// Who has to do something before a piece of parked work can be done. If nobody, then a transfer is under way.
+pub(crate) struct Obstacle {
+    /// The rank where it is parked: it has to enter or end a scope.
+    pub(crate) by_itself: bool,
+    /// Other ranks, who have to end theirs.
+    pub(crate) behind: Vec<Rank>,
 }
 
 /// What it is.
@@ -302,9 +315,26 @@ impl Object {
         }
     }
 
-    /// Why a piece of parked work waits, for the watch: the guard in its way, or the rank's own progress.
-    pub(crate) fn obstacle(&self) -> Option<&OpenGuard> {
-        self.open.last()
+    /// Why a piece of parked work waits, for the watch.
+    pub(crate) fn obstacle(&self, work: &Work) -> Obstacle {
+        let (epoch, batch) = match work {
+            Work::Call { epoch, .. } => (*epoch, false),
+            Work::Batch { epoch, .. } => (*epoch, true),
+        };
+        let ledger = &self.ledger;
+        let next = ledger.settled + 1;
+        // A batch belongs into the scope that its settling ends, a call behind it.
+        if next < epoch || !batch && next == epoch {
+            let mine = ledger.find(next);
+            let entered = mine.and_then(|record| record.mine.as_ref());
+            let behind = match entered.map(|opening| opening.behaviour) {
+                Some(Collective::ReadCache | Collective::ReleaseC) => ledger.awaited(next).collect(),
+                // Not known yet, or over everywhere but here.
+                None | Some(Collective::Fill) => Vec::new(),
+            };
+            return Obstacle { by_itself: mine.is_none_or(|record| !record.mine_complete), behind };
+        }
+        Obstacle { by_itself: batch && ledger.epoch < epoch || self.block.is_lent(), behind: Vec::new() }
     }
 
     /// Notes the opening of another rank; a disagreement is the object's fault.

@@ -140,6 +140,18 @@ impl Ledger {
         })
     }
 
+    /// The other ranks that have not announced or ended their part of an epoch. Of those who have, batches may still be
+    /// parked here: that is no reason to wait for *them*.
+    pub(crate) fn awaited(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
+        let record = self.records.get(&epoch);
+        self.me.others(self.size).filter(move |rank| {
+            record.is_none_or(|record| {
+                let arrival = &record.from[rank.index()];
+                !arrival.complete || arrival.list_follows != arrival.list_came
+            })
+        })
+    }
+
     /// The ranks whose blocks, as pushed so far, lack writes that were made before the scope.
     pub(crate) fn incomplete_blocks(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
         let record = self.records.get(&epoch);

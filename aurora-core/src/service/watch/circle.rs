@@ -16,10 +16,21 @@ pub(crate) struct RankState {
     pub(crate) leaving: bool,
     pub(crate) sent: Vec<u64>,
     pub(crate) received: Vec<u64>,
-    /// Ranks whose requests it holds back, and the open guard in their way.
-    pub(crate) parked: BTreeMap<Rank, Option<GuardState>>,
+    /// Ranks whose requests it holds back, and why.
+    pub(crate) parked: BTreeMap<Rank, Held>,
     /// Its open scopes whose end all ranks await.
     pub(crate) open: BTreeMap<ObjectId, GuardState>,
+}
+
+/// Why the requests of a rank are held back. If for none of these reasons, then for a transfer under way.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Held {
+    /// Until the rank that was asked enters or ends a scope itself.
+    pub(crate) by_itself: bool,
+    /// That scope, if it is open.
+    pub(crate) guard: Option<GuardState>,
+    /// Until these ranks have entered or ended a scope, each of that object.
+    pub(crate) behind: BTreeMap<Rank, ObjectId>,
 }
 
 /// A wait, as told to others.
@@ -44,44 +55,86 @@ pub(crate) struct GuardState {
     pub(crate) opened: Site,
 }
 
-/// Whether `from` really waits for `to`: no message that could free it is under way.
-fn waits_for(from: Rank, to: Rank, states: &BTreeMap<Rank, RankState>) -> bool {
-    let (Some(a), Some(b)) = (states.get(&from), states.get(&to)) else {
-        return false;
-    };
-    let Some(wait) = a.wait.as_ref().filter(|wait| wait.on.contains(&to)) else {
-        return false;
-    };
-    a.received[to.index()] == b.sent[from.index()] && (!wait.for_answer || b.parked.contains_key(&from))
+/// One rank's wait for another that no message under way can end.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Step {
+    from: Rank,
+    to: Rank,
+    wait: WaitState,
+    /// Messages that `from` has got from whom it asked.
+    heard: u64,
+    /// The rank that holds the request of `from` back until `to` is through with a scope of the object, and the messages
+    /// that it has got from `to`.
+    through: Option<(Rank, ObjectId, u64)>,
 }
 
-/// A rank that has left and for which we wait.
-pub(super) fn left_behind(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Rank> {
+/// The ranks that a rank waits for.
+pub(super) fn on(state: &RankState) -> &[Rank] {
+    state.wait.as_ref().map_or(&[], |wait| &wait.on)
+}
+
+/// For whom `from` really waits: no message that could free it is under way.
+fn steps(from: Rank, states: &BTreeMap<Rank, RankState>) -> Vec<Step> {
+    /// What `to` has got from `from`, if that is all.
+    fn heard(to: &RankState, from: &RankState, (me, other): (Rank, Rank)) -> Option<u64> {
+        let heard = to.received[other.index()];
+        (heard == from.sent[me.index()]).then_some(heard)
+    }
+    let mut steps = Vec::new();
+    let Some((state, wait)) = states.get(&from).and_then(|s| Some((s, s.wait.as_ref()?))) else {
+        return steps;
+    };
+    for &asked in &wait.on {
+        let Some(other) = states.get(&asked) else {
+            continue;
+        };
+        let Some(heard_of_it) = heard(state, other, (from, asked)) else {
+            continue;
+        };
+        let step = |to, through| Step { from, to, wait: wait.clone(), heard: heard_of_it, through };
+        let held = other.parked.get(&from);
+        if !wait.for_answer || held.is_some_and(|held| held.by_itself) {
+            steps.push(step(asked, None));
+        }
+        for (&to, &object) in held.filter(|_| wait.for_answer).iter().flat_map(|h| &h.behind) {
+            if let Some(third) = states.get(&to)
+                && let Some(heard) = heard(other, third, (asked, to))
+            {
+                steps.push(step(to, Some((asked, object, heard))));
+            }
+        }
+    }
+    steps
+}
+
+/// A wait of ours for a rank that has left.
+pub(super) fn left_behind(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Step> {
     if states[&me].leaving {
         return None;
     }
-    states.iter().find(|(rank, state)| state.leaving && waits_for(me, **rank, states)).map(|(rank, _)| *rank)
+    steps(me, states).into_iter().find(|step| states[&step.to].leaving)
 }
 
 /// A circle of waits through `me`, beginning with it.
-pub(super) fn circle(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Vec<Rank>> {
+pub(super) fn circle(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Vec<Step>> {
     fn search(
         at: Rank,
         me: Rank,
         states: &BTreeMap<Rank, RankState>,
-        path: &mut Vec<Rank>,
+        path: &mut Vec<Step>,
         seen: &mut BTreeSet<Rank>,
     ) -> bool {
-        path.push(at);
-        for &next in states[&at].wait.iter().flat_map(|wait| &wait.on) {
-            if !waits_for(at, next, states) || states[&next].leaving {
+        for step in steps(at, states) {
+            let next = step.to;
+            if states[&next].leaving {
                 continue;
             }
+            path.push(step);
             if next == me || (seen.insert(next) && search(next, me, states, path, seen)) {
                 return true;
             }
+            path.pop();
         }
-        path.pop();
         false
     }
     let mut path = Vec::new();
@@ -89,44 +142,52 @@ pub(super) fn circle(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Vec
     found.then_some(path)
 }
 
-/// What to call a circle of waits.
-pub(super) fn verdict(members: &[Rank], states: &BTreeMap<Rank, RankState>) -> Error {
-    let waits: Vec<(Rank, &WaitState, Rank)> = members
-        .iter()
-        .zip(members.iter().cycle().skip(1))
-        .filter_map(|(from, to)| Some((*from, states[from].wait.as_ref()?, *to)))
-        .collect();
-    for (from, wait, to) in &waits {
-        let other = &states[to];
-        let forgotten = wait.for_end_of.and_then(|object| other.open.get(&object)).or_else(|| {
-            let held = other.leaving || other.wait.as_ref().is_some_and(|w| w.for_everyone);
-            other.parked.get(from).and_then(Option::as_ref).filter(|_| held)
-        });
+/// What to call a circle of waits, or a wait for a rank that has left.
+pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Error {
+    /// What keeps the request of a step from being answered, where that is a guard of the rank that was asked.
+    fn guard<'a>(step: &Step, states: &'a BTreeMap<Rank, RankState>) -> Option<&'a GuardState> {
+        let held = states[&step.to].parked.get(&step.from);
+        held.filter(|_| step.through.is_none())?.guard.as_ref()
+    }
+    for step in steps {
+        let other = &states[&step.to];
+        let awaited = step.wait.for_end_of;
+        let forgotten = awaited
+            .or(step.through.map(|(_, object, _)| object))
+            .and_then(|object| other.open.get(&object))
+            .or_else(|| {
+                let held = other.leaving || other.wait.as_ref().is_some_and(|w| w.for_everyone);
+                guard(step, states).filter(|_| held)
+            });
         if let Some(guard) = forgotten {
             return Error::Leaked {
-                rank: *to,
+                rank: step.to,
                 behaviour: guard.behaviour.clone(),
                 object: guard.object.clone(),
                 opened: guard.opened.clone(),
             };
         }
     }
-    if let Some((_, wait, left)) = waits.iter().find(|(_, _, to)| states[to].leaving) {
-        return Error::RankLeft { left: *left, waiting: wait.claim.clone() };
+    if let Some(step) = steps.iter().find(|step| states[&step.to].leaving) {
+        return Error::RankLeft { left: step.to, waiting: step.wait.claim.clone() };
     }
-    let mut sorted: Vec<_> = waits.iter().map(|(_, wait, _)| &wait.claim).collect();
+    let mut sorted: Vec<_> = steps.iter().map(|step| &step.wait.claim).collect();
     sorted.sort_by_key(|claim| claim.rank);
-    if waits.iter().all(|(_, wait, _)| !wait.for_answer)
+    if steps.iter().all(|step| !step.wait.for_answer)
         && let Some(second) = sorted.iter().find(|claim| claim.action != sorted[0].action)
     {
         return Error::Mismatch { first: Box::new(sorted[0].clone()), second: Box::new((*second).clone()) };
     }
-    let waits = waits
+    let waits = steps
         .iter()
-        .map(|(from, wait, to)| {
-            let mut claim = wait.claim.clone();
-            if let Some(Some(guard)) = states[to].parked.get(from) {
-                claim.action += &format!(", held back by the {} that {to} opened at {}", guard.behaviour, guard.opened);
+        .map(|step| {
+            let mut claim = step.wait.claim.clone();
+            if let Some(guard) = guard(step, states) {
+                claim.action +=
+                    &format!(", held back by the {} that {} opened at {}", guard.behaviour, step.to, guard.opened);
+            }
+            if let Some((holder, ..)) = step.through {
+                claim.action += &format!(", which {holder} holds back for a scope of {}", step.to);
             }
             claim
         })
@@ -150,8 +211,18 @@ pub(super) mod tests {
         }
     }
 
-    fn states(waits: &[&[usize]]) -> BTreeMap<Rank, RankState> {
+    pub(in crate::service::watch) fn states(waits: &[&[usize]]) -> BTreeMap<Rank, RankState> {
         waits.iter().enumerate().map(|(r, on)| (Rank::new(r), state(waits.len(), r, on))).collect()
+    }
+
+    /// Rank 1 waits for an answer of rank 2, which is in a barrier and waits for rank 1.
+    pub(in crate::service::watch) fn held_back(held: Held) -> BTreeMap<Rank, RankState> {
+        let mut states = states(&[&[], &[2], &[1]]);
+        let asker = states.get_mut(&Rank::new(1)).unwrap();
+        asker.wait.as_mut().unwrap().for_answer = true;
+        let holder = states.get_mut(&Rank::new(2)).unwrap();
+        holder.parked.insert(Rank::new(1), held);
+        states
     }
 
     #[test]
@@ -168,5 +239,34 @@ pub(super) mod tests {
         assert_eq!(circle(Rank::new(0), &states), None);
         states.get_mut(&Rank::new(0)).unwrap().received[1] = 1;
         assert!(circle(Rank::new(0), &states).is_some());
+    }
+
+    #[test]
+    fn who_is_asked_may_wait_for_a_third() {
+        let mut behind = Held::default();
+        behind.behind.insert(Rank::new(0), ObjectId(1));
+        let mut states = held_back(behind.clone());
+        let convicts = |states: &_| circle(Rank::new(1), states).map(|c| c.len());
+        assert_eq!(convicts(&states), None, "rank 0 computes");
+        states.insert(Rank::new(0), state(3, 0, &[1]));
+        assert_eq!(convicts(&states), Some(2), "rank 0 waits for the asker");
+        states.get_mut(&Rank::new(0)).unwrap().sent[2] = 1;
+        assert_eq!(convicts(&states), None, "its word is on the way");
+
+        behind.by_itself = true;
+        assert_eq!(convicts(&held_back(behind)), Some(2));
+        assert_eq!(convicts(&held_back(Held::default())), None, "a transfer is on its way");
+    }
+
+    #[test]
+    fn who_has_left_still_answers_for_others() {
+        let mut held = Held::default();
+        held.behind.insert(Rank::new(0), ObjectId(1));
+        let mut states = held_back(held);
+        states.get_mut(&Rank::new(2)).unwrap().leaving = true;
+        assert_eq!(left_behind(Rank::new(1), &states), None);
+        states.get_mut(&Rank::new(0)).unwrap().leaving = true;
+        let gone = left_behind(Rank::new(1), &states).unwrap();
+        assert_eq!(gone.to, Rank::new(0));
     }
 }

@@ -4,12 +4,15 @@
 //! so on: a *look*. A circle of waits in which no message is under way can never end. Because the answers of one look
 //! are not of one moment, a circle counts only if a second look finds the very same waits and message counts: then all
 //! of it held at once, at any moment between the two.
+//!
+//! Who waits for an answer waits for the rank that was asked only if that rank itself holds the request back. If it holds
+//! it back until others have ended a scope, those are whom the asker waits for, *through* the rank that was asked.
 
 mod circle;
 
 pub(crate) use circle::{GuardState, RankState, WaitState};
 
-use self::circle::{circle, left_behind, verdict};
+use self::circle::{Step, circle, left_behind, on, verdict};
 use crate::Error;
 use crate::Site;
 use crate::error::Claim;
@@ -67,23 +70,6 @@ pub(crate) enum Act {
     Notice(Claim, Vec<Rank>),
 }
 
-/// A member of a circle: its wait, and what has gone between it and the other members.
-#[derive(PartialEq, Debug)]
-struct Member {
-    rank: Rank,
-    wait: Option<WaitState>,
-    sent: Vec<u64>,
-    received: Vec<u64>,
-}
-
-impl Member {
-    fn of(rank: Rank, members: &[Rank], states: &BTreeMap<Rank, RankState>) -> Self {
-        let state = &states[&rank];
-        let among = |counts: &[u64]| members.iter().map(|member| counts[member.index()]).collect();
-        Member { rank, wait: state.wait.clone(), sent: among(&state.sent), received: among(&state.received) }
-    }
-}
-
 /// A look under way.
 #[derive(Debug, Default)]
 struct Look {
@@ -99,7 +85,7 @@ pub(crate) struct Watch {
     waiting: Option<Waiting>,
     look: Look,
     /// The circle that the last look found.
-    suspect: Option<Vec<Member>>,
+    suspect: Option<Vec<Step>>,
     pause: Duration,
     next_look: Option<Instant>,
     limit: Option<Duration>,
@@ -167,7 +153,12 @@ impl Watch {
             id: waiting.id,
             claim,
             on,
-            for_answer: matches!(waiting.what, What::Calls { .. } | What::Room { .. }),
+            for_answer: match waiting.what {
+                What::Calls { .. } => true,
+                // Our own room depends on the scopes of others.
+                What::Room { owner, .. } => owner != self.me,
+                _ => false,
+            },
             for_end_of: match waiting.what {
                 What::Settle { object } => Some(object),
                 _ => None,
@@ -218,9 +209,21 @@ impl Watch {
     }
 
     fn add(&mut self, from: Rank, state: RankState, acts: &mut Vec<Act>) {
-        for &rank in state.wait.iter().flat_map(|wait| &wait.on) {
+        let mut ask = |rank: Rank| {
             if rank != self.me && self.look.asked.insert(rank) {
                 acts.push(Act::Ask(rank, self.look.number));
+            }
+        };
+        let states = &self.look.states;
+        for rank in on(&state) {
+            ask(*rank);
+            if let Some(held) = states.get(rank).and_then(|asked| asked.parked.get(&from)) {
+                held.behind.keys().copied().for_each(&mut ask);
+            }
+        }
+        for (asker, held) in &state.parked {
+            if states.get(asker).is_some_and(|s| on(s).contains(&from)) {
+                held.behind.keys().copied().for_each(&mut ask);
             }
         }
         self.look.states.insert(from, state);
@@ -229,17 +232,13 @@ impl Watch {
     /// The look is complete.
     fn judge(&mut self, now: Instant, acts: &mut Vec<Act>) {
         let states = &self.look.states;
-        let members = match left_behind(self.me, states) {
-            Some(gone) => Some(vec![self.me, gone]),
-            None => circle(self.me, states),
-        };
-        let Some(members) = members else {
+        let suspect = left_behind(self.me, states).map(|step| vec![step]).or_else(|| circle(self.me, states));
+        let Some(suspect) = suspect else {
             self.suspect = None;
             return;
         };
-        let suspect: Vec<Member> = members.iter().map(|rank| Member::of(*rank, &members, states)).collect();
         if self.suspect.as_ref() == Some(&suspect) {
-            acts.push(Act::GiveUp(verdict(&members, states)));
+            acts.push(Act::GiveUp(verdict(&suspect, states)));
             self.next_look = None;
         } else {
             self.suspect = Some(suspect);
@@ -250,8 +249,29 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
-    use super::circle::tests::state;
+    use super::circle::Held;
+    use super::circle::tests::{held_back, state};
     use super::*;
+
+    #[test]
+    fn all_who_matter_are_asked() {
+        let mut held = Held::default();
+        held.behind.insert(Rank::new(0), ObjectId(1));
+        let states = held_back(held);
+        let mut watch = Watch::new(Rank::new(1), None);
+        let mut acts = Vec::new();
+        for rank in [1, 2] {
+            watch.add(Rank::new(rank), states[&Rank::new(rank)].clone(), &mut acts);
+        }
+        let asked: Vec<_> = acts
+            .iter()
+            .map(|act| match act {
+                Act::Ask(rank, _) => rank.index(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(asked, [2, 0]);
+    }
 
     #[test]
     fn only_a_second_equal_look_convicts() {
