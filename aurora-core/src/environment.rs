@@ -10,7 +10,7 @@ use std::time::Duration;
 ///
 /// | variable | value | meaning |
 /// |---|---|---|
-/// | `AURORA_RANKS` | number from 1 | ranks that a program starts by itself (default: the cores, at most 4) |
+/// | `AURORA_RANKS` | 1 to 1024 | ranks that a program starts by itself (default: the cores, at most 4) |
 /// | `AURORA_ROUTE` | `auto`, `local`, `udp` | what carries messages; `local` makes the ranks threads of one process |
 /// | `AURORA_TIMEOUT` | seconds | a wait longer than this ends the job (default: none) |
 /// | `AURORA_SILENCE` | seconds | a rank that does not answer for so long is lost (default: 5) |
