@@ -35,9 +35,10 @@ impl PartialEq<usize> for Rank {
     }
 }
 
+/// What does not fit becomes the largest, which no job has either: to be refused like any other rank that does not exist.
 impl From<usize> for Rank {
     fn from(index: usize) -> Self {
-        Rank::new(index)
+        Rank(u32::try_from(index).unwrap_or(u32::MAX))
     }
 }
 

@@ -188,6 +188,9 @@ fn a_rank_that_does_not_exist() {
             v.gather(7).map(drop)
         });
         told.all_say(&[&words]).all_cite(&["v.gather(7)"]);
+        // One before rank 0.
+        let told = job.run(|world| GVector::<i32>::on(world, 0_usize.wrapping_sub(1), 10).map(drop));
+        told.all_say(&["does not exist: this job has"]).all_cite(&["0_usize.wrapping_sub(1)"]);
     });
 }
 
