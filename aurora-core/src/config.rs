@@ -1,6 +1,6 @@
 //! How a job is started: chosen in the program, by the environment, or by the surroundings.
 
-use crate::environment::{Environment, startable, variables};
+use crate::environment::{Environment, MOST_RANKS, bad, variables};
 use crate::error::Result;
 use aurora_net::Route;
 use aurora_net::bootstrap::{Launch, Options};
@@ -106,16 +106,16 @@ impl Config {
             None => environment.route()?,
         };
         let ranks = || match self.ranks {
-            Some(ranks) => startable("ranks", ranks),
+            Some(ranks) => possible(ranks),
             None => Ok(environment.ranks()?.unwrap_or(cores.min(4))),
         };
         let launch = match self.start {
-            Start::Threads(ranks) => Launch::Threads(startable("ranks", ranks)?),
+            Start::Threads(ranks) => Launch::Threads(possible(ranks)?),
             Start::Mpi => environment.mpi(self.ranks)?,
             Start::Processes(_) | Start::Surroundings if environment.job.is_some() => {
                 Launch::Child(environment.job.clone().unwrap_or_default())
             }
-            Start::Processes(ranks) => Launch::Processes(startable("ranks", ranks)?),
+            Start::Processes(ranks) => Launch::Processes(possible(ranks)?),
             Start::Surroundings if environment.launcher.is_some() => environment.mpi(self.ranks)?,
             Start::Surroundings if route == Some(Route::Local) => Launch::Threads(ranks()?),
             Start::Surroundings => Launch::Processes(ranks()?),
@@ -130,6 +130,14 @@ impl Config {
         };
         let options = Options { interface: environment.of("AURORA_INTERFACE").cloned(), ..Options::default() };
         Ok(Settings { launch, route, timeout, silence, options })
+    }
+}
+
+/// A possible number of ranks for this machine.
+fn possible(ranks: usize) -> Result<usize> {
+    match (1..=MOST_RANKS).contains(&ranks) {
+        true => Ok(ranks),
+        false => Err(bad("ranks", &ranks.to_string(), &format!("a number from 1 to {MOST_RANKS}"))),
     }
 }
 

@@ -4,7 +4,8 @@ use std::any::{TypeId, type_name};
 
 /// A type whose values may be elements of a [`GVector`](crate::GVector): plain data without padding or pointers.
 ///
-/// Implemented for every [`bytemuck::Pod`] type; a struct of one's own derives it and writes no unsafe:
+/// Implemented for every [`bytemuck::Pod`] type; a struct of one's own derives it and writes no unsafe, in a crate with
+/// `bytemuck = { version = "1", features = ["derive"] }`:
 ///
 /// ```
 /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -28,6 +29,31 @@ impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 ///
 /// A stateless type, so that every rank has its code; the whole of it happens under the block's lock, and nobody sees a
 /// value in between. Operands of several ranks are applied in any order: use it for operations where that does not matter.
+///
+/// ```
+/// use aurora_core::prelude::*;
+///
+/// struct Xor;
+/// impl Op<u64> for Xor {
+///     fn apply(current: u64, operand: u64) -> u64 {
+///         current ^ operand
+///     }
+/// }
+///
+/// Config::threads(3).run(|world| {
+///     let mut v = GVector::<u64>::new(world, 1)?;
+///     let mut scope = v.release_c_with::<Xor>()?;
+///     scope.update(0, 1 << usize::from(world.rank()))?;
+///     scope.finish()?;
+///     assert_eq!(v.at(0)?, 0b111);
+///     Ok(())
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no operation on `{T}`",
+    note = "open the scope with an operation, such as `release_c_with::<Add>()`, or implement `Op<{T}>` for a type of your own"
+)]
 pub trait Op<T>: 'static {
     /// The new value.
     fn apply(current: T, operand: T) -> T;

@@ -10,14 +10,20 @@ use std::time::Duration;
 ///
 /// | variable | value | meaning |
 /// |---|---|---|
-/// | `AURORA_RANKS` | number from 1 to 65535 | ranks that a program starts by itself (default: the cores, at most 4) |
+/// | `AURORA_RANKS` | 1 to 1024 | ranks that a program starts by itself (default: the cores, at most 4) |
 /// | `AURORA_ROUTE` | `auto`, `local`, `udp` | what carries messages; `local` makes the ranks threads of one process |
 /// | `AURORA_TIMEOUT` | seconds | a wait longer than this ends the job (default: none) |
 /// | `AURORA_SILENCE` | seconds | a rank that does not answer for so long is lost (default: 5) |
 /// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found out) |
 /// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |
 pub const VARIABLES: [&str; 6] =
-    ["AURORA_RANKS", "AURORA_ROUTE", "AURORA_TIMEOUT", "AURORA_SILENCE", "AURORA_INTERFACE", "AURORA_JOB"];
+    ["AURORA_RANKS", "AURORA_ROUTE", "AURORA_TIMEOUT", "AURORA_SILENCE", "AURORA_INTERFACE", JOB];
+
+/// Set by Aurora for the ranks that it starts.
+const JOB: &str = "AURORA_JOB";
+
+/// Ranks that a program starts by itself on one machine, at most.
+pub const MOST_RANKS: usize = 1024;
 
 /// Who has started this process, as far as its environment tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +38,8 @@ pub enum Surroundings {
         rank: Option<usize>,
         /// How many there are.
         size: Option<usize>,
+        /// How many of them are on this machine.
+        local_size: Option<usize>,
     },
 }
 
@@ -42,11 +50,11 @@ impl Surroundings {
     }
 
     fn of(all: &BTreeMap<String, String>) -> Self {
-        if all.contains_key("AURORA_JOB") {
+        if all.contains_key(JOB) {
             return Surroundings::Rank;
         }
         match Announced::find(all) {
-            Some(Announced { rank, size, .. }) => Surroundings::Step { rank, size },
+            Some(Announced { rank, size, local_size, .. }) => Surroundings::Step { rank, size, local_size },
             None => Surroundings::Alone,
         }
     }
@@ -65,6 +73,7 @@ pub(crate) struct Announced {
     variable: &'static str,
     rank: Option<usize>,
     size: Option<usize>,
+    local_size: Option<usize>,
 }
 
 impl Announced {
@@ -83,7 +92,8 @@ impl Announced {
             if rank == "SLURM_PROCID" && number(size).is_none_or(|size| size == 1) {
                 return None;
             }
-            Some(Announced { variable, rank: number(rank), size: number(size) })
+            let local_size = number("OMPI_COMM_WORLD_LOCAL_SIZE").or_else(|| number("MPI_LOCALNRANKS"));
+            Some(Announced { variable, rank: number(rank), size: number(size), local_size })
         })
     }
 }
@@ -106,7 +116,7 @@ impl Environment {
                 return Err(unknown(name));
             }
         }
-        let job = ours.get("AURORA_JOB").cloned();
+        let job = ours.get(JOB).cloned();
         Ok(Environment { ours, job, launcher })
     }
 
@@ -119,8 +129,8 @@ impl Environment {
             return Ok(None);
         };
         match value.parse() {
-            Ok(ranks) => startable("AURORA_RANKS", ranks).map(Some),
-            Err(_) => Err(bad("AURORA_RANKS", value, RANKS)),
+            Ok(ranks) if (1..=MOST_RANKS).contains(&ranks) => Ok(Some(ranks)),
+            _ => Err(bad("AURORA_RANKS", value, &format!("a number from 1 to {MOST_RANKS}"))),
         }
     }
 
@@ -165,24 +175,18 @@ impl Environment {
     }
 }
 
-/// What a number of ranks on one machine may be: each may need a port.
-const RANKS: &str = "a number from 1 to 65535";
-
-/// Checks a number of ranks that are all to be started on this machine.
-pub(crate) fn startable(name: &str, ranks: usize) -> Result<usize> {
-    if (1..=65_535).contains(&ranks) { Ok(ranks) } else { Err(bad(name, &ranks.to_string(), RANKS)) }
-}
-
 pub(crate) fn bad(name: &str, value: &str, expected: &str) -> Error {
     Error::BadSetting { name: name.into(), value: value.into(), expected: expected.into() }
 }
 
 fn unknown(name: &str) -> Error {
-    let nearest = VARIABLES
+    // AURORA_JOB is not for users.
+    let known: Vec<_> = VARIABLES.into_iter().filter(|known| *known != JOB).collect();
+    let nearest = known
         .iter()
         .map(|known| (strsim::jaro_winkler(name, known), known))
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .filter(|(similarity, _)| *similarity > 0.8)
         .map(|(_, known)| (*known).to_string());
-    Error::UnknownVariable { name: name.into(), nearest, known: VARIABLES.join(", ") }
+    Error::UnknownVariable { name: name.into(), nearest, known: known.join(", ") }
 }

@@ -21,7 +21,7 @@ pub struct ObjectName {
 
 impl fmt::Display for ObjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the {} made at {}", self.what, self.made_at)
+        write!(f, "the {} (made at {})", self.what, self.made_at)
     }
 }
 
@@ -81,13 +81,19 @@ pub enum Error {
         opened: Site,
     },
     /// Ranks wait for each other in a circle.
-    #[error("ranks wait for each other and none can go on: {}", join(.waits))]
+    #[error(
+        "ranks wait for each other and none can go on: {}; end a scope before using what other ranks hold open",
+        join(.waits)
+    )]
     Deadlock {
         /// Who waits where, each for the next and the last for the first.
         waits: Vec<Claim>,
     },
     /// The awaited rank has left `run` and will never come.
-    #[error("{left} has left `run`, but {waiting} and waits for it")]
+    #[error(
+        "{waiting}, but {left} has left `run` and will never come: every rank must make the same collective calls before it \
+         returns from the closure"
+    )]
     RankLeft {
         /// Who has left.
         left: Rank,
@@ -95,7 +101,7 @@ pub enum Error {
         waiting: Claim,
     },
     /// A rank does not answer.
-    #[error("{rank} has been silent for {:.1} s: its process or its network is gone", .silent_for.as_secs_f64())]
+    #[error("{rank} has been silent for {:.1} s: its process or its network is gone, or its machine is overloaded (then start fewer ranks, or raise AURORA_SILENCE)", .silent_for.as_secs_f64())]
     PeerLost {
         /// Who is silent.
         rank: Rank,
@@ -109,7 +115,7 @@ pub enum Error {
         failure: aurora_net::bootstrap::Failure,
     },
     /// The limit set with `AURORA_TIMEOUT` has passed.
-    #[error("{waiting} and has waited for {:.1} s, longer than AURORA_TIMEOUT allows; missing: {}", .limit.as_secs_f64(), list(.missing))]
+    #[error("{waiting} and has waited for {limit:?}, longer than AURORA_TIMEOUT allows; missing: {}", list(.missing))]
     Timeout {
         /// Who waited, for what.
         waiting: Claim,
@@ -190,7 +196,7 @@ pub enum Error {
     },
     /// More memory than this machine can give.
     #[error(
-        "{shape} of {element} need {needed} bytes on the machine of {rank}, and it has {available} left: use more machines, fewer ranks, or less data (at {site})"
+        "{shape} of {element} need {} on the machine of {rank}, and it has {} left: use more machines, fewer ranks, or less data (at {site})", memory(*needed), memory(*available)
     )]
     TooLarge {
         /// Which rank.
@@ -342,6 +348,27 @@ impl From<std::io::Error> for Error {
     }
 }
 
+/// Errors of the standard library that programs meet when they read their input, so that `?` passes them on.
+macro_rules! from_std {
+    ($($error:ty)*) => {$(
+        impl From<$error> for Error {
+            #[track_caller]
+            fn from(error: $error) -> Self {
+                Error::user(error)
+            }
+        }
+    )*};
+}
+
+from_std! {
+    std::fmt::Error
+    std::num::ParseIntError
+    std::num::ParseFloatError
+    std::num::TryFromIntError
+    std::str::Utf8Error
+    std::string::FromUtf8Error
+}
+
 impl From<Box<dyn std::error::Error + Send + Sync>> for Error {
     #[track_caller]
     fn from(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
@@ -360,8 +387,26 @@ fn join(waits: &[Claim]) -> String {
     waits.iter().map(Claim::to_string).collect::<Vec<_>>().join("; ")
 }
 
-fn list(ranks: &[Rank]) -> String {
-    ranks.iter().map(Rank::to_string).collect::<Vec<_>>().join(", ")
+/// Ranks in words; of many only the first.
+pub(crate) fn list(ranks: &[Rank]) -> String {
+    const SHOWN: usize = 8;
+    let shown = ranks.iter().take(SHOWN).map(Rank::to_string).collect::<Vec<_>>().join(", ");
+    match ranks.len().checked_sub(SHOWN) {
+        None | Some(0) => shown,
+        Some(more) => format!("{shown} and {more} more"),
+    }
+}
+
+/// A number of bytes in words.
+fn memory(bytes: usize) -> String {
+    const UNITS: [&str; 6] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 10_240.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.0} {}", UNITS[unit])
 }
 
 fn near(nearest: &Option<String>) -> String {

@@ -77,7 +77,7 @@ pub use behaviour::{OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, Release
 pub use config::Config;
 pub use distribution::{MatrixDim, Shape};
 pub use element::{Add, Element, Max, Min, Op, Or};
-pub use environment::{Surroundings, VARIABLES};
+pub use environment::{MOST_RANKS, Surroundings, VARIABLES};
 pub use error::{Claim, Error, ObjectName, Result};
 pub use global::{
     Atomic, GScalar, GVector, GlobalRead, GlobalWrite, ScalarValue, Transfer, VectorRange, VectorRangeMut, distmemcpy,

@@ -4,6 +4,7 @@ use crate::element::OpId;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// A shared object; every rank counts its constructions, so the numbers agree.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -29,10 +30,17 @@ pub(crate) enum Collective {
 pub(crate) struct Opening {
     pub(crate) behaviour: Collective,
     pub(crate) op: Option<OpId>,
+    /// The operation as messages call it; empty without one.
+    pub(crate) op_name: Cow<'static, str>,
     pub(crate) site: Site,
 }
 
 impl Opening {
+    /// Without an operation.
+    pub(crate) fn new(behaviour: Collective, site: &Site) -> Self {
+        Opening { behaviour, op: None, op_name: Cow::Borrowed(""), site: site.clone().clipped() }
+    }
+
     pub(crate) fn agrees_with(&self, other: &Opening) -> bool {
         self.behaviour == other.behaviour && self.op == other.op
     }

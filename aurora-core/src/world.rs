@@ -44,9 +44,24 @@ pub struct LineUsage {
     pub usage: Usage,
 }
 
+impl std::fmt::Display for LineUsage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Usage { messages, bytes } = self.usage;
+        write!(f, "{messages} messages, {bytes} bytes: {}", self.action)?;
+        if let Some(object) = &self.object {
+            write!(f, " of {object}")?;
+        }
+        match &self.site {
+            Some(site) => write!(f, " at {site}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl World {
     pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, about: About) -> Self {
-        let link = Link { endpoint: endpoint.clone(), me, size, next_object: Rc::new(Cell::new(0)) };
+        let together = size.div_ceil(about.nodes.max(1));
+        let link = Link { endpoint: endpoint.clone(), me, size, together, next_object: Rc::new(Cell::new(0)) };
         World { link, about }
     }
 
@@ -147,13 +162,15 @@ pub(crate) struct Link {
     endpoint: Endpoint<Service>,
     pub(crate) me: Rank,
     pub(crate) size: usize,
+    /// Ranks that share this machine's memory.
+    pub(crate) together: usize,
     next_object: Rc<Cell<u64>>,
 }
 
 impl Link {
     /// Another one for an object; it keeps the service alive, not the job.
     pub(crate) fn share(&self) -> Link {
-        Link { endpoint: self.endpoint.clone(), me: self.me, size: self.size, next_object: self.next_object.clone() }
+        Link { endpoint: self.endpoint.clone(), next_object: self.next_object.clone(), ..*self }
     }
 
     /// The number of the next object that this rank constructs.

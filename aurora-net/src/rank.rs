@@ -42,6 +42,12 @@ impl From<usize> for Rank {
     }
 }
 
+impl From<Rank> for usize {
+    fn from(rank: Rank) -> usize {
+        rank.index()
+    }
+}
+
 impl fmt::Display for Rank {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "rank {}", self.0)

@@ -15,7 +15,7 @@ fn all_refuse(wrong: fn(&mut GVector<i32>) -> Result<()>, words: &[&str], line: 
             assert!(v.read_cache()?.iter().copied().eq(0..10));
             outcome
         });
-        told.all_say(words).all_say(&["the GVector<i32> of 10 elements made at"]);
+        told.all_say(words).all_say(&["the GVector<i32> of 10 elements (made at"]);
         assert!(cited(&told.text(0)).iter().any(|cited| cited.contains(line)), "{}", told.text(0));
     });
 }

@@ -24,7 +24,7 @@ fn more_than_the_machine_has() {
         for size in sizes {
             let told = job.run(|world| GVector::<u64>::new(world, size).map(drop));
             let shape = format!("{size} elements of u64 need");
-            told.all_say(&[&shape, "bytes on the machine of rank", "use more machines"])
+            told.all_say(&[&shape, "on the machine of rank", "use more machines"])
                 .all_cite(&["GVector::<u64>::new(world, size)"]);
         }
     });
@@ -39,7 +39,7 @@ fn more_than_fits_an_address() {
         });
         told.all_say(&["x 3 of u8 need"]);
         let told = job.run(|world| GVector::<[u64; 512]>::on(world, 0, usize::MAX / 512).map(drop));
-        told.all_say(&["need 18446744073709551615 bytes"]);
+        told.all_say(&["need 16384 PiB"]);
     });
 }
 
@@ -51,7 +51,7 @@ fn too_large_on_one_rank_alone() {
                 let len = if world.rank() == odd { usize::MAX } else { 10 };
                 GVector::<u64>::new(world, len).map(drop)
             });
-            let words = format!("bytes on the machine of rank {odd}");
+            let words = format!("on the machine of rank {odd}");
             told.all_say(&["18446744073709551615 elements of u64 need", &words]);
         }
     });
@@ -61,7 +61,23 @@ fn too_large_on_one_rank_alone() {
 fn what_one_rank_alone_cannot_hold() {
     on_every_route([2, 3], |job| {
         let told = job.run(|world| GVector::<u8>::on(world, 1, 1usize << 46).map(drop));
-        told.all_say(&["of u8 need 70368744177664 bytes on the machine of rank 1"]);
+        told.all_say(&["of u8 need 64 TiB on the machine of rank 1"]);
+    });
+}
+
+#[test]
+fn copies_of_the_whole_that_the_machine_cannot_hold_together() {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap();
+    let available = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = available.unwrap().trim().strip_suffix("kB").unwrap();
+    let half = kilobytes.trim().parse::<usize>().unwrap() * 512;
+    on_every_route([3], |job| {
+        let told = job.run(|world| {
+            // Untouched zeros: it is made of nothing yet.
+            let v = GVector::<u8>::new(world, half)?;
+            v.read_cache().map(drop)
+        });
+        told.all_say(&["of u8 need", "on the machine of rank"]).all_cite(&["v.read_cache()"]);
     });
 }
 
@@ -69,7 +85,7 @@ fn what_one_rank_alone_cannot_hold() {
 fn a_from_fn_is_not_called_for_what_cannot_be() {
     on_every_route([2], |job| {
         let told = job.run(|world| GVector::<u64>::from_fn(world, usize::MAX, |_| unreachable!()).map(drop));
-        told.all_say(&["need 18446744073709551615 bytes"]);
+        told.all_say(&["need 16384 PiB"]);
     });
 }
 
@@ -84,7 +100,7 @@ fn after_a_refusal_the_program_can_go_on() {
             world.barrier()?;
             refused
         });
-        told.all_say(&["need 18446744073709551615 bytes"]);
+        told.all_say(&["need 16384 PiB"]);
     });
 }
 

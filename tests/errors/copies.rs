@@ -73,7 +73,7 @@ fn nothing_lands_after_a_job_has_failed() {
                 if world.rank() != 0 {
                     return world.barrier();
                 }
-                let outcome = loop {
+                loop {
                     let mut memory = vec![1u64; v.len()];
                     order.advance();
                     let outcome = distmemcpy(&mut memory[..], v.range(..));
@@ -84,8 +84,7 @@ fn nothing_lands_after_a_job_has_failed() {
                         assert!(untouched(&again), "something landed");
                         break outcome;
                     }
-                };
-                outcome
+                }
             });
             told.says(0, &["rank 1 failed: rank 1 has had enough"]);
         }

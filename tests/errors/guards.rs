@@ -28,7 +28,7 @@ fn an_index_that_is_not_shown() {
             {
                 let a = m.owner_computes()?;
                 let words = [
-                    (panic_of(|| a[other]), format!("index {other} is outside {shown}, which this rank owns")),
+                    (panic_of(|| a[other]), format!("index {other} is outside {shown}, the part that this rank owns")),
                     (panic_of(|| a[usize::MAX]), format!("index {} is outside {shown}", usize::MAX)),
                     (panic_of(|| a[(2 - 2 * me, 0)]), format!("row {} is outside {rows}", 2 - 2 * me)),
                     (panic_of(|| a[(2 * me, 5)]), "column 5 is outside 0..5".into()),

@@ -258,6 +258,38 @@ fn what_a_leaked_guard_shows_stays_as_it_is() {
 }
 
 #[test]
+fn later_loads_do_not_land_in_what_a_leaked_cache_shows() {
+    // The culprit keeps its first cache for ever; the others go on writing.
+    on_every_route([2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let mut v = GVector::<u64>::from_fn(world, 3000, |i| i as u64)?;
+            if world.rank() == CULPRIT {
+                let v: &'static GVector<u64> = Box::leak(Box::new(v));
+                let first: &'static ReadCache<'static, u64> = Box::leak(Box::new(v.read_cache()?));
+                let whole: &'static [u64] = first;
+                for round in 1..5 {
+                    let cache = v.read_cache()?;
+                    assert_eq!(cache[0], 1000 * round);
+                    drop(cache);
+                    assert!(whole.iter().copied().eq(0..3000), "round {round}");
+                    world.barrier()?;
+                }
+                return Ok(());
+            }
+            v.read_cache()?.finish()?;
+            for round in 1..5 {
+                v.owner_computes_mut()?.local_mut().fill(1000 * round);
+                v.read_cache()?.finish()?;
+                world.barrier()?;
+            }
+            Ok(())
+        });
+        let run = told.run.expect_err("a leak").to_string();
+        assert!(run.contains("rank 1 never closed the ReadCache"), "{run}");
+    });
+}
+
+#[test]
 fn a_release_that_holds_what_others_need_does_not_hang_them() {
     // The culprit computes on, and comes to the barrier last.
     on_every_route([2], |job| {

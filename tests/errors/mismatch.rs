@@ -19,7 +19,7 @@ fn different_behaviours() {
             }
         });
         told.all_say(&["ranks disagree", "opened a ReadCache", "opened a ReleaseC"])
-            .all_say(&["rank 1 opened", "the GVector<i32> of 10 elements made at"])
+            .all_say(&["rank 1 opened", "the GVector<i32> of 10 elements (made at"])
             .all_cite(&["v.read_cache()", "v.release_c()", "GVector::<i32>::new"]);
     });
 }
@@ -112,7 +112,7 @@ fn different_operations() {
                 add.finish()
             }
         });
-        told.all_say(&["ranks disagree", "rank 1 opened a ReleaseC with an operation"])
+        told.all_say(&["ranks disagree", "rank 1 opened a ReleaseC with operation"])
             .all_cite(&["let mut twice", "let mut add"]);
     });
 }
@@ -130,7 +130,8 @@ fn an_operation_on_one_rank_only() {
                 adds.finish()
             }
         });
-        told.all_say(&["ranks disagree", "opened a ReleaseC", "with an operation"]).all_cite(&["let puts", "let adds"]);
+        told.all_say(&["ranks disagree", "opened a ReleaseC", "with operation Add"])
+            .all_cite(&["let puts", "let adds"]);
     });
 }
 

@@ -59,7 +59,7 @@ fn every_use_on_every_rank() {
                 }
                 outcome
             });
-            told.all_say(&["the GVector<i32> of 10 elements made at", "is poisoned"])
+            told.all_say(&["the GVector<i32> of 10 elements (made at", "is poisoned"])
                 .all_say(&["rank 1 panicked inside the OwnerComputes that it opened at"])
                 .all_cite(&["let mut own = v.owner_computes_mut()"]);
         }

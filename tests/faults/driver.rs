@@ -185,6 +185,11 @@ impl Drop for Job {
 }
 
 impl Ended {
+    /// What it wrote to stdout: MPICH's mpirun says there why it ends a job.
+    pub fn stdout(&self) -> String {
+        self.note("stdout").unwrap_or_default()
+    }
+
     /// What a rank noted.
     pub fn note(&self, name: &str) -> Option<String> {
         read(&self.notes, name)

@@ -91,8 +91,8 @@ fn said(cell: Cell, ended: &Ended) -> Result<(), String> {
     let messages = ended.messages();
     if cell.fault == Fault::Kill && is_mpi(cell) {
         // It is mpirun's to say.
-        let words = ["signal 9", "EXIT CODE: 9", "KILLED BY SIGNAL: 9"];
-        return match words.iter().any(|word| ended.said.contains(word)) {
+        let words = ["signal 9", "EXIT CODE: 9"];
+        return match words.iter().any(|word| ended.said.contains(word) || ended.stdout().contains(word)) {
             true if messages.is_empty() => Ok(()),
             true => Err("more than mpirun's message".into()),
             false => Err("mpirun does not say why".into()),

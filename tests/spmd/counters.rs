@@ -174,7 +174,8 @@ fn what_a_line_costs(world: &World) -> Result<()> {
     check::equal("sum", sum, 4950)?;
     let usage = world.usage();
     let at = usage.iter().find(|usage| {
-        usage.action == "at" && usage.site.as_ref().is_some_and(|site| site.to_string().contains(&format!(":{line}:")))
+        usage.action == "at"
+            && usage.site.as_ref().is_some_and(|site| site.to_string().contains(&format!("counters.rs:{line}:")))
     });
     let remote = 100 - v.local_range().len() as u64;
     check::equal("messages of the line", at.map_or(0, |at| at.usage.messages), remote)?;

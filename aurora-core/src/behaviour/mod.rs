@@ -3,6 +3,7 @@
 //! Every behaviour is a [`Scope`], one generic guard that registers itself with the service, ends the scope when it is
 //! dropped, and has the methods of its kind. See the README beside this file for the rules.
 
+mod buffers;
 mod owner;
 mod read_cache;
 mod release;

@@ -170,7 +170,12 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
     #[track_caller]
     fn row_range(&self, row: usize) -> Range<usize> {
         let (rows, cols) = (self.rows(), self.cols());
-        assert!(rows.contains(&row), "row {row} is outside rows {}..{}, which this rank owns", rows.start, rows.end);
+        assert!(
+            rows.contains(&row),
+            "row {row} is outside rows {}..{}, the part that this rank owns: use `read_cache` of the matrix",
+            rows.start,
+            rows.end
+        );
         (row - rows.start) * cols..(row - rows.start + 1) * cols
     }
 
@@ -178,7 +183,12 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
     #[track_caller]
     fn local_index(&self, index: usize) -> usize {
         let own = self.indices();
-        assert!(own.contains(&index), "index {index} is outside {}..{}, which this rank owns", own.start, own.end);
+        assert!(
+            own.contains(&index),
+            "index {index} is outside {}..{}, the part that this rank owns: use `at` or `read_cache` of the vector",
+            own.start,
+            own.end
+        );
         index - own.start
     }
 
@@ -190,7 +200,7 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         let (own, index) = (self.indices(), row.saturating_mul(cols).saturating_add(col));
         assert!(
             own.contains(&index),
-            "row {row} is outside rows {}..{}, which this rank owns",
+            "row {row} is outside rows {}..{}, the part that this rank owns: use `read_cache` of the matrix",
             own.start / cols,
             own.end / cols
         );

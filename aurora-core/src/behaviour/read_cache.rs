@@ -65,11 +65,11 @@ impl<T: Element> GVector<T> {
         Ok(Scope::open(self, site, Cached { copy: typed(copy) }, false, false))
     }
 
-    /// Whether this machine cannot give the memory for a copy of the whole.
+    /// Whether this machine cannot give the memory for a copy of the whole to each of its ranks.
     fn no_room(&self, site: &Site) -> Option<Error> {
         /// Not worth asking the system for less.
         const SMALL: usize = 64 << 20;
-        let needed = self.len() * size_of::<T>();
+        let needed = (self.len() * size_of::<T>()).saturating_mul(self.link.together);
         let short = needed > SMALL && available().is_some_and(|available| needed > available);
         short.then(|| too_large::<T>(self.link.me, self.dist.shape(), needed, site))
     }

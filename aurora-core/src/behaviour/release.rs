@@ -3,44 +3,29 @@
 //! Together with all ranks ([`GVector::release_c`]) its end orders the writes of everyone; alone
 //! ([`GVector::release_alone`], the paper's Figure 1) it is one rank's own, and acknowledged at its end.
 
+use super::buffers::{Buffered, Buffers, Sender, flush};
 use super::{Behaviour, ReleaseAlone, ReleaseC, Scope, sealed};
-use crate::distribution::Distribution;
 use crate::element::{Element, Op, OpId, apply_op};
 use crate::error::Result;
-use crate::global::{GVector, GlobalWrite};
+use crate::global::{GVector, short};
 use crate::message::{CallId, Collective, Epoch, Opening, Request};
 use crate::service::Reason;
-use crate::service::batch::BatchBuilder;
-use crate::service::user::{Asking, LastBatch, ReleaseScope, SCOPES_AHEAD};
+use crate::service::asking::Asking;
+use crate::service::entering::{ReleaseScope, SCOPES_AHEAD};
 use crate::service::watch::What;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use std::any::type_name;
 use std::marker::PhantomData;
-use std::ops::Range;
 
-/// Bytes of a batch: a full buffer leaves at once.
-const BATCH: usize = 64 * 1024;
+/// An operation's name travels in headers, whose length is limited.
+const LONGEST_NAME: usize = 40;
 /// Batches that one owner may have unapplied before a writer waits: what bounds memory on both sides.
 const AHEAD: usize = 4;
 
 /// No operation: a scope whose writes replace what was there.
 #[derive(Clone, Copy, Debug)]
 pub struct PutOnly;
-
-/// A behaviour that buffers writes. Not for users to implement.
-pub trait Buffered: Behaviour {
-    /// The operation of [`Scope::update`], or [`PutOnly`].
-    type Operation;
-
-    /// The buffers, and how they leave.
-    #[doc(hidden)]
-    fn parts(&mut self) -> (&mut Buffers<Self::Element>, &mut dyn Sender<Self::Element>);
-
-    /// The operation's name.
-    #[doc(hidden)]
-    fn op(&self) -> Option<OpId>;
-}
 
 impl<T: Element, O> Buffered for Together<T, O> {
     type Operation = O;
@@ -67,63 +52,6 @@ impl<T: Element, O> Buffered for Alone<T, O> {
     #[inline]
     fn op(&self) -> Option<OpId> {
         self.op
-    }
-}
-
-/// How full buffers leave: what distinguishes the collective scope from the lone one.
-pub trait Sender<T: Element> {
-    /// Sends a batch to its owner, when there is room there.
-    fn send(&mut self, vector: &GVector<T>, owner: Rank, op: Option<OpId>, batch: Vec<u8>, site: &Site) -> Result<()>;
-}
-
-/// Writes that have not left yet, for each owner.
-pub struct Buffers<T> {
-    dist: Distribution,
-    batches: Vec<(Option<OpId>, BatchBuilder<T>)>,
-    /// The range of the owner written to last: the next write most likely goes there too.
-    near: Range<usize>,
-    near_owner: usize,
-}
-
-impl<T: Element> Buffers<T> {
-    fn new(vector: &GVector<T>) -> Self {
-        let batches = (0..vector.link.size).map(|_| (None, BatchBuilder::new())).collect();
-        Buffers { dist: vector.dist, batches, near: 0..0, near_owner: 0 }
-    }
-
-    /// Adds one element, or says that its owner's buffer has to leave first.
-    #[inline]
-    fn push(&mut self, op: Option<OpId>, index: usize, value: T) -> Option<Rank> {
-        if !self.near.contains(&index) {
-            let owner = self.dist.owner(index);
-            self.near = self.dist.range(owner);
-            self.near_owner = owner.index();
-        }
-        let (kind, batch) = &mut self.batches[self.near_owner];
-        if batch.wire_len() >= BATCH || (*kind != op && !batch.is_empty()) {
-            return Some(Rank::new(self.near_owner));
-        }
-        *kind = op;
-        batch.push(index - self.near.start, value);
-        None
-    }
-
-    fn take(&mut self, owner: Rank) -> (Option<OpId>, Vec<u8>) {
-        let (op, batch) = &mut self.batches[owner.index()];
-        (*op, batch.take())
-    }
-
-    /// What is left for each owner.
-    fn take_all(&mut self) -> Vec<Option<LastBatch>> {
-        let filled = self
-            .batches
-            .iter_mut()
-            .map(|(op, batch)| (!batch.is_empty()).then(|| LastBatch { op: *op, bytes: batch.take() }));
-        filled.collect()
-    }
-
-    fn filled(&self, owner: Rank) -> bool {
-        !self.batches[owner.index()].1.is_empty()
     }
 }
 
@@ -213,6 +141,7 @@ impl<T: Element> Sender<T> for Calls {
 }
 
 impl<T, O> sealed::Sealed for Together<T, O> {}
+
 impl<T, O> sealed::Sealed for Alone<T, O> {}
 
 impl<T: Element, O> Behaviour for Together<T, O> {
@@ -264,21 +193,6 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
     }
 }
 
-fn flush<T: Element>(
-    buffers: &mut Buffers<T>,
-    sender: &mut impl Sender<T>,
-    vector: &GVector<T>,
-    site: &Site,
-) -> Result<()> {
-    let me = vector.link.me;
-    let owners: Vec<_> = me.others(vector.link.size).chain([me]).filter(|owner| buffers.filled(*owner)).collect();
-    for owner in owners {
-        let (op, batch) = buffers.take(owner);
-        sender.send(vector, owner, op, batch, site)?;
-    }
-    Ok(())
-}
-
 impl<T: Element> GVector<T> {
     /// Collective. Opens a `ReleaseC`: every rank writes where it likes, buffered; what is written is seen after the
     /// scope. Writes of one rank are applied in their order; of two ranks that write one element, one wins.
@@ -326,7 +240,11 @@ impl<T: Element> GVector<T> {
     }
 
     fn open_together<O>(&mut self, op: Option<OpId>, site: Site) -> Result<ReleaseC<'_, T, O>> {
-        let opening = Opening { behaviour: Collective::ReleaseC, op, site: site.clone().clipped() };
+        let mut opening = Opening::new(Collective::ReleaseC, &site);
+        if op.is_some() {
+            opening.op = op;
+            opening.op_name = short::<O>().chars().take(LONGEST_NAME).collect::<String>().into();
+        }
         let epoch = self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
             match service.usable(self.id, true, out) {
                 Err(error) => Some(Err(error)),
@@ -376,92 +294,5 @@ impl<T: Element> GVector<T> {
         let calls = Calls { reason: self.reason("ReleaseC alone", &site), under_way: vec![None; self.link.size] };
         let state = Alone { buffers: Buffers::new(self), calls, op, operation: PhantomData };
         Ok(Scope::open(self, site, state, true, false))
-    }
-}
-
-impl<B: Buffered> Scope<'_, B> {
-    /// Sets element `index`, seen after the scope.
-    ///
-    /// # Errors
-    /// [`Error::IndexOutside`]; from a buffer that has to leave also what keeps it from being applied.
-    #[inline]
-    #[track_caller]
-    pub fn put(&mut self, index: usize, value: B::Element) -> Result<()> {
-        self.write(None, index, value)
-    }
-
-    /// Sets the elements from `start` on.
-    ///
-    /// # Errors
-    /// [`Error::RangeOutside`], before anything is written; else as [`put`](Self::put).
-    #[track_caller]
-    pub fn put_slice(&mut self, start: usize, values: &[B::Element]) -> Result<()> {
-        let len = self.vector.len();
-        let end = start.saturating_add(values.len());
-        if end > len {
-            return Err(Error::RangeOutside { start, end, len, object: self.vector.name(), site: Site::here() });
-        }
-        let dist = self.vector.dist;
-        let step = (BATCH / size_of::<B::Element>()).max(1);
-        for (owner, piece) in dist.pieces(start..end) {
-            let first = dist.range(owner).start;
-            for at in piece.clone().step_by(step) {
-                let upto = piece.end.min(at + step);
-                self.room(owner, None)?;
-                let (_, batch) = &mut self.state.parts().0.batches[owner.index()];
-                batch.extend(at - first, &values[at - start..upto - start]);
-            }
-        }
-        Ok(())
-    }
-
-    /// Applies the scope's operation to element `index` at its owner, after the writes made before.
-    ///
-    /// # Errors
-    /// As [`put`](Self::put).
-    #[inline]
-    #[track_caller]
-    pub fn update(&mut self, index: usize, operand: B::Element) -> Result<()>
-    where
-        B::Operation: Op<B::Element>,
-    {
-        let op = self.state.op();
-        self.write(op, index, operand)
-    }
-
-    #[inline]
-    #[track_caller]
-    fn write(&mut self, op: Option<OpId>, index: usize, value: B::Element) -> Result<()> {
-        if index >= self.vector.dist.len() {
-            return self.vector.check_index(index, &Site::here());
-        }
-        match self.state.parts().0.push(op, index, value) {
-            None => Ok(()),
-            Some(full) => {
-                self.room(full, op)?;
-                self.state.parts().0.push(op, index, value);
-                Ok(())
-            }
-        }
-    }
-
-    /// Makes room in an owner's buffer for writes of a kind.
-    fn room(&mut self, owner: Rank, op: Option<OpId>) -> Result<()> {
-        let (buffers, sender) = self.state.parts();
-        let (kind, batch) = &buffers.batches[owner.index()];
-        if batch.wire_len() >= BATCH || (*kind != op && !batch.is_empty()) {
-            let (op, batch) = buffers.take(owner);
-            sender.send(self.vector, owner, op, batch, &self.site)?;
-        }
-        buffers.batches[owner.index()].0 = op;
-        Ok(())
-    }
-}
-
-impl<B: Buffered> GlobalWrite<B::Element> for Scope<'_, B> {
-    #[inline]
-    #[track_caller]
-    fn put(&mut self, index: usize, value: B::Element) -> Result<()> {
-        self.write(None, index, value)
     }
 }

@@ -67,7 +67,7 @@ impl Plan {
         };
         // The ranks of one machine share its memory.
         let own = dist.range(world.rank()).len() * size_of::<T>();
-        let together = if on.is_some() { 1 } else { world.size().div_ceil(world.about().nodes.max(1)) };
+        let together = if on.is_some() { 1 } else { world.link().together };
         let needed = own.saturating_mul(together);
         if memory::available().is_some_and(|available| needed > available) {
             refusal = Some(too_large::<T>(world.rank(), shape, needed, &site));

@@ -5,7 +5,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::memory::{with_lent, with_lent_mut};
 use crate::message::{CallId, Request};
-use crate::service::user::Asking;
+use crate::service::asking::Asking;
 use crate::{Error, Site};
 use aurora_net::{Rank, Token};
 use std::ops::{Bound, Range, RangeBounds};
@@ -67,6 +67,10 @@ fn check<T: Element>(vector: &GVector<T>, range: &Range<usize>, other: usize, in
 
 /// A pair of destination and source that can be copied: local memory from a vector, a vector from local memory, or
 /// a vector from a vector.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no pair of destination and source",
+    note = "local memory is given as a slice: `&mut buffer[..]` or `&buffer[..]`; a vector's part as `v.range(a..b)` or `v.range_mut(a..b)`"
+)]
 pub trait Transfer: Sized {
     /// Copies all pairs, in the library's own order.
     #[doc(hidden)]

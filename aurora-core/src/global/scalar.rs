@@ -5,8 +5,8 @@ use crate::element::{Add, Max, Min, Op, OpId};
 use crate::error::{ObjectName, Result};
 use crate::message::{ObjectId, Request, ScalarRequest};
 use crate::service::Reason;
+use crate::service::asking::Asking;
 use crate::service::object::{Outcome, ScalarFn, Work};
-use crate::service::user::Asking;
 use crate::service::watch::What;
 use crate::world::Link;
 use crate::{Error, Site, World};
@@ -97,7 +97,8 @@ pub struct GScalar<T: ScalarValue> {
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Collective. A scalar at home on rank `home`, with the value that this rank gives.
+    /// Collective. A scalar at home on rank `home`, with the value that rank `home` gives; what the others give is not
+    /// looked at.
     ///
     /// # Errors
     /// `Mismatch` where ranks construct different objects; [`Error::NoSuchRank`]; [`Error::Value`] for a value that serde

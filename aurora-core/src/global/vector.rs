@@ -7,8 +7,8 @@ use crate::element::Element;
 use crate::error::{ObjectName, Result};
 use crate::message::{Collective, ObjectId, Opening, Request};
 use crate::service::Reason;
+use crate::service::asking::Asking;
 use crate::service::batch::BatchBuilder;
-use crate::service::user::Asking;
 use crate::service::watch::What;
 use crate::world::Link;
 use crate::{Error, Site, World};
@@ -21,7 +21,7 @@ use std::ops::Range;
 /// Block-distributed: by elements, or by whole rows for a [`MatrixDim`]; the first blocks are one unit longer where it
 /// does not divide. Or placed whole on one rank ([`GVector::on`]). **All indices are global.**
 ///
-/// Without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put) of a remote element are
+/// There is no `v[i]`: without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put) of a remote element are
 /// one message there and one back, served by the owner's daemon. A *scoped behaviour*, opened by one of the methods
 /// below and ended by its guard going out of scope, makes a phase fast.
 ///
@@ -255,7 +255,7 @@ impl<T: Element> GVector<T> {
             settled.err(),
             &site,
         )?;
-        let opening = Opening { behaviour: Collective::Fill, op: None, site: site.clone().clipped() };
+        let opening = Opening::new(Collective::Fill, &site);
         let epoch = self.link.act(&site, |service, out| service.enter(self.id, opening, out))?;
         self.link.wait(What::Gate { object: self.id }, &site, |service, out| {
             let object = match service.usable(self.id, true, out) {

@@ -3,15 +3,19 @@
 //! [`Service`] is the state of one rank, changed under the endpoint's lock by its daemon (arriving messages) and by the
 //! calling thread (through [`World`](crate::World)). It is passive: it never blocks, it only answers, parks, and notes.
 
+pub(crate) mod asking;
 pub(crate) mod batch;
 mod cache;
 mod deliver;
+pub(crate) mod entering;
+mod leaving;
+mod load;
 mod loans;
 mod mail;
 pub(crate) mod object;
 mod scalar;
 mod scope;
-pub(crate) mod user;
+mod using;
 pub(crate) mod watch;
 
 pub(crate) use loans::Loan;
@@ -271,7 +275,7 @@ impl Service {
             What::Load { object, .. } => format!("opens a ReadCache of {}", name(object)),
             What::Settle { object } => format!("waits for the end of a scope of {}", name(object)),
             What::Calls { object, action } => {
-                format!("waits for the answer to {action} of {}", name(object))
+                format!("waits for the answer to `{action}` on {}", name(object))
             }
             What::Room { object, .. } => {
                 format!("waits in a ReleaseC for room to write to {}", name(object))

@@ -186,13 +186,14 @@ impl Ledger {
 impl Opening {
     /// The opening as another rank quotes it.
     pub(crate) fn claim(&self, rank: Rank, object: &crate::error::ObjectName) -> Claim {
-        let what = match self.behaviour {
-            Collective::ReadCache => "opened a ReadCache",
-            Collective::ReleaseC if self.op.is_some() => "opened a ReleaseC with an operation",
-            Collective::ReleaseC => "opened a ReleaseC",
-            Collective::Fill => "filled",
+        let action = match self.behaviour {
+            Collective::ReadCache => format!("opened a ReadCache of {object}"),
+            Collective::ReleaseC if self.op.is_some() => {
+                format!("opened a ReleaseC with operation {} of {object}", self.op_name)
+            }
+            Collective::ReleaseC => format!("opened a ReleaseC of {object}"),
+            Collective::Fill => format!("filled {object}"),
         };
-        let of = if self.behaviour == Collective::Fill { "" } else { "of " };
-        Claim { rank, action: format!("{what} {of}{object}"), site: self.site.clone() }
+        Claim { rank, action, site: self.site.clone() }
     }
 }

@@ -26,6 +26,7 @@ pub(crate) fn candidates(interface: Option<&str>) -> Result<Vec<Candidate>, Erro
         && !all.iter().any(|known| known.name == name)
     {
         let mut known: Vec<&str> = all.iter().map(|known| known.name.as_str()).collect();
+        known.sort_unstable();
         known.dedup();
         return Err(Error::NoInterface { name: name.to_owned(), known: known.join(", ") });
     }

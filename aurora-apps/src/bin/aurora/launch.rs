@@ -48,8 +48,7 @@ pub fn check_memory(demand: Demand, config: &Config, starter: Surroundings) -> R
     let ranks = match starter {
         // What is wrong with the configuration, the start will say.
         Surroundings::Alone => config.planned_ranks().ok().flatten().unwrap_or(1),
-        // How many of them are on this machine we cannot know yet.
-        Surroundings::Step { .. } if speaks(starter) => 1,
+        Surroundings::Step { local_size, .. } if speaks(starter) => local_size.unwrap_or(1),
         Surroundings::Step { .. } | Surroundings::Rank => return Ok(()),
     };
     match aurora_core::available_memory() {

@@ -124,7 +124,8 @@ fn say(text: &str) {
 fn fail(error: &Error, starter: Surroundings) -> ExitCode {
     let common = matches!(error, Error::BadSetting { .. } | Error::UnknownVariable { .. });
     let common = common || !cfg!(feature = "mpi");
-    if speaks(starter) || !common {
+    // A rank of another's job comes here only if it could not join it.
+    if speaks(starter) || !common || starter == Surroundings::Rank {
         let _ = writeln!(std::io::stderr().lock(), "error: {error}");
     } else {
         after_the_speaker();

@@ -1,0 +1,188 @@
+//! Writes that wait in buffers, one for each owner, until there are enough of them to travel.
+
+use super::{Behaviour, Scope};
+use crate::distribution::Distribution;
+use crate::element::{Element, Op, OpId};
+use crate::error::Result;
+use crate::global::{GVector, GlobalWrite};
+use crate::service::batch::BatchBuilder;
+use crate::service::entering::LastBatch;
+use crate::{Error, Site};
+use aurora_net::Rank;
+use std::ops::Range;
+
+/// Bytes of a batch: a full buffer leaves at once.
+const BATCH: usize = 64 * 1024;
+
+/// A behaviour that buffers writes. Not for users to implement.
+pub trait Buffered: Behaviour {
+    /// The operation of [`Scope::update`], or [`PutOnly`].
+    type Operation;
+
+    /// The buffers, and how they leave.
+    #[doc(hidden)]
+    fn parts(&mut self) -> (&mut Buffers<Self::Element>, &mut dyn Sender<Self::Element>);
+
+    /// The operation's name.
+    #[doc(hidden)]
+    fn op(&self) -> Option<OpId>;
+}
+
+/// How full buffers leave: what distinguishes the collective scope from the lone one.
+pub trait Sender<T: Element> {
+    /// Sends a batch to its owner, when there is room there.
+    fn send(&mut self, vector: &GVector<T>, owner: Rank, op: Option<OpId>, batch: Vec<u8>, site: &Site) -> Result<()>;
+}
+
+/// Writes that have not left yet, for each owner.
+pub struct Buffers<T> {
+    dist: Distribution,
+    batches: Vec<(Option<OpId>, BatchBuilder<T>)>,
+    /// The range of the owner written to last: the next write most likely goes there too.
+    near: Range<usize>,
+    near_owner: usize,
+}
+
+impl<T: Element> Buffers<T> {
+    pub(super) fn new(vector: &GVector<T>) -> Self {
+        let batches = (0..vector.link.size).map(|_| (None, BatchBuilder::new())).collect();
+        Buffers { dist: vector.dist, batches, near: 0..0, near_owner: 0 }
+    }
+
+    /// Adds one element, or says that its owner's buffer has to leave first.
+    #[inline]
+    pub(super) fn push(&mut self, op: Option<OpId>, index: usize, value: T) -> Option<Rank> {
+        if !self.near.contains(&index) {
+            let owner = self.dist.owner(index);
+            self.near = self.dist.range(owner);
+            self.near_owner = owner.index();
+        }
+        let (kind, batch) = &mut self.batches[self.near_owner];
+        if batch.wire_len() >= BATCH || (*kind != op && !batch.is_empty()) {
+            return Some(Rank::new(self.near_owner));
+        }
+        *kind = op;
+        batch.push(index - self.near.start, value);
+        None
+    }
+
+    pub(super) fn take(&mut self, owner: Rank) -> (Option<OpId>, Vec<u8>) {
+        let (op, batch) = &mut self.batches[owner.index()];
+        (*op, batch.take())
+    }
+
+    /// What is left for each owner.
+    pub(super) fn take_all(&mut self) -> Vec<Option<LastBatch>> {
+        let filled = self
+            .batches
+            .iter_mut()
+            .map(|(op, batch)| (!batch.is_empty()).then(|| LastBatch { op: *op, bytes: batch.take() }));
+        filled.collect()
+    }
+
+    pub(super) fn filled(&self, owner: Rank) -> bool {
+        !self.batches[owner.index()].1.is_empty()
+    }
+}
+
+impl<B: Buffered> Scope<'_, B> {
+    /// Sets element `index`, seen after the scope.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutside`]; from a buffer that has to leave also what keeps it from being applied.
+    #[inline]
+    #[track_caller]
+    pub fn put(&mut self, index: usize, value: B::Element) -> Result<()> {
+        self.write(None, index, value)
+    }
+
+    /// Sets the elements from `start` on.
+    ///
+    /// # Errors
+    /// [`Error::RangeOutside`], before anything is written; else as [`put`](Self::put).
+    #[track_caller]
+    pub fn put_slice(&mut self, start: usize, values: &[B::Element]) -> Result<()> {
+        let len = self.vector.len();
+        let end = start.saturating_add(values.len());
+        if end > len {
+            return Err(Error::RangeOutside { start, end, len, object: self.vector.name(), site: Site::here() });
+        }
+        let dist = self.vector.dist;
+        let step = (BATCH / size_of::<B::Element>()).max(1);
+        for (owner, piece) in dist.pieces(start..end) {
+            let first = dist.range(owner).start;
+            for at in piece.clone().step_by(step) {
+                let upto = piece.end.min(at + step);
+                self.room(owner, None)?;
+                let (_, batch) = &mut self.state.parts().0.batches[owner.index()];
+                batch.extend(at - first, &values[at - start..upto - start]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies the scope's operation to element `index` at its owner, after the writes made before.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    #[inline]
+    #[track_caller]
+    pub fn update(&mut self, index: usize, operand: B::Element) -> Result<()>
+    where
+        B::Operation: Op<B::Element>,
+    {
+        let op = self.state.op();
+        self.write(op, index, operand)
+    }
+
+    #[inline]
+    #[track_caller]
+    fn write(&mut self, op: Option<OpId>, index: usize, value: B::Element) -> Result<()> {
+        if index >= self.vector.dist.len() {
+            return self.vector.check_index(index, &Site::here());
+        }
+        match self.state.parts().0.push(op, index, value) {
+            None => Ok(()),
+            Some(full) => {
+                self.room(full, op)?;
+                self.state.parts().0.push(op, index, value);
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes room in an owner's buffer for writes of a kind.
+    fn room(&mut self, owner: Rank, op: Option<OpId>) -> Result<()> {
+        let (buffers, sender) = self.state.parts();
+        let (kind, batch) = &buffers.batches[owner.index()];
+        if batch.wire_len() >= BATCH || (*kind != op && !batch.is_empty()) {
+            let (op, batch) = buffers.take(owner);
+            sender.send(self.vector, owner, op, batch, &self.site)?;
+        }
+        buffers.batches[owner.index()].0 = op;
+        Ok(())
+    }
+}
+
+impl<B: Buffered> GlobalWrite<B::Element> for Scope<'_, B> {
+    #[inline]
+    #[track_caller]
+    fn put(&mut self, index: usize, value: B::Element) -> Result<()> {
+        self.write(None, index, value)
+    }
+}
+
+pub(super) fn flush<T: Element>(
+    buffers: &mut Buffers<T>,
+    sender: &mut impl Sender<T>,
+    vector: &GVector<T>,
+    site: &Site,
+) -> Result<()> {
+    let me = vector.link.me;
+    let owners: Vec<_> = me.others(vector.link.size).chain([me]).filter(|owner| buffers.filled(*owner)).collect();
+    for owner in owners {
+        let (op, batch) = buffers.take(owner);
+        sender.send(vector, owner, op, batch, site)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! Requests to other ranks, their answers, and memory of the caller that is lent for them.
+
+use super::{Call, Loan, Reason, Service};
+use crate::Error;
+use crate::memory::{Lent, LentMut};
+use crate::message::{CallId, Message, ObjectId, Request};
+use aurora_net::{Outbox, Payload, Rank, Token};
+
+/// A request on its way: to whom, on which object, at which line.
+pub(crate) struct Asking<'a> {
+    pub(crate) object: ObjectId,
+    pub(crate) to: Rank,
+    pub(crate) reason: &'a Reason,
+}
+
+impl Service {
+    /// Sends a request. Its answer is taken with [`Service::take_reply`].
+    pub(crate) fn ask(&mut self, asking: &Asking<'_>, request: Request, payload: Vec<u8>, out: &mut Outbox) -> CallId {
+        let payload = if payload.is_empty() { Payload::Empty } else { Payload::Bytes(payload.into()) };
+        self.ask_with(asking, request, payload, None, out)
+    }
+
+    /// Sends a read whose answer goes straight to a caller's memory.
+    pub(crate) fn ask_into(
+        &mut self,
+        asking: &Asking<'_>,
+        request: Request,
+        landing: Token,
+        out: &mut Outbox,
+    ) -> CallId {
+        self.ask_with(asking, request, Payload::Empty, Some(landing), out)
+    }
+
+    /// Sends a write whose payload is read from a caller's memory.
+    pub(crate) fn ask_from(
+        &mut self,
+        asking: &Asking<'_>,
+        request: Request,
+        token: Token,
+        len: usize,
+        out: &mut Outbox,
+    ) -> CallId {
+        self.ask_with(asking, request, Payload::Lent { token, len }, None, out)
+    }
+
+    fn ask_with(
+        &mut self,
+        asking: &Asking<'_>,
+        request: Request,
+        payload: Payload,
+        landing: Option<Token>,
+        out: &mut Outbox,
+    ) -> CallId {
+        debug_assert_ne!(asking.to, self.me, "our own block needs no message");
+        self.next_call += 1;
+        let id = CallId(self.next_call);
+        self.calls.insert(id, Call { to: asking.to, landing, reply: None });
+        let object = self.objects.get_mut(&asking.object).expect("an object lives as long as its handle");
+        if matches!(request, Request::Write { .. } | Request::WriteAt { .. }) {
+            object.made[asking.to.index()] += 1;
+        }
+        let message = Message::Call { id, object: asking.object, epoch: object.ledger.epoch, request };
+        self.mail.post_for(out, asking.reason, asking.to, &message, payload);
+        id
+    }
+
+    /// The answer to a request, once it is here.
+    pub(crate) fn take_reply(&mut self, id: CallId) -> Option<Result<Vec<u8>, Error>> {
+        self.calls.get(&id)?.reply.as_ref()?;
+        self.calls.remove(&id)?.reply
+    }
+
+    /// Gives up a request whose answer nobody waits for any more.
+    pub(crate) fn give_up(&mut self, id: CallId) {
+        self.calls.remove(&id);
+    }
+
+    /// Lends memory of the caller to the transport, to be written.
+    pub(crate) fn lend_mut(&mut self, lent: LentMut) -> Token {
+        self.loans.add(Loan::CallerMut(lent))
+    }
+
+    /// Lends memory of the caller to the transport, to be read.
+    pub(crate) fn lend(&mut self, lent: Lent) -> Token {
+        self.loans.add(Loan::Caller(lent))
+    }
+
+    /// Takes it back.
+    pub(crate) fn withdraw(&mut self, token: Token) {
+        self.loans.end(token);
+    }
+}

@@ -1,0 +1,169 @@
+//! Entering collective scopes and ending them, on the calling rank's side.
+
+use super::object::{Parked, Work};
+use super::{Loan, Reason, Service};
+use crate::element::OpId;
+use crate::message::{Collective, Epoch, Message, ObjectId, Opening};
+use crate::{Error, Site};
+use aurora_net::{Outbox, Payload, Rank};
+
+/// More writes in an announcement would not fit a header.
+const ANNOUNCED_WRITES: usize = 32;
+
+/// A rank may be so many scopes ahead of the slowest before it waits, so that what it sends ahead stays bounded.
+pub(crate) const SCOPES_AHEAD: Epoch = 8;
+
+/// A ReleaseC scope under way.
+pub(crate) struct ReleaseScope<'a> {
+    pub(crate) object: ObjectId,
+    pub(crate) epoch: Epoch,
+    pub(crate) opening: &'a Opening,
+    pub(crate) reason: &'a Reason,
+    /// Batches sent to this owner before.
+    pub(crate) sent: u64,
+}
+
+/// What is left of a ReleaseC scope for one owner at its end.
+pub(crate) struct LastBatch {
+    pub(crate) op: Option<OpId>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Service {
+    /// Enters a collective scope.
+    pub(crate) fn enter(&mut self, id: ObjectId, opening: Opening, out: &mut Outbox) -> Result<Epoch, Error> {
+        let me = self.me;
+        let object = self.objects.get_mut(&id).expect("an object lives as long as its handle");
+        let name = object.name.clone();
+        let entered = object.ledger.enter(opening.clone());
+        entered.map_err(|(other, theirs)| {
+            let error = crate::collective::mismatch(opening.claim(me, &name), theirs.claim(other, &name));
+            self.fail(Some(id), error.clone(), out);
+            error
+        })
+    }
+
+    /// Enters a ReadCache: announces it to all, each announcement with our block if it has changed.
+    pub(crate) fn enter_read_cache(&mut self, id: ObjectId, site: &Site, out: &mut Outbox) -> Result<Epoch, Error> {
+        let (me, size) = (self.me, self.size);
+        let opening = Opening::new(Collective::ReadCache, site);
+        let epoch = self.enter(id, opening.clone(), out)?;
+        let object = self.objects.get_mut(&id).expect("just entered");
+        let element = object.block.element;
+        let range = object.dist.range(me);
+        let bytes = object.block.bytes().expect("no write guard is open");
+        let fresh = object.fresh.clone();
+        let replica = object.cache.loading(epoch, size, || fresh());
+        if replica.have[me.index()] != object.block.version {
+            replica.bytes_mut()[range.start * element..range.end * element].copy_from_slice(bytes);
+            replica.have[me.index()] = object.block.version;
+        }
+        object.touched = Some(Vec::new());
+        let mut made: Vec<(u32, u64)> = std::mem::replace(&mut object.made, vec![0; size])
+            .into_iter()
+            .enumerate()
+            .filter(|(_, writes)| *writes > 0)
+            .map(|(owner, writes)| (owner as u32, writes))
+            .collect();
+        let version = object.block.version;
+        let changed = version != object.pushed && !range.is_empty();
+        let contains = object.applied;
+        let record = object.ledger.record(epoch);
+        for (owner, writes) in &made {
+            record.made[*owner as usize] += writes;
+        }
+        record.mine_complete = true;
+        let reason = Reason { object: Some(id), action: "ReadCache", site: Some(site.clone()) };
+        let list_follows = made.len() > ANNOUNCED_WRITES;
+        let list = list_follows.then(|| std::mem::take(&mut made));
+        let message = Message::Enter { object: id, epoch, opening, version, contains, made, list_follows };
+        for rank in me.others(size) {
+            let payload = if changed {
+                let object = self.objects.get_mut(&id).expect("just entered");
+                let serial = object.cache.begin_send(epoch);
+                let token = self.loans.add(Loan::CacheOut { object: id, serial, base: range.start * element });
+                Payload::Lent { token, len: range.len() * element }
+            } else {
+                Payload::Empty
+            };
+            self.mail.post_for(out, &reason, rank, &message, payload);
+            if let Some(list) = &list {
+                let list = postcard::to_allocvec(list).expect("pairs of numbers");
+                let message = Message::Made { object: id, epoch };
+                self.mail.post_for(out, &reason, rank, &message, Payload::Bytes(list.into()));
+            }
+        }
+        self.advance(id, out);
+        Ok(epoch)
+    }
+
+    /// Sends a batch of a ReleaseC scope to an owner, ourselves included.
+    pub(crate) fn send_batch(
+        &mut self,
+        scope: &ReleaseScope<'_>,
+        owner: Rank,
+        op: Option<OpId>,
+        bytes: Vec<u8>,
+        out: &mut Outbox,
+    ) {
+        let (id, epoch) = (scope.object, scope.epoch);
+        let me = self.me;
+        let Some(object) = self.objects.get_mut(&id) else {
+            return;
+        };
+        object.outstanding[owner.index()] += 1;
+        if owner == me {
+            let work = Work::Batch { epoch, seq: scope.sent, op, acknowledge: true };
+            self.work(id, Parked { from: me, work, payload: bytes }, out);
+            self.advance(id, out);
+        } else {
+            let opening = scope.opening.clone();
+            let message = Message::Batch { object: id, epoch, seq: scope.sent, opening, op };
+            self.mail.post_for(out, scope.reason, owner, &message, Payload::Bytes(bytes.into()));
+        }
+    }
+
+    /// Ends a ReleaseC scope: `sent` says how many batches went to each owner, `last` what is still to go. That goes with
+    /// the word of the end, and nobody waits for room: how many scopes a rank may be ahead is bounded.
+    pub(crate) fn end_release(
+        &mut self,
+        scope: &ReleaseScope<'_>,
+        sent: &[u64],
+        mut last: Vec<Option<LastBatch>>,
+        out: &mut Outbox,
+    ) {
+        let (id, epoch, me) = (scope.object, scope.epoch, self.me);
+        let Some(object) = self.objects.get_mut(&id) else {
+            return;
+        };
+        let record = object.ledger.record(epoch);
+        record.mine_complete = true;
+        record.from[me.index()].batches = sent[me.index()] + u64::from(last[me.index()].is_some());
+        for rank in me.others(self.size) {
+            let last = last[rank.index()].take();
+            let message = Message::End {
+                object: id,
+                epoch,
+                opening: scope.opening.clone(),
+                batches: sent[rank.index()] + u64::from(last.is_some()),
+                op: last.as_ref().and_then(|last| last.op),
+            };
+            let payload = last.map_or(Payload::Empty, |last| Payload::Bytes(last.bytes.into()));
+            self.mail.post_for(out, scope.reason, rank, &message, payload);
+        }
+        if let Some(LastBatch { op, bytes }) = last[me.index()].take() {
+            let work = Work::Batch { epoch, seq: sent[me.index()], op, acknowledge: false };
+            self.work(id, Parked { from: me, work, payload: bytes }, out);
+        }
+        self.advance(id, out);
+    }
+
+    /// `fill` is over on this rank: its epoch needs nothing of the others, who have all come before.
+    pub(crate) fn end_fill(&mut self, id: ObjectId, epoch: Epoch, out: &mut Outbox) {
+        if let Some(object) = self.objects.get_mut(&id) {
+            object.ledger.settled = epoch;
+            object.ledger.forget(epoch);
+        }
+        self.advance(id, out);
+    }
+}

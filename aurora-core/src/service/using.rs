@@ -1,0 +1,137 @@
+//! Using an object on its own rank: may it be used now, who has it open, and the rendezvous of all ranks.
+
+use super::Service;
+use super::object::{Object, OpenGuard};
+use super::scope::Ledger;
+use crate::collective::{ObjectState, Summary};
+use crate::error::Claim;
+use crate::memory::Storage;
+use crate::message::ObjectId;
+use crate::{Error, Site};
+use aurora_net::Outbox;
+use aurora_net::bootstrap::Failure;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Service {
+    /// An object as it is at its construction.
+    pub(crate) fn ledger(&self) -> Ledger {
+        Ledger::new(self.me, self.size)
+    }
+
+    /// The control plane says that another rank has failed.
+    pub(crate) fn job_failed(&mut self, failure: Failure, out: &mut Outbox) {
+        self.note_fault(None, &Error::JobFailed { failure }, out);
+    }
+
+    /// Whether an object may be used now, for writing if `mutable`. A guard that was forgotten is found here: while a
+    /// guard lives the borrow checker keeps such a use from happening.
+    pub(crate) fn usable(&mut self, id: ObjectId, mutable: bool, out: &mut Outbox) -> Result<&mut Object, Error> {
+        let Some(object) = self.objects.get(&id) else {
+            unreachable!("an object lives as long as its handle");
+        };
+        let forgotten = object.open.iter().find(|guard| mutable || guard.mutable);
+        if let Some(guard) = forgotten
+            && object.fault.is_none()
+        {
+            let leak = object.leak(self.me, guard);
+            self.fail(Some(id), leak, out);
+        }
+        let object = self.objects.get_mut(&id).expect("still there");
+        match &object.fault {
+            Some(fault) => Err(fault.clone()),
+            None => Ok(object),
+        }
+    }
+
+    /// As [`Service::usable`], once all earlier scopes of the object are over.
+    pub(crate) fn settled(
+        &mut self,
+        id: ObjectId,
+        mutable: bool,
+        out: &mut Outbox,
+    ) -> Option<Result<&mut Object, Error>> {
+        match self.usable(id, mutable, out) {
+            Err(error) => Some(Err(error)),
+            Ok(object) if object.ledger.settled >= object.ledger.epoch => Some(Ok(object)),
+            Ok(_) => None,
+        }
+    }
+
+    /// As [`Service::settled`], once nothing is sent from the block any more: the gate in front of every write.
+    pub(crate) fn gate(&mut self, id: ObjectId, out: &mut Outbox) -> Option<Result<&mut Object, Error>> {
+        match self.settled(id, true, out)? {
+            Ok(object) if object.block.in_flight > 0 => None,
+            other => Some(other),
+        }
+    }
+
+    /// Registers a guard.
+    pub(crate) fn open_guard(
+        &mut self,
+        id: ObjectId,
+        behaviour: &'static str,
+        site: &Site,
+        mutable: bool,
+        awaited: bool,
+    ) -> u64 {
+        self.next_guard += 1;
+        let guard = OpenGuard { id: self.next_guard, behaviour, site: site.clone(), mutable, awaited };
+        self.objects.get_mut(&id).expect("an object lives as long as its handle").open.push(guard);
+        self.next_guard
+    }
+
+    /// A guard ends, having given back what it was lent. One that ends by a panic poisons its object.
+    pub(crate) fn close_guard(&mut self, id: ObjectId, guard: u64, panicking: bool, out: &mut Outbox) {
+        let Some(object) = self.objects.get_mut(&id) else {
+            return;
+        };
+        let Some(at) = object.open.iter().position(|open| open.id == guard) else {
+            return;
+        };
+        let guard = object.open.remove(at);
+        if panicking && !self.ended {
+            let error = Error::Poisoned {
+                rank: self.me,
+                behaviour: guard.behaviour.into(),
+                object: object.name.clone(),
+                opened: guard.site,
+            };
+            self.fail(Some(id), error, out);
+        }
+        self.advance(id, out);
+    }
+
+    /// Lends our block to its owner for writing. Transfers that still read it go on from a copy.
+    pub(crate) fn take_block(&mut self, id: ObjectId) -> Option<Arc<dyn Storage>> {
+        let object = self.objects.get_mut(&id)?;
+        if object.block.in_flight > 0 {
+            let copy = object.block.share()?.duplicate();
+            self.loans.detach_block(id, &copy);
+            object.block.in_flight = 0;
+        }
+        object.block.take()
+    }
+
+    /// Comes to the next rendezvous of all ranks.
+    pub(crate) fn meet(&mut self, action: String, site: &Site, key: u64, refusal: Option<Error>, out: &mut Outbox) {
+        let claim = Claim { rank: self.me, action, site: site.clone() };
+        let objects = self.objects.iter().filter(|(_, object)| !object.dropped[self.me.index()]);
+        let objects: BTreeMap<_, _> = objects
+            .map(|(id, object)| {
+                let awaited = object.open.iter().find(|guard| guard.awaited);
+                let state = ObjectState {
+                    rank: self.me,
+                    epoch: object.ledger.epoch,
+                    last: object.ledger.last_claim(&object.name),
+                    open: awaited.map(|guard| Box::new(object.leak(self.me, guard))),
+                    fault: object.fault.clone().map(Box::new),
+                };
+                (*id, state)
+            })
+            .collect();
+        let mut told = Vec::new();
+        self.rendezvous.start(Summary::new(claim, key, objects, refusal), &mut told);
+        self.tell(told, out);
+    }
+}
