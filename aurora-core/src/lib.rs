@@ -34,8 +34,8 @@
 //! }
 //! ```
 //!
-//! Written with [`GVector::at`] and [`GVector::put`] instead, the same program is correct without any behaviour: each access
-//! to a remote element is then a message there and one back.
+//! Written with [`GVector::put`], a barrier and [`GVector::at`] instead, the same program is correct without any behaviour:
+//! each access to a remote element is then a message there and one back.
 //!
 //! # What orders what
 //!
