@@ -12,7 +12,6 @@ mod memory;
 mod network;
 mod nic;
 mod random;
-mod rota;
 
 pub use cluster::Cluster;
 pub use host::{Delivery, Host, Responder};
