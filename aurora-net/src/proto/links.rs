@@ -32,7 +32,7 @@ pub struct Links {
     talking: Set,
     /// Peers whose timers may have changed.
     stale: Set,
-    /// Peers that we have bulk data for.
+    /// Peers that we have bulk data for or on the way to.
     destinations: Set,
     /// Peers that are sending us bulk data.
     sources: Set,
@@ -147,7 +147,7 @@ impl Links {
             connection.set_crowd(crowd);
             let transmit = connection.poll_transmit(now, buf, longest, io);
             let bulk = connection.has_bulk();
-            self.destinations.put(index, bulk);
+            self.destinations.put(index, connection.is_sending());
             self.busy.put(index, !connection.is_idle());
             // Building it may have found a payload withdrawn.
             self.talking.put(index, true);
@@ -168,7 +168,7 @@ impl Links {
         };
         let bulk = connection.has_bulk();
         self.rounds.add(index, bulk);
-        self.destinations.put(index, bulk);
+        self.destinations.put(index, connection.is_sending());
         self.sources.put(index, connection.is_receiving());
         self.busy.put(index, !connection.is_idle());
         self.talking.put(index, true);

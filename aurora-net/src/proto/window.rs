@@ -107,6 +107,11 @@ impl Window {
         self.resume = self.resume.filter(|at| *at > now);
     }
 
+    /// Whether more than a packet is in flight.
+    pub(super) fn is_used(&self) -> bool {
+        self.in_flight > self.packet
+    }
+
     pub(super) fn on_sent(&mut self, charge: u64) {
         self.in_flight += charge;
         self.peak = self.peak.max(self.in_flight);
@@ -172,7 +177,11 @@ impl Window {
         if self.network.is_none() || self.sources <= 1 {
             return u64::MAX;
         }
-        PORT * self.destinations * self.packet / (self.sources * self.mtu)
+        if self.destinations > 1 { 4 * self.share() } else { self.share() }
+    }
+
+    fn share(&self) -> u64 {
+        PORT * self.destinations * self.packet / (self.sources.max(1) * self.mtu)
     }
 
     /// For how long to wait after a packet that took `after`, so that on average no more than our share is in flight.
@@ -189,7 +198,7 @@ impl Window {
         match self.network {
             Some(Network::Shared) => two,
             None | Some(Network::Dedicated) => {
-                (PORT * self.packet / self.mtu / (2 * self.sources.max(1))).clamp(self.packet, self.granted)
+                (self.share() / 2).clamp(self.packet, self.granted)
             }
         }
     }
