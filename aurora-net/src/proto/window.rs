@@ -9,7 +9,7 @@ const TOLERANCE: u64 = 50;
 
 /// What all senders together may have in flight towards one port of a switch, in bytes: it has to fit short queues, and to
 /// last for a round trip.
-const PORT: u64 = 64 * 1024;
+const PORT: u64 = 80 * 1024;
 
 /// Three limits, of which the lowest counts. All are in bytes as the receiving kernel charges them.
 ///
