@@ -344,6 +344,8 @@ mod tests {
         let (train, len) = transmit(&mut connection, 10).unwrap();
         assert_eq!((train.segment_size, train.segments), (1500, 3));
         assert!(len < 4500);
+        let (ask, len) = transmit(&mut connection, 10).unwrap();
+        assert_eq!((ask.segments, len), (1, wire::OVERHEAD + 1), "whether all has arrived");
         assert_eq!(transmit(&mut connection, 10), None);
     }
 
