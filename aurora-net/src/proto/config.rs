@@ -3,6 +3,25 @@
 use crate::Rank;
 use std::time::Duration;
 
+/// Who uses the network between the ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Network {
+    /// This job alone. Its rate is unknown and its switches may have short queues; a little loss counts as damage.
+    #[default]
+    Dedicated,
+    /// Others too: any loss counts as congestion, and we back off.
+    Shared,
+}
+
+/// Who competes with a connection, as its rank sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Crowd {
+    /// Peers that we have bulk data for: they share our interface.
+    pub destinations: u32,
+    /// Peers that are sending us bulk data: they share our port of the switch.
+    pub sources: u32,
+}
+
 /// One end of the path to one peer, as plain data.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -19,6 +38,10 @@ pub struct Config {
     pub window: u64,
     /// What the receiving kernel charges for a datagram beyond its bytes.
     pub overhead: usize,
+    /// What lies between the two; `None`: nothing, both are on one machine, where only the receiver's buffer can overflow.
+    pub network: Option<Network>,
+    /// How many ranks can send to the peer.
+    pub peers: usize,
     /// How long the peer may be silent, while something waits for its acknowledgement, before it counts as lost.
     pub silence: Duration,
 }
@@ -29,6 +52,16 @@ impl Config {
 
     /// The defaults: datagrams for Ethernet (1472 bytes), a window of 256 KiB, silence of 10 s.
     pub fn new(key: u64, me: Rank, peer: Rank) -> Self {
-        Config { key, me, peer, mtu: 1472, window: 256 * 1024, overhead: 832, silence: Duration::from_secs(10) }
+        Config {
+            key,
+            me,
+            peer,
+            mtu: 1472,
+            window: 256 * 1024,
+            overhead: 832,
+            network: Some(Network::default()),
+            peers: 1,
+            silence: Duration::from_secs(10),
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::rtt::Rtt;
 use super::send_queue::SendQueue;
-use super::sent::{Content, Lost, SentPackets};
+use super::sent::{Content, SentPackets};
 use super::window::Window;
-use super::{Config, Counters, DatagramError, Instant};
+use super::{Config, Counters, Crowd, DatagramError, Instant};
 use crate::wire::{Ack, PacketNumber};
 
 /// So many probes in vain close the congestion window.
@@ -54,8 +54,23 @@ impl Recovery {
     }
 
     /// See [`Window::has_room`].
-    pub(super) fn has_room(&self, keep_some: bool) -> bool {
-        self.probes > 0 || self.window.has_room(keep_some)
+    pub(super) fn has_room(&self, now: Instant, keep_some: bool) -> bool {
+        self.window.has_room(now, keep_some)
+    }
+
+    /// See [`Window::poll_timeout`].
+    pub(super) fn resumes_at(&self) -> Option<Instant> {
+        self.window.poll_timeout()
+    }
+
+    /// Who competes with us.
+    pub(super) fn set_crowd(&mut self, crowd: Crowd) {
+        self.window.set_crowd(crowd);
+    }
+
+    /// Nothing is in flight or wants to be.
+    pub(super) fn rest(&mut self) {
+        self.window.rest();
     }
 
     /// A packet of `len` bytes has been built. `eliciting`: it asks for an acknowledgement.
@@ -83,7 +98,7 @@ impl Recovery {
         }
         if number.0 >= self.granted_by {
             self.granted_by = number.0 + 1;
-            self.window.grant(u64::from(ack.window));
+            self.window.grant(u64::from(ack.window), ack.sources);
         }
         let acked = (self.sent).on_ack(ack.ranges(), |frame| queue.on_acked(frame));
         let Some((newest, sent_at)) = acked.newest else {
@@ -93,7 +108,7 @@ impl Recovery {
             self.rtt.sample(now - sent_at, ack.delay);
         }
         self.backoff = 0;
-        self.window.on_acked(acked.charge, newest, next.0);
+        self.window.on_acked(now, acked.charge, newest, now - sent_at, next.0);
         self.detect_losses(now, queue, counters);
         Ok(())
     }
@@ -104,10 +119,11 @@ impl Recovery {
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant, queue: &mut SendQueue, counters: &mut Counters) {
+        self.window.handle_timeout(now);
         match self.sent.loss_at() {
             Some(loss_at) if loss_at <= now => self.detect_losses(now, queue, counters),
             Some(_) => {}
-            None if self.probe_at().is_some_and(|at| at <= now) => self.probe(queue, counters),
+            None if self.probe_at().is_some_and(|at| at <= now) => self.probe(counters),
             None => {}
         }
     }
@@ -127,16 +143,12 @@ impl Recovery {
         }
     }
 
-    /// Nothing has been acknowledged for too long: send the oldest again, whatever the window says. A second time in a
-    /// row two of them, since the path loses much.
-    fn probe(&mut self, queue: &mut SendQueue, counters: &mut Counters) {
+    /// Nothing has been acknowledged for too long: ask, whatever the window says. What is in flight may only be waiting in
+    /// our own interface, so nothing counts as lost before the answer tells so. A second time in a row ask twice, since
+    /// the path loses much.
+    fn probe(&mut self, counters: &mut Counters) {
         counters.probes += 1;
         self.probes = if self.backoff == 0 { 1 } else { 2 };
-        for _ in 0..self.probes {
-            let Lost { packets, charge } = self.sent.give_up_oldest(|frame| queue.on_lost(frame));
-            counters.packets_lost += packets;
-            self.window.on_probed(charge);
-        }
         self.backoff += 1;
         if self.backoff == COLLAPSE {
             self.window.collapse();
