@@ -2,7 +2,7 @@
 
 use crate::proto::{self, Config, Connection, Event, Payloads, sender_of};
 use crate::route::UdpContact;
-use crate::udp::{Full, OVERHEAD, UdpPort};
+use crate::udp::{Full, UdpPort};
 use crate::wire::DatagramError;
 use crate::{Handler, Outbox, Payload, Placement, Rank, Token, Traffic};
 use bytes::Bytes;
@@ -79,7 +79,6 @@ impl Datagrams {
                 mtu: port.mtu(),
                 // Until the first acknowledgement both sides use the same number.
                 window: common.window.min(contact.window),
-                overhead: OVERHEAD,
                 silence: common.silence,
                 ..Config::new(common.key, common.me, Rank::new(index))
             };

@@ -10,6 +10,7 @@ mod counters;
 mod event;
 mod instant;
 mod outgoing;
+mod path_mtu;
 mod range_set;
 mod receive;
 mod recovery;

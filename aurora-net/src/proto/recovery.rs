@@ -1,10 +1,12 @@
 //! What becomes of our packets: acknowledged, lost, or worth a probe.
 
+use super::path_mtu::PathMtu;
 use super::rtt::Rtt;
 use super::send_queue::SendQueue;
 use super::sent::{Content, Lost, SentPackets};
 use super::window::Window;
 use super::{Config, Counters, DatagramError, Instant};
+use crate::charge::charge;
 use crate::wire::{Ack, PacketNumber};
 
 /// So many probes in vain close the congestion window.
@@ -16,7 +18,7 @@ pub(super) struct Recovery {
     sent: SentPackets,
     rtt: Rtt,
     window: Window,
-    overhead: usize,
+    path: PathMtu,
     /// Packets of the peer below this have said all they had to say about its window.
     granted_by: u64,
     /// Probe time-outs since the last acknowledgement.
@@ -31,7 +33,7 @@ impl Recovery {
             sent: SentPackets::default(),
             rtt: Rtt::default(),
             window: Window::new(config),
-            overhead: config.overhead,
+            path: PathMtu::new(config),
             granted_by: 0,
             backoff: 0,
             probes: 0,
@@ -58,12 +60,35 @@ impl Recovery {
         self.probes > 0 || self.window.has_room(keep_some)
     }
 
+    /// How long packets may be.
+    pub(super) fn mtu(&self) -> usize {
+        self.path.size()
+    }
+
+    /// So much bulk data has been queued.
+    pub(super) fn on_bulk(&mut self, bytes: usize) {
+        self.path.want(bytes);
+    }
+
+    /// The length of a probe of the path's MTU that should leave before more bulk data does, if any; and whether there is
+    /// room for it.
+    pub(super) fn mtu_probe(&self, now: Instant) -> Option<(usize, bool)> {
+        let len = self.path.candidate(now).filter(|_| !self.is_probing())?;
+        Some((len, self.window.has_room_for(charge(len) as u64)))
+    }
+
+    /// Such a probe has been built.
+    pub(super) fn on_mtu_probe(&mut self, now: Instant, len: usize) {
+        self.path.on_probe_sent(now, len);
+        self.on_sent(now, len, true, Content::Probe);
+    }
+
     /// A packet of `len` bytes has been built. `eliciting`: it asks for an acknowledgement.
     pub(super) fn on_sent(&mut self, now: Instant, len: usize, eliciting: bool, content: Content) {
-        let charge = (len + self.overhead) as u32;
-        self.sent.push(now, charge, eliciting, content);
+        let charge = charge(len) as u64;
+        self.sent.push(now, charge as u32, self.path.is_long(len), eliciting, content);
         if eliciting {
-            self.window.on_sent(u64::from(charge));
+            self.window.on_sent(charge);
             self.probes = self.probes.saturating_sub(1);
         }
     }
@@ -83,6 +108,8 @@ impl Recovery {
         }
         if number.0 >= self.granted_by {
             self.granted_by = number.0 + 1;
+            self.path.grant(u64::from(ack.window));
+            self.resize();
             self.window.grant(u64::from(ack.window));
         }
         let acked = (self.sent).on_ack(ack.ranges(), |frame| queue.on_acked(frame));
@@ -93,6 +120,12 @@ impl Recovery {
             self.rtt.sample(now - sent_at, ack.delay);
         }
         self.backoff = 0;
+        if acked.probe {
+            self.path.on_probe_arrived();
+        }
+        if acked.long {
+            self.path.on_arrived();
+        }
         self.window.on_acked(acked.charge, newest, next.0);
         self.detect_losses(now, queue, counters);
         Ok(())
@@ -107,7 +140,7 @@ impl Recovery {
         match self.sent.loss_at() {
             Some(loss_at) if loss_at <= now => self.detect_losses(now, queue, counters),
             Some(_) => {}
-            None if self.probe_at().is_some_and(|at| at <= now) => self.probe(queue, counters),
+            None if self.probe_at().is_some_and(|at| at <= now) => self.probe(now, queue, counters),
             None => {}
         }
     }
@@ -121,24 +154,53 @@ impl Recovery {
     fn detect_losses(&mut self, now: Instant, queue: &mut SendQueue, counters: &mut Counters) {
         let delay = self.rtt.loss_delay();
         let lost = (self.sent).detect_losses(now, delay, |frame| queue.on_lost(frame));
+        self.forget_probe(&lost);
+        let next = self.sent.next().0;
+        if let Some(number) = lost.long {
+            self.path.on_lost(now, number, next);
+        }
         if lost.packets > 0 {
             counters.packets_lost += lost.packets;
-            self.window.on_lost(lost.charge, self.sent.next().0);
+            self.window.on_lost(lost.charge, next);
+        }
+        self.resize();
+    }
+
+    /// The window counts in packets of the length that the path is known to carry by now.
+    fn resize(&mut self) {
+        self.window.set_packet(charge(self.path.size()) as u64);
+    }
+
+    /// A lost probe of the path's MTU says something about packets of its length, and nothing about congestion.
+    fn forget_probe(&mut self, lost: &Lost) {
+        if let Some(charge) = lost.probe {
+            self.path.on_probe_lost();
+            self.window.on_probed(charge);
         }
     }
 
     /// Nothing has been acknowledged for too long: send the oldest again, whatever the window says. A second time in a
     /// row two of them, since the path loses much.
-    fn probe(&mut self, queue: &mut SendQueue, counters: &mut Counters) {
-        counters.probes += 1;
-        self.probes = if self.backoff == 0 { 1 } else { 2 };
-        for _ in 0..self.probes {
-            let Lost { packets, charge } = self.sent.give_up_oldest(|frame| queue.on_lost(frame));
-            counters.packets_lost += packets;
-            self.window.on_probed(charge);
+    fn probe(&mut self, now: Instant, queue: &mut SendQueue, counters: &mut Counters) {
+        let most = if self.backoff == 0 { 1 } else { 2 };
+        let mut found = 0;
+        for _ in 0..most {
+            let lost = self.sent.give_up_oldest(|frame| queue.on_lost(frame));
+            self.forget_probe(&lost);
+            found += lost.packets;
+            self.window.on_probed(lost.charge);
         }
+        if found == 0 {
+            // It was a probe of the path's MTU that we have waited for: the peer owes us nothing.
+            return;
+        }
+        counters.probes += 1;
+        counters.packets_lost += found;
+        self.probes = most;
         self.backoff += 1;
         if self.backoff == COLLAPSE {
+            self.path.fall_back(now);
+            self.resize();
             self.window.collapse();
         }
     }

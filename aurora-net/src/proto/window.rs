@@ -1,6 +1,7 @@
 //! How much may be in flight.
 
 use super::Config;
+use crate::charge::charge;
 
 /// Loss of more than one part in so many of a window in one round trip makes us back off; less is taken for damage.
 const TOLERANCE: u64 = 50;
@@ -28,7 +29,7 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn new(config: &Config) -> Self {
-        let packet = (config.mtu + config.overhead) as u64;
+        let packet = charge(config.mtu) as u64;
         let start = (10 * packet).min((4 * packet).max(64 * 1024));
         Window {
             packet,
@@ -43,6 +44,11 @@ impl Window {
         }
     }
 
+    /// What a full packet is charged from now on.
+    pub(super) fn set_packet(&mut self, packet: u64) {
+        self.packet = packet;
+    }
+
     /// What the peer grants.
     pub(super) fn grant(&mut self, granted: u64) {
         self.granted = granted.max(2 * self.packet);
@@ -54,6 +60,11 @@ impl Window {
         let limit = self.congestion.min(self.granted);
         let kept = if keep_some { (limit / 8).min(4 * self.packet) } else { 0 };
         self.in_flight == 0 || self.in_flight + self.packet + kept <= limit.max(2 * self.packet + kept)
+    }
+
+    /// Whether a packet of another length may leave.
+    pub(super) fn has_room_for(&self, charge: u64) -> bool {
+        self.in_flight == 0 || self.in_flight + charge <= self.congestion.min(self.granted)
     }
 
     pub(super) fn on_sent(&mut self, charge: u64) {
