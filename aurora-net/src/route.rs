@@ -1,9 +1,11 @@
 //! How bytes get from one rank to another.
 
 use crate::local::LocalAddress;
+use crate::proto::Network;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// A way from one rank to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -20,6 +22,25 @@ impl fmt::Display for Route {
             Route::Local => "local",
             Route::Udp => "udp",
         })
+    }
+}
+
+/// How a rank talks to the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transport {
+    /// By which way; `None`: the best one that reaches each.
+    pub route: Option<Route>,
+    /// How long a peer may be silent, while something waits for its acknowledgement, before
+    /// [`Handler::peer_lost`](crate::Handler::peer_lost) is said of it.
+    pub silence: Duration,
+    /// Who uses the network.
+    pub network: Network,
+}
+
+impl Default for Transport {
+    /// The best route, 5 s, a network of our own.
+    fn default() -> Self {
+        Transport { route: None, silence: Duration::from_secs(5), network: Network::default() }
     }
 }
 

@@ -3,11 +3,11 @@
 mod support;
 
 use aurora_net::bootstrap::{Failure, Launch, Launcher, Options, Seat, run};
-use aurora_net::{Outbox, Payload, Rank, Route};
+use aurora_net::{Outbox, Payload, Rank, Route, Transport};
 use std::net::UdpSocket;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
-use support::{Checker, Kind, SILENCE, connect, content, exchange, header, wait};
+use support::{Checker, Kind, connect, content, exchange, header, wait};
 
 fn threads<R: Send>(size: usize, body: impl Fn(Seat) -> Result<R, Failure> + Sync) -> Result<R, Failure> {
     run(Launch::Threads(size), Options::default(), body)
@@ -260,8 +260,9 @@ fn a_silent_peer_is_lost_and_lent_memory_comes_back() {
     threads(2, |seat| {
         let me = seat.rank();
         let silence = Duration::from_millis(300);
-        let endpoint =
-            seat.connect(Checker::new(me, 2), Some(Route::Udp), silence).map_err(|error| Failure::of(me, error))?;
+        let endpoint = seat
+            .connect(Checker::new(me, 2), Transport { route: Some(Route::Udp), silence, ..Transport::default() })
+            .map_err(|error| Failure::of(me, error))?;
         if me == 1 {
             endpoint.close();
         } else {
@@ -305,7 +306,9 @@ fn ranks_that_ask_for_different_routes_are_told() {
     let outcome = threads(2, |seat| {
         let route = [Route::Local, Route::Udp][seat.rank().index()];
         let other = Rank::new(1 - seat.rank().index());
-        let error = seat.connect(Checker::new(seat.rank(), 2), Some(route), SILENCE).unwrap_err();
+        let error = seat
+            .connect(Checker::new(seat.rank(), 2), Transport { route: Some(route), ..Transport::default() })
+            .unwrap_err();
         let expected = format!("{other} offers no address for the route `{route}`: do all ranks ask for the same one?");
         assert_eq!(error.to_string(), expected);
         seat.finish()

@@ -7,10 +7,13 @@ use super::recovery::Recovery;
 use super::send_queue::SendQueue;
 use super::silence::Silence;
 use super::space::Space;
-use super::{Config, Counters, DatagramError, Event, Instant, Payloads, TransferId, Transmit};
+use super::{Config, Counters, Crowd, DatagramError, Event, Instant, Payloads, TransferId, Transmit};
 use crate::Payload;
 use crate::wire::{self, Frame, Frames, Packet};
 use bytes::Bytes;
+
+/// A packet longer than this is acknowledged at once.
+const LARGE: usize = 4096;
 
 /// One end of the path to one peer: decides what to send and when, does no I/O.
 ///
@@ -31,6 +34,7 @@ pub struct Connection {
     received: ReceivedPackets,
     incoming: ReceiveState,
     silence: Silence,
+    crowd: Crowd,
     /// The peer has been given up.
     lost: bool,
     verdict: Option<Event>,
@@ -51,6 +55,7 @@ impl Connection {
             received: ReceivedPackets::default(),
             incoming: ReceiveState::new(&config),
             silence: Silence::new(config.silence, now),
+            crowd: Crowd { destinations: 1, sources: 0 },
             lost: false,
             verdict: None,
             counters: Counters::default(),
@@ -98,6 +103,11 @@ impl Connection {
         }
         self.silence.heard();
         let (eliciting, urgent) = self.handle_frames(now, &packet, io)?;
+        // Whose share is a packet or two waits for each acknowledgement.
+        let urgent = urgent || self.crowd.sources > 1 || datagram.len() > LARGE;
+        if self.is_idle() {
+            self.recovery.rest();
+        }
         self.received.record(now, &packet, eliciting, urgent);
         self.counters.packets_in += 1;
         Ok(())
@@ -154,6 +164,22 @@ impl Connection {
         (count > 0).then(|| Transmit { segment_size: (buf.len() - start).min(mtu), segments: count })
     }
 
+    /// Who competes with this connection; to be told before [`poll_transmit`](Self::poll_transmit).
+    pub fn set_crowd(&mut self, crowd: Crowd) {
+        self.crowd = crowd;
+        self.recovery.set_crowd(crowd);
+    }
+
+    /// Whether it has bulk data to send.
+    pub fn has_bulk(&self) -> bool {
+        self.queue.has_bulk()
+    }
+
+    /// Whether the peer is in the midst of sending bulk data.
+    pub fn is_receiving(&self) -> bool {
+        !self.incoming.is_empty()
+    }
+
     /// When [`handle_timeout`](Self::handle_timeout) is to be called, if at all. A time that it has been called for is not
     /// reported again, even while the socket is full.
     pub fn poll_timeout(&self) -> Option<Instant> {
@@ -162,7 +188,8 @@ impl Connection {
         }
         let recovery = self.recovery.poll_timeout();
         let silence = self.answer_is_due().then(|| self.silence.deadline());
-        [self.received.poll_timeout(), recovery, silence].into_iter().flatten().min()
+        let resumes = if self.queue.has_bulk() { self.recovery.resumes_at() } else { None };
+        [self.received.poll_timeout(), recovery, resumes, silence].into_iter().flatten().min()
     }
 
     /// The next event, oldest first.
@@ -272,8 +299,8 @@ impl Connection {
         let mtu = self.recovery.mtu();
         let probe = self.recovery.is_probing();
         let keep_some = !self.queue.is_bulks_turn();
-        let bulk = bulk && self.queue.has_bulk() && self.recovery.has_room(keep_some);
-        let small = self.queue.has_small() && self.recovery.has_room(false);
+        let bulk = bulk && self.queue.has_bulk() && self.recovery.has_room(now, keep_some);
+        let small = self.queue.has_small() && self.recovery.has_room(now, false);
         let ack_due = self.received.is_due();
         if !(bulk || small || probe || ack_due) {
             return None;
@@ -284,7 +311,7 @@ impl Connection {
         wire::begin(buf, self.config.key, self.config.me, number, floor);
         let acks = ack_due || self.received.is_owed();
         if acks {
-            self.received.put(now, self.config.window, buf);
+            self.received.put(now, self.config.window, self.crowd.sources, buf);
         }
         let mut space = Space::new(buf, end - wire::CHECKSUM);
         if bulk || small {

@@ -140,7 +140,7 @@ impl PathMtu {
     }
 
     /// Nothing that is long arrives any more: back to the base, and look again later.
-    pub(super) fn fall_back(&mut self, now: Instant) {
+    fn fall_back(&mut self, now: Instant) {
         self.suspicions = 0;
         if self.known == self.base {
             return;

@@ -151,6 +151,11 @@ impl ReceiveState {
         (buffered.sum(), self.incoming.len())
     }
 
+    /// Whether nothing is incomplete.
+    pub(super) fn is_empty(&self) -> bool {
+        self.incoming.is_empty()
+    }
+
     fn is_finished(&self, number: u64) -> bool {
         self.finished.covers(&(number..number + 1))
     }

@@ -3,9 +3,9 @@
 use super::path_mtu::PathMtu;
 use super::rtt::Rtt;
 use super::send_queue::SendQueue;
-use super::sent::{Content, Lost, SentPackets};
+use super::sent::{Content, SentPackets};
 use super::window::Window;
-use super::{Config, Counters, DatagramError, Instant};
+use super::{Config, Counters, Crowd, DatagramError, Instant};
 use crate::charge::charge;
 use crate::wire::{Ack, PacketNumber};
 
@@ -56,8 +56,23 @@ impl Recovery {
     }
 
     /// See [`Window::has_room`].
-    pub(super) fn has_room(&self, keep_some: bool) -> bool {
-        self.probes > 0 || self.window.has_room(keep_some)
+    pub(super) fn has_room(&self, now: Instant, keep_some: bool) -> bool {
+        self.window.has_room(now, keep_some)
+    }
+
+    /// See [`Window::poll_timeout`].
+    pub(super) fn resumes_at(&self) -> Option<Instant> {
+        self.window.poll_timeout()
+    }
+
+    /// Who competes with us.
+    pub(super) fn set_crowd(&mut self, crowd: Crowd) {
+        self.window.set_crowd(crowd);
+    }
+
+    /// Nothing is in flight or wants to be.
+    pub(super) fn rest(&mut self) {
+        self.window.rest();
     }
 
     /// How long packets may be.
@@ -109,8 +124,8 @@ impl Recovery {
         if number.0 >= self.granted_by {
             self.granted_by = number.0 + 1;
             self.path.grant(u64::from(ack.window));
-            self.resize();
-            self.window.grant(u64::from(ack.window));
+            self.window.set_mtu(self.path.size());
+            self.window.grant(u64::from(ack.window), ack.sources);
         }
         let acked = (self.sent).on_ack(ack.ranges(), |frame| queue.on_acked(frame));
         let Some((newest, sent_at)) = acked.newest else {
@@ -126,7 +141,7 @@ impl Recovery {
         if acked.long {
             self.path.on_arrived();
         }
-        self.window.on_acked(acked.charge, newest, next.0);
+        self.window.on_acked(now, acked.charge, newest, now - sent_at, next.0);
         self.detect_losses(now, queue, counters);
         Ok(())
     }
@@ -137,10 +152,11 @@ impl Recovery {
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant, queue: &mut SendQueue, counters: &mut Counters) {
+        self.window.handle_timeout(now);
         match self.sent.loss_at() {
             Some(loss_at) if loss_at <= now => self.detect_losses(now, queue, counters),
             Some(_) => {}
-            None if self.probe_at().is_some_and(|at| at <= now) => self.probe(now, queue, counters),
+            None if self.probe_at().is_some_and(|at| at <= now) => self.probe(counters),
             None => {}
         }
     }
@@ -154,7 +170,11 @@ impl Recovery {
     fn detect_losses(&mut self, now: Instant, queue: &mut SendQueue, counters: &mut Counters) {
         let delay = self.rtt.loss_delay();
         let lost = (self.sent).detect_losses(now, delay, |frame| queue.on_lost(frame));
-        self.forget_probe(&lost);
+        if let Some(charge) = lost.probe {
+            // Says something about packets of its length, and nothing about congestion.
+            self.path.on_probe_lost();
+            self.window.on_probe_lost(charge);
+        }
         let next = self.sent.next().0;
         if let Some(number) = lost.long {
             self.path.on_lost(now, number, next);
@@ -163,44 +183,18 @@ impl Recovery {
             counters.packets_lost += lost.packets;
             self.window.on_lost(lost.charge, next);
         }
-        self.resize();
+        // By what has become known of the path.
+        self.window.set_mtu(self.path.size());
     }
 
-    /// The window counts in packets of the length that the path is known to carry by now.
-    fn resize(&mut self) {
-        self.window.set_packet(charge(self.path.size()) as u64);
-    }
-
-    /// A lost probe of the path's MTU says something about packets of its length, and nothing about congestion.
-    fn forget_probe(&mut self, lost: &Lost) {
-        if let Some(charge) = lost.probe {
-            self.path.on_probe_lost();
-            self.window.on_probed(charge);
-        }
-    }
-
-    /// Nothing has been acknowledged for too long: send the oldest again, whatever the window says. A second time in a
-    /// row two of them, since the path loses much.
-    fn probe(&mut self, now: Instant, queue: &mut SendQueue, counters: &mut Counters) {
-        let most = if self.backoff == 0 { 1 } else { 2 };
-        let mut found = 0;
-        for _ in 0..most {
-            let lost = self.sent.give_up_oldest(|frame| queue.on_lost(frame));
-            self.forget_probe(&lost);
-            found += lost.packets;
-            self.window.on_probed(lost.charge);
-        }
-        if found == 0 {
-            // It was a probe of the path's MTU that we have waited for: the peer owes us nothing.
-            return;
-        }
+    /// Nothing has been acknowledged for too long: ask, whatever the window says. What is in flight may only be waiting in
+    /// our own interface, so nothing counts as lost before the answer tells so. A second time in a row ask twice, since
+    /// the path loses much.
+    fn probe(&mut self, counters: &mut Counters) {
         counters.probes += 1;
-        counters.packets_lost += found;
-        self.probes = most;
+        self.probes = if self.backoff == 0 { 1 } else { 2 };
         self.backoff += 1;
         if self.backoff == COLLAPSE {
-            self.path.fall_back(now);
-            self.resize();
             self.window.collapse();
         }
     }

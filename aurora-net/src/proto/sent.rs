@@ -210,23 +210,6 @@ impl SentPackets {
         lost
     }
 
-    /// Gives the oldest packet in flight up, so that what it carried can be sent again as a probe.
-    pub(super) fn give_up_oldest(&mut self, mut missing: impl FnMut(&SentFrame)) -> Lost {
-        let mut lost = Lost::default();
-        // A probe of the path's MTU need not be sent again: on to the next.
-        while lost.packets == 0
-            // Settled packets never stay at the front.
-            && let Some(oldest) = self.ring.front_mut().filter(|sent| sent.in_flight)
-        {
-            oldest.in_flight = false;
-            self.in_flight -= 1;
-            lost.add(self.base, oldest);
-            std::mem::take(&mut oldest.content).frames().iter().for_each(&mut missing);
-            self.drop_settled();
-        }
-        lost
-    }
-
     fn drop_settled(&mut self) {
         while self.ring.front().is_some_and(|sent| !sent.in_flight) {
             self.ring.pop_front();
@@ -300,16 +283,5 @@ mod tests {
         }
         assert_eq!(sent.ring.len(), 0);
         assert_eq!(sent.next(), PacketNumber(1000));
-    }
-
-    #[test]
-    fn a_probe_repeats_the_oldest() {
-        let mut sent = sent(3);
-        sent.on_ack([0..1].into_iter(), |_| ());
-        let mut again = Vec::new();
-        let lost = sent.give_up_oldest(|frame| again.push(number(frame)));
-        assert_eq!((lost.packets, lost.charge), (1, 100));
-        assert_eq!(again, [1]);
-        assert_eq!(sent.floor(), PacketNumber(2));
     }
 }

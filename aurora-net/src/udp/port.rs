@@ -2,6 +2,7 @@
 
 use super::{UdpInfo, buffers};
 use crate::Error;
+use crate::proto::Trains;
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
@@ -18,8 +19,8 @@ const LONGEST: usize = 64 << 10;
 /// The longest run of datagrams for one send, in bytes.
 const LONGEST_TRAIN: usize = 65_000;
 
-/// The same where switches with short queues may be on the way: a quarter of such a queue.
-const NETWORK_TRAIN: usize = 32 << 10;
+/// The same where several senders may meet at a switch with short queues: a quarter of such a queue of 32 KiB.
+const TRAIN_IN_TURNS: usize = 8 << 10;
 
 /// How far away the peers are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,13 +42,6 @@ impl Reach {
         match self {
             Reach::Host => 31 << 10,
             Reach::Network => 1472,
-        }
-    }
-
-    fn train(self) -> usize {
-        match self {
-            Reach::Host => LONGEST_TRAIN,
-            Reach::Network => NETWORK_TRAIN,
         }
     }
 }
@@ -127,10 +121,15 @@ impl UdpPort {
         buffers::window(self.info().receive_buffer, peers, self.reach)
     }
 
-    /// How many datagrams of full length may go into one [`UdpPort::send`].
-    pub fn max_segments(&self) -> usize {
-        let train = (self.reach.train() / self.mtu()).max(1);
-        train.min(self.offload.max_gso_segments())
+    /// How much may go into one [`UdpPort::send`].
+    pub fn trains(&self) -> Trains {
+        let in_turns = if self.is_on_host() { LONGEST_TRAIN } else { TRAIN_IN_TURNS };
+        Trains { segments: self.offload.max_gso_segments(), alone: LONGEST_TRAIN, in_turns }
+    }
+
+    /// Whether all peers are on this machine.
+    pub fn is_on_host(&self) -> bool {
+        self.reach == Reach::Host
     }
 
     pub fn info(&self) -> UdpInfo {
@@ -211,7 +210,7 @@ impl UdpPort {
             |contents| Transmit { destination, ecn: None, contents, segment_size: Some(segment_size), src_ip: None };
         let outcome = self.offload.try_send(UdpSockRef::from(&self.socket), &transmit(bytes));
         match outcome {
-            // The interface cannot do it after all; from now on `max_segments` is 1.
+            // The interface cannot do it after all; from now on trains are of one.
             Err(_) if bytes.len() > segment_size && self.offload.max_gso_segments() == 1 => bytes
                 .chunks(segment_size)
                 .try_for_each(|one| self.offload.try_send(UdpSockRef::from(&self.socket), &transmit(one))),
@@ -268,7 +267,8 @@ mod tests {
     #[test]
     fn the_longest_train_is_taken() {
         let (mut from, mut to) = (port(), port());
-        let (mtu, segments) = (from.mtu(), from.max_segments());
+        let (mtu, trains) = (from.mtu(), from.trains());
+        let segments = (trains.alone / mtu).min(trains.segments);
         from.send(to.address(), mtu, &vec![7; mtu * segments]).unwrap();
         assert_eq!(receive_all(&mut to, segments).concat(), vec![7; mtu * segments]);
     }
