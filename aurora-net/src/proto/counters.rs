@@ -21,6 +21,8 @@ pub struct Counters {
     pub packets_resent: u64,
     /// Probe time-outs.
     pub probes: u64,
+    /// Packets built to find out whether the path carries their length; not among `packets_lost` if it does not.
+    pub mtu_probes: u64,
     /// Packets received again, or too late to be of use.
     pub duplicates: u64,
     /// Transfers abandoned because their payload was withdrawn.

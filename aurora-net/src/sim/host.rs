@@ -108,6 +108,7 @@ impl Host {
             packets_lost: sum.packets_lost + one.packets_lost,
             packets_resent: sum.packets_resent + one.packets_resent,
             probes: sum.probes + one.probes,
+            mtu_probes: sum.mtu_probes + one.mtu_probes,
             duplicates: sum.duplicates + one.duplicates,
             withdrawn: sum.withdrawn + one.withdrawn,
         })
