@@ -98,20 +98,7 @@ impl Host {
 
     /// What all connections of this host have counted.
     pub fn counters(&self) -> Counters {
-        self.links.connections().map(Connection::counters).fold(Counters::default(), |sum, one| Counters {
-            transfers_out: sum.transfers_out + one.transfers_out,
-            transfers_in: sum.transfers_in + one.transfers_in,
-            bytes_out: sum.bytes_out + one.bytes_out,
-            bytes_in: sum.bytes_in + one.bytes_in,
-            packets_out: sum.packets_out + one.packets_out,
-            packets_in: sum.packets_in + one.packets_in,
-            packets_lost: sum.packets_lost + one.packets_lost,
-            packets_resent: sum.packets_resent + one.packets_resent,
-            probes: sum.probes + one.probes,
-            mtu_probes: sum.mtu_probes + one.mtu_probes,
-            duplicates: sum.duplicates + one.duplicates,
-            withdrawn: sum.withdrawn + one.withdrawn,
-        })
+        self.links.connections().map(Connection::counters).sum()
     }
 
     /// Forgets all connections.
