@@ -175,6 +175,11 @@ impl Connection {
         self.queue.has_bulk()
     }
 
+    /// Whether it has bulk data to send or in flight.
+    pub fn is_sending(&self) -> bool {
+        self.queue.has_bulk() || self.recovery.is_used()
+    }
+
     /// Whether the peer is in the midst of sending bulk data.
     pub fn is_receiving(&self) -> bool {
         !self.incoming.is_empty()
@@ -317,6 +322,7 @@ impl Connection {
         if bulk || small {
             self.queue.fill(&mut space, bulk, io);
         }
+        let is_last = bulk && !self.queue.has_bulk();
         let Space { content, resent, .. } = space;
         let mut eliciting = !content.is_empty();
         if !eliciting && !acks && !probe {
@@ -336,6 +342,9 @@ impl Connection {
         wire::seal(buf, start, self.config.peer);
         let len = buf.len() - start;
         self.recovery.on_sent(now, len, eliciting, content);
+        if is_last {
+            self.recovery.ask();
+        }
         self.counters.packets_out += 1;
         self.counters.packets_resent += u64::from(resent);
         Some(len)
@@ -372,6 +381,8 @@ mod tests {
         let (train, len) = transmit(&mut connection, 10).unwrap();
         assert_eq!((train.segment_size, train.segments), (1500, 3));
         assert!(len < 4500);
+        let (ask, len) = transmit(&mut connection, 10).unwrap();
+        assert_eq!((ask.segments, len), (1, wire::OVERHEAD + 1), "whether all has arrived");
         assert_eq!(transmit(&mut connection, 10), None);
     }
 

@@ -34,7 +34,7 @@ pub struct Links {
     talking: Set,
     /// Peers whose timers may have changed.
     stale: Set,
-    /// Peers that we have bulk data for.
+    /// Peers that we have bulk data for or on the way to.
     destinations: Set,
     /// Peers that are sending us bulk data.
     sources: Set,
@@ -150,7 +150,7 @@ impl Links {
             let segments = (longest / connection.mtu()).clamp(1, trains.segments);
             let transmit = connection.poll_transmit(now, buf, segments, io);
             let bulk = connection.has_bulk();
-            self.destinations.put(index, bulk);
+            self.destinations.put(index, connection.is_sending());
             self.busy.put(index, !connection.is_idle());
             // Building it may have found a payload withdrawn.
             self.talking.put(index, true);
@@ -171,7 +171,7 @@ impl Links {
         };
         let bulk = connection.has_bulk();
         self.rounds.add(index, bulk);
-        self.destinations.put(index, bulk);
+        self.destinations.put(index, connection.is_sending());
         self.sources.put(index, connection.is_receiving());
         self.busy.put(index, !connection.is_idle());
         self.talking.put(index, true);

@@ -60,6 +60,11 @@ impl Recovery {
         self.window.has_room(now, keep_some)
     }
 
+    /// See [`Window::is_used`].
+    pub(super) fn is_used(&self) -> bool {
+        self.window.is_used()
+    }
+
     /// See [`Window::poll_timeout`].
     pub(super) fn resumes_at(&self) -> Option<Instant> {
         self.window.poll_timeout()
@@ -159,6 +164,12 @@ impl Recovery {
             None if self.probe_at().is_some_and(|at| at <= now) => self.probe(counters),
             None => {}
         }
+    }
+
+    /// The last of the bulk data has left: one more packet follows it at once, whose acknowledgement tells whether the last
+    /// ones have arrived; else only a time-out would, and that is long while much waits in our own interface.
+    pub(super) fn ask(&mut self) {
+        self.probes = self.probes.max(1);
     }
 
     /// Forgets everything: the peer is lost.

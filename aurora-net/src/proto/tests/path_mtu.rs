@@ -37,11 +37,11 @@ fn transfer(cluster: &mut Cluster, len: usize) -> u64 {
     cluster.hosts[0].counters().packets_out - before
 }
 
-/// Packets of `mtu` bytes for `len` bytes of payload, the first with a header of 5.
+/// Packets of `mtu` bytes for `len` bytes of payload, the first with a header of 5; and one that asks whether the last has arrived.
 fn packets(len: usize, mtu: usize) -> u64 {
     let room = mtu - crate::wire::OVERHEAD;
     let opens = room - crate::wire::OPEN_LEN - 5;
-    (1 + (len - opens).div_ceil(room - crate::wire::DATA_LEN)) as u64
+    (2 + (len - opens).div_ceil(room - crate::wire::DATA_LEN)) as u64
 }
 
 #[test]
