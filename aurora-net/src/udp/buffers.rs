@@ -30,9 +30,9 @@ mod tests {
     fn all_peers_together_fit_half_the_buffer() {
         for peers in 1..200 {
             let window = window(8 << 20, peers, ETHERNET);
-            assert!(window * peers as u64 <= 4 << 20 && window >= 4608, "{peers}: {window}");
+            assert!(window * peers as u64 <= 4 << 20 && window >= 4864, "{peers}: {window}");
         }
         assert_eq!(window(8 << 20, 1, ETHERNET), 1 << 20);
-        assert_eq!(window(4096, 100, ETHERNET), 4608);
+        assert_eq!(window(4096, 100, ETHERNET), 4864);
     }
 }

@@ -9,6 +9,8 @@ pub(crate) mod address;
 mod buffers;
 mod mtu;
 mod port;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use port::{Full, UdpPort};
 

@@ -57,7 +57,7 @@ impl Mtu {
 /// A socket's route to a multicast address leads to the interface of the address that it is bound to, whatever the routing
 /// table says; and the socket tells its route's MTU. Unlike files below /sys this is right in a network namespace too,
 /// and nothing is sent.
-fn carried(ip: IpAddr) -> io::Result<usize> {
+pub(super) fn carried(ip: IpAddr) -> io::Result<usize> {
     let everyone = SocketAddr::new(Ipv4Addr::new(224, 0, 0, 1).into(), 9);
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
     socket.bind(&SocketAddr::new(ip, 0).into())?;
