@@ -2,7 +2,7 @@
 
 use crate::proto::{self, Config, Connection, Event, Links, Network, Payloads};
 use crate::route::UdpContact;
-use crate::udp::{Full, OVERHEAD, UdpPort};
+use crate::udp::{Full, UdpPort};
 use crate::wire::DatagramError;
 use crate::{Handler, Outbox, Payload, Placement, Rank, Token, Traffic};
 use bytes::Bytes;
@@ -64,7 +64,6 @@ impl Datagrams {
                 mtu: port.mtu(),
                 // Until the first acknowledgement both sides use the same number.
                 window: common.window.min(contact.window),
-                overhead: OVERHEAD,
                 network: (!port.is_on_host()).then_some(common.network),
                 peers: contacts.len() - 1,
                 silence: common.silence,

@@ -23,6 +23,8 @@ pub struct Counters {
     pub packets_resent: u64,
     /// Probe time-outs.
     pub probes: u64,
+    /// Packets built to find out whether the path carries their length; not among `packets_lost` if it does not.
+    pub mtu_probes: u64,
     /// Packets received again, or too late to be of use.
     pub duplicates: u64,
     /// Transfers abandoned because their payload was withdrawn.
@@ -41,6 +43,7 @@ impl Sum for Counters {
             packets_lost: sum.packets_lost + one.packets_lost,
             packets_resent: sum.packets_resent + one.packets_resent,
             probes: sum.probes + one.probes,
+            mtu_probes: sum.mtu_probes + one.mtu_probes,
             duplicates: sum.duplicates + one.duplicates,
             withdrawn: sum.withdrawn + one.withdrawn,
         })

@@ -9,9 +9,11 @@ use bytes::Bytes;
 /// How many datagrams may leave in one go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trains {
-    /// To the only peer that is sent bulk data: as many as the system takes at once.
+    /// At most so many.
+    pub segments: usize,
+    /// To the only peer that is sent bulk data: as many bytes as the system takes at once.
     pub alone: usize,
-    /// Where several peers are sent bulk data: so few that a switch's short queue has room for the trains of several
+    /// Bytes where several peers are sent bulk data: so few that a switch's short queue has room for the trains of several
     /// senders at once.
     pub in_turns: usize,
 }
@@ -32,7 +34,7 @@ pub struct Links {
     talking: Set,
     /// Peers whose timers may have changed.
     stale: Set,
-    /// Peers that we have bulk data for.
+    /// Peers that we have bulk data for or on the way to.
     destinations: Set,
     /// Peers that are sending us bulk data.
     sources: Set,
@@ -145,9 +147,10 @@ impl Links {
             let longest = if crowd.destinations > 1 { trains.in_turns } else { trains.alone };
             let connection = self.connections[index].as_mut().expect("only connections take turns");
             connection.set_crowd(crowd);
-            let transmit = connection.poll_transmit(now, buf, longest, io);
+            let segments = (longest / connection.mtu()).clamp(1, trains.segments);
+            let transmit = connection.poll_transmit(now, buf, segments, io);
             let bulk = connection.has_bulk();
-            self.destinations.put(index, bulk);
+            self.destinations.put(index, connection.is_sending());
             self.busy.put(index, !connection.is_idle());
             // Building it may have found a payload withdrawn.
             self.talking.put(index, true);
@@ -168,7 +171,7 @@ impl Links {
         };
         let bulk = connection.has_bulk();
         self.rounds.add(index, bulk);
-        self.destinations.put(index, bulk);
+        self.destinations.put(index, connection.is_sending());
         self.sources.put(index, connection.is_receiving());
         self.busy.put(index, !connection.is_idle());
         self.talking.put(index, true);

@@ -48,7 +48,7 @@ impl Cluster {
             now,
             network: Network::new(size, seed, link),
             hosts: (0..size).map(host).collect(),
-            trains: Trains { alone: 8, in_turns: 8 },
+            trains: Trains { segments: 8, alone: 1 << 20, in_turns: 1 << 20 },
             agenda: BinaryHeap::new(),
             ready: BTreeSet::new(),
             busy: 0,

@@ -2,6 +2,7 @@
 
 use super::{Cluster, Host, Link, Memory, Nic, Random, Tally};
 use crate::Rank;
+use crate::charge::charge;
 use crate::proto::{Connection, Counters, Instant, Network, Trains};
 use bytes::Bytes;
 use std::fmt;
@@ -124,13 +125,12 @@ impl Scenario {
             config.network = Some(self.network);
             // As a socket grants it.
             let share = (self.receive_buffer / 2 / config.peers) as u64;
-            config.window = share.clamp(2 * (self.mtu + config.overhead) as u64, 1 << 20);
+            config.window = share.clamp(2 * charge(self.mtu) as u64, 1 << 20);
         });
         if let Some(send_buffer) = self.send_buffer {
             cluster.network.set_nics(&Nic::new(self.rate, send_buffer));
         }
-        let segments = |bytes: usize| (bytes / self.mtu).max(1);
-        cluster.trains = Trains { alone: segments(65_000), in_turns: segments(8 << 10) };
+        cluster.trains = Trains { segments: 64, alone: 65_000, in_turns: 8 << 10 };
         cluster
     }
 

@@ -1,15 +1,13 @@
 //! How much a socket may hold, and what part of it each peer may fill.
 
 use super::port::Reach;
+use crate::charge::charge;
 
 /// Receive buffer to ask for. The kernel doubles it, and charges datagrams with what they cost it.
 pub(super) const RECEIVE: usize = 4 << 20;
 
 /// Send buffer on a real interface: small, so that a full interface queue is felt here and not in a switch.
 pub(super) const SEND: usize = 128 << 10;
-
-/// What the kernel charges for a datagram beyond its bytes: a buffer head, and rounding to its allocation sizes.
-pub(crate) const OVERHEAD: usize = 832;
 
 /// No peer needs more in flight to be fast.
 const LARGEST_WINDOW: u64 = 1 << 20;
@@ -18,7 +16,7 @@ const LARGEST_WINDOW: u64 = 1 << 20;
 /// half of it, at least two datagrams each.
 pub(super) fn window(receive_buffer: usize, peers: usize, reach: Reach) -> u64 {
     let share = (receive_buffer / 2 / peers.max(1)) as u64;
-    let two = 2 * (reach.mtu() + OVERHEAD) as u64;
+    let two = 2 * charge(reach.mtu()) as u64;
     share.clamp(two, LARGEST_WINDOW)
 }
 

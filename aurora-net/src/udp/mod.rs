@@ -9,7 +9,6 @@ pub(crate) mod address;
 mod buffers;
 mod port;
 
-pub(crate) use buffers::OVERHEAD;
 pub(crate) use port::{Full, UdpPort};
 
 use std::fmt;

@@ -1,15 +1,26 @@
 //! How fast the protocol is where loss and queues are in its way: numbers in virtual time, the same on every machine.
 
 use super::*;
+use crate::sim::Nic;
 use std::fmt::Write;
 
 /// Gigabit Ethernet.
 const RATE: u64 = 125_000_000;
 const MIB: usize = 1 << 20;
 
+/// Ranks whose interfaces are as fast as the ports of the switch.
+fn cluster(size: usize, mtu: usize, link: &Link) -> Cluster {
+    let mut cluster = Cluster::new(size, 1, link, |config| {
+        config.mtu = mtu;
+        config.peers = size - 1;
+    });
+    cluster.network.set_nics(&Nic::new(RATE, 256 * 1024));
+    cluster
+}
+
 /// Per mille of the rate that payload takes while `senders` send `len` bytes each to rank 0.
 fn goodput(senders: usize, len: usize, mtu: usize, link: &Link) -> u64 {
-    let mut cluster = Cluster::new(senders + 1, 1, link, |config| config.mtu = mtu);
+    let mut cluster = cluster(senders + 1, mtu, link);
     let start = cluster.now;
     for sender in 1..=senders {
         cluster.lend(sender, 0, b"place", vec![sender as u8; len]);
@@ -21,7 +32,7 @@ fn goodput(senders: usize, len: usize, mtu: usize, link: &Link) -> u64 {
 
 /// All ranks send `len` bytes to all others: multiples, in per mille, of the time that a port needs for its share.
 fn all_to_all(size: usize, len: usize, link: &Link) -> (u64, u64) {
-    let mut cluster = Cluster::new(size, 1, link, |_| ());
+    let mut cluster = cluster(size, 1472, link);
     let start = cluster.now;
     for from in 0..size {
         for step in 1..size {
