@@ -4,9 +4,14 @@
 #![allow(clippy::print_stdout)]
 
 use aurora_net::proto::Network;
-use aurora_net::sim::{Outcome, Pattern, Scenario};
+use aurora_net::sim::{Cluster, Host, Outcome, Pattern, Scenario};
 use clap::Parser;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use std::alloc::System;
 use std::time::Duration;
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// Rows of time / bound and more, in virtual time. Options take lists, separated by commas; the first varies slowest.
 #[derive(Parser)]
@@ -38,6 +43,12 @@ struct Options {
     /// The last rank enters so many milliseconds late
     #[arg(long, value_delimiter = ',', default_value = "0")]
     late: Vec<u64>,
+    /// MTU with which connections begin; what is more they find out [default: --mtu]
+    #[arg(long)]
+    known_mtu: Option<usize>,
+    /// Send to only so many ranks each
+    #[arg(long)]
+    neighbours: Option<usize>,
     /// One-way latency in microseconds
     #[arg(long, default_value_t = 25)]
     latency: u64,
@@ -56,6 +67,14 @@ struct Options {
     /// Seeds, a row each
     #[arg(long, value_delimiter = ',', default_value = "1")]
     seeds: Vec<u64>,
+}
+
+/// Bytes of memory that all connections hold: given back as they are forgotten.
+fn memory_of(cluster: &mut Cluster) -> usize {
+    let region = Region::new(ALLOCATOR);
+    cluster.hosts.iter_mut().for_each(Host::clear);
+    let change = region.change();
+    change.bytes_deallocated - change.bytes_allocated
 }
 
 fn pattern(name: &str) -> Result<Pattern, String> {
@@ -98,16 +117,19 @@ fn main() {
         }
     });
     scenarios = each(scenarios, &options.seeds, |scenario, seed| scenario.seed = seed);
-    println!("pattern   ranks    bytes Mbit/s  mtu queue loss% late {}  seconds", Outcome::HEADING);
+    println!("pattern   ranks    bytes Mbit/s  mtu queue loss% late | {}  KiB/rank | seconds", Outcome::HEADING);
     for mut scenario in scenarios {
+        scenario.known_mtu = options.known_mtu.unwrap_or(9000) - 28;
+        scenario.neighbours = options.neighbours;
         scenario.latency = Duration::from_micros(options.latency);
         scenario.skew = Duration::from_micros(options.skew);
         scenario.send_buffer = (options.send_buffer > 0).then_some(options.send_buffer * 1024);
         scenario.receive_buffer = options.receive_buffer * 1024;
         scenario.network = if options.shared { Network::Shared } else { Network::Dedicated };
-        let outcome = scenario.run();
+        let mut held = 0;
+        let outcome = scenario.run_and(|cluster| held = memory_of(cluster));
         println!(
-            "{:9} {:5} {:8} {:6} {:4} {:5} {:5} {:4} {outcome} {:8.4}",
+            "{:9} {:5} {:8} {:6} {:4} {:5} {:5} {:4} | {outcome} {:9.1} | {:7.4}",
             format!("{:?}", scenario.pattern).to_lowercase(),
             scenario.ranks,
             scenario.bytes,
@@ -116,6 +138,7 @@ fn main() {
             scenario.queue / 1024,
             scenario.loss * 100.0,
             scenario.late.as_millis(),
+            held as f64 / 1024.0 / scenario.ranks as f64,
             outcome.time.as_secs_f64(),
         );
     }

@@ -42,7 +42,6 @@ pub struct Host {
     /// Who answers at once.
     pub responder: Option<Responder>,
     me: Rank,
-    size: usize,
     /// Of any connection, but for the peer.
     config: Config,
     /// Made when they are first needed.
@@ -78,7 +77,6 @@ impl Host {
             dropped: Vec::new(),
             responder: None,
             me,
-            size,
             links: Links::new(config.key, me, size),
             config,
             stopped_until: Instant::default(),
@@ -96,14 +94,19 @@ impl Host {
         self.links.connection(peer).expect("made when it was first needed")
     }
 
+    /// How many peers there has been anything to say to or to hear from.
+    pub fn connections(&self) -> usize {
+        self.links.connections().count()
+    }
+
     /// What all connections of this host have counted.
     pub fn counters(&self) -> Counters {
         self.links.connections().map(Connection::counters).sum()
     }
 
-    /// Forgets all connections.
+    /// Forgets all connections for good.
     pub fn clear(&mut self) {
-        self.links = Links::new(self.config.key, self.me, self.size);
+        self.links = Links::new(self.config.key, self.me, 0);
     }
 
     /// Queues a transfer.

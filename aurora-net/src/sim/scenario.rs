@@ -3,7 +3,7 @@
 use super::{Cluster, Host, Link, Memory, Nic, Random, Tally};
 use crate::Rank;
 use crate::charge::charge;
-use crate::proto::{Connection, Counters, Instant, Network, Trains};
+use crate::proto::{Counters, Instant, Network, Trains};
 use bytes::Bytes;
 use std::fmt;
 use std::time::Duration;
@@ -33,10 +33,15 @@ pub struct Scenario {
     pub ranks: usize,
     /// What each rank that sends contributes: its block, or the sum of its parts for all ranks (its own among them).
     pub bytes: usize,
+    /// [`Allgather`](Pattern::Allgather) and [`Exchange`](Pattern::Exchange) go to only so many ranks, those after the
+    /// sender, though all could send: a large world in little memory. `None`: to all.
+    pub neighbours: Option<usize>,
     /// Bytes a second of each interface and each port.
     pub rate: u64,
-    /// Longest datagram, in bytes of UDP payload.
+    /// Longest datagram that the network carries, in bytes of UDP payload.
     pub mtu: usize,
+    /// With what connections begin; what is more they find out.
+    pub known_mtu: usize,
     /// Bytes that a port of the switch can queue.
     pub queue: usize,
     /// Part of the datagrams that is lost by chance.
@@ -64,8 +69,10 @@ impl Scenario {
             pattern,
             ranks,
             bytes,
+            neighbours: None,
             rate: 155_000_000 / 8,
             mtu: 8972,
+            known_mtu: 8972,
             queue: 128 * 1024,
             loss: 0.0,
             latency: Duration::from_micros(25),
@@ -102,10 +109,11 @@ impl Scenario {
 
     /// What the busiest wire needs for the payload alone.
     pub fn bound(&self) -> Duration {
-        let peers = self.ranks as u64 - 1;
+        let (all, some) = (self.ranks as u64 - 1, self.peers() as u64);
         let bytes = match self.pattern {
-            Pattern::Allgather | Pattern::Gather => peers * self.bytes as u64,
-            Pattern::Exchange => peers * self.part() as u64,
+            Pattern::Allgather => some * self.bytes as u64,
+            Pattern::Exchange => some * self.part() as u64,
+            Pattern::Gather => all * self.bytes as u64,
             Pattern::Stream => self.bytes as u64,
         };
         Duration::from_nanos((u128::from(bytes) * 1_000_000_000 / u128::from(self.rate)) as u64)
@@ -117,10 +125,12 @@ impl Scenario {
             loss: self.loss,
             rate: Some(self.rate),
             queue: self.queue,
+            mtu: self.mtu,
             ..Link::default()
         };
         let mut cluster = Cluster::new(self.ranks, self.seed, &link, |config| {
-            config.mtu = self.mtu;
+            config.mtu = self.known_mtu.min(self.mtu);
+            config.mtu_limit = self.mtu;
             config.peers = self.ranks - 1;
             config.network = Some(self.network);
             // As a socket grants it.
@@ -159,7 +169,7 @@ impl Scenario {
 
     /// What `rank` sends to whom.
     fn sends(&self, rank: usize) -> Vec<(usize, usize)> {
-        let others = Rank::new(rank).others(self.ranks).map(Rank::index);
+        let others = Rank::new(rank).others(self.ranks).map(Rank::index).take(self.peers());
         match self.pattern {
             Pattern::Allgather => others.map(|to| (to, self.bytes)).collect(),
             Pattern::Exchange => others.map(|to| (to, self.part())).collect(),
@@ -167,6 +177,11 @@ impl Scenario {
             Pattern::Stream if rank == 0 => vec![(1, self.bytes)],
             Pattern::Gather | Pattern::Stream => Vec::new(),
         }
+    }
+
+    /// How many ranks each rank sends to, where all do the same.
+    fn peers(&self) -> usize {
+        self.neighbours.unwrap_or(usize::MAX).min(self.ranks - 1)
     }
 
     fn part(&self) -> usize {
@@ -191,8 +206,8 @@ pub struct Outcome {
 
 impl Outcome {
     /// The names of the columns: time as a multiple of the bound, packets sent again, datagrams that a port or chance has
-    /// dropped, and for each rank transfers and packets (acknowledgements among them) sent.
-    pub const HEADING: &str = " x bound resent % dropped    lost probes transfers/rank packets/rank";
+    /// dropped, probes, and for each rank transfers and packets (acknowledgements among them) sent.
+    pub const HEADING: &str = "x bound resent% dropped    lost  probes transfers packets";
 
     /// Time as a multiple of the bound.
     pub fn multiple(&self) -> f64 {
@@ -203,11 +218,6 @@ impl Outcome {
     pub fn resent(&self) -> f64 {
         self.counters.packets_resent as f64 * 100.0 / self.counters.packets_out as f64
     }
-
-    /// Memory that each rank's connections take by themselves, in bytes.
-    pub fn fixed_memory(&self) -> usize {
-        (self.ranks - 1) * size_of::<Connection>()
-    }
 }
 
 impl fmt::Display for Outcome {
@@ -215,7 +225,7 @@ impl fmt::Display for Outcome {
         let ranks = self.ranks as f64;
         write!(
             f,
-            "{:8.3} {:8.2} {:7} {:7} {:6} {:14.1} {:12.1}",
+            "{:7.3} {:7.2} {:7} {:7} {:7} {:9.1} {:7.1}",
             self.multiple(),
             self.resent(),
             self.tally.overflowed,
