@@ -2,8 +2,8 @@
 
 use crate::environment::{Environment, MOST_RANKS, bad, variables};
 use crate::error::Result;
-use aurora_net::Route;
 use aurora_net::bootstrap::{Launch, Options};
+use aurora_net::{Network, Route, Transport};
 use std::time::Duration;
 
 /// Who starts the ranks.
@@ -26,14 +26,14 @@ pub struct Config {
     route: Option<Route>,
     timeout: Option<Duration>,
     silence: Option<Duration>,
+    network: Option<Network>,
 }
 
 /// A configuration with everything decided.
 pub(crate) struct Settings {
     pub(crate) launch: Launch,
-    pub(crate) route: Option<Route>,
+    pub(crate) transport: Transport,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) silence: Duration,
     pub(crate) options: Options,
 }
 
@@ -82,6 +82,13 @@ impl Config {
         self
     }
 
+    /// Says who uses the network (default: `AURORA_NETWORK`, else [`Network::Dedicated`]).
+    #[must_use]
+    pub fn network(mut self, network: Network) -> Self {
+        self.network = Some(network);
+        self
+    }
+
     /// Number of ranks that [`run`](crate::run) will start or find, where that can be known before.
     ///
     /// # Errors
@@ -124,12 +131,17 @@ impl Config {
             Some(silence) => silence,
             None => environment.seconds("AURORA_SILENCE")?.unwrap_or(Duration::from_secs(5)),
         };
+        let network = match self.network {
+            Some(network) => network,
+            None => environment.network()?.unwrap_or_default(),
+        };
         let timeout = match self.timeout {
             Some(limit) => Some(limit),
             None => environment.seconds("AURORA_TIMEOUT")?,
         };
+        let transport = Transport { route, silence, network, mtu: environment.mtu()?, ..Transport::default() };
         let options = Options { interface: environment.of("AURORA_INTERFACE").cloned(), ..Options::default() };
-        Ok(Settings { launch, route, timeout, silence, options })
+        Ok(Settings { launch, transport, timeout, options })
     }
 }
 
@@ -185,6 +197,10 @@ mod tests {
     fn impossible_values_name_the_possible_ones() {
         assert!(refusal(&[("AURORA_RANKS", "0")]).contains("a number from 1"));
         assert!(refusal(&[("AURORA_ROUTE", "tcp")]).contains("one of auto, local, udp"));
+        for mtu in ["1227", "65536", "-1", "jumbo"] {
+            assert!(refusal(&[("AURORA_MTU", mtu)]).contains("bytes of an IP packet, from 1228 to 65535"));
+        }
+        assert!(refusal(&[("AURORA_NETWORK", "mine")]).contains("one of dedicated, shared"));
         assert!(refusal(&[("AURORA_TIMEOUT", "-1")]).contains("seconds"));
         assert!(refusal(&[("AURORA_SILENCE", "soon")]).contains("seconds"));
     }

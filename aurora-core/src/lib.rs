@@ -72,7 +72,7 @@ mod site;
 mod world;
 
 pub use aurora_net::bootstrap::Launcher;
-pub use aurora_net::{Rank, Route, Traffic, UdpInfo};
+pub use aurora_net::{Network, Rank, Route, Traffic, UdpInfo};
 pub use behaviour::{OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, ReleaseAlone, ReleaseC, Scope};
 pub use config::Config;
 pub use distribution::{MatrixDim, Shape};

@@ -50,19 +50,19 @@ impl Config {
 }
 
 fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, site: Site) -> Result<R> {
-    let Settings { launch, route, timeout, silence, options } = config.settle()?;
+    let Settings { launch, transport, timeout, options } = config.settle()?;
     // The errors themselves, where they happened in this process: a failure only quotes them.
     let typed: Mutex<Vec<Error>> = Mutex::default();
     let outcome = bootstrap::run(launch, options, |seat: Seat| {
         let (me, size) = (seat.rank(), seat.size());
         let service = Service::new(me, size, timeout);
-        let endpoint = seat.connect(service, route, silence).map_err(|error| match error {
+        let endpoint = seat.connect(service, transport).map_err(|error| match error {
             aurora_net::Error::Failed(failure) => failure,
             error => Failure::of(me, error),
         })?;
         let watched = endpoint.clone();
         seat.on_failure(Box::new(move |failure| watched.act(|service, out| service.job_failed(failure, out))));
-        let route = route.unwrap_or(match seat.launcher() {
+        let route = transport.route.unwrap_or(match seat.launcher() {
             Launcher::Threads => Route::Local,
             Launcher::Processes | Launcher::Mpi => Route::Udp,
         });

@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout)]
 
 use aurora_net::bootstrap::{Failure, Launch, Options, Seat, VARIABLE, run};
-use aurora_net::{Endpoint, Handler, Outbox, Payload, Placement, Rank, Received, Route, Token};
+use aurora_net::{Endpoint, Handler, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
 use std::time::{Duration, Instant};
 
 const ROUND_TRIPS: u32 = 20_000;
@@ -88,7 +88,9 @@ fn measure(seat: &Seat, route: Route, len: usize) -> Result<(), Failure> {
     let other = Rank::new(1 - me.index());
     let blocks =
         Blocks { source: vec![1; len], target: vec![2; len], blocks: 0, pongs: 0, meetings: 0, met: 0, failure: None };
-    let endpoint = seat.connect(blocks, Some(route), Duration::from_secs(5)).map_err(|error| Failure::of(me, error))?;
+    let endpoint = seat
+        .connect(blocks, Transport { route: Some(route), ..Transport::default() })
+        .map_err(|error| Failure::of(me, error))?;
     let handle = endpoint.clone();
     seat.on_failure(Box::new(move |failure| handle.act(|blocks, _| blocks.failure = Some(failure.clone()))));
     let say = |text: String| {

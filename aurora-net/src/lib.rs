@@ -31,7 +31,7 @@
 //!
 //! let greetings = run(Launch::Threads(3), Options::default(), |seat| {
 //!     let endpoint = seat
-//!         .connect(Guestbook(Vec::new()), None, Duration::from_secs(5))
+//!         .connect(Guestbook(Vec::new()), Transport::default())
 //!         .map_err(|error| Failure::of(seat.rank(), error))?;
 //!     endpoint.act(|_, out| {
 //!         for to in seat.rank().others(seat.size()) {
@@ -55,6 +55,7 @@
 //! | [`bootstrap`] | how ranks come to be, find each other, and end together |
 
 pub mod bootstrap;
+mod charge;
 mod endpoint;
 mod error;
 mod handler;
@@ -70,7 +71,8 @@ pub mod wire;
 pub use endpoint::Endpoint;
 pub use error::Error;
 pub use handler::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Received, Token};
+pub use proto::Network;
 pub use rank::Rank;
-pub use route::Route;
+pub use route::{Route, Transport};
 pub use traffic::Traffic;
 pub use udp::UdpInfo;

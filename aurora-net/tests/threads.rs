@@ -3,11 +3,11 @@
 mod support;
 
 use aurora_net::bootstrap::{Failure, Launch, Launcher, Options, Seat, run};
-use aurora_net::{Outbox, Payload, Rank, Route};
+use aurora_net::{Outbox, Payload, Rank, Route, Transport};
 use std::net::UdpSocket;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
-use support::{Checker, Kind, SILENCE, connect, content, exchange, header, wait};
+use support::{Checker, Kind, connect, content, exchange, header, wait};
 
 fn threads<R: Send>(size: usize, body: impl Fn(Seat) -> Result<R, Failure> + Sync) -> Result<R, Failure> {
     run(Launch::Threads(size), Options::default(), body)
@@ -260,8 +260,9 @@ fn a_silent_peer_is_lost_and_lent_memory_comes_back() {
     threads(2, |seat| {
         let me = seat.rank();
         let silence = Duration::from_millis(300);
-        let endpoint =
-            seat.connect(Checker::new(me, 2), Some(Route::Udp), silence).map_err(|error| Failure::of(me, error))?;
+        let endpoint = seat
+            .connect(Checker::new(me, 2), Transport { route: Some(Route::Udp), silence, ..Transport::default() })
+            .map_err(|error| Failure::of(me, error))?;
         if me == 1 {
             endpoint.close();
         } else {
@@ -305,7 +306,9 @@ fn ranks_that_ask_for_different_routes_are_told() {
     let outcome = threads(2, |seat| {
         let route = [Route::Local, Route::Udp][seat.rank().index()];
         let other = Rank::new(1 - seat.rank().index());
-        let error = seat.connect(Checker::new(seat.rank(), 2), Some(route), SILENCE).unwrap_err();
+        let error = seat
+            .connect(Checker::new(seat.rank(), 2), Transport { route: Some(route), ..Transport::default() })
+            .unwrap_err();
         let expected = format!("{other} offers no address for the route `{route}`: do all ranks ask for the same one?");
         assert_eq!(error.to_string(), expected);
         seat.finish()
@@ -323,11 +326,31 @@ fn a_real_interface_works_with_datagrams_that_a_network_carries() {
         run(Launch::Threads(3), options, |seat| {
             let endpoint = connect(&seat, Some(Route::Udp))?;
             let info = endpoint.udp().unwrap();
-            assert!(!info.address.ip().is_loopback() && info.mtu == 1472, "{info}");
+            assert!(!info.address.ip().is_loopback() && info.mtu <= 1472 && info.mtu <= info.mtu_limit, "{info}");
             exchange(&seat, Some(Route::Udp), 5, 300)
         })
         .unwrap();
     }
+}
+
+#[test]
+fn packets_are_no_longer_than_allowed() {
+    let with = |mtu| Transport { route: Some(Route::Udp), mtu, ..Transport::default() };
+    threads(2, |seat| {
+        let endpoint = seat.connect(Checker::new(seat.rank(), 2), with(Some(1500))).unwrap();
+        assert_eq!(endpoint.udp().map(|info| (info.mtu, info.mtu_limit)), Some((1472, 1472)));
+        let error = seat.connect(Checker::new(seat.rank(), 2), with(Some(1000))).unwrap_err().to_string();
+        assert_eq!(error, "packets of 1000 bytes are not possible: allow 1228 to 65535 (AURORA_MTU)");
+        let other = Rank::new(1 - seat.rank().index());
+        endpoint.act(|checker, out| checker.send(other, Kind::Data, 1, 100_000, out));
+        wait(&endpoint, seat.rank(), |checker, _| {
+            (checker.received[other.index()] == 1 && checker.lent() == 0).then_some(())
+        })?;
+        // At least 70 of them, and acknowledgements.
+        assert!(endpoint.traffic().packets_out >= 70);
+        seat.finish()
+    })
+    .unwrap();
 }
 
 #[test]

@@ -4,13 +4,12 @@ use super::desk::OnFailure;
 use super::{Failure, Launcher, panic};
 use crate::endpoint::{Endpoint, Setup};
 use crate::route::Contact;
-use crate::{Error, Handler, Rank, Route};
+use crate::{Error, Handler, Rank, Route, Transport};
 use std::cell::Cell;
 use std::fmt;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// What a rank needs of the control plane, whoever started it.
 pub(crate) trait Line {
@@ -91,19 +90,12 @@ impl Seat {
         self.job.launcher
     }
 
-    /// Collective. Connects this rank to all others, over `route` or else over the best one that reaches each.
-    ///
-    /// `silence`: how long a peer may be silent before [`Handler::peer_lost`] is said of it.
+    /// Collective. Connects this rank to all others.
     ///
     /// # Errors
     /// Where the system refuses a socket, the route does not exist here, or the job fails meanwhile.
-    pub fn connect<H: Handler>(
-        &self,
-        handler: H,
-        route: Option<Route>,
-        silence: Duration,
-    ) -> Result<Endpoint<H>, Error> {
-        let route = match (route, self.job.launcher) {
+    pub fn connect<H: Handler>(&self, handler: H, transport: Transport) -> Result<Endpoint<H>, Error> {
+        let route = match (transport.route, self.job.launcher) {
             (None, Launcher::Threads) => Route::Local,
             (None, _) => Route::Udp,
             (Some(Route::Local), launcher) if launcher != Launcher::Threads && self.size() > 1 => {
@@ -112,7 +104,7 @@ impl Seat {
             }
             (Some(route), _) => route,
         };
-        let setup = Setup::new(&self.job, route, silence)?;
+        let setup = Setup::new(&self.job, route, transport)?;
         let contacts = self.line.exchange(setup.contact())?;
         setup.start(handler, &contacts, self.line.alarm())
     }

@@ -82,11 +82,11 @@ impl<H: Handler> Core<H> {
     }
 
     /// When [`Core::take_in`] is to be called even if nothing arrives.
-    pub fn poll_timeout(&self) -> Option<Instant> {
+    pub fn poll_timeout(&mut self) -> Option<Instant> {
         if self.closed {
             return None;
         }
-        let datagrams = self.datagrams.as_ref().and_then(Datagrams::poll_timeout);
+        let datagrams = self.datagrams.as_mut().and_then(Datagrams::poll_timeout);
         [self.handler.poll_timeout(), datagrams].into_iter().flatten().min()
     }
 

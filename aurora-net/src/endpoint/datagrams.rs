@@ -1,8 +1,8 @@
 //! The UDP side of an endpoint: a socket, and a connection to each peer that is reached through it.
 
-use crate::proto::{self, Config, Connection, Event, Payloads, sender_of};
+use crate::proto::{self, Config, Connection, Event, Links, Network, Payloads};
 use crate::route::UdpContact;
-use crate::udp::{Full, OVERHEAD, UdpPort};
+use crate::udp::{Full, UdpPort};
 use crate::wire::DatagramError;
 use crate::{Handler, Outbox, Payload, Placement, Rank, Token, Traffic};
 use bytes::Bytes;
@@ -20,36 +20,20 @@ pub(crate) struct Common {
     pub silence: Duration,
     /// What we have told the others that each may have in flight to us.
     pub window: u64,
+    pub network: Network,
 }
 
 pub(crate) struct Datagrams {
     port: UdpPort,
-    me: Rank,
-    key: u64,
     /// The time that the connections count from.
     origin: Instant,
-    /// By rank; none to ourselves and to those that are reached otherwise.
-    links: Vec<Option<Link>>,
+    links: Links,
+    /// By rank.
+    addresses: Vec<Option<SocketAddr>>,
     /// Where a train is put together.
     train: Vec<u8>,
     foreign: u64,
     corrupt: u64,
-}
-
-struct Link {
-    connection: Connection,
-    address: SocketAddr,
-    /// It may have something to send.
-    sends: bool,
-    /// It may have something to say.
-    tells: bool,
-}
-
-impl Link {
-    fn touch(&mut self) {
-        self.sends = true;
-        self.tells = true;
-    }
 }
 
 /// The handler's memory, as a connection sees it.
@@ -72,30 +56,27 @@ impl<H: Handler> Payloads for Memory<'_, H> {
 impl Datagrams {
     /// Connections over `port` to everyone who has given a contact.
     pub fn new(port: UdpPort, common: Common, contacts: &[Option<UdpContact>]) -> Self {
-        let origin = Instant::now();
-        let links = contacts.iter().enumerate().map(|(index, contact)| {
-            let contact = contact.filter(|_| common.me != index)?;
+        let others = |index: usize| contacts[index].filter(|_| common.me != index);
+        let mut links = Links::new(common.key, common.me, contacts.len());
+        for (index, contact) in (0..contacts.len()).filter_map(|index| Some((index, others(index)?))) {
+            let peer = Rank::new(index);
             let config = Config {
-                mtu: port.mtu(),
+                mtu: port.mtu().base.min(contact.mtu),
+                mtu_limit: port.mtu().limit.min(contact.mtu),
                 // Until the first acknowledgement both sides use the same number.
                 window: common.window.min(contact.window),
-                overhead: OVERHEAD,
+                network: (!port.is_on_host()).then_some(common.network),
+                peers: contacts.len() - 1,
                 silence: common.silence,
-                ..Config::new(common.key, common.me, Rank::new(index))
+                ..Config::new(common.key, common.me, peer)
             };
-            Some(Link {
-                connection: Connection::new(config, proto::Instant::from_nanos(0)),
-                address: contact.address,
-                sends: false,
-                tells: false,
-            })
-        });
+            links.connect(peer, Connection::new(config, proto::Instant::from_nanos(0)));
+        }
         Datagrams {
-            links: links.collect(),
+            links,
+            addresses: (0..contacts.len()).map(|index| others(index).map(|contact| contact.address)).collect(),
             port,
-            me: common.me,
-            key: common.key,
-            origin,
+            origin: Instant::now(),
             train: Vec::new(),
             foreign: 0,
             corrupt: 0,
@@ -108,9 +89,7 @@ impl Datagrams {
 
     /// Queues a transfer.
     pub fn send(&mut self, to: Rank, header: Bytes, payload: Payload) {
-        let link = self.links[to.index()].as_mut().expect("a peer that is reached by UDP");
-        link.connection.send(header, payload);
-        link.touch();
+        self.links.send(to, header, payload);
     }
 
     /// Takes datagrams from the socket. True: there may be more.
@@ -118,22 +97,12 @@ impl Datagrams {
         let now = self.moment(now);
         let mut more = true;
         for _ in 0..BATCHES {
-            let (links, key) = (&mut self.links, self.key);
-            let (foreign, corrupt) = (&mut self.foreign, &mut self.corrupt);
-            more = self.port.receive(|datagram| {
-                let outcome = sender_of(key, datagram).and_then(|from| {
-                    let link = links.get_mut(from.index()).and_then(Option::as_mut);
-                    // A rank that does not exist or is not reached this way: damaged, most likely.
-                    let link = link.ok_or(DatagramError::Corrupt)?;
-                    link.touch();
-                    (link.connection).handle_datagram(now, datagram, &mut Memory(handler))
-                });
-                match outcome {
-                    // One of a peer that has been given up is late, not damaged.
-                    Ok(()) | Err(DatagramError::Lost) => {}
-                    Err(DatagramError::ForeignKey) => *foreign += 1,
-                    Err(_) => *corrupt += 1,
-                }
+            let (links, foreign, corrupt) = (&mut self.links, &mut self.foreign, &mut self.corrupt);
+            more = self.port.receive(|datagram| match links.handle_datagram(now, datagram, &mut Memory(handler)) {
+                // One of a peer that has been given up is late, not damaged.
+                Ok(()) | Err(DatagramError::Lost) => {}
+                Err(DatagramError::ForeignKey) => *foreign += 1,
+                Err(_) => *corrupt += 1,
             });
             if !more {
                 break;
@@ -145,85 +114,60 @@ impl Datagrams {
     /// Tells the connections the time whose time has come.
     pub fn handle_timeouts(&mut self, now: Instant) {
         let now = self.moment(now);
-        for link in self.links.iter_mut().flatten() {
-            if link.connection.poll_timeout().is_some_and(|due| due <= now) {
-                link.connection.handle_timeout(now);
-                link.touch();
-            }
-        }
+        self.links.handle_timeouts(now);
     }
 
     /// When [`Datagrams::handle_timeouts`] is to be called, if at all.
-    pub fn poll_timeout(&self) -> Option<Instant> {
-        let due = self.links.iter().flatten().filter_map(|link| link.connection.poll_timeout()).min()?;
+    pub fn poll_timeout(&mut self) -> Option<Instant> {
+        let due = self.links.poll_timeout()?;
         Some(self.origin + Duration::from_nanos(due.as_nanos()))
     }
 
     /// Tells the handler what the connections have to say. True: there was something.
     pub fn tell(&mut self, handler: &mut impl Handler, out: &mut Outbox, traffic: &mut Traffic) -> bool {
         let mut told = false;
-        for (index, link) in self.links.iter_mut().enumerate() {
-            let Some(link) = link.as_mut().filter(|link| link.tells) else {
-                continue;
-            };
-            let from = Rank::new(index);
-            while let Some(event) = link.connection.poll() {
-                told = true;
-                match event {
-                    Event::Delivered { header, payload } => {
-                        traffic.transfers_in += 1;
-                        handler.deliver(from, &header, payload, out);
-                    }
-                    Event::Released(token) => handler.released(token, out),
-                    Event::Silent { silent_for } => handler.peer_lost(from, silent_for, out),
+        while let Some((from, event)) = self.links.poll() {
+            told = true;
+            match event {
+                Event::Delivered { header, payload } => {
+                    traffic.transfers_in += 1;
+                    handler.deliver(from, &header, payload, out);
                 }
+                Event::Released(token) => handler.released(token, out),
+                Event::Silent { silent_for } => handler.peer_lost(from, silent_for, out),
             }
-            link.tells = false;
         }
         told
     }
 
-    /// Sends what flow control and the socket permit: a train to each peer in turn, beginning after ourselves, so that no
-    /// receiver is everyone's first.
+    /// Sends what flow control and the socket permit.
     pub fn transmit(&mut self, now: Instant, handler: &mut impl Handler) {
-        // Full: the poller says when to try again.
+        // Full: the poller says when to try again. The time that it takes an interface to make room is the clock of bulk
+        // data, so that no line rate need be known.
         let _ = self.try_transmit(now, handler);
     }
 
     fn try_transmit(&mut self, now: Instant, handler: &mut impl Handler) -> Result<(), Full> {
         self.port.send_rest()?;
         let now = self.moment(now);
-        let size = self.links.len();
-        let mut waiting = true;
-        while std::mem::take(&mut waiting) {
-            for rank in self.me.others(size) {
-                let Some(link) = self.links[rank.index()].as_mut().filter(|link| link.sends) else {
-                    continue;
-                };
-                self.train.clear();
-                let segments = self.port.max_segments();
-                let train = &mut self.train;
-                let transmit = link.connection.poll_transmit(now, train, segments, &mut Memory(handler));
-                // Building it may have found a payload withdrawn.
-                link.tells = true;
-                match transmit {
-                    Some(transmit) => {
-                        waiting = true;
-                        self.port.send(link.address, transmit.segment_size, train)?;
-                    }
-                    None => link.sends = false,
-                }
-            }
+        let trains = self.port.trains();
+        loop {
+            self.train.clear();
+            let transmit = self.links.poll_transmit(now, &mut self.train, trains, &mut Memory(handler));
+            let Some((to, transmit)) = transmit else {
+                return Ok(());
+            };
+            let address = self.addresses[to.index()].expect("as many as connections");
+            self.port.send(address, transmit.segment_size, &self.train)?;
         }
-        Ok(())
     }
 
     /// Adds what is counted here.
     pub fn count(&self, traffic: &mut Traffic) {
         traffic.datagrams_foreign += self.foreign;
         traffic.datagrams_corrupt += self.corrupt;
-        for link in self.links.iter().flatten() {
-            let counters = link.connection.counters();
+        for connection in self.links.connections() {
+            let counters = connection.counters();
             traffic.packets_out += counters.packets_out;
             traffic.packets_resent += counters.packets_resent;
             traffic.bytes_in += counters.bytes_in;

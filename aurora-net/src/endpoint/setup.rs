@@ -9,17 +9,16 @@ use crate::bootstrap::{self, Failure, Job};
 use crate::local::{self, Inbox, LocalAddress};
 use crate::route::{Contact, UdpContact};
 use crate::udp::UdpPort;
-use crate::{Error, Handler, Rank, Route};
+use crate::{Error, Handler, Rank, Route, Transport};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
-use std::time::Duration;
 
 /// An endpoint in the making: can be reached, but does not know the others yet.
 pub(crate) struct Setup {
     me: Rank,
     route: Route,
     key: u64,
-    silence: Duration,
+    transport: Transport,
     poller: Poller,
     way: Way,
 }
@@ -33,7 +32,7 @@ enum Way {
 }
 
 impl Setup {
-    pub fn new(job: &Job, route: Route, silence: Duration) -> Result<Self, Error> {
+    pub fn new(job: &Job, route: Route, transport: Transport) -> Result<Self, Error> {
         let poller = Poller::new().map_err(Error::system("make an epoll instance and a timer"))?;
         let way = match route {
             _ if job.size == 1 => Way::Nobody,
@@ -42,13 +41,14 @@ impl Setup {
                 Way::Local(address, inbox)
             }
             Route::Udp => {
-                let port = UdpPort::bind(job.address)?;
+                let port = UdpPort::bind(job.address, &transport)?;
                 poller.watch_socket(port.fd()).map_err(Error::system("watch a UDP socket"))?;
-                let contact = UdpContact { address: port.address(), window: port.window(job.size - 1) };
+                let (address, window) = (port.address(), port.window(job.size - 1));
+                let contact = UdpContact { address, window, mtu: port.mtu().limit };
                 Way::Udp(port, contact)
             }
         };
-        Ok(Setup { me: job.rank, route, key: job.key.0, silence, poller, way })
+        Ok(Setup { me: job.rank, route, key: job.key.0, transport, poller, way })
     }
 
     /// What the others have to know.
@@ -86,7 +86,8 @@ impl Setup {
                     // Once for the job: its machines are alike.
                     tracing::warn!("{advice}");
                 }
-                let common = Common { me, key: self.key, silence: self.silence, window: own.window };
+                let Transport { silence, network, .. } = self.transport;
+                let common = Common { me, key: self.key, silence, window: own.window, network };
                 let contacts: Vec<_> = contacts.iter().map(|contact| contact.udp).collect();
                 (None, Some(Datagrams::new(port, common, &contacts)))
             }

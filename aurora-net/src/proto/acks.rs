@@ -86,9 +86,9 @@ impl ReceivedPackets {
     }
 
     /// Appends the acknowledgement of all that is known; nothing is owed then.
-    pub(super) fn put(&mut self, now: Instant, window: u64, buf: &mut Vec<u8>) {
+    pub(super) fn put(&mut self, now: Instant, window: u64, sources: u32, buf: &mut Vec<u8>) {
         let delay = now - self.largest_at;
-        wire::put_ack(buf, delay, window, self.ranges.descending());
+        wire::put_ack(buf, delay, window, sources, self.ranges.descending());
         self.owed = 0;
         self.due = false;
         self.deadline = None;
@@ -113,7 +113,7 @@ mod tests {
 
     fn acknowledged(received: &mut ReceivedPackets, now: Instant) -> Vec<Range<u64>> {
         let mut buf = Vec::new();
-        received.put(now, 0, &mut buf);
+        received.put(now, 0, 0, &mut buf);
         match Frames::new(&buf).next() {
             Some(Ok(Frame::Ack(ack))) => ack.ranges().collect(),
             other => panic!("{other:?}"),

@@ -1,10 +1,12 @@
 //! What becomes of our packets: acknowledged, lost, or worth a probe.
 
+use super::path_mtu::PathMtu;
 use super::rtt::Rtt;
 use super::send_queue::SendQueue;
-use super::sent::{Content, Lost, SentPackets};
+use super::sent::{Content, SentPackets};
 use super::window::Window;
-use super::{Config, Counters, DatagramError, Instant};
+use super::{Config, Counters, Crowd, DatagramError, Instant};
+use crate::charge::charge;
 use crate::wire::{Ack, PacketNumber};
 
 /// So many probes in vain close the congestion window.
@@ -16,7 +18,7 @@ pub(super) struct Recovery {
     sent: SentPackets,
     rtt: Rtt,
     window: Window,
-    overhead: usize,
+    path: PathMtu,
     /// Packets of the peer below this have said all they had to say about its window.
     granted_by: u64,
     /// Probe time-outs since the last acknowledgement.
@@ -31,7 +33,7 @@ impl Recovery {
             sent: SentPackets::default(),
             rtt: Rtt::default(),
             window: Window::new(config),
-            overhead: config.overhead,
+            path: PathMtu::new(config),
             granted_by: 0,
             backoff: 0,
             probes: 0,
@@ -54,16 +56,59 @@ impl Recovery {
     }
 
     /// See [`Window::has_room`].
-    pub(super) fn has_room(&self, keep_some: bool) -> bool {
-        self.probes > 0 || self.window.has_room(keep_some)
+    pub(super) fn has_room(&self, now: Instant, keep_some: bool) -> bool {
+        self.window.has_room(now, keep_some)
+    }
+
+    /// See [`Window::is_used`].
+    pub(super) fn is_used(&self) -> bool {
+        self.window.is_used()
+    }
+
+    /// See [`Window::poll_timeout`].
+    pub(super) fn resumes_at(&self) -> Option<Instant> {
+        self.window.poll_timeout()
+    }
+
+    /// Who competes with us.
+    pub(super) fn set_crowd(&mut self, crowd: Crowd) {
+        self.window.set_crowd(crowd);
+    }
+
+    /// Nothing is in flight or wants to be.
+    pub(super) fn rest(&mut self) {
+        self.window.rest();
+    }
+
+    /// How long packets may be.
+    pub(super) fn mtu(&self) -> usize {
+        self.path.size()
+    }
+
+    /// So much bulk data has been queued.
+    pub(super) fn on_bulk(&mut self, bytes: usize) {
+        self.path.want(bytes);
+    }
+
+    /// The length of a probe of the path's MTU that should leave before more bulk data does, if any; and whether there is
+    /// room for it.
+    pub(super) fn mtu_probe(&self, now: Instant) -> Option<(usize, bool)> {
+        let len = self.path.candidate(now).filter(|_| !self.is_probing())?;
+        Some((len, self.window.has_room_for(charge(len) as u64)))
+    }
+
+    /// Such a probe has been built.
+    pub(super) fn on_mtu_probe(&mut self, now: Instant, len: usize) {
+        self.path.on_probe_sent(now, len);
+        self.on_sent(now, len, true, Content::Probe);
     }
 
     /// A packet of `len` bytes has been built. `eliciting`: it asks for an acknowledgement.
     pub(super) fn on_sent(&mut self, now: Instant, len: usize, eliciting: bool, content: Content) {
-        let charge = (len + self.overhead) as u32;
-        self.sent.push(now, charge, eliciting, content);
+        let charge = charge(len) as u64;
+        self.sent.push(now, charge as u32, self.path.is_long(len), eliciting, content);
         if eliciting {
-            self.window.on_sent(u64::from(charge));
+            self.window.on_sent(charge);
             self.probes = self.probes.saturating_sub(1);
         }
     }
@@ -83,7 +128,9 @@ impl Recovery {
         }
         if number.0 >= self.granted_by {
             self.granted_by = number.0 + 1;
-            self.window.grant(u64::from(ack.window));
+            self.path.grant(u64::from(ack.window));
+            self.window.set_mtu(self.path.size());
+            self.window.grant(u64::from(ack.window), ack.sources);
         }
         let acked = (self.sent).on_ack(ack.ranges(), |frame| queue.on_acked(frame));
         let Some((newest, sent_at)) = acked.newest else {
@@ -93,7 +140,13 @@ impl Recovery {
             self.rtt.sample(now - sent_at, ack.delay);
         }
         self.backoff = 0;
-        self.window.on_acked(acked.charge, newest, next.0);
+        if acked.probe {
+            self.path.on_probe_arrived();
+        }
+        if acked.long {
+            self.path.on_arrived();
+        }
+        self.window.on_acked(now, acked.charge, newest, now - sent_at, next.0);
         self.detect_losses(now, queue, counters);
         Ok(())
     }
@@ -104,12 +157,19 @@ impl Recovery {
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant, queue: &mut SendQueue, counters: &mut Counters) {
+        self.window.handle_timeout(now);
         match self.sent.loss_at() {
             Some(loss_at) if loss_at <= now => self.detect_losses(now, queue, counters),
             Some(_) => {}
-            None if self.probe_at().is_some_and(|at| at <= now) => self.probe(queue, counters),
+            None if self.probe_at().is_some_and(|at| at <= now) => self.probe(counters),
             None => {}
         }
+    }
+
+    /// The last of the bulk data has left: one more packet follows it at once, whose acknowledgement tells whether the last
+    /// ones have arrived; else only a time-out would, and that is long while much waits in our own interface.
+    pub(super) fn ask(&mut self) {
+        self.probes = self.probes.max(1);
     }
 
     /// Forgets everything: the peer is lost.
@@ -121,22 +181,29 @@ impl Recovery {
     fn detect_losses(&mut self, now: Instant, queue: &mut SendQueue, counters: &mut Counters) {
         let delay = self.rtt.loss_delay();
         let lost = (self.sent).detect_losses(now, delay, |frame| queue.on_lost(frame));
+        if let Some(charge) = lost.probe {
+            // Says something about packets of its length, and nothing about congestion.
+            self.path.on_probe_lost();
+            self.window.on_probe_lost(charge);
+        }
+        let next = self.sent.next().0;
+        if let Some(number) = lost.long {
+            self.path.on_lost(now, number, next);
+        }
         if lost.packets > 0 {
             counters.packets_lost += lost.packets;
-            self.window.on_lost(lost.charge, self.sent.next().0);
+            self.window.on_lost(lost.charge, next);
         }
+        // By what has become known of the path.
+        self.window.set_mtu(self.path.size());
     }
 
-    /// Nothing has been acknowledged for too long: send the oldest again, whatever the window says. A second time in a
-    /// row two of them, since the path loses much.
-    fn probe(&mut self, queue: &mut SendQueue, counters: &mut Counters) {
+    /// Nothing has been acknowledged for too long: ask, whatever the window says. What is in flight may only be waiting in
+    /// our own interface, so nothing counts as lost before the answer tells so. A second time in a row ask twice, since
+    /// the path loses much.
+    fn probe(&mut self, counters: &mut Counters) {
         counters.probes += 1;
         self.probes = if self.backoff == 0 { 1 } else { 2 };
-        for _ in 0..self.probes {
-            let Lost { packets, charge } = self.sent.give_up_oldest(|frame| queue.on_lost(frame));
-            counters.packets_lost += packets;
-            self.window.on_probed(charge);
-        }
         self.backoff += 1;
         if self.backoff == COLLAPSE {
             self.window.collapse();

@@ -1,23 +1,47 @@
 //! How much may be in flight.
 
-use super::Config;
+use super::{Config, Crowd, Instant, Network};
+use crate::charge::charge;
+use std::time::Duration;
 
-/// Loss of more than one part in so many of a window in one round trip makes us back off; less is taken for damage.
+/// On a dedicated network loss of more than two packets and one part in so many of a window, in one round trip, makes us
+/// back off; less is taken for damage.
 const TOLERANCE: u64 = 50;
 
-/// The congestion window does not get smaller: four packets on Ethernet, so that a loss can be told from a later packet.
-const LEAST: u64 = 9 * 1024;
+/// What all senders together may have in flight towards one port of a switch, in bytes: it has to fit short queues, and to
+/// last for a round trip.
+const PORT: u64 = 80 * 1024;
 
-/// The window that the peer grants, and below it a congestion window: it doubles each round trip until the first loss,
-/// then grows by a packet and shrinks to seven tenths (AIMD).
+/// Three limits, of which the lowest counts. All are in bytes as the receiving kernel charges them.
+///
+/// - What the peer *grants*: its share of the receiver's buffer.
+/// - The *crowd*: as soon as several ranks send to the peer, its port of the switch is the bottleneck, and they share
+///   [`PORT`] evenly, knowing from its acknowledgements how many they are. A rank that sends to `n` peers in turns gives each
+///   only a part of its own line, and most of what it has in flight waits in its own interface: it may have `n` times as
+///   much. So an exchange of all with all is hardly limited, and many senders to one not at all more than its port can hold.
+///   A share of less than one packet is kept by waiting between packets.
+/// - A *congestion* window, for what the first two do not know. It shrinks with loss and grows by a packet each round trip
+///   (AIMD). On a dedicated network it starts open and shrinks to seven tenths where more is lost than damage explains; on a
+///   shared one it doubles from a small start until the first loss, and any loss halves it.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
+    network: Option<Network>,
     /// What one full packet is charged.
     packet: u64,
+    /// Its length.
+    mtu: u64,
     granted: u64,
     congestion: u64,
     threshold: u64,
     in_flight: u64,
+    /// Peers that we have bulk data for.
+    destinations: u64,
+    /// Ranks that send bulk data to the peer, as it has told.
+    sources: u64,
+    /// What to believe of that when nothing has been told for long: all of them.
+    peers: u64,
+    /// Not before then, since our share is less than a packet.
+    resume: Option<Instant>,
     /// The most in flight in the present round trip: a window that is not used does not grow.
     peak: u64,
     /// Packets from this number on belong to the present round trip.
@@ -28,14 +52,24 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn new(config: &Config) -> Self {
-        let packet = (config.mtu + config.overhead) as u64;
-        let start = (10 * packet).min((4 * packet).max(64 * 1024));
+        let packet = charge(config.mtu) as u64;
+        let granted = config.window.max(2 * packet);
+        let start = match config.network {
+            None | Some(Network::Dedicated) => u64::MAX,
+            Some(Network::Shared) => (10 * packet).min((4 * packet).max(64 * 1024)),
+        };
         Window {
+            network: config.network,
             packet,
-            granted: config.window.max(2 * packet),
+            mtu: config.mtu as u64,
+            granted,
             congestion: start,
             threshold: u64::MAX,
             in_flight: 0,
+            destinations: 1,
+            sources: config.peers as u64,
+            peers: config.peers as u64,
+            resume: None,
             peak: 0,
             round: 0,
             lost_this_round: 0,
@@ -43,17 +77,51 @@ impl Window {
         }
     }
 
-    /// What the peer grants.
-    pub(super) fn grant(&mut self, granted: u64) {
+    /// How long full packets are from now on.
+    pub(super) fn set_mtu(&mut self, mtu: usize) {
+        self.packet = charge(mtu) as u64;
+        self.mtu = mtu as u64;
+    }
+
+    /// What the peer grants, and how many ranks it says send to it.
+    pub(super) fn grant(&mut self, granted: u64, sources: u16) {
         self.granted = granted.max(2 * self.packet);
+        self.sources = u64::from(sources);
+    }
+
+    /// How many peers we send to.
+    pub(super) fn set_crowd(&mut self, crowd: Crowd) {
+        self.destinations = u64::from(crowd.destinations.max(1));
     }
 
     /// Whether one more full packet may leave. `keep_some`: and leave a little room, so that a small transfer need not
     /// wait for an acknowledgement of bulk data.
-    pub(super) fn has_room(&self, keep_some: bool) -> bool {
-        let limit = self.congestion.min(self.granted);
-        let kept = if keep_some { (limit / 8).min(4 * self.packet) } else { 0 };
-        self.in_flight == 0 || self.in_flight + self.packet + kept <= limit.max(2 * self.packet + kept)
+    pub(super) fn has_room(&self, now: Instant, keep_some: bool) -> bool {
+        if self.in_flight == 0 {
+            return !keep_some || self.resume.is_none_or(|at| at <= now);
+        }
+        let limit = self.limit();
+        let kept = if keep_some && limit >= 8 * self.packet { (limit / 8).min(4 * self.packet) } else { 0 };
+        self.in_flight + self.packet + kept <= limit
+    }
+
+    /// When a packet may leave that may not now for no other reason than the crowd.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        if self.in_flight == 0 { self.resume } else { None }
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        self.resume = self.resume.filter(|at| *at > now);
+    }
+
+    /// Whether more than a packet is in flight.
+    pub(super) fn is_used(&self) -> bool {
+        self.in_flight > self.packet
+    }
+
+    /// Whether a packet of another length may leave.
+    pub(super) fn has_room_for(&self, charge: u64) -> bool {
+        self.in_flight == 0 || self.in_flight + charge <= self.limit()
     }
 
     pub(super) fn on_sent(&mut self, charge: u64) {
@@ -61,10 +129,14 @@ impl Window {
         self.peak = self.peak.max(self.in_flight);
     }
 
-    /// Packets worth `charge`, the newest of them `newest`, have arrived; `next` will be the next packet's number.
-    pub(super) fn on_acked(&mut self, charge: u64, newest: u64, next: u64) {
+    /// Packets worth `charge`, the newest of them `newest`, have arrived `after` it was sent; `next` will be the next
+    /// packet's number.
+    pub(super) fn on_acked(&mut self, now: Instant, charge: u64, newest: u64, after: Duration, next: u64) {
         let was_used = 2 * self.peak >= self.congestion;
         self.in_flight -= charge;
+        if let Some(wait) = self.pause(after) {
+            self.resume = Some(now + wait);
+        }
         if newest >= self.round {
             self.round = next;
             self.peak = self.in_flight;
@@ -83,15 +155,20 @@ impl Window {
     pub(super) fn on_lost(&mut self, charge: u64, next: u64) {
         self.in_flight -= charge;
         self.lost_this_round += charge;
-        if !self.backed_off && self.lost_this_round * TOLERANCE > self.congestion {
-            self.shrink_to(self.congestion / 10 * 7);
+        let window = self.congestion.min(self.limit().max(self.peak));
+        let (tolerated, tenths) = match self.network {
+            Some(Network::Shared) => (0, 5),
+            None | Some(Network::Dedicated) => ((window / TOLERANCE).max(2 * self.packet), 7),
+        };
+        if !self.backed_off && self.lost_this_round > tolerated {
+            self.shrink_to(window / 10 * tenths);
             self.round = next;
             self.backed_off = true;
         }
     }
 
-    /// A packet worth `charge` is sent again as a probe; that is no sign of congestion yet.
-    pub(super) fn on_probed(&mut self, charge: u64) {
+    /// A probe of the path's MTU is lost, which was to be expected.
+    pub(super) fn on_probe_lost(&mut self, charge: u64) {
         self.in_flight -= charge;
     }
 
@@ -102,8 +179,47 @@ impl Window {
         self.threshold = before.max(self.congestion);
     }
 
+    /// Nothing is in flight or wants to be: what is known of the crowd grows old.
+    pub(super) fn rest(&mut self) {
+        self.sources = self.peers;
+        self.resume = None;
+    }
+
+    fn limit(&self) -> u64 {
+        self.granted.min(self.congestion).min(self.crowd())
+    }
+
+    /// Our share of the peer's port.
+    fn crowd(&self) -> u64 {
+        if self.network.is_none() || self.sources <= 1 {
+            return u64::MAX;
+        }
+        if self.destinations > 1 { 4 * self.share() } else { self.share() }
+    }
+
+    fn share(&self) -> u64 {
+        PORT * self.destinations * self.packet / (self.sources.max(1) * self.mtu)
+    }
+
+    /// For how long to wait after a packet that took `after`, so that on average no more than our share is in flight.
+    fn pause(&self, after: Duration) -> Option<Duration> {
+        let crowd = self.crowd().max(1);
+        let missing = self.packet.checked_sub(crowd)?;
+        // No longer than for a port with all its queue full of others' packets.
+        Some(after.mul_f64(missing as f64 / crowd as f64).min(Duration::from_millis(100)))
+    }
+
+    /// What is always safe on a dedicated network: half of what the port holds, shared with the crowd.
+    fn least(&self) -> u64 {
+        let two = 2 * self.packet;
+        match self.network {
+            Some(Network::Shared) => two,
+            None | Some(Network::Dedicated) => (self.share() / 2).clamp(self.packet, self.granted),
+        }
+    }
+
     fn shrink_to(&mut self, congestion: u64) {
-        self.congestion = congestion.max(2 * self.packet).max(LEAST);
+        self.congestion = congestion.max(self.least());
         self.threshold = self.congestion;
     }
 }
@@ -113,78 +229,130 @@ mod tests {
     use super::*;
     use crate::Rank;
 
-    fn window() -> Window {
-        Window::new(&Config::new(0, Rank::new(0), Rank::new(1)))
+    const MS: Duration = Duration::from_millis(1);
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// Sends while there is room, then acknowledges all of it.
+    fn config(network: Option<Network>, peers: usize) -> Config {
+        Config { network, peers, ..Config::new(0, Rank::new(0), Rank::new(1)) }
+    }
+
+    fn window(network: Network) -> Window {
+        Window::new(&config(Some(network), 1))
+    }
+
+    /// Sends while there is room, then acknowledges all of it; says how much it was.
     fn round_trip(window: &mut Window, next: &mut u64) -> u64 {
         let first = *next;
-        while window.has_room(false) {
+        while window.has_room(at(0), false) {
             window.on_sent(window.packet);
             *next += 1;
         }
         let flown = window.in_flight;
         for number in first..*next {
-            window.on_acked(window.packet, number, *next);
+            window.on_acked(at(0), window.packet, number, MS, *next);
         }
         flown
     }
 
-    #[test]
-    fn opens_up_to_what_is_granted_and_never_beyond() {
-        let (mut window, mut next) = (window(), 0);
-        let first = round_trip(&mut window, &mut next);
-        assert!(round_trip(&mut window, &mut next) > first * 3 / 2);
-        for _ in 0..10 {
-            assert!(round_trip(&mut window, &mut next) <= 256 * 1024);
+    fn lose(window: &mut Window, next: &mut u64, packets: u64) {
+        for _ in 0..packets {
+            window.on_sent(window.packet);
+            *next += 1;
         }
-        assert!(round_trip(&mut window, &mut next) > 250 * 1024);
+        for _ in 0..packets {
+            window.on_lost(window.packet, *next);
+        }
+    }
+
+    #[test]
+    fn a_network_of_our_own_is_used_at_once_one_of_others_step_by_step() {
+        let (mut own, mut next) = (window(Network::Dedicated), 0);
+        assert!(round_trip(&mut own, &mut next) > 250 * 1024);
+        let (mut others, mut next) = (window(Network::Shared), 0);
+        let first = round_trip(&mut others, &mut next);
+        assert!(round_trip(&mut others, &mut next) > first * 3 / 2);
+        for _ in 0..10 {
+            assert!(round_trip(&mut others, &mut next) <= 256 * 1024, "what is granted");
+        }
+        assert!(round_trip(&mut others, &mut next) > 250 * 1024);
     }
 
     #[test]
     fn backs_off_once_a_round_trip_and_opens_again() {
-        let (mut window, mut next) = (window(), 0);
-        for _ in 0..8 {
-            round_trip(&mut window, &mut next);
+        for (network, tenths) in [(Network::Dedicated, 7), (Network::Shared, 5)] {
+            let (mut window, mut next) = (window(network), 0);
+            for _ in 0..8 {
+                round_trip(&mut window, &mut next);
+            }
+            let before = window.limit();
+            lose(&mut window, &mut next, 20);
+            assert_eq!(window.congestion, before / 10 * tenths);
+            let after = round_trip(&mut window, &mut next);
+            for _ in 0..5 {
+                round_trip(&mut window, &mut next);
+            }
+            assert!(round_trip(&mut window, &mut next) > after);
         }
-        let before = window.congestion;
-        for _ in 0..20 {
-            window.on_sent(window.packet);
-            next += 1;
-        }
-        for _ in 0..20 {
-            window.on_lost(window.packet, next);
-        }
-        assert_eq!(window.congestion, before / 10 * 7);
-        let after = round_trip(&mut window, &mut next);
-        for _ in 0..5 {
-            round_trip(&mut window, &mut next);
-        }
-        assert!(round_trip(&mut window, &mut next) > after);
     }
 
     #[test]
-    fn one_damaged_packet_of_many_changes_nothing() {
-        let (mut window, mut next) = (window(), 0);
-        for _ in 0..8 {
-            round_trip(&mut window, &mut next);
+    fn one_lost_packet_of_many_is_damage_unless_others_use_the_network() {
+        for (network, changes) in [(Network::Dedicated, false), (Network::Shared, true)] {
+            let (mut window, mut next) = (window(network), 0);
+            for _ in 0..8 {
+                round_trip(&mut window, &mut next);
+            }
+            let before = window.congestion;
+            lose(&mut window, &mut next, 1);
+            assert_eq!(window.congestion != before, changes, "{network:?}");
         }
-        let before = window.congestion;
-        window.on_sent(window.packet);
-        window.on_lost(window.packet, next + 1);
-        assert_eq!(window.congestion, before);
     }
 
     #[test]
     fn never_closes_altogether() {
-        let mut window = window();
+        let mut window = window(Network::Shared);
         window.collapse();
-        window.grant(1);
-        assert!(window.has_room(true));
+        window.grant(1, 1);
+        assert!(window.has_room(at(0), true));
         window.on_sent(window.packet);
-        assert!(window.has_room(true) && window.has_room(false));
+        assert!(window.has_room(at(0), true) && window.has_room(at(0), false));
         window.on_sent(window.packet);
-        assert!(!window.has_room(true) && !window.has_room(false));
+        assert!(!window.has_room(at(0), true) && !window.has_room(at(0), false));
+    }
+
+    #[test]
+    fn many_senders_to_one_share_its_port() {
+        let crowd = |sources: u16, destinations| {
+            let mut window = Window::new(&config(Some(Network::Dedicated), 15));
+            window.grant(1 << 20, sources);
+            window.set_crowd(Crowd { destinations, sources: 0 });
+            round_trip(&mut window, &mut 0) / window.packet
+        };
+        let port = PORT / 1472;
+        assert!(crowd(1, 1) > 6 * port, "alone");
+        assert!((port / 2 - 1..=port / 2).contains(&crowd(2, 1)));
+        assert!((4 * port..4 * port + 4).contains(&crowd(15, 15)), "all to all");
+        assert_eq!(crowd(1000, 1), 1);
+    }
+
+    #[test]
+    fn a_share_of_less_than_a_packet_is_kept_by_waiting() {
+        let mut window = Window::new(&Config { mtu: 8972, ..config(Some(Network::Dedicated), 15) });
+        assert!(window.has_room(at(0), true));
+        window.on_sent(window.packet);
+        assert!(!window.has_room(at(0), true));
+        window.on_acked(at(5), window.packet, 0, MS, 1);
+        let resumes = window.poll_timeout().unwrap();
+        // 15 x 8972 bytes are 1.64 x the port.
+        assert!((at(5) + MS * 6 / 10..at(5) + MS * 7 / 10).contains(&resumes), "{resumes:?}");
+        assert!(!window.has_room(at(5), true) && window.has_room(resumes, true));
+        assert!(window.has_room(at(5), false), "what is small need not wait");
+        window.handle_timeout(resumes);
+        assert_eq!(window.poll_timeout(), None);
+        window.rest();
+        assert!(window.has_room(at(0), true));
     }
 }

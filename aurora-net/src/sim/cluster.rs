@@ -1,117 +1,19 @@
 //! Ranks on a simulated network.
 
-use super::{Datagram, Link, Memory, Network};
-use crate::proto::{Config, Connection, DatagramError, Event, Instant};
-use crate::{Payload, Rank, Received, Token};
+use super::{Datagram, Host, Link, Network};
+use crate::proto::{Config, Instant, Trains};
+use crate::{Payload, Rank, Token};
 use bytes::Bytes;
-use std::fmt;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::time::Duration;
 
 /// So many steps at one moment mean that a timer is not re-armed.
 const SPIN: u32 = 10_000;
 
-/// A transfer that has arrived whole.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Delivery {
-    /// When.
-    pub at: Instant,
-    /// From whom.
-    pub from: Rank,
-    /// As sent.
-    pub header: Bytes,
-    /// As sent, wherever it was put.
-    pub payload: Vec<u8>,
-}
-
-/// What a host answers to a transfer, before anything else leaves it.
-pub type Responder = Box<dyn FnMut(&Delivery, &mut Memory) -> Option<(Bytes, Payload)>>;
-
-/// One rank: its memory, its connections and what it has seen.
-pub struct Host {
-    /// Lent and placed payloads.
-    pub memory: Memory,
-    /// Everything delivered, in order.
-    pub delivered: Vec<Delivery>,
-    /// Every payload given back, in order.
-    pub released: Vec<Token>,
-    /// Peers given up, when, and after which silence.
-    pub silent: Vec<(Rank, Instant, Duration)>,
-    /// Datagrams dropped, and why.
-    pub dropped: Vec<DatagramError>,
-    /// Who answers at once.
-    pub responder: Option<Responder>,
-    /// At which index to find whom: `None` at the own.
-    connections: Vec<Option<Connection>>,
-    /// Until when nobody drives this host; what arrives waits in its socket.
-    stopped_until: Instant,
-    socket: Vec<Datagram>,
-}
-
-impl fmt::Debug for Host {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Host")
-            .field("delivered", &self.delivered.len())
-            .field("released", &self.released.len())
-            .field("connections", &self.connections)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Host {
-    /// The connection to `peer`.
-    ///
-    /// # Panics
-    /// If `peer` is this host itself.
-    pub fn connection(&mut self, peer: Rank) -> &mut Connection {
-        self.connections[peer.index()].as_mut().expect("a rank is not its own peer")
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        let timers = self.connections.iter().flatten().filter_map(Connection::poll_timeout);
-        let waiting = (!self.socket.is_empty()).then_some(Instant::default());
-        timers.chain(waiting).min().map(|at| at.max(self.stopped_until))
-    }
-
-    fn receive(&mut self, now: Instant, datagram: &Datagram) {
-        let Some(connection) = self.connections[datagram.from.index()].as_mut() else {
-            return;
-        };
-        if let Err(error) = connection.handle_datagram(now, &datagram.bytes, &mut self.memory) {
-            self.dropped.push(error);
-        }
-    }
-
-    /// Takes the events of one connection; answers go into its queue.
-    fn take_events(&mut self, now: Instant, peer: Rank) {
-        let Some(connection) = self.connections[peer.index()].as_mut() else {
-            return;
-        };
-        while let Some(event) = connection.poll() {
-            match event {
-                Event::Released(token) => {
-                    self.memory.withdraw(token);
-                    self.released.push(token);
-                }
-                Event::Silent { silent_for } => self.silent.push((peer, now, silent_for)),
-                Event::Delivered { header, payload } => {
-                    let payload = match payload {
-                        Received::Bytes(bytes) => bytes,
-                        Received::Placed(token) => self.memory.take(token).unwrap_or_default(),
-                    };
-                    let delivery = Delivery { at: now, from: peer, header, payload };
-                    if let Some(responder) = &mut self.responder
-                        && let Some((header, payload)) = responder(&delivery, &mut self.memory)
-                    {
-                        connection.send(header, payload);
-                    }
-                    self.delivered.push(delivery);
-                }
-            }
-        }
-    }
-}
-
 /// `size` ranks, each connected to every other, and the network between them.
+///
+/// What happens costs time in proportion to the connections that it concerns, not to all there are.
 #[derive(Debug)]
 pub struct Cluster {
     /// The time it is.
@@ -120,50 +22,58 @@ pub struct Cluster {
     pub network: Network,
     /// The ranks.
     pub hosts: Vec<Host>,
-    /// The longest train of datagrams sent at once.
-    pub max_segments: usize,
+    /// The longest trains of datagrams sent at once.
+    pub trains: Trains,
+    /// When to look at which host. An entry may be out of date; none is missing.
+    agenda: BinaryHeap<Reverse<(Instant, Rank)>>,
+    /// Hosts that are to be driven at this moment.
+    ready: BTreeSet<Rank>,
+    /// Hosts that have something to do.
+    busy: usize,
     buffer: Vec<u8>,
     spun: u32,
 }
 
 impl Cluster {
-    /// `size` ranks over `link`s; `configure` may change what each connection is told.
+    /// `size` ranks over `link`s; `configure` may change what all connections are told.
     pub fn new(size: usize, seed: u64, link: &Link, configure: impl Fn(&mut Config)) -> Self {
         let now = Instant::from_nanos(1_000_000_000);
-        let connect = |me: usize, peer: usize| {
-            let mut config = Config::new(0xa404_a000 + seed, Rank::new(me), Rank::new(peer));
+        let host = |me| {
+            let me = Rank::new(me);
+            let mut config = Config::new(0xa404_a000 + seed, me, me);
             configure(&mut config);
-            (me != peer).then(|| Connection::new(config, now))
-        };
-        let host = |me| Host {
-            memory: Memory::default(),
-            delivered: Vec::new(),
-            released: Vec::new(),
-            silent: Vec::new(),
-            dropped: Vec::new(),
-            responder: None,
-            connections: (0..size).map(|peer| connect(me, peer)).collect(),
-            stopped_until: Instant::default(),
-            socket: Vec::new(),
+            Host::new(me, size, config, now)
         };
         Cluster {
             now,
             network: Network::new(size, seed, link),
             hosts: (0..size).map(host).collect(),
-            max_segments: 8,
+            trains: Trains { segments: 8, alone: 1 << 20, in_turns: 1 << 20 },
+            agenda: BinaryHeap::new(),
+            ready: BTreeSet::new(),
+            busy: 0,
             buffer: Vec::new(),
             spun: 0,
         }
     }
 
-    /// Queues a transfer of bytes.
+    /// Queues a transfer of bytes, and sends what can be sent.
     pub fn send(&mut self, from: usize, to: usize, header: &[u8], payload: Payload) {
-        self.hosts[from].connection(Rank::new(to)).send(Bytes::copy_from_slice(header), payload);
-        self.drive(from);
+        self.queue(from, to, header, payload);
+        self.drive(Rank::new(from));
     }
 
-    /// Queues a transfer of lent memory and says under which token.
-    pub fn lend(&mut self, from: usize, to: usize, header: &[u8], bytes: Vec<u8>) -> Token {
+    /// Queues a transfer and leaves it to the next [`step`](Self::step), which comes at this very moment, to send it: so
+    /// that a rank can queue several before any of them leaves.
+    pub fn queue(&mut self, from: usize, to: usize, header: &[u8], payload: Payload) {
+        let (from, to) = (Rank::new(from), Rank::new(to));
+        self.hosts[from.index()].send(self.now, to, Bytes::copy_from_slice(header), payload);
+        self.settle(from);
+        self.wake(from, self.now);
+    }
+
+    /// Queues a transfer of lent memory, sends what can be sent, and says under which token.
+    pub fn lend(&mut self, from: usize, to: usize, header: &[u8], bytes: impl Into<Bytes>) -> Token {
         let payload = self.hosts[from].memory.lend(bytes);
         let token = match payload {
             Payload::Lent { token, .. } => token,
@@ -190,11 +100,15 @@ impl Cluster {
         assert!(self.spun < SPIN, "time stands still: {self:#?}");
         self.now = self.now.max(next);
         while let Some(datagram) = self.network.poll(self.now) {
+            self.ready.insert(datagram.to);
             self.hosts[datagram.to.index()].socket.push(datagram);
         }
-        for host in 0..self.hosts.len() {
-            let is_due = self.hosts[host].poll_timeout().is_some_and(|at| at <= self.now);
-            if is_due && self.hosts[host].stopped_until <= self.now {
+        self.take_due();
+        for host in std::mem::take(&mut self.ready) {
+            let stopped_until = self.hosts[host.index()].stopped_until;
+            if stopped_until > self.now {
+                self.wake(host, stopped_until);
+            } else {
                 self.drive(host);
             }
         }
@@ -214,55 +128,77 @@ impl Cluster {
         true
     }
 
-    /// When something happens next.
-    fn poll_timeout(&self) -> Option<Instant> {
-        let timers = self.hosts.iter().filter_map(Host::poll_timeout);
-        timers.chain(self.network.poll_timeout()).min()
-    }
-
     /// Whether no connection has anything to do.
     pub fn is_idle(&self) -> bool {
-        let mut connections = self.hosts.iter().flat_map(|host| host.connections.iter().flatten());
-        connections.all(Connection::is_idle)
+        self.busy == 0
+    }
+
+    /// When something happens next.
+    fn poll_timeout(&self) -> Option<Instant> {
+        let listed = self.agenda.peek().map(|Reverse((at, _))| *at);
+        listed.into_iter().chain(self.network.poll_timeout()).min()
+    }
+
+    /// Finds out whose time has come.
+    fn take_due(&mut self) {
+        while let Some(&Reverse((at, rank))) = self.agenda.peek()
+            && at <= self.now
+        {
+            self.agenda.pop();
+            let host = &mut self.hosts[rank.index()];
+            if host.wakes_at == Some(at) {
+                host.wakes_at = None;
+                self.ready.insert(rank);
+            }
+        }
+    }
+
+    /// Drives `host` at `at`, if nothing else does so before.
+    fn wake(&mut self, rank: Rank, at: Instant) {
+        let host = &mut self.hosts[rank.index()];
+        if host.wakes_at.is_none_or(|earlier| at < earlier) {
+            host.wakes_at = Some(at);
+            self.agenda.push(Reverse((at, rank)));
+        }
+    }
+
+    /// Notes whether a host has something to do.
+    fn settle(&mut self, rank: Rank) {
+        let host = &mut self.hosts[rank.index()];
+        let is_busy = !host.links.is_idle();
+        let was_busy = std::mem::replace(&mut host.is_busy, is_busy);
+        self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
     }
 
     /// What a shell does each time it wakes up.
-    fn drive(&mut self, host: usize) {
-        let (me, now) = (Rank::new(host), self.now);
-        let size = self.hosts.len();
-        let host = &mut self.hosts[host];
+    fn drive(&mut self, me: Rank) {
+        let now = self.now;
+        let host = &mut self.hosts[me.index()];
         for datagram in std::mem::take(&mut host.socket) {
             host.receive(now, &datagram);
         }
-        for peer in me.others(size) {
-            let connection = host.connection(peer);
-            if connection.poll_timeout().is_some_and(|at| at <= now) {
-                connection.handle_timeout(now);
+        host.links.handle_timeouts(now);
+        host.take_events(now);
+        let room_at = loop {
+            let full_until = self.network.full_until(now, me);
+            if full_until.is_some() {
+                break full_until;
             }
-            host.take_events(now, peer);
-        }
-        // In turns, so that no receiver is everyone's first for long.
-        let mut busy: Vec<Rank> = me.others(size).collect();
-        while !busy.is_empty() {
-            busy.retain(|&peer| {
-                self.buffer.clear();
-                let connection = host.connections[peer.index()].as_mut();
-                let train = connection.and_then(|connection| {
-                    connection.poll_transmit(now, &mut self.buffer, self.max_segments, &mut host.memory)
-                });
-                let Some(train) = train else { return false };
-                let datagrams = self.buffer.chunks(train.segment_size);
-                assert_eq!(datagrams.len(), train.segments);
-                for bytes in datagrams {
-                    let bytes = bytes.to_vec();
-                    self.network.send(now, Datagram { from: me, to: peer, bytes });
-                }
-                true
-            });
-        }
-        for peer in me.others(size) {
-            // Of payloads that turned out to be withdrawn.
-            host.take_events(now, peer);
+            self.buffer.clear();
+            let train = host.links.poll_transmit(now, &mut self.buffer, self.trains, &mut host.memory);
+            let Some((to, train)) = train else { break None };
+            let datagrams = self.buffer.chunks(train.segment_size);
+            assert_eq!(datagrams.len(), train.segments);
+            for bytes in datagrams {
+                self.network.send(now, Datagram { from: me, to, bytes: bytes.to_vec() });
+            }
+        };
+        // Of payloads that turned out to be withdrawn.
+        host.take_events(now);
+        let due = host.links.poll_timeout();
+        self.settle(me);
+        for at in [room_at, due].into_iter().flatten() {
+            self.wake(me, at);
         }
     }
 }

@@ -2,24 +2,29 @@
 
 use crate::proto::Payloads;
 use crate::{Payload, Placement, Rank, Token};
+use bytes::Bytes;
 use std::collections::BTreeMap;
 
-/// Lent and placed payloads. A header that starts with `place` has its payload placed, any other buffered.
+/// Lent and placed payloads. A header that starts with `place` has its payload placed; one that starts with
+/// [`SINK`](Memory::SINK) has it counted and forgotten; any other is buffered.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    lent: BTreeMap<u64, Vec<u8>>,
+    lent: BTreeMap<u64, Bytes>,
     placed: BTreeMap<u64, Vec<u8>>,
     next: u64,
-    /// Bytes written into placed payloads.
+    /// Bytes written into placed payloads, forgotten ones included.
     pub written: u64,
     /// Bytes read from lent payloads.
     pub read: u64,
 }
 
 impl Memory {
+    /// How headers start whose payload nobody wants: for runs that would not fit the memory of one machine.
+    pub const SINK: &[u8] = b"sink";
+
     /// Lends `bytes`.
-    pub fn lend(&mut self, bytes: Vec<u8>) -> Payload {
-        let token = self.token();
+    pub fn lend(&mut self, bytes: impl Into<Bytes>) -> Payload {
+        let (token, bytes) = (self.token(), bytes.into());
         let len = bytes.len();
         self.lent.insert(token.0, bytes);
         Payload::Lent { token, len }
@@ -56,11 +61,14 @@ impl Memory {
 
 impl Payloads for Memory {
     fn place(&mut self, _from: Rank, header: &[u8], len: usize) -> Placement {
-        if !header.starts_with(b"place") {
+        let wanted = header.starts_with(b"place");
+        if !wanted && !header.starts_with(Self::SINK) {
             return Placement::Buffer;
         }
         let token = self.token();
-        self.placed.insert(token.0, vec![0; len]);
+        if wanted {
+            self.placed.insert(token.0, vec![0; len]);
+        }
         Placement::At(token)
     }
 

@@ -1,17 +1,17 @@
 //! Datagrams in virtual time.
 
-use super::{Link, Random};
+use super::{Link, Nic, Random};
 use crate::Rank;
 use crate::proto::Instant;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
 /// Bytes of Ethernet, IP and UDP around each datagram, preamble and gap included.
-const FRAMING: usize = 66;
+pub(super) const FRAMING: usize = 66;
 
 /// A datagram at its destination.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Datagram {
     /// Who sent it.
     pub from: Rank,
@@ -34,40 +34,101 @@ pub struct Tally {
     pub overflowed: u64,
 }
 
-/// Hosts that are joined by one switch: each pair of them by a [`Link`] in each direction; the port to each host has one
-/// rate and one queue for all that comes to it.
+/// Hosts that are joined by one switch: each pair of them by a [`Link`] in each direction. What a host sends leaves through
+/// its [`Nic`] one datagram after the other; the port to each host has one rate and one queue for all that comes to it.
 #[derive(Clone, Debug)]
 pub struct Network {
     size: usize,
-    links: Vec<Link>,
+    nics: Vec<Nic>,
+    link: Link,
+    /// Those that are not like `link`.
+    other_links: BTreeMap<usize, Link>,
     /// When the port to each host will have sent what it holds.
     busy_until: Vec<Instant>,
     /// When the last datagram of each link arrives: jitter does not reorder.
     last_arrival: Vec<Instant>,
-    on_the_way: BinaryHeap<Reverse<(Instant, u64, Datagram)>>,
-    sequence: u64,
+    on_the_way: Journeys,
     random: Random,
     tally: Tally,
 }
 
+/// Where it gets to next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Stage {
+    Switch,
+    Host,
+}
+
+/// When which datagram gets where; in their order.
+type Arrival = (Instant, u64, Stage, u32);
+
+/// Datagrams on their way.
+#[derive(Clone, Debug, Default)]
+struct Journeys {
+    arrivals: BinaryHeap<Reverse<Arrival>>,
+    sequence: u64,
+    /// By number; apart from the heap, which moves its members about.
+    datagrams: Vec<Option<Datagram>>,
+    free: Vec<u32>,
+}
+
+impl Journeys {
+    fn begin(&mut self, at: Instant, to: Stage, datagram: Datagram) {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.datagrams.push(None);
+            self.datagrams.len() as u32 - 1
+        });
+        self.datagrams[number as usize] = Some(datagram);
+        self.sequence += 1;
+        self.arrivals.push(Reverse((at, self.sequence, to, number)));
+    }
+
+    fn next(&self) -> Option<Instant> {
+        self.arrivals.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    fn end(&mut self) -> Option<(Instant, Stage, Datagram)> {
+        let Reverse((at, _, to, number)) = self.arrivals.pop()?;
+        self.free.push(number);
+        Some((at, to, self.datagrams[number as usize].take()?))
+    }
+}
+
 impl Network {
-    /// `size` hosts, each pair joined by two of `link`.
+    /// `size` hosts, each pair joined by two of `link`; they send infinitely fast until told otherwise.
     pub fn new(size: usize, seed: u64, link: &Link) -> Self {
         Network {
             size,
-            links: vec![link.clone(); size * size],
+            nics: vec![Nic::default(); size],
+            link: link.clone(),
+            other_links: BTreeMap::new(),
             busy_until: vec![Instant::default(); size],
             last_arrival: vec![Instant::default(); size * size],
-            on_the_way: BinaryHeap::new(),
-            sequence: 0,
+            on_the_way: Journeys::default(),
             random: Random::new(seed),
             tally: Tally::default(),
         }
     }
 
-    /// The link of one direction; may be changed at any time.
+    /// The link of one direction; may be changed at any time. What has not reached the switch yet meets the new one.
     pub fn link_mut(&mut self, from: Rank, to: Rank) -> &mut Link {
-        &mut self.links[from.index() * self.size + to.index()]
+        let index = from.index() * self.size + to.index();
+        self.other_links.entry(index).or_insert_with(|| self.link.clone())
+    }
+
+    /// The interface of `host`.
+    pub fn nic_mut(&mut self, host: Rank) -> &mut Nic {
+        &mut self.nics[host.index()]
+    }
+
+    /// The same interface for each host.
+    pub fn set_nics(&mut self, nic: &Nic) {
+        self.nics.fill(nic.clone());
+    }
+
+    /// `None`: the socket of `host` takes a train. Otherwise: when it will.
+    pub fn full_until(&mut self, now: Instant, host: Rank) -> Option<Instant> {
+        self.nics[host.index()].full_until(now)
     }
 
     /// What has happened so far.
@@ -76,17 +137,40 @@ impl Network {
     }
 
     /// A host sends a datagram.
-    pub fn send(&mut self, now: Instant, mut datagram: Datagram) {
-        let index = datagram.from.index() * self.size + datagram.to.index();
-        let link = &self.links[index];
-        let random = &mut self.random;
+    pub fn send(&mut self, now: Instant, datagram: Datagram) {
         self.tally.sent += 1;
         self.tally.bytes += datagram.bytes.len() as u64;
+        let left = self.nics[datagram.from.index()].take(now, datagram.bytes.len());
+        let latency = self.link(&datagram).latency;
+        self.on_the_way.begin(left + latency, Stage::Switch, datagram);
+    }
+
+    /// When something happens next to a datagram on its way, if there is one.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.on_the_way.next()
+    }
+
+    /// A datagram that has arrived by `now`.
+    pub fn poll(&mut self, now: Instant) -> Option<Datagram> {
+        while self.poll_timeout()? <= now {
+            let (at, to, datagram) = self.on_the_way.end()?;
+            match to {
+                Stage::Switch => self.switch(at, datagram),
+                Stage::Host => return Some(datagram),
+            }
+        }
+        None
+    }
+
+    /// A datagram reaches the switch, which queues or loses it.
+    fn switch(&mut self, mut at: Instant, mut datagram: Datagram) {
+        let index = self.index(&datagram);
+        let link = self.other_links.get(&index).unwrap_or(&self.link);
+        let random = &mut self.random;
         if !link.up || datagram.bytes.len() > link.mtu || random.chance(link.loss) {
             self.tally.lost += 1;
             return;
         }
-        let mut at = now + link.latency;
         if let Some(rate) = link.rate {
             let port = &mut self.busy_until[datagram.to.index()];
             let waiting = (*port - at).as_nanos() * u128::from(rate) / 1_000_000_000;
@@ -114,27 +198,17 @@ impl Network {
             self.last_arrival[index] = at;
         }
         if let Some(again) = again {
-            self.arrive(again, datagram.clone());
+            self.on_the_way.begin(again, Stage::Host, datagram.clone());
         }
-        self.arrive(at, datagram);
+        self.on_the_way.begin(at, Stage::Host, datagram);
     }
 
-    /// When the next datagram arrives, if one is on its way.
-    pub fn poll_timeout(&self) -> Option<Instant> {
-        self.on_the_way.peek().map(|Reverse((at, ..))| *at)
+    fn index(&self, datagram: &Datagram) -> usize {
+        datagram.from.index() * self.size + datagram.to.index()
     }
 
-    /// A datagram that has arrived by `now`.
-    pub fn poll(&mut self, now: Instant) -> Option<Datagram> {
-        if self.poll_timeout()? > now {
-            return None;
-        }
-        self.on_the_way.pop().map(|Reverse((.., datagram))| datagram)
-    }
-
-    fn arrive(&mut self, at: Instant, datagram: Datagram) {
-        self.sequence += 1;
-        self.on_the_way.push(Reverse((at, self.sequence, datagram)));
+    fn link(&self, datagram: &Datagram) -> &Link {
+        self.other_links.get(&self.index(datagram)).unwrap_or(&self.link)
     }
 }
 
@@ -200,10 +274,26 @@ mod tests {
         }
         let mut times = Vec::new();
         while let Some(at) = network.poll_timeout() {
-            network.poll(at);
-            times.push(at.as_nanos());
+            times.extend(network.poll(at).map(|_| at.as_nanos()));
         }
         assert_eq!(times, [60_000, 70_000, 80_000, 90_000, 100_000]);
         assert_eq!(network.tally().overflowed, 5);
+    }
+
+    #[test]
+    fn an_interface_feeds_the_port_at_its_rate() {
+        // Ten datagrams at once, through a port queue that holds two.
+        let link = Link { rate: Some(100_000_000), queue: 2000, ..Link::default() };
+        let mut network = Network::new(2, 1, &link);
+        network.set_nics(&Nic::new(100_000_000, 1 << 20));
+        for _ in 0..10 {
+            network.send(Instant::default(), datagram(934));
+        }
+        let mut times = Vec::new();
+        while let Some(at) = network.poll_timeout() {
+            times.extend(network.poll(at).map(|_| at.as_nanos()));
+        }
+        assert_eq!(times, (0..10).map(|i| 70_000 + 10_000 * i).collect::<Vec<_>>());
+        assert_eq!(network.tally().overflowed, 0);
     }
 }

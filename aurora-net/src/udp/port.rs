@@ -1,7 +1,9 @@
 //! A rank's UDP socket.
 
+use super::mtu::Mtu;
 use super::{UdpInfo, buffers};
-use crate::Error;
+use crate::proto::Trains;
+use crate::{Error, Transport};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
@@ -18,8 +20,8 @@ const LONGEST: usize = 64 << 10;
 /// The longest run of datagrams for one send, in bytes.
 const LONGEST_TRAIN: usize = 65_000;
 
-/// The same where switches with short queues may be on the way: a quarter of such a queue.
-const NETWORK_TRAIN: usize = 32 << 10;
+/// The same where several senders may meet at a switch with short queues: a quarter of such a queue of 32 KiB.
+const TRAIN_IN_TURNS: usize = 8 << 10;
 
 /// How far away the peers are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,24 +33,8 @@ pub(crate) enum Reach {
 }
 
 impl Reach {
-    fn of(address: IpAddr) -> Self {
+    pub fn of(address: IpAddr) -> Self {
         if address.is_loopback() { Reach::Host } else { Reach::Network }
-    }
-
-    /// Longest datagram, in bytes of payload. On the loopback interface just under what the kernel keeps in 32 KiB (twice
-    /// that is slower), on a network what every Ethernet carries.
-    pub fn mtu(self) -> usize {
-        match self {
-            Reach::Host => 31 << 10,
-            Reach::Network => 1472,
-        }
-    }
-
-    fn train(self) -> usize {
-        match self {
-            Reach::Host => LONGEST_TRAIN,
-            Reach::Network => NETWORK_TRAIN,
-        }
     }
 }
 
@@ -69,7 +55,9 @@ pub(crate) struct UdpPort {
     socket: Socket,
     offload: UdpSocketState,
     reach: Reach,
+    mtu: Mtu,
     address: SocketAddr,
+    receive_buffer_wanted: usize,
     arrived: Vec<u8>,
     unsent: Option<Unsent>,
 }
@@ -82,18 +70,20 @@ impl fmt::Debug for UdpPort {
 
 impl UdpPort {
     /// Binds a socket to `ip` and any free port.
-    pub fn bind(ip: IpAddr) -> Result<Self, Error> {
-        Self::bind_to(SocketAddr::new(ip, 0))
+    pub fn bind(ip: IpAddr, transport: &Transport) -> Result<Self, Error> {
+        Self::bind_to(SocketAddr::new(ip, 0), transport)
     }
 
-    fn bind_to(address: SocketAddr) -> Result<Self, Error> {
+    fn bind_to(address: SocketAddr, transport: &Transport) -> Result<Self, Error> {
         let reach = Reach::of(address.ip());
         let doing = "make a UDP socket";
         let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))
             .map_err(Error::system(doing))?;
         socket.bind(&address.into()).map_err(|source| Error::Bind { address, source })?;
+        let mtu = Mtu::of(address.ip(), transport.mtu)?;
         // What is refused is seen in `info`.
-        let _ = socket.set_recv_buffer_size(buffers::RECEIVE);
+        let receive_buffer = transport.receive_buffer.unwrap_or(buffers::RECEIVE);
+        let _ = socket.set_recv_buffer_size(receive_buffer);
         if reach == Reach::Network {
             let _ = socket.set_send_buffer_size(buffers::SEND);
         }
@@ -104,6 +94,9 @@ impl UdpPort {
             socket,
             offload,
             reach,
+            mtu,
+            // The kernel doubles it, for its own bookkeeping.
+            receive_buffer_wanted: 2 * receive_buffer,
             arrived: vec![0; BATCH * LONGEST],
             unsent: None,
         })
@@ -117,29 +110,35 @@ impl UdpPort {
         self.socket.as_fd()
     }
 
-    /// Longest datagram to send.
-    pub fn mtu(&self) -> usize {
-        self.reach.mtu()
+    /// Lengths of datagrams to send.
+    pub fn mtu(&self) -> Mtu {
+        self.mtu
     }
 
     /// Bytes that each of `peers` may have in flight to us.
     pub fn window(&self, peers: usize) -> u64 {
-        buffers::window(self.info().receive_buffer, peers, self.reach)
+        buffers::window(self.info().receive_buffer, peers, self.mtu)
     }
 
-    /// How many datagrams of full length may go into one [`UdpPort::send`].
-    pub fn max_segments(&self) -> usize {
-        let train = (self.reach.train() / self.mtu()).max(1);
-        train.min(self.offload.max_gso_segments())
+    /// How much may go into one [`UdpPort::send`].
+    pub fn trains(&self) -> Trains {
+        let in_turns = if self.is_on_host() { LONGEST_TRAIN } else { TRAIN_IN_TURNS };
+        Trains { segments: self.offload.max_gso_segments(), alone: LONGEST_TRAIN, in_turns }
+    }
+
+    /// Whether all peers are on this machine.
+    pub fn is_on_host(&self) -> bool {
+        self.reach == Reach::Host
     }
 
     pub fn info(&self) -> UdpInfo {
         UdpInfo {
             address: self.address,
             receive_buffer: self.socket.recv_buffer_size().unwrap_or(0),
-            receive_buffer_wanted: 2 * buffers::RECEIVE,
+            receive_buffer_wanted: self.receive_buffer_wanted,
             send_buffer: self.socket.send_buffer_size().unwrap_or(0),
-            mtu: self.mtu(),
+            mtu: self.mtu.base,
+            mtu_limit: self.mtu.limit,
             gso_segments: self.offload.max_gso_segments(),
             gro: self.offload.gro_segments() > 1,
         }
@@ -211,7 +210,7 @@ impl UdpPort {
             |contents| Transmit { destination, ecn: None, contents, segment_size: Some(segment_size), src_ip: None };
         let outcome = self.offload.try_send(UdpSockRef::from(&self.socket), &transmit(bytes));
         match outcome {
-            // The interface cannot do it after all; from now on `max_segments` is 1.
+            // The interface cannot do it after all; from now on trains are of one.
             Err(_) if bytes.len() > segment_size && self.offload.max_gso_segments() == 1 => bytes
                 .chunks(segment_size)
                 .try_for_each(|one| self.offload.try_send(UdpSockRef::from(&self.socket), &transmit(one))),
@@ -226,7 +225,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     fn port() -> UdpPort {
-        UdpPort::bind(Ipv4Addr::LOCALHOST.into()).unwrap()
+        UdpPort::bind(Ipv4Addr::LOCALHOST.into(), &Transport::default()).unwrap()
     }
 
     fn receive_all(port: &mut UdpPort, count: usize) -> Vec<Vec<u8>> {
@@ -253,7 +252,7 @@ mod tests {
     #[test]
     fn a_port_in_use_is_a_typed_error() {
         let taken = port();
-        let error = UdpPort::bind_to(taken.address()).unwrap_err();
+        let error = UdpPort::bind_to(taken.address(), &Transport::default()).unwrap_err();
         assert!(matches!(error, Error::Bind { address, .. } if address == taken.address()));
         assert!(error.to_string().contains("a port in use"), "{error}");
     }
@@ -268,7 +267,8 @@ mod tests {
     #[test]
     fn the_longest_train_is_taken() {
         let (mut from, mut to) = (port(), port());
-        let (mtu, segments) = (from.mtu(), from.max_segments());
+        let (mtu, trains) = (from.mtu().base, from.trains());
+        let segments = (trains.alone / mtu).min(trains.segments);
         from.send(to.address(), mtu, &vec![7; mtu * segments]).unwrap();
         assert_eq!(receive_all(&mut to, segments).concat(), vec![7; mtu * segments]);
     }

@@ -1,7 +1,7 @@
 //! Selective acknowledgements.
 //!
 //! ```text
-//! largest u48 | delay u32 (ns) | window u32 | count u8 | length u16 | count x (gap u16, length u16)
+//! largest u48 | delay u32 (ns) | window u32 | sources u16 | count u8 | length u16 | count x (gap u16, length u16)
 //! ```
 //!
 //! Ranges go downwards from the largest packet number; a length is that of the range, a gap counts the numbers missing
@@ -24,15 +24,23 @@ pub struct Ack<'a> {
     pub delay: Duration,
     /// Bytes that the receiver grants to its peer in flight.
     pub window: u32,
+    /// How many peers are sending it bulk data at this time, this one included or not.
+    pub sources: u16,
     first: u16,
     rest: &'a [u8],
 }
 
 /// The longest such frame.
-pub const MAX_ACK_LEN: usize = 1 + 6 + 4 + 4 + 1 + 2 + 4 * (MAX_ACK_RANGES - 1);
+pub const MAX_ACK_LEN: usize = 1 + 6 + 4 + 4 + 2 + 1 + 2 + 4 * (MAX_ACK_RANGES - 1);
 
 /// Appends an acknowledgement of `ranges`: disjoint, not touching, the highest first, at least one.
-pub fn put_ack(buf: &mut Vec<u8>, delay: Duration, window: u64, mut ranges: impl Iterator<Item = Range<u64>>) {
+pub fn put_ack(
+    buf: &mut Vec<u8>,
+    delay: Duration,
+    window: u64,
+    sources: u32,
+    mut ranges: impl Iterator<Item = Range<u64>>,
+) {
     let Some(first) = ranges.next() else { return };
     let start = buf.len();
     buf.push(ACK);
@@ -41,6 +49,8 @@ pub fn put_ack(buf: &mut Vec<u8>, delay: Duration, window: u64, mut ranges: impl
     buf.extend_from_slice(&delay.to_le_bytes());
     let window = u32::try_from(window).unwrap_or(u32::MAX);
     buf.extend_from_slice(&window.to_le_bytes());
+    let sources = u16::try_from(sources).unwrap_or(u16::MAX);
+    buf.extend_from_slice(&sources.to_le_bytes());
     let count_at = buf.len();
     buf.push(0);
     let length = clip(&first);
@@ -69,10 +79,11 @@ impl<'a> Ack<'a> {
         let largest = PacketNumber(reader.u48()?);
         let delay = Duration::from_nanos(u64::from(reader.u32()?));
         let window = reader.u32()?;
+        let sources = reader.u16()?;
         let count = usize::from(reader.u8()?);
         let first = reader.u16()?;
         let rest = reader.take(4 * count)?;
-        let ack = Ack { largest, delay, window, first, rest };
+        let ack = Ack { largest, delay, window, sources, first, rest };
         // Walked once here, so that later readers need not doubt it.
         ack.is_sound().then_some(ack)
     }
@@ -131,10 +142,10 @@ mod tests {
     fn round_trip(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
         let mut buf = Vec::new();
         let delay = Duration::from_micros(7);
-        put_ack(&mut buf, delay, 1 << 20, ranges.iter().cloned());
+        put_ack(&mut buf, delay, 1 << 20, 7, ranges.iter().cloned());
         let ack = Ack::parse(&mut Reader::new(&buf[1..])).unwrap();
         assert_eq!(ack.delay, delay);
-        assert_eq!(ack.window, 1 << 20);
+        assert_eq!((ack.window, ack.sources), (1 << 20, 7));
         ack.ranges().collect()
     }
 
@@ -157,7 +168,7 @@ mod tests {
     fn nonsense_is_refused() {
         let fixed = |largest: u8, first: u8, count: u8| {
             let mut bytes = vec![largest, 0, 0, 0, 0, 0];
-            bytes.extend([0; 8]);
+            bytes.extend([0; 10]);
             bytes.extend([count, first, 0]);
             bytes
         };

@@ -5,7 +5,7 @@ pub mod bodies;
 pub mod job;
 
 use aurora_net::bootstrap::{Failure, Seat};
-use aurora_net::{Endpoint, Handler, Outbox, Payload, Placement, Rank, Received, Route, Token};
+use aurora_net::{Endpoint, Handler, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -197,7 +197,9 @@ pub fn wait<R>(
 
 pub fn connect(seat: &Seat, route: Option<Route>) -> Result<Endpoint<Checker>, Failure> {
     let checker = Checker::new(seat.rank(), seat.size());
-    let endpoint = seat.connect(checker, route, SILENCE).map_err(|error| Failure::of(seat.rank(), error))?;
+    let endpoint = seat
+        .connect(checker, Transport { route, silence: SILENCE, ..Transport::default() })
+        .map_err(|error| Failure::of(seat.rank(), error))?;
     let handle = endpoint.clone();
     seat.on_failure(Box::new(move |failure| {
         handle.act(|checker, _| checker.failure = Some(failure.clone()));

@@ -145,7 +145,7 @@ fn mad_frame() -> impl Strategy<Value = Vec<u8>> {
             1 => wire::put_reset(&mut buf, number),
             2 => wire::put_open(&mut buf, number, header, total, len),
             3 => wire::put_data(&mut buf, number, size, len),
-            _ => wire::put_ack(&mut buf, MS, number, std::iter::once(0..number + 1)),
+            _ => wire::put_ack(&mut buf, MS, number, number as u32, std::iter::once(0..number + 1)),
         }
         if kind == 2 || kind == 3 {
             buf.extend(vec![9; len]);

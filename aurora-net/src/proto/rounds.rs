@@ -1,0 +1,135 @@
+//! Whose turn it is to send.
+
+use crate::Rank;
+use std::collections::{BTreeSet, VecDeque};
+
+/// Peers that may have something to send, in two lanes. Who has no bulk data (acknowledgements, small transfers) goes first,
+/// since little is enough to make others wait. Bulk data takes turns, train by train: beginning with the rank after
+/// ourselves, so that in an exchange of all with all no receiver is everyone's first, and each is asked for no more
+/// than its port can carry; and going on where a full socket has interrupted it, so that no peer is always the last.
+#[derive(Debug)]
+pub(super) struct Rounds {
+    me: usize,
+    lane: Vec<Lane>,
+    small: VecDeque<u32>,
+    /// As steps from `me`.
+    bulk: BTreeSet<usize>,
+    /// The next turn is this step's, or the next one's after it.
+    next: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Lane {
+    #[default]
+    Nowhere,
+    Small,
+    Bulk,
+}
+
+impl Rounds {
+    pub(super) fn new(me: Rank, size: usize) -> Self {
+        Rounds {
+            me: me.index(),
+            lane: vec![Lane::default(); size],
+            small: VecDeque::new(),
+            bulk: BTreeSet::new(),
+            next: 0,
+        }
+    }
+
+    /// `peer` may have something to send, `bulk` data among it or not.
+    pub(super) fn add(&mut self, peer: usize, bulk: bool) {
+        match (self.lane[peer], bulk) {
+            (Lane::Nowhere, false) => {
+                self.lane[peer] = Lane::Small;
+                self.small.push_back(peer as u32);
+            }
+            // Who stands in the first lane with bulk data moves on to the second when it has had its turn there.
+            (Lane::Nowhere, true) => {
+                self.lane[peer] = Lane::Bulk;
+                self.bulk.insert(self.step(peer));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whose turn it is.
+    pub(super) fn turn(&self) -> Option<usize> {
+        let bulk = || self.bulk.range(self.next..).next().or_else(|| self.bulk.first());
+        self.small.front().map(|peer| *peer as usize).or_else(|| Some((self.me + bulk()?) % self.lane.len()))
+    }
+
+    /// `peer` has had its turn, and may have more of `bulk` or other data.
+    pub(super) fn give(&mut self, peer: usize, bulk: bool) {
+        let step = self.step(peer);
+        if self.lane[peer] == Lane::Bulk {
+            self.next = step + 1;
+        }
+        self.retire(peer);
+        self.add(peer, bulk);
+    }
+
+    /// `peer`, whose turn it is, has nothing to send.
+    pub(super) fn retire(&mut self, peer: usize) {
+        match std::mem::take(&mut self.lane[peer]) {
+            Lane::Nowhere => {}
+            Lane::Small => drop(self.small.pop_front()),
+            Lane::Bulk => {
+                self.bulk.remove(&self.step(peer));
+                if self.bulk.is_empty() {
+                    self.next = 0;
+                }
+            }
+        }
+    }
+
+    fn step(&self, peer: usize) -> usize {
+        let size = self.lane.len();
+        (peer + size - self.me) % size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounds() -> Rounds {
+        Rounds::new(Rank::new(2), 6)
+    }
+
+    #[test]
+    fn bulk_takes_turns_beginning_after_ourselves_and_going_round() {
+        let mut rounds = rounds();
+        [0, 1, 3, 3].iter().for_each(|&peer| rounds.add(peer, true));
+        let mut order = Vec::new();
+        for _ in 0..5 {
+            let peer = rounds.turn().unwrap();
+            order.push(peer);
+            rounds.give(peer, true);
+        }
+        assert_eq!(order, [3, 0, 1, 3, 0]);
+        rounds.retire(1);
+        assert_eq!(rounds.turn(), Some(3));
+        rounds.retire(3);
+        rounds.retire(0);
+        assert_eq!(rounds.turn(), None);
+        rounds.add(0, true);
+        rounds.add(4, true);
+        assert_eq!(rounds.turn(), Some(4), "anew after ourselves");
+    }
+
+    #[test]
+    fn what_is_small_goes_before_all_bulk_data() {
+        let mut rounds = rounds();
+        rounds.add(3, true);
+        rounds.add(5, false);
+        rounds.add(3, false);
+        assert_eq!(rounds.turn(), Some(5));
+        rounds.give(5, true);
+        assert_eq!(rounds.turn(), Some(3));
+        rounds.give(3, false);
+        assert_eq!(rounds.turn(), Some(3), "now it has small transfers only");
+        rounds.retire(3);
+        assert_eq!(rounds.turn(), Some(5));
+    }
+}
