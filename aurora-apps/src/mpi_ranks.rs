@@ -60,6 +60,16 @@ impl<'w> MpiRanks<'w> {
         self.comm.process_at_rank(number as i32)
     }
 
+    /// All of a distributed buffer to every rank, by the collective that is made for it: Allgather where all parts have the
+    /// same length, for which MPIs have better algorithms, else Allgatherv.
+    pub fn all_gather<T: Equivalence>(&self, mine: &[T], parts: &Parts, whole: &mut [T]) {
+        if parts.are_equal() {
+            self.comm.all_gather_into(mine, whole);
+        } else {
+            self.comm.all_gather_varcount_into(mine, &mut parts.of_mut(whole));
+        }
+    }
+
     /// Isend and Irecv of everything at once: all receives are posted, then all sends, beginning with the rank after this
     /// one, and one Waitall completes them. What goes from this rank to itself is copied.
     ///
@@ -160,6 +170,11 @@ impl Parts {
         self.counts.len().checked_sub(1).map_or(0, |last| self.range(last).end)
     }
 
+    /// Whether all have the same length.
+    pub fn are_equal(&self) -> bool {
+        self.counts.windows(2).all(|pair| pair[0] == pair[1])
+    }
+
     /// Each rank's piece of `buffer`.
     pub fn pieces<'b, T>(&self, buffer: &'b [T]) -> Vec<&'b [T]> {
         (0..self.counts.len()).map(|rank| &buffer[self.range(rank)]).collect()
@@ -203,11 +218,12 @@ mod tests {
     fn parts_follow_each_other() {
         let parts = Parts::of_lengths([3, 0, 2]).unwrap();
         assert_eq!((0..3).map(|rank| parts.range(rank)).collect::<Vec<_>>(), [0..3, 3..3, 3..5]);
-        assert_eq!(parts.total(), 5);
+        assert_eq!((parts.total(), parts.are_equal()), (5, false));
         let mut buffer = [1, 2, 3, 4, 5];
         assert_eq!(parts.pieces(&buffer), [&[1, 2, 3][..], &[], &[4, 5]]);
         assert_eq!(parts.pieces_mut(&mut buffer)[2], [4, 5]);
-        assert_eq!(Parts::of_lengths([]).unwrap().total(), 0);
+        let none = Parts::of_lengths([]).unwrap();
+        assert_eq!((none.total(), none.are_equal()), (0, true));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The same program over MPI: each rank has its rows in memory of its own, and B is gathered on all by Allgatherv.
+//! The same program over MPI: each rank has its rows in memory of its own, and B is gathered on all by Allgather.
 
 use super::parallel::{FIRST, SECOND, Stage};
 use super::run::{Multiplication, Shared};
@@ -8,7 +8,6 @@ use crate::check;
 use crate::clock::{Clock, Laps};
 use crate::mpi_ranks::{MpiRanks, Parts};
 use aurora_core::prelude::*;
-use mpi::traits::CommunicatorCollectives;
 
 /// Room for this rank's rows of all matrices, and for the whole of one.
 pub struct Collective<'w> {
@@ -39,7 +38,7 @@ impl<'w> Collective<'w> {
         let mut clock = Clock::start(&*ranks)?;
         let mut stage = |stage: Stage, b: &[i32], c: &mut [i32]| {
             clock.sharing(stage.load, || {
-                ranks.comm.all_gather_varcount_into(b, &mut rows.of_mut(whole));
+                ranks.all_gather(b, rows, whole);
                 Ok(())
             })?;
             clock.computing(stage.multiply, || {

@@ -6,7 +6,6 @@ use crate::bench::watch::Watch;
 use crate::block::block;
 use crate::mpi_ranks::{MpiRanks, Parts};
 use aurora_core::prelude::*;
-use mpi::traits::CommunicatorCollectives;
 
 /// What both have: this rank's block, and room for all.
 struct Buffers<'w> {
@@ -27,7 +26,7 @@ impl<'w> Buffers<'w> {
     }
 }
 
-/// By Allgatherv.
+/// By Allgather, or Allgatherv where blocks differ.
 pub struct Collective<'w>(Buffers<'w>);
 
 impl<'w> Collective<'w> {
@@ -41,7 +40,7 @@ impl Contestant for Collective<'_> {
         self.0.fill(round);
         let Buffers { ranks, parts, mine, whole } = &mut self.0;
         watch.measure(|| {
-            ranks.comm.all_gather_varcount_into(&mine[..], &mut parts.of_mut(whole));
+            ranks.all_gather(mine, parts, whole);
             Ok(())
         })?;
         Ok(round.wrong(whole, 0))
