@@ -64,6 +64,9 @@ struct Options {
     /// The network is used by others too
     #[arg(long)]
     shared: bool,
+    /// Parts of an exchange vary by up to so many percent
+    #[arg(long, default_value_t = 0.0)]
+    uneven: f64,
     /// Seeds, a row each
     #[arg(long, value_delimiter = ',', default_value = "1")]
     seeds: Vec<u64>,
@@ -121,6 +124,7 @@ fn main() {
     for mut scenario in scenarios {
         scenario.known_mtu = options.known_mtu.unwrap_or(9000) - 28;
         scenario.neighbours = options.neighbours;
+        scenario.uneven = options.uneven / 100.0;
         scenario.latency = Duration::from_micros(options.latency);
         scenario.skew = Duration::from_micros(options.skew);
         scenario.send_buffer = (options.send_buffer > 0).then_some(options.send_buffer * 1024);

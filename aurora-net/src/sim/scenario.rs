@@ -36,6 +36,8 @@ pub struct Scenario {
     /// [`Allgather`](Pattern::Allgather) and [`Exchange`](Pattern::Exchange) go to only so many ranks, those after the
     /// sender, though all could send: a large world in little memory. `None`: to all.
     pub neighbours: Option<usize>,
+    /// The parts of an [`Exchange`](Pattern::Exchange) are longer or shorter than equal ones by up to this fraction.
+    pub uneven: f64,
     /// Bytes a second of each interface and each port.
     pub rate: u64,
     /// Longest datagram that the network carries, in bytes of UDP payload.
@@ -70,6 +72,7 @@ impl Scenario {
             ranks,
             bytes,
             neighbours: None,
+            uneven: 0.0,
             rate: 155_000_000 / 8,
             mtu: 8972,
             known_mtu: 8972,
@@ -112,7 +115,16 @@ impl Scenario {
         let (all, some) = (self.ranks as u64 - 1, self.peers() as u64);
         let bytes = match self.pattern {
             Pattern::Allgather => some * self.bytes as u64,
-            Pattern::Exchange => some * self.part() as u64,
+            Pattern::Exchange => {
+                let (mut into, mut out) = (vec![0; self.ranks], vec![0; self.ranks]);
+                for rank in 0..self.ranks {
+                    for (to, len) in self.sends(rank) {
+                        into[to] += len as u64;
+                        out[rank] += len as u64;
+                    }
+                }
+                into.into_iter().chain(out).max().unwrap_or(0)
+            }
             Pattern::Gather => all * self.bytes as u64,
             Pattern::Stream => self.bytes as u64,
         };
@@ -172,7 +184,7 @@ impl Scenario {
         let others = Rank::new(rank).others(self.ranks).map(Rank::index).take(self.peers());
         match self.pattern {
             Pattern::Allgather => others.map(|to| (to, self.bytes)).collect(),
-            Pattern::Exchange => others.map(|to| (to, self.part())).collect(),
+            Pattern::Exchange => others.map(|to| (to, self.part(rank, to))).collect(),
             Pattern::Gather if rank > 0 => vec![(0, self.bytes)],
             Pattern::Stream if rank == 0 => vec![(1, self.bytes)],
             Pattern::Gather | Pattern::Stream => Vec::new(),
@@ -184,8 +196,10 @@ impl Scenario {
         self.neighbours.unwrap_or(usize::MAX).min(self.ranks - 1)
     }
 
-    fn part(&self) -> usize {
-        self.bytes / self.ranks
+    /// What `from` has for `to` in an exchange.
+    fn part(&self, from: usize, to: usize) -> usize {
+        let chance = Random::new((from * self.ranks + to) as u64).below(2001) as f64 / 1000.0 - 1.0;
+        ((self.bytes / self.ranks) as f64 * (1.0 + self.uneven * chance)) as usize
     }
 }
 
