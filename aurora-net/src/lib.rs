@@ -55,6 +55,7 @@
 //! | [`bootstrap`] | how ranks come to be, find each other, and end together |
 
 pub mod bootstrap;
+mod charge;
 mod endpoint;
 mod error;
 mod handler;

@@ -2,7 +2,7 @@
 
 use crate::proto::{self, Config, Connection, Event, Links, Network, Payloads};
 use crate::route::UdpContact;
-use crate::udp::{Full, OVERHEAD, UdpPort};
+use crate::udp::{Full, UdpPort};
 use crate::wire::DatagramError;
 use crate::{Handler, Outbox, Payload, Placement, Rank, Token, Traffic};
 use bytes::Bytes;
@@ -57,23 +57,24 @@ impl Datagrams {
     /// Connections over `port` to everyone who has given a contact.
     pub fn new(port: UdpPort, common: Common, contacts: &[Option<UdpContact>]) -> Self {
         let others = |index: usize| contacts[index].filter(|_| common.me != index);
-        let connect = |index| {
+        let mut links = Links::new(common.key, common.me, contacts.len());
+        for (index, contact) in (0..contacts.len()).filter_map(|index| Some((index, others(index)?))) {
+            let peer = Rank::new(index);
             let config = Config {
-                mtu: port.mtu(),
+                mtu: port.mtu().base.min(contact.mtu),
+                mtu_limit: port.mtu().limit.min(contact.mtu),
                 // Until the first acknowledgement both sides use the same number.
-                window: common.window.min(others(index)?.window),
-                overhead: OVERHEAD,
+                window: common.window.min(contact.window),
                 network: (!port.is_on_host()).then_some(common.network),
                 peers: contacts.len() - 1,
                 silence: common.silence,
-                ..Config::new(common.key, common.me, Rank::new(index))
+                ..Config::new(common.key, common.me, peer)
             };
-            Some(Connection::new(config, proto::Instant::from_nanos(0)))
-        };
-        let all = 0..contacts.len();
+            links.connect(peer, Connection::new(config, proto::Instant::from_nanos(0)));
+        }
         Datagrams {
-            links: Links::new(common.key, all.clone().map(connect).collect()),
-            addresses: all.map(|index| others(index).map(|contact| contact.address)).collect(),
+            links,
+            addresses: (0..contacts.len()).map(|index| others(index).map(|contact| contact.address)).collect(),
             port,
             origin: Instant::now(),
             train: Vec::new(),

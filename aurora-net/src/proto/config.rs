@@ -31,13 +31,14 @@ pub struct Config {
     pub me: Rank,
     /// The rank at the other end.
     pub peer: Rank,
-    /// Longest datagram to send, in bytes of UDP payload; at least [`Config::MIN_MTU`]. Longer ones are understood.
+    /// Longest datagram to send at first, in bytes of UDP payload; at least [`Config::MIN_MTU`]. Longer ones are understood.
     pub mtu: usize,
-    /// Bytes that the peer may have in flight to us, [`overhead`](Config::overhead) included. The peer says the same
+    /// Longest datagram that may be tried once there is much to send: what the interfaces at both ends carry. Where this is
+    /// not more than `mtu`, nothing is tried.
+    pub mtu_limit: usize,
+    /// Bytes that the peer may have in flight to us, as a receiving kernel counts them. The peer says the same
     /// of itself in each acknowledgement; until the first one arrives, this value stands for both.
     pub window: u64,
-    /// What the receiving kernel charges for a datagram beyond its bytes.
-    pub overhead: usize,
     /// What lies between the two; `None`: nothing, both are on one machine, where only the receiver's buffer can overflow.
     pub network: Option<Network>,
     /// How many ranks can send to the peer.
@@ -52,13 +53,14 @@ impl Config {
 
     /// The defaults: datagrams for Ethernet (1472 bytes), a window of 256 KiB, silence of 10 s.
     pub fn new(key: u64, me: Rank, peer: Rank) -> Self {
+        let mtu = 1472;
         Config {
             key,
             me,
             peer,
-            mtu: 1472,
+            mtu,
+            mtu_limit: mtu,
             window: 256 * 1024,
-            overhead: 832,
             network: Some(Network::default()),
             peers: 1,
             silence: Duration::from_secs(10),

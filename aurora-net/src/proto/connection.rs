@@ -71,7 +71,11 @@ impl Connection {
         assert!(header.len() <= crate::MAX_HEADER, "a header of {} bytes", header.len());
         let id = TransferId(self.next_id);
         self.next_id += 1;
-        self.queue.push(header, payload);
+        let len = payload.len();
+        let bulk = self.queue.push(header, payload);
+        if bulk {
+            self.recovery.on_bulk(len);
+        }
         if self.lost {
             self.queue.clear();
         }
@@ -138,13 +142,19 @@ impl Connection {
         if self.lost {
             return None;
         }
-        let mtu = self.config.mtu;
         let start = buf.len();
+        let mtu_probe = self.recovery.mtu_probe(now).filter(|_| self.queue.has_bulk());
+        if let Some((len, true)) = mtu_probe {
+            self.build_mtu_probe(now, buf, len);
+            return Some(Transmit { segment_size: len, segments: 1 });
+        }
+        let mtu = self.recovery.mtu();
         let mut count = 0;
         let mut last = mtu;
         // Only full datagrams can be followed by others in a train.
         while count < max_segments.max(1) && last == mtu {
-            let Some(len) = self.build(now, buf, max_segments > count + 1, io) else {
+            // A probe that has no room yet goes before more bulk data: or else it never would.
+            let Some(len) = self.build(now, buf, mtu_probe.is_none(), max_segments > count + 1, io) else {
                 break;
             };
             last = len;
@@ -163,6 +173,11 @@ impl Connection {
     /// Whether it has bulk data to send.
     pub fn has_bulk(&self) -> bool {
         self.queue.has_bulk()
+    }
+
+    /// Whether it has bulk data to send or in flight.
+    pub fn is_sending(&self) -> bool {
+        self.queue.has_bulk() || self.recovery.is_used()
     }
 
     /// Whether the peer is in the midst of sending bulk data.
@@ -192,6 +207,11 @@ impl Connection {
     /// Whether nothing is queued and nothing waits for an acknowledgement.
     pub fn is_idle(&self) -> bool {
         self.queue.is_empty() && !self.recovery.is_in_flight()
+    }
+
+    /// How long its packets may be now, in bytes of UDP payload: [`Config::mtu`] or what has been found to arrive.
+    pub fn mtu(&self) -> usize {
+        self.recovery.mtu()
     }
 
     /// Totals so far.
@@ -247,6 +267,9 @@ impl Connection {
     }
 
     fn advance(&mut self, now: Instant) {
+        if self.silence.is_at(now) {
+            return;
+        }
         let (planned, due) = (self.poll_timeout(), self.answer_is_due());
         self.silence.advance(now, planned, due);
         if let Some(silent_for) = self.silence.exceeded() {
@@ -258,18 +281,40 @@ impl Connection {
         }
     }
 
-    /// Appends one packet, if there is reason to, and says how long it is. `more`: another may follow it in its train.
-    fn build(&mut self, now: Instant, buf: &mut Vec<u8>, more: bool, io: &mut impl Payloads) -> Option<usize> {
+    /// Appends a packet of `len` bytes that carries nothing else, to see whether it arrives.
+    fn build_mtu_probe(&mut self, now: Instant, buf: &mut Vec<u8>, len: usize) {
+        let start = buf.len();
+        let (number, floor) = self.recovery.numbers();
+        wire::begin(buf, self.config.key, self.config.me, number, floor);
+        wire::put_ping(buf);
+        wire::put_padding(buf, start + len - wire::CHECKSUM - buf.len());
+        wire::seal(buf, start, self.config.peer);
+        self.recovery.on_mtu_probe(now, len);
+        self.counters.packets_out += 1;
+        self.counters.mtu_probes += 1;
+    }
+
+    /// Appends one packet, if there is reason to, and says how long it is. `bulk`: with bulk data, if there is some;
+    /// `more`: another packet may follow it in its train.
+    fn build(
+        &mut self,
+        now: Instant,
+        buf: &mut Vec<u8>,
+        bulk: bool,
+        more: bool,
+        io: &mut impl Payloads,
+    ) -> Option<usize> {
+        let mtu = self.recovery.mtu();
         let probe = self.recovery.is_probing();
         let keep_some = !self.queue.is_bulks_turn();
-        let bulk = self.queue.has_bulk() && self.recovery.has_room(now, keep_some);
+        let bulk = bulk && self.queue.has_bulk() && self.recovery.has_room(now, keep_some);
         let small = self.queue.has_small() && self.recovery.has_room(now, false);
         let ack_due = self.received.is_due();
         if !(bulk || small || probe || ack_due) {
             return None;
         }
         let start = buf.len();
-        let end = start + self.config.mtu;
+        let end = start + mtu;
         let (number, floor) = self.recovery.numbers();
         wire::begin(buf, self.config.key, self.config.me, number, floor);
         let acks = ack_due || self.received.is_owed();
@@ -280,6 +325,7 @@ impl Connection {
         if bulk || small {
             self.queue.fill(&mut space, bulk, io);
         }
+        let is_last = bulk && !self.queue.has_bulk();
         let Space { content, resent, .. } = space;
         let mut eliciting = !content.is_empty();
         if !eliciting && !acks && !probe {
@@ -292,13 +338,16 @@ impl Connection {
             eliciting = true;
         }
         let unused = end - wire::CHECKSUM - buf.len();
-        if more && unused > 0 && unused <= self.config.mtu / 8 && self.queue.has_small() {
+        if more && unused > 0 && unused <= mtu / 8 && self.queue.has_small() {
             // The next small transfer did not fit any more: pad, so that its packet can share this one's train.
             wire::put_padding(buf, unused);
         }
         wire::seal(buf, start, self.config.peer);
         let len = buf.len() - start;
         self.recovery.on_sent(now, len, eliciting, content);
+        if is_last {
+            self.recovery.ask();
+        }
         self.counters.packets_out += 1;
         self.counters.packets_resent += u64::from(resent);
         Some(len)
@@ -335,6 +384,8 @@ mod tests {
         let (train, len) = transmit(&mut connection, 10).unwrap();
         assert_eq!((train.segment_size, train.segments), (1500, 3));
         assert!(len < 4500);
+        let (ask, len) = transmit(&mut connection, 10).unwrap();
+        assert_eq!((ask.segments, len), (1, wire::OVERHEAD + 1), "whether all has arrived");
         assert_eq!(transmit(&mut connection, 10), None);
     }
 

@@ -1,5 +1,7 @@
 //! What a connection counts.
 
+use std::iter::Sum;
+
 /// Totals since the connection was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
@@ -21,8 +23,29 @@ pub struct Counters {
     pub packets_resent: u64,
     /// Probe time-outs.
     pub probes: u64,
+    /// Packets built to find out whether the path carries their length; not among `packets_lost` if it does not.
+    pub mtu_probes: u64,
     /// Packets received again, or too late to be of use.
     pub duplicates: u64,
     /// Transfers abandoned because their payload was withdrawn.
     pub withdrawn: u64,
+}
+
+impl Sum for Counters {
+    fn sum<I: Iterator<Item = Counters>>(all: I) -> Counters {
+        all.fold(Counters::default(), |sum, one| Counters {
+            transfers_out: sum.transfers_out + one.transfers_out,
+            transfers_in: sum.transfers_in + one.transfers_in,
+            bytes_out: sum.bytes_out + one.bytes_out,
+            bytes_in: sum.bytes_in + one.bytes_in,
+            packets_out: sum.packets_out + one.packets_out,
+            packets_in: sum.packets_in + one.packets_in,
+            packets_lost: sum.packets_lost + one.packets_lost,
+            packets_resent: sum.packets_resent + one.packets_resent,
+            probes: sum.probes + one.probes,
+            mtu_probes: sum.mtu_probes + one.mtu_probes,
+            duplicates: sum.duplicates + one.duplicates,
+            withdrawn: sum.withdrawn + one.withdrawn,
+        })
+    }
 }

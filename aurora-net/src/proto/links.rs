@@ -9,9 +9,11 @@ use bytes::Bytes;
 /// How many datagrams may leave in one go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trains {
-    /// To the only peer that is sent bulk data: as many as the system takes at once.
+    /// At most so many.
+    pub segments: usize,
+    /// To the only peer that is sent bulk data: as many bytes as the system takes at once.
     pub alone: usize,
-    /// Where several peers are sent bulk data: so few that a switch's short queue has room for the trains of several
+    /// Bytes where several peers are sent bulk data: so few that a switch's short queue has room for the trains of several
     /// senders at once.
     pub in_turns: usize,
 }
@@ -25,43 +27,55 @@ pub struct Trains {
 pub struct Links {
     key: u64,
     /// By rank; none to ourselves and to those that are reached otherwise.
-    connections: Vec<Option<Connection>>,
+    connections: Vec<Option<Box<Connection>>>,
     rounds: Rounds,
     timers: Timers,
     /// Peers that may have something to say.
     talking: Set,
     /// Peers whose timers may have changed.
     stale: Set,
-    /// Peers that we have bulk data for.
+    /// Peers that we have bulk data for or on the way to.
     destinations: Set,
     /// Peers that are sending us bulk data.
     sources: Set,
+    /// Peers for whom something is queued or in flight.
+    busy: Set,
 }
 
 impl Links {
-    /// Links over `connections`, by rank, to peers that share `key`.
-    pub fn new(key: u64, connections: Vec<Option<Connection>>) -> Self {
-        let size = connections.len();
+    /// No links yet, of rank `me` among `size` ranks that share `key`.
+    pub fn new(key: u64, me: Rank, size: usize) -> Self {
         Links {
             key,
-            connections,
-            rounds: Rounds::new(size),
+            connections: (0..size).map(|_| None).collect(),
+            rounds: Rounds::new(me, size),
             timers: Timers::default(),
             talking: Set::new(size),
             stale: Set::new(size),
             destinations: Set::new(size),
             sources: Set::new(size),
+            busy: Set::new(size),
         }
+    }
+
+    /// Reaches `peer` over `connection`.
+    pub fn connect(&mut self, peer: Rank, connection: Connection) {
+        self.connections[peer.index()] = Some(Box::new(connection));
     }
 
     /// The connection to `peer`, if there is one.
     pub fn connection(&self, peer: Rank) -> Option<&Connection> {
-        self.connections.get(peer.index())?.as_ref()
+        self.connections.get(peer.index())?.as_deref()
     }
 
     /// All connections.
     pub fn connections(&self) -> impl Iterator<Item = &Connection> {
-        self.connections.iter().flatten()
+        self.connections.iter().flatten().map(Box::as_ref)
+    }
+
+    /// Whether nothing is queued and nothing waits for an acknowledgement.
+    pub fn is_idle(&self) -> bool {
+        self.busy.len() == 0
     }
 
     /// Queues a transfer.
@@ -85,7 +99,7 @@ impl Links {
         io: &mut impl Payloads,
     ) -> Result<(), DatagramError> {
         let from = sender_of(self.key, datagram)?.index();
-        let connection = self.connections.get_mut(from).and_then(Option::as_mut);
+        let connection = self.connections.get_mut(from).and_then(Option::as_deref_mut);
         // A rank that does not exist or is not reached this way: damaged, most likely.
         let outcome = connection.ok_or(DatagramError::Corrupt)?.handle_datagram(now, datagram, io);
         self.touch(from);
@@ -112,7 +126,7 @@ impl Links {
     /// The next event, and whose it is.
     pub fn poll(&mut self) -> Option<(Rank, Event)> {
         while let Some(index) = self.talking.first() {
-            if let Some(event) = self.connections[index].as_mut().and_then(Connection::poll) {
+            if let Some(event) = self.connections[index].as_deref_mut().and_then(Connection::poll) {
                 return Some((Rank::new(index), event));
             }
             self.talking.remove(index);
@@ -128,22 +142,24 @@ impl Links {
         trains: Trains,
         io: &mut impl Payloads,
     ) -> Option<(Rank, Transmit)> {
-        while let Some(index) = self.rounds.next() {
+        while let Some(index) = self.rounds.turn() {
             let crowd = Crowd { destinations: self.destinations.len() as u32, sources: self.sources.len() as u32 };
             let longest = if crowd.destinations > 1 { trains.in_turns } else { trains.alone };
             let connection = self.connections[index].as_mut().expect("only connections take turns");
             connection.set_crowd(crowd);
-            let transmit = connection.poll_transmit(now, buf, longest, io);
+            let segments = (longest / connection.mtu()).clamp(1, trains.segments);
+            let transmit = connection.poll_transmit(now, buf, segments, io);
             let bulk = connection.has_bulk();
-            self.destinations.put(index, bulk);
+            self.destinations.put(index, connection.is_sending());
+            self.busy.put(index, !connection.is_idle());
             // Building it may have found a payload withdrawn.
             self.talking.put(index, true);
             self.stale.put(index, true);
             if let Some(transmit) = transmit {
-                self.rounds.rotate(bulk);
+                self.rounds.give(index, bulk);
                 return Some((Rank::new(index), transmit));
             }
-            self.rounds.retire();
+            self.rounds.retire(index);
         }
         None
     }
@@ -155,8 +171,9 @@ impl Links {
         };
         let bulk = connection.has_bulk();
         self.rounds.add(index, bulk);
-        self.destinations.put(index, bulk);
+        self.destinations.put(index, connection.is_sending());
         self.sources.put(index, connection.is_receiving());
+        self.busy.put(index, !connection.is_idle());
         self.talking.put(index, true);
         self.stale.put(index, true);
     }
@@ -164,7 +181,7 @@ impl Links {
     fn refresh(&mut self) {
         while let Some(index) = self.stale.first() {
             self.stale.remove(index);
-            let due = self.connections[index].as_ref().and_then(Connection::poll_timeout);
+            let due = self.connections[index].as_deref().and_then(Connection::poll_timeout);
             self.timers.set(index, due);
         }
     }

@@ -11,6 +11,7 @@ mod event;
 mod instant;
 mod links;
 mod outgoing;
+mod path_mtu;
 mod range_set;
 mod receive;
 mod recovery;

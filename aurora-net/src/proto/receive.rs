@@ -3,6 +3,7 @@
 use super::assembler::{Assembler, Progress};
 use super::range_set::RangeSet;
 use super::{Config, Event, Payloads};
+use crate::charge::charge;
 use crate::wire::DatagramError;
 use crate::{Placement, Rank, Received};
 use bytes::Bytes;
@@ -40,11 +41,11 @@ pub(super) struct ReceiveState {
 
 impl ReceiveState {
     pub(super) fn new(config: &Config) -> Self {
-        let window = config.window.max(2 * (config.mtu + config.overhead) as u64);
+        let window = config.window.max(2 * charge(config.mtu) as u64);
         ReceiveState {
             peer: config.peer,
             window,
-            most: 256 + 2 * (window / config.overhead.max(256) as u64) as usize,
+            most: 256 + 2 * (window / charge(0) as u64) as usize,
             incoming: BTreeMap::new(),
             finished: RangeSet::default(),
             early: 0,

@@ -1,10 +1,12 @@
 //! What becomes of our packets: acknowledged, lost, or worth a probe.
 
+use super::path_mtu::PathMtu;
 use super::rtt::Rtt;
 use super::send_queue::SendQueue;
 use super::sent::{Content, SentPackets};
 use super::window::Window;
 use super::{Config, Counters, Crowd, DatagramError, Instant};
+use crate::charge::charge;
 use crate::wire::{Ack, PacketNumber};
 
 /// So many probes in vain close the congestion window.
@@ -16,7 +18,7 @@ pub(super) struct Recovery {
     sent: SentPackets,
     rtt: Rtt,
     window: Window,
-    overhead: usize,
+    path: PathMtu,
     /// Packets of the peer below this have said all they had to say about its window.
     granted_by: u64,
     /// Probe time-outs since the last acknowledgement.
@@ -31,7 +33,7 @@ impl Recovery {
             sent: SentPackets::default(),
             rtt: Rtt::default(),
             window: Window::new(config),
-            overhead: config.overhead,
+            path: PathMtu::new(config),
             granted_by: 0,
             backoff: 0,
             probes: 0,
@@ -58,6 +60,11 @@ impl Recovery {
         self.window.has_room(now, keep_some)
     }
 
+    /// See [`Window::is_used`].
+    pub(super) fn is_used(&self) -> bool {
+        self.window.is_used()
+    }
+
     /// See [`Window::poll_timeout`].
     pub(super) fn resumes_at(&self) -> Option<Instant> {
         self.window.poll_timeout()
@@ -73,12 +80,35 @@ impl Recovery {
         self.window.rest();
     }
 
+    /// How long packets may be.
+    pub(super) fn mtu(&self) -> usize {
+        self.path.size()
+    }
+
+    /// So much bulk data has been queued.
+    pub(super) fn on_bulk(&mut self, bytes: usize) {
+        self.path.want(bytes);
+    }
+
+    /// The length of a probe of the path's MTU that should leave before more bulk data does, if any; and whether there is
+    /// room for it.
+    pub(super) fn mtu_probe(&self, now: Instant) -> Option<(usize, bool)> {
+        let len = self.path.candidate(now).filter(|_| !self.is_probing())?;
+        Some((len, self.window.has_room_for(charge(len) as u64)))
+    }
+
+    /// Such a probe has been built.
+    pub(super) fn on_mtu_probe(&mut self, now: Instant, len: usize) {
+        self.path.on_probe_sent(now, len);
+        self.on_sent(now, len, true, Content::Probe);
+    }
+
     /// A packet of `len` bytes has been built. `eliciting`: it asks for an acknowledgement.
     pub(super) fn on_sent(&mut self, now: Instant, len: usize, eliciting: bool, content: Content) {
-        let charge = (len + self.overhead) as u32;
-        self.sent.push(now, charge, eliciting, content);
+        let charge = charge(len) as u64;
+        self.sent.push(now, charge as u32, self.path.is_long(len), eliciting, content);
         if eliciting {
-            self.window.on_sent(u64::from(charge));
+            self.window.on_sent(charge);
             self.probes = self.probes.saturating_sub(1);
         }
     }
@@ -98,6 +128,8 @@ impl Recovery {
         }
         if number.0 >= self.granted_by {
             self.granted_by = number.0 + 1;
+            self.path.grant(u64::from(ack.window));
+            self.window.set_mtu(self.path.size());
             self.window.grant(u64::from(ack.window), ack.sources);
         }
         let acked = (self.sent).on_ack(ack.ranges(), |frame| queue.on_acked(frame));
@@ -108,6 +140,12 @@ impl Recovery {
             self.rtt.sample(now - sent_at, ack.delay);
         }
         self.backoff = 0;
+        if acked.probe {
+            self.path.on_probe_arrived();
+        }
+        if acked.long {
+            self.path.on_arrived();
+        }
         self.window.on_acked(now, acked.charge, newest, now - sent_at, next.0);
         self.detect_losses(now, queue, counters);
         Ok(())
@@ -128,6 +166,12 @@ impl Recovery {
         }
     }
 
+    /// The last of the bulk data has left: one more packet follows it at once, whose acknowledgement tells whether the last
+    /// ones have arrived; else only a time-out would, and that is long while much waits in our own interface.
+    pub(super) fn ask(&mut self) {
+        self.probes = self.probes.max(1);
+    }
+
     /// Forgets everything: the peer is lost.
     pub(super) fn clear(&mut self) {
         self.sent = SentPackets::default();
@@ -137,10 +181,21 @@ impl Recovery {
     fn detect_losses(&mut self, now: Instant, queue: &mut SendQueue, counters: &mut Counters) {
         let delay = self.rtt.loss_delay();
         let lost = (self.sent).detect_losses(now, delay, |frame| queue.on_lost(frame));
+        if let Some(charge) = lost.probe {
+            // Says something about packets of its length, and nothing about congestion.
+            self.path.on_probe_lost();
+            self.window.on_probe_lost(charge);
+        }
+        let next = self.sent.next().0;
+        if let Some(number) = lost.long {
+            self.path.on_lost(now, number, next);
+        }
         if lost.packets > 0 {
             counters.packets_lost += lost.packets;
-            self.window.on_lost(lost.charge, self.sent.next().0);
+            self.window.on_lost(lost.charge, next);
         }
+        // By what has become known of the path.
+        self.window.set_mtu(self.path.size());
     }
 
     /// Nothing has been acknowledged for too long: ask, whatever the window says. What is in flight may only be waiting in

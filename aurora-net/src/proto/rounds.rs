@@ -1,17 +1,21 @@
 //! Whose turn it is to send.
 
-use std::collections::VecDeque;
+use crate::Rank;
+use std::collections::{BTreeSet, VecDeque};
 
-/// Peers that may have something to send, in two lanes: bulk data takes turns, train by train, in the order in which peers
-/// came; who has none (acknowledgements, small transfers) goes before all of it, since little is enough to make others wait.
-///
-/// All ranks send to others starting with the rank after them, so that in an exchange of all with all no receiver is
-/// everyone's first, and each is asked for no more than its port can carry.
-#[derive(Debug, Default)]
+/// Peers that may have something to send, in two lanes. Who has no bulk data (acknowledgements, small transfers) goes first,
+/// since little is enough to make others wait. Bulk data takes turns, train by train: beginning with the rank after
+/// ourselves, so that in an exchange of all with all no receiver is everyone's first, and each is asked for no more
+/// than its port can carry; and going on where a full socket has interrupted it, so that no peer is always the last.
+#[derive(Debug)]
 pub(super) struct Rounds {
-    small: VecDeque<u32>,
-    bulk: VecDeque<u32>,
+    me: usize,
     lane: Vec<Lane>,
+    small: VecDeque<u32>,
+    /// As steps from `me`.
+    bulk: BTreeSet<usize>,
+    /// The next turn is this step's, or the next one's after it.
+    next: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,8 +27,14 @@ enum Lane {
 }
 
 impl Rounds {
-    pub(super) fn new(size: usize) -> Self {
-        Rounds { lane: vec![Lane::default(); size], ..Rounds::default() }
+    pub(super) fn new(me: Rank, size: usize) -> Self {
+        Rounds {
+            me: me.index(),
+            lane: vec![Lane::default(); size],
+            small: VecDeque::new(),
+            bulk: BTreeSet::new(),
+            next: 0,
+        }
     }
 
     /// `peer` may have something to send, `bulk` data among it or not.
@@ -34,32 +44,48 @@ impl Rounds {
                 self.lane[peer] = Lane::Small;
                 self.small.push_back(peer as u32);
             }
-            // Who stands in the first lane with bulk data moves on to the second when it is found there.
+            // Who stands in the first lane with bulk data moves on to the second when it has had its turn there.
             (Lane::Nowhere, true) => {
                 self.lane[peer] = Lane::Bulk;
-                self.bulk.push_back(peer as u32);
+                self.bulk.insert(self.step(peer));
             }
             _ => {}
         }
     }
 
     /// Whose turn it is.
-    pub(super) fn next(&self) -> Option<usize> {
-        self.small.front().or(self.bulk.front()).map(|peer| *peer as usize)
+    pub(super) fn turn(&self) -> Option<usize> {
+        let bulk = || self.bulk.range(self.next..).next().or_else(|| self.bulk.first());
+        self.small.front().map(|peer| *peer as usize).or_else(|| Some((self.me + bulk()?) % self.lane.len()))
     }
 
-    /// The one whose turn it is has had it, and may have more of `bulk` or other data.
-    pub(super) fn rotate(&mut self, bulk: bool) {
-        if let Some(peer) = self.retire() {
-            self.add(peer, bulk);
+    /// `peer` has had its turn, and may have more of `bulk` or other data.
+    pub(super) fn give(&mut self, peer: usize, bulk: bool) {
+        let step = self.step(peer);
+        if self.lane[peer] == Lane::Bulk {
+            self.next = step + 1;
+        }
+        self.retire(peer);
+        self.add(peer, bulk);
+    }
+
+    /// `peer`, whose turn it is, has nothing to send.
+    pub(super) fn retire(&mut self, peer: usize) {
+        match std::mem::take(&mut self.lane[peer]) {
+            Lane::Nowhere => {}
+            Lane::Small => drop(self.small.pop_front()),
+            Lane::Bulk => {
+                self.bulk.remove(&self.step(peer));
+                if self.bulk.is_empty() {
+                    self.next = 0;
+                }
+            }
         }
     }
 
-    /// The one whose turn it is has nothing to send.
-    pub(super) fn retire(&mut self) -> Option<usize> {
-        let peer = self.small.pop_front().or_else(|| self.bulk.pop_front())? as usize;
-        self.lane[peer] = Lane::Nowhere;
-        Some(peer)
+    fn step(&self, peer: usize) -> usize {
+        let size = self.lane.len();
+        (peer + size - self.me) % size
     }
 }
 
@@ -67,24 +93,43 @@ impl Rounds {
 mod tests {
     use super::*;
 
+    fn rounds() -> Rounds {
+        Rounds::new(Rank::new(2), 6)
+    }
+
     #[test]
-    fn bulk_takes_turns_and_small_goes_first() {
-        let mut rounds = Rounds::new(9);
-        for (peer, bulk) in [(3, true), (4, true), (3, true), (5, false), (4, false)] {
-            rounds.add(peer, bulk);
-        }
+    fn bulk_takes_turns_beginning_after_ourselves_and_going_round() {
+        let mut rounds = rounds();
+        [0, 1, 3, 3].iter().for_each(|&peer| rounds.add(peer, true));
         let mut order = Vec::new();
         for _ in 0..5 {
-            let next = rounds.next().unwrap();
-            order.push(next);
-            match next {
-                5 => drop(rounds.retire()),
-                _ => rounds.rotate(true),
-            }
+            let peer = rounds.turn().unwrap();
+            order.push(peer);
+            rounds.give(peer, true);
         }
-        assert_eq!(order, [5, 3, 4, 3, 4]);
-        rounds.retire();
-        rounds.rotate(false);
-        assert_eq!((rounds.retire(), rounds.retire()), (Some(4), None));
+        assert_eq!(order, [3, 0, 1, 3, 0]);
+        rounds.retire(1);
+        assert_eq!(rounds.turn(), Some(3));
+        rounds.retire(3);
+        rounds.retire(0);
+        assert_eq!(rounds.turn(), None);
+        rounds.add(0, true);
+        rounds.add(4, true);
+        assert_eq!(rounds.turn(), Some(4), "anew after ourselves");
+    }
+
+    #[test]
+    fn what_is_small_goes_before_all_bulk_data() {
+        let mut rounds = rounds();
+        rounds.add(3, true);
+        rounds.add(5, false);
+        rounds.add(3, false);
+        assert_eq!(rounds.turn(), Some(5));
+        rounds.give(5, true);
+        assert_eq!(rounds.turn(), Some(3));
+        rounds.give(3, false);
+        assert_eq!(rounds.turn(), Some(3), "now it has small transfers only");
+        rounds.retire(3);
+        assert_eq!(rounds.turn(), Some(5));
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Settled {
 /// lane what was lost comes before what is new.
 #[derive(Debug)]
 pub(super) struct SendQueue {
-    /// Bytes of frames in a fresh packet.
+    /// Bytes of frames in a packet of the length that every path carries: what fits there is small for good.
     capacity: usize,
     slots: Slots,
     /// Number of the next transfer to be opened. Numbers are given out then and not before, so that the receiver's set
@@ -46,7 +46,7 @@ pub(super) struct SendQueue {
 }
 
 impl SendQueue {
-    /// For packets with `capacity` bytes of frames.
+    /// For packets with at least `capacity` bytes of frames.
     pub(super) fn new(capacity: usize) -> Self {
         SendQueue {
             capacity,
@@ -62,8 +62,8 @@ impl SendQueue {
         }
     }
 
-    /// Queues a transfer.
-    pub(super) fn push(&mut self, header: Bytes, payload: Payload) {
+    /// Queues a transfer. True: as bulk data.
+    pub(super) fn push(&mut self, header: Bytes, payload: Payload) -> bool {
         let transfer = Outgoing::new(header, payload, self.capacity);
         let small = transfer.small;
         let slot = self.slots.insert(transfer);
@@ -72,6 +72,7 @@ impl SendQueue {
         } else {
             self.bulk_new.push(slot);
         }
+        !small
     }
 
     /// Whether a small transfer (or a reset) wants to leave.

@@ -16,6 +16,8 @@ pub(super) enum Content {
     /// Nothing (an acknowledgement or a mere ping).
     #[default]
     None,
+    /// Nothing but its length, which the path may not carry.
+    Probe,
     /// One frame.
     One(SentFrame),
     /// Several.
@@ -25,7 +27,7 @@ pub(super) enum Content {
 impl Content {
     pub(super) fn push(&mut self, frame: SentFrame) {
         *self = match std::mem::take(self) {
-            Content::None => Content::One(frame),
+            Content::None | Content::Probe => Content::One(frame),
             Content::One(first) => Content::Many(vec![first, frame]),
             Content::Many(mut frames) => {
                 frames.push(frame);
@@ -40,7 +42,7 @@ impl Content {
 
     pub(super) fn frames(&self) -> &[SentFrame] {
         match self {
-            Content::None => &[],
+            Content::None | Content::Probe => &[],
             Content::One(frame) => std::slice::from_ref(frame),
             Content::Many(frames) => frames,
         }
@@ -51,6 +53,8 @@ impl Content {
 struct Sent {
     at: Instant,
     charge: u32,
+    /// Longer than every path carries.
+    long: bool,
     /// Its fate is still unknown and matters.
     in_flight: bool,
     content: Content,
@@ -63,6 +67,10 @@ pub(super) struct Acked {
     pub(super) charge: u64,
     /// The newest of them and when it was sent.
     pub(super) newest: Option<(u64, Instant)>,
+    /// Whether a probe of the path's MTU is among them.
+    pub(super) probe: bool,
+    /// Whether another long packet is.
+    pub(super) long: bool,
 }
 
 /// Packets just found to be lost.
@@ -70,6 +78,25 @@ pub(super) struct Acked {
 pub(super) struct Lost {
     pub(super) packets: u64,
     pub(super) charge: u64,
+    /// What a probe of the path's MTU was charged that is lost too; it is not counted among the others.
+    pub(super) probe: Option<u64>,
+    /// The newest long packet among the others.
+    pub(super) long: Option<u64>,
+}
+
+impl Lost {
+    fn add(&mut self, number: u64, sent: &Sent) {
+        let charge = u64::from(sent.charge);
+        if matches!(sent.content, Content::Probe) {
+            self.probe = Some(charge);
+            return;
+        }
+        self.packets += 1;
+        self.charge += charge;
+        if sent.long {
+            self.long = Some(number);
+        }
+    }
 }
 
 /// The sending half of the packet number space: a ring of packets from the oldest of unknown fate on.
@@ -111,10 +138,11 @@ impl SentPackets {
         self.loss_at
     }
 
-    /// Records the packet that [`next`](Self::next) announced. `eliciting`: it asks for an acknowledgement.
-    pub(super) fn push(&mut self, now: Instant, charge: u32, eliciting: bool, content: Content) {
+    /// Records the packet that [`next`](Self::next) announced. `long`: the path may not carry it; `eliciting`: it asks
+    /// for an acknowledgement.
+    pub(super) fn push(&mut self, now: Instant, charge: u32, long: bool, eliciting: bool, content: Content) {
         debug_assert!(eliciting || content.is_empty());
-        self.ring.push_back(Sent { at: now, charge, in_flight: eliciting, content });
+        self.ring.push_back(Sent { at: now, charge, long, in_flight: eliciting, content });
         if eliciting {
             self.in_flight += 1;
             self.last_eliciting = now;
@@ -143,6 +171,10 @@ impl SentPackets {
                 self.in_flight -= 1;
                 acked.charge += u64::from(sent.charge);
                 acked.newest = acked.newest.max(Some((number, sent.at)));
+                match sent.content {
+                    Content::Probe => acked.probe = true,
+                    _ => acked.long |= sent.long,
+                }
                 std::mem::take(&mut sent.content).frames().iter().for_each(&mut arrived);
             }
         }
@@ -162,7 +194,8 @@ impl SentPackets {
             if !sent.in_flight {
                 continue;
             }
-            let overtaken = self.base + index as u64 + REORDERING <= largest;
+            let number = self.base + index as u64;
+            let overtaken = number + REORDERING <= largest;
             if !overtaken && now < sent.at + delay {
                 // Later ones are younger and less overtaken.
                 self.loss_at = Some(sent.at + delay);
@@ -170,8 +203,7 @@ impl SentPackets {
             }
             sent.in_flight = false;
             self.in_flight -= 1;
-            lost.packets += 1;
-            lost.charge += u64::from(sent.charge);
+            lost.add(number, sent);
             std::mem::take(&mut sent.content).frames().iter().for_each(&mut missing);
         }
         self.drop_settled();
@@ -202,7 +234,7 @@ mod tests {
         let mut sent = SentPackets::default();
         for n in 0..count {
             let content = Content::One(SentFrame::Reset { transfer: n });
-            sent.push(at(n), 100, true, content);
+            sent.push(at(n), 100, false, true, content);
         }
         sent
     }
@@ -219,7 +251,7 @@ mod tests {
         let mut sent = sent(4);
         let mut seen = Vec::new();
         let acked = sent.on_ack([2..3, 0..1].into_iter(), |frame| seen.push(number(frame)));
-        assert_eq!(acked, Acked { charge: 200, newest: Some((2, at(2))) });
+        assert_eq!(acked, Acked { charge: 200, newest: Some((2, at(2))), ..Acked::default() });
         assert_eq!((sent.floor(), sent.in_flight()), (PacketNumber(1), 2));
         let again = sent.on_ack([0..4].into_iter(), |frame| seen.push(number(frame)));
         assert_eq!(again.charge, 200);
@@ -247,7 +279,7 @@ mod tests {
     fn what_asks_for_nothing_is_not_kept() {
         let mut sent = SentPackets::default();
         for n in 0..1000 {
-            sent.push(at(n), 50, false, Content::None);
+            sent.push(at(n), 50, false, false, Content::None);
         }
         assert_eq!(sent.ring.len(), 0);
         assert_eq!(sent.next(), PacketNumber(1000));

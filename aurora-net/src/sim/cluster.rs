@@ -1,7 +1,7 @@
 //! Ranks on a simulated network.
 
 use super::{Datagram, Host, Link, Network};
-use crate::proto::{Config, Instant};
+use crate::proto::{Config, Instant, Trains};
 use crate::{Payload, Rank, Token};
 use bytes::Bytes;
 use std::cmp::Reverse;
@@ -22,14 +22,13 @@ pub struct Cluster {
     pub network: Network,
     /// The ranks.
     pub hosts: Vec<Host>,
-    /// The longest train of datagrams sent at once.
-    pub max_segments: usize,
-    /// When to look at which host's connection to which peer, or (its own rank) at the host itself. An entry may be out
-    /// of date, then it is listed anew; none is missing.
-    agenda: BinaryHeap<Reverse<(Instant, Rank, Rank)>>,
+    /// The longest trains of datagrams sent at once.
+    pub trains: Trains,
+    /// When to look at which host. An entry may be out of date; none is missing.
+    agenda: BinaryHeap<Reverse<(Instant, Rank)>>,
     /// Hosts that are to be driven at this moment.
     ready: BTreeSet<Rank>,
-    /// Connections that have something to do.
+    /// Hosts that have something to do.
     busy: usize,
     buffer: Vec<u8>,
     spun: u32,
@@ -49,7 +48,7 @@ impl Cluster {
             now,
             network: Network::new(size, seed, link),
             hosts: (0..size).map(host).collect(),
-            max_segments: 8,
+            trains: Trains { segments: 8, alone: 1 << 20, in_turns: 1 << 20 },
             agenda: BinaryHeap::new(),
             ready: BTreeSet::new(),
             busy: 0,
@@ -68,11 +67,8 @@ impl Cluster {
     /// that a rank can queue several before any of them leaves.
     pub fn queue(&mut self, from: usize, to: usize, header: &[u8], payload: Payload) {
         let (from, to) = (Rank::new(from), Rank::new(to));
-        let host = &mut self.hosts[from.index()];
-        host.driven_at = self.now;
-        host.connection(to).send(Bytes::copy_from_slice(header), payload);
-        host.touch(to);
-        self.settle(from, to);
+        self.hosts[from.index()].send(self.now, to, Bytes::copy_from_slice(header), payload);
+        self.settle(from);
         self.wake(from, self.now);
     }
 
@@ -139,35 +135,20 @@ impl Cluster {
 
     /// When something happens next.
     fn poll_timeout(&self) -> Option<Instant> {
-        let listed = self.agenda.peek().map(|Reverse((at, ..))| *at);
+        let listed = self.agenda.peek().map(|Reverse((at, _))| *at);
         listed.into_iter().chain(self.network.poll_timeout()).min()
     }
 
     /// Finds out whose time has come.
     fn take_due(&mut self) {
-        while let Some(&Reverse((at, rank, peer))) = self.agenda.peek()
+        while let Some(&Reverse((at, rank))) = self.agenda.peek()
             && at <= self.now
         {
             self.agenda.pop();
             let host = &mut self.hosts[rank.index()];
-            if peer == rank {
-                if host.wakes_at == Some(at) {
-                    host.wakes_at = None;
-                    self.ready.insert(rank);
-                }
-                continue;
-            }
-            let line = host.line(peer);
-            if line.listed_at != Some(at) {
-                continue;
-            }
-            line.listed_at = None;
-            match line.connection.poll_timeout() {
-                Some(due) if due <= self.now => {
-                    host.due.push(peer);
-                    self.ready.insert(rank);
-                }
-                _ => self.settle(rank, peer),
+            if host.wakes_at == Some(at) {
+                host.wakes_at = None;
+                self.ready.insert(rank);
             }
         }
     }
@@ -177,70 +158,47 @@ impl Cluster {
         let host = &mut self.hosts[rank.index()];
         if host.wakes_at.is_none_or(|earlier| at < earlier) {
             host.wakes_at = Some(at);
-            self.agenda.push(Reverse((at, rank, rank)));
+            self.agenda.push(Reverse((at, rank)));
         }
     }
 
-    /// Notes what one connection wants after something has happened to it.
-    fn settle(&mut self, host: Rank, peer: Rank) {
-        let line = self.hosts[host.index()].line(peer);
-        let is_busy = !line.connection.is_idle();
-        self.busy = self.busy + usize::from(is_busy) - usize::from(line.is_busy);
-        line.is_busy = is_busy;
-        if let Some(at) = line.connection.poll_timeout()
-            && line.listed_at.is_none_or(|listed| at < listed)
-        {
-            line.listed_at = Some(at);
-            self.agenda.push(Reverse((at, host, peer)));
-        }
+    /// Notes whether a host has something to do.
+    fn settle(&mut self, rank: Rank) {
+        let host = &mut self.hosts[rank.index()];
+        let is_busy = !host.links.is_idle();
+        let was_busy = std::mem::replace(&mut host.is_busy, is_busy);
+        self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
     }
 
     /// What a shell does each time it wakes up.
     fn drive(&mut self, me: Rank) {
         let now = self.now;
         let host = &mut self.hosts[me.index()];
-        host.driven_at = now;
         for datagram in std::mem::take(&mut host.socket) {
             host.receive(now, &datagram);
         }
-        for peer in std::mem::take(&mut host.due) {
-            host.touch(peer);
-            let connection = host.connection(peer);
-            if connection.poll_timeout().is_some_and(|at| at <= now) {
-                connection.handle_timeout(now);
-            }
-        }
-        let touched = host.take_touched();
-        for &peer in &touched {
-            host.take_events(now, peer);
-        }
-        let mut concerned: BTreeSet<Rank> = touched.into_iter().collect();
-        let mut full_until = None;
-        // A train to each in turn.
-        while !host.rota.is_empty() {
-            full_until = self.network.full_until(now, me);
+        host.links.handle_timeouts(now);
+        host.take_events(now);
+        let room_at = loop {
+            let full_until = self.network.full_until(now, me);
             if full_until.is_some() {
-                break;
+                break full_until;
             }
-            let Some(peer) = host.rota.turn() else { break };
-            concerned.insert(peer);
             self.buffer.clear();
-            match host.transmit(now, peer, &mut self.buffer, self.max_segments) {
-                Some(len) => {
-                    for bytes in self.buffer.chunks(len) {
-                        self.network.send(now, Datagram { from: me, to: peer, bytes: bytes.to_vec() });
-                    }
-                }
-                None => host.rota.remove(peer),
+            let train = host.links.poll_transmit(now, &mut self.buffer, self.trains, &mut host.memory);
+            let Some((to, train)) = train else { break None };
+            let datagrams = self.buffer.chunks(train.segment_size);
+            assert_eq!(datagrams.len(), train.segments);
+            for bytes in datagrams {
+                self.network.send(now, Datagram { from: me, to, bytes: bytes.to_vec() });
             }
-        }
-        for peer in concerned {
-            // Of payloads that turned out to be withdrawn.
-            self.hosts[me.index()].take_events(now, peer);
-            self.settle(me, peer);
-        }
-        if let Some(room_at) = full_until {
-            self.wake(me, room_at);
+        };
+        // Of payloads that turned out to be withdrawn.
+        host.take_events(now);
+        let due = host.links.poll_timeout();
+        self.settle(me);
+        for at in [room_at, due].into_iter().flatten() {
+            self.wake(me, at);
         }
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! [`Network`] carries datagrams between hosts: out of a [`Nic`] with a rate and a send buffer, over a [`Link`] with latency,
 //! jitter, loss, duplication, reordering, corruption, an MTU, a rate and a drop-tail queue. [`Cluster`] puts ranks on it, each with its [`Memory`] and a
-//! [`Connection`](crate::proto::Connection) to every other, and plays the shell's part. The same seed gives the same run.
+//! [`Connection`](crate::proto::Connection) to every other, and plays the shell's part. A [`Scenario`] is a bulk operation of
+//! many ranks with the time that it takes. The same seed gives the same run.
 
 mod cluster;
 mod host;
@@ -12,7 +13,7 @@ mod memory;
 mod network;
 mod nic;
 mod random;
-mod rota;
+mod scenario;
 
 pub use cluster::Cluster;
 pub use host::{Delivery, Host, Responder};
@@ -21,3 +22,4 @@ pub use memory::Memory;
 pub use network::{Datagram, Network, Tally};
 pub use nic::Nic;
 pub use random::Random;
+pub use scenario::{Outcome, Pattern, Scenario};

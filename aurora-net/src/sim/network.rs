@@ -3,7 +3,7 @@
 use super::{Link, Nic, Random};
 use crate::Rank;
 use crate::proto::Instant;
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
@@ -47,39 +47,50 @@ pub struct Network {
     busy_until: Vec<Instant>,
     /// When the last datagram of each link arrives: jitter does not reorder.
     last_arrival: Vec<Instant>,
-    on_the_way: BinaryHeap<Journey>,
-    sequence: u64,
+    on_the_way: Journeys,
     random: Random,
     tally: Tally,
 }
 
-/// A datagram on its way.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Journey {
-    /// When it gets there.
-    at: Instant,
-    sequence: u64,
-    to: Stage,
-    datagram: Datagram,
-}
-
 /// Where it gets to next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Stage {
     Switch,
     Host,
 }
 
-impl Ord for Journey {
-    /// The greatest is the first to arrive.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.sequence).cmp(&(self.at, self.sequence))
-    }
+/// When which datagram gets where; in their order.
+type Arrival = (Instant, u64, Stage, u32);
+
+/// Datagrams on their way.
+#[derive(Clone, Debug, Default)]
+struct Journeys {
+    arrivals: BinaryHeap<Reverse<Arrival>>,
+    sequence: u64,
+    /// By number; apart from the heap, which moves its members about.
+    datagrams: Vec<Option<Datagram>>,
+    free: Vec<u32>,
 }
 
-impl PartialOrd for Journey {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+impl Journeys {
+    fn begin(&mut self, at: Instant, to: Stage, datagram: Datagram) {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.datagrams.push(None);
+            self.datagrams.len() as u32 - 1
+        });
+        self.datagrams[number as usize] = Some(datagram);
+        self.sequence += 1;
+        self.arrivals.push(Reverse((at, self.sequence, to, number)));
+    }
+
+    fn next(&self) -> Option<Instant> {
+        self.arrivals.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    fn end(&mut self) -> Option<(Instant, Stage, Datagram)> {
+        let Reverse((at, _, to, number)) = self.arrivals.pop()?;
+        self.free.push(number);
+        Some((at, to, self.datagrams[number as usize].take()?))
     }
 }
 
@@ -93,8 +104,7 @@ impl Network {
             other_links: BTreeMap::new(),
             busy_until: vec![Instant::default(); size],
             last_arrival: vec![Instant::default(); size * size],
-            on_the_way: BinaryHeap::new(),
-            sequence: 0,
+            on_the_way: Journeys::default(),
             random: Random::new(seed),
             tally: Tally::default(),
         }
@@ -132,18 +142,18 @@ impl Network {
         self.tally.bytes += datagram.bytes.len() as u64;
         let left = self.nics[datagram.from.index()].take(now, datagram.bytes.len());
         let latency = self.link(&datagram).latency;
-        self.travel(left + latency, Stage::Switch, datagram);
+        self.on_the_way.begin(left + latency, Stage::Switch, datagram);
     }
 
     /// When something happens next to a datagram on its way, if there is one.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.on_the_way.peek().map(|journey| journey.at)
+        self.on_the_way.next()
     }
 
     /// A datagram that has arrived by `now`.
     pub fn poll(&mut self, now: Instant) -> Option<Datagram> {
         while self.poll_timeout()? <= now {
-            let Journey { at, to, datagram, .. } = self.on_the_way.pop()?;
+            let (at, to, datagram) = self.on_the_way.end()?;
             match to {
                 Stage::Switch => self.switch(at, datagram),
                 Stage::Host => return Some(datagram),
@@ -188,9 +198,9 @@ impl Network {
             self.last_arrival[index] = at;
         }
         if let Some(again) = again {
-            self.travel(again, Stage::Host, datagram.clone());
+            self.on_the_way.begin(again, Stage::Host, datagram.clone());
         }
-        self.travel(at, Stage::Host, datagram);
+        self.on_the_way.begin(at, Stage::Host, datagram);
     }
 
     fn index(&self, datagram: &Datagram) -> usize {
@@ -199,11 +209,6 @@ impl Network {
 
     fn link(&self, datagram: &Datagram) -> &Link {
         self.other_links.get(&self.index(datagram)).unwrap_or(&self.link)
-    }
-
-    fn travel(&mut self, at: Instant, to: Stage, datagram: Datagram) {
-        self.sequence += 1;
-        self.on_the_way.push(Journey { at, sequence: self.sequence, to, datagram });
     }
 }
 

@@ -172,7 +172,7 @@ fn many_transfers_at_once_in_both_directions() {
 fn the_same_seed_gives_the_same_run() {
     let link = Link { loss: 0.1, reorder: 0.1, duplication: 0.1, corruption: 0.1, ..Link::default() };
     let outcome = |seed| {
-        let mut cluster = run(seed, &link, &lengths(0)).unwrap();
+        let cluster = run(seed, &link, &lengths(0)).unwrap();
         let counters = cluster.hosts[0].connection(1.into()).counters();
         let arrivals: Vec<_> = cluster.hosts.iter().map(|host: &Host| host.delivered.clone()).collect();
         (cluster.now, counters, arrivals)

@@ -3,6 +3,7 @@
 mod faults;
 mod goodput;
 mod hostile;
+mod path_mtu;
 mod timing;
 mod withdrawal;
 

@@ -1,0 +1,261 @@
+//! Who sends what to whom over which network, and how long it takes.
+
+use super::{Cluster, Host, Link, Memory, Nic, Random, Tally};
+use crate::Rank;
+use crate::charge::charge;
+use crate::proto::{Counters, Instant, Network, Trains};
+use bytes::Bytes;
+use std::fmt;
+use std::time::Duration;
+
+/// No run takes longer, unless it hangs.
+const LIMIT: Duration = Duration::from_secs(10_000);
+
+/// Who sends to whom.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pattern {
+    /// Every rank its block to all others, as a `ReadCache` does.
+    Allgather,
+    /// Every rank an equal part of its bytes to each other, as a sort does.
+    Exchange,
+    /// All others to rank 0.
+    Gather,
+    /// Rank 0 to rank 1.
+    Stream,
+}
+
+/// A bulk operation on a network with one switch.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Who sends to whom.
+    pub pattern: Pattern,
+    /// How many ranks.
+    pub ranks: usize,
+    /// What each rank that sends contributes: its block, or the sum of its parts for all ranks (its own among them).
+    pub bytes: usize,
+    /// [`Allgather`](Pattern::Allgather) and [`Exchange`](Pattern::Exchange) go to only so many ranks, those after the
+    /// sender, though all could send: a large world in little memory. `None`: to all.
+    pub neighbours: Option<usize>,
+    /// Bytes a second of each interface and each port.
+    pub rate: u64,
+    /// Longest datagram that the network carries, in bytes of UDP payload.
+    pub mtu: usize,
+    /// With what connections begin; what is more they find out.
+    pub known_mtu: usize,
+    /// Bytes that a port of the switch can queue.
+    pub queue: usize,
+    /// Part of the datagrams that is lost by chance.
+    pub loss: f64,
+    /// Of each datagram on its way, beside that of sending it twice.
+    pub latency: Duration,
+    /// Ranks enter the operation within so long, at random.
+    pub skew: Duration,
+    /// The last rank enters so much later than that.
+    pub late: Duration,
+    /// See [`Nic::send_buffer`]; `None`: hosts send infinitely fast.
+    pub send_buffer: Option<usize>,
+    /// Of each socket, as the kernel reports it.
+    pub receive_buffer: usize,
+    /// What the protocol is told about it.
+    pub network: Network,
+    /// Of all chance.
+    pub seed: u64,
+}
+
+impl Scenario {
+    /// On the network of the paper: 155 Mbit/s, jumbo frames, 128 KB of queue at each port.
+    pub fn new(pattern: Pattern, ranks: usize, bytes: usize) -> Self {
+        Scenario {
+            pattern,
+            ranks,
+            bytes,
+            neighbours: None,
+            rate: 155_000_000 / 8,
+            mtu: 8972,
+            known_mtu: 8972,
+            queue: 128 * 1024,
+            loss: 0.0,
+            latency: Duration::from_micros(25),
+            skew: Duration::from_micros(100),
+            late: Duration::ZERO,
+            send_buffer: Some(256 * 1024),
+            receive_buffer: 8 << 20,
+            network: Network::default(),
+            seed: 1,
+        }
+    }
+
+    /// Runs it.
+    ///
+    /// # Panics
+    /// If it does not end.
+    pub fn run(&self) -> Outcome {
+        self.run_and(|_| ())
+    }
+
+    /// Runs it and shows what is left of its cluster.
+    ///
+    /// # Panics
+    /// If it does not end.
+    pub fn run_and(&self, look: impl FnOnce(&mut Cluster)) -> Outcome {
+        let mut cluster = self.cluster();
+        let start = self.enter(&mut cluster);
+        assert!(cluster.run(LIMIT, Cluster::is_idle), "{self:?} hangs");
+        let end = cluster.hosts.iter().map(|host| host.last_delivery).max().unwrap_or_default();
+        let (counters, tally) = (cluster.hosts.iter().map(Host::counters).sum(), cluster.network.tally());
+        look(&mut cluster);
+        Outcome { time: end - start, bound: self.bound(), ranks: self.ranks, counters, tally }
+    }
+
+    /// What the busiest wire needs for the payload alone.
+    pub fn bound(&self) -> Duration {
+        let (all, some) = (self.ranks as u64 - 1, self.peers() as u64);
+        let bytes = match self.pattern {
+            Pattern::Allgather => some * self.bytes as u64,
+            Pattern::Exchange => some * self.part() as u64,
+            Pattern::Gather => all * self.bytes as u64,
+            Pattern::Stream => self.bytes as u64,
+        };
+        Duration::from_nanos((u128::from(bytes) * 1_000_000_000 / u128::from(self.rate)) as u64)
+    }
+
+    fn cluster(&self) -> Cluster {
+        let link = Link {
+            latency: self.latency,
+            loss: self.loss,
+            rate: Some(self.rate),
+            queue: self.queue,
+            mtu: self.mtu,
+            ..Link::default()
+        };
+        let mut cluster = Cluster::new(self.ranks, self.seed, &link, |config| {
+            config.mtu = self.known_mtu.min(self.mtu);
+            config.mtu_limit = self.mtu;
+            config.peers = self.ranks - 1;
+            config.network = Some(self.network);
+            // As a socket grants it.
+            let share = (self.receive_buffer / 2 / config.peers) as u64;
+            config.window = share.clamp(2 * charge(self.mtu) as u64, 1 << 20);
+        });
+        if let Some(send_buffer) = self.send_buffer {
+            cluster.network.set_nics(&Nic::new(self.rate, send_buffer));
+        }
+        cluster.trains = Trains { segments: 64, alone: 65_000, in_turns: 8 << 10 };
+        cluster
+    }
+
+    /// Everybody enters, and queues what it has to send. Says when the time begins: as the first enters, or the late one.
+    fn enter(&self, cluster: &mut Cluster) -> Instant {
+        let mut random = Random::new(self.seed);
+        let mut at = |rank| {
+            let late = if rank + 1 == self.ranks { self.late } else { Duration::ZERO };
+            late + Duration::from_nanos(random.below(self.skew.as_nanos() as u64))
+        };
+        let mut entries: Vec<_> = (0..self.ranks).map(|rank| (at(rank), rank)).collect();
+        entries.sort_unstable();
+        let origin = cluster.now;
+        let payload = Bytes::from(vec![1; self.bytes]);
+        for &(at, rank) in &entries {
+            cluster.run((origin + at) - cluster.now, |_| false);
+            for (to, len) in self.sends(rank) {
+                let lent = cluster.hosts[rank].memory.lend(payload.slice(..len));
+                let header = [Memory::SINK, &[0; 20]].concat();
+                cluster.queue(rank, to, &header, lent);
+            }
+        }
+        let first = entries.iter().map(|(at, _)| *at).min().unwrap_or_default();
+        origin + first.max(self.late)
+    }
+
+    /// What `rank` sends to whom.
+    fn sends(&self, rank: usize) -> Vec<(usize, usize)> {
+        let others = Rank::new(rank).others(self.ranks).map(Rank::index).take(self.peers());
+        match self.pattern {
+            Pattern::Allgather => others.map(|to| (to, self.bytes)).collect(),
+            Pattern::Exchange => others.map(|to| (to, self.part())).collect(),
+            Pattern::Gather if rank > 0 => vec![(0, self.bytes)],
+            Pattern::Stream if rank == 0 => vec![(1, self.bytes)],
+            Pattern::Gather | Pattern::Stream => Vec::new(),
+        }
+    }
+
+    /// How many ranks each rank sends to, where all do the same.
+    fn peers(&self) -> usize {
+        self.neighbours.unwrap_or(usize::MAX).min(self.ranks - 1)
+    }
+
+    fn part(&self) -> usize {
+        self.bytes / self.ranks
+    }
+}
+
+/// What came of a [`Scenario`]. Displayed, it is a row of the table that [`Outcome::HEADING`] heads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// From entry to the last delivery.
+    pub time: Duration,
+    /// See [`Scenario::bound`].
+    pub bound: Duration,
+    /// How many ranks there were.
+    pub ranks: usize,
+    /// Of all ranks together.
+    pub counters: Counters,
+    /// Of the network.
+    pub tally: Tally,
+}
+
+impl Outcome {
+    /// The names of the columns: time as a multiple of the bound, packets sent again, datagrams that a port or chance has
+    /// dropped, probes, and for each rank transfers and packets (acknowledgements among them) sent.
+    pub const HEADING: &str = "x bound resent% dropped    lost  probes transfers packets";
+
+    /// Time as a multiple of the bound.
+    pub fn multiple(&self) -> f64 {
+        self.time.as_secs_f64() / self.bound.as_secs_f64()
+    }
+
+    /// Percentage of the packets that carried something again.
+    pub fn resent(&self) -> f64 {
+        self.counters.packets_resent as f64 * 100.0 / self.counters.packets_out as f64
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ranks = self.ranks as f64;
+        write!(
+            f,
+            "{:7.3} {:7.2} {:7} {:7} {:7} {:9.1} {:7.1}",
+            self.multiple(),
+            self.resent(),
+            self.tally.overflowed,
+            self.tally.lost,
+            self.counters.probes,
+            self.counters.transfers_out as f64 / ranks,
+            self.counters.packets_out as f64 / ranks,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_those_of_the_busiest_wire() {
+        let bound = |pattern| Scenario { rate: 1_000_000, ..Scenario::new(pattern, 4, 1_000_000) }.bound();
+        assert_eq!(bound(Pattern::Allgather), Duration::from_secs(3));
+        assert_eq!(bound(Pattern::Exchange), Duration::from_millis(750));
+        assert_eq!(bound(Pattern::Gather), Duration::from_secs(3));
+        assert_eq!(bound(Pattern::Stream), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn time_counts_from_the_late_ones_entry() {
+        let prompt = Scenario::new(Pattern::Allgather, 3, 10_000);
+        let late = Scenario { late: Duration::from_millis(500), ..prompt.clone() };
+        let (prompt, late) = (prompt.run(), late.run());
+        assert!(late.time < 2 * prompt.time, "{late:?}");
+        assert_eq!(late.counters.transfers_out, 6);
+    }
+}
