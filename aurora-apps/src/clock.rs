@@ -3,6 +3,7 @@
 //! A phase of sharing starts at a barrier, so that it does not count waiting for a rank that still computes, and
 //! lasts on each rank until that rank has its data. What a job's phase took is the slowest rank's share of it.
 
+use crate::meeting::Meeting;
 use aurora_core::Traffic;
 use aurora_core::prelude::*;
 use serde::Serialize;
@@ -45,17 +46,17 @@ pub struct Laps {
 /// Measures one repetition on one rank.
 #[derive(Debug)]
 pub struct Clock<'w> {
-    world: &'w World,
+    meeting: &'w dyn Meeting,
     phases: Vec<Lap>,
     started: Instant,
     traffic: Traffic,
 }
 
 impl<'w> Clock<'w> {
-    /// Collective. Starts when all ranks are here.
-    pub fn start(world: &'w World) -> Result<Self> {
-        world.barrier()?;
-        Ok(Clock { world, phases: Vec::new(), traffic: world.traffic(), started: Instant::now() })
+    /// Collective. Starts when all ranks are here and quiet; they wait for each other in `meeting`'s way.
+    pub fn start(meeting: &'w dyn Meeting) -> Result<Self> {
+        meeting.quiet()?;
+        Ok(Clock { meeting, phases: Vec::new(), traffic: meeting.world().traffic(), started: Instant::now() })
     }
 
     /// A phase of computing.
@@ -65,7 +66,7 @@ impl<'w> Clock<'w> {
 
     /// Collective: a phase of sharing, from a barrier to this rank's end of `work`. No scope may be open.
     pub fn sharing<R>(&mut self, name: &'static str, work: impl FnOnce() -> Result<R>) -> Result<R> {
-        self.world.barrier()?;
+        self.meeting.barrier()?;
         self.lap(name, Kind::Sharing, work)
     }
 
@@ -73,8 +74,8 @@ impl<'w> Clock<'w> {
     pub fn stop(self) -> Result<Laps> {
         let seconds = self.started.elapsed().as_secs_f64();
         // A rank serves the others until they are done too.
-        self.world.barrier()?;
-        let sent = self.world.traffic() - self.traffic;
+        self.meeting.barrier()?;
+        let sent = self.meeting.world().traffic() - self.traffic;
         Ok(Laps { phases: self.phases, seconds, messages: sent.transfers_out, bytes: sent.bytes_out })
     }
 

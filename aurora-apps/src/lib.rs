@@ -11,18 +11,20 @@
 //!
 //! let mm2 = Mm2 { size: 30, reps: 2, kernel: Kernel::Dot, ..Mm2::default() };
 //! let report = Config::threads(3).run(|world| mm2::run(world, &mm2, &mut |_| ()))?;
-//! assert!(report.verified);
+//! assert!(report.main.verified);
 //! # Ok::<(), aurora_core::Error>(())
 //! ```
 //!
 //! Shared by them: [`clock`] (phases of computing and sharing), [`tally`] and [`report`] (figures of the whole job),
-//! [`agree`] and [`check`] (what all ranks must know alike), [`random`] (data sets by position), [`meeting`] (the barriers
-//! around what is measured).
+//! [`agree`], [`block`] and [`check`] (what all ranks must know alike), [`random`] (data sets by position), [`implementation`]
+//! and [`meeting`] (who carries something out, and the barriers around what is measured).
 
 pub mod agree;
 pub mod bench;
+pub mod block;
 pub mod check;
 pub mod clock;
+pub mod implementation;
 pub mod meeting;
 pub mod mm2;
 #[cfg(feature = "mpi")]

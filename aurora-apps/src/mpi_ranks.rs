@@ -4,6 +4,7 @@
 //! programs use what a careful user of MPI would: buffers that live as long as the job, contiguous types, no copies
 //! of their own.
 
+use crate::implementation::Refusal;
 use crate::meeting::Meeting;
 use aurora_core::Launcher;
 use aurora_core::prelude::*;
@@ -16,20 +17,12 @@ use std::fmt;
 use std::ops::Range;
 use thiserror::Error;
 
-/// Why something cannot run over MPI.
+/// MPI counts in 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-pub enum MpiError {
-    /// mpirun has not started this job.
-    #[error("MPI's ranks are started by mpirun: `mpirun -n 4 aurora ...`")]
-    NotStarted,
-    /// MPI counts in 32 bits.
-    #[error(
-        "MPI counts with 32 bits and cannot move {elements} elements at once: ask for less data, or for Aurora alone"
-    )]
-    Count {
-        /// So many were asked for.
-        elements: usize,
-    },
+#[error("MPI counts with 32 bits and cannot move {elements} elements at once: ask for less data, or for Aurora alone")]
+pub struct TooMany {
+    /// So many were asked for.
+    elements: usize,
 }
 
 /// The ranks of the job, which mpirun has started.
@@ -43,10 +36,10 @@ impl<'w> MpiRanks<'w> {
     /// The ranks of `world`.
     ///
     /// # Errors
-    /// [`MpiError::NotStarted`].
+    /// [`Refusal::NotStarted`].
     pub fn new(world: &'w World) -> Result<Self> {
         if world.about().launcher != Launcher::Mpi {
-            return Err(Error::user(MpiError::NotStarted));
+            return Err(Error::user(Refusal::NotStarted));
         }
         Ok(MpiRanks { world, comm: SimpleCommunicator::world() })
     }
@@ -95,6 +88,12 @@ impl<'w> MpiRanks<'w> {
     }
 }
 
+impl Clone for MpiRanks<'_> {
+    fn clone(&self) -> Self {
+        MpiRanks { world: self.world, comm: SimpleCommunicator::world() }
+    }
+}
+
 impl Meeting for MpiRanks<'_> {
     fn world(&self) -> &World {
         self.world
@@ -127,12 +126,12 @@ impl Parts {
     /// From each rank's range.
     ///
     /// # Errors
-    /// [`MpiError::Count`].
+    /// [`TooMany`].
     pub fn new(ranges: impl IntoIterator<Item = Range<usize>>) -> Result<Self> {
         let mut parts = Parts::default();
         for range in ranges {
             let elements = range.end;
-            Count::try_from(elements).map_err(|_| Error::user(MpiError::Count { elements }))?;
+            Count::try_from(elements).map_err(|_| Error::user(TooMany { elements }))?;
             parts.counts.push(range.len() as Count);
             parts.starts.push(range.start as Count);
         }
@@ -142,7 +141,7 @@ impl Parts {
     /// From each rank's length, one after the other.
     ///
     /// # Errors
-    /// [`MpiError::Count`].
+    /// [`TooMany`].
     pub fn of_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<Self> {
         Parts::new(lengths.into_iter().scan(0, |end, length| {
             *end += length;

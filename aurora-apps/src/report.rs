@@ -1,6 +1,7 @@
 //! What a run of an application reports: agreed figures of the whole job, the same on every rank.
 
 use crate::clock::{Kind, Laps};
+use crate::implementation::Implementation;
 use serde::Serialize;
 
 /// Least, middle and most of the repetitions.
@@ -108,10 +109,10 @@ pub struct Report {
     pub sequential_seconds: f64,
     /// Sequential over parallel, middle times.
     pub speedup: f64,
-    /// Transfers sent in a repetition.
-    pub messages: u64,
+    /// Transfers sent in a repetition; none of ours where MPI carries them.
+    pub messages: Option<u64>,
     /// Bytes sent in a repetition.
-    pub bytes: u64,
+    pub bytes: Option<u64>,
     /// Each phase of a repetition.
     pub phases: Vec<Phase>,
     /// Whether every repetition's result was right on every rank.
@@ -120,7 +121,7 @@ pub struct Report {
 
 impl Measured for Report {
     fn is_aurora(&self) -> bool {
-        self.implementation == "aurora"
+        self.implementation == Implementation::Aurora.name()
     }
 
     fn verified(&self) -> bool {

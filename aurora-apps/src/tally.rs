@@ -2,6 +2,7 @@
 
 use crate::agree::Table;
 use crate::clock::Kind;
+use crate::implementation::Implementation;
 use crate::report::{Phase, Repetition, Report, Spread};
 use aurora_core::prelude::*;
 
@@ -46,6 +47,8 @@ impl Job {
 pub struct Subject {
     /// Which application.
     pub app: &'static str,
+    /// Which implementation of it.
+    pub implementation: Implementation,
     /// Kernel or kind of input.
     pub variant: &'static str,
     /// Rows of a matrix, or keys.
@@ -79,11 +82,13 @@ impl Tally {
             let sharing = phases.filter(|((_, kind), _)| *kind == Kind::Sharing);
             sharing.map(|(_, seconds)| seconds).sum()
         };
+        let ours = subject.implementation == Implementation::Aurora;
+        let sent = |figure: fn(&Job) -> f64| ours.then(|| of(figure).median.round() as u64);
         let seconds = of(|job| job.seconds);
         let sequential = of(|job| job.sequential).median;
         Report {
             app: subject.app,
-            implementation: "aurora",
+            implementation: subject.implementation.name(),
             variant: subject.variant,
             ranks: world.size(),
             size: subject.size,
@@ -93,8 +98,8 @@ impl Tally {
             sharing_seconds: Spread::of(self.jobs.iter().map(sharing)),
             sequential_seconds: sequential,
             speedup: if seconds.median > 0.0 { sequential / seconds.median } else { 0.0 },
-            messages: of(|job| job.messages).median.round() as u64,
-            bytes: of(|job| job.bytes).median.round() as u64,
+            messages: sent(|job| job.messages),
+            bytes: sent(|job| job.bytes),
             phases: (self.phases.iter().enumerate())
                 .map(|(column, &(name, kind))| Phase { name, kind, seconds: phase(column) })
                 .collect(),

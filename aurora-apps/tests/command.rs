@@ -43,6 +43,8 @@ fn json_is_the_last_line() {
         assert!(report[number].is_number(), "{number}");
     }
     assert_eq!(report["phases"][0]["kind"], "computing");
+    let results = report["results"].as_array().expect("a list");
+    assert_eq!((results.len(), &results[0]["seconds"]), (1, &report["seconds"]));
 }
 
 #[test]
@@ -62,7 +64,12 @@ fn a_wrong_result_is_exit_code_1() {
 
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
-    let cases: [(&str, &[&str]); 10] = [
+    let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
+    let cases: [(&str, &[&str]); 14] = [
+        ("mm2 --impl mpi-isend", &["--impl", "aurora", "mpi-collective"]),
+        ("mm2 --impl aurora,mpi-collective", mpi),
+        ("psrs --impl mpi-collective", mpi),
+        ("psrs --impl aurora,aurora", &["--impl", "more than once"]),
         ("mm2 --kernel fast", &["--kernel", "tiled", "dot"]),
         ("psrs --input random", &["--input", "uniform", "zipf"]),
         ("mm2 --route tcp", &["--route", "auto", "local", "udp"]),

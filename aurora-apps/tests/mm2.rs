@@ -9,6 +9,7 @@ fn run(ranks: usize, job: Mm2) -> Report {
     Config::threads(ranks)
         .run(|world| mm2::run(world, job, &mut |_| ()))
         .unwrap_or_else(|error| panic!("{job:?} on {ranks} ranks: {error}"))
+        .main
 }
 
 fn small(size: usize) -> Mm2 {
@@ -68,7 +69,7 @@ fn progress_hears_of_each_repetition_on_each_rank() {
 
 #[test]
 fn without_a_seed_each_run_draws_its_own() {
-    let job = Mm2 { seed: None, ..small(2) };
-    assert_ne!(run(2, job).seed, run(2, job).seed);
+    let job = || Mm2 { seed: None, ..small(2) };
+    assert_ne!(run(2, job()).seed, run(2, job()).seed);
     assert_eq!(run(2, small(2)).seed, 17);
 }

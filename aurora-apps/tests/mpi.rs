@@ -85,6 +85,43 @@ fn damage_is_seen_by_each_implementation() {
     }
 }
 
+/// Programs, also with less data than ranks.
+const PROGRAMS: [(&str, usize); 10] = [
+    ("mm2 --size 129", 3),
+    ("mm2 --size 2", 3),
+    ("mm2 --size 33", 1),
+    ("psrs --keys 100003", 3),
+    ("psrs --keys 100003 --input sorted", 2),
+    ("psrs --keys 100003 --input reverse", 3),
+    ("psrs --keys 5000 --input equal", 2),
+    ("psrs --keys 5000 --input zipf", 1),
+    ("psrs --keys 0", 2),
+    ("psrs --keys 2", 3),
+];
+
+#[test]
+fn programs_are_right_over_mpi_too() {
+    for (program, ranks) in PROGRAMS {
+        let report = report(ranks, &format!("{program} --impl mpi-collective,aurora --reps 2"));
+        assert_eq!((&report["impl"], &report["verified"]), (&Value::from("aurora"), &Value::Bool(true)), "{program}");
+        let mpi = &report["results"][0];
+        assert_eq!((&mpi["impl"], &mpi["verified"]), (&Value::from("mpi-collective"), &Value::Bool(true)), "{program}");
+        assert!(mpi["sharing_seconds"]["median"].is_f64() && mpi["messages"].is_null(), "{program}: {mpi}");
+        let phases = |of: &Value| of["phases"].as_array().expect("a list").iter().map(|p| p["name"].clone()).collect();
+        let (ours, theirs): (Vec<Value>, Vec<Value>) = (phases(&report), phases(mpi));
+        assert_eq!(ours, theirs);
+    }
+}
+
+#[test]
+fn programs_that_are_wrong_over_mpi_are_found_out() {
+    for program in ["mm2 --size 33", "psrs --keys 1000"] {
+        let output = mpirun(3, &format!("{program} --impl mpi-collective --reps 1 --damage"));
+        assert!(!output.status.success(), "{program}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("NOT VERIFIED"), "{program}");
+    }
+}
+
 #[test]
 fn what_mpi_cannot_do_is_refused_once() {
     for (ranks, line, expected) in [

@@ -9,10 +9,11 @@ fn run(ranks: usize, job: Psrs) -> Report {
     Config::threads(ranks)
         .run(|world| psrs::run(world, job, &mut |_| ()))
         .unwrap_or_else(|error| panic!("{job:?} on {ranks} ranks: {error}"))
+        .main
 }
 
 fn small(keys: usize, input: Input) -> Psrs {
-    Psrs { keys, input, reps: 2, seed: Some(17), damage: false }
+    Psrs { keys, input, reps: 2, seed: Some(17), ..Psrs::default() }
 }
 
 #[test]

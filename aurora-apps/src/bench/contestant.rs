@@ -1,9 +1,10 @@
 //! One implementation of one operation, ready to run: what has to be written for each of them.
 
-use super::job::{Implementation, Operation};
+use super::job::Operation;
 use super::pattern::Round;
 use super::watch::Watch;
 use super::{barrier, exchange, gather, get, mpi, put, read_cache, stream, tcp};
+use crate::implementation::Implementation;
 use crate::meeting::Meeting;
 use aurora_core::prelude::*;
 

@@ -3,6 +3,7 @@
 use super::contestant::Contestant;
 use super::pattern::Round;
 use super::watch::Watch;
+use crate::block::block;
 use crate::random::Stream;
 use aurora_core::prelude::*;
 use std::ops::Range;
@@ -70,11 +71,9 @@ impl Cuts {
         Cuts { size, keys }
     }
 
-    /// The keys of `rank`, as the library distributes them.
+    /// The keys of `rank`.
     pub fn block(&self, rank: usize) -> Range<usize> {
-        let (base, longer) = (self.keys / self.size, self.keys % self.size);
-        let start = rank * base + rank.min(longer);
-        start..start + base + usize::from(rank < longer)
+        block(self.keys, self.size, rank)
     }
 
     /// The keys that `from` has for `to`.
@@ -85,11 +84,6 @@ impl Cuts {
     /// What each rank has for `to`.
     pub fn for_rank(&self, to: usize) -> impl Iterator<Item = Range<usize>> {
         (0..self.size).map(move |from| self.piece(from, to))
-    }
-
-    /// What `from` has for each rank.
-    pub fn of_rank(&self, from: usize) -> impl Iterator<Item = Range<usize>> {
-        (0..self.size).map(move |to| self.piece(from, to))
     }
 
     fn cut(&self, rank: usize, number: usize) -> usize {
@@ -114,7 +108,7 @@ mod tests {
             let cuts = Cuts::new(keys, size);
             let mut end = 0;
             for from in 0..size {
-                for piece in cuts.of_rank(from) {
+                for piece in (0..size).map(|to| cuts.piece(from, to)) {
                     prop_assert_eq!(piece.start, end);
                     end = piece.end;
                 }
@@ -125,24 +119,10 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_the_librarys() {
-        Config::threads(3)
-            .run(|world| {
-                for keys in [1, 2, 3, 10, 11, 12] {
-                    let vector = GVector::<u8>::new(world, keys)?;
-                    let cuts = Cuts::new(keys, 3);
-                    (0..3).for_each(|rank| assert_eq!(cuts.block(rank), vector.range_of(rank)));
-                }
-                Ok(())
-            })
-            .unwrap();
-    }
-
-    #[test]
     fn pieces_differ_by_a_few_per_cent() {
         let cuts = Cuts::new(8_000_000, 16);
         let equal = 8_000_000.0 / 256.0;
-        let lengths: Vec<f64> = (0..16).flat_map(|from| cuts.of_rank(from)).map(|p| p.len() as f64 / equal).collect();
+        let lengths: Vec<f64> = (0..16).flat_map(|to| cuts.for_rank(to)).map(|p| p.len() as f64 / equal).collect();
         assert!(lengths.iter().all(|length| (0.93..1.07).contains(length)), "{lengths:?}");
         assert!(lengths.iter().any(|length| *length > 1.02) && lengths.iter().any(|length| *length < 0.98));
     }

@@ -1,8 +1,8 @@
 //! From what each rank measured to what the job took.
 
-use super::job::Implementation;
 use super::watch::Lap;
 use crate::agree::Table;
+use crate::implementation::Implementation;
 use crate::report::{Measured, Spread};
 use aurora_core::prelude::*;
 use serde::Serialize;

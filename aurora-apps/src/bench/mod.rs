@@ -23,5 +23,5 @@ mod tcp;
 mod watch;
 
 pub use figures::Figures;
-pub use job::{By, Conditions, Implementation, Job, Operation, Refusal, Target};
+pub use job::{By, Job, Operation, Target};
 pub use run::run;

@@ -1,7 +1,8 @@
 //! In the place of MPI in a build without it.
 
 use super::contestant::Any;
-use super::job::{Implementation, Operation, Refusal};
+use super::job::Operation;
+use crate::implementation::{Implementation, Refusal};
 use crate::meeting::Meeting;
 use aurora_core::prelude::*;
 

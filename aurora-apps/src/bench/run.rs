@@ -2,13 +2,13 @@
 
 use super::contestant::{self, Any};
 use super::figures::{Exchange, Figures, Repetition, spread};
-use super::job::{Conditions, Implementation, Job, Operation};
+use super::job::{Job, Operation};
 use super::pattern::Round;
 use super::watch::Watch;
 use crate::agree;
+use crate::implementation::{Conditions, Implementation, Offer};
 use crate::meeting::Meeting;
 use crate::report::Comparison;
-use aurora_core::Launcher;
 use aurora_core::prelude::*;
 use std::time::Duration;
 
@@ -24,10 +24,10 @@ const MOST_TIMES: usize = 1 << 20;
 /// The report is the same on all ranks.
 ///
 /// # Errors
-/// A [`Refusal`](super::Refusal) of what cannot be had; whatever ended the job.
+/// A [`Refusal`](crate::implementation::Refusal) of what cannot be had; whatever ended the job.
 pub fn run(world: &World, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Figures>> {
-    let conditions = Conditions { ranks: Some(world.size()), under_mpirun: world.about().launcher == Launcher::Mpi };
-    job.check(conditions).map_err(|(_, refusal)| Error::user(refusal))?;
+    let conditions = Conditions::of(world);
+    job.operation.check(&job.implementations, conditions).map_err(|(_, refusal)| Error::user(refusal))?;
     let seed = agree::seed(world, job.seed)?;
     let mut exchange = Exchange::new(world)?;
     let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));

@@ -2,6 +2,8 @@
 
 mod kernel;
 mod matrices;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod parallel;
 mod run;
 mod sequential;

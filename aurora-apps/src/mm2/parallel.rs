@@ -7,8 +7,8 @@ use aurora_core::prelude::*;
 /// How the phases of one stage are called in the report.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
-    load: &'static str,
-    multiply: &'static str,
+    pub(super) load: &'static str,
+    pub(super) multiply: &'static str,
 }
 
 /// P <- Q x R.

@@ -3,19 +3,22 @@
 use super::parallel::{FIRST, SECOND};
 use super::{Kernel, Matrices, Multiplier, sequential};
 use crate::clock::{Clock, Laps};
-use crate::report::{Repetition, Report};
+use crate::implementation::{Conditions, Implementation, Offer, Program};
+use crate::report::{Comparison, Repetition, Report};
 use crate::tally::{Subject, Tally};
 use crate::{agree, check};
 use aurora_core::prelude::*;
 use std::time::Instant;
 
 /// What to run. Every rank must ask for the same.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Mm2 {
     /// Rows and columns of the matrices.
     pub size: usize,
     /// What multiplies.
     pub kernel: Kernel,
+    /// Who shares the matrices, in turns.
+    pub implementations: Vec<Implementation>,
     /// How often, each time with new matrices.
     pub reps: usize,
     /// What the matrices are made from; `None` draws a new seed.
@@ -26,32 +29,97 @@ pub struct Mm2 {
 
 impl Default for Mm2 {
     fn default() -> Self {
-        Mm2 { size: 704, kernel: Kernel::default(), reps: 5, seed: None, damage: false }
+        let implementations = vec![Implementation::Aurora];
+        Mm2 { size: 704, kernel: Kernel::default(), implementations, reps: 5, seed: None, damage: false }
     }
 }
 
-/// Collective. Runs the two-stage multiplication `job.reps` times and verifies every element of both products.
-/// After each repetition `progress` hears how many are done.
+/// Collective. Runs the two-stage multiplication `job.reps` times by each implementation and verifies every element of both
+/// products. After each repetition `progress` hears how many are done.
 ///
 /// The report is the same on all ranks.
-pub fn run(world: &World, job: &Mm2, progress: &mut dyn FnMut(usize)) -> Result<Report> {
+///
+/// # Errors
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had; whatever ended the job.
+pub fn run(world: &World, job: &Mm2, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
+    let offer = Program("mm2");
+    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
     let seed = agree::seed(world, job.seed)?;
     let mut shared = Shared::new(world, job.size)?;
-    let mut tally = Tally::default();
+    let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));
+    let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
     for rep in 0..job.reps {
-        let repetition = shared.repetition(world, job, Matrices::new(seed, rep))?;
-        tally.add(world, &repetition)?;
+        let entries = Matrices::new(seed, rep);
+        let answer = world.is_root().then(|| Answer::new(job, entries));
+        for lane in &mut lanes {
+            let laps = lane.multiplication.run(job.kernel, entries, &mut shared)?;
+            let repetition = shared.verify(world, job, laps, answer.as_ref())?;
+            lane.tally.add(world, &repetition)?;
+        }
         progress(rep + 1);
     }
-    let subject = Subject { app: "mm2", variant: job.kernel.name(), size: job.size, seed };
-    Ok(tally.report(world, subject))
+    let subject = |implementation| Subject {
+        app: offer.name(),
+        implementation,
+        variant: job.kernel.name(),
+        size: job.size,
+        seed,
+    };
+    Comparison::of(lanes.iter().map(|lane| lane.tally.report(world, subject(lane.implementation))).collect())
 }
 
-/// The shared matrices, which live through all repetitions.
-struct Shared {
+/// One way to share the matrices.
+pub trait Multiplication {
+    /// Collective. Both stages with the matrices of `entries`; leaves P and R in `shared`.
+    ///
+    /// # Errors
+    /// Whatever ended the job.
+    fn run(&mut self, kernel: Kernel, entries: Matrices, shared: &mut Shared) -> Result<Laps>;
+}
+
+/// One implementation with what was measured of it.
+struct Lane<'w> {
+    implementation: Implementation,
+    multiplication: Box<dyn Multiplication + 'w>,
+    tally: Tally,
+}
+
+impl<'w> Lane<'w> {
+    fn new(world: &'w World, job: &Mm2, implementation: Implementation) -> Result<Self> {
+        let multiplication: Box<dyn Multiplication + 'w> = match implementation {
+            #[cfg(feature = "mpi")]
+            Implementation::MpiCollective => Box::new(super::mpi::Collective::new(world, job.size)?),
+            _ => Box::new(Aurora { world, q: GVector::new(world, MatrixDim::new(job.size, job.size))? }),
+        };
+        Ok(Lane { implementation, multiplication, tally: Tally::default() })
+    }
+}
+
+/// The parallel program on shared matrices.
+struct Aurora<'w> {
+    world: &'w World,
     q: GVector<i32>,
-    r: GVector<i32>,
-    p: GVector<i32>,
+}
+
+impl Multiplication for Aurora<'_> {
+    fn run(&mut self, kernel: Kernel, entries: Matrices, shared: &mut Shared) -> Result<Laps> {
+        check::fill(&mut self.q, |i| entries.q(i))?;
+        check::fill(&mut shared.r, |i| entries.r(i))?;
+        let mut clock = Clock::start(self.world)?;
+        let mut stages = Multiplier::new(kernel, &mut clock);
+        stages.at(FIRST).mmultiply(&self.q, &shared.r, &mut shared.p)?;
+        stages.at(SECOND).mmultiply(&self.q, &shared.p, &mut shared.r)?;
+        clock.stop()
+    }
+}
+
+/// The matrices that are verified, and live through all repetitions.
+#[derive(Debug)]
+pub struct Shared {
+    /// P, after the first stage.
+    pub p: GVector<i32>,
+    /// R, after the second stage.
+    pub r: GVector<i32>,
     /// What P and R must be, from the sequential program.
     expected: GVector<i32>,
 }
@@ -59,19 +127,16 @@ struct Shared {
 impl Shared {
     fn new(world: &World, size: usize) -> Result<Self> {
         let matrix = || GVector::new(world, MatrixDim::new(size, size));
-        Ok(Shared { q: matrix()?, r: matrix()?, p: matrix()?, expected: matrix()? })
+        Ok(Shared { p: matrix()?, r: matrix()?, expected: matrix()? })
     }
 
-    fn repetition(&mut self, world: &World, job: &Mm2, entries: Matrices) -> Result<Repetition> {
-        check::fill(&mut self.q, |i| entries.q(i))?;
-        check::fill(&mut self.r, |i| entries.r(i))?;
-        let answer = world.is_root().then(|| Answer::new(job, entries));
-        let laps = self.multiply(world, job.kernel)?;
+    /// Collective. Compares both products with rank 0's `answer`.
+    fn verify(&mut self, world: &World, job: &Mm2, laps: Laps, answer: Option<&Answer>) -> Result<Repetition> {
         if job.damage {
             flip(world, &mut self.r)?;
         }
         let nothing: &[i32] = &[];
-        let (p, r, seconds) = match &answer {
+        let (p, r, seconds) = match answer {
             Some(answer) => (&answer.p[..], &answer.r[..], answer.seconds),
             None => (nothing, nothing, 0.0),
         };
@@ -80,16 +145,6 @@ impl Shared {
         check::spread(world, r, &mut self.expected)?;
         let wrong_r = check::wrong_elements(&self.r, &self.expected)?;
         Ok(Repetition { laps, sequential: seconds, wrong: wrong_p + wrong_r })
-    }
-
-    /// The parallel program.
-    fn multiply(&mut self, world: &World, kernel: Kernel) -> Result<Laps> {
-        let Shared { q, r, p, .. } = self;
-        let mut clock = Clock::start(world)?;
-        let mut stages = Multiplier::new(kernel, &mut clock);
-        stages.at(FIRST).mmultiply(q, r, p)?;
-        stages.at(SECOND).mmultiply(q, p, r)?;
-        clock.stop()
     }
 }
 

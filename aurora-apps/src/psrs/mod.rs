@@ -2,6 +2,8 @@
 
 mod input;
 mod merge;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod run;
 mod sample;
 mod sorter;

@@ -1,20 +1,23 @@
 //! The repetitions of the sort: new keys, the sequential program, the parallel one, verification.
 
 use super::{Input, Keys, Sorter, sort};
-use crate::clock::Clock;
-use crate::report::{Repetition, Report};
+use crate::clock::{Clock, Laps};
+use crate::implementation::{Conditions, Implementation, Offer, Program};
+use crate::report::{Comparison, Repetition, Report};
 use crate::tally::{Subject, Tally};
 use crate::{agree, check};
 use aurora_core::prelude::*;
 use std::time::Instant;
 
 /// What to run. Every rank must ask for the same.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Psrs {
     /// How many keys.
     pub keys: usize,
     /// Which.
     pub input: Input,
+    /// Who shares them, in turns.
+    pub implementations: Vec<Implementation>,
     /// How often, each time with new keys.
     pub reps: usize,
     /// What the keys are made from; `None` draws a new seed.
@@ -25,43 +28,99 @@ pub struct Psrs {
 
 impl Default for Psrs {
     fn default() -> Self {
-        Psrs { keys: 8_000_000, input: Input::default(), reps: 5, seed: None, damage: false }
+        let implementations = vec![Implementation::Aurora];
+        Psrs { keys: 8_000_000, input: Input::default(), implementations, reps: 5, seed: None, damage: false }
     }
 }
 
-/// Collective. Sorts `job.keys` keys `job.reps` times and verifies that the result is in order and has the keys of the
-/// input. After each repetition `progress` hears how many are done.
+/// Collective. Sorts `job.keys` keys `job.reps` times by each implementation and verifies that the result is in order and has
+/// the keys of the input. After each repetition `progress` hears how many are done.
 ///
 /// The report is the same on all ranks.
-pub fn run(world: &World, job: &Psrs, progress: &mut dyn FnMut(usize)) -> Result<Report> {
+///
+/// # Errors
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had; whatever ended the job.
+pub fn run(world: &World, job: &Psrs, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
+    let offer = Program("psrs");
+    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
     let seed = agree::seed(world, job.seed)?;
     let keys = Keys::new(job.input, job.keys, seed);
-    let mut sorter = Sorter::new(world, job.keys)?;
+    let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));
+    let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
     let mut expected = GVector::new(world, job.keys)?;
-    let mut tally = Tally::default();
     for rep in 0..job.reps {
         let keys = keys.repetition(rep, seed);
-        check::fill(&mut sorter.keys, |i| keys.key(i))?;
         let answer = world.is_root().then(|| Answer::new(job.keys, &keys));
-        let mut clock = Clock::start(world)?;
-        sorter.sort(world, &mut clock)?;
-        let laps = clock.stop()?;
-        if job.damage {
-            drop_key(world, &mut sorter.keys)?;
+        for lane in &mut lanes {
+            let laps = lane.sorting.run(&keys)?;
+            let sorted = lane.sorting.sorted();
+            if job.damage {
+                drop_key(world, sorted)?;
+            }
+            let (right, sequential) = match &answer {
+                Some(answer) => (&answer.sorted[..], answer.seconds),
+                None => (&[][..], 0.0),
+            };
+            check::spread(world, right, &mut expected)?;
+            // The same elements at the same places: the same order and the same multiset.
+            let wrong = check::wrong_elements(sorted, &expected)?;
+            let wrong = wrong + u64::from(!in_order(sorted)?);
+            lane.tally.add(world, &Repetition { laps, sequential, wrong })?;
         }
-        let (sorted, sequential) = match &answer {
-            Some(answer) => (&answer.sorted[..], answer.seconds),
-            None => (&[][..], 0.0),
-        };
-        check::spread(world, sorted, &mut expected)?;
-        // The same elements at the same places: the same order and the same multiset.
-        let wrong = check::wrong_elements(&sorter.keys, &expected)?;
-        let wrong = wrong + u64::from(!in_order(&sorter.keys)?);
-        tally.add(world, &Repetition { laps, sequential, wrong })?;
         progress(rep + 1);
     }
-    let subject = Subject { app: "psrs", variant: job.input.name(), size: job.keys, seed };
-    Ok(tally.report(world, subject))
+    let subject =
+        |implementation| Subject { app: offer.name(), implementation, variant: job.input.name(), size: job.keys, seed };
+    Comparison::of(lanes.iter().map(|lane| lane.tally.report(world, subject(lane.implementation))).collect())
+}
+
+/// One way to share the keys.
+pub trait Sorting {
+    /// Collective. Sorts these keys.
+    ///
+    /// # Errors
+    /// Whatever ended the job.
+    fn run(&mut self, keys: &Keys) -> Result<Laps>;
+
+    /// Where they are when they are sorted.
+    fn sorted(&mut self) -> &mut GVector<u32>;
+}
+
+/// One implementation with what was measured of it.
+struct Lane<'w> {
+    implementation: Implementation,
+    sorting: Box<dyn Sorting + 'w>,
+    tally: Tally,
+}
+
+impl<'w> Lane<'w> {
+    fn new(world: &'w World, job: &Psrs, implementation: Implementation) -> Result<Self> {
+        let sorting: Box<dyn Sorting + 'w> = match implementation {
+            #[cfg(feature = "mpi")]
+            Implementation::MpiCollective => Box::new(super::mpi::Collective::new(world, job.keys)?),
+            _ => Box::new(Aurora { world, sorter: Sorter::new(world, job.keys)? }),
+        };
+        Ok(Lane { implementation, sorting, tally: Tally::default() })
+    }
+}
+
+/// The parallel program on a shared vector.
+struct Aurora<'w> {
+    world: &'w World,
+    sorter: Sorter,
+}
+
+impl Sorting for Aurora<'_> {
+    fn run(&mut self, keys: &Keys) -> Result<Laps> {
+        check::fill(&mut self.sorter.keys, |i| keys.key(i))?;
+        let mut clock = Clock::start(self.world)?;
+        self.sorter.sort(self.world, &mut clock)?;
+        clock.stop()
+    }
+
+    fn sorted(&mut self) -> &mut GVector<u32> {
+        &mut self.sorter.keys
+    }
 }
 
 /// What the sequential program makes of the same keys, and how long it takes.

@@ -23,7 +23,7 @@ struct Buffers<'w> {
 impl<'w> Buffers<'w> {
     fn new(ranks: MpiRanks<'w>, keys: usize) -> Result<Self> {
         let cuts = Cuts::new(keys, ranks.size());
-        let outgoing = Parts::of_lengths(cuts.of_rank(ranks.me()).map(|piece| piece.len()))?;
+        let outgoing = Parts::of_lengths((0..ranks.size()).map(|to| cuts.piece(ranks.me(), to).len()))?;
         let pieces: Vec<_> = cuts.for_rank(ranks.me()).collect();
         let incoming = Parts::of_lengths(pieces.iter().map(Range::len))?;
         let (keys, collected) = (vec![0; outgoing.total()], vec![0; incoming.total()]);

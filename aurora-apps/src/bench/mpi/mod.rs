@@ -13,7 +13,8 @@ mod target;
 
 use super::barrier::Barrier;
 use super::contestant::Any;
-use super::job::{Implementation, Operation, Refusal};
+use super::job::Operation;
+use crate::implementation::{Implementation, Offer, Refusal};
 use crate::meeting::Meeting;
 use crate::mpi_ranks::MpiRanks;
 use aurora_core::prelude::*;
@@ -33,7 +34,10 @@ pub fn contestant(world: &World, operation: Operation, implementation: Implement
         (Operation::Put { target }, MpiIsend) => Box::new(put::Messages::new(ranks, target)),
         (Operation::Barrier, MpiCollective) => Box::new(Barrier::new(ranks)?),
         (Operation::Stream { bytes }, MpiIsend) => Box::new(stream::Isend::new(ranks, bytes)?),
-        _ => return Err(Error::user(Refusal::Missing { operation, implementation })),
+        _ => {
+            let (what, why, allowed) = (operation.name(), operation.lack(implementation), operation.implementations());
+            return Err(Error::user(Refusal::Missing { what, why, allowed }));
+        }
     })
 }
 

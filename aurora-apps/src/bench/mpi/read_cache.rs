@@ -1,9 +1,9 @@
 //! Every rank gets all of a vector.
 
 use crate::bench::contestant::Contestant;
-use crate::bench::exchange::Cuts;
 use crate::bench::pattern::Round;
 use crate::bench::watch::Watch;
+use crate::block::block;
 use crate::mpi_ranks::{MpiRanks, Parts};
 use aurora_core::prelude::*;
 use mpi::traits::CommunicatorCollectives;
@@ -18,8 +18,7 @@ struct Buffers<'w> {
 
 impl<'w> Buffers<'w> {
     fn new(ranks: MpiRanks<'w>, bytes: usize) -> Result<Self> {
-        let blocks = Cuts::new(bytes, ranks.size());
-        let parts = Parts::new((0..ranks.size()).map(|rank| blocks.block(rank)))?;
+        let parts = Parts::new((0..ranks.size()).map(|rank| block(bytes, ranks.size(), rank)))?;
         Ok(Buffers { mine: vec![0; parts.range(ranks.me()).len()], whole: vec![0; bytes], parts, ranks })
     }
 

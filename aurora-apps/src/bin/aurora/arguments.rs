@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::bench::arguments::BenchCommand;
+use crate::implementation::ProgramImplementations;
 use aurora_apps::mm2::{Kernel, Mm2};
 use aurora_apps::psrs::{Input, Psrs};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
@@ -36,6 +37,8 @@ pub struct Mm2Arguments {
     #[arg(long, value_enum, default_value_t)]
     pub kernel: KernelName,
     #[command(flatten)]
+    pub implementations: ProgramImplementations,
+    #[command(flatten)]
     pub repetitions: Repetitions,
     #[command(flatten)]
     pub world: WorldArguments,
@@ -49,6 +52,8 @@ pub struct PsrsArguments {
     /// Which keys
     #[arg(long, value_enum, default_value_t)]
     pub input: InputName,
+    #[command(flatten)]
+    pub implementations: ProgramImplementations,
     #[command(flatten)]
     pub repetitions: Repetitions,
     #[command(flatten)]
@@ -126,6 +131,7 @@ impl Mm2Arguments {
                 KernelName::Tiled => Kernel::Tiled,
                 KernelName::Dot => Kernel::Dot,
             },
+            implementations: self.implementations.list(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
             damage: self.repetitions.damage,
@@ -145,6 +151,7 @@ impl PsrsArguments {
                 InputName::Few => Input::Few,
                 InputName::Zipf => Input::Zipf,
             },
+            implementations: self.implementations.list(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
             damage: self.repetitions.damage,

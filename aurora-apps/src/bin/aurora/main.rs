@@ -4,6 +4,7 @@
 
 mod arguments;
 mod bench;
+mod implementation;
 mod info;
 mod launch;
 mod memory;
@@ -11,7 +12,8 @@ mod progress;
 mod refusal;
 mod table;
 
-use arguments::{Arguments, Command, WorldArguments};
+use arguments::{Arguments, Command, Mm2Arguments, PsrsArguments, WorldArguments};
+use aurora_apps::implementation::{Implementation, Program};
 use aurora_apps::report::Measured;
 use aurora_apps::{mm2, psrs};
 use aurora_core::Surroundings;
@@ -39,20 +41,8 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error, starter),
     };
     let outcome = match &arguments.command {
-        Command::Mm2(mm2) => {
-            let job = mm2.job();
-            let demand = Demand { argument: "--size <N>", value: mm2.size.into(), bytes: memory::matrices };
-            prepare(mm2.world, starter, Some(demand)).map(|config| {
-                measure(config, mm2.world, starter, job.reps, |world, progress| mm2::run(world, &job, progress))
-            })
-        }
-        Command::Psrs(psrs) => {
-            let job = psrs.job();
-            let demand = Demand { argument: "--keys <N>", value: psrs.keys, bytes: memory::keys };
-            prepare(psrs.world, starter, Some(demand)).map(|config| {
-                measure(config, psrs.world, starter, job.reps, |world, progress| psrs::run(world, &job, progress))
-            })
-        }
+        Command::Mm2(mm2) => run_mm2(mm2, starter),
+        Command::Psrs(psrs) => run_psrs(psrs, starter),
         Command::Bench(arguments) => bench::start(arguments, starter),
         Command::Info(world) => prepare(*world, starter, None).map(|config| info::show(config, *world, starter)),
     };
@@ -60,6 +50,26 @@ fn main() -> ExitCode {
         let error = Arguments::command().error(ErrorKind::ValueValidation, refusal);
         refuse(&error, starter)
     })
+}
+
+fn run_mm2(arguments: &Mm2Arguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+    let (world, job) = (arguments.world, arguments.job());
+    let bytes = if beside_mpi(&job.implementations) { memory::matrices_beside_mpi } else { memory::matrices };
+    let config = prepare(world, starter, Some(Demand { argument: "--size <N>", value: arguments.size.into(), bytes }))?;
+    implementation::check(&Program("mm2"), &job.implementations, &config, starter)?;
+    Ok(measure(config, world, starter, job.reps, |world, progress| mm2::run(world, &job, progress)))
+}
+
+fn run_psrs(arguments: &PsrsArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+    let (world, job) = (arguments.world, arguments.job());
+    let bytes = if beside_mpi(&job.implementations) { memory::keys_beside_mpi } else { memory::keys };
+    let config = prepare(world, starter, Some(Demand { argument: "--keys <N>", value: arguments.keys, bytes }))?;
+    implementation::check(&Program("psrs"), &job.implementations, &config, starter)?;
+    Ok(measure(config, world, starter, job.reps, |world, progress| psrs::run(world, &job, progress)))
+}
+
+fn beside_mpi(implementations: &[Implementation]) -> bool {
+    implementations.iter().any(|implementation| implementation.is_mpi())
 }
 
 /// Wrong arguments (exit code 2), or a request for help: said by one rank, not by each.

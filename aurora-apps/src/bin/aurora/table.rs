@@ -1,21 +1,32 @@
 //! A report for people.
 
 use aurora_apps::clock::Kind;
-use aurora_apps::report::{Report, Spread};
+use aurora_apps::report::{Comparison, Report, Spread};
 use std::fmt::{self, Display, Formatter};
 
 /// Shows a report as a table.
 pub struct Table<'r, R>(pub &'r R);
+
+impl Display for Table<'_, Comparison<Report>> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (number, report) in self.0.results.iter().enumerate() {
+            let space = if number > 0 { "\n" } else { "" };
+            write!(f, "{space}{}", Table(report))?;
+        }
+        Ok(())
+    }
+}
 
 impl Display for Table<'_, Report> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let report = self.0;
         writeln!(
             f,
-            "{} {} {}: {}, {}, seed {}",
+            "{} {} {}, {}: {}, {}, seed {}",
             report.app,
             report.size,
             report.variant,
+            report.implementation,
             count(report.ranks, "rank"),
             count(report.reps, "repetition"),
             report.seed
@@ -35,12 +46,9 @@ impl Display for Table<'_, Report> {
         writeln!(f, "{name:34}{:>24.6}", report.sequential_seconds)?;
         writeln!(f)?;
         writeln!(f, "speed-up   {:.2}", report.speedup)?;
-        writeln!(
-            f,
-            "sent       {}, {} bytes in a repetition",
-            count(report.messages as usize, "message"),
-            report.bytes
-        )?;
+        if let (Some(messages), Some(bytes)) = (report.messages, report.bytes) {
+            writeln!(f, "sent       {}, {bytes} bytes in a repetition", count(messages as usize, "message"))?;
+        }
         let verdict = if report.verified { "verified" } else { "NOT VERIFIED: the result is wrong" };
         writeln!(f, "result     {verdict}")
     }

@@ -1,7 +1,8 @@
 //! The command line of `aurora bench`.
 
 use crate::arguments::WorldArguments;
-use aurora_apps::bench::{By, Implementation, Job, Operation, Target};
+use crate::implementation::Implementations;
+use aurora_apps::bench::{By, Job, Operation, Target};
 use clap::{Args, Subcommand, ValueEnum, value_parser};
 use std::time::Duration;
 
@@ -82,9 +83,8 @@ pub struct CommonArguments {
     /// How often to repeat it, each time with new data
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub reps: u32,
-    /// Who carries it out; several, separated by commas, take turns in one job
-    #[arg(long = "impl", value_name = "IMPL", value_enum, value_delimiter = ',', default_value = "aurora")]
-    pub implementations: Vec<ImplementationName>,
+    #[command(flatten)]
+    pub implementations: Implementations,
     /// Seed of the data [default: a new one each time]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -95,18 +95,6 @@ pub struct CommonArguments {
     pub world: WorldArguments,
 }
 
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ImplementationName {
-    /// This library
-    Aurora,
-    /// The one of MPI's collective operations that is made for it
-    MpiCollective,
-    /// MPI's nonblocking messages, all at once
-    MpiIsend,
-    /// One TCP connection (of `stream`)
-    Tcp,
-}
-
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TargetName {
     /// It sleeps
@@ -114,17 +102,6 @@ pub enum TargetName {
     Idle,
     /// It computes
     Computing,
-}
-
-impl From<ImplementationName> for Implementation {
-    fn from(name: ImplementationName) -> Self {
-        match name {
-            ImplementationName::Aurora => Implementation::Aurora,
-            ImplementationName::MpiCollective => Implementation::MpiCollective,
-            ImplementationName::MpiIsend => Implementation::MpiIsend,
-            ImplementationName::Tcp => Implementation::Tcp,
-        }
-    }
 }
 
 impl From<TargetName> for Target {
@@ -172,7 +149,7 @@ impl BenchCommand {
         let common = self.common();
         Job {
             operation: self.operation(),
-            implementations: common.implementations.iter().map(|name| (*name).into()).collect(),
+            implementations: common.implementations.list(),
             reps: common.reps as usize,
             seed: common.seed,
             damage: common.damage,

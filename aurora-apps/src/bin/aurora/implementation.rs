@@ -1,0 +1,85 @@
+//! `--impl`: who carries something out.
+
+use crate::refusal::{Reason, Refusal};
+use aurora_apps::implementation::{self, Conditions, Implementation, Offer};
+use aurora_core::Surroundings;
+use aurora_core::prelude::*;
+use clap::{Args, ValueEnum};
+
+#[derive(Args, Clone, Debug)]
+pub struct Implementations {
+    /// Who carries it out; several, separated by commas, take turns in one job
+    #[arg(long = "impl", value_name = "IMPL", value_enum, value_delimiter = ',', default_value = "aurora")]
+    names: Vec<Name>,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct ProgramImplementations {
+    /// Who shares the data; several, separated by commas, take turns in one job
+    #[arg(long = "impl", value_name = "IMPL", value_enum, value_delimiter = ',', default_value = "aurora")]
+    names: Vec<ProgramName>,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum Name {
+    /// This library
+    Aurora,
+    /// The one of MPI's collective operations that is made for it
+    MpiCollective,
+    /// MPI's nonblocking messages, all at once
+    MpiIsend,
+    /// One TCP connection (of `stream`)
+    Tcp,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum ProgramName {
+    /// This library
+    Aurora,
+    /// MPI's collective operations
+    MpiCollective,
+}
+
+impl Implementations {
+    /// All of them.
+    pub fn list(&self) -> Vec<Implementation> {
+        let of = |name: &Name| match name {
+            Name::Aurora => Implementation::Aurora,
+            Name::MpiCollective => Implementation::MpiCollective,
+            Name::MpiIsend => Implementation::MpiIsend,
+            Name::Tcp => Implementation::Tcp,
+        };
+        self.names.iter().map(of).collect()
+    }
+}
+
+impl ProgramImplementations {
+    /// All of them.
+    pub fn list(&self) -> Vec<Implementation> {
+        let of = |name: &ProgramName| match name {
+            ProgramName::Aurora => Implementation::Aurora,
+            ProgramName::MpiCollective => Implementation::MpiCollective,
+        };
+        self.names.iter().map(of).collect()
+    }
+}
+
+/// Whether all that are `wanted` can be had, as far as that can be known before the job starts.
+///
+/// # Errors
+/// The argument that cannot be.
+pub fn check(
+    offer: &impl Offer,
+    wanted: &[Implementation],
+    config: &Config,
+    starter: Surroundings,
+) -> Result<(), Refusal> {
+    let Some(conditions) = Conditions::before(config, starter) else { return Ok(()) };
+    offer.check(wanted, conditions).map_err(|(implementation, refusal)| {
+        let (argument, value) = match refusal {
+            implementation::Refusal::TooFewRanks { ranks, .. } => ("--ranks <N>", ranks.to_string()),
+            _ => ("--impl <IMPL>", implementation.name().into()),
+        };
+        Refusal { argument, value, reason: Reason::Implementation(refusal) }
+    })
+}

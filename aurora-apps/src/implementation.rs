@@ -1,0 +1,199 @@
+//! Who carries something out: this library, or what it is compared with. And what that takes.
+
+use aurora_core::prelude::*;
+use aurora_core::{Launcher, Surroundings};
+use thiserror::Error;
+
+/// How an operation or a program is carried out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Implementation {
+    /// By this library.
+    #[default]
+    Aurora,
+    /// By those of MPI's collective operations that are made for it.
+    MpiCollective,
+    /// By MPI's nonblocking messages, all at once.
+    MpiIsend,
+    /// By one TCP connection.
+    Tcp,
+}
+
+impl Implementation {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Implementation::Aurora => "aurora",
+            Implementation::MpiCollective => "mpi-collective",
+            Implementation::MpiIsend => "mpi-isend",
+            Implementation::Tcp => "tcp",
+        }
+    }
+
+    /// Whether MPI carries it.
+    pub fn is_mpi(self) -> bool {
+        matches!(self, Implementation::MpiCollective | Implementation::MpiIsend)
+    }
+}
+
+/// What is known of a job.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions {
+    /// How many ranks, if that is known.
+    pub ranks: Option<usize>,
+    /// Whether mpirun starts them.
+    pub under_mpirun: bool,
+}
+
+impl Conditions {
+    /// Those of a job that runs.
+    pub fn of(world: &World) -> Self {
+        Conditions { ranks: Some(world.size()), under_mpirun: world.about().launcher == Launcher::Mpi }
+    }
+
+    /// Those of a job that is to be started. What is wrong with its configuration, the start will say. None for a rank of
+    /// somebody else's job, who has looked.
+    pub fn before(config: &Config, starter: Surroundings) -> Option<Self> {
+        let ranks = config.planned_ranks().ok().flatten();
+        match starter {
+            Surroundings::Alone => Some(Conditions { ranks, under_mpirun: false }),
+            Surroundings::Step { .. } => Some(Conditions { ranks, under_mpirun: true }),
+            Surroundings::Rank => None,
+        }
+    }
+}
+
+/// Why an implementation cannot be had.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum Refusal {
+    /// Built without MPI.
+    #[error(
+        "this `aurora` was built without MPI: build it with `cargo build --release --features mpi` and start it with \
+         that MPI's mpirun"
+    )]
+    NotBuilt,
+    /// No MPI launcher has started this.
+    #[error("MPI's ranks are started by mpirun: `mpirun -n 4 aurora ...`")]
+    NotStarted,
+    /// There is no such thing.
+    #[error("{what} {why}; allowed here: {}", names(.allowed))]
+    Missing {
+        /// Of what.
+        what: &'static str,
+        /// Why there is none.
+        why: &'static str,
+        /// What there is.
+        allowed: &'static [Implementation],
+    },
+    /// Named more than once.
+    #[error("it is named more than once")]
+    Twice,
+    /// Too few to have somebody to send to.
+    #[error("{what} takes at least {needed} ranks")]
+    TooFewRanks {
+        /// What.
+        what: &'static str,
+        /// How many there are.
+        ranks: usize,
+        /// How many it takes.
+        needed: usize,
+    },
+}
+
+/// What can carry out one thing.
+pub trait Offer {
+    /// The name of the thing.
+    fn name(&self) -> &'static str;
+
+    /// Who can.
+    fn implementations(&self) -> &'static [Implementation];
+
+    /// Why another cannot.
+    fn lack(&self, implementation: Implementation) -> &'static str;
+
+    /// How many ranks it takes.
+    fn least_ranks(&self, implementation: Implementation) -> usize;
+
+    /// Whether all that are `wanted` can be had.
+    ///
+    /// # Errors
+    /// The first that cannot, and why.
+    fn check(&self, wanted: &[Implementation], conditions: Conditions) -> Result<(), (Implementation, Refusal)> {
+        for (number, &implementation) in wanted.iter().enumerate() {
+            let twice = wanted[..number].contains(&implementation);
+            let refusal = if twice { Some(Refusal::Twice) } else { self.refusal(implementation, conditions) };
+            if let Some(refusal) = refusal {
+                return Err((implementation, refusal));
+            }
+        }
+        Ok(())
+    }
+
+    /// Why `implementation` cannot be had under these conditions, if so.
+    fn refusal(&self, implementation: Implementation, conditions: Conditions) -> Option<Refusal> {
+        let (what, allowed) = (self.name(), self.implementations());
+        if !allowed.contains(&implementation) {
+            return Some(Refusal::Missing { what, why: self.lack(implementation), allowed });
+        }
+        if implementation.is_mpi() && !cfg!(feature = "mpi") {
+            return Some(Refusal::NotBuilt);
+        }
+        if implementation.is_mpi() && !conditions.under_mpirun {
+            return Some(Refusal::NotStarted);
+        }
+        let needed = self.least_ranks(implementation);
+        let ranks = conditions.ranks.filter(|ranks| *ranks < needed)?;
+        Some(Refusal::TooFewRanks { what, ranks, needed })
+    }
+}
+
+/// A program: by this library or by MPI's collectives.
+#[derive(Clone, Copy, Debug)]
+pub struct Program(pub &'static str);
+
+impl Offer for Program {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn implementations(&self) -> &'static [Implementation] {
+        &[Implementation::Aurora, Implementation::MpiCollective]
+    }
+
+    fn lack(&self, _: Implementation) -> &'static str {
+        "is not written that way"
+    }
+
+    fn least_ranks(&self, _: Implementation) -> usize {
+        1
+    }
+}
+
+fn names(of: &[Implementation]) -> String {
+    of.iter().map(|implementation| implementation.name()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALONE: Conditions = Conditions { ranks: Some(1), under_mpirun: false };
+
+    #[test]
+    fn a_refusal_names_what_is_allowed() {
+        let refusal = Program("mm2").refusal(Implementation::Tcp, ALONE).expect("refused");
+        assert_eq!(refusal.to_string(), "mm2 is not written that way; allowed here: aurora, mpi-collective");
+    }
+
+    #[test]
+    fn mpi_is_for_mpirun() {
+        let text = Program("mm2").refusal(Implementation::MpiCollective, ALONE).expect("refused").to_string();
+        assert!(text.contains(if cfg!(feature = "mpi") { "mpirun -n" } else { "--features mpi" }), "{text}");
+    }
+
+    #[test]
+    fn an_implementation_is_named_once() {
+        let wanted = [Implementation::Aurora; 2];
+        assert_eq!(Program("mm2").check(&wanted[..1], ALONE), Ok(()));
+        assert_eq!(Program("mm2").check(&wanted, ALONE), Err((Implementation::Aurora, Refusal::Twice)));
+    }
+}
