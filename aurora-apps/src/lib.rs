@@ -3,6 +3,7 @@
 //!
 //! - [`mm2`]: two-stage matrix multiplication, P <- Q x R, then R <- Q x P (an allgather per stage).
 //! - [`psrs`]: parallel sorting by regular sampling (a gather, a broadcast and an all-to-all exchange).
+//! - [`bench`]: the operations that such programs consist of, one by one, beside the same over MPI.
 //!
 //! ```
 //! use aurora_apps::mm2::{self, Kernel, Mm2};
@@ -14,13 +15,18 @@
 //! # Ok::<(), aurora_core::Error>(())
 //! ```
 //!
-//! Shared by both: [`clock`] (phases of computing and sharing), [`tally`] and [`report`] (figures of the whole job),
-//! [`agree`] and [`check`] (what all ranks must know alike), [`random`] (data sets by position).
+//! Shared by them: [`clock`] (phases of computing and sharing), [`tally`] and [`report`] (figures of the whole job),
+//! [`agree`] and [`check`] (what all ranks must know alike), [`random`] (data sets by position), [`meeting`] (the barriers
+//! around what is measured).
 
 pub mod agree;
+pub mod bench;
 pub mod check;
 pub mod clock;
+pub mod meeting;
 pub mod mm2;
+#[cfg(feature = "mpi")]
+pub mod mpi_ranks;
 pub mod psrs;
 pub mod random;
 pub mod report;

@@ -27,6 +27,47 @@ impl Spread {
     }
 }
 
+/// What one implementation of something took.
+pub trait Measured {
+    /// Whether it is this library's.
+    fn is_aurora(&self) -> bool;
+
+    /// Whether its results were right.
+    fn verified(&self) -> bool;
+}
+
+/// Implementations of the same thing that took turns in one job.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison<R> {
+    /// Aurora's figures, or the first's: at the top level of the JSON object.
+    #[serde(flatten)]
+    pub main: R,
+    /// All of them, in the order in which they took turns.
+    pub results: Vec<R>,
+}
+
+impl<R: Measured + Clone> Comparison<R> {
+    /// Of all implementations' figures.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn of(results: Vec<R>) -> aurora_core::Result<Self> {
+        let main = results.iter().find(|figures| figures.is_aurora()).or(results.first()).cloned();
+        let main = main.ok_or_else(|| aurora_core::Error::user("nothing to run: no implementation was asked for"))?;
+        Ok(Comparison { main, results })
+    }
+}
+
+impl<R: Measured> Measured for Comparison<R> {
+    fn is_aurora(&self) -> bool {
+        self.main.is_aurora()
+    }
+
+    fn verified(&self) -> bool {
+        self.results.iter().all(R::verified)
+    }
+}
+
 /// One phase of the repetitions.
 #[derive(Clone, Debug, Serialize)]
 pub struct Phase {
@@ -77,6 +118,16 @@ pub struct Report {
     pub verified: bool,
 }
 
+impl Measured for Report {
+    fn is_aurora(&self) -> bool {
+        self.implementation == "aurora"
+    }
+
+    fn verified(&self) -> bool {
+        self.verified
+    }
+}
+
 /// One repetition as one rank saw it.
 #[derive(Clone, Debug)]
 pub struct Repetition {
@@ -101,6 +152,28 @@ impl Repetition {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    struct Told(bool, bool);
+
+    impl Measured for Told {
+        fn is_aurora(&self) -> bool {
+            self.0
+        }
+
+        fn verified(&self) -> bool {
+            self.1
+        }
+    }
+
+    #[test]
+    fn a_comparison_shows_aurora_and_hides_nobodys_mistake() {
+        let comparison = Comparison::of(vec![Told(false, false), Told(true, true)]).unwrap();
+        assert_eq!(comparison.main, Told(true, true));
+        assert!(!comparison.verified());
+        assert_eq!(Comparison::of(vec![Told(false, true)]).unwrap().main, Told(false, true));
+        assert!(Comparison::<Told>::of(Vec::new()).is_err());
+    }
 
     #[test]
     fn spreads() {

@@ -1,24 +1,10 @@
 //! The `aurora` command as a user types it.
 
+mod support;
+
 use serde_json::Value;
-use std::process::{Command, Output};
-
-/// Ranks are threads here, so that these tests do not depend on how processes are started.
-fn aurora(line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_aurora"))
-        .args(line.split_whitespace())
-        .env_remove("AURORA_RANKS")
-        .output()
-        .expect("the command starts")
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use std::process::Command;
+use support::{aurora, stderr, stdout};
 
 #[test]
 fn a_table_says_verified_once() {

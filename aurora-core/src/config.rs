@@ -139,8 +139,9 @@ impl Config {
             Some(limit) => Some(limit),
             None => environment.seconds("AURORA_TIMEOUT")?,
         };
+        let transport = Transport { route, silence, network, mtu: environment.mtu()?, ..Transport::default() };
         let options = Options { interface: environment.of("AURORA_INTERFACE").cloned(), ..Options::default() };
-        Ok(Settings { launch, transport: Transport { route, silence, network }, timeout, options })
+        Ok(Settings { launch, transport, timeout, options })
     }
 }
 
@@ -196,6 +197,9 @@ mod tests {
     fn impossible_values_name_the_possible_ones() {
         assert!(refusal(&[("AURORA_RANKS", "0")]).contains("a number from 1"));
         assert!(refusal(&[("AURORA_ROUTE", "tcp")]).contains("one of auto, local, udp"));
+        for mtu in ["1227", "65536", "-1", "jumbo"] {
+            assert!(refusal(&[("AURORA_MTU", mtu)]).contains("bytes of an IP packet, from 1228 to 65535"));
+        }
         assert!(refusal(&[("AURORA_NETWORK", "mine")]).contains("one of dedicated, shared"));
         assert!(refusal(&[("AURORA_TIMEOUT", "-1")]).contains("seconds"));
         assert!(refusal(&[("AURORA_SILENCE", "soon")]).contains("seconds"));

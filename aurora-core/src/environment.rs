@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::{Error, Network, Route};
+use aurora_net::Transport;
 use aurora_net::bootstrap::Launch;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,9 +17,18 @@ use std::time::Duration;
 /// | `AURORA_SILENCE` | seconds | a rank that does not answer for so long is lost (default: 5) |
 /// | `AURORA_NETWORK` | `dedicated`, `shared` | who uses the network between the ranks (default: this job alone) |
 /// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found out) |
+/// | `AURORA_MTU` | 1228 to 65535 | longest IP packet to send, in bytes (default: as long as the path is found to carry) |
 /// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |
-pub const VARIABLES: [&str; 7] =
-    ["AURORA_RANKS", "AURORA_ROUTE", "AURORA_TIMEOUT", "AURORA_SILENCE", "AURORA_NETWORK", "AURORA_INTERFACE", JOB];
+pub const VARIABLES: [&str; 8] = [
+    "AURORA_RANKS",
+    "AURORA_ROUTE",
+    "AURORA_TIMEOUT",
+    "AURORA_SILENCE",
+    "AURORA_NETWORK",
+    "AURORA_INTERFACE",
+    "AURORA_MTU",
+    JOB,
+];
 
 /// Set by Aurora for the ranks that it starts.
 const JOB: &str = "AURORA_JOB";
@@ -150,6 +160,19 @@ impl Environment {
             Some("dedicated") => Ok(Some(Network::Dedicated)),
             Some("shared") => Ok(Some(Network::Shared)),
             Some(other) => Err(bad("AURORA_NETWORK", other, "one of dedicated, shared")),
+        }
+    }
+
+    pub(crate) fn mtu(&self) -> Result<Option<usize>> {
+        let Some(value) = self.of("AURORA_MTU") else {
+            return Ok(None);
+        };
+        match value.parse() {
+            Ok(mtu) if Transport::MTU.contains(&mtu) => Ok(Some(mtu)),
+            _ => {
+                let (least, most) = Transport::MTU.into_inner();
+                Err(bad("AURORA_MTU", value, &format!("bytes of an IP packet, from {least} to {most}")))
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::bootstrap::{Failure, Launcher};
 use crate::{Rank, Route};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Why a rank could not be connected to the others.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +46,29 @@ pub enum Error {
         rank: Rank,
         /// The route asked for.
         route: Route,
+    },
+    /// The longest packet asked for is impossible.
+    #[error("packets of {asked} bytes are not possible: allow {least} to {most} (AURORA_MTU)")]
+    MtuAllowed {
+        /// Bytes of an IP packet, as asked for.
+        asked: usize,
+        /// What Aurora needs.
+        least: usize,
+        /// What IP permits.
+        most: usize,
+    },
+    /// An interface carries only packets that are too short.
+    #[error(
+        "the network interface of {address} carries packets of {carried} bytes, but {least} are needed: raise its MTU, \
+         or choose another interface (AURORA_INTERFACE)"
+    )]
+    MtuCarried {
+        /// The address that was to be bound.
+        address: IpAddr,
+        /// Bytes of an IP packet.
+        carried: usize,
+        /// What Aurora needs.
+        least: usize,
     },
     /// No network interface has the name asked for.
     #[error("no network interface is called `{name}`; there are: {known}")]

@@ -1,10 +1,12 @@
 //! How bytes get from one rank to another.
 
+use crate::charge::HEADERS;
 use crate::local::LocalAddress;
-use crate::proto::Network;
+use crate::proto::{Config, Network};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// A way from one rank to another.
@@ -35,12 +37,28 @@ pub struct Transport {
     pub silence: Duration,
     /// Who uses the network.
     pub network: Network,
+    /// The longest IP packet to send, in bytes, one of [`Transport::MTU`]; `None`: as long as the path is found to carry. On the loopback
+    /// interface, which carries all of them, the length of full packets.
+    pub mtu: Option<usize>,
+    /// Receive buffer to ask the system for, in bytes; `None`: as much as bulk data can use.
+    pub receive_buffer: Option<usize>,
+}
+
+impl Transport {
+    /// What `mtu` may be: room for the longest header of a transfer, up to what IP itself permits.
+    pub const MTU: RangeInclusive<usize> = Config::MIN_MTU + HEADERS..=65_535;
 }
 
 impl Default for Transport {
-    /// The best route, 5 s, a network of our own.
+    /// The best route, 5 s, a network of our own, packets and buffers as large as useful.
     fn default() -> Self {
-        Transport { route: None, silence: Duration::from_secs(5), network: Network::default() }
+        Transport {
+            route: None,
+            silence: Duration::from_secs(5),
+            network: Network::default(),
+            mtu: None,
+            receive_buffer: None,
+        }
     }
 }
 
@@ -61,4 +79,6 @@ pub(crate) struct UdpContact {
     pub address: SocketAddr,
     /// Bytes that each of the others may have in flight to it.
     pub window: u64,
+    /// Longest datagram that its interface carries, in bytes of UDP payload.
+    pub mtu: usize,
 }

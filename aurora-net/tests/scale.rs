@@ -97,7 +97,7 @@ fn trouble(table: &mut Table) {
             queue: queue * 1024,
             ..Scenario::new(Pattern::Allgather, 16, VECTOR / 16)
         };
-        table.row(&format!("16 ranks that wake up late, queue {queue} KiB"), &sluggish);
+        table.row(&format!("16 ranks that wake late, queue {queue} KiB"), &sluggish);
     }
     let finds_out = Scenario { known_mtu: ETHERNET, ..Scenario::new(Pattern::Allgather, 8, VECTOR / 8) };
     table.row("allgather of 8, MTU not yet known", &finds_out);

@@ -326,11 +326,31 @@ fn a_real_interface_works_with_datagrams_that_a_network_carries() {
         run(Launch::Threads(3), options, |seat| {
             let endpoint = connect(&seat, Some(Route::Udp))?;
             let info = endpoint.udp().unwrap();
-            assert!(!info.address.ip().is_loopback() && info.mtu == 1472, "{info}");
+            assert!(!info.address.ip().is_loopback() && info.mtu <= 1472 && info.mtu <= info.mtu_limit, "{info}");
             exchange(&seat, Some(Route::Udp), 5, 300)
         })
         .unwrap();
     }
+}
+
+#[test]
+fn packets_are_no_longer_than_allowed() {
+    let with = |mtu| Transport { route: Some(Route::Udp), mtu, ..Transport::default() };
+    threads(2, |seat| {
+        let endpoint = seat.connect(Checker::new(seat.rank(), 2), with(Some(1500))).unwrap();
+        assert_eq!(endpoint.udp().map(|info| (info.mtu, info.mtu_limit)), Some((1472, 1472)));
+        let error = seat.connect(Checker::new(seat.rank(), 2), with(Some(1000))).unwrap_err().to_string();
+        assert_eq!(error, "packets of 1000 bytes are not possible: allow 1228 to 65535 (AURORA_MTU)");
+        let other = Rank::new(1 - seat.rank().index());
+        endpoint.act(|checker, out| checker.send(other, Kind::Data, 1, 100_000, out));
+        wait(&endpoint, seat.rank(), |checker, _| {
+            (checker.received[other.index()] == 1 && checker.lent() == 0).then_some(())
+        })?;
+        // At least 70 of them, and acknowledgements.
+        assert!(endpoint.traffic().packets_out >= 70);
+        seat.finish()
+    })
+    .unwrap();
 }
 
 #[test]

@@ -61,7 +61,8 @@ impl Datagrams {
         for (index, contact) in (0..contacts.len()).filter_map(|index| Some((index, others(index)?))) {
             let peer = Rank::new(index);
             let config = Config {
-                mtu: port.mtu(),
+                mtu: port.mtu().base.min(contact.mtu),
+                mtu_limit: port.mtu().limit.min(contact.mtu),
                 // Until the first acknowledgement both sides use the same number.
                 window: common.window.min(contact.window),
                 network: (!port.is_on_host()).then_some(common.network),

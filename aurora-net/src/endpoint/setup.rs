@@ -41,9 +41,10 @@ impl Setup {
                 Way::Local(address, inbox)
             }
             Route::Udp => {
-                let port = UdpPort::bind(job.address)?;
+                let port = UdpPort::bind(job.address, &transport)?;
                 poller.watch_socket(port.fd()).map_err(Error::system("watch a UDP socket"))?;
-                let contact = UdpContact { address: port.address(), window: port.window(job.size - 1) };
+                let (address, window) = (port.address(), port.window(job.size - 1));
+                let contact = UdpContact { address, window, mtu: port.mtu().limit };
                 Way::Udp(port, contact)
             }
         };

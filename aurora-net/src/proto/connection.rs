@@ -267,6 +267,9 @@ impl Connection {
     }
 
     fn advance(&mut self, now: Instant) {
+        if self.silence.is_at(now) {
+            return;
+        }
         let (planned, due) = (self.poll_timeout(), self.answer_is_due());
         self.silence.advance(now, planned, due);
         if let Some(silent_for) = self.silence.exceeded() {

@@ -19,6 +19,11 @@ impl Silence {
         Silence { limit, silent_for: Duration::ZERO, last: now }
     }
 
+    /// Whether time has not gone on since it was last told.
+    pub(super) fn is_at(&self, now: Instant) -> bool {
+        self.last == now
+    }
+
     /// Time goes on to `now`; the driver had been asked to call at `planned`; an answer was `due` or not.
     pub(super) fn advance(&mut self, now: Instant, planned: Option<Instant>, due: bool) {
         if due {

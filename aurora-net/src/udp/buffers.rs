@@ -1,6 +1,6 @@
 //! How much a socket may hold, and what part of it each peer may fill.
 
-use super::port::Reach;
+use super::mtu::Mtu;
 use crate::charge::charge;
 
 /// Receive buffer to ask for. The kernel doubles it, and charges datagrams with what they cost it.
@@ -14,9 +14,9 @@ const LARGEST_WINDOW: u64 = 1 << 20;
 
 /// The bytes that each of `peers` may have in flight to a socket with `receive_buffer` bytes (as the kernel counts): together
 /// half of it, at least two datagrams each.
-pub(super) fn window(receive_buffer: usize, peers: usize, reach: Reach) -> u64 {
+pub(super) fn window(receive_buffer: usize, peers: usize, mtu: Mtu) -> u64 {
     let share = (receive_buffer / 2 / peers.max(1)) as u64;
-    let two = 2 * charge(reach.mtu()) as u64;
+    let two = 2 * charge(mtu.base) as u64;
     share.clamp(two, LARGEST_WINDOW)
 }
 
@@ -24,13 +24,15 @@ pub(super) fn window(receive_buffer: usize, peers: usize, reach: Reach) -> u64 {
 mod tests {
     use super::*;
 
+    const ETHERNET: Mtu = Mtu { base: 1472, limit: 8972 };
+
     #[test]
     fn all_peers_together_fit_half_the_buffer() {
         for peers in 1..200 {
-            let window = window(8 << 20, peers, Reach::Network);
-            assert!(window * peers as u64 <= 4 << 20 && window >= 4608, "{peers}: {window}");
+            let window = window(8 << 20, peers, ETHERNET);
+            assert!(window * peers as u64 <= 4 << 20 && window >= 4864, "{peers}: {window}");
         }
-        assert_eq!(window(8 << 20, 1, Reach::Host), 1 << 20);
-        assert_eq!(window(4096, 100, Reach::Network), 4608);
+        assert_eq!(window(8 << 20, 1, ETHERNET), 1 << 20);
+        assert_eq!(window(4096, 100, ETHERNET), 4864);
     }
 }

@@ -7,7 +7,10 @@
 
 pub(crate) mod address;
 mod buffers;
+mod mtu;
 mod port;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use port::{Full, UdpPort};
 
@@ -25,8 +28,10 @@ pub struct UdpInfo {
     pub receive_buffer_wanted: usize,
     /// Its send buffer in bytes.
     pub send_buffer: usize,
-    /// Longest datagram that it sends, in bytes.
+    /// Longest datagram that it sends at first, in bytes.
     pub mtu: usize,
+    /// Longest datagram that its interface carries: as long as they get where the path is found to carry them.
+    pub mtu_limit: usize,
     /// Datagrams that one call can send.
     pub gso_segments: usize,
     /// Whether the kernel joins arriving datagrams.
@@ -52,11 +57,12 @@ impl fmt::Display for UdpInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}, buffers {} KiB in, {} KiB out, datagrams of {} bytes, GSO {}, GRO {}",
+            "{}, buffers {} KiB in, {} KiB out, datagrams of {} to {} bytes, GSO {}, GRO {}",
             self.address,
             self.receive_buffer >> 10,
             self.send_buffer >> 10,
             self.mtu,
+            self.mtu_limit,
             self.gso_segments,
             if self.gro { "on" } else { "off" },
         )

@@ -1,8 +1,9 @@
 //! A rank's UDP socket.
 
+use super::mtu::Mtu;
 use super::{UdpInfo, buffers};
-use crate::Error;
 use crate::proto::Trains;
+use crate::{Error, Transport};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
@@ -32,17 +33,8 @@ pub(crate) enum Reach {
 }
 
 impl Reach {
-    fn of(address: IpAddr) -> Self {
+    pub fn of(address: IpAddr) -> Self {
         if address.is_loopback() { Reach::Host } else { Reach::Network }
-    }
-
-    /// Longest datagram, in bytes of payload. On the loopback interface just under what the kernel keeps in 32 KiB (twice
-    /// that is slower), on a network what every Ethernet carries.
-    pub fn mtu(self) -> usize {
-        match self {
-            Reach::Host => 31 << 10,
-            Reach::Network => 1472,
-        }
     }
 }
 
@@ -63,7 +55,9 @@ pub(crate) struct UdpPort {
     socket: Socket,
     offload: UdpSocketState,
     reach: Reach,
+    mtu: Mtu,
     address: SocketAddr,
+    receive_buffer_wanted: usize,
     arrived: Vec<u8>,
     unsent: Option<Unsent>,
 }
@@ -76,18 +70,20 @@ impl fmt::Debug for UdpPort {
 
 impl UdpPort {
     /// Binds a socket to `ip` and any free port.
-    pub fn bind(ip: IpAddr) -> Result<Self, Error> {
-        Self::bind_to(SocketAddr::new(ip, 0))
+    pub fn bind(ip: IpAddr, transport: &Transport) -> Result<Self, Error> {
+        Self::bind_to(SocketAddr::new(ip, 0), transport)
     }
 
-    fn bind_to(address: SocketAddr) -> Result<Self, Error> {
+    fn bind_to(address: SocketAddr, transport: &Transport) -> Result<Self, Error> {
         let reach = Reach::of(address.ip());
         let doing = "make a UDP socket";
         let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))
             .map_err(Error::system(doing))?;
         socket.bind(&address.into()).map_err(|source| Error::Bind { address, source })?;
+        let mtu = Mtu::of(address.ip(), transport.mtu)?;
         // What is refused is seen in `info`.
-        let _ = socket.set_recv_buffer_size(buffers::RECEIVE);
+        let receive_buffer = transport.receive_buffer.unwrap_or(buffers::RECEIVE);
+        let _ = socket.set_recv_buffer_size(receive_buffer);
         if reach == Reach::Network {
             let _ = socket.set_send_buffer_size(buffers::SEND);
         }
@@ -98,6 +94,9 @@ impl UdpPort {
             socket,
             offload,
             reach,
+            mtu,
+            // The kernel doubles it, for its own bookkeeping.
+            receive_buffer_wanted: 2 * receive_buffer,
             arrived: vec![0; BATCH * LONGEST],
             unsent: None,
         })
@@ -111,14 +110,14 @@ impl UdpPort {
         self.socket.as_fd()
     }
 
-    /// Longest datagram to send.
-    pub fn mtu(&self) -> usize {
-        self.reach.mtu()
+    /// Lengths of datagrams to send.
+    pub fn mtu(&self) -> Mtu {
+        self.mtu
     }
 
     /// Bytes that each of `peers` may have in flight to us.
     pub fn window(&self, peers: usize) -> u64 {
-        buffers::window(self.info().receive_buffer, peers, self.reach)
+        buffers::window(self.info().receive_buffer, peers, self.mtu)
     }
 
     /// How much may go into one [`UdpPort::send`].
@@ -136,9 +135,10 @@ impl UdpPort {
         UdpInfo {
             address: self.address,
             receive_buffer: self.socket.recv_buffer_size().unwrap_or(0),
-            receive_buffer_wanted: 2 * buffers::RECEIVE,
+            receive_buffer_wanted: self.receive_buffer_wanted,
             send_buffer: self.socket.send_buffer_size().unwrap_or(0),
-            mtu: self.mtu(),
+            mtu: self.mtu.base,
+            mtu_limit: self.mtu.limit,
             gso_segments: self.offload.max_gso_segments(),
             gro: self.offload.gro_segments() > 1,
         }
@@ -225,7 +225,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     fn port() -> UdpPort {
-        UdpPort::bind(Ipv4Addr::LOCALHOST.into()).unwrap()
+        UdpPort::bind(Ipv4Addr::LOCALHOST.into(), &Transport::default()).unwrap()
     }
 
     fn receive_all(port: &mut UdpPort, count: usize) -> Vec<Vec<u8>> {
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn a_port_in_use_is_a_typed_error() {
         let taken = port();
-        let error = UdpPort::bind_to(taken.address()).unwrap_err();
+        let error = UdpPort::bind_to(taken.address(), &Transport::default()).unwrap_err();
         assert!(matches!(error, Error::Bind { address, .. } if address == taken.address()));
         assert!(error.to_string().contains("a port in use"), "{error}");
     }
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn the_longest_train_is_taken() {
         let (mut from, mut to) = (port(), port());
-        let (mtu, trains) = (from.mtu(), from.trains());
+        let (mtu, trains) = (from.mtu().base, from.trains());
         let segments = (trains.alone / mtu).min(trains.segments);
         from.send(to.address(), mtu, &vec![7; mtu * segments]).unwrap();
         assert_eq!(receive_all(&mut to, segments).concat(), vec![7; mtu * segments]);

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::bench::arguments::BenchCommand;
 use aurora_apps::mm2::{Kernel, Mm2};
 use aurora_apps::psrs::{Input, Psrs};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
@@ -19,6 +20,9 @@ pub enum Command {
     Mm2(Mm2Arguments),
     /// Parallel sorting by regular sampling
     Psrs(PsrsArguments),
+    /// Measure one operation between ranks, also by MPI
+    #[command(subcommand)]
+    Bench(BenchCommand),
     /// Show what was detected: launcher, ranks, nodes, routes, sockets
     Info(WorldArguments),
 }

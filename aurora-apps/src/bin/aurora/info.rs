@@ -29,6 +29,7 @@ struct Udp {
     receive_buffer: usize,
     send_buffer: usize,
     mtu: usize,
+    mtu_limit: usize,
     gso_segments: usize,
     gro: bool,
     /// What would make it better.
@@ -42,6 +43,7 @@ impl Udp {
             receive_buffer: info.receive_buffer,
             send_buffer: info.send_buffer,
             mtu: info.mtu,
+            mtu_limit: info.mtu_limit,
             gso_segments: info.gso_segments,
             gro: info.gro,
             advice: info.advice(),
@@ -79,7 +81,7 @@ impl Display for Info {
         line("address", &udp.address)?;
         line("receive buffer", &format_args!("{} bytes", udp.receive_buffer))?;
         line("send buffer", &format_args!("{} bytes", udp.send_buffer))?;
-        line("MTU", &format_args!("{} bytes in a datagram", udp.mtu))?;
+        line("MTU", &format_args!("{} to {} bytes in a datagram", udp.mtu, udp.mtu_limit))?;
         line("GSO", &format_args!("{} datagrams in a call", udp.gso_segments))?;
         line("GRO", &yes_no(udp.gro))?;
         udp.advice.as_ref().map_or(Ok(()), |advice| line("advice", advice))

@@ -3,6 +3,7 @@
 //! Under self-started processes and under mpirun every rank comes through here; only one of them speaks.
 
 mod arguments;
+mod bench;
 mod info;
 mod launch;
 mod memory;
@@ -11,7 +12,7 @@ mod refusal;
 mod table;
 
 use arguments::{Arguments, Command, WorldArguments};
-use aurora_apps::report::Report;
+use aurora_apps::report::Measured;
 use aurora_apps::{mm2, psrs};
 use aurora_core::Surroundings;
 use aurora_core::prelude::*;
@@ -21,9 +22,12 @@ use launch::speaks;
 use memory::Demand;
 use progress::Progress;
 use refusal::Refusal;
+use serde::Serialize;
+use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
+use table::Table;
 
 /// The result is wrong, or the job failed.
 const FAILED: u8 = 1;
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
                 measure(config, psrs.world, starter, job.reps, |world, progress| psrs::run(world, &job, progress))
             })
         }
+        Command::Bench(arguments) => bench::start(arguments, starter),
         Command::Info(world) => prepare(*world, starter, None).map(|config| info::show(config, *world, starter)),
     };
     outcome.unwrap_or_else(|refusal| {
@@ -76,14 +81,17 @@ fn prepare(world: WorldArguments, starter: Surroundings, demand: Option<Demand>)
     Ok(config)
 }
 
-/// Runs an application and prints its report.
-fn measure(
+/// Runs something and prints its report.
+fn measure<R: Measured + Serialize + Send>(
     config: Config,
     arguments: WorldArguments,
     starter: Surroundings,
     reps: usize,
-    app: impl Fn(&World, &mut dyn FnMut(usize)) -> Result<Report> + Sync,
-) -> ExitCode {
+    app: impl Fn(&World, &mut dyn FnMut(usize)) -> Result<R> + Sync,
+) -> ExitCode
+where
+    for<'r> Table<'r, R>: Display,
+{
     let outcome = config.run(|world| {
         let mut progress = Progress::new(reps, world.is_root() && !arguments.json);
         let report = app(world, &mut |done| progress.done(done))?;
@@ -97,11 +105,11 @@ fn measure(
         let text = if arguments.json {
             serde_json::to_string(&report).map_or_else(|error| error.to_string(), |json| json + "\n")
         } else {
-            table::Table(&report).to_string()
+            Table(&report).to_string()
         };
         say(&text);
     }
-    if report.verified {
+    if report.verified() {
         return ExitCode::SUCCESS;
     }
     if !is_root {

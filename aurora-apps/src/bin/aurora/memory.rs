@@ -24,6 +24,26 @@ pub fn keys(count: u64, _ranks: u64) -> u128 {
     (2 + 4 + 2) * 4 * u128::from(count)
 }
 
+/// A vector that every rank caches whole: its blocks, and in each rank the caches of all implementations.
+pub fn caches(bytes: u64, ranks: u64) -> u128 {
+    (3 + 4 * u128::from(ranks)) * u128::from(bytes)
+}
+
+/// Keys that change places: source and destination of all implementations, and what is on its way.
+pub fn exchanged(keys: u64, _ranks: u64) -> u128 {
+    (3 * 2 + 1) * 4 * u128::from(keys)
+}
+
+/// Bytes from every other rank: source and destination of all implementations, and what is on its way.
+pub fn gathered(bytes: u64, ranks: u64) -> u128 {
+    (3 * 2 + 1) * u128::from(ranks) * u128::from(bytes)
+}
+
+/// Bytes from one rank to another: the same.
+pub fn streamed(bytes: u64, _ranks: u64) -> u128 {
+    (3 * 2 + 1) * u128::from(bytes)
+}
+
 impl Demand {
     /// Whether `ranks` ranks that share this machine and `available` bytes can have it.
     pub fn check(&self, ranks: u64, available: u64) -> Result<(), Refusal> {

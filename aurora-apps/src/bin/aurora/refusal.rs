@@ -1,5 +1,6 @@
 //! What is said about an argument that cannot be.
 
+use aurora_apps::bench;
 use thiserror::Error;
 
 /// An argument whose value is well formed and yet impossible here.
@@ -42,6 +43,9 @@ pub enum Reason {
     /// Ranks that are processes already cannot be threads of one.
     #[error("ranks that a launcher has started are not threads of one process; allowed here: auto, udp")]
     NotThreads,
+    /// Something to compare with that cannot be had.
+    #[error("{0}")]
+    Bench(bench::Refusal),
 }
 
 /// `bytes` in the largest unit that leaves a whole number of at least one.

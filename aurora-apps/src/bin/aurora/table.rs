@@ -5,9 +5,9 @@ use aurora_apps::report::{Report, Spread};
 use std::fmt::{self, Display, Formatter};
 
 /// Shows a report as a table.
-pub struct Table<'r>(pub &'r Report);
+pub struct Table<'r, R>(pub &'r R);
 
-impl Display for Table<'_> {
+impl Display for Table<'_, Report> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let report = self.0;
         writeln!(
@@ -50,7 +50,7 @@ fn line(f: &mut Formatter<'_>, name: &str, of: Spread) -> fmt::Result {
     writeln!(f, "{name:34}{:>12.6}{:>12.6}{:>12.6}", of.min, of.median, of.max)
 }
 
-fn count(number: usize, noun: &str) -> String {
+pub fn count(number: usize, noun: &str) -> String {
     match number {
         1 => format!("1 {noun}"),
         _ => format!("{number} {noun}s"),

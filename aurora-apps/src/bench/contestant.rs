@@ -1,0 +1,43 @@
+//! One implementation of one operation, ready to run: what has to be written for each of them.
+
+use super::job::{Implementation, Operation};
+use super::pattern::Round;
+use super::watch::Watch;
+use super::{barrier, exchange, gather, get, mpi, put, read_cache, stream, tcp};
+use crate::meeting::Meeting;
+use aurora_core::prelude::*;
+
+/// Carries out an operation. Its memory lives as long as it does, so that none is fresh when it is measured.
+pub trait Contestant {
+    /// Collective. One repetition in three steps: new data where it has its source, the operation between the starts and
+    /// the ends of `watch`, and the verification of all that has reached this rank. Returns how much of it is wrong.
+    ///
+    /// # Errors
+    /// Whatever ended the job.
+    fn repetition(&mut self, round: Round, watch: &mut Watch<'_>) -> Result<u64>;
+}
+
+/// A contestant.
+pub type Any<'w> = Box<dyn Contestant + 'w>;
+
+/// Collective. The contestant for `operation` by `implementation`.
+pub fn new(world: &World, operation: Operation, implementation: Implementation) -> Result<Any<'_>> {
+    if implementation.is_mpi() {
+        return mpi::contestant(world, operation, implementation);
+    }
+    Ok(match operation {
+        Operation::ReadCache { bytes, .. } => Box::new(read_cache::Aurora::new(world, bytes)?),
+        Operation::Exchange { keys } => Box::new(exchange::Aurora::new(world, keys)?),
+        Operation::Gather { bytes, by } => gather::aurora(world, bytes, by)?,
+        Operation::Get { target } => Box::new(get::Aurora::new(world, target)?),
+        Operation::Put { target } => Box::new(put::Aurora::new(world, target)?),
+        Operation::Barrier => Box::new(barrier::Barrier::new(world)?),
+        Operation::Stream { bytes } if implementation == Implementation::Tcp => Box::new(tcp::Tcp::new(world, bytes)?),
+        Operation::Stream { bytes } => Box::new(stream::Aurora::new(world, bytes)?),
+    })
+}
+
+/// The way in which the ranks of an implementation wait for each other.
+pub fn meeting(world: &World, implementation: Implementation) -> Result<Box<dyn Meeting + '_>> {
+    if implementation.is_mpi() { mpi::meeting(world) } else { Ok(Box::new(world)) }
+}

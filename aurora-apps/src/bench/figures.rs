@@ -1,0 +1,123 @@
+//! From what each rank measured to what the job took.
+
+use super::job::Implementation;
+use super::watch::Lap;
+use crate::agree::Table;
+use crate::report::{Measured, Spread};
+use aurora_core::prelude::*;
+use serde::Serialize;
+
+/// One repetition of the whole job.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Repetition {
+    /// The slowest rank's seconds, from the latest rank's entry.
+    pub seconds: f64,
+    /// All ranks' CPU seconds.
+    pub cpu: f64,
+    /// All ranks' packets.
+    pub packets: f64,
+    /// Those that carried bytes again.
+    pub resent: f64,
+    /// What was found wrong.
+    pub wrong: f64,
+}
+
+/// Figures that a rank tells the others.
+const COLUMNS: usize = 6;
+
+/// Makes all ranks know alike what a repetition took.
+#[derive(Debug)]
+pub struct Exchange(Table);
+
+impl Exchange {
+    /// Collective.
+    pub fn new(world: &World) -> Result<Self> {
+        Ok(Exchange(Table::new(world, COLUMNS)?))
+    }
+
+    /// Collective. The repetition of which this rank measured `lap` and found `wrong` in its part of the result.
+    pub fn agree(&mut self, lap: Lap, wrong: u64) -> Result<Repetition> {
+        let row = [lap.seconds, lap.late, lap.cpu, lap.packets as f64, lap.resent as f64, wrong as f64];
+        Ok(Repetition::of(&self.0.exchange(&row)?))
+    }
+}
+
+impl Repetition {
+    fn of(rows: &[Vec<f64>]) -> Self {
+        let most = |column: usize| rows.iter().map(|row| row[column]).fold(0.0, f64::max);
+        let together = |column: usize| rows.iter().map(|row| row[column]).sum();
+        Repetition {
+            seconds: most(0) - most(1),
+            cpu: together(2),
+            packets: together(3),
+            resent: together(4),
+            wrong: together(5),
+        }
+    }
+}
+
+/// What one implementation took.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    /// Which operation.
+    pub bench: &'static str,
+    /// Which implementation of it.
+    #[serde(rename = "impl")]
+    pub implementation: &'static str,
+    /// What was special about it, if anything: `late-rank-ms=100`.
+    pub variant: String,
+    /// Ranks of the job.
+    pub ranks: usize,
+    /// What is moved, as the operation defines it.
+    pub bytes: usize,
+    /// Repetitions that were measured.
+    pub reps: usize,
+    /// How often a repetition carries out the operation. All figures are for once.
+    pub times: usize,
+    /// The seed that replays the run.
+    pub seed: u64,
+    /// Whether everything that arrived was right, on every rank in every repetition.
+    pub verified: bool,
+    /// The slowest rank's time between barriers.
+    pub seconds: Spread,
+    /// CPU time of all ranks together, user and system.
+    pub cpu_seconds: Spread,
+    /// Packets of all ranks; none where there are none of ours.
+    pub packets_sent: Option<Spread>,
+    /// Of these, those that carried bytes again.
+    pub packets_resent: Option<Spread>,
+}
+
+impl Measured for Figures {
+    fn is_aurora(&self) -> bool {
+        self.implementation == Implementation::Aurora.name()
+    }
+
+    fn verified(&self) -> bool {
+        self.verified
+    }
+}
+
+/// Least, middle and most of one figure of the repetitions, for once of `times`.
+pub fn spread(of: &[Repetition], times: usize, figure: impl Fn(&Repetition) -> f64) -> Spread {
+    Spread::of(of.iter().map(|repetition| figure(repetition) / times as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_takes_as_long_as_its_slowest_rank_after_its_latest() {
+        let rows = [vec![5.0, 0.0, 0.5, 10.0, 1.0, 0.0], vec![4.5, 3.0, 0.25, 20.0, 0.0, 2.0]];
+        let job = Repetition { seconds: 2.0, cpu: 0.75, packets: 30.0, resent: 1.0, wrong: 2.0 };
+        assert_eq!(Repetition::of(&rows), job);
+    }
+
+    #[test]
+    fn figures_are_for_once() {
+        let of = |seconds| Repetition { seconds, cpu: 0.0, packets: 0.0, resent: 0.0, wrong: 0.0 };
+        let spread = spread(&[of(8.0), of(4.0)], 4, |r| r.seconds);
+        assert_eq!((spread.min, spread.median, spread.max), (1.0, 1.5, 2.0));
+    }
+}

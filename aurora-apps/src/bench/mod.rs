@@ -1,0 +1,27 @@
+#![doc = include_str!("README.md")]
+
+mod barrier;
+mod contestant;
+mod cpu;
+mod exchange;
+mod figures;
+mod gather;
+mod get;
+mod job;
+#[cfg(feature = "mpi")]
+mod mpi;
+#[cfg(not(feature = "mpi"))]
+#[path = "no_mpi.rs"]
+mod mpi;
+mod pattern;
+mod put;
+mod read_cache;
+mod run;
+mod stream;
+mod target;
+mod tcp;
+mod watch;
+
+pub use figures::Figures;
+pub use job::{By, Conditions, Implementation, Job, Operation, Refusal, Target};
+pub use run::run;

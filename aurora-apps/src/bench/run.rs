@@ -1,0 +1,147 @@
+//! The repetitions of a bench: implementations in turns, on the same new data.
+
+use super::contestant::{self, Any};
+use super::figures::{Exchange, Figures, Repetition, spread};
+use super::job::{Conditions, Implementation, Job, Operation};
+use super::pattern::Round;
+use super::watch::Watch;
+use crate::agree;
+use crate::meeting::Meeting;
+use crate::report::Comparison;
+use aurora_core::Launcher;
+use aurora_core::prelude::*;
+use std::time::Duration;
+
+/// A repetition of a short operation takes at least so long.
+const LEAST: f64 = 5e-3;
+
+/// And has it at most so often.
+const MOST_TIMES: usize = 1 << 20;
+
+/// Collective. Runs `job.operation` by each of `job.implementations` in turns, `job.reps` times each, and verifies all that
+/// it moves. After each turn of all `progress` hears how many are done.
+///
+/// The report is the same on all ranks.
+///
+/// # Errors
+/// A [`Refusal`](super::Refusal) of what cannot be had; whatever ended the job.
+pub fn run(world: &World, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Figures>> {
+    let conditions = Conditions { ranks: Some(world.size()), under_mpirun: world.about().launcher == Launcher::Mpi };
+    job.check(conditions).map_err(|(_, refusal)| Error::user(refusal))?;
+    let seed = agree::seed(world, job.seed)?;
+    let mut exchange = Exchange::new(world)?;
+    let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));
+    let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
+    for lane in &mut lanes {
+        lane.warm_up(seed, &mut exchange)?;
+    }
+    for rep in 1..=job.reps {
+        for lane in &mut lanes {
+            lane.repeat(seed, rep, &mut exchange)?;
+        }
+        progress(rep);
+    }
+    Comparison::of(lanes.iter().map(|lane| lane.figures(world, seed)).collect())
+}
+
+/// One implementation with what was measured of it.
+struct Lane<'w> {
+    operation: Operation,
+    implementation: Implementation,
+    contestant: Any<'w>,
+    meeting: Box<dyn Meeting + 'w>,
+    delay: Option<Duration>,
+    damage: bool,
+    times: usize,
+    verified: bool,
+    repetitions: Vec<Repetition>,
+}
+
+impl<'w> Lane<'w> {
+    fn new(world: &'w World, job: &Job, implementation: Implementation) -> Result<Self> {
+        let last = world.rank().index() + 1 == world.size();
+        let late = match job.operation {
+            Operation::ReadCache { late, .. } => late,
+            _ => None,
+        };
+        Ok(Lane {
+            operation: job.operation,
+            implementation,
+            contestant: contestant::new(world, job.operation, implementation)?,
+            meeting: contestant::meeting(world, implementation)?,
+            delay: late.filter(|_| last),
+            damage: job.damage,
+            times: 1,
+            verified: true,
+            repetitions: Vec::new(),
+        })
+    }
+
+    /// Collective. Unmeasured repetitions: memory has been touched after the first one; of a short operation as many as it
+    /// takes to find out how often it fits into a repetition.
+    fn warm_up(&mut self, seed: u64, exchange: &mut Exchange) -> Result<()> {
+        loop {
+            let seconds = self.repetition(seed, 0, exchange)?.seconds;
+            if !self.operation.is_short() || seconds >= LEAST || self.times == MOST_TIMES {
+                return Ok(());
+            }
+            self.times = more_times(self.times, seconds);
+        }
+    }
+
+    /// Collective. One measured repetition.
+    fn repeat(&mut self, seed: u64, rep: usize, exchange: &mut Exchange) -> Result<()> {
+        let repetition = self.repetition(seed, rep, exchange)?;
+        self.repetitions.push(repetition);
+        Ok(())
+    }
+
+    fn repetition(&mut self, seed: u64, rep: usize, exchange: &mut Exchange) -> Result<Repetition> {
+        let mut watch = Watch::new(&*self.meeting, self.delay);
+        let round = Round::new(seed, rep, self.times, self.damage);
+        let wrong = self.contestant.repetition(round, &mut watch)?;
+        let repetition = exchange.agree(watch.lap(), wrong)?;
+        self.verified &= repetition.wrong == 0.0;
+        Ok(repetition)
+    }
+
+    fn figures(&self, world: &World, seed: u64) -> Figures {
+        let of = |figure: fn(&Repetition) -> f64| spread(&self.repetitions, self.times, figure);
+        let has_packets = self.implementation == Implementation::Aurora && world.udp().is_some();
+        Figures {
+            bench: self.operation.name(),
+            implementation: self.implementation.name(),
+            variant: self.operation.variant(),
+            ranks: world.size(),
+            bytes: self.operation.bytes(),
+            reps: self.repetitions.len(),
+            times: self.times,
+            seed,
+            verified: self.verified,
+            seconds: of(|repetition| repetition.seconds),
+            cpu_seconds: of(|repetition| repetition.cpu),
+            packets_sent: has_packets.then(|| of(|repetition| repetition.packets)),
+            packets_resent: has_packets.then(|| of(|repetition| repetition.resent)),
+        }
+    }
+}
+
+/// How often to try next, after `times` took `seconds`: a little more than should do, at most eight times as often.
+fn more_times(times: usize, seconds: f64) -> usize {
+    let enough = times as f64 * LEAST * 1.2 / seconds.max(1e-9);
+    (enough.ceil() as usize).clamp(times + 1, 8 * times).min(MOST_TIMES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_operation_is_repeated_until_it_is_long_enough() {
+        assert_eq!(more_times(1, 1e-3), 6);
+        assert_eq!(more_times(10, 1e-6), 80);
+        assert_eq!(more_times(10, 0.0), 80);
+        assert_eq!(more_times(10, 4.99e-3), 13);
+        assert_eq!(more_times(MOST_TIMES - 1, 1e-3), MOST_TIMES);
+    }
+}

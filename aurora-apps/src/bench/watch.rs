@@ -1,0 +1,101 @@
+//! Measures one repetition on one rank: time, CPU and packets.
+
+use super::cpu;
+use crate::meeting::Meeting;
+use aurora_core::Traffic;
+use aurora_core::prelude::*;
+use std::time::{Duration, Instant};
+
+/// What one rank measured of one repetition.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lap {
+    /// From the barrier to this rank's own completion; 0 on a rank that only serves the others.
+    pub seconds: f64,
+    /// How much after the barrier this rank began; 0 but for one that is late on purpose.
+    pub late: f64,
+    /// CPU seconds in that time; where the rank serves the others after it, until all are through.
+    pub cpu: f64,
+    /// Packets that it sent, and those of them that carried bytes again, until all are through.
+    pub packets: u64,
+    /// Of these, packets that carried bytes again.
+    pub resent: u64,
+}
+
+/// Measures what happens between `start`, `done` and `stop`.
+#[derive(Debug)]
+pub struct Watch<'w> {
+    meeting: &'w dyn Meeting,
+    delay: Option<Duration>,
+    started: Started,
+    lap: Lap,
+}
+
+#[derive(Debug)]
+struct Started {
+    at: Instant,
+    cpu: f64,
+    traffic: Traffic,
+}
+
+impl Started {
+    fn now(world: &World) -> Self {
+        let traffic = world.traffic();
+        Started { cpu: cpu::seconds(world), traffic, at: Instant::now() }
+    }
+}
+
+impl<'w> Watch<'w> {
+    /// For one repetition between ranks that meet in `meeting`'s way; `delay` is how much too late this one begins.
+    pub fn new(meeting: &'w dyn Meeting, delay: Option<Duration>) -> Self {
+        Watch { meeting, delay, started: Started::now(meeting.world()), lap: Lap::default() }
+    }
+
+    /// Collective. The operation begins when all ranks are here and quiet.
+    pub fn start(&mut self) -> Result<()> {
+        self.meeting.quiet()?;
+        self.started = Started::now(self.meeting.world());
+        if let Some(delay) = self.delay {
+            std::thread::sleep(delay);
+            self.lap.late = self.started.at.elapsed().as_secs_f64();
+        }
+        Ok(())
+    }
+
+    /// This rank is through. One that only serves the others never says so.
+    pub fn done(&mut self) {
+        self.lap.seconds = self.started.at.elapsed().as_secs_f64();
+    }
+
+    /// Collective. The operation is over when all ranks are here.
+    pub fn stop(&mut self) -> Result<()> {
+        let world = self.meeting.world();
+        let cpu = cpu::seconds(world);
+        self.meeting.barrier()?;
+        // MPI's ranks poll in this barrier, which is none of the operation's doing.
+        let cpu = if self.meeting.serves_afterwards() { cpu::seconds(world) } else { cpu };
+        let sent = world.traffic() - self.started.traffic;
+        self.lap.cpu = cpu - self.started.cpu;
+        (self.lap.packets, self.lap.resent) = (sent.packets_out, sent.packets_resent);
+        Ok(())
+    }
+
+    /// Collective. Measures `work`, which is all there is to the operation on this rank.
+    pub fn measure<R>(&mut self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        self.start()?;
+        let result = work()?;
+        self.done();
+        self.stop()?;
+        Ok(result)
+    }
+
+    /// Collective. This rank has no part in the operation but to serve it.
+    pub fn serve(&mut self) -> Result<()> {
+        self.start()?;
+        self.stop()
+    }
+
+    /// What was measured.
+    pub fn lap(self) -> Lap {
+        self.lap
+    }
+}

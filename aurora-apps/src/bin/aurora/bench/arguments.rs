@@ -1,0 +1,181 @@
+//! The command line of `aurora bench`.
+
+use crate::arguments::WorldArguments;
+use aurora_apps::bench::{By, Implementation, Job, Operation, Target};
+use clap::{Args, Subcommand, ValueEnum, value_parser};
+use std::time::Duration;
+
+#[derive(Subcommand, Debug)]
+pub enum BenchCommand {
+    /// Every rank gets all of a vector (an allgather)
+    ReadCache(ReadCacheArguments),
+    /// Every rank gets a range of keys from each (an all-to-all)
+    Exchange(ExchangeArguments),
+    /// Every other rank's bytes reach rank 0
+    Gather(GatherArguments),
+    /// Rank 0 reads 8 bytes of rank 1's
+    Get(RemoteArguments),
+    /// Rank 0 writes 8 bytes of rank 1's
+    Put(RemoteArguments),
+    /// All ranks wait for each other
+    Barrier(CommonArguments),
+    /// Bytes go from rank 0 to rank 1
+    Stream(StreamArguments),
+}
+
+#[derive(Args, Debug)]
+pub struct ReadCacheArguments {
+    /// Size of the whole vector [default: 704 x 704 32-bit numbers]
+    #[arg(long, value_name = "B", default_value_t = 704 * 704 * 4, hide_default_value = true, value_parser = value_parser!(u64).range(1..))]
+    pub bytes: u64,
+    /// The last rank begins so many milliseconds after the others; seconds count from there
+    #[arg(long, value_name = "MS", value_parser = value_parser!(u32).range(1..=60_000))]
+    pub late_rank_ms: Option<u32>,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct ExchangeArguments {
+    /// How many 32-bit keys all ranks have together
+    #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = value_parser!(u64).range(1..))]
+    pub keys: u64,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct GatherArguments {
+    /// How many bytes each of the other ranks has
+    #[arg(long, value_name = "B", default_value_t = 1 << 20, value_parser = value_parser!(u64).range(1..))]
+    pub bytes: u64,
+    /// Aurora's senders write into rank 0's memory (the default)
+    #[arg(long)]
+    pub push: bool,
+    /// Aurora's rank 0 reads from all of them
+    #[arg(long, conflicts_with = "push")]
+    pub pull: bool,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct RemoteArguments {
+    /// What rank 1 does meanwhile
+    #[arg(long, value_enum, default_value_t)]
+    pub target: TargetName,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct StreamArguments {
+    /// How many bytes
+    #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = value_parser!(u64).range(1..))]
+    pub bytes: u64,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct CommonArguments {
+    /// How often to repeat it, each time with new data
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub reps: u32,
+    /// Who carries it out; several, separated by commas, take turns in one job
+    #[arg(long = "impl", value_name = "IMPL", value_enum, value_delimiter = ',', default_value = "aurora")]
+    pub implementations: Vec<ImplementationName>,
+    /// Seed of the data [default: a new one each time]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Damage the data before it is sent
+    #[arg(long, hide = true)]
+    pub damage: bool,
+    #[command(flatten)]
+    pub world: WorldArguments,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ImplementationName {
+    /// This library
+    Aurora,
+    /// The one of MPI's collective operations that is made for it
+    MpiCollective,
+    /// MPI's nonblocking messages, all at once
+    MpiIsend,
+    /// One TCP connection (of `stream`)
+    Tcp,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum TargetName {
+    /// It sleeps
+    #[default]
+    Idle,
+    /// It computes
+    Computing,
+}
+
+impl From<ImplementationName> for Implementation {
+    fn from(name: ImplementationName) -> Self {
+        match name {
+            ImplementationName::Aurora => Implementation::Aurora,
+            ImplementationName::MpiCollective => Implementation::MpiCollective,
+            ImplementationName::MpiIsend => Implementation::MpiIsend,
+            ImplementationName::Tcp => Implementation::Tcp,
+        }
+    }
+}
+
+impl From<TargetName> for Target {
+    fn from(name: TargetName) -> Self {
+        match name {
+            TargetName::Idle => Target::Idle,
+            TargetName::Computing => Target::Computing,
+        }
+    }
+}
+
+impl BenchCommand {
+    /// What every operation has.
+    pub fn common(&self) -> &CommonArguments {
+        match self {
+            BenchCommand::ReadCache(arguments) => &arguments.common,
+            BenchCommand::Exchange(arguments) => &arguments.common,
+            BenchCommand::Gather(arguments) => &arguments.common,
+            BenchCommand::Get(arguments) | BenchCommand::Put(arguments) => &arguments.common,
+            BenchCommand::Barrier(common) => common,
+            BenchCommand::Stream(arguments) => &arguments.common,
+        }
+    }
+
+    fn operation(&self) -> Operation {
+        match self {
+            BenchCommand::ReadCache(arguments) => Operation::ReadCache {
+                bytes: arguments.bytes as usize,
+                late: arguments.late_rank_ms.map(|ms| Duration::from_millis(ms.into())),
+            },
+            BenchCommand::Exchange(arguments) => Operation::Exchange { keys: arguments.keys as usize },
+            BenchCommand::Gather(arguments) => Operation::Gather {
+                bytes: arguments.bytes as usize,
+                by: if arguments.pull { By::Pull } else { By::Push },
+            },
+            BenchCommand::Get(arguments) => Operation::Get { target: arguments.target.into() },
+            BenchCommand::Put(arguments) => Operation::Put { target: arguments.target.into() },
+            BenchCommand::Barrier(_) => Operation::Barrier,
+            BenchCommand::Stream(arguments) => Operation::Stream { bytes: arguments.bytes as usize },
+        }
+    }
+
+    /// What to run.
+    pub fn job(&self) -> Job {
+        let common = self.common();
+        Job {
+            operation: self.operation(),
+            implementations: common.implementations.iter().map(|name| (*name).into()).collect(),
+            reps: common.reps as usize,
+            seed: common.seed,
+            damage: common.damage,
+        }
+    }
+}

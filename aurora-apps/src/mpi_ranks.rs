@@ -1,0 +1,219 @@
+//! MPI as what Aurora is compared with: the ranks of a job through MPI's eyes, and what all programs over it need.
+//!
+//! The job itself is Aurora's, which has initialised MPI (`Funneled`); its calls stay on the thread that called `run`. The
+//! programs use what a careful user of MPI would: buffers that live as long as the job, contiguous types, no copies
+//! of their own.
+
+use crate::meeting::Meeting;
+use aurora_core::Launcher;
+use aurora_core::prelude::*;
+use mpi::Count;
+use mpi::datatype::{Partition, PartitionMut};
+use mpi::request::multiple_scope;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Equivalence, Source};
+use std::fmt;
+use std::ops::Range;
+use thiserror::Error;
+
+/// Why something cannot run over MPI.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum MpiError {
+    /// mpirun has not started this job.
+    #[error("MPI's ranks are started by mpirun: `mpirun -n 4 aurora ...`")]
+    NotStarted,
+    /// MPI counts in 32 bits.
+    #[error(
+        "MPI counts with 32 bits and cannot move {elements} elements at once: ask for less data, or for Aurora alone"
+    )]
+    Count {
+        /// So many were asked for.
+        elements: usize,
+    },
+}
+
+/// The ranks of the job, which mpirun has started.
+pub struct MpiRanks<'w> {
+    world: &'w World,
+    /// All of them.
+    pub comm: SimpleCommunicator,
+}
+
+impl<'w> MpiRanks<'w> {
+    /// The ranks of `world`.
+    ///
+    /// # Errors
+    /// [`MpiError::NotStarted`].
+    pub fn new(world: &'w World) -> Result<Self> {
+        if world.about().launcher != Launcher::Mpi {
+            return Err(Error::user(MpiError::NotStarted));
+        }
+        Ok(MpiRanks { world, comm: SimpleCommunicator::world() })
+    }
+
+    /// This rank's number.
+    pub fn me(&self) -> usize {
+        self.world.rank().index()
+    }
+
+    /// How many there are.
+    pub fn size(&self) -> usize {
+        self.world.size()
+    }
+
+    /// A rank by number.
+    pub fn rank(&self, number: usize) -> mpi::topology::Process<'_> {
+        // A rank's number came from MPI as an i32.
+        self.comm.process_at_rank(number as i32)
+    }
+
+    /// Isend and Irecv of everything at once: all receives are posted, then all sends, beginning with the rank after this
+    /// one, and one Waitall completes them. What goes from this rank to itself is copied.
+    ///
+    /// `outgoing` and `incoming` have one piece for each rank, by its number; empty ones are not sent.
+    ///
+    /// # Panics
+    /// If the pieces for this rank itself differ in length.
+    pub fn all_at_once<T: Equivalence + Copy>(&self, outgoing: &[&[T]], incoming: Vec<&mut [T]>) {
+        let (me, size) = (self.me(), self.size());
+        multiple_scope(2 * size, |scope, requests| {
+            for (from, piece) in incoming.into_iter().enumerate() {
+                if from == me {
+                    piece.copy_from_slice(outgoing[me]);
+                } else if !piece.is_empty() {
+                    requests.add(self.rank(from).immediate_receive_into(scope, piece));
+                }
+            }
+            for step in 1..size {
+                let to = (me + step) % size;
+                if !outgoing[to].is_empty() {
+                    requests.add(self.rank(to).immediate_send(scope, outgoing[to]));
+                }
+            }
+            requests.wait_all(&mut Vec::with_capacity(2 * size));
+        });
+    }
+}
+
+impl Meeting for MpiRanks<'_> {
+    fn world(&self) -> &World {
+        self.world
+    }
+
+    fn barrier(&self) -> Result<()> {
+        self.comm.barrier();
+        Ok(())
+    }
+
+    fn serves_afterwards(&self) -> bool {
+        false
+    }
+}
+
+impl fmt::Debug for MpiRanks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MpiRanks({} of {})", self.me(), self.size())
+    }
+}
+
+/// How a buffer is divided between ranks: a range for each, in MPI's numbers.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Parts {
+    counts: Vec<Count>,
+    starts: Vec<Count>,
+}
+
+impl Parts {
+    /// From each rank's range.
+    ///
+    /// # Errors
+    /// [`MpiError::Count`].
+    pub fn new(ranges: impl IntoIterator<Item = Range<usize>>) -> Result<Self> {
+        let mut parts = Parts::default();
+        for range in ranges {
+            let elements = range.end;
+            Count::try_from(elements).map_err(|_| Error::user(MpiError::Count { elements }))?;
+            parts.counts.push(range.len() as Count);
+            parts.starts.push(range.start as Count);
+        }
+        Ok(parts)
+    }
+
+    /// From each rank's length, one after the other.
+    ///
+    /// # Errors
+    /// [`MpiError::Count`].
+    pub fn of_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<Self> {
+        Parts::new(lengths.into_iter().scan(0, |end, length| {
+            *end += length;
+            Some(*end - length..*end)
+        }))
+    }
+
+    /// The range of `rank`.
+    pub fn range(&self, rank: usize) -> Range<usize> {
+        let start = self.starts[rank] as usize;
+        start..start + self.counts[rank] as usize
+    }
+
+    /// One past the last range, where they follow each other.
+    pub fn total(&self) -> usize {
+        self.counts.len().checked_sub(1).map_or(0, |last| self.range(last).end)
+    }
+
+    /// Each rank's piece of `buffer`.
+    pub fn pieces<'b, T>(&self, buffer: &'b [T]) -> Vec<&'b [T]> {
+        (0..self.counts.len()).map(|rank| &buffer[self.range(rank)]).collect()
+    }
+
+    /// Each rank's piece of `buffer`.
+    ///
+    /// # Panics
+    /// If the ranges do not follow each other.
+    pub fn pieces_mut<'b, T>(&self, buffer: &'b mut [T]) -> Vec<&'b mut [T]> {
+        let mut rest = buffer;
+        let mut end = 0;
+        (0..self.counts.len())
+            .map(|rank| {
+                let range = self.range(rank);
+                assert_eq!(range.start, end, "ranges that follow each other");
+                end = range.end;
+                let (piece, after) = std::mem::take(&mut rest).split_at_mut(range.len());
+                rest = after;
+                piece
+            })
+            .collect()
+    }
+
+    /// What MPI's collectives send from.
+    pub fn of<'b, T: Equivalence>(&self, buffer: &'b [T]) -> Partition<'b, [T], &[Count], &[Count]> {
+        Partition::new(buffer, &self.counts, &self.starts)
+    }
+
+    /// What MPI's collectives receive into.
+    pub fn of_mut<'b, T: Equivalence>(&self, buffer: &'b mut [T]) -> PartitionMut<'b, [T], &[Count], &[Count]> {
+        PartitionMut::new(buffer, &self.counts, &self.starts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_follow_each_other() {
+        let parts = Parts::of_lengths([3, 0, 2]).unwrap();
+        assert_eq!((0..3).map(|rank| parts.range(rank)).collect::<Vec<_>>(), [0..3, 3..3, 3..5]);
+        assert_eq!(parts.total(), 5);
+        let mut buffer = [1, 2, 3, 4, 5];
+        assert_eq!(parts.pieces(&buffer), [&[1, 2, 3][..], &[], &[4, 5]]);
+        assert_eq!(parts.pieces_mut(&mut buffer)[2], [4, 5]);
+        assert_eq!(Parts::of_lengths([]).unwrap().total(), 0);
+    }
+
+    #[test]
+    fn more_than_32_bits_are_refused() {
+        let error = Parts::of_lengths([1 << 30, 1 << 30]).unwrap_err();
+        assert!(error.to_string().contains("2147483648 elements"), "{error}");
+    }
+}

@@ -1,0 +1,139 @@
+//! `aurora bench` as a user types it, on ranks that it starts itself.
+
+mod support;
+
+use serde_json::Value;
+use support::{aurora, stderr, stdout};
+
+/// Every operation, small, with the fewest ranks that it takes.
+const OPERATIONS: [(&str, usize); 11] = [
+    ("read-cache --bytes 100003", 1),
+    ("read-cache --bytes 1", 1),
+    ("read-cache --late-rank-ms 20", 1),
+    ("exchange --keys 100003", 1),
+    ("exchange --keys 2", 1),
+    ("gather --bytes 4099", 2),
+    ("gather --bytes 4099 --pull", 2),
+    ("get", 1),
+    ("put --target computing", 1),
+    ("barrier", 1),
+    ("stream --bytes 100003 --impl aurora,tcp", 2),
+];
+
+fn report(line: &str) -> Value {
+    let output = aurora(line);
+    assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
+    assert_eq!(stderr(&output), "", "{line}");
+    let text = stdout(&output);
+    serde_json::from_str(text.lines().last().expect("a line")).expect("an object")
+}
+
+fn assert_spread(of: &Value, line: &str) {
+    let figure = |name: &str| of[name].as_f64().unwrap_or_else(|| panic!("{line}: {of}"));
+    assert!(figure("min") <= figure("median") && figure("median") <= figure("max"), "{line}: {of}");
+}
+
+#[test]
+fn every_operation_is_verified_and_tells_its_figures() {
+    for (operation, least) in OPERATIONS {
+        for ranks in least..=3 {
+            let line = format!("bench {operation} --ranks {ranks} --reps 2 --json");
+            let report = report(&line);
+            assert_eq!(report["bench"], operation.split(' ').next().unwrap());
+            assert_eq!(report["impl"], "aurora");
+            assert_eq!(report["ranks"], ranks);
+            assert_eq!(report["reps"], 2);
+            let results = report["results"].as_array().expect("a list");
+            assert_eq!(results.len(), 1 + usize::from(operation.contains("tcp")), "{line}");
+            for result in results.iter().chain([&report]) {
+                assert_eq!(result["verified"], true, "{line}");
+                assert!(result["bytes"].is_u64(), "{line}");
+                assert_spread(&result["seconds"], &line);
+                assert_spread(&result["cpu_seconds"], &line);
+            }
+            // A rank that is alone has no socket.
+            for packets in ["packets_sent", "packets_resent"].into_iter().filter(|_| ranks > 1) {
+                assert_spread(&report[packets], &line);
+            }
+        }
+    }
+}
+
+#[test]
+fn ranks_that_are_threads_are_verified_too_and_have_no_packets() {
+    for (operation, least) in OPERATIONS {
+        let report = report(&format!("bench {operation} --ranks {} --reps 1 --route local --json", least.max(2)));
+        assert_eq!(report["verified"], true);
+        assert!(report["packets_sent"].is_null());
+    }
+}
+
+#[test]
+fn damage_is_exit_code_1() {
+    for (operation, least) in OPERATIONS {
+        for ranks in least..=3 {
+            let output = aurora(&format!("bench {operation} --ranks {ranks} --reps 1 --damage"));
+            assert_eq!(output.status.code(), Some(1), "{operation} on {ranks} ranks: {}", stderr(&output));
+            assert!(stdout(&output).contains("NOT VERIFIED"), "{operation} on {ranks} ranks");
+        }
+    }
+}
+
+#[test]
+fn a_table_says_verified_once() {
+    let output = aurora("bench stream --bytes 10000 --impl tcp,aurora --ranks 2 --reps 1");
+    let text = stdout(&output);
+    for word in ["verified", "aurora", "tcp", "median"] {
+        assert_eq!(text.matches(word).count(), 1, "{word} in {text}");
+    }
+}
+
+#[test]
+fn seconds_are_for_one_operation_after_the_latest_rank_has_begun() {
+    let barrier = report("bench barrier --ranks 2 --reps 1 --json");
+    let seconds = |report: &Value| report["seconds"]["min"].as_f64().expect("a number");
+    let times = barrier["times"].as_f64().expect("a number");
+    assert!(times > 1.0 && seconds(&barrier) * times > 1e-3, "{barrier}");
+    let late = report("bench read-cache --bytes 1000 --late-rank-ms 400 --ranks 2 --reps 1 --json");
+    assert!(seconds(&late) < 0.4, "{late}");
+    assert_eq!(late["variant"], "late-rank-ms=400");
+}
+
+#[test]
+fn the_bytes_of_a_vector_pass_through_the_network() {
+    let report = report("bench read-cache --bytes 1000000 --ranks 2 --reps 3 --json");
+    assert_eq!(report["bytes"], 1_000_000);
+    // Half of it each way, in datagrams of at most 64 KiB.
+    assert!(report["packets_sent"]["min"].as_f64().expect("a number") >= 1e6 / 65536.0, "{report}");
+}
+
+#[test]
+fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
+    let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
+    let cases: [(&str, &[&str]); 15] = [
+        ("read-cach", &["read-cache"]),
+        ("read-cache --bytes 0", &["--bytes", "1.."]),
+        ("read-cache --bytes 90000000000000", &["--bytes", "the most that fits"]),
+        ("exchange --keys 90000000000000", &["--keys", "the most that fits"]),
+        ("exchange --bytes 5", &["--bytes"]),
+        ("exchange --impl mpi-allgather", &["mpi-collective", "mpi-isend"]),
+        ("exchange --impl aurora,aurora", &["--impl", "more than once"]),
+        ("exchange --impl mpi-isend", mpi),
+        ("barrier --late-rank-ms 5", &["--late-rank-ms"]),
+        ("barrier --impl mpi-isend", &["--impl", "aurora, mpi-collective"]),
+        ("gather --push --pull", &["--push", "--pull"]),
+        ("gather --ranks 1", &["--ranks", "at least 2"]),
+        ("get --target busy", &["--target", "idle", "computing"]),
+        ("get --impl mpi-collective", &["--impl", "aurora, mpi-isend"]),
+        ("get --impl tcp", &["--impl", "aurora, mpi-isend"]),
+    ];
+    for (line, expected) in cases {
+        let output = aurora(&format!("bench {line}"));
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        let text = stderr(&output);
+        for part in expected {
+            assert!(text.contains(part), "{line}: {part} is not in {text}");
+        }
+        assert_eq!(stdout(&output), "", "{line}");
+    }
+}

@@ -1,0 +1,100 @@
+//! The `aurora` command under mpirun, beside what it is compared with. `MPIRUN` names the mpirun of the MPI that this was
+//! built for.
+#![cfg(feature = "mpi")]
+
+use serde_json::Value;
+use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
+
+/// One job at a time: MPI's ranks poll while they wait, and would take the cores from each other.
+static CORES: Mutex<()> = Mutex::new(());
+
+fn mpirun(ranks: usize, line: &str) -> Output {
+    let _alone = CORES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mpirun = std::env::var("MPIRUN").unwrap_or_else(|_| "mpirun".into());
+    let version = Command::new(&mpirun).arg("--version").output().expect("an mpirun");
+    let mut command = Command::new(&mpirun);
+    command.args(["-n", &ranks.to_string()]);
+    if String::from_utf8_lossy(&version.stdout).contains("Open") {
+        // More ranks than cores, and as root, are ordinary in a test.
+        command.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]);
+        command.args(["--mca", "mpi_yield_when_idle", "1"]);
+    }
+    command.arg(env!("CARGO_BIN_EXE_aurora")).args(line.split_whitespace()).env_remove("AURORA_RANKS");
+    command.output().expect("mpirun starts")
+}
+
+fn report(ranks: usize, line: &str) -> Value {
+    let output = mpirun(ranks, &format!("{line} --json"));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{line}: {text}{errors}");
+    serde_json::from_str(text.lines().last().expect("a line")).expect("an object")
+}
+
+/// Every operation with all that carries it out, and the fewest ranks that this takes.
+const BENCHES: [(&str, &str, usize); 9] = [
+    ("read-cache --bytes 100003", "aurora,mpi-collective,mpi-isend", 1),
+    ("read-cache --bytes 1 --late-rank-ms 20", "mpi-isend,aurora,mpi-collective", 1),
+    ("exchange --keys 100003", "aurora,mpi-collective,mpi-isend", 1),
+    ("gather --bytes 4099", "mpi-collective,mpi-isend,aurora", 2),
+    ("get", "aurora,mpi-isend", 2),
+    ("get --target computing", "mpi-isend,aurora", 2),
+    ("put", "aurora,mpi-isend", 2),
+    ("barrier", "mpi-collective,aurora", 1),
+    ("stream --bytes 100003", "aurora,mpi-isend,tcp", 2),
+];
+
+#[test]
+fn implementations_take_turns_in_one_job() {
+    for (operation, implementations, least) in BENCHES {
+        for ranks in [least, 3] {
+            let line = format!("bench {operation} --impl {implementations} --reps 2");
+            let report = report(ranks, &line);
+            assert_eq!(report["impl"], "aurora", "{line}");
+            let results = report["results"].as_array().expect("a list");
+            let names: Vec<_> = results.iter().filter_map(|result| result["impl"].as_str()).collect();
+            assert_eq!(names.join(","), implementations);
+            for result in results {
+                assert_eq!((&result["verified"], &result["reps"]), (&Value::Bool(true), &Value::from(2)), "{line}");
+                // A rank that is alone has no socket.
+                let ours = result["impl"] == "aurora" && ranks > 1;
+                assert_eq!(result["packets_sent"].is_null(), !ours, "{line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_is_shown_where_aurora_does_not_take_part() {
+    let report = report(2, "bench exchange --keys 1000 --impl mpi-isend,mpi-collective --reps 1");
+    assert_eq!(report["impl"], "mpi-isend");
+    assert!(report["packets_sent"].is_null());
+}
+
+#[test]
+fn damage_is_seen_by_each_implementation() {
+    for (operation, implementations, least) in BENCHES {
+        let output = mpirun(least, &format!("bench {operation} --impl {implementations} --reps 1 --damage --json"));
+        assert!(!output.status.success(), "{operation}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let report: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("an object");
+        for result in report["results"].as_array().expect("a list") {
+            assert_eq!(result["verified"], false, "{operation}: {result}");
+        }
+    }
+}
+
+#[test]
+fn what_mpi_cannot_do_is_refused_once() {
+    for (ranks, line, expected) in [
+        (2, "bench get --impl mpi-collective", "aurora, mpi-isend"),
+        (1, "bench get --impl mpi-isend", "at least 2 ranks"),
+        (2, "bench stream --impl mpi-collective", "aurora, mpi-isend, tcp"),
+    ] {
+        let output = mpirun(ranks, line);
+        assert!(!output.status.success(), "{line}");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(text.matches(expected).count(), 1, "{line}: {text}");
+    }
+}
