@@ -55,7 +55,7 @@ fn growth(table: &mut Table) {
             for queue in [128, 32] {
                 table.head(&format!("{name}, {mbit} Mbit/s, MTU 9000, port queue {queue} KiB"));
                 for ranks in [2, 16, 128] {
-                    let bytes = if pattern == Pattern::Allgather { VECTOR / ranks } else { 4 * MIB };
+                    let bytes = if pattern == Pattern::Allgather { VECTOR / ranks } else { 2 * MIB };
                     let scenario = Scenario {
                         rate: mbit * 1_000_000 / 8,
                         queue: queue * 1024,
