@@ -1,4 +1,5 @@
 //! The fuzz targets of `fuzz/` without a fuzzer: the same bodies over the same seeds, and over mutations of them.
+#![allow(clippy::print_stdout)]
 
 use aurora_net::fuzz::{KEY, ME, Op, PEER, connection, packet};
 use aurora_net::proto::{Config, Connection, Instant, Payloads};
@@ -121,12 +122,12 @@ fn mutate(target: &str, cases: u64, body: fn(&[u8])) {
 
 #[test]
 fn packets_of_any_bytes() {
-    mutate("packet", 20_000, packet);
+    mutate("packet", 50_000, packet);
 }
 
 #[test]
 fn connections_to_which_anything_happens() {
-    mutate("connection", 5_000, connection);
+    mutate("connection", 50_000, connection);
 }
 
 /// Memory of a sender.
