@@ -227,8 +227,7 @@ impl Connection {
     }
 
     /// Bytes of memory held for incomplete transfers of the peer, and how many these are.
-    #[cfg(test)]
-    pub(super) fn held(&self) -> (u64, usize) {
+    pub(crate) fn held(&self) -> (u64, usize) {
         self.incoming.held()
     }
 

@@ -34,6 +34,8 @@ pub(super) struct ReceiveState {
     early: u64,
     /// Memory set aside for what has been announced and has not arrived.
     reserved: u64,
+    /// Memory between what has arrived, for what has not.
+    gaps: u64,
     pub(super) events: VecDeque<Event>,
     pub(super) transfers: u64,
     pub(super) bytes: u64,
@@ -50,6 +52,7 @@ impl ReceiveState {
             finished: RangeSet::default(),
             early: 0,
             reserved: 0,
+            gaps: 0,
             events: VecDeque::new(),
             transfers: 0,
             bytes: 0,
@@ -127,7 +130,10 @@ impl ReceiveState {
             Some(Incoming::Early(pieces)) => {
                 self.early -= pieces.iter().map(|(_, piece)| piece.len() as u64 + PIECE).sum::<u64>();
             }
-            Some(Incoming::Open(assembler)) => self.reserved -= assembler.reserved(),
+            Some(Incoming::Open(assembler)) => {
+                self.reserved -= assembler.reserved();
+                self.gaps -= assembler.gaps();
+            }
             None => {}
         }
         self.finished.insert(number..number + 1, |_| ());
@@ -139,10 +145,10 @@ impl ReceiveState {
         self.incoming.clear();
         self.early = 0;
         self.reserved = 0;
+        self.gaps = 0;
     }
 
     /// Bytes of memory held for what is not complete, placed payloads and fixed parts aside; and of how many transfers.
-    #[cfg(test)]
     pub(super) fn held(&self) -> (u64, usize) {
         let buffered = self.incoming.values().map(|incoming| match incoming {
             Incoming::Early(pieces) => pieces.iter().map(|(_, piece)| piece.len() as u64 + PIECE).sum(),
@@ -198,8 +204,11 @@ impl ReceiveState {
             return Ok(Progress::Redundant);
         };
         self.reserved -= assembler.reserved();
-        let result = assembler.write(offset, bytes, self.most, 2 * self.window, io);
+        self.gaps -= assembler.gaps();
+        let ahead = (4 * self.window).saturating_sub(self.gaps).min(2 * self.window);
+        let result = assembler.write(offset, bytes, self.most, ahead, io);
         self.reserved += assembler.reserved();
+        self.gaps += assembler.gaps();
         if result == Ok(Progress::Complete)
             && let Some(Incoming::Open(assembler)) = self.incoming.remove(&number)
         {

@@ -54,6 +54,8 @@ pub struct Scenario {
     pub skew: Duration,
     /// The last rank enters so much later than that.
     pub late: Duration,
+    /// See [`Cluster::wake_up`].
+    pub wake_up: Duration,
     /// See [`Nic::send_buffer`]; `None`: hosts send infinitely fast.
     pub send_buffer: Option<usize>,
     /// Of each socket, as the kernel reports it.
@@ -81,6 +83,7 @@ impl Scenario {
             latency: Duration::from_micros(25),
             skew: Duration::from_micros(100),
             late: Duration::ZERO,
+            wake_up: Duration::ZERO,
             send_buffer: Some(256 * 1024),
             receive_buffer: 8 << 20,
             network: Network::default(),
@@ -152,6 +155,7 @@ impl Scenario {
         if let Some(send_buffer) = self.send_buffer {
             cluster.network.set_nics(&Nic::new(self.rate, send_buffer));
         }
+        cluster.wake_up = self.wake_up;
         cluster.trains = Trains { segments: 64, alone: 65_000, in_turns: 8 << 10 };
         cluster
     }
