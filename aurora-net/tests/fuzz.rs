@@ -309,6 +309,9 @@ fn connection_seeds() -> Vec<(String, Vec<u8>)> {
     // Transfers that set aside as much as they can.
     let far: Vec<u8> = (0..40).flat_map(|transfer| [2, transfer, 0xfe, 0xff, 1, 3, transfer, 0, 60, 1]).collect();
     seeds.push(script("far", &[Op::Built { number: 1, frames: &far }]));
+    // As much as there may be of what has overtaken its header, and more.
+    let early: Vec<u8> = (0..50).flat_map(|transfer| [3, transfer, 0, 1, 255]).collect();
+    seeds.push(script("early", &[Op::Built { number: 1, frames: &early }, Op::Built { number: 1, frames: &early }]));
     for (name, frames) in frames() {
         let frames = &frames[..];
         seeds.push(script(

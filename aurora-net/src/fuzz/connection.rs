@@ -174,13 +174,12 @@ impl Rig {
         self.me.receive(self.now, &datagram);
     }
 
-    /// What `proto/README.md` promises: pieces before their header, memory set aside, gaps and what has arrived (of both
-    /// together a growing buffer may be twice as long), transfers.
+    /// What `proto/README.md` promises. A growing buffer may be twice as long as what is in it and its gaps.
     fn check(&self) {
-        let (held, transfers) = self.me.connection.held();
-        let most = (2 + 4 + 2 * 4) * WINDOW + 2 * self.me.fed;
-        assert!(held <= most, "{held} bytes are held, where {most} may be");
-        assert!(transfers <= 256 + WINDOW as usize / 128, "{transfers} incomplete transfers");
+        let held = self.me.connection.held();
+        assert!(held.early <= 2 * WINDOW, "pieces before their header: {held:?}");
+        assert!(held.buffered <= (4 + 2 * 4) * WINDOW + 2 * self.me.fed, "of {} bytes: {held:?}", self.me.fed);
+        assert!(held.transfers <= 256 + WINDOW as usize / 128, "{held:?}");
     }
 }
 
