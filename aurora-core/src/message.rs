@@ -95,8 +95,8 @@ pub(crate) enum Message {
 /// What a one-sided request asks of a block or a scalar.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// Elements from local index `start` on.
-    Read { start: u64, len: u64 },
+    /// Elements from local index `start` on, by a call that reads from so many `owners` at once.
+    Read { start: u64, len: u64, owners: u32 },
     /// Scattered elements; payload: their local indices as u64.
     ReadMany,
     /// Writes or operations; payload: a batch.

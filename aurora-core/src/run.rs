@@ -3,6 +3,7 @@
 use crate::config::{Config, Settings};
 use crate::error::Result;
 use crate::service::Service;
+use crate::service::rally::Rally;
 use crate::world::{About, World};
 use crate::{Error, Site};
 use aurora_net::Route;
@@ -55,7 +56,8 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
     let typed: Mutex<Vec<Error>> = Mutex::default();
     let outcome = bootstrap::run(launch, options, |seat: Seat| {
         let (me, size) = (seat.rank(), seat.size());
-        let service = Service::new(me, size, timeout);
+        let mut service = Service::new(me, size, timeout);
+        service.rally = (seat.nodes() > 1).then(|| Rally::new(me, size));
         let endpoint = seat.connect(service, transport).map_err(|error| match error {
             aurora_net::Error::Failed(failure) => failure,
             error => Failure::of(me, error),

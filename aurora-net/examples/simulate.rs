@@ -55,6 +55,9 @@ struct Options {
     /// Ranks enter within so many microseconds, at random
     #[arg(long, default_value_t = 100)]
     skew: u64,
+    /// Ranks notice up to so many microseconds later, at random, what arrives and that there is room to send
+    #[arg(long, default_value_t = 0)]
+    wake_up: u64,
     /// KiB of the send buffer as the kernel reports it; 0: infinitely fast interfaces
     #[arg(long, default_value_t = 256)]
     send_buffer: usize,
@@ -64,6 +67,9 @@ struct Options {
     /// The network is used by others too
     #[arg(long)]
     shared: bool,
+    /// Parts of an exchange vary by up to so many percent
+    #[arg(long, default_value_t = 0.0)]
+    uneven: f64,
     /// Seeds, a row each
     #[arg(long, value_delimiter = ',', default_value = "1")]
     seeds: Vec<u64>,
@@ -121,8 +127,10 @@ fn main() {
     for mut scenario in scenarios {
         scenario.known_mtu = options.known_mtu.unwrap_or(9000) - 28;
         scenario.neighbours = options.neighbours;
+        scenario.uneven = options.uneven / 100.0;
         scenario.latency = Duration::from_micros(options.latency);
         scenario.skew = Duration::from_micros(options.skew);
+        scenario.wake_up = Duration::from_micros(options.wake_up);
         scenario.send_buffer = (options.send_buffer > 0).then_some(options.send_buffer * 1024);
         scenario.receive_buffer = options.receive_buffer * 1024;
         scenario.network = if options.shared { Network::Shared } else { Network::Dedicated };

@@ -58,6 +58,8 @@ pub mod bootstrap;
 mod charge;
 mod endpoint;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod handler;
 mod local;
 pub mod proto;

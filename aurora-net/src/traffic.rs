@@ -17,7 +17,7 @@ pub struct Traffic {
     pub packets_out: u64,
     /// Packets that carried bytes again (UDP only).
     pub packets_resent: u64,
-    /// Datagrams dropped because they do not carry the job's key.
+    /// Datagrams dropped because they do not carry the job's key, or do not come from where the rank is that they name.
     pub datagrams_foreign: u64,
     /// Datagrams dropped because they carry the key and are damaged or make no sense.
     pub datagrams_corrupt: u64,

@@ -55,7 +55,7 @@ fn growth(table: &mut Table) {
             for queue in [128, 32] {
                 table.head(&format!("{name}, {mbit} Mbit/s, MTU 9000, port queue {queue} KiB"));
                 for ranks in [2, 16, 128] {
-                    let bytes = if pattern == Pattern::Allgather { VECTOR / ranks } else { 4 * MIB };
+                    let bytes = if pattern == Pattern::Allgather { VECTOR / ranks } else { 2 * MIB };
                     let scenario = Scenario {
                         rate: mbit * 1_000_000 / 8,
                         queue: queue * 1024,
@@ -90,6 +90,15 @@ fn trouble(table: &mut Table) {
     table.row("1023 to 1, 16 KiB each", &many);
     let late = Scenario { late: Duration::from_millis(100), ..Scenario::new(Pattern::Allgather, 8, VECTOR / 8) };
     table.row("allgather of 8, one 100 ms late", &late);
+    for queue in [128, 32] {
+        let sluggish = Scenario {
+            wake_up: Duration::from_millis(2),
+            skew: Duration::from_millis(5),
+            queue: queue * 1024,
+            ..Scenario::new(Pattern::Allgather, 16, VECTOR / 16)
+        };
+        table.row(&format!("16 ranks that wake late, queue {queue} KiB"), &sluggish);
+    }
     let finds_out = Scenario { known_mtu: ETHERNET, ..Scenario::new(Pattern::Allgather, 8, VECTOR / 8) };
     table.row("allgather of 8, MTU not yet known", &finds_out);
     for percent in [0.0, 0.1, 1.0, 5.0] {

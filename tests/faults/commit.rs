@@ -30,7 +30,7 @@ pub fn soon(fault: Fault, after: Duration) -> bool {
 }
 
 fn die(fault: Fault) {
-    crate::job::note_fault();
+    aurora_suite::notes::note_fault();
     match fault {
         Fault::Exit0 => std::process::exit(0),
         Fault::Exit3 => std::process::exit(3),

@@ -1,8 +1,8 @@
 //! Launchers that this program was not built for: an error, never worlds of one rank.
 
 use crate::cell::Place;
-use crate::driver::Job;
 use crate::job;
+use aurora_suite::driver::Job;
 use aurora_suite::harness;
 use aurora_suite::mpi::{self, Flavour};
 use libtest_mimic::{Failed, Trial};
@@ -40,7 +40,7 @@ fn is_refused(flavour: Flavour, words: &[&str]) -> Result<(), Failed> {
     command.arg(std::env::current_exe()?);
     // As a program would be that leaves the choice to its surroundings.
     command.args([job::ARGUMENT, "surroundings", "none", Place::Load.name(), "0"]);
-    let ended = Job::run(command)?.wait()?;
+    let ended = Job::start(command)?.wait()?;
     if ended.code() == 0 {
         return Err(format!("it ended well: {}", ended.all()).into());
     }

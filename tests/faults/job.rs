@@ -3,16 +3,13 @@
 use crate::cell::{Fault, Place, RANKS};
 use crate::commit;
 use aurora_core::prelude::*;
+use aurora_suite::notes::{note, note_fault};
 use std::fs;
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 /// First argument of a binary that is the job; then launcher, fault, place and failing rank.
 pub const ARGUMENT: &str = "--as-job-that-fails";
-
-/// Where the ranks leave their notes; also how the driver finds the job's processes.
-pub const NOTES: &str = "FAULTS_NOTES";
 
 /// So that the others are where they are meant to be.
 const SETTLED: Duration = Duration::from_millis(200);
@@ -139,18 +136,6 @@ impl Left {
             threads: self.threads.saturating_sub(before.threads),
             descriptors: self.descriptors.saturating_sub(before.descriptors),
         }
-    }
-}
-
-/// When it happened.
-pub fn note_fault() {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
-    note("fault", &now.as_micros().to_string());
-}
-
-fn note(name: &str, text: &str) {
-    if let Some(notes) = std::env::var_os(NOTES) {
-        fs::write(PathBuf::from(notes).join(name), text).expect("notes can be written");
     }
 }
 

@@ -4,11 +4,11 @@
 
 mod cell;
 mod commit;
-mod driver;
 mod foreign;
 mod job;
 mod matrix;
 mod signals;
+mod start;
 
 use libtest_mimic::Arguments;
 use std::process::ExitCode;

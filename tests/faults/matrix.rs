@@ -1,7 +1,8 @@
 //! Every cell as a trial, and all of them as a table.
 
 use crate::cell::{Cell, Fault, Place, RANKS, Starter};
-use crate::driver::{Ended, Job};
+use crate::start;
+use aurora_suite::driver::Ended;
 use aurora_suite::{harness, mpi};
 use libtest_mimic::{Failed, Trial};
 use rustix::process::Signal;
@@ -44,11 +45,11 @@ fn applies(cell: Cell) -> bool {
 }
 
 fn run(cell: Cell) -> Result<(), Failed> {
-    let mut job = Job::start(cell.starter, cell.fault.name(), cell.place, cell.rank)?;
+    let mut job = start::job(cell.starter, cell.fault.name(), cell.place, cell.rank)?;
     let stopped_parent = cell.starter == Starter::Processes && cell.fault == Fault::Stop && cell.rank == 0;
     if stopped_parent {
         // Its ranks give it up and end; it learns of that when it is let go on.
-        job.wait_for_ranks()?;
+        start::wait_for_ranks(&mut job)?;
         job.wait_for_others()?;
         job.signal(Signal::CONT, false)?;
     }

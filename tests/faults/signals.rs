@@ -1,7 +1,7 @@
 //! Signals from outside: Ctrl-C, and the end of rank 0.
 
 use crate::cell::{Place, RANKS, Starter};
-use crate::driver::Job;
+use crate::start;
 use aurora_suite::mpi;
 use libtest_mimic::{Failed, Trial};
 use rustix::process::Signal;
@@ -34,8 +34,8 @@ pub fn trials() -> Vec<Trial> {
 /// All processes end, and not as if nothing had happened.
 fn all_end(starter: Starter, place: Place, signal: Signal, group: bool) -> Result<(), Failed> {
     // Rank 1 never comes to the load.
-    let mut job = Job::start(starter, NONE, place, 1)?;
-    job.wait_for_ranks()?;
+    let mut job = start::job(starter, NONE, place, 1)?;
+    start::wait_for_ranks(&mut job)?;
     job.note_fault();
     job.signal(signal, group)?;
     let ended = job.wait()?;

@@ -13,9 +13,22 @@ use std::time::Duration;
 /// Jobs of a place, run when the first of its trials asks.
 type Lazy = Arc<OnceLock<Result<Outcomes, String>>>;
 
-/// Runs the binary: as a job if it was started as one, else as a test binary with a trial for every body in every place,
-/// and `more` trials of its own.
+/// Runs the binary: as a job if it was started as one, else as a test binary with a trial for every body in every place
+/// of this machine, and `more` trials of its own.
 pub fn main(bodies: fn() -> Vec<Body>, more: Vec<Trial>) -> ExitCode {
+    run(bodies, |bodies, arguments| {
+        let mut trials = more;
+        for place in Place::without_mpi() {
+            trials.extend(trials_of(place, bodies, arguments));
+        }
+        trials.extend(lossy_trials(bodies, arguments));
+        trials.extend(mpi_trials(bodies, arguments));
+        trials
+    })
+}
+
+/// Runs the binary: as a job if it was started as one, else as a test binary with what `trials` makes of its bodies.
+pub fn run(bodies: fn() -> Vec<Body>, trials: impl FnOnce(&'static [Body], &Arguments) -> Vec<Trial>) -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     if arguments.get(1).is_some_and(|first| first == job::ARGUMENT) {
         return job::main(&bodies(), &arguments[2..]);
@@ -23,13 +36,7 @@ pub fn main(bodies: fn() -> Vec<Body>, more: Vec<Trial>) -> ExitCode {
     let mut arguments = Arguments::from_args();
     // Worlds use all cores and measure time: one at a time.
     arguments.test_threads = Some(1);
-    let bodies: &'static [Body] = bodies().leak();
-    let mut trials = more;
-    for place in Place::without_mpi() {
-        trials.extend(trials_of(place, bodies, &arguments));
-    }
-    trials.extend(lossy_trials(bodies, &arguments));
-    trials.extend(mpi_trials(bodies, &arguments));
+    let trials = trials(bodies().leak(), &arguments);
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -61,7 +68,8 @@ pub fn missing(name: &str, reason: String) -> Trial {
     })
 }
 
-fn trials_of(place: Place, bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
+/// A trial for every body that suits a place; those that need a job share it.
+pub fn trials_of(place: Place, bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
     let suitable = bodies.iter().filter(move |body| body.suits(place.size));
     let named: Vec<_> = suitable.map(|body| (body, format!("{place}/{}", body.name()))).collect();
     let chosen = named.iter().filter(|(_, name)| is_chosen(arguments, name));

@@ -1,6 +1,7 @@
 //! Worlds of processes: this binary, started again.
 
 use crate::body::{Body, End};
+use crate::netlab::Lab;
 use crate::place::{Launcher, Place, WAIT_LIMIT};
 use crate::process;
 use crate::report::Line;
@@ -149,25 +150,39 @@ fn single(place: Place, body: &Body) -> Result<Result<(), String>, String> {
 }
 
 fn start(place: Place, bodies: &[&Body]) -> Result<process::Ended, String> {
-    let binary = std::env::current_exe().map_err(|error| error.to_string())?;
-    let (mut command, launcher) = match place.launcher {
-        Launcher::Processes => (Command::new(binary), "processes"),
-        Launcher::Lossy => {
-            let mut command = crate::lossy::launcher()?;
-            command.arg(binary);
-            (command, "processes")
-        }
-        Launcher::Mpi(flavour) => {
-            let mut command = flavour.launcher(place.size)?;
-            command.arg(binary);
-            (command, "mpi")
-        }
-        Launcher::Threads(_) => return Err("threads need no job".into()),
+    let lab = match place.launcher {
+        Launcher::Lab(_, shape) => Some(Lab::up(shape, place.size).map_err(|error| error.to_string())?),
+        _ => None,
     };
+    let (mut command, launcher) = program(place, lab.as_ref())?;
     command.args([ARGUMENT, launcher, &place.size.to_string()]);
     command.args(bodies.iter().map(|body| body.name()));
     for variable in aurora_core::VARIABLES {
         command.env_remove(variable);
     }
-    process::run(command, SILENCE).map_err(|error| format!("{place}: {error}"))
+    let ended = process::run(command, SILENCE).map_err(|error| format!("{place}: {error}"))?;
+    match (place.launcher, lab) {
+        (Launcher::Lab(_, shape), Some(lab)) if shape.lost_of_thousand > 0 && ended.success => {
+            let counters = lab.counters().map_err(|error| error.to_string())?;
+            match counters.get("switch.lost") {
+                None | Some(0) => Err(format!("{place}: the switch has dropped nothing, so this has tested nothing")),
+                Some(_) => Ok(ended),
+            }
+        }
+        _ => Ok(ended),
+    }
+}
+
+/// This binary as it is started in a place, and the word that tells it so.
+fn program(place: Place, lab: Option<&Lab>) -> Result<(Command, &'static str), String> {
+    let binary = std::env::current_exe().map_err(|error| error.to_string())?;
+    let (mut command, word) = match (place.launcher, lab) {
+        (Launcher::Processes, _) => return Ok((Command::new(binary), "processes")),
+        (Launcher::Lossy, _) => (crate::lossy::launcher()?, "processes"),
+        (Launcher::Mpi(flavour), _) => (flavour.launcher(place.size)?, "mpi"),
+        (Launcher::Lab(flavour, _), Some(lab)) => (lab.mpirun(flavour), "mpi"),
+        (Launcher::Threads(_) | Launcher::Lab(_, _), _) => return Err("this place needs no job".into()),
+    };
+    command.arg(binary);
+    Ok((command, word))
 }

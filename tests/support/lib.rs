@@ -6,11 +6,14 @@
 
 pub mod body;
 pub mod check;
+pub mod driver;
 pub mod harness;
 pub mod job;
 pub mod lossy;
 pub mod memory;
 pub mod mpi;
+pub mod netlab;
+pub mod notes;
 pub mod place;
 mod process;
 pub mod random;

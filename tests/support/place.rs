@@ -1,6 +1,7 @@
 //! Where a body runs.
 
 use crate::mpi::Flavour;
+use crate::netlab::Shape;
 use aurora_core::{Config, Route};
 use std::fmt;
 use std::time::Duration;
@@ -19,6 +20,8 @@ pub enum Launcher {
     Lossy,
     /// `mpirun` of the MPI that this binary is built for.
     Mpi(Flavour),
+    /// The same on an emulated cluster, one rank per node.
+    Lab(Flavour, Shape),
 }
 
 /// A kind of world.
@@ -57,7 +60,7 @@ impl Place {
         match self.launcher {
             Launcher::Threads(route) => Config::threads(self.size).route(route),
             Launcher::Processes | Launcher::Lossy => Config::processes(self.size),
-            Launcher::Mpi(_) => Config::mpi(),
+            Launcher::Mpi(_) | Launcher::Lab(..) => Config::mpi(),
         }
         .timeout(WAIT_LIMIT)
     }
@@ -71,6 +74,7 @@ impl fmt::Display for Place {
             Launcher::Processes => write!(f, "processes")?,
             Launcher::Lossy => write!(f, "lossy")?,
             Launcher::Mpi(flavour) => write!(f, "{flavour}")?,
+            Launcher::Lab(flavour, shape) => write!(f, "{flavour}-{shape}")?,
         }
         write!(f, "/{}", self.size)
     }

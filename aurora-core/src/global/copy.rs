@@ -173,6 +173,8 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
                 (memory, Piece { vector, owner, start, memory: (), site })
             })
             .unzip();
+        // Sorted by owner.
+        let owners = others.chunk_by(|a, b| a.owner == b.owner).count() as u32;
         let lens: Vec<_> = memory.iter().map(|memory| memory.len()).collect();
         let tokens = std::cell::RefCell::new(Vec::<Token>::new());
         with_lent_mut(
@@ -184,7 +186,8 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
             || {
                 let tokens = tokens.borrow().clone();
                 let asked = ask_all(&others, |piece, index| {
-                    (Request::Read { start: piece.start as u64, len: lens[index] as u64 }, tokens[index], None)
+                    let (start, len) = (piece.start as u64, lens[index] as u64);
+                    (Request::Read { start, len, owners }, tokens[index], None)
                 })?;
                 read_own()?;
                 answer_all(&others, asked)

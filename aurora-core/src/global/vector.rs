@@ -128,7 +128,7 @@ impl<T: Element> GVector<T> {
         if owner == self.link.me {
             return self.read_own(&site, |own| own[local]);
         }
-        let request = Request::Read { start: local as u64, len: 1 };
+        let request = Request::Read { start: local as u64, len: 1, owners: 1 };
         let bytes = self.ask(owner, request, Vec::new(), "at", &site)?;
         Ok(self.elements(owner, &bytes, 1)?[0])
     }

@@ -3,10 +3,11 @@
 use super::batch::parse_batch;
 use super::load::{Announced, add_made};
 use super::object::{Parked, Work};
+use super::rally::Rally;
 use super::{Loan, Service};
 use crate::Error;
 use crate::collective::Summary;
-use crate::message::{Epoch, Message, ObjectId, Opening, decode_error, malformed};
+use crate::message::{Epoch, Message, ObjectId, Opening, Request, decode_error, malformed};
 use aurora_net::{Handler, Outbox, Payload, Placement, Rank, Received, Token};
 use std::time::{Duration, Instant};
 
@@ -79,10 +80,19 @@ impl Handler for Service {
                 Err(_) => self.fail(None, malformed(from), out),
             },
             Message::Call { id, object, epoch, request } => {
-                let work = Work::Call { id, epoch, request };
-                self.work(object, Parked { from, work, payload: bytes(payload) }, out);
-                // A write may complete a block that is being settled.
-                self.advance(object, out);
+                let held = self.rallies(object, &request);
+                let parked = Parked { from, work: Work::Call { id, epoch, request }, payload: bytes(payload) };
+                match self.rally.as_mut().filter(|_| held) {
+                    Some(rally) => {
+                        rally.hold(Instant::now(), from, (object, parked));
+                        self.end_rally(Instant::now(), out);
+                    }
+                    None => {
+                        self.work(object, parked, out);
+                        // A write may complete a block that is being settled.
+                        self.advance(object, out);
+                    }
+                }
             }
             Message::Batch { object, epoch, seq, opening, op } => {
                 self.opened(object, from, epoch, &opening, out);
@@ -197,17 +207,39 @@ impl Handler for Service {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.watch.poll_timeout()
+        let rally = self.rally.as_ref().and_then(Rally::poll_timeout);
+        [self.watch.poll_timeout(), rally].into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Instant, out: &mut Outbox) {
         if self.watch.poll_timeout().is_some_and(|at| at <= now) {
             self.look(now, out);
         }
+        self.end_rally(now, out);
     }
 }
 
 impl Service {
+    /// Whether a request is to wait for those of other ranks.
+    fn rallies(&self, object: ObjectId, request: &Request) -> bool {
+        let (Some(rally), Some(object)) = (&self.rally, self.objects.get(&object)) else {
+            return false;
+        };
+        match *request {
+            Request::Read { len, owners, .. } => {
+                rally.concerns(len.saturating_mul(object.block.element as u64), owners)
+            }
+            _ => false,
+        }
+    }
+
+    fn end_rally(&mut self, now: Instant, out: &mut Outbox) {
+        let released = self.rally.as_mut().map(|rally| rally.release(now));
+        for (object, parked) in released.into_iter().flatten() {
+            self.work(object, parked, out);
+        }
+    }
+
     /// Another rank has opened a scope: it must be the one that we and all others open.
     fn opened(&mut self, id: ObjectId, from: Rank, epoch: Epoch, opening: &Opening, out: &mut Outbox) {
         let Some(object) = self.objects.get_mut(&id) else {

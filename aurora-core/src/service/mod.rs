@@ -13,6 +13,7 @@ mod load;
 mod loans;
 mod mail;
 pub(crate) mod object;
+pub(crate) mod rally;
 mod scalar;
 mod scope;
 mod using;
@@ -30,6 +31,7 @@ use aurora_net::{Outbox, Payload, Rank, Token};
 use loans::Loans;
 use mail::Mail;
 use object::{Object, Obstacle, Outcome, Parked, Work};
+use rally::Rally;
 use scope::Ledger;
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -53,6 +55,8 @@ pub(crate) struct Service {
     pub(crate) mail: Mail,
     pub(crate) loans: Loans,
     pub(crate) rendezvous: Rendezvous,
+    /// Only between machines: inside of one nothing overflows.
+    pub(crate) rally: Option<Rally<(ObjectId, Parked)>>,
     pub(crate) calls: HashMap<CallId, Call>,
     next_call: u64,
     next_guard: u64,
@@ -79,6 +83,7 @@ impl Service {
             mail: Mail::new(size),
             loans: Loans::default(),
             rendezvous: Rendezvous::new(me, size),
+            rally: None,
             calls: HashMap::new(),
             next_call: 0,
             next_guard: 0,

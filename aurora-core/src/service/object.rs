@@ -187,7 +187,7 @@ impl Object {
     fn serve(&mut self, request: &Request, payload: &[u8]) -> Outcome {
         let element = self.block.element;
         match request {
-            Request::Read { start, len } => {
+            Request::Read { start, len, .. } => {
                 let Some(bytes) = self.block.bytes() else {
                     return Outcome::Park;
                 };

@@ -1,12 +1,12 @@
 //! The UDP side of an endpoint: a socket, and a connection to each peer that is reached through it.
 
+use super::door::Door;
 use crate::proto::{self, Config, Connection, Event, Links, Network, Payloads};
 use crate::route::UdpContact;
 use crate::udp::{Full, UdpPort};
 use crate::wire::DatagramError;
 use crate::{Handler, Outbox, Payload, Placement, Rank, Token, Traffic};
 use bytes::Bytes;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Batches taken from the socket before others get a chance at the lock, and the peers their acknowledgements.
@@ -28,8 +28,7 @@ pub(crate) struct Datagrams {
     /// The time that the connections count from.
     origin: Instant,
     links: Links,
-    /// By rank.
-    addresses: Vec<Option<SocketAddr>>,
+    door: Door,
     /// Where a train is put together.
     train: Vec<u8>,
     foreign: u64,
@@ -72,9 +71,10 @@ impl Datagrams {
             };
             links.connect(peer, Connection::new(config, proto::Instant::from_nanos(0)));
         }
+        let addresses = (0..contacts.len()).map(|index| others(index).map(|contact| contact.address));
         Datagrams {
             links,
-            addresses: (0..contacts.len()).map(|index| others(index).map(|contact| contact.address)).collect(),
+            door: Door::new(common.key, addresses.collect()),
             port,
             origin: Instant::now(),
             train: Vec::new(),
@@ -97,12 +97,16 @@ impl Datagrams {
         let now = self.moment(now);
         let mut more = true;
         for _ in 0..BATCHES {
-            let (links, foreign, corrupt) = (&mut self.links, &mut self.foreign, &mut self.corrupt);
-            more = self.port.receive(|datagram| match links.handle_datagram(now, datagram, &mut Memory(handler)) {
-                // One of a peer that has been given up is late, not damaged.
-                Ok(()) | Err(DatagramError::Lost) => {}
-                Err(DatagramError::ForeignKey) => *foreign += 1,
-                Err(_) => *corrupt += 1,
+            let (links, door) = (&mut self.links, &mut self.door);
+            let (foreign, corrupt) = (&mut self.foreign, &mut self.corrupt);
+            more = self.port.receive(|source, datagram| {
+                let admitted = door.admit(source, datagram);
+                match admitted.and_then(|()| links.handle_datagram(now, datagram, &mut Memory(handler))) {
+                    // One of a peer that has been given up is late, not damaged.
+                    Ok(()) | Err(DatagramError::Lost) => {}
+                    Err(DatagramError::ForeignKey | DatagramError::ForeignAddress { .. }) => *foreign += 1,
+                    Err(_) => *corrupt += 1,
+                }
             });
             if !more {
                 break;
@@ -157,7 +161,7 @@ impl Datagrams {
             let Some((to, transmit)) = transmit else {
                 return Ok(());
             };
-            let address = self.addresses[to.index()].expect("as many as connections");
+            let address = self.door.address(to).expect("as many as connections");
             self.port.send(address, transmit.segment_size, &self.train)?;
         }
     }

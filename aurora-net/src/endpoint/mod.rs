@@ -37,6 +37,7 @@
 
 mod core;
 mod datagrams;
+mod door;
 mod lock;
 mod poller;
 mod setup;

@@ -59,8 +59,15 @@ impl Assembler {
         }
     }
 
+    /// Memory that is filled with nothing, because what belongs there has been overtaken.
+    pub(super) fn gaps(&self) -> u64 {
+        match &self.sink {
+            Sink::Buffer(buffer) => (buffer.len() as u64).saturating_sub(self.total - self.missing),
+            Sink::At(_) => 0,
+        }
+    }
+
     /// Bytes of memory that it holds.
-    #[cfg(test)]
     pub(super) fn memory(&self) -> u64 {
         match &self.sink {
             Sink::Buffer(buffer) => buffer.capacity() as u64,
@@ -71,8 +78,8 @@ impl Assembler {
     /// Takes in bytes, each only the first time.
     ///
     /// # Errors
-    /// Bytes beyond the end; more separate pieces than `pieces`; bytes further ahead of what has arrived than `ahead`:
-    /// no sender that keeps to its window does any of this.
+    /// Bytes beyond the end; more separate pieces than `pieces`; bytes behind a gap and further ahead of what has arrived
+    /// than `ahead`: no sender that keeps to its window does any of this.
     pub(super) fn write(
         &mut self,
         offset: u64,
@@ -92,14 +99,12 @@ impl Assembler {
             return Err(DatagramError::Excess { what: "pieces", limit: pieces });
         }
         if let Sink::Buffer(buffer) = &mut self.sink
-            && range.end > buffer.len() as u64
+            && offset > buffer.len() as u64
         {
             if range.end > self.total - self.missing + ahead {
                 return Err(DatagramError::Excess { what: "bytes ahead", limit: ahead as usize });
             }
-            if offset > buffer.len() as u64 {
-                buffer.resize(offset as usize, 0);
-            }
+            buffer.resize(offset as usize, 0);
         }
         let mut new = 0;
         let sink = &mut self.sink;

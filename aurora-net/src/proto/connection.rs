@@ -2,7 +2,7 @@
 
 use super::acks::ReceivedPackets;
 use super::assembler::Progress;
-use super::receive::ReceiveState;
+use super::receive::{Held, ReceiveState};
 use super::recovery::Recovery;
 use super::send_queue::SendQueue;
 use super::silence::Silence;
@@ -226,9 +226,8 @@ impl Connection {
         }
     }
 
-    /// Bytes of memory held for incomplete transfers of the peer, and how many these are.
-    #[cfg(test)]
-    pub(super) fn held(&self) -> (u64, usize) {
+    /// What is held for incomplete transfers of the peer.
+    pub(crate) fn held(&self) -> Held {
         self.incoming.held()
     }
 

@@ -16,7 +16,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// In so many round trips in a row long packets were lost and none arrived: the path does not carry them any more.
 const SUSPICIONS: u32 = 3;
-/// How long to be content with the base then; twice as long each time, up to a minute.
+/// How long to be content with less than the limit then, or after a search that has not reached it, perhaps because others'
+/// data filled the queues; twice as long each time, up to a minute.
 const REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
@@ -87,13 +88,12 @@ impl PathMtu {
 
     /// The length to try now, if any.
     pub(super) fn candidate(&self, now: Instant) -> Option<usize> {
-        let searching = self.ceiling > self.known && self.demand >= self.limit;
-        if !searching || self.under_way.is_some() || now < self.not_before {
+        // First what is quickly told.
+        let idle = self.known == self.limit || self.demand < self.limit || self.under_way.is_some();
+        if idle || now < self.not_before {
             return None;
         }
-        let worthwhile = self.known + self.known / 8;
-        let sizes = [self.limit].into_iter().chain(SIZES);
-        sizes.filter(|&size| (worthwhile..=self.ceiling).contains(&size)).find(|&size| self.fits(size))
+        self.sizes().find(|&size| self.fits(size))
     }
 
     /// A probe of `len` bytes leaves.
@@ -104,21 +104,20 @@ impl PathMtu {
     }
 
     /// It has arrived.
-    pub(super) fn on_probe_arrived(&mut self) {
+    pub(super) fn on_probe_arrived(&mut self, now: Instant) {
         if let Some(len) = self.under_way.take() {
             self.known = len;
-            self.tries = 0;
+            self.go_on(now);
         }
     }
 
     /// It has not.
-    pub(super) fn on_probe_lost(&mut self) {
+    pub(super) fn on_probe_lost(&mut self, now: Instant) {
         if let Some(len) = self.under_way.take()
-            && self.tries == TRIES
+            && self.tries >= TRIES
         {
             self.ceiling = len - 1;
-            self.tries = 0;
-            self.not_before = Instant::default();
+            self.go_on(now);
         }
     }
 
@@ -146,10 +145,30 @@ impl PathMtu {
             return;
         }
         self.known = self.base;
+        self.rest(now);
+    }
+
+    /// To the next size, if there is one.
+    fn go_on(&mut self, now: Instant) {
+        self.tries = 0;
+        self.not_before = now;
+        if self.known < self.limit && self.sizes().next().is_none() {
+            self.rest(now);
+        }
+    }
+
+    /// The search is over; another one later.
+    fn rest(&mut self, now: Instant) {
         self.ceiling = self.limit;
         self.tries = 0;
         self.not_before = now + self.rest;
         self.rest = (2 * self.rest).min(LONGEST_REST);
+    }
+
+    /// What may be tried, longest first.
+    fn sizes(&self) -> impl Iterator<Item = usize> {
+        let wanted = self.known + self.known / 8..=self.ceiling;
+        [self.limit].into_iter().chain(SIZES).filter(move |size| wanted.contains(size))
     }
 
     fn fits(&self, size: usize) -> bool {
@@ -179,7 +198,7 @@ mod tests {
                 tried.push(((now - START).as_millis(), len));
                 path.on_probe_sent(now, len);
                 assert_eq!(path.candidate(now), None, "one at a time");
-                if len <= carries { path.on_probe_arrived() } else { path.on_probe_lost() }
+                if len <= carries { path.on_probe_arrived(now) } else { path.on_probe_lost(now) }
             }
         }
         tried
@@ -195,13 +214,25 @@ mod tests {
     }
 
     #[test]
-    fn each_size_three_times_with_growing_pauses_then_never_again() {
+    fn each_size_three_times_with_growing_pauses_and_later_anew() {
         let mut path = path(8972);
         let tried = search(&mut path, START, 1472);
         assert_eq!(tried[..4], [(0, 8972), (10, 8972), (110, 8972), (110, 7752)]);
-        assert_eq!(tried.iter().map(|(_, len)| len).collect::<std::collections::BTreeSet<_>>().len(), 4);
-        assert_eq!((tried.len(), path.size()), (12, 1472));
-        assert_eq!(path.candidate(START + 100_000 * MS), None);
+        let sizes = [8972, 7752, 3656, 2016].map(|size| [size; 3]).concat();
+        let one_search = |tried: &[(u128, usize)]| tried.iter().map(|(_, size)| *size).eq(sizes.iter().copied());
+        assert!(tried.chunks(12).all(one_search), "{tried:?}");
+        let starts: Vec<_> = tried.chunks(12).map(|search| search[0].0).collect();
+        assert_eq!(starts, [0, 1440, 3880], "1 s and 2 s after the end of the one before");
+        assert_eq!(path.size(), 1472);
+    }
+
+    #[test]
+    fn who_has_found_something_in_between_looks_for_more_later() {
+        let mut path = path(8972);
+        let tried = search(&mut path, START, 4000);
+        assert_eq!(tried[6], (220, 3656));
+        assert_eq!(tried[7..10], [(1220, 8972), (1230, 8972), (1330, 8972)]);
+        assert_eq!(path.size(), 3656);
     }
 
     #[test]

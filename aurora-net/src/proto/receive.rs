@@ -20,6 +20,17 @@ enum Incoming {
     Open(Assembler),
 }
 
+/// Memory for transfers that are not complete, in bytes, placed payloads and fixed parts aside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Held {
+    /// Of pieces that have overtaken their header.
+    pub(crate) early: u64,
+    /// Of payloads in buffers.
+    pub(crate) buffered: u64,
+    /// How many transfers these are.
+    pub(crate) transfers: usize,
+}
+
 /// All that has arrived of transfers which are not complete, and which ones have been delivered. What it may hold is
 /// derived from the granted window: a sender that keeps to it never meets a limit.
 #[derive(Debug)]
@@ -34,6 +45,8 @@ pub(super) struct ReceiveState {
     early: u64,
     /// Memory set aside for what has been announced and has not arrived.
     reserved: u64,
+    /// Memory between what has arrived, for what has not.
+    gaps: u64,
     pub(super) events: VecDeque<Event>,
     pub(super) transfers: u64,
     pub(super) bytes: u64,
@@ -50,6 +63,7 @@ impl ReceiveState {
             finished: RangeSet::default(),
             early: 0,
             reserved: 0,
+            gaps: 0,
             events: VecDeque::new(),
             transfers: 0,
             bytes: 0,
@@ -127,7 +141,10 @@ impl ReceiveState {
             Some(Incoming::Early(pieces)) => {
                 self.early -= pieces.iter().map(|(_, piece)| piece.len() as u64 + PIECE).sum::<u64>();
             }
-            Some(Incoming::Open(assembler)) => self.reserved -= assembler.reserved(),
+            Some(Incoming::Open(assembler)) => {
+                self.reserved -= assembler.reserved();
+                self.gaps -= assembler.gaps();
+            }
             None => {}
         }
         self.finished.insert(number..number + 1, |_| ());
@@ -139,16 +156,21 @@ impl ReceiveState {
         self.incoming.clear();
         self.early = 0;
         self.reserved = 0;
+        self.gaps = 0;
     }
 
-    /// Bytes of memory held for what is not complete, placed payloads and fixed parts aside; and of how many transfers.
-    #[cfg(test)]
-    pub(super) fn held(&self) -> (u64, usize) {
-        let buffered = self.incoming.values().map(|incoming| match incoming {
-            Incoming::Early(pieces) => pieces.iter().map(|(_, piece)| piece.len() as u64 + PIECE).sum(),
-            Incoming::Open(assembler) => assembler.memory(),
-        });
-        (buffered.sum(), self.incoming.len())
+    /// What is held for what is not complete, counted anew.
+    pub(super) fn held(&self) -> Held {
+        let mut held = Held { transfers: self.incoming.len(), ..Held::default() };
+        for incoming in self.incoming.values() {
+            match incoming {
+                Incoming::Early(pieces) => {
+                    held.early += pieces.iter().map(|(_, piece)| piece.len() as u64 + PIECE).sum::<u64>();
+                }
+                Incoming::Open(assembler) => held.buffered += assembler.memory(),
+            }
+        }
+        held
     }
 
     /// Whether nothing is incomplete.
@@ -198,8 +220,11 @@ impl ReceiveState {
             return Ok(Progress::Redundant);
         };
         self.reserved -= assembler.reserved();
-        let result = assembler.write(offset, bytes, self.most, 2 * self.window, io);
+        self.gaps -= assembler.gaps();
+        let ahead = (4 * self.window).saturating_sub(self.gaps).min(2 * self.window);
+        let result = assembler.write(offset, bytes, self.most, ahead, io);
         self.reserved += assembler.reserved();
+        self.gaps += assembler.gaps();
         if result == Ok(Progress::Complete)
             && let Some(Incoming::Open(assembler)) = self.incoming.remove(&number)
         {
@@ -259,7 +284,7 @@ mod tests {
         assert_eq!(state.data(0, 6, b"g", &mut io), Ok(Progress::New));
         assert_eq!(state.open(0, b"", 7, b"abc", &mut io), Ok(Progress::Complete));
         assert_eq!(delivered(&mut state), [b"abcdefg"]);
-        assert_eq!(state.held(), (0, 0));
+        assert_eq!(state.held(), Held::default());
         assert_eq!((state.early, state.reserved), (0, 0));
     }
 
@@ -296,6 +321,6 @@ mod tests {
             assert_eq!(state.reset(number), Ok(Progress::Redundant));
         }
         assert_eq!(delivered(&mut state).len(), 0);
-        assert_eq!((state.held(), state.early, state.reserved), ((0, 0), 0, 0));
+        assert_eq!((state.held(), state.early, state.reserved), (Held::default(), 0, 0));
     }
 }

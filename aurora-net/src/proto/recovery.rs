@@ -94,7 +94,7 @@ impl Recovery {
     /// room for it.
     pub(super) fn mtu_probe(&self, now: Instant) -> Option<(usize, bool)> {
         let len = self.path.candidate(now).filter(|_| !self.is_probing())?;
-        Some((len, self.window.has_room_for(charge(len) as u64)))
+        Some((len, self.window.has_room_for(now, charge(len) as u64)))
     }
 
     /// Such a probe has been built.
@@ -141,7 +141,7 @@ impl Recovery {
         }
         self.backoff = 0;
         if acked.probe {
-            self.path.on_probe_arrived();
+            self.path.on_probe_arrived(now);
         }
         if acked.long {
             self.path.on_arrived();
@@ -183,7 +183,7 @@ impl Recovery {
         let lost = (self.sent).detect_losses(now, delay, |frame| queue.on_lost(frame));
         if let Some(charge) = lost.probe {
             // Says something about packets of its length, and nothing about congestion.
-            self.path.on_probe_lost();
+            self.path.on_probe_lost(now);
             self.window.on_probe_lost(charge);
         }
         let next = self.sent.next().0;

@@ -120,8 +120,11 @@ impl Window {
     }
 
     /// Whether a packet of another length may leave.
-    pub(super) fn has_room_for(&self, charge: u64) -> bool {
-        self.in_flight == 0 || self.in_flight + charge <= self.limit()
+    pub(super) fn has_room_for(&self, now: Instant, charge: u64) -> bool {
+        match self.in_flight {
+            0 => self.resume.is_none_or(|at| at <= now),
+            flown => flown + charge <= self.limit(),
+        }
     }
 
     pub(super) fn on_sent(&mut self, charge: u64) {

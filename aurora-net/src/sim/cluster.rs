@@ -1,6 +1,6 @@
 //! Ranks on a simulated network.
 
-use super::{Datagram, Host, Link, Network};
+use super::{Datagram, Host, Link, Network, Random};
 use crate::proto::{Config, Instant, Trains};
 use crate::{Payload, Rank, Token};
 use bytes::Bytes;
@@ -24,6 +24,10 @@ pub struct Cluster {
     pub hosts: Vec<Host>,
     /// The longest trains of datagrams sent at once.
     pub trains: Trains,
+    /// Hosts notice up to so much later, at random, that something has arrived or that a full socket has room again: as long
+    /// as it takes to wake a process up.
+    pub wake_up: Duration,
+    random: Random,
     /// When to look at which host. An entry may be out of date; none is missing.
     agenda: BinaryHeap<Reverse<(Instant, Rank)>>,
     /// Hosts that are to be driven at this moment.
@@ -49,6 +53,8 @@ impl Cluster {
             network: Network::new(size, seed, link),
             hosts: (0..size).map(host).collect(),
             trains: Trains { segments: 8, alone: 1 << 20, in_turns: 1 << 20 },
+            wake_up: Duration::ZERO,
+            random: Random::new(seed ^ 0x3a4e),
             agenda: BinaryHeap::new(),
             ready: BTreeSet::new(),
             busy: 0,
@@ -100,8 +106,12 @@ impl Cluster {
         assert!(self.spun < SPIN, "time stands still: {self:#?}");
         self.now = self.now.max(next);
         while let Some(datagram) = self.network.poll(self.now) {
-            self.ready.insert(datagram.to);
-            self.hosts[datagram.to.index()].socket.push(datagram);
+            let to = datagram.to;
+            self.hosts[to.index()].socket.push(datagram);
+            if self.hosts[to.index()].socket.len() == 1 {
+                let noticed = self.now + self.delay();
+                self.wake(to, noticed);
+            }
         }
         self.take_due();
         for host in std::mem::take(&mut self.ready) {
@@ -153,6 +163,10 @@ impl Cluster {
         }
     }
 
+    fn delay(&mut self) -> Duration {
+        Duration::from_nanos(self.random.below(self.wake_up.as_nanos() as u64 + 1))
+    }
+
     /// Drives `host` at `at`, if nothing else does so before.
     fn wake(&mut self, rank: Rank, at: Instant) {
         let host = &mut self.hosts[rank.index()];
@@ -197,6 +211,7 @@ impl Cluster {
         host.take_events(now);
         let due = host.links.poll_timeout();
         self.settle(me);
+        let room_at = room_at.map(|at| at + self.delay());
         for at in [room_at, due].into_iter().flatten() {
             self.wake(me, at);
         }

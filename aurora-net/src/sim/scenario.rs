@@ -36,6 +36,8 @@ pub struct Scenario {
     /// [`Allgather`](Pattern::Allgather) and [`Exchange`](Pattern::Exchange) go to only so many ranks, those after the
     /// sender, though all could send: a large world in little memory. `None`: to all.
     pub neighbours: Option<usize>,
+    /// The parts of an [`Exchange`](Pattern::Exchange) are longer or shorter than equal ones by up to this fraction.
+    pub uneven: f64,
     /// Bytes a second of each interface and each port.
     pub rate: u64,
     /// Longest datagram that the network carries, in bytes of UDP payload.
@@ -52,6 +54,8 @@ pub struct Scenario {
     pub skew: Duration,
     /// The last rank enters so much later than that.
     pub late: Duration,
+    /// See [`Cluster::wake_up`].
+    pub wake_up: Duration,
     /// See [`Nic::send_buffer`]; `None`: hosts send infinitely fast.
     pub send_buffer: Option<usize>,
     /// Of each socket, as the kernel reports it.
@@ -70,6 +74,7 @@ impl Scenario {
             ranks,
             bytes,
             neighbours: None,
+            uneven: 0.0,
             rate: 155_000_000 / 8,
             mtu: 8972,
             known_mtu: 8972,
@@ -78,6 +83,7 @@ impl Scenario {
             latency: Duration::from_micros(25),
             skew: Duration::from_micros(100),
             late: Duration::ZERO,
+            wake_up: Duration::ZERO,
             send_buffer: Some(256 * 1024),
             receive_buffer: 8 << 20,
             network: Network::default(),
@@ -112,7 +118,16 @@ impl Scenario {
         let (all, some) = (self.ranks as u64 - 1, self.peers() as u64);
         let bytes = match self.pattern {
             Pattern::Allgather => some * self.bytes as u64,
-            Pattern::Exchange => some * self.part() as u64,
+            Pattern::Exchange => {
+                let (mut into, mut out) = (vec![0; self.ranks], vec![0; self.ranks]);
+                for rank in 0..self.ranks {
+                    for (to, len) in self.sends(rank) {
+                        into[to] += len as u64;
+                        out[rank] += len as u64;
+                    }
+                }
+                into.into_iter().chain(out).max().unwrap_or(0)
+            }
             Pattern::Gather => all * self.bytes as u64,
             Pattern::Stream => self.bytes as u64,
         };
@@ -140,6 +155,7 @@ impl Scenario {
         if let Some(send_buffer) = self.send_buffer {
             cluster.network.set_nics(&Nic::new(self.rate, send_buffer));
         }
+        cluster.wake_up = self.wake_up;
         cluster.trains = Trains { segments: 64, alone: 65_000, in_turns: 8 << 10 };
         cluster
     }
@@ -172,7 +188,7 @@ impl Scenario {
         let others = Rank::new(rank).others(self.ranks).map(Rank::index).take(self.peers());
         match self.pattern {
             Pattern::Allgather => others.map(|to| (to, self.bytes)).collect(),
-            Pattern::Exchange => others.map(|to| (to, self.part())).collect(),
+            Pattern::Exchange => others.map(|to| (to, self.part(rank, to))).collect(),
             Pattern::Gather if rank > 0 => vec![(0, self.bytes)],
             Pattern::Stream if rank == 0 => vec![(1, self.bytes)],
             Pattern::Gather | Pattern::Stream => Vec::new(),
@@ -184,8 +200,10 @@ impl Scenario {
         self.neighbours.unwrap_or(usize::MAX).min(self.ranks - 1)
     }
 
-    fn part(&self) -> usize {
-        self.bytes / self.ranks
+    /// What `from` has for `to` in an exchange.
+    fn part(&self, from: usize, to: usize) -> usize {
+        let chance = Random::new((from * self.ranks + to) as u64).below(2001) as f64 / 1000.0 - 1.0;
+        ((self.bytes / self.ranks) as f64 * (1.0 + self.uneven * chance)) as usize
     }
 }
 

@@ -144,8 +144,8 @@ impl UdpPort {
         }
     }
 
-    /// Takes what has arrived, at most a batch, and shows it datagram by datagram. True: there may be more.
-    pub fn receive(&mut self, mut datagram: impl FnMut(&[u8])) -> bool {
+    /// Takes what has arrived, at most a batch, and shows it datagram by datagram, with where each comes from. True: there may be more.
+    pub fn receive(&mut self, mut datagram: impl FnMut(SocketAddr, &[u8])) -> bool {
         let mut meta = [RecvMeta::default(); BATCH];
         let mut buffers = self.arrived.chunks_exact_mut(LONGEST).map(IoSliceMut::new);
         let mut buffers: [IoSliceMut<'_>; BATCH] =
@@ -159,8 +159,8 @@ impl UdpPort {
         };
         for (meta, buffer) in meta[..count].iter().zip(&buffers) {
             match meta.len {
-                0 => datagram(&[]),
-                len => buffer[..len].chunks(meta.stride).for_each(&mut datagram),
+                0 => datagram(meta.addr, &[]),
+                len => buffer[..len].chunks(meta.stride).for_each(|bytes| datagram(meta.addr, bytes)),
             }
         }
         // The kernel stops short when there is nothing left, and announces what comes later.
@@ -233,7 +233,7 @@ mod tests {
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
         while found.len() < count {
             assert!(std::time::Instant::now() < deadline, "{} of {count}", found.len());
-            port.receive(|datagram| found.push(datagram.to_vec()));
+            port.receive(|_, datagram| found.push(datagram.to_vec()));
         }
         found
     }
@@ -246,7 +246,7 @@ mod tests {
         from.send(to.address(), 1000, &[9; 10]).unwrap();
         let found = receive_all(&mut to, 4);
         assert_eq!(found, [vec![0; 1000], vec![1; 1000], vec![2; 500], vec![9; 10]]);
-        assert!(!to.receive(|_| panic!("nothing more")));
+        assert!(!to.receive(|_, _| panic!("nothing more")));
     }
 
     #[test]

@@ -15,6 +15,12 @@ pub enum DatagramError {
     /// Not of this job.
     #[error("a datagram without this job's key")]
     ForeignKey,
+    /// Of this job, but not from where the rank that it names is.
+    #[error("a packet of {claimed} from an address that is not its own")]
+    ForeignAddress {
+        /// Who the packet says it is from.
+        claimed: Rank,
+    },
     /// The checksum is wrong: damaged on the way, or meant for another rank.
     #[error("a packet with a wrong checksum")]
     Corrupt,

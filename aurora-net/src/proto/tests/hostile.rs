@@ -189,8 +189,8 @@ fn memory_for_what_is_incomplete_is_bounded() {
         }
         let datagram = sealed(i, 0, &frames);
         refused += u32::from(receiver.handle_datagram(NOW, &datagram, &mut memory).is_err());
-        let (held, transfers) = receiver.held();
-        assert!(held <= 8 * window && transfers < 1000, "{held} bytes of {transfers} transfers");
+        let held = receiver.held();
+        assert!(held.early <= 2 * window && held.buffered <= 6 * window && held.transfers < 1000, "{held:?}");
     }
     assert!(refused > 15_000);
 }

@@ -1,5 +1,6 @@
 //! Two and more ends over the simulated network.
 
+mod census;
 mod faults;
 mod goodput;
 mod hostile;

@@ -1,76 +1,51 @@
 //! Starts a job, watches it end, and looks for what it leaves behind.
 
-use crate::cell::{Place, RANKS, Starter};
-use crate::job;
-use aurora_suite::mpi::Flavour;
+use crate::notes;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// No job takes longer on the slowest of machines: ten times what it may take.
-const LIMIT: Duration = Duration::from_secs(50);
+pub const LIMIT: Duration = Duration::from_secs(50);
 
 /// A job under way, or its notes.
+#[derive(Debug)]
 pub struct Job {
     child: Child,
     notes: PathBuf,
 }
 
 /// How it ended.
+#[derive(Debug)]
 pub struct Ended {
+    /// Of the process that was started.
     pub status: ExitStatus,
     /// What it wrote to stderr.
     pub said: String,
-    pub notes: PathBuf,
     /// From the failure to the end of the last process.
     pub took: Duration,
-}
-
-/// The command that starts a job of `RANKS` ranks, up to the program.
-pub fn launcher(starter: Starter) -> Result<Command, String> {
-    let myself = std::env::current_exe().map_err(|error| error.to_string())?;
-    match starter {
-        Starter::Threads | Starter::Processes => Ok(Command::new(myself)),
-        Starter::Mpi(flavour) => {
-            let mut command = flavour.launcher(RANKS)?;
-            command.arg(myself);
-            Ok(command)
-        }
-    }
-}
-
-/// Whether this process was started by a flavour's mpirun tells nothing about others: only names do.
-pub fn word(starter: Starter) -> &'static str {
-    match starter {
-        Starter::Threads => "threads",
-        Starter::Processes => "processes",
-        Starter::Mpi(Flavour::Open | Flavour::Mpich) => "mpi",
-    }
+    notes: PathBuf,
 }
 
 impl Job {
     /// Starts one, in a process group of its own.
-    pub fn start(starter: Starter, fault: &str, place: Place, rank: usize) -> Result<Job, String> {
-        let mut command = launcher(starter)?;
-        command.args([job::ARGUMENT, word(starter), fault, place.name(), &rank.to_string()]);
-        command.env("AURORA_SILENCE", "1");
-        Self::run(command)
-    }
-
-    pub fn run(mut command: Command) -> Result<Job, String> {
+    ///
+    /// # Errors
+    /// Why it cannot be started.
+    pub fn start(mut command: Command) -> Result<Job, String> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let notes = std::env::temp_dir().join(format!("aurora-faults-{}-{number}", std::process::id()));
+        let notes = std::env::temp_dir().join(format!("aurora-suite-{}-{number}", std::process::id()));
         let file = |name: &str| File::create(notes.join(name));
         let started = || {
             fs::create_dir_all(&notes)?;
             command
-                .env(job::NOTES, &notes)
+                .env(notes::DIRECTORY, &notes)
                 .stdin(Stdio::null())
                 .stdout(file("stdout")?)
                 .stderr(file("stderr")?)
@@ -85,37 +60,60 @@ impl Job {
     }
 
     /// Sends a signal to the started process, or to all of its group.
+    ///
+    /// # Errors
+    /// What the system says.
     pub fn signal(&self, signal: Signal, group: bool) -> Result<(), String> {
         let pid = Pid::from_child(&self.child);
         let sent = if group { rustix::process::kill_process_group(pid, signal) } else { kill_process(pid, signal) };
         sent.map_err(|error| error.to_string())
     }
 
-    /// Waits until all ranks have come as far as the place.
-    pub fn wait_for_ranks(&mut self) -> Result<(), String> {
-        let here = |notes: &Path| (0..RANKS).all(|rank| notes.join(format!("pid-{rank}")).exists());
+    /// Waits until something has been noted under each of these names.
+    ///
+    /// # Errors
+    /// That the job has ended before, or takes too long.
+    pub fn wait_for_notes(&mut self, names: &[String]) -> Result<(), String> {
         let until = Instant::now() + LIMIT;
-        while !here(&self.notes) {
-            if Instant::now() > until || matches!(self.child.try_wait(), Ok(Some(_))) {
-                return Err(format!("the ranks do not come: {}", self.said()));
+        let missing = |job: &Self| names.iter().find(|name| !job.notes.join(name).exists()).cloned();
+        while let Some(name) = missing(self) {
+            let over = matches!(self.child.try_wait(), Ok(Some(_)));
+            if (over && missing(self).is_some()) || Instant::now() > until {
+                return Err(format!("{name} is never noted; said: {}", self.said()));
             }
             thread::sleep(Duration::from_millis(5));
         }
-        thread::sleep(Duration::from_millis(100));
         Ok(())
     }
 
     /// Notes that the driver does now what makes the job fail.
     pub fn note_fault(&self) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let _ = fs::write(self.notes.join("fault"), now.as_micros().to_string());
+        notes::note_fault_in(&self.notes);
+    }
+
+    /// Notes something that the ranks wait for.
+    pub fn tell(&self, name: &str) {
+        notes::note_in(&self.notes, name, "");
+    }
+
+    /// How long ago it happened that makes the job fail.
+    pub fn since_fault(&self) -> Duration {
+        notes::since_fault(&self.notes).unwrap_or_default()
+    }
+
+    /// What a rank has noted.
+    pub fn note(&self, name: &str) -> Option<String> {
+        notes::read(&self.notes, name)
     }
 
     fn said(&self) -> String {
-        fs::read_to_string(self.notes.join("stderr")).unwrap_or_default()
+        self.note("stderr").unwrap_or_default()
     }
 
     /// Waits until its processes but the first have ended.
+    ///
+    /// # Errors
+    /// That they take too long.
     pub fn wait_for_others(&mut self) -> Result<(), String> {
         let first = self.child.id();
         self.wait_until(|job| job.processes().iter().all(|pid| *pid == first))
@@ -135,6 +133,9 @@ impl Job {
     }
 
     /// Waits for the end of the last process.
+    ///
+    /// # Errors
+    /// That it takes too long.
     pub fn wait(mut self) -> Result<Ended, String> {
         let mut status = None;
         self.wait_until(|job| {
@@ -142,30 +143,33 @@ impl Job {
             status.is_some()
         })?;
         self.wait_until(|job| job.processes().is_empty())?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let fault = read(&self.notes, "fault").and_then(|text| text.parse().ok());
         Ok(Ended {
             status: status.expect("it has ended"),
             said: self.said(),
-            took: fault.map_or(Duration::ZERO, |at| now.saturating_sub(Duration::from_micros(at))),
+            took: notes::since_fault(&self.notes).unwrap_or_default(),
             notes: self.notes.clone(),
         })
     }
 
+    /// The process of a rank that an mpirun has started: what its launcher has told it is in its environment.
+    pub fn rank(&self, rank: usize) -> Option<Pid> {
+        let marks = [format!("OMPI_COMM_WORLD_RANK={rank}"), format!("PMI_RANK={rank}")];
+        let own = std::env::current_exe().ok()?;
+        let is_rank = |pid: &u32| {
+            let runs = fs::read_link(format!("/proc/{pid}/exe"));
+            runs.is_ok_and(|exe| exe == own) && marks.iter().any(|mark| has_in_environment(*pid, mark))
+        };
+        self.processes().into_iter().find(is_rank).and_then(|pid| Pid::from_raw(pid as i32))
+    }
+
     /// Everything that runs with our notes in its environment.
     fn processes(&self) -> Vec<u32> {
-        let mark = format!("{}={}", job::NOTES, self.notes.display());
+        let mark = format!("{}={}", notes::DIRECTORY, self.notes.display());
         let Ok(all) = fs::read_dir("/proc") else {
             return Vec::new();
         };
-        all.filter_map(|entry| {
-            let entry = entry.ok()?;
-            let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
-            let environment = fs::read(entry.path().join("environ")).ok()?;
-            let ours = environment.split(|byte| *byte == 0).any(|v| v == mark.as_bytes());
-            ours.then_some(pid)
-        })
-        .collect()
+        let pids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        pids.filter(|pid| has_in_environment(*pid, &mark)).collect()
     }
 
     fn end(&mut self) {
@@ -176,6 +180,11 @@ impl Job {
         }
         let _ = self.child.wait();
     }
+}
+
+fn has_in_environment(pid: u32, mark: &str) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
 }
 
 impl Drop for Job {
@@ -192,7 +201,7 @@ impl Ended {
 
     /// What a rank noted.
     pub fn note(&self, name: &str) -> Option<String> {
-        read(&self.notes, name)
+        notes::read(&self.notes, name)
     }
 
     /// The exit code as a shell shows it.
@@ -217,8 +226,4 @@ impl Drop for Ended {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.notes);
     }
-}
-
-fn read(notes: &Path, name: &str) -> Option<String> {
-    fs::read_to_string(notes.join(name)).ok()
 }

@@ -1,0 +1,109 @@
+//! Bulk reads of many ranks at once, answered together.
+
+use aurora_net::Rank;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// For so long the next request is waited for.
+const QUIET: Duration = Duration::from_millis(2);
+/// And no longer in all.
+const MOST: Duration = Duration::from_millis(10);
+/// What is shorter is answered at once.
+const BULK: u64 = 32 << 10;
+
+/// Holds back answers to ranks that read from most others at once (the exchange of a parallel sort) until all of them have
+/// asked, or no more seem to come.
+///
+/// An exchange of all with all runs at line rate when each sender spreads what it sends over all receivers from the start.
+/// Were the first to ask answered at once, all would send to it alone, and its port of the switch would overflow: that costs
+/// far more than this wait, which the last to ask never has, and it decides when the exchange is over.
+#[derive(Debug)]
+pub(crate) struct Rally<T> {
+    me: Rank,
+    size: usize,
+    held: Vec<(Rank, T)>,
+    asked: BTreeSet<Rank>,
+    since: Instant,
+    last: Instant,
+}
+
+impl<T> Rally<T> {
+    pub(crate) fn new(me: Rank, size: usize) -> Self {
+        let now = Instant::now();
+        Rally { me, size, held: Vec::new(), asked: BTreeSet::new(), since: now, last: now }
+    }
+
+    /// Whether a read of `bytes` is part of such an exchange, if its rank reads from `owners` others in the same call.
+    pub(crate) fn concerns(&self, bytes: u64, owners: u32) -> bool {
+        bytes >= BULK && owners >= 2 && 2 * owners as usize >= self.size - 1
+    }
+
+    /// `from` has asked; its request is held back.
+    pub(crate) fn hold(&mut self, now: Instant, from: Rank, request: T) {
+        if self.held.is_empty() {
+            self.since = now;
+        }
+        self.last = now;
+        self.asked.insert(from);
+        self.held.push((from, request));
+    }
+
+    /// When to look whether the wait is over, if there is one.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        (!self.held.is_empty()).then(|| (self.last + QUIET).min(self.since + MOST))
+    }
+
+    /// All that is held back, beginning with the rank after ours, if the wait is over.
+    pub(crate) fn release(&mut self, now: Instant) -> Vec<T> {
+        let all_are_here = self.asked.len() + 1 == self.size;
+        if !all_are_here && self.poll_timeout().is_none_or(|due| now < due) {
+            return Vec::new();
+        }
+        self.asked.clear();
+        let mut held = std::mem::take(&mut self.held);
+        held.sort_by_key(|(from, _)| (from.index() + self.size - self.me.index()) % self.size);
+        held.into_iter().map(|(_, request)| request).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn all_who_have_asked_are_answered_together_beginning_after_us() {
+        let (mut rally, now) = (Rally::new(Rank::new(1), 4), Instant::now());
+        for from in [0, 3] {
+            rally.hold(now, Rank::new(from), from);
+            assert!(rally.release(now).is_empty());
+        }
+        rally.hold(now, Rank::new(2), 2);
+        assert_eq!(rally.release(now), [2, 3, 0]);
+        assert_eq!(rally.poll_timeout(), None);
+    }
+
+    #[test]
+    fn who_does_not_come_is_not_waited_for_long() {
+        let (mut rally, start) = (Rally::new(Rank::new(0), 9), Instant::now());
+        rally.hold(start, Rank::new(4), 4);
+        assert!(rally.release(start + MS).is_empty());
+        rally.hold(start + MS, Rank::new(2), 2);
+        assert!(rally.release(start + 2 * MS).is_empty());
+        assert_eq!(rally.release(start + 3 * MS), [2, 4]);
+        for ms in 10..20 {
+            rally.hold(start + ms * MS, Rank::new(1), 1);
+            assert!(rally.release(start + ms * MS).is_empty());
+        }
+        assert_eq!(rally.release(start + 20 * MS).len(), 10);
+    }
+
+    #[test]
+    fn concerns_bulk_reads_from_most_others() {
+        let rally = Rally::<()>::new(Rank::new(0), 9);
+        assert!(rally.concerns(BULK, 8) && rally.concerns(BULK, 4));
+        assert!(!rally.concerns(BULK, 3) && !rally.concerns(BULK - 1, 8));
+        assert!(!Rally::<()>::new(Rank::new(0), 2).concerns(1 << 30, 1), "there is only one to ask");
+    }
+}

@@ -1,0 +1,93 @@
+//! Who may speak to us.
+
+use crate::Rank;
+use crate::proto::sender_of;
+use crate::wire::DatagramError;
+use std::net::SocketAddr;
+
+/// Looks at what cannot be checked inside a packet, before anything of it is parsed: whether a datagram has the job's key and
+/// comes from the very socket of the rank that it names.
+///
+/// The key keeps out everybody who has not seen a packet of this job; the address, who has seen one but cannot send in
+/// another's name. Who can do both has to be kept off the network: nothing is encrypted. Address translation between ranks
+/// is not supported: it could only be told from a stranger by believing him.
+#[derive(Debug)]
+pub(super) struct Door {
+    key: u64,
+    /// By rank; none for those that are not reached by datagrams.
+    addresses: Vec<Option<SocketAddr>>,
+    /// Someone has been told of a packet from another address: once is enough.
+    told: bool,
+}
+
+impl Door {
+    pub(super) fn new(key: u64, addresses: Vec<Option<SocketAddr>>) -> Self {
+        Door { key, addresses, told: false }
+    }
+
+    /// Where `rank` is reached.
+    pub(super) fn address(&self, rank: Rank) -> Option<SocketAddr> {
+        self.addresses[rank.index()]
+    }
+
+    /// Whether a datagram from `source` may come in.
+    ///
+    /// # Errors
+    /// What to count it as.
+    pub(super) fn admit(&mut self, source: SocketAddr, datagram: &[u8]) -> Result<(), DatagramError> {
+        let claimed = sender_of(self.key, datagram)?;
+        // A rank that does not exist or is not reached this way: damaged, most likely.
+        let known = self.addresses.get(claimed.index()).copied().flatten().ok_or(DatagramError::Corrupt)?;
+        if known == source {
+            return Ok(());
+        }
+        if !std::mem::replace(&mut self.told, true) {
+            tracing::warn!(
+                "dropped a packet with this job's key that names {claimed} but comes from {source}, not from {known}: \
+                 is there address translation between the machines? Aurora needs a network without"
+            );
+        }
+        Err(DatagramError::ForeignAddress { claimed })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{self, PacketNumber};
+
+    const KEY: u64 = 77;
+
+    fn at(port: u16) -> SocketAddr {
+        SocketAddr::from(([10, 0, 0, 1], port))
+    }
+
+    fn packet(from: usize) -> Vec<u8> {
+        let mut packet = Vec::new();
+        wire::begin(&mut packet, KEY, Rank::new(from), PacketNumber(0), PacketNumber(0));
+        wire::seal(&mut packet, 0, Rank::new(0));
+        packet
+    }
+
+    #[test]
+    fn a_rank_speaks_from_its_own_address_only() {
+        let mut door = Door::new(KEY, vec![None, Some(at(1)), Some(at(2))]);
+        assert_eq!(door.admit(at(1), &packet(1)), Ok(()));
+        for source in [at(2), SocketAddr::from(([10, 0, 0, 2], 1))] {
+            let claimed = Rank::new(1);
+            assert_eq!(door.admit(source, &packet(1)), Err(DatagramError::ForeignAddress { claimed }));
+        }
+        assert_eq!(door.admit(at(2), &packet(2)), Ok(()));
+    }
+
+    #[test]
+    fn nobody_speaks_without_the_key_or_as_nobody() {
+        let mut door = Door::new(KEY, vec![None, Some(at(1))]);
+        let mut foreign = packet(1);
+        foreign[0] ^= 1;
+        assert_eq!(door.admit(at(1), &foreign), Err(DatagramError::ForeignKey));
+        assert_eq!(door.admit(at(1), &packet(0)), Err(DatagramError::Corrupt), "ourselves");
+        assert_eq!(door.admit(at(1), &packet(9)), Err(DatagramError::Corrupt), "no such rank");
+        assert_eq!(door.admit(at(1), &[]), Err(DatagramError::Truncated { len: 0 }));
+    }
+}

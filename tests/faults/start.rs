@@ -1,0 +1,46 @@
+//! Starts a job whose failure is asked for.
+
+use crate::cell::{Place, RANKS, Starter};
+use crate::job;
+use aurora_suite::driver::Job;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+/// Starts a job of `RANKS` ranks.
+pub fn job(starter: Starter, fault: &str, place: Place, rank: usize) -> Result<Job, String> {
+    let mut command = launcher(starter)?;
+    command.args([job::ARGUMENT, word(starter), fault, place.name(), &rank.to_string()]);
+    command.env("AURORA_SILENCE", "1");
+    Job::start(command)
+}
+
+/// The command that starts it, up to the program.
+fn launcher(starter: Starter) -> Result<Command, String> {
+    let myself = std::env::current_exe().map_err(|error| error.to_string())?;
+    match starter {
+        Starter::Threads | Starter::Processes => Ok(Command::new(myself)),
+        Starter::Mpi(flavour) => {
+            let mut command = flavour.launcher(RANKS)?;
+            command.arg(myself);
+            Ok(command)
+        }
+    }
+}
+
+/// Whether this process was started by a flavour's mpirun tells nothing about others: only names do.
+fn word(starter: Starter) -> &'static str {
+    match starter {
+        Starter::Threads => "threads",
+        Starter::Processes => "processes",
+        Starter::Mpi(_) => "mpi",
+    }
+}
+
+/// Waits until all ranks have come as far as the place.
+pub fn wait_for_ranks(job: &mut Job) -> Result<(), String> {
+    let names: Vec<String> = (0..RANKS).map(|rank| format!("pid-{rank}")).collect();
+    job.wait_for_notes(&names)?;
+    thread::sleep(Duration::from_millis(100));
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! What all ranks do together, every byte checked.
+
+use aurora_core::{Add, GVector, MatrixDim, Result, World, distmemcpy, distmemcpy_many};
+use aurora_suite::body::{Body, End};
+use aurora_suite::check;
+use aurora_suite::random::mix;
+
+/// How a verification says that the element that we damage is wrong.
+pub const DAMAGE: &str = "element 17 is ";
+
+const ROUNDS: usize = 3;
+
+pub fn bodies() -> Vec<Body> {
+    let damaged = |body: Body| body.ends(End::Fails(DAMAGE)).hidden();
+    vec![
+        Body::of(every_rank_has_a_node),
+        Body::of(loads),
+        Body::of(loads_of_odd_sizes),
+        Body::of(exchanges),
+        Body::of(releases),
+        Body::of(sums),
+        Body::of(copies_to_one),
+        Body::of(copies_from_all),
+        damaged(Body::of(damaged_loads)),
+        damaged(Body::of(damaged_exchanges)),
+        damaged(Body::of(damaged_releases)),
+        damaged(Body::of(damaged_copies_to_one)),
+        damaged(Body::of(damaged_copies_from_all)),
+    ]
+}
+
+/// What the owners write: right, or, in a test of the tests, with one wrong bit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Data {
+    Right,
+    Damaged,
+}
+
+impl Data {
+    /// What an element is to hold in a round.
+    pub fn wanted(i: usize, round: usize) -> u32 {
+        mix(((round as u64) << 40) + i as u64) as u32
+    }
+
+    /// What is written there.
+    pub fn written(self, i: usize, round: usize) -> u32 {
+        Data::wanted(i, round) ^ u32::from(self == Data::Damaged && i == 17)
+    }
+}
+
+fn every_rank_has_a_node(world: &World) -> Result<()> {
+    check::equal("number of nodes", world.about().nodes, world.size())?;
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname")?;
+    check::equal("host name", name.trim(), &format!("n{}", world.rank().index() + 1))
+}
+
+fn loads(world: &World) -> Result<()> {
+    loads_of(world, Data::Right)
+}
+
+fn damaged_loads(world: &World) -> Result<()> {
+    loads_of(world, Data::Damaged)
+}
+
+fn loads_of(world: &World, data: Data) -> Result<()> {
+    let mut v = matrix(world)?;
+    (0..ROUNDS).try_for_each(|round| load(&mut v, round, data))
+}
+
+/// The paper's matrix.
+pub fn matrix(world: &World) -> Result<GVector<u32>> {
+    GVector::new(world, MatrixDim::new(704, 704))
+}
+
+/// A phase: each rank writes its block, and loads the whole.
+pub fn load(v: &mut GVector<u32>, round: usize, data: Data) -> Result<()> {
+    let mut own = v.owner_computes_mut()?;
+    let first = own.indices().start;
+    for (i, x) in own.local_mut().iter_mut().enumerate() {
+        *x = data.written(first + i, round);
+    }
+    own.finish()?;
+    check::same(&v.read_cache()?, 0, |i| Data::wanted(i, round))
+}
+
+fn loads_of_odd_sizes(world: &World) -> Result<()> {
+    for len in [0, 1, 3, 2243, 2251, 8999, 70_001] {
+        let mut v = GVector::new(world, len)?;
+        (0..ROUNDS).try_for_each(|round| load(&mut v, round, Data::Right))?;
+    }
+    Ok(())
+}
+
+fn exchanges(world: &World) -> Result<()> {
+    exchanges_of(world, Data::Right)
+}
+
+fn damaged_exchanges(world: &World) -> Result<()> {
+    exchanges_of(world, Data::Damaged)
+}
+
+/// Everyone fetches its part of everyone's block, as in the fourth phase of the paper's sort.
+fn exchanges_of(world: &World, data: Data) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let each = 30_011;
+    let mut mine = vec![0; p * each];
+    for round in 0..ROUNDS {
+        let from = GVector::from_fn(world, p * p * each, |i| data.written(i, round))?;
+        let start = |owner: usize| (owner * p + me) * each;
+        let parts = mine.chunks_mut(each).enumerate();
+        distmemcpy_many(parts.map(|(owner, part)| (part, from.range(start(owner)..start(owner) + each))))?;
+        for (owner, part) in mine.chunks(each).enumerate() {
+            check::same(part, start(owner), |i| Data::wanted(i, round))?;
+        }
+    }
+    Ok(())
+}
+
+fn releases(world: &World) -> Result<()> {
+    releases_of(world, Data::Right)
+}
+
+fn damaged_releases(world: &World) -> Result<()> {
+    releases_of(world, Data::Damaged)
+}
+
+/// Single elements, and slices that lie across the borders between owners.
+fn releases_of(world: &World, data: Data) -> Result<()> {
+    const STRETCH: usize = 1000;
+    let (p, me) = (world.size(), world.rank().index());
+    let mut v = GVector::<u32>::new(world, 97 * STRETCH + 5)?;
+    for round in 0..ROUNDS {
+        let len = v.len();
+        let mut writes = v.release_c()?;
+        for (number, first) in (0..len).step_by(STRETCH).enumerate().filter(|(number, _)| (number + round) % p == me) {
+            let stretch = first..len.min(first + STRETCH);
+            if number % 2 == 0 {
+                stretch.into_iter().try_for_each(|i| writes.put(i, data.written(i, round)))?;
+            } else {
+                writes.put_slice(first, &stretch.map(|i| data.written(i, round)).collect::<Vec<_>>())?;
+            }
+        }
+        writes.finish()?;
+        check::whole(&v, |i| Data::wanted(i, round))?;
+        world.barrier()?;
+    }
+    Ok(())
+}
+
+/// An update that arrives twice, or never, changes a sum.
+fn sums(world: &World) -> Result<()> {
+    let p = world.size() as u64;
+    let mut v = GVector::<u64>::new(world, 1009)?;
+    let mut writes = v.release_c_with::<Add>()?;
+    for k in 0..100_000 {
+        writes.update(k % 1009, k as u64)?;
+    }
+    writes.finish()?;
+    check::whole(&v, |i| p * (i..100_000).step_by(1009).sum::<usize>() as u64)
+}
+
+fn copies_to_one(world: &World) -> Result<()> {
+    copies_to_one_of(world, Data::Right)
+}
+
+fn damaged_copies_to_one(world: &World) -> Result<()> {
+    copies_to_one_of(world, Data::Damaged)
+}
+
+/// All ranks write to one at the same time.
+fn copies_to_one_of(world: &World, data: Data) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let each = 65_537;
+    for (round, home) in (0..p).enumerate() {
+        let mut v = GVector::on(world, home, p * each)?;
+        let mine = me * each..(me + 1) * each;
+        let values: Vec<_> = mine.clone().map(|i| data.written(i, round)).collect();
+        distmemcpy(v.range_mut(mine), &values[..])?;
+        world.barrier()?;
+        if world.rank() == home {
+            check::same(v.owner_computes()?.local(), 0, |i| Data::wanted(i, round))?;
+        }
+        world.barrier()?;
+    }
+    Ok(())
+}
+
+fn copies_from_all(world: &World) -> Result<()> {
+    copies_from_all_of(world, Data::Right)
+}
+
+fn damaged_copies_from_all(world: &World) -> Result<()> {
+    copies_from_all_of(world, Data::Damaged)
+}
+
+/// One rank reads from all, while these do nothing.
+fn copies_from_all_of(world: &World, data: Data) -> Result<()> {
+    for reader in 0..world.size() {
+        let v = GVector::from_fn(world, 250_007, |i| data.written(i, reader))?;
+        if world.rank() == reader {
+            check::whole(&v, |i| Data::wanted(i, reader))?;
+        }
+        world.barrier()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! The emulated cluster: what all ranks do together, under loss, and what becomes of a job when a node fails.
+//!
+//! This binary is the driver, and, started by it on every node of a lab, the job.
+
+mod bulk;
+mod cut;
+mod damage;
+mod killed;
+mod late;
+mod place;
+mod scenario;
+mod stopped;
+
+use aurora_suite::harness;
+use libtest_mimic::{Arguments, Trial};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    match arguments.get(1) {
+        Some(first) if first == scenario::ARGUMENT => scenario::job(&arguments[2..]),
+        _ => harness::run(bulk::bodies, trials),
+    }
+}
+
+fn trials(bodies: &'static [aurora_suite::body::Body], arguments: &Arguments) -> Vec<Trial> {
+    let flavour = match place::flavour() {
+        Ok(flavour) => flavour,
+        Err(reason) => return vec![harness::missing("lab/all", reason)],
+    };
+    let mut trials = Vec::new();
+    for place in place::all(flavour) {
+        trials.extend(harness::trials_of(place, bodies, arguments));
+    }
+    trials.extend(damage::trials(flavour));
+    trials.extend(late::trials(flavour));
+    trials.extend(cut::trials(flavour));
+    trials.extend(stopped::trials(flavour));
+    trials.extend(killed::trials(flavour));
+    trials
+}
