@@ -15,7 +15,7 @@ pub mod mpi;
 pub mod netlab;
 pub mod notes;
 pub mod place;
-mod process;
+pub mod process;
 pub mod random;
 mod report;
 pub mod timing;

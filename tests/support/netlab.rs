@@ -27,8 +27,16 @@ impl fmt::Display for Shape {
 }
 
 impl Shape {
-    fn percent(&self) -> f64 {
+    /// What the switch drops, in percent.
+    pub fn percent(&self) -> f64 {
         self.lost_of_thousand as f64 / 10.0
+    }
+
+    /// What a link carries, in bits a second; infinitely much where nothing limits it.
+    pub fn bits_per_second(&self) -> f64 {
+        let units = [("gbit", 1e9), ("mbit", 1e6), ("kbit", 1e3)];
+        let of = |(unit, factor): (&str, f64)| Some(self.rate.strip_suffix(unit)?.parse::<f64>().ok()? * factor);
+        units.into_iter().find_map(of).unwrap_or(f64::INFINITY)
     }
 }
 
@@ -64,12 +72,20 @@ impl Lab {
     /// # Errors
     /// Why there is none.
     pub fn up(shape: Shape, nodes: usize) -> Result<Lab, Refusal> {
+        Lab::up_with(shape, nodes, &[])
+    }
+
+    /// The same with more of `netlab`'s options.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn up_with(shape: Shape, nodes: usize, options: &[&str]) -> Result<Lab, Refusal> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         sweep()?;
         let id = format!("t{}x{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let (mtu, loss) = (format!("mtu={}", shape.mtu), format!("loss={}", shape.percent()));
         let (count, queue) = (nodes.to_string(), shape.queue_kb.to_string());
-        call(&["up", &id, &count, shape.rate, &queue, &mtu, &loss])?;
+        call(&[&["up", &id, &count, shape.rate, &queue, &mtu, &loss][..], options].concat())?;
         Ok(Lab { id, nodes })
     }
 

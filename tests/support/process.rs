@@ -10,17 +10,31 @@ use std::time::{Duration, Instant};
 const KEPT: usize = 8 * 1024;
 
 /// How a command ended.
-pub(crate) struct Ended {
+#[derive(Debug)]
+pub struct Ended {
+    /// It was silent for too long, and ended for that.
+    pub overdue: bool,
     /// It said that it succeeded.
-    pub(crate) success: bool,
+    pub success: bool,
     /// What it wrote to stdout.
-    pub(crate) lines: Vec<String>,
+    pub lines: Vec<String>,
     /// The end of what it wrote to stderr, and why it was ended if it was.
-    pub(crate) errors: String,
+    pub errors: String,
 }
 
 /// Runs a command until it ends, or until its stdout has been silent for `limit`.
-pub(crate) fn run(mut command: Command, limit: Duration) -> std::io::Result<Ended> {
+///
+/// # Errors
+/// That it cannot be started.
+pub fn run(command: Command, limit: Duration) -> std::io::Result<Ended> {
+    run_patiently(command, |_| limit)
+}
+
+/// Runs a command until it ends, or until its stdout has been silent for as long as may follow its last line.
+///
+/// # Errors
+/// That it cannot be started.
+pub fn run_patiently(mut command: Command, patience: impl Fn(Option<&str>) -> Duration) -> std::io::Result<Ended> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (said, heard) = mpsc::channel();
     let stdout = child.stdout.take().expect("piped");
@@ -37,18 +51,19 @@ pub(crate) fn run(mut command: Command, limit: Duration) -> std::io::Result<Ende
         let _ = stderr.read_to_end(&mut text);
         text
     });
-    let (mut lines, mut overdue) = (Vec::new(), false);
-    loop {
+    let (mut lines, mut overdue) = (Vec::<String>::new(), false);
+    let limit = loop {
+        let limit = patience(lines.last().map(String::as_str));
         match heard.recv_timeout(limit) {
             Ok(line) => lines.push(line),
-            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Disconnected) => break limit,
             Err(RecvTimeoutError::Timeout) => {
                 overdue = true;
                 end(&mut child);
-                break;
+                break limit;
             }
         }
-    }
+    };
     let success = wait(&mut child, limit)? && !overdue;
     let errors = errors.join().unwrap_or_default();
     let kept = &errors[errors.len().saturating_sub(KEPT)..];
@@ -56,7 +71,7 @@ pub(crate) fn run(mut command: Command, limit: Duration) -> std::io::Result<Ende
     if overdue {
         errors.push_str(&format!("\nended after {limit:?} of silence"));
     }
-    Ok(Ended { success, lines, errors })
+    Ok(Ended { overdue, success, lines, errors })
 }
 
 /// Waits for its end, which is not far: its stdout is closed.

@@ -14,6 +14,7 @@ mod mpi;
 #[path = "no_mpi.rs"]
 mod mpi;
 mod pattern;
+mod payload;
 mod put;
 mod read_cache;
 mod run;

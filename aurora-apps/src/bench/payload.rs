@@ -1,0 +1,46 @@
+//! What an operation must bring over the network at the least.
+
+use super::exchange::Cuts;
+use super::job::Operation;
+
+impl Operation {
+    /// The most bytes that any one of `ranks` ranks gets from the others: with the rate of its link a bound on the time.
+    pub fn most_into_a_rank(self, ranks: usize) -> usize {
+        match self {
+            Operation::ReadCache { bytes, .. } => bytes - bytes / ranks,
+            Operation::Exchange { keys } => {
+                let cuts = Cuts::new(keys, ranks);
+                let into = |to: usize| (0..ranks).filter(move |from| *from != to).map(move |from| (from, to));
+                let keys = |to: usize| into(to).map(|(from, to)| cuts.piece(from, to).len()).sum::<usize>();
+                (0..ranks).map(keys).max().unwrap_or(0) * size_of::<u32>()
+            }
+            Operation::Gather { bytes, .. } => bytes * (ranks - 1),
+            Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } if ranks > 1 => self.bytes(),
+            Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } | Operation::Barrier => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_alone_gets_nothing() {
+        let all = [
+            Operation::ReadCache { bytes: 1000, late: None },
+            Operation::Exchange { keys: 1000 },
+            Operation::Gather { bytes: 1000, by: crate::bench::By::Push },
+            Operation::Stream { bytes: 1000 },
+        ];
+        assert!(all.iter().all(|operation| operation.most_into_a_rank(1) == 0));
+        assert_eq!(all.map(|operation| operation.most_into_a_rank(4))[..1], [750]);
+    }
+
+    #[test]
+    fn an_exchange_is_bound_by_the_rank_that_gets_most() {
+        let even = 8_000_000 * 4 / 4 * 3;
+        let most = Operation::Exchange { keys: 8_000_000 }.most_into_a_rank(4) * 4;
+        assert!((even..even * 103 / 100).contains(&most), "{most} of {even}");
+    }
+}
