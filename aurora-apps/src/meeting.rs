@@ -25,14 +25,17 @@ pub trait Meeting: Debug {
     /// not.
     fn serves_afterwards(&self) -> bool;
 
-    /// Collective. A barrier that finds no other traffic under way.
+    /// Collective. A barrier that finds no other traffic under way, and that all have left: the first to leave would send
+    /// so much that the last leave it later, and they would begin milliseconds apart where many share a core.
     ///
     /// # Errors
     /// Whatever ended the job.
     fn quiet(&self) -> Result<()> {
         self.world().barrier()?;
         std::thread::sleep(QUIET);
-        self.barrier()
+        self.barrier()?;
+        std::thread::sleep(QUIET);
+        Ok(())
     }
 }
 
