@@ -29,6 +29,8 @@ pub fn trials(flavour: Flavour) -> Vec<Trial> {
 pub fn load(world: &World, data: Data) -> Result<()> {
     let mut v = bulk::matrix(world)?;
     let punctual: Vec<usize> = (0..world.size()).filter(|rank| *rank != LATE).collect();
+    // Read before anybody can send a block.
+    let before = received()?;
     world.barrier()?;
     let me = world.rank().index();
     if me == LATE {
@@ -39,7 +41,6 @@ pub fn load(world: &World, data: Data) -> Result<()> {
         bulk::load(&mut v, 0, data)
     } else {
         let blocks = blocks_of_the_punctual(&v, &punctual, me);
-        let before = received()?;
         thread::scope(|scope| {
             scope.spawn(|| {
                 if wait_until(|| received().is_ok_and(|now| now >= before + blocks)) {

@@ -18,6 +18,8 @@ pub const LIMIT: Duration = Duration::from_secs(50);
 pub struct Job {
     child: Child,
     notes: PathBuf,
+    /// Whether the notes are somebody else's to remove.
+    ended: bool,
 }
 
 /// How it ended.
@@ -54,7 +56,7 @@ impl Job {
         };
         let mut started = started;
         match started() {
-            Ok(child) => Ok(Job { child, notes }),
+            Ok(child) => Ok(Job { child, notes, ended: false }),
             Err(error) => Err(format!("it cannot be started: {error}")),
         }
     }
@@ -143,6 +145,7 @@ impl Job {
             status.is_some()
         })?;
         self.wait_until(|job| job.processes().is_empty())?;
+        self.ended = true;
         Ok(Ended {
             status: status.expect("it has ended"),
             said: self.said(),
@@ -190,6 +193,9 @@ fn has_in_environment(pid: u32, mark: &str) -> bool {
 impl Drop for Job {
     fn drop(&mut self) {
         self.end();
+        if !self.ended {
+            let _ = fs::remove_dir_all(&self.notes);
+        }
     }
 }
 

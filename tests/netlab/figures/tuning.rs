@@ -60,6 +60,7 @@ fn known(flavour: Flavour, operation: Operation) -> Variables {
         // Rings, so that nobody is sent to by all; and large eager messages for the same reason as above.
         (Flavour::Open, Operation::ReadCache { .. }) => &[
             ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),
+            ("OMPI_MCA_coll_tuned_allgather_algorithm", "4"),
             ("OMPI_MCA_coll_tuned_allgatherv_algorithm", "3"),
             ("OMPI_MCA_btl_tcp_eager_limit", "4194304"),
             ("OMPI_MCA_btl_tcp_rndv_eager_limit", "4194304"),
