@@ -5,7 +5,7 @@ use crate::local::{Inbox, LocalAddress, LocalPayload, LocalTransfer};
 use crate::udp::UdpPort;
 use crate::{Handler, Outbox, Outgoing, Payload, Placement, Rank, Received, Traffic};
 use bytes::Bytes;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Transfers taken in before others get a chance at the lock.
 const BATCH: usize = 64;
@@ -17,6 +17,8 @@ pub(crate) struct Progress {
     pub handled: bool,
     /// Whether there is more to do at once.
     pub more: bool,
+    /// For how long it is as well to do nothing.
+    pub lull: Option<Duration>,
 }
 
 /// The way to one rank.
@@ -78,6 +80,7 @@ impl<H: Handler> Core<H> {
             progress.handled = true;
         }
         progress.handled |= self.settle();
+        progress.lull = self.datagrams.as_ref().and_then(Datagrams::lull);
         progress
     }
 

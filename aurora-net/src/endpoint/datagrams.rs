@@ -127,6 +127,11 @@ impl Datagrams {
         Some(self.origin + Duration::from_nanos(due.as_nanos()))
     }
 
+    /// For how long it is as well to leave what arrives alone.
+    pub fn lull(&self) -> Option<Duration> {
+        self.links.lull()
+    }
+
     /// Tells the handler what the connections have to say. True: there was something.
     pub fn tell(&mut self, handler: &mut impl Handler, out: &mut Outbox, traffic: &mut Traffic) -> bool {
         let mut told = false;

@@ -97,7 +97,7 @@ impl<H: Handler> Endpoint<H> {
     pub fn wait<R>(&self, mut condition: impl FnMut(&mut H, &mut Outbox) -> Option<R>) -> R {
         let shared = &*self.owner.shared;
         // Before the lock, so that it is dropped after it, also by a panic.
-        let mut driving = Driving { shared, active: false, more: false };
+        let mut driving = Driving { shared, active: false, progress: Progress::default() };
         let mut state = shared.lock.lock();
         loop {
             let (outcome, told) = state.core.run(&mut condition);
@@ -117,11 +117,9 @@ impl<H: Handler> Endpoint<H> {
                 driving.active = true;
                 state.waiter = true;
                 drop(state);
-                if !driving.more {
-                    shared.poller.sleep();
-                }
+                shared.rest(driving.progress);
                 state = shared.lock.lock();
-                driving.more = shared.take_in(&mut state).more;
+                driving.progress = shared.take_in(&mut state);
             } else {
                 state = shared.park(state);
             }
@@ -259,22 +257,31 @@ impl<H: Handler> Shared<H> {
         self.poller.waker().kick();
     }
 
+    /// Sleeps until there is something to do after `progress`.
+    fn rest(&self, progress: Progress) {
+        if progress.more {
+            return;
+        }
+        if let Some(lull) = progress.lull {
+            thread::sleep(lull);
+        }
+        self.poller.sleep();
+    }
+
     fn daemon(&self) {
-        let mut more = false;
+        let mut progress = Progress::default();
         loop {
-            if !more {
-                self.poller.sleep();
-            }
+            self.rest(progress);
             let mut state = self.lock.lock();
             if state.ended {
                 // A waiter may sleep on, having missed the kick that we took.
                 self.poller.waker().kick();
                 return;
             }
-            more = self.take_in(&mut state).more;
+            progress = self.take_in(&mut state);
             if state.waiter {
                 self.stand_aside(state);
-                more = false;
+                progress = Progress::default();
             }
         }
     }
@@ -292,7 +299,7 @@ impl<H: Handler> Shared<H> {
 struct Driving<'a, H: Handler> {
     shared: &'a Shared<H>,
     active: bool,
-    more: bool,
+    progress: Progress,
 }
 
 impl<H: Handler> Driving<'_, H> {
@@ -303,7 +310,7 @@ impl<H: Handler> Driving<'_, H> {
         state.waiter = false;
         self.shared.notify_parked(state);
         // What we leave undone; and an end that only we may have been woken for.
-        if self.more || state.ended {
+        if self.progress.more || state.ended {
             self.shared.poller.waker().kick();
         }
     }

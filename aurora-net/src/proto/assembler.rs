@@ -51,6 +51,11 @@ impl Assembler {
         }
     }
 
+    /// Bytes that have not arrived.
+    pub(super) fn missing(&self) -> u64 {
+        self.missing
+    }
+
     /// Memory set aside beyond what has arrived.
     pub(super) fn reserved(&self) -> u64 {
         match &self.sink {

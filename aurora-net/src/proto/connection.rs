@@ -11,6 +11,7 @@ use super::{Config, Counters, Crowd, DatagramError, Event, Instant, Payloads, Tr
 use crate::Payload;
 use crate::wire::{self, Frame, Frames, Packet};
 use bytes::Bytes;
+use std::time::Duration;
 
 /// A packet longer than this is acknowledged at once.
 const LARGE: usize = 4096;
@@ -178,6 +179,17 @@ impl Connection {
     /// Whether it has bulk data to send or in flight.
     pub fn is_sending(&self) -> bool {
         self.queue.has_bulk() || self.recovery.is_used()
+    }
+
+    /// Payload bytes that the peer has announced and that have not arrived.
+    pub fn missing(&self) -> u64 {
+        self.incoming.missing()
+    }
+
+    /// For how long the shell may leave what arrives alone: a part of the round trip that is felt by nobody.
+    pub fn lull(&self) -> Option<Duration> {
+        self.config.network?;
+        Some(self.recovery.round_trip()? / 8)
     }
 
     /// Whether the peer is in the midst of sending bulk data.

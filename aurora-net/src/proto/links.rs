@@ -5,6 +5,14 @@ use super::timers::Timers;
 use super::{Connection, Crowd, DatagramError, Event, Instant, Payloads, Transmit, sender_of};
 use crate::{Payload, Rank};
 use bytes::Bytes;
+use std::time::Duration;
+
+/// With less than this still to come, in bytes, every packet may be the one that is waited for.
+const MUCH: u64 = 128 * 1024;
+/// Longer, and an interface might run out of what it has to send.
+const LONGEST_LULL: Duration = Duration::from_millis(1);
+/// Shorter ones are not worth a sleep.
+const SHORTEST_LULL: Duration = Duration::from_micros(100);
 
 /// How many datagrams may leave in one go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -164,6 +172,18 @@ impl Links {
         None
     }
 
+    /// For how long it is as well to leave what arrives alone: while much is still to come and round trips are long because
+    /// interfaces have long queues, a little later is early enough, and far cheaper than to wake for each packet.
+    pub fn lull(&self) -> Option<Duration> {
+        let mut missing = 0;
+        let mut lull = LONGEST_LULL;
+        for connection in self.sources.iter().filter_map(|index| self.connections[index].as_deref()) {
+            missing += connection.missing();
+            lull = lull.min(connection.lull()?);
+        }
+        (missing > MUCH && lull >= SHORTEST_LULL).then_some(lull)
+    }
+
     /// Something has happened to a connection.
     fn touch(&mut self, index: usize) {
         let Some(connection) = &self.connections[index] else {
@@ -202,6 +222,10 @@ impl Set {
 
     fn len(&self) -> usize {
         self.members.len()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.members.iter().map(|index| *index as usize)
     }
 
     fn first(&self) -> Option<usize> {

@@ -173,6 +173,15 @@ impl ReceiveState {
         held
     }
 
+    /// Payload bytes of open transfers that have not arrived.
+    pub(super) fn missing(&self) -> u64 {
+        let open = self.incoming.values().map(|incoming| match incoming {
+            Incoming::Open(assembler) => assembler.missing(),
+            Incoming::Early(_) => 0,
+        });
+        open.sum()
+    }
+
     /// Whether nothing is incomplete.
     pub(super) fn is_empty(&self) -> bool {
         self.incoming.is_empty()

@@ -8,6 +8,7 @@ use super::window::Window;
 use super::{Config, Counters, Crowd, DatagramError, Instant};
 use crate::charge::charge;
 use crate::wire::{Ack, PacketNumber};
+use std::time::Duration;
 
 /// So many probes in vain close the congestion window.
 const COLLAPSE: u32 = 3;
@@ -58,6 +59,11 @@ impl Recovery {
     /// See [`Window::has_room`].
     pub(super) fn has_room(&self, now: Instant, keep_some: bool) -> bool {
         self.window.has_room(now, keep_some)
+    }
+
+    /// See [`Rtt::smoothed`].
+    pub(super) fn round_trip(&self) -> Option<Duration> {
+        self.rtt.smoothed()
     }
 
     /// See [`Window::is_used`].

@@ -37,6 +37,11 @@ impl Rtt {
         self.smoothed = Some((7 * smoothed + sample) / 8);
     }
 
+    /// How long the path and back takes, once that is known.
+    pub(super) fn smoothed(&self) -> Option<Duration> {
+        self.smoothed
+    }
+
     /// After how long without an acknowledgement to probe, for the `backoff`-th time in a row.
     pub(super) fn probe_timeout(&self, backoff: u32) -> Duration {
         let base = match self.smoothed {
