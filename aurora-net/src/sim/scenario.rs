@@ -119,12 +119,11 @@ impl Scenario {
         let bytes = match self.pattern {
             Pattern::Allgather => some * self.bytes as u64,
             Pattern::Exchange => {
-                let (mut into, mut out) = (vec![0; self.ranks], vec![0; self.ranks]);
+                let (mut into, mut out) = (vec![0; self.ranks], Vec::new());
                 for rank in 0..self.ranks {
-                    for (to, len) in self.sends(rank) {
-                        into[to] += len as u64;
-                        out[rank] += len as u64;
-                    }
+                    let sends = self.sends(rank);
+                    sends.iter().for_each(|(to, len)| into[*to] += *len as u64);
+                    out.push(sends.iter().map(|(_, len)| *len as u64).sum());
                 }
                 into.into_iter().chain(out).max().unwrap_or(0)
             }
