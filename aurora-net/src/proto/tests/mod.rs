@@ -5,6 +5,7 @@ mod faults;
 mod goodput;
 mod hostile;
 mod path_mtu;
+mod shared;
 mod timing;
 mod withdrawal;
 
