@@ -12,13 +12,17 @@ const TOLERANCE: u64 = 50;
 /// last for a round trip.
 const PORT: u64 = 80 * 1024;
 
+/// So many times its share may a rank that sends to several peers have in flight: its packets wait in its own interface, and
+/// the acknowledgements, which travel with the peer's data, in the peer's. In between it must never run out.
+const SPREAD: u64 = 4;
+
 /// Three limits, of which the lowest counts. All are in bytes as the receiving kernel charges them.
 ///
 /// - What the peer *grants*: its share of the receiver's buffer.
 /// - The *crowd*: as soon as several ranks send to the peer, its port of the switch is the bottleneck, and they share
 ///   [`PORT`] evenly, knowing from its acknowledgements how many they are. A rank that sends to `n` peers in turns gives each
-///   only a part of its own line, and most of what it has in flight waits in its own interface: it may have `n` times as
-///   much. So an exchange of all with all is hardly limited, and many senders to one not at all more than its port can hold.
+///   only a part of its own line, and most of what it has in flight waits in its own interface: it may have [`SPREAD`] times `n`
+///   times as much. So an exchange of all with all is hardly limited, and many senders to one not at all more than its port can hold.
 ///   A share of less than one packet is kept by waiting between packets.
 /// - A *congestion* window, for what the first two do not know. It shrinks with loss and grows by a packet each round trip
 ///   (AIMD). On a dedicated network it starts open and shrinks to seven tenths where more is lost than damage explains; on a
@@ -197,7 +201,7 @@ impl Window {
         if self.network.is_none() || self.sources <= 1 {
             return u64::MAX;
         }
-        if self.destinations > 1 { 4 * self.share() } else { self.share() }
+        if self.destinations > 1 { SPREAD * self.share() } else { self.share() }
     }
 
     fn share(&self) -> u64 {
