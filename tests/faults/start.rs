@@ -19,7 +19,12 @@ pub fn job(starter: Starter, fault: &str, place: Place, rank: usize) -> Result<J
 fn launcher(starter: Starter) -> Result<Command, String> {
     let myself = std::env::current_exe().map_err(|error| error.to_string())?;
     match starter {
-        Starter::Threads | Starter::Processes => Ok(Command::new(myself)),
+        Starter::Threads | Starter::Processes => {
+            // A script's background jobs ignore Ctrl-C, and so would what they start.
+            let mut command = Command::new("env");
+            command.arg("--default-signal=INT").arg(myself);
+            Ok(command)
+        }
         Starter::Mpi(flavour) => {
             let mut command = flavour.launcher(RANKS)?;
             command.arg(myself);
