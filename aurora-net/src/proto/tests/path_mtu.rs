@@ -76,7 +76,7 @@ fn a_path_that_carries_less_than_the_interfaces_is_left_as_it_is() {
     assert_eq!((counters.packets_lost, counters.packets_resent, counters.probes), (0, 0, 0));
     assert_eq!(transfer(&mut cluster, MIB), packets(MIB, 1472), "and it has given up");
     cluster.run(600 * SECOND, |_| false);
-    assert_eq!(transfer(&mut cluster, MIB), packets(MIB, 1472) + 1, "for now");
+    assert_eq!(transfer(&mut cluster, MIB), packets(MIB, 1472) + 1, "one probe of the next search");
 }
 
 #[test]
