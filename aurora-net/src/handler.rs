@@ -99,6 +99,7 @@ pub trait Handler: Send + 'static {
 #[derive(Debug, Default)]
 pub struct Outbox {
     queue: Vec<Outgoing>,
+    recycled: Vec<Vec<u8>>,
 }
 
 /// One transfer on its way out.
@@ -128,8 +129,19 @@ impl Outbox {
         self.queue.drain(..)
     }
 
+    /// Gives back the buffer of a payload that came as [`Received::Bytes`], for another one. Nobody has to; it saves the system
+    /// the making of fresh memory where large ones come one after the other.
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        self.recycled.push(buffer);
+    }
+
+    /// Takes what has been given back.
+    pub(crate) fn recycled(&mut self) -> std::vec::Drain<'_, Vec<u8>> {
+        self.recycled.drain(..)
+    }
+
     /// Whether nothing is queued.
     pub fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+        self.queue.is_empty() && self.recycled.is_empty()
     }
 }

@@ -66,6 +66,7 @@ pub mod proto;
 mod rank;
 mod route;
 pub mod sim;
+mod spare;
 mod traffic;
 mod udp;
 pub mod wire;

@@ -5,9 +5,11 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::memory::{with_lent, with_lent_mut};
 use crate::message::{CallId, Request};
+use crate::service::Service;
 use crate::service::asking::Asking;
+use crate::service::watch::What;
 use crate::{Error, Site};
-use aurora_net::{Rank, Token};
+use aurora_net::{Outbox, Rank, Token};
 use std::ops::{Bound, Range, RangeBounds};
 
 /// A range of a vector, as the source of a copy: [`GVector::range`].
@@ -187,7 +189,7 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
                 let tokens = tokens.borrow().clone();
                 let asked = ask_all(&others, |piece, index| {
                     let (start, len) = (piece.start as u64, lens[index] as u64);
-                    (Request::Read { start, len, owners }, tokens[index], None)
+                    (Request::Read { start, len, owners }, tokens[index])
                 })?;
                 read_own()?;
                 answer_all(&others, asked)
@@ -201,20 +203,27 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
         for (into, memory) in &pairs {
             check(into.vector, &into.range, memory.len(), true, &into.site)?;
         }
+        let step = (AT_ONCE / size_of::<T>()).max(1);
         for (into, memory) in &mut pairs {
-            let (site, own) = (into.site.clone(), into.vector.local_range());
-            let mut at = 0;
+            let site = into.site.clone();
+            let mut rest = &**memory;
             let mut pieces = Vec::new();
             let vector = &*into.vector;
             for (owner, range) in vector.dist.pieces(into.range.clone()) {
-                let piece = &memory[at..at + range.len()];
-                at += range.len();
+                let (part, behind) = rest.split_at(range.len());
+                rest = behind;
                 let start = range.start - vector.dist.range(owner).start;
-                pieces.push(Piece { vector, owner, start, memory: piece, site: site.clone() });
+                let step = if owner == vector.link.me { part.len().max(1) } else { step };
+                pieces.extend(part.chunks(step).enumerate().map(|(nth, memory)| Piece {
+                    vector,
+                    owner,
+                    start: start + nth * step,
+                    memory,
+                    site: site.clone(),
+                }));
             }
             pieces.sort_by_key(Piece::turn);
             let (mine, others): (Vec<_>, Vec<_>) = pieces.into_iter().partition(Piece::is_own);
-            debug_assert!(mine.iter().all(|piece| piece.start + piece.memory.len() <= own.len()));
             let write_own = || {
                 mine.iter().try_for_each(|piece| {
                     let range = piece.start..piece.start + piece.memory.len();
@@ -234,18 +243,85 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
                     link.tidy(|service, _| *tokens.borrow_mut() = lent.into_iter().map(|l| service.lend(l)).collect())
                 },
                 || link.tidy(|service, _| tokens.borrow_mut().drain(..).for_each(|token| service.withdraw(token))),
-                || {
-                    let tokens = tokens.borrow().clone();
-                    let asked = ask_all(&others, |piece, index| {
-                        let request = Request::WriteAt { start: piece.start as u64 };
-                        (request, tokens[index], Some(size_of_val(piece.memory)))
-                    })?;
-                    write_own()?;
-                    answer_all(&others, asked)
-                },
+                || Writing::new(vector, &others, &tokens.borrow(), &site).run(write_own),
             )?;
         }
         Ok(())
+    }
+}
+
+/// Bytes that an owner is sent as one piece, and how many pieces of a copy it may have to hold. It keeps a piece until it is
+/// whole, so that nobody sees half an element: of this size it is still in the processor's cache when it is put into
+/// place, and its memory serves the next one.
+const AT_ONCE: usize = 256 << 10;
+const AHEAD: usize = 4;
+
+/// A copy from local memory to other ranks, piece by piece.
+struct Writing<'a, T: Element> {
+    vector: &'a GVector<T>,
+    pieces: &'a [Piece<'a, T, &'a [T]>],
+    tokens: Vec<Token>,
+    /// For each owner, the pieces that it has not been sent.
+    left: Vec<Range<usize>>,
+    /// Calls under way, and for which of `left`.
+    asked: Vec<(CallId, usize)>,
+    site: &'a Site,
+}
+
+impl<'a, T: Element> Writing<'a, T> {
+    /// `pieces` are in order of their owners; `tokens` are their memory.
+    fn new(vector: &'a GVector<T>, pieces: &'a [Piece<'a, T, &'a [T]>], tokens: &[Token], site: &'a Site) -> Self {
+        let mut end = 0;
+        let left = pieces
+            .chunk_by(|a, b| a.owner == b.owner)
+            .map(|of_owner| {
+                end += of_owner.len();
+                end - of_owner.len()..end
+            })
+            .collect();
+        Writing { vector, pieces, tokens: tokens.to_vec(), left, asked: Vec::new(), site }
+    }
+
+    /// Does `meanwhile` once every owner has been sent its first pieces.
+    fn run(mut self, meanwhile: impl FnOnce() -> Result<()>) -> Result<()> {
+        let link = &self.vector.link;
+        link.act(self.site, |service, out| {
+            service.usable(self.vector.id, true, out)?;
+            (0..AHEAD).for_each(|_| (0..self.left.len()).for_each(|owner| self.ask(owner, service, out)));
+            Ok(())
+        })?;
+        let what = What::Calls { object: self.vector.id, action: "distmemcpy" };
+        let outcome = meanwhile()
+            .and_then(|()| link.wait(what, self.site, |service, out| self.advance(service, out).transpose()));
+        link.tidy(|service, _| self.asked.iter().for_each(|(call, _)| service.give_up(*call)));
+        outcome
+    }
+
+    /// Takes the answers that are here, each of which makes room for another piece. `Some` when nothing is left.
+    fn advance(&mut self, service: &mut Service, out: &mut Outbox) -> Result<Option<()>> {
+        let mut next = 0;
+        while let Some(&(call, owner)) = self.asked.get(next) {
+            match service.take_reply(call).transpose()? {
+                Some(_) => {
+                    self.asked.remove(next);
+                    self.ask(owner, service, out);
+                }
+                None => next += 1,
+            }
+        }
+        Ok(self.asked.is_empty().then_some(()))
+    }
+
+    fn ask(&mut self, owner: usize, service: &mut Service, out: &mut Outbox) {
+        let Some(next) = self.left[owner].next() else {
+            return;
+        };
+        let piece = &self.pieces[next];
+        let reason = self.vector.reason("distmemcpy", self.site);
+        let asking = Asking { object: self.vector.id, to: piece.owner, reason: &reason };
+        let request = Request::WriteAt { start: piece.start as u64 };
+        let call = service.ask_from(&asking, request, self.tokens[next], size_of_val(piece.memory), out);
+        self.asked.push((call, owner));
     }
 }
 
@@ -278,10 +354,10 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, VectorRange<'_, T>) {
     }
 }
 
-/// Sends one request for each piece, whose token is where its answer goes or (with a length) what it sends.
+/// Sends one request for each piece, whose token is where its answer goes.
 fn ask_all<T: Element, M>(
     pieces: &[Piece<'_, T, M>],
-    request: impl Fn(&Piece<'_, T, M>, usize) -> (Request, Token, Option<usize>),
+    request: impl Fn(&Piece<'_, T, M>, usize) -> (Request, Token),
 ) -> Result<Vec<CallId>> {
     let Some(first) = pieces.first() else {
         return Ok(Vec::new());
@@ -289,14 +365,11 @@ fn ask_all<T: Element, M>(
     first.vector.link.act(&first.site, |service, out| {
         let mut asked = Vec::with_capacity(pieces.len());
         for (index, piece) in pieces.iter().enumerate() {
-            let (request, token, sends) = request(piece, index);
-            service.usable(piece.vector.id, sends.is_some(), out)?;
+            let (request, token) = request(piece, index);
+            service.usable(piece.vector.id, false, out)?;
             let reason = piece.vector.reason("distmemcpy", &piece.site);
             let asking = Asking { object: piece.vector.id, to: piece.owner, reason: &reason };
-            asked.push(match sends {
-                None => service.ask_into(&asking, request, token, out),
-                Some(len) => service.ask_from(&asking, request, token, len, out),
-            });
+            asked.push(service.ask_into(&asking, request, token, out));
         }
         Ok(asked)
     })

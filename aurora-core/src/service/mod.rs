@@ -189,6 +189,7 @@ impl Service {
                 unreachable!("a batch is applied, not answered")
             }
         }
+        out.recycle(work.payload);
         true
     }
 

@@ -8,9 +8,10 @@
 //! program that has initialised MPI itself keeps it.
 //!
 //! After a failure the rank that it happened to says so and aborts the job; mpirun ends the others, and may add words of its
-//! own. Where several find something at the same time, each waits a little longer than the one before it, so that mpirun
-//! ends them before they speak. A rank that is killed is mpirun's to report. Ranks that have only heard of a failure are quiet
-//! for a while first. `run` returns an error only where the job cannot start.
+//! own. Where several find something at the same time, the first of each machine speaks for all of it (see [`Voice`]), and each
+//! waits a little longer than the one before it, so that mpirun ends those of other machines before they speak. A rank that
+//! is killed is mpirun's to report. Ranks that have only heard of a failure are quiet for a while first. `run` returns an
+//! error only where the job cannot start.
 
 use super::desk::OnFailure;
 use super::seat::{Job, JobKey, Line, Seat, exited, sit};
@@ -27,9 +28,11 @@ use mpi::traits::{Communicator, CommunicatorCollectives, Root};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::cell::{Cell, RefCell};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -66,12 +69,14 @@ pub(super) fn run<R>(
         return Err(wrong_library(announced, size));
     }
     let rank = Rank::new(world.rank() as usize);
-    let started = join(&world, rank, options);
-    let line = Rc::new(MpiLine { rank, world, finished: Cell::new(false) });
+    let secrets = secrets(&world, rank)?;
+    let started = join(&world, rank, JobKey(secrets[0]), options);
+    let voice = Arc::new(Voice::of_job(secrets[1]));
+    let line = Rc::new(MpiLine { rank, world, voice: voice.clone(), finished: Cell::new(false) });
     let job = started.unwrap_or_else(|failure| line.end(&failure));
     let guard = exit::guard(Arc::new(move || {
         // Not an MPI call: this may be any thread. mpirun ends a job one of whose processes ends without finalising.
-        last_words(&exited(rank));
+        voice.last_words(&exited(rank));
     }));
     let outcome = sit(job, line.clone(), body);
     drop(guard);
@@ -112,13 +117,18 @@ fn wrong_library(announced: usize, size: usize) -> Failure {
     ))
 }
 
-/// Finds out who is where, and agrees on a key.
-fn join(world: &SimpleCommunicator, rank: Rank, options: &Options) -> Result<Job, Failure> {
-    let mut key = match rank.index() {
-        0 => JobKey::random()?.0,
-        _ => 0,
+/// Agrees on two random numbers: the job's key, and the name of its [`Voice`].
+fn secrets(world: &SimpleCommunicator, rank: Rank) -> Result<[u64; 2], Failure> {
+    let mut secrets = match rank.index() {
+        0 => [JobKey::random()?.0, JobKey::random()?.0],
+        _ => [0; 2],
     };
-    world.process_at_rank(0).broadcast_into(&mut key);
+    world.process_at_rank(0).broadcast_into(&mut secrets[..]);
+    Ok(secrets)
+}
+
+/// Finds out who is where.
+fn join(world: &SimpleCommunicator, rank: Rank, key: JobKey, options: &Options) -> Result<Job, Failure> {
     let first_of_node = i32::from(world.split_shared(0).rank() == 0);
     let mut nodes = 0_i32;
     world.all_reduce_into(&first_of_node, &mut nodes, SystemOperation::sum());
@@ -131,14 +141,7 @@ fn join(world: &SimpleCommunicator, rank: Rank, options: &Options) -> Result<Job
         let all: Vec<Vec<Candidate>> = gather(world, &own).map_err(|error| garbled(rank, &error))?;
         choose(&own, &all)
     };
-    Ok(Job {
-        rank,
-        size: world.size() as usize,
-        nodes: nodes as usize,
-        launcher: Launcher::Mpi,
-        key: JobKey(key),
-        address,
-    })
+    Ok(Job { rank, size: world.size() as usize, nodes: nodes as usize, launcher: Launcher::Mpi, key, address })
 }
 
 /// Collective. Everyone's value, by rank.
@@ -164,15 +167,47 @@ fn garbled(rank: Rank, error: &postcard::Error) -> Failure {
     Failure::of(rank, format_args!("MPI has delivered something else than was sent: {error}"))
 }
 
-/// Says why the job is about to end.
-fn last_words(failure: &Failure) {
-    let _ = writeln!(io::stderr(), "aurora: {failure}");
-    thread::sleep(FORWARDING);
+/// The right to say why the job ends, one for each machine: whoever binds the job's abstract socket first. The name goes with
+/// the process that holds it, however that ends.
+struct Voice {
+    name: String,
+    held: Mutex<Option<UnixListener>>,
+}
+
+impl Voice {
+    fn of_job(number: u64) -> Self {
+        Voice { name: format!("aurora-voice-{number:016x}"), held: Mutex::new(None) }
+    }
+
+    /// Says why the job is about to end, unless another rank of this machine has said it: that one is left the time to end
+    /// us all.
+    fn last_words(&self, failure: &Failure) {
+        if !self.take() {
+            thread::sleep(QUIET);
+            return;
+        }
+        let _ = writeln!(io::stderr(), "aurora: {failure}");
+        thread::sleep(FORWARDING);
+    }
+
+    fn take(&self) -> bool {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let bound = SocketAddr::from_abstract_name(&self.name).and_then(|name| UnixListener::bind_addr(&name));
+        match bound {
+            Ok(listener) => {
+                *held = Some(listener);
+                true
+            }
+            // Where the system gives us no socket, two voices are better than none.
+            Err(error) => error.kind() != ErrorKind::AddrInUse,
+        }
+    }
 }
 
 struct MpiLine {
     rank: Rank,
     world: SimpleCommunicator,
+    voice: Arc<Voice>,
     finished: Cell<bool>,
 }
 
@@ -184,7 +219,7 @@ impl MpiLine {
             thread::sleep(QUIET);
         }
         thread::sleep((STAGGER * self.rank.index() as u32).min(LONGEST_STAGGER));
-        last_words(failure);
+        self.voice.last_words(failure);
         self.world.abort(1)
     }
 }
@@ -219,8 +254,9 @@ impl Line for MpiLine {
 
     fn alarm(&self) -> Arc<dyn Fn(Failure) + Send + Sync> {
         // From another thread, so without MPI: mpirun ends a job one of whose processes ends without finalising.
-        Arc::new(|failure| {
-            last_words(&failure);
+        let voice = self.voice.clone();
+        Arc::new(move |failure| {
+            voice.last_words(&failure);
             exit::immediately(1)
         })
     }

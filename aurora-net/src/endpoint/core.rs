@@ -159,6 +159,9 @@ impl<H: Handler> Core<H> {
             for outgoing in outbox.drain() {
                 told |= self.send(outgoing);
             }
+            if let Some(datagrams) = &mut self.datagrams {
+                outbox.recycled().for_each(|buffer| datagrams.recycle(buffer));
+            }
             // Before sending: acknowledgements ride on the answers.
             let mut again = self.tell();
             if self.outbox.is_empty()

@@ -3,6 +3,7 @@
 use super::door::Door;
 use crate::proto::{self, Config, Connection, Event, Links, Network, Payloads};
 use crate::route::UdpContact;
+use crate::spare::Spare;
 use crate::udp::{Full, UdpPort};
 use crate::wire::DatagramError;
 use crate::{Handler, Outbox, Payload, Placement, Rank, Token, Traffic};
@@ -31,16 +32,21 @@ pub(crate) struct Datagrams {
     door: Door,
     /// Where a train is put together.
     train: Vec<u8>,
+    spare: Spare,
     foreign: u64,
     corrupt: u64,
 }
 
-/// The handler's memory, as a connection sees it.
-struct Memory<'a, H>(&'a mut H);
+/// The handler's memory, as a connection sees it, and buffers of our own.
+struct Memory<'a, H>(&'a mut H, &'a mut Spare);
 
 impl<H: Handler> Payloads for Memory<'_, H> {
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
         self.0.place(from, header, len)
+    }
+
+    fn buffer(&mut self, capacity: usize) -> Vec<u8> {
+        self.1.take(capacity)
     }
 
     fn write(&mut self, token: Token, offset: usize, bytes: &[u8]) {
@@ -78,6 +84,7 @@ impl Datagrams {
             port,
             origin: Instant::now(),
             train: Vec::new(),
+            spare: Spare::default(),
             foreign: 0,
             corrupt: 0,
         }
@@ -92,16 +99,21 @@ impl Datagrams {
         self.links.send(to, header, payload);
     }
 
+    /// Takes back a buffer that a payload was delivered in.
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        self.spare.keep(buffer);
+    }
+
     /// Takes datagrams from the socket. True: there may be more.
     pub fn receive(&mut self, now: Instant, handler: &mut impl Handler) -> bool {
         let now = self.moment(now);
         let mut more = true;
         for _ in 0..BATCHES {
-            let (links, door) = (&mut self.links, &mut self.door);
+            let (links, door, spare) = (&mut self.links, &mut self.door, &mut self.spare);
             let (foreign, corrupt) = (&mut self.foreign, &mut self.corrupt);
             more = self.port.receive(|source, datagram| {
                 let admitted = door.admit(source, datagram);
-                match admitted.and_then(|()| links.handle_datagram(now, datagram, &mut Memory(handler))) {
+                match admitted.and_then(|()| links.handle_datagram(now, datagram, &mut Memory(handler, spare))) {
                     // One of a peer that has been given up is late, not damaged.
                     Ok(()) | Err(DatagramError::Lost) => {}
                     Err(DatagramError::ForeignKey | DatagramError::ForeignAddress { .. }) => *foreign += 1,
@@ -162,7 +174,8 @@ impl Datagrams {
         let trains = self.port.trains();
         loop {
             self.train.clear();
-            let transmit = self.links.poll_transmit(now, &mut self.train, trains, &mut Memory(handler));
+            let transmit =
+                self.links.poll_transmit(now, &mut self.train, trains, &mut Memory(handler, &mut self.spare));
             let Some((to, transmit)) = transmit else {
                 return Ok(());
             };

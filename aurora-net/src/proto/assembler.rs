@@ -45,7 +45,7 @@ impl Assembler {
             missing: total,
             received: RangeSet::default(),
             sink: match io.place(from, header, total as usize) {
-                Placement::Buffer => Sink::Buffer(Vec::with_capacity(total.min(reserve) as usize)),
+                Placement::Buffer => Sink::Buffer(io.buffer(total.min(reserve) as usize)),
                 Placement::At(token) => Sink::At(token),
             },
         }

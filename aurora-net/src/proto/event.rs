@@ -13,6 +13,11 @@ pub trait Payloads {
     /// The header of a transfer from `from` is here; its payload has `len > 0` bytes. Where do they go?
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement;
 
+    /// An empty buffer with room for `capacity` bytes, for a payload without a place.
+    fn buffer(&mut self, capacity: usize) -> Vec<u8> {
+        Vec::with_capacity(capacity)
+    }
+
     /// Bytes `offset..offset + bytes.len()` of a placed payload have arrived; said once for each byte.
     fn write(&mut self, token: Token, offset: usize, bytes: &[u8]);
 
