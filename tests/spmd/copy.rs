@@ -10,6 +10,7 @@ pub fn bodies() -> Vec<Body> {
     vec![
         Body::of(to_local_memory),
         Body::of(from_local_memory),
+        Body::of(from_more_local_memory_than_owners_hold_at_a_time),
         Body::of(between_vectors),
         Body::of(between_vectors_laid_out_differently),
         Body::of(empty_ranges),
@@ -68,6 +69,21 @@ fn from_local_memory(world: &World) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn from_more_local_memory_than_owners_hold_at_a_time(world: &World) -> Result<()> {
+    // Elements that do not divide the length of a piece, from all ranks at once.
+    let (p, me) = (world.size(), world.rank().index());
+    let len = 400_003;
+    let triple = |i: usize| [want(i), want(i + len), want(i + 2 * len)];
+    let mut v = GVector::<[u32; 3]>::new(world, len)?;
+    let mine = len * me / p..len * (me + 1) / p;
+    // The part of the rank opposite.
+    let theirs = len - mine.end..len - mine.start;
+    let memory: Vec<_> = theirs.clone().map(triple).collect();
+    distmemcpy(v.range_mut(theirs), &memory[..])?;
+    world.barrier()?;
+    check::whole(&v, triple)
 }
 
 fn between_vectors(world: &World) -> Result<()> {
