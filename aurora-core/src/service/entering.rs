@@ -13,6 +13,10 @@ const ANNOUNCED_WRITES: usize = 32;
 /// A rank may be so many scopes ahead of the slowest before it waits, so that what it sends ahead stays bounded.
 pub(crate) const SCOPES_AHEAD: Epoch = 8;
 
+/// Blocks up to this length, in bytes, are sent from a copy, so that no write waits for acknowledgements, which are in no
+/// hurry for what fits a packet.
+const COPIED_BLOCK: usize = 1024;
+
 /// A ReleaseC scope under way.
 pub(crate) struct ReleaseScope<'a> {
     pub(crate) object: ObjectId,
@@ -77,12 +81,20 @@ impl Service {
         let list_follows = made.len() > ANNOUNCED_WRITES;
         let list = list_follows.then(|| std::mem::take(&mut made));
         let message = Message::Enter { object: id, epoch, opening, version, contains, made, list_follows };
+        let own = range.start * element..range.end * element;
+        let copied = (changed && own.len() <= COPIED_BLOCK).then(|| {
+            let object = self.objects.get_mut(&id).expect("just entered");
+            let replica = object.cache.find_loading(epoch).expect("just begun");
+            bytes::Bytes::copy_from_slice(&replica.array.bytes()[own.clone()])
+        });
         for rank in me.others(size) {
-            let payload = if changed {
+            let payload = if let Some(copied) = &copied {
+                Payload::Bytes(copied.clone())
+            } else if changed {
                 let object = self.objects.get_mut(&id).expect("just entered");
                 let serial = object.cache.begin_send(epoch);
-                let token = self.loans.add(Loan::CacheOut { object: id, serial, base: range.start * element });
-                Payload::Lent { token, len: range.len() * element }
+                let token = self.loans.add(Loan::CacheOut { object: id, serial, base: own.start });
+                Payload::Lent { token, len: own.len() }
             } else {
                 Payload::Empty
             };

@@ -252,7 +252,10 @@ impl Connection {
     ) -> Result<(bool, bool), DatagramError> {
         let (mut eliciting, mut urgent) = (false, false);
         for frame in Frames::new(packet.frames) {
-            let progress = match frame? {
+            let frame = frame?;
+            // Nobody waits to hear that what came whole in one packet has arrived; an answer will say it, most likely.
+            let whole = matches!(frame, Frame::Open { total, bytes, .. } if total == bytes.len() as u64);
+            let progress = match frame {
                 Frame::Ack(ack) => {
                     let (queue, counters) = (&mut self.queue, &mut self.counters);
                     (self.recovery).on_ack(now, packet.number, &ack, queue, counters)?;
@@ -267,7 +270,11 @@ impl Connection {
             };
             eliciting = true;
             // What is sent again was not known to have arrived: say so.
-            urgent |= progress != Progress::New;
+            urgent |= match progress {
+                Progress::New => false,
+                Progress::Complete => !whole,
+                Progress::Redundant => true,
+            };
         }
         Ok((eliciting, urgent))
     }
