@@ -1,6 +1,7 @@
 //! What can go wrong, and what to do about it.
 
 use crate::Site;
+use crate::memory::MemoryLimit;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -194,10 +195,8 @@ pub enum Error {
         /// The line that asked.
         site: Site,
     },
-    /// More memory than this machine can give.
-    #[error(
-        "{shape} of {element} need {} on the machine of {rank}, and it has {} left: use more machines, fewer ranks, or less data (at {site})", memory(*needed), memory(*available)
-    )]
+    /// A vector of more bytes than there are addresses.
+    #[error("{shape} of {element} are more bytes than {rank} can address (at {site}): share less data")]
     TooLarge {
         /// Which rank.
         rank: Rank,
@@ -205,10 +204,29 @@ pub enum Error {
         shape: String,
         /// The element type.
         element: String,
-        /// Bytes that the ranks of its machine need; the largest number where that overflows.
-        needed: usize,
-        /// Bytes that the machine can still give.
+        /// The line that asked.
+        site: Site,
+    },
+    /// More memory than a rank may still take. It is told to all ranks before the system has to kill one.
+    #[error(
+        "{rank} needs {} for {purpose} of {object}{}, and {limit} has {} left{}: use more machines, fewer ranks, or less data",
+        memory(*asked), with_others(*asked, *together), memory(*available), elsewhere(site, object)
+    )]
+    OutOfMemory {
+        /// Which rank.
+        rank: Rank,
+        /// What for, such as `its block` or `a ReadCache`.
+        purpose: String,
+        /// Of which object.
+        object: Box<ObjectName>,
+        /// Bytes that it asked for.
+        asked: usize,
+        /// Bytes that all ranks asked for at that moment who share its memory.
+        together: usize,
+        /// Bytes that they may still take.
         available: usize,
+        /// What limits them.
+        limit: MemoryLimit,
         /// The line that asked.
         site: Site,
     },
@@ -328,6 +346,7 @@ impl Error {
             | Error::NoSuchRank { site, .. }
             | Error::ZeroSized { site, .. }
             | Error::TooLarge { site, .. }
+            | Error::OutOfMemory { site, .. }
             | Error::UnknownOp { site, .. }
             | Error::Value { site, .. }
             | Error::Ended { site } => Some(site),
@@ -407,6 +426,18 @@ fn memory(bytes: usize) -> String {
         unit += 1;
     }
     format!("{value:.0} {}", UNITS[unit])
+}
+
+fn with_others(asked: usize, together: usize) -> String {
+    match together > asked {
+        true => format!(", {} with the ranks that share its memory", memory(together)),
+        false => String::new(),
+    }
+}
+
+/// The line that asked, unless it is the one that made the object.
+fn elsewhere(site: &Site, object: &ObjectName) -> String {
+    if *site == object.made_at { String::new() } else { format!(" (at {site})") }
 }
 
 fn near(nearest: &Option<String>) -> String {

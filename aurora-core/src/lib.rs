@@ -53,7 +53,7 @@
 //! | `distribution`, `element` | who owns what; what may be shared |
 //! | `collective` | rendezvous of all ranks, as a pure machine |
 //! | `service` | what a rank's daemon decides: requests, epochs, caches, the watch over waiting ranks |
-//! | `memory` | arrays that are lent, and the one file with `unsafe` code |
+//! | `memory` | arrays that are lent, how much of them there may be, and the files with `unsafe` code |
 
 mod behaviour;
 mod collective;
@@ -83,7 +83,7 @@ pub use global::{
     Atomic, GScalar, GVector, GlobalRead, GlobalWrite, ScalarValue, Transfer, VectorRange, VectorRangeMut, distmemcpy,
     distmemcpy_many,
 };
-pub use memory::available as available_memory;
+pub use memory::{MemoryLimit, available as available_memory};
 pub use run::run;
 pub use service::Usage;
 pub use site::Site;

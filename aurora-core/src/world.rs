@@ -1,7 +1,9 @@
 //! The world of a job: all its ranks, as one of them sees them.
 
 use crate::error::Result;
+use crate::memory::{Demand, Shortage};
 use crate::message::ObjectId;
+use crate::service::using::Came;
 use crate::service::watch::What;
 use crate::service::{Service, Usage};
 use crate::{Error, Site};
@@ -60,8 +62,7 @@ impl std::fmt::Display for LineUsage {
 
 impl World {
     pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, about: About) -> Self {
-        let together = size.div_ceil(about.nodes.max(1));
-        let link = Link { endpoint: endpoint.clone(), me, size, together, next_object: Rc::new(Cell::new(0)) };
+        let link = Link { endpoint: endpoint.clone(), me, size, next_object: Rc::new(Cell::new(0)) };
         World { link, about }
     }
 
@@ -162,8 +163,6 @@ pub(crate) struct Link {
     endpoint: Endpoint<Service>,
     pub(crate) me: Rank,
     pub(crate) size: usize,
-    /// Ranks that share this machine's memory.
-    pub(crate) together: usize,
     next_object: Rc<Cell<u64>>,
 }
 
@@ -228,14 +227,20 @@ impl Link {
         refusal: Option<Error>,
         site: &Site,
     ) -> Result<()> {
-        let mut start = Some((text, refusal));
+        let came = Came { action: format!("is in {text}"), key, refusal, demand: Demand::default() };
+        self.come(action, came, site).map(drop)
+    }
+
+    /// The same, with all that the ranks came for; what is asked for and not there does not keep them from agreeing.
+    pub(crate) fn come(&self, action: &'static str, came: Came, site: &Site) -> Result<Option<(Rank, Shortage)>> {
+        let mut came = Some(came);
         self.wait(What::Rendezvous(action), site, |service, out| {
-            if let Some((text, refusal)) = start.take() {
-                service.meet(format!("is in {text}"), site, key, refusal, out);
+            if let Some(came) = came.take() {
+                service.meet(came, site, out);
             }
             let met = service.rendezvous.poll()?;
             service.learn_faults(met.faults, out);
-            Some(met.verdict)
+            Some(met.verdict.map(|()| met.shortage))
         })
     }
 }

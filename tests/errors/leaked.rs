@@ -97,6 +97,7 @@ fn a_shared_guard_at_the_next_use_for_writing() {
         v.read_cache().map(drop)
     });
     all_hear("OwnerComputes", "v.owner_computes()", forget_shared, |_, v| v.fill(1));
+    all_hear("OwnerComputes", "v.owner_computes()", forget_shared, |_, v| v.release_cache());
 }
 
 #[test]

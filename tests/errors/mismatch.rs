@@ -179,6 +179,22 @@ fn a_barrier_against_a_construction_and_a_fill() {
 }
 
 #[test]
+fn a_release_of_a_cache_against_a_fill() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == ODD { v.release_cache() } else { v.fill(1) }
+        });
+        told.all_say(&[
+            "ranks disagree",
+            "rank 1 is in the release of the cache of the GVector<i32> of 10",
+            "the filling of",
+        ])
+        .all_cite(&["v.release_cache()", "v.fill(1)"]);
+    });
+}
+
+#[test]
 fn gathers_on_different_roots() {
     on_every_route([2, 3], |job| {
         let told = job.run(|world| {

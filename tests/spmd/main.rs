@@ -13,6 +13,7 @@ mod read_cache;
 mod release;
 mod scalar;
 mod structs;
+mod threads;
 mod vector;
 mod verifiers;
 
@@ -30,6 +31,7 @@ fn bodies() -> Vec<Body> {
         copy::bodies(),
         scalar::bodies(),
         owner::bodies(),
+        threads::bodies(),
         read_cache::bodies(),
         release::bodies(),
         access::bodies(),

@@ -17,6 +17,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(changed_by_some_only),
         Body::of(large_blocks_again_and_again),
         Body::of(beside_owner_computes),
+        Body::of(released_and_loaded_again),
         Body::of(leaked_and_a_second_one).ends(End::Fails("never closed the ReadCache")),
     ]
 }
@@ -41,6 +42,33 @@ fn rows_of_a_matrix(world: &World) -> Result<()> {
     let all = v.read_cache()?;
     for row in 0..7 {
         check::same(all.row(row), row * 30, want)?;
+    }
+    Ok(())
+}
+
+/// What was given back comes again from every owner, changed or not, and however late a rank is.
+fn released_and_loaded_again(world: &World) -> Result<()> {
+    let me = world.rank().index();
+    for len in [0, 1, 7, 10_001, 400_000] {
+        let mut v = GVector::from_fn(world, len, want)?;
+        let mut shift = 0;
+        for round in 0..5 {
+            for _ in 0..1 + round % 2 {
+                check::same(&v.read_cache()?, 0, |i| want(i + shift))?;
+            }
+            std::thread::sleep(Duration::from_millis(if me == round % world.size() { 3 } else { 0 }));
+            v.release_cache()?;
+            if round == 2 {
+                v.release_cache()?;
+            }
+            if round % 2 == 1 {
+                shift += 1;
+                let mut own = v.owner_computes_mut()?;
+                for i in own.indices() {
+                    own[i] = want(i + shift);
+                }
+            }
+        }
     }
     Ok(())
 }

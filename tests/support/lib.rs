@@ -7,6 +7,7 @@
 pub mod body;
 pub mod check;
 pub mod driver;
+pub mod group;
 pub mod harness;
 pub mod job;
 pub mod lossy;

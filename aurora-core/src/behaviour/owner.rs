@@ -67,17 +67,16 @@ impl<T: Element> Behaviour for OwnerMut<T> {
 
 impl<T: Element> ShowsOwnPart for Owner<T> {
     fn part<'a>(&'a self, vector: &GVector<T>) -> &'a [T] {
-        let shown = self.shown.get_or_init(|| {
+        self.shown.get_or_init(|| {
             let shared = vector.link.tidy(|service, _| service.objects.get(&vector.id).and_then(|o| o.block.share()));
             typed(shared.expect("no write guard can exist beside a shared one"))
-        });
-        &shown.0
+        })
     }
 }
 
 impl<T: Element> ShowsOwnPart for OwnerMut<T> {
     fn part<'a>(&'a self, vector: &GVector<T>) -> &'a [T] {
-        &self.take(vector).0
+        self.take(vector)
     }
 }
 
@@ -96,7 +95,7 @@ impl<T: Element> OwnerMut<T> {
         if self.taken.get().is_none() {
             self.take(vector);
         }
-        &mut self.taken.get_mut().expect("just taken").0
+        self.taken.get_mut().expect("just taken")
     }
 }
 

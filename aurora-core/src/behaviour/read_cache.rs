@@ -1,12 +1,12 @@
 //! `ReadCache`: a copy of the whole vector on every rank, pushed by its owners (paper sections 2.2 and 3.3).
 
 use super::{Behaviour, ReadCache, Scope, sealed};
+use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
-use crate::global::{GVector, GlobalRead, too_large};
-use crate::memory::{Array, available, typed};
+use crate::global::{GVector, GlobalRead};
+use crate::memory::{Array, typed};
 use crate::service::watch::What;
-use crate::{Error, Site};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl<T: Element> Behaviour for Cached<T> {
     }
 
     fn abandon(&mut self, _: &GVector<T>) {
-        self.copy = Arc::new(Array(Vec::new()));
+        self.copy = Arc::default();
     }
 }
 
@@ -39,22 +39,20 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// `Mismatch` where ranks open different scopes; `Leaked` where a write guard was forgotten;
-    /// [`Error::TooLarge`] where a machine has no room for the copy; whatever ended the job.
+    /// [`Error::OutOfMemory`] where a rank has no room for the copy; whatever ended the job.
     #[track_caller]
     pub fn read_cache(&self) -> Result<ReadCache<'_, T>> {
         let site = Site::here();
-        let epoch = self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
+        // Before we announce ourselves: who has a whole copy knows by that that all have memory for one.
+        while self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
             match service.settled(self.id, false, out)? {
-                Ok(object) => {
-                    let first = object.cache.is_empty();
-                    if first && let Some(error) = self.no_room(&site) {
-                        service.fail(Some(self.id), error.clone(), out);
-                        return Some(Err(error));
-                    }
-                    Some(service.enter_read_cache(self.id, &site, out))
-                }
+                Ok(_) => Some(service.take_cache(self.id, &site, out)),
                 Err(error) => Some(Err(error)),
             }
+        })? {}
+        let epoch = self.link.act(&site, |service, out| {
+            service.usable(self.id, false, out)?;
+            service.enter_read_cache(self.id, &site, out)
         })?;
         let copy = self.link.wait(What::Load { object: self.id, epoch }, &site, |service, _| {
             if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {
@@ -65,13 +63,26 @@ impl<T: Element> GVector<T> {
         Ok(Scope::open(self, site, Cached { copy: typed(copy) }, false, false))
     }
 
-    /// Whether this machine cannot give the memory for a copy of the whole to each of its ranks.
-    fn no_room(&self, site: &Site) -> Option<Error> {
-        /// Not worth asking the system for less.
-        const SMALL: usize = 64 << 20;
-        let needed = (self.len() * size_of::<T>()).saturating_mul(self.link.together);
-        let short = needed > SMALL && available().is_some_and(|available| needed > available);
-        short.then(|| too_large::<T>(self.link.me, self.dist.shape(), needed, site))
+    /// Collective. Gives back the memory in which this vector's ReadCaches were loaded; it is kept otherwise, for as long
+    /// as the vector lives, so that the next one finds it and what has not changed need not be sent again.
+    ///
+    /// # Errors
+    /// As [`World::barrier`](crate::World::barrier).
+    #[track_caller]
+    pub fn release_cache(&mut self) -> Result<()> {
+        let site = Site::here();
+        let refusal = self.link.tidy(|service, out| service.usable(self.id, true, out).err());
+        let text = format!("the release of the cache of {}", self.name());
+        // Neither a `fill` nor a `gather` of the same vector.
+        let key = self.id.0 ^ 1 << 63;
+        self.link.meet("the release of a cache", text, key, refusal, &site)?;
+        // All have been here with their loads complete, and none begins another before it knows that.
+        self.link.act(&site, |service, out| {
+            let object = service.usable(self.id, true, out)?;
+            object.pushed = 0;
+            object.cache.release();
+            Ok(())
+        })
     }
 }
 
@@ -94,7 +105,7 @@ impl<T: Element> Deref for ReadCache<'_, T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        &self.state.copy.0
+        &self.state.copy
     }
 }
 

@@ -5,6 +5,7 @@
 //! how far each object's scopes have got, so that ranks that disagree find out here instead of hanging later.
 
 use crate::error::Claim;
+use crate::memory::{Demand, Shortage};
 use crate::message::{Epoch, ObjectId};
 use crate::{Error, Site};
 use aurora_net::Rank;
@@ -30,6 +31,8 @@ pub(crate) struct Outcome {
     pub(crate) verdict: Result<(), Error>,
     /// Faulty objects that some rank knew of.
     pub(crate) faults: Vec<(ObjectId, Error)>,
+    /// More memory is asked for than there is.
+    pub(crate) shortage: Option<(Rank, Shortage)>,
 }
 
 /// What a set of ranks came for.
@@ -40,6 +43,7 @@ pub(crate) struct Summary {
     claim: Claim,
     objects: BTreeMap<ObjectId, ObjectState>,
     verdict: Option<Error>,
+    demand: Demand,
 }
 
 impl Summary {
@@ -50,7 +54,12 @@ impl Summary {
         objects: BTreeMap<ObjectId, ObjectState>,
         refusal: Option<Error>,
     ) -> Self {
-        Summary { key, claim, objects, verdict: refusal }
+        Summary { key, claim, objects, verdict: refusal, demand: Demand::default() }
+    }
+
+    /// With the memory that the rank will take if all agree.
+    pub(crate) fn asking(self, demand: Demand) -> Self {
+        Summary { demand, ..self }
     }
 
     fn site(&self) -> &Site {
@@ -65,6 +74,7 @@ impl Summary {
         if other.claim.rank < self.claim.rank {
             self.claim = other.claim;
         }
+        self.demand.merge(other.demand);
         for (id, state) in other.objects {
             self.objects
                 .entry(id)
@@ -153,6 +163,7 @@ impl Rendezvous {
         let faulty = summary.objects.into_iter();
         Some(Outcome {
             verdict: summary.verdict.map_or(Ok(()), Err),
+            shortage: summary.demand.shortage(),
             faults: faulty.filter_map(|(id, state)| Some((id, *state.fault?))).collect(),
         })
     }
@@ -194,6 +205,7 @@ impl Rendezvous {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::{MemoryLimit, Pool};
     use std::collections::VecDeque;
 
     fn summary(rank: usize, key: u64) -> Summary {
@@ -229,6 +241,30 @@ mod tests {
             let (outcomes, messages) = meet(&vec![7; size]);
             assert!(outcomes.iter().all(Result::is_ok));
             assert_eq!(messages, size * size.next_power_of_two().trailing_zeros() as usize);
+        }
+    }
+
+    #[test]
+    fn what_all_ask_for_is_known_to_all() {
+        for size in 1..20 {
+            for available in [40 * size - 1, 40 * size] {
+                let mut ranks: Vec<_> = (0..size).map(|rank| Rendezvous::new(Rank::new(rank), size)).collect();
+                let (mut queue, mut told) = (VecDeque::new(), Vec::new());
+                for (rank, rendezvous) in ranks.iter_mut().enumerate() {
+                    let pool = Pool { id: 7, limit: MemoryLimit::Machine, available };
+                    let demand = Demand::new(Rank::new(rank), 40, vec![pool]);
+                    rendezvous.start(summary(rank, 1).asking(demand), &mut told);
+                    queue.extend(told.drain(..));
+                }
+                while let Some((to, round, summary)) = queue.pop_front() {
+                    ranks[to.index()].hear(1, round, summary, &mut told);
+                    queue.extend(told.drain(..));
+                }
+                for rendezvous in &mut ranks {
+                    let shortage = rendezvous.poll().expect("all have come").shortage;
+                    assert_eq!(shortage.map(|(_, s)| s.together), (available < 40 * size).then_some(40 * size));
+                }
+            }
         }
     }
 

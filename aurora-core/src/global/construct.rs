@@ -4,9 +4,10 @@ use crate::distribution::{Distribution, Shape};
 use crate::element::OpId;
 use crate::element::{Element, built_in_ops};
 use crate::error::{ObjectName, Result};
-use crate::memory::{self, Array, Storage};
+use crate::memory::{Array, Demand, Limits, Storage};
 use crate::message::ObjectId;
 use crate::service::object::{Block, Object, ScalarFn};
+use crate::service::using::Came;
 use crate::world::Link;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
@@ -52,7 +53,8 @@ impl Plan {
         if size_of::<T>() == 0 {
             refusal = Some(Error::ZeroSized { element: type_name::<T>().into(), site: site.clone() });
         } else if len.is_none() {
-            refusal = Some(too_large::<T>(world.rank(), shape, usize::MAX, &site));
+            let (rank, shape, element) = (world.rank(), shape.to_string(), short::<T>().into());
+            refusal = Some(Error::TooLarge { rank, shape, element, site: site.clone() });
         }
         if let Some(rank) = on.filter(|rank| rank.index() >= world.size()) {
             refusal.get_or_insert(Error::NoSuchRank { rank, size: world.size(), site: site.clone() });
@@ -65,13 +67,6 @@ impl Plan {
             Some(rank) if refusal.is_none() => Distribution::on(rank, made, world.size()),
             _ => Distribution::block(made, world.size()),
         };
-        // The ranks of one machine share its memory.
-        let own = dist.range(world.rank()).len() * size_of::<T>();
-        let together = if on.is_some() { 1 } else { world.link().together };
-        let needed = own.saturating_mul(together);
-        if memory::available().is_some_and(|available| needed > available) {
-            refusal = Some(too_large::<T>(world.rank(), shape, needed, &site));
-        }
         let placed = on.map_or(String::new(), |rank| format!(" on {rank}"));
         let what = format!("GVector<{}> of {shape}{placed}", short::<T>());
         let key = key_of(&("GVector", type_name::<T>(), size_of::<T>(), shape, on));
@@ -90,35 +85,71 @@ impl Plan {
         Plan { what, key: key_of(&("GScalar", value, home)), dist, refusal, site }
     }
 
+    /// Collective. Large blocks are made only once all ranks know that those of each node fit beside each other.
+    pub(crate) fn admit<T: Element>(self, world: &World) -> Result<Self> {
+        /// Of the whole vector; ranks that agree about it agree about this. Less can be left to each rank's own look.
+        const LARGE: usize = 8 << 20;
+        // Who refuses has come to a vector of no elements, and says so when the others ask for theirs.
+        if self.dist.len() * size_of::<T>() < LARGE {
+            return Ok(self);
+        }
+        let own = self.dist.range(world.rank()).len() * size_of::<T>();
+        let demand = Demand::new(world.rank(), own, Limits::find().pools());
+        let came = Came { action: self.action(), key: self.key, refusal: None, demand };
+        match world.link().come("a construction", came, &self.site)? {
+            None => Ok(self),
+            Some((rank, shortage)) => Err(shortage.error(rank, "its block", self.name(), &self.site)),
+        }
+    }
+
+    /// This rank's block: of zeros, or of the values given. Without memory for it this rank refuses.
+    pub(crate) fn block<T: Element>(&mut self, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Array<T> {
+        if self.refusal.is_some() {
+            return Array::default();
+        }
+        let range = self.dist.range(world.rank());
+        let mut block = Array::zeroed(range.len()).unwrap_or_else(|shortage| {
+            self.refuse(shortage.error(world.rank(), "its block", self.name(), &self.site));
+            Array::default()
+        });
+        if let Some(value) = value {
+            block.iter_mut().zip(range).for_each(|(element, index)| *element = value(index));
+        }
+        block
+    }
+
     /// This rank cannot make its part.
     pub(crate) fn refuse(&mut self, error: Error) {
         self.refusal.get_or_insert(error);
     }
 
-    /// Whether this rank already knows that it cannot be.
-    pub(crate) fn refused(&self) -> bool {
-        self.refusal.is_some()
+    fn name(&self) -> ObjectName {
+        ObjectName { what: self.what.clone(), made_at: self.site.clone().clipped() }
+    }
+
+    fn action(&self) -> String {
+        format!("is in the construction of a {}", self.what)
     }
 
     /// Collective. Registers the object and returns its number once all ranks have agreed on it.
     pub(crate) fn agree<T: Element>(
         self,
         world: &World,
-        block: Vec<T>,
+        block: Array<T>,
         scalar: Option<ScalarPart>,
     ) -> Result<(Link, ObjectId)> {
         let link = world.link().share();
         let id = link.next_object();
         let (size, len) = (world.size(), self.dist.len());
-        let name = ObjectName { what: self.what.clone(), made_at: self.site.clone().clipped() };
+        let (name, action) = (self.name(), self.action());
         let ScalarPart { value: scalar, ops: scalar_ops } = scalar.unwrap_or_default();
-        let storage: Arc<dyn Storage> = Arc::new(Array(block));
+        let storage: Arc<dyn Storage> = Arc::new(block);
         link.tidy(|service, _| {
             let object = Object {
                 name: name.clone(),
                 dist: self.dist,
                 block: Block::new(storage, size_of::<T>().max(1)),
-                fresh: Arc::new(move || memory::zeroed::<T>(len)),
+                fresh: Arc::new(move || Ok(Arc::new(Array::<T>::promised(len)?))),
                 scalar,
                 scalar_ops: scalar_ops.into_iter().collect(),
                 ops: built_in_ops::<T>().into_iter().collect::<BTreeMap<_, _>>(),
@@ -137,27 +168,10 @@ impl Plan {
             };
             service.objects.insert(id, object);
         });
-        let met = link.meet(
-            "a construction",
-            format!("the construction of a {}", self.what),
-            self.key,
-            self.refusal,
-            &self.site,
-        );
+        let came = Came { action, key: self.key, refusal: self.refusal, demand: Demand::default() };
+        let met = link.come("a construction", came, &self.site);
         met.inspect_err(|_| link.tidy(|service, _| drop(service.objects.remove(&id))))?;
         Ok((link, id))
-    }
-}
-
-/// The error of a machine that has no room for `needed` bytes.
-pub(crate) fn too_large<T>(rank: Rank, shape: Shape, needed: usize, site: &Site) -> Error {
-    Error::TooLarge {
-        rank,
-        shape: shape.to_string(),
-        element: short::<T>().into(),
-        needed,
-        available: memory::available().unwrap_or(usize::MAX),
-        site: site.clone(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::GVector;
 use crate::element::Element;
 use crate::error::Result;
-use crate::memory::{with_lent, with_lent_mut};
+use crate::memory::{self, with_lent, with_lent_mut};
 use crate::message::{CallId, Request};
 use crate::service::Service;
 use crate::service::asking::Asking;
@@ -87,7 +87,7 @@ pub trait Transfer: Sized {
 ///
 /// # Errors
 /// [`Error::RangeOutside`] and [`Error::LengthsDiffer`] before anything is copied; `Leaked`, `Poisoned` or `Mismatch` of
-/// a vector; whatever ended the job. Local memory may then be written in part.
+/// a vector; [`Error::OutOfMemory`]; whatever ended the job. Local memory may then be written in part.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -335,7 +335,10 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, VectorRange<'_, T>) {
         }
         let step = (THROUGH / size_of::<T>()).max(1);
         for (into, from) in pairs {
-            let mut through = vec![T::zeroed(); step.min(from.range.len())];
+            let through = memory::zeros(step.min(from.range.len()));
+            let me = from.vector.link.me;
+            let mut through =
+                through.map_err(|s| s.error(me, "a distmemcpy between vectors", from.vector.name(), &from.site))?;
             for at in (0..from.range.len()).step_by(step) {
                 let len = step.min(from.range.len() - at);
                 let source = VectorRange {

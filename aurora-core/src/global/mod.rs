@@ -6,7 +6,7 @@ mod copy;
 mod scalar;
 mod vector;
 
-pub(crate) use construct::{short, too_large};
+pub(crate) use construct::short;
 
 pub use access::{GlobalRead, GlobalWrite};
 pub use copy::{Transfer, VectorRange, VectorRangeMut, distmemcpy, distmemcpy_many};

@@ -3,6 +3,7 @@
 use super::construct::{Plan, ScalarPart, short};
 use crate::element::{Add, Max, Min, Op, OpId};
 use crate::error::{ObjectName, Result};
+use crate::memory::Array;
 use crate::message::{ObjectId, Request, ScalarRequest};
 use crate::service::Reason;
 use crate::service::asking::Asking;
@@ -116,7 +117,7 @@ impl<T: ScalarValue> GScalar<T> {
             }
         };
         let part = ScalarPart { value: initial, ops: atomic_ops::<T>() };
-        let (link, id) = plan.agree::<u8>(world, Vec::new(), Some(part))?;
+        let (link, id) = plan.agree::<u8>(world, Array::default(), Some(part))?;
         Ok(GScalar { link, id, home, made_at: site, value: PhantomData })
     }
 

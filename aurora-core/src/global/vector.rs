@@ -5,6 +5,7 @@ use super::{VectorRange, VectorRangeMut, distmemcpy};
 use crate::distribution::{Distribution, MatrixDim, Shape};
 use crate::element::Element;
 use crate::error::{ObjectName, Result};
+use crate::memory;
 use crate::message::{Collective, ObjectId, Opening, Request};
 use crate::service::Reason;
 use crate::service::asking::Asking;
@@ -38,7 +39,8 @@ impl<T: Element> GVector<T> {
     /// Collective. A vector of zeros of the given [`Shape`]: a number of elements, or a [`MatrixDim`].
     ///
     /// # Errors
-    /// `Mismatch` where ranks construct different objects; [`Error::ZeroSized`], [`Error::TooLarge`]: on all ranks.
+    /// `Mismatch` where ranks construct different objects; [`Error::ZeroSized`]; [`Error::TooLarge`];
+    /// [`Error::OutOfMemory`] where some rank's memory has no room for its block: on all ranks.
     #[track_caller]
     pub fn new(world: &World, shape: impl Into<Shape>) -> Result<Self> {
         Self::construct(Plan::vector::<T>(world, shape.into(), None, Site::here()), world, None)
@@ -65,12 +67,8 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     fn construct(plan: Plan, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Result<Self> {
         let (dist, made_at) = (plan.dist, Site::here());
-        let range = dist.range(world.rank());
-        let block = match value {
-            Some(value) if !plan.refused() => range.map(value).collect(),
-            _ if plan.refused() => Vec::new(),
-            _ => bytemuck::zeroed_vec(range.len()),
-        };
+        let mut plan = plan.admit::<T>(world)?;
+        let block = plan.block(world, value);
         let (link, id) = plan.agree(world, block, None)?;
         Ok(GVector { link, id, dist, made_at, element: PhantomData })
     }
@@ -272,7 +270,7 @@ impl<T: Element> GVector<T> {
     /// Collective. The whole vector on rank `root`, `None` on the others. Orders all ranks before and after.
     ///
     /// # Errors
-    /// As [`World::barrier`], and [`Error::NoSuchRank`].
+    /// As [`World::barrier`]; [`Error::NoSuchRank`]; [`Error::OutOfMemory`] where `root` has no room for the whole.
     #[track_caller]
     pub fn gather(&self, root: impl Into<Rank>) -> Result<Option<Vec<T>>> {
         let (site, root) = (Site::here(), root.into());
@@ -286,9 +284,13 @@ impl<T: Element> GVector<T> {
         let key = self.id.0 ^ ((root.index() as u64 + 1) << 32);
         self.link.meet("a gather", text.clone(), key, refusal, &site)?;
         let (whole, failed) = if root == self.link.me {
-            let mut whole = vec![T::zeroed(); self.len()];
-            let copied = distmemcpy(&mut whole[..], self.range(..));
-            (Some(whole), copied.err())
+            let made = memory::zeros(self.len());
+            let made = made.map_err(|shortage| shortage.error(root, "a gather", self.name(), &site));
+            let gathered = made.and_then(|mut whole| distmemcpy(&mut whole[..], self.range(..)).map(|()| whole));
+            match gathered {
+                Ok(whole) => (Some(whole), None),
+                Err(error) => (None, Some(error)),
+            }
         } else {
             (None, None)
         };

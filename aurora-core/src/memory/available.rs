@@ -1,19 +1,104 @@
-//! How much memory this machine can still give.
+//! How much memory this process may still take: of its machine, and of each control group that holds it.
 
+use super::group::{Group, Room, groups_of, room};
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
 
-/// Bytes of memory that this machine can still give, as the kernel and the control group say; `None` where they do not.
-pub fn available() -> Option<usize> {
-    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| mem_available(&text));
-    let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<usize>().ok();
-    let group = number("/sys/fs/cgroup/memory.max")
-        .map(|max| max.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
-    machine.into_iter().chain(group).min()
+/// Whose memory has come to its end.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum MemoryLimit {
+    /// That of the machine.
+    Machine,
+    /// That which a control group allows: its directory, as the rank sees it.
+    ControlGroup(String),
 }
 
-fn mem_available(meminfo: &str) -> Option<usize> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
+impl fmt::Display for MemoryLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MemoryLimit::Machine => f.write_str("its machine"),
+            MemoryLimit::ControlGroup(dir) => write!(f, "its control group {dir}"),
+        }
+    }
+}
+
+/// A limited amount of memory that processes share.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Pool {
+    /// The same on every rank that draws from it, and on no other.
+    pub(crate) id: u64,
+    pub(crate) limit: MemoryLimit,
+    /// Bytes that may still be taken from it.
+    pub(crate) available: usize,
+}
+
+/// Bytes of memory that this process may still take, as the kernel and its control groups say, with a little left over
+/// to live on; `None` where they do not.
+pub fn available() -> Option<usize> {
+    Limits::find().tightest().map(|pool| pool.available)
+}
+
+/// Where to look how much there is.
+pub(crate) struct Limits {
+    /// With the number that identifies each on its machine.
+    groups: Vec<(Group, u64)>,
+    machine: u64,
+}
+
+impl Limits {
+    pub(crate) fn find() -> Self {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let cgroup = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let groups = groups_of(&cgroup, &mountinfo).into_iter().filter_map(|group| {
+            // Containers see the same group under different names.
+            let meta = fs::metadata(&group.dir).ok()?;
+            Some((group, id_of(&(&boot, meta.dev(), meta.ino()))))
+        });
+        Limits { groups: groups.collect(), machine: id_of(&boot) }
+    }
+
+    /// All pools that this process draws from.
+    pub(crate) fn pools(&self) -> Vec<Pool> {
+        let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| machine(&text));
+        let machine =
+            machine.map(|room| Pool { id: self.machine, limit: MemoryLimit::Machine, available: spare(room) });
+        let groups = self.groups.iter().filter_map(|(group, id)| {
+            let room = room(group.version, |name| fs::read_to_string(group.dir.join(name)).ok())?;
+            let limit = MemoryLimit::ControlGroup(group.dir.display().to_string());
+            Some(Pool { id: *id, limit, available: spare(room) })
+        });
+        machine.into_iter().chain(groups).collect()
+    }
+
+    /// The one with the least left.
+    pub(crate) fn tightest(&self) -> Option<Pool> {
+        self.pools().into_iter().min_by_key(|pool| pool.available)
+    }
+}
+
+/// What may be taken: not the last of it, for whoever is near the end of memory needs some for stacks, page tables and
+/// buffers of sockets.
+fn spare(room: Room) -> usize {
+    let kept = (room.limit / 32).clamp(4 << 20, 256 << 20);
+    room.left.saturating_sub(kept)
+}
+
+fn id_of(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn machine(meminfo: &str) -> Option<Room> {
+    let bytes = |name: &str| {
+        let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
+    };
+    Some(Room { limit: bytes("MemTotal:")?, left: bytes("MemAvailable:")? })
 }
 
 #[cfg(test)]
@@ -22,8 +107,22 @@ mod tests {
 
     #[test]
     fn the_kernel_says_how_much_is_left() {
-        assert_eq!(mem_available("MemTotal: 5 kB\nMemAvailable:    24 kB\n"), Some(24 * 1024));
-        assert_eq!(mem_available("nothing"), None);
+        let text = "MemTotal:       50 kB\nMemFree: 7 kB\nMemAvailable:    24 kB\n";
+        assert_eq!(machine(text), Some(Room { limit: 50 * 1024, left: 24 * 1024 }));
+        assert_eq!(machine("nothing"), None);
         assert!(available().is_some_and(|bytes| bytes > 1 << 20));
+    }
+
+    #[test]
+    fn all_ranks_of_a_machine_call_its_pools_by_the_same_numbers() {
+        let ids = |limits: Limits| limits.pools().into_iter().map(|pool| pool.id).collect::<Vec<_>>();
+        assert_eq!(ids(Limits::find()), ids(Limits::find()));
+    }
+
+    #[test]
+    fn the_last_of_it_is_never_given() {
+        let gib = 1 << 30;
+        assert_eq!(spare(Room { limit: 24 * gib, left: gib }), gib - (256 << 20));
+        assert_eq!(spare(Room { limit: 64 << 20, left: 3 << 20 }), 0);
     }
 }

@@ -4,46 +4,56 @@
 //! by its elements. **The `Arc` is the lending protocol**: a guard that shows a block holds a clone, so the service
 //! cannot get it mutably and parks remote writes; a guard that writes has taken the array itself, so there is nothing to
 //! serve and every remote access is parked. Nothing of this depends on a guard's `Drop` being run.
+//!
+//! Where large memory comes from, and what happens when there is none: `README.md`.
 
+mod array;
 mod available;
+mod demand;
+mod group;
 mod lent;
+mod meter;
 
-pub use available::available;
+pub(crate) use array::Array;
+pub(crate) use available::Limits;
+#[cfg(test)]
+pub(crate) use available::Pool;
+pub use available::{MemoryLimit, available};
+pub(crate) use demand::{Demand, Shortage};
 pub(crate) use lent::{Lent, LentMut, with_lent, with_lent_mut};
+pub(crate) use meter::{Meter, zeros};
 
 use crate::element::Element;
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
-
-/// Consecutive elements of one type.
-#[derive(Clone)]
-pub(crate) struct Array<T>(pub(crate) Vec<T>);
 
 /// An [`Array`] whose element type is not known here.
 pub(crate) trait Storage: Any + Send + Sync {
     fn bytes(&self) -> &[u8];
     fn bytes_mut(&mut self) -> &mut [u8];
+    /// Makes sure of memory for these bytes: [`Array::take`].
+    fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage>;
     /// A second one with the same contents.
     fn duplicate(&self) -> Arc<dyn Storage>;
 }
 
 impl<T: Element> Storage for Array<T> {
     fn bytes(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.0)
+        bytemuck::cast_slice(self)
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
-        bytemuck::cast_slice_mut(&mut self.0)
+        bytemuck::cast_slice_mut(self)
+    }
+
+    fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage> {
+        Array::take(self, bytes)
     }
 
     fn duplicate(&self) -> Arc<dyn Storage> {
         Arc::new(self.clone())
     }
-}
-
-/// An array of `len` zeros; large ones cost nothing before they are touched.
-pub(crate) fn zeroed<T: Element>(len: usize) -> Arc<dyn Storage> {
-    Arc::new(Array::<T>(bytemuck::zeroed_vec(len)))
 }
 
 /// The array with its type again.

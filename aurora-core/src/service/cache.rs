@@ -4,7 +4,7 @@
 //! nothing is sent from it; otherwise the load gets memory of its own. So at most two loads are under way, the second
 //! for ranks that are one scope ahead.
 
-use crate::memory::Storage;
+use crate::memory::{Array, Meter, Shortage, Storage};
 use crate::message::Epoch;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,12 +21,56 @@ pub(crate) struct Replica {
     pub(crate) have: Vec<u64>,
     /// Transfers that read our own part of it.
     in_flight: usize,
+    /// Of memory that is written for the first time.
+    meter: Meter,
+    /// There is not so much: it will never be whole.
+    short: Option<Shortage>,
 }
 
+/// Memory for a replica, promised by the system.
+pub(crate) type Fresh = Result<Arc<dyn Storage>, Shortage>;
+
 impl Replica {
-    /// The array, for writing. Nobody else holds a replica that is being loaded.
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        Arc::get_mut(&mut self.array).expect("a replica is shown only when it is complete").bytes_mut()
+    fn new(serial: u64, ranks: usize, bytes: usize, fresh: Fresh) -> Self {
+        let (array, short) = match fresh {
+            Ok(array) => (array, None),
+            Err(shortage) => (Arc::new(Array::<u8>::default()) as Arc<dyn Storage>, Some(shortage)),
+        };
+        Replica { serial, array, have: vec![0; ranks], in_flight: 0, meter: Meter::new(bytes), short }
+    }
+
+    /// Writes bytes from `at` on; nothing once it is [`short`](Replica::short).
+    pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
+        if self.short.is_none() {
+            self.short = self.meter.touch(at..at + bytes.len()).err();
+        }
+        if self.short.is_none() {
+            self.array().bytes_mut()[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+    }
+
+    /// Takes some of its memory, before it is written; false once all is taken.
+    pub(crate) fn take(&mut self) -> Result<bool, Shortage> {
+        /// A few milliseconds, in which nothing else is served.
+        const STEP: usize = 16 << 20;
+        if let Some(shortage) = &self.short {
+            return Err(shortage.clone());
+        }
+        let Some(bytes) = self.meter.next(STEP)? else {
+            return Ok(false);
+        };
+        self.array().take(bytes)?;
+        Ok(true)
+    }
+
+    /// Nobody else holds a replica that is being loaded.
+    fn array(&mut self) -> &mut dyn Storage {
+        Arc::get_mut(&mut self.array).expect("a replica is shown only when it is complete")
+    }
+
+    /// Why it cannot be loaded.
+    pub(crate) fn short(&self) -> Option<&Shortage> {
+        self.short.as_ref()
     }
 }
 
@@ -58,24 +102,20 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Whether the next load needs memory that no load has had before.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.latest.is_none() && self.loading.is_empty()
-    }
-
     /// The replica that is loaded for `epoch`; on first mention the last one, if it is free, or a new one.
     pub(crate) fn loading(
         &mut self,
         epoch: Epoch,
         ranks: usize,
-        fresh: impl FnOnce() -> Arc<dyn Storage>,
+        bytes: usize,
+        fresh: impl FnOnce() -> Fresh,
     ) -> &mut Replica {
         if !self.loading.contains_key(&epoch) {
             let free = |r: &mut Replica| r.in_flight == 0 && Arc::get_mut(&mut r.array).is_some();
             let reused = if self.loading.is_empty() { self.latest.take_if(free) } else { None };
             let replica = reused.unwrap_or_else(|| {
                 self.next_serial += 1;
-                Replica { serial: self.next_serial, array: fresh(), have: vec![0; ranks], in_flight: 0 }
+                Replica::new(self.next_serial, ranks, bytes, fresh())
             });
             self.loading.insert(epoch, replica);
         }
@@ -122,13 +162,12 @@ impl Cache {
             if replica.have[rank] != block.version && !block.range.is_empty() {
                 let last = self.latest.as_ref().filter(|last| last.have[rank] == block.version);
                 let last = last.expect("an owner leaves out only a block that it has pushed before");
-                replica.bytes_mut()[block.range.clone()].copy_from_slice(&last.array.bytes()[block.range.clone()]);
+                replica.write(block.range.start, &last.array.bytes()[block.range.clone()]);
             }
             replica.have[rank] = block.version;
             if let Some(Correction { version, changes }) = &block.correction {
                 for (at, bytes) in changes {
-                    let start = block.range.start + at;
-                    replica.bytes_mut()[start..start + bytes.len()].copy_from_slice(bytes);
+                    replica.write(block.range.start + at, bytes);
                 }
                 replica.have[rank] = *version;
             }
@@ -140,6 +179,11 @@ impl Cache {
             self.retired.push(old);
         }
         array
+    }
+
+    /// Gives back the memory of the last copy, once nothing is sent from it.
+    pub(crate) fn release(&mut self) {
+        self.retired.extend(self.latest.take().filter(|last| last.in_flight > 0));
     }
 
     fn all(&mut self) -> impl Iterator<Item = &mut Replica> {

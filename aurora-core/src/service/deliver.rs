@@ -37,7 +37,7 @@ impl Handler for Service {
                 if let (Some(place), Some(object)) = (place, object)
                     && let Some(replica) = object.cache.find_loading(*epoch)
                 {
-                    replica.bytes_mut()[place].copy_from_slice(bytes);
+                    replica.write(place.start, bytes);
                 }
             }
             _ => {}
@@ -58,7 +58,7 @@ impl Handler for Service {
                 copy(self.objects.get(object).and_then(|object| object.cache.bytes(*serial)), *base, into)
             }
             Some(Loan::Caller(lent)) => lent.read(offset, into),
-            Some(Loan::CallerMut(_) | Loan::CacheIn { .. }) | None => false,
+            Some(Loan::CallerMut(_) | Loan::CacheIn { .. } | Loan::Nowhere) | None => false,
         }
     }
 
@@ -103,7 +103,7 @@ impl Handler for Service {
             Message::Reply { id, refused } => self.replied(from, id, refused, payload),
             Message::Enter { object, epoch, opening, version, contains, made, list_follows } => {
                 self.opened(object, from, epoch, &opening, out);
-                let here = Announced { version, contains, made, list_follows };
+                let here = Announced { version, contains, made, list_follows, site: opening.site };
                 self.announced(object, from, epoch, here, payload, out);
             }
             Message::Made { object, epoch } => match postcard::from_bytes::<Vec<(u32, u64)>>(&bytes(payload)) {

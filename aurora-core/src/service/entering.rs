@@ -57,9 +57,9 @@ impl Service {
         let range = object.dist.range(me);
         let bytes = object.block.bytes().expect("no write guard is open");
         let fresh = object.fresh.clone();
-        let replica = object.cache.loading(epoch, size, || fresh());
+        let replica = object.cache.loading(epoch, size, object.dist.len() * element, || fresh());
         if replica.have[me.index()] != object.block.version {
-            replica.bytes_mut()[range.start * element..range.end * element].copy_from_slice(bytes);
+            replica.write(range.start * element, bytes);
             replica.have[me.index()] = object.block.version;
         }
         object.touched = Some(Vec::new());

@@ -3,8 +3,11 @@
 use super::batch::{batch_of, parse_batch};
 use super::cache::{BlockArrived, Correction};
 use super::{Loan, Service};
+use crate::memory::{Shortage, Storage};
 use crate::message::{Collective, Epoch, Message, ObjectId, malformed};
+use crate::{Error, Site};
 use aurora_net::{Outbox, Payload, Placement, Rank, Received};
+use std::sync::Arc;
 
 /// What an announcement says.
 pub(super) struct Announced {
@@ -12,21 +15,24 @@ pub(super) struct Announced {
     pub(super) contains: u64,
     pub(super) made: Vec<(u32, u64)>,
     pub(super) list_follows: bool,
+    /// The line that opens the ReadCache there.
+    pub(super) site: Site,
 }
 
 impl Service {
     pub(super) fn place_block(&mut self, from: Rank, id: ObjectId, epoch: Epoch, len: usize) -> Placement {
         let size = self.size;
         let Some(object) = self.objects.get_mut(&id).filter(|object| object.fault.is_none()) else {
-            return Placement::Buffer;
+            // It may be faulty because there is no memory for this.
+            return Placement::At(self.loans.add(Loan::Nowhere));
         };
         let (range, element) = (object.dist.range(from), object.block.element);
         let expected = epoch > object.ledger.settled && object.cache.may_load(epoch);
         if len != range.len() * element || !expected {
             return Placement::Buffer;
         }
-        let fresh = object.fresh.clone();
-        object.cache.loading(epoch, size, || fresh());
+        let (fresh, bytes) = (object.fresh.clone(), object.dist.len() * element);
+        object.cache.loading(epoch, size, bytes, || fresh());
         Placement::At(self.loans.add(Loan::CacheIn { object: id, epoch, base: range.start * element, len }))
     }
 
@@ -54,6 +60,9 @@ impl Service {
         };
         if placed && let Some(replica) = object.cache.find_loading(epoch) {
             replica.have[from.index()] = said.version;
+            if let Some(shortage) = replica.short().cloned() {
+                return drop(self.no_cache(id, shortage, &said.site, out));
+            }
         }
         let record = object.ledger.record(epoch);
         add_made(&mut record.made, &said.made);
@@ -104,7 +113,7 @@ impl Service {
         if let Some(replica) = object.cache.find_loading(epoch) {
             for run in &touched {
                 let run = run.start * element..run.end * element;
-                replica.bytes_mut()[base + run.start..base + run.end].copy_from_slice(&bytes[run]);
+                replica.write(base + run.start, &bytes[run]);
             }
         }
         let reason = super::Reason { object: Some(id), action: "correction", site: None };
@@ -116,11 +125,7 @@ impl Service {
     }
 
     /// The replica of a ReadCache, once every block of it is here and final.
-    pub(crate) fn poll_loaded(
-        &mut self,
-        id: ObjectId,
-        epoch: Epoch,
-    ) -> Option<std::sync::Arc<dyn crate::memory::Storage>> {
+    pub(crate) fn poll_loaded(&mut self, id: ObjectId, epoch: Epoch) -> Option<Arc<dyn Storage>> {
         let (me, size) = (self.me, self.size);
         let object = self.objects.get_mut(&id)?;
         if object.ledger.settled < epoch || object.ledger.incomplete_blocks(epoch).next().is_some() {
@@ -151,6 +156,29 @@ impl Service {
             replica.have[own] = mine;
         }
         Some(object.cache.complete(epoch, &arrived))
+    }
+}
+
+impl Service {
+    /// Takes some memory for the copy of the next ReadCache, while earlier scopes are over; false once all is taken.
+    pub(crate) fn take_cache(&mut self, id: ObjectId, site: &Site, out: &mut Outbox) -> Result<bool, Error> {
+        let size = self.size;
+        let object = self.objects.get_mut(&id).expect("an object lives as long as its handle");
+        let (epoch, bytes) = (object.ledger.epoch + 1, object.dist.len() * object.block.element);
+        let fresh = object.fresh.clone();
+        let replica = object.cache.loading(epoch, size, bytes, || fresh());
+        match replica.take() {
+            Ok(more) => Ok(more),
+            Err(shortage) => Err(self.no_cache(id, shortage, site, out)),
+        }
+    }
+
+    /// This rank has no memory for its copy: nobody can have one.
+    pub(crate) fn no_cache(&mut self, id: ObjectId, shortage: Shortage, site: &Site, out: &mut Outbox) -> Error {
+        let name = self.objects[&id].name.clone();
+        let error = shortage.error(self.me, "a ReadCache", name, site);
+        self.fail(Some(id), error.clone(), out);
+        error
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) enum Loan {
     CacheOut { object: ObjectId, serial: u64, base: usize },
     /// Another rank's part of a cache that is being loaded.
     CacheIn { object: ObjectId, epoch: Epoch, base: usize, len: usize },
+    /// What arrives is of no use to anybody.
+    Nowhere,
     /// Memory of the calling rank, read.
     Caller(Lent),
     /// Memory of the calling rank, written.

@@ -16,7 +16,7 @@ pub(crate) mod object;
 pub(crate) mod rally;
 mod scalar;
 mod scope;
-mod using;
+pub(crate) mod using;
 pub(crate) mod watch;
 
 pub(crate) use loans::Loan;

@@ -1,7 +1,7 @@
 //! One shared object as its rank's service knows it: the block, who has it open, and what waits for it.
 
 use super::batch::parse_batch;
-use super::cache::Cache;
+use super::cache::{Cache, Fresh};
 use super::scope::Ledger;
 use crate::distribution::Distribution;
 use crate::element::{ApplyFn, OpId};
@@ -137,7 +137,7 @@ pub(crate) struct Object {
     pub(crate) dist: Distribution,
     pub(crate) block: Block,
     /// Makes memory for a replica of the whole.
-    pub(crate) fresh: Arc<dyn Fn() -> Arc<dyn Storage> + Send + Sync>,
+    pub(crate) fresh: Arc<dyn Fn() -> Fresh + Send + Sync>,
     pub(crate) scalar: Option<Vec<u8>>,
     pub(crate) scalar_ops: BTreeMap<OpId, ScalarFn>,
     pub(crate) ops: BTreeMap<OpId, ApplyFn>,

@@ -5,13 +5,25 @@ use super::object::{Object, OpenGuard};
 use super::scope::Ledger;
 use crate::collective::{ObjectState, Summary};
 use crate::error::Claim;
-use crate::memory::Storage;
+use crate::memory::{Demand, Storage};
 use crate::message::ObjectId;
 use crate::{Error, Site};
 use aurora_net::Outbox;
 use aurora_net::bootstrap::Failure;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// What a rank comes to a rendezvous for.
+pub(crate) struct Came {
+    /// In words.
+    pub(crate) action: String,
+    /// Must be equal on all ranks.
+    pub(crate) key: u64,
+    /// Why it cannot do what it came for.
+    pub(crate) refusal: Option<Error>,
+    /// The memory that this will take.
+    pub(crate) demand: Demand,
+}
 
 impl Service {
     /// An object as it is at its construction.
@@ -114,7 +126,8 @@ impl Service {
     }
 
     /// Comes to the next rendezvous of all ranks.
-    pub(crate) fn meet(&mut self, action: String, site: &Site, key: u64, refusal: Option<Error>, out: &mut Outbox) {
+    pub(crate) fn meet(&mut self, came: Came, site: &Site, out: &mut Outbox) {
+        let Came { action, key, refusal, demand } = came;
         let claim = Claim { rank: self.me, action, site: site.clone() };
         let objects = self.objects.iter().filter(|(_, object)| !object.dropped[self.me.index()]);
         let objects: BTreeMap<_, _> = objects
@@ -131,7 +144,7 @@ impl Service {
             })
             .collect();
         let mut told = Vec::new();
-        self.rendezvous.start(Summary::new(claim, key, objects, refusal), &mut told);
+        self.rendezvous.start(Summary::new(claim, key, objects, refusal).asking(demand), &mut told);
         self.tell(told, out);
     }
 }

@@ -1,0 +1,193 @@
+//! Consecutive elements of one type: the memory of blocks and caches.
+//!
+//! Small arrays come from the heap. Large ones are mappings of their own: advised to be huge pages, which are touched
+//! for the first time several times faster, and gone from the process when they are dropped, which a heap does not
+//! promise.
+//!
+//! Why the unsafe code is sound:
+//!
+//! 1. `start` points at `len` initialised elements in memory that `owner` says how to free, that does not move with the
+//!    array, and that nobody else uses. Of an empty array it dangles, aligned.
+//! 2. It is freed by `Drop` alone, and what is borrowed from the array borrows the array.
+//! 3. All bytes of a new mapping are zero, which is a value of every [`Element`]; it begins at a page, which is aligned for
+//!    every type that [`is_large`] lets in.
+//! 4. Huge pages and populating change no byte.
+
+#![allow(unsafe_code)]
+
+use super::demand::Shortage;
+use super::meter::{LOOKED_AT, Meter, refused};
+use crate::element::Element;
+use memmap2::{Advice, MmapMut};
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut, Range};
+use std::ptr::NonNull;
+
+/// Linux lays mappings of whole huge pages so that they can consist of them.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// Consecutive elements of one type.
+pub(crate) struct Array<T> {
+    start: NonNull<T>,
+    len: usize,
+    owner: Owner,
+}
+
+/// Whose memory it is.
+enum Owner {
+    /// A `Vec` of this capacity.
+    Heap(usize),
+    Mapping(MmapMut),
+}
+
+// SAFETY: invariant 1: it owns its elements as a `Vec` does.
+unsafe impl<T: Send> Send for Array<T> {}
+// SAFETY: as above; shared, it only shows them.
+unsafe impl<T: Sync> Sync for Array<T> {}
+
+impl<T> Default for Array<T> {
+    fn default() -> Self {
+        Array::from(Vec::new())
+    }
+}
+
+impl<T> From<Vec<T>> for Array<T> {
+    fn from(elements: Vec<T>) -> Self {
+        let mut elements = ManuallyDrop::new(elements);
+        let start = NonNull::new(elements.as_mut_ptr()).expect("no vector is at null");
+        Array { start, len: elements.len(), owner: Owner::Heap(elements.capacity()) }
+    }
+}
+
+impl<T: Element> Array<T> {
+    /// Of `len` zeros. Large ones are only promised by the system, and taken when they are touched.
+    pub(crate) fn promised(len: usize) -> Result<Self, Shortage> {
+        let bytes = len.saturating_mul(size_of::<T>());
+        if !is_large::<T>(bytes) {
+            return bytemuck::try_zeroed_vec(len).map(Array::from).map_err(|()| refused(bytes));
+        }
+        let mapped = if bytes < HUGE_PAGE { Some(bytes) } else { bytes.checked_next_multiple_of(HUGE_PAGE) };
+        let mapping = mapped.and_then(|mapped| MmapMut::map_anon(mapped).ok());
+        let mut mapping = mapping.ok_or_else(|| refused(bytes))?;
+        if bytes >= HUGE_PAGE {
+            // Without them it is slower.
+            let _ = mapping.advise(Advice::HugePage);
+        }
+        // Invariant 3.
+        let start = NonNull::new(mapping.as_mut_ptr().cast()).expect("nothing is mapped at null");
+        Ok(Array { start, len, owner: Owner::Mapping(mapping) })
+    }
+
+    /// Of `len` zeros, in memory that is there.
+    pub(crate) fn zeroed(len: usize) -> Result<Self, Shortage> {
+        let mut array = Self::promised(len)?;
+        let mut meter = Meter::new(len * size_of::<T>());
+        while let Some(bytes) = meter.next(usize::MAX)? {
+            array.take(bytes)?;
+        }
+        Ok(array)
+    }
+
+    /// Touches these bytes, if they have only been promised; what is in them stays.
+    pub(crate) fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage> {
+        let Owner::Mapping(mapping) = &self.owner else {
+            return Ok(());
+        };
+        match mapping.advise_range(Advice::PopulateWrite, bytes.start, bytes.len()) {
+            Err(error) if error.raw_os_error() != Some(rustix::io::Errno::INVAL.raw_os_error()) => {
+                Err(refused(self.len * size_of::<T>()))
+            }
+            // Linux before 5.14 cannot: then they are touched when they are written, which is soon.
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+}
+
+/// Worth a mapping of its own, which starts at a page.
+fn is_large<T>(bytes: usize) -> bool {
+    bytes >= LOOKED_AT && align_of::<T>() <= 4096
+}
+
+impl<T> Deref for Array<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: invariants 1 and 2.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T> DerefMut for Array<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: invariants 1 and 2.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Clone> Clone for Array<T> {
+    fn clone(&self) -> Self {
+        Array::from(self.to_vec())
+    }
+}
+
+impl<T> Drop for Array<T> {
+    fn drop(&mut self) {
+        if let Owner::Heap(capacity) = self.owner {
+            // SAFETY: invariants 1 and 2: these are the parts of the vector that it was made of.
+            drop(unsafe { Vec::from_raw_parts(self.start.as_ptr(), self.len, capacity) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_of_every_length() {
+        for len in [0, 1, 1000, LOOKED_AT / 8, HUGE_PAGE / 8, (8 << 20) + 3] {
+            let mut array = Array::<u64>::zeroed(len).expect("there is memory");
+            assert!(array.len() == len && array.iter().all(|element| *element == 0));
+            array.iter_mut().enumerate().for_each(|(i, element)| *element = i as u64);
+            let copy = array.clone();
+            array.take(0..len * 8).expect("it is there");
+            assert!(array.iter().enumerate().all(|(i, element)| *element == i as u64));
+            assert_eq!(*copy, *array);
+        }
+    }
+
+    #[test]
+    fn elements_that_are_aligned_to_more_than_a_page() {
+        #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+        #[repr(C, align(8192))]
+        struct Wide([u8; 8192]);
+        let array = Array::<Wide>::zeroed(300).expect("there is memory");
+        assert!(array.as_ptr().is_aligned() && array.iter().all(|wide| wide.0 == [0; 8192]));
+    }
+
+    #[test]
+    fn what_is_taken_is_there_and_what_is_dropped_is_not() {
+        const LEN: usize = 64 << 20;
+        let resident = || {
+            let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+            text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * rustix::param::page_size()
+        };
+        let before = resident();
+        let array = Array::<u8>::zeroed(LEN).expect("there is memory");
+        let taken = resident();
+        drop(array);
+        let after = resident();
+        // Other tests come and go.
+        assert!(taken > before + LEN / 2 && after < taken - LEN / 2, "{before}, {taken}, {after}");
+    }
+
+    #[test]
+    fn what_cannot_be_is_an_error() {
+        for len in [usize::MAX, 1 << 60, 1 << 46] {
+            let shortage = Array::<u8>::zeroed(len).err().expect("too much");
+            assert!(shortage.asked == len && shortage.available < len);
+        }
+    }
+}

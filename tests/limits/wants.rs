@@ -1,0 +1,172 @@
+//! The jobs: three ranks in one control group.
+
+use aurora_core::prelude::*;
+use aurora_suite::notes::note;
+use std::process::ExitCode;
+
+pub const RANKS: usize = 3;
+
+const MIB: usize = 1 << 20;
+
+/// What a job wants, and what each of its ranks should tell of it.
+#[derive(Debug)]
+pub struct Want {
+    pub name: &'static str,
+    pub words: &'static [&'static str],
+    body: fn(&World) -> Result<()>,
+}
+
+impl Want {
+    pub fn succeeds(&self) -> bool {
+        self.words == FINE
+    }
+}
+
+const FINE: &[&str] = &["fine"];
+
+pub const ALL: &[Want] = &[
+    Want {
+        name: "blocks_that_fit_alone_but_not_together",
+        words: &[
+            "OutOfMemory",
+            "needs 133 MiB for its block of",
+            "400 MiB with the ranks that share",
+            "control group /",
+        ],
+        body: |world| GVector::<u8>::new(world, 400 * MIB).map(drop),
+    },
+    Want {
+        name: "values_are_not_computed_for_blocks_that_do_not_fit",
+        words: &["OutOfMemory", "400 MiB with the ranks that share"],
+        body: |world| GVector::<u8>::from_fn(world, 400 * MIB, |_| unreachable!("there is no room")).map(drop),
+    },
+    Want {
+        name: "a_block_on_one_rank",
+        words: &["OutOfMemory", "rank 2 needs 300 MiB for its block of", "on rank 2"],
+        body: |world| GVector::<u8>::on(world, 2, 300 * MIB).map(drop),
+    },
+    Want {
+        name: "one_vector_after_another",
+        words: &["OutOfMemory", "for its block of"],
+        body: |world| {
+            let vectors: Result<Vec<_>> = (0..8).map(|_| GVector::<u8>::new(world, 48 * MIB)).collect();
+            vectors.map(drop)
+        },
+    },
+    Want {
+        name: "small_vectors_too",
+        words: &["OutOfMemory", "for its block of"],
+        body: |world| {
+            let vectors: Result<Vec<_>> = (0..200).map(|_| GVector::<u8>::new(world, 6 * MIB)).collect();
+            vectors.map(drop)
+        },
+    },
+    Want {
+        name: "caches_beside_each_other",
+        words: &["OutOfMemory", "needs 70 MiB for a ReadCache of", "tests/limits/wants.rs"],
+        body: |world| {
+            let v = GVector::<u64>::from_fn(world, 70 * MIB / 8, |i| i as u64)?;
+            v.read_cache().map(drop)
+        },
+    },
+    Want {
+        name: "a_rank_that_comes_late_to_a_cache",
+        words: &["OutOfMemory", "needs 70 MiB for a ReadCache of"],
+        body: |world| {
+            let v = GVector::<u64>::from_fn(world, 70 * MIB / 8, |i| i as u64)?;
+            if world.rank() == 1 {
+                std::thread::sleep(std::time::Duration::from_millis(500));
+            }
+            v.read_cache().map(drop)
+        },
+    },
+    Want {
+        name: "a_gather",
+        words: &["OutOfMemory", "rank 1 needs 140 MiB for a gather of"],
+        body: |world| {
+            let v = GVector::<u8>::new(world, 140 * MIB)?;
+            v.gather(1).map(drop)
+        },
+    },
+    Want {
+        name: "what_fits",
+        words: FINE,
+        body: |world| {
+            let v = GVector::<u64>::from_fn(world, 40 * MIB / 8, |i| i as u64)?;
+            assert!(v.read_cache()?.iter().enumerate().all(|(i, value)| *value == i as u64));
+            let whole = v.gather(2)?;
+            assert_eq!(whole.map(|whole| whole.len()), (world.rank() == 2).then_some(40 * MIB / 8));
+            Ok(())
+        },
+    },
+    Want {
+        name: "memory_that_a_cache_has_given_back",
+        words: FINE,
+        body: |world| {
+            let mut vectors = Vec::new();
+            // Two caches of them would not fit beside each other.
+            for k in 0..3 {
+                let mut v = GVector::<u64>::from_fn(world, 30 * MIB / 8, |i| (i + k) as u64)?;
+                for _ in 0..2 {
+                    assert!(v.read_cache()?.iter().enumerate().all(|(i, value)| *value == (i + k) as u64));
+                    v.release_cache()?;
+                }
+                vectors.push(v);
+            }
+            Ok(())
+        },
+    },
+    Want {
+        name: "less_after_too_much",
+        words: FINE,
+        body: |world| {
+            for _ in 0..2 {
+                let v = GVector::<u64>::from_fn(world, 70 * MIB / 8, |i| i as u64)?;
+                let refused = v.read_cache();
+                assert!(matches!(refused, Err(Error::OutOfMemory { .. })), "{refused:?}");
+                drop(refused);
+                drop(v);
+                // So that the memory of it is free again everywhere.
+                world.barrier()?;
+                let v = GVector::<u64>::from_fn(world, 20 * MIB / 8, |i| i as u64)?;
+                assert!(v.read_cache()?.iter().enumerate().all(|(i, value)| *value == i as u64));
+            }
+            Ok(())
+        },
+    },
+];
+
+/// Where a rank notes how it went.
+pub fn note_of(rank: usize) -> String {
+    format!("rank-{rank}")
+}
+
+pub fn main(name: &str) -> ExitCode {
+    let want = ALL.iter().find(|want| want.name == name).expect("a name");
+    let outcome = Config::processes(RANKS).run(|world| {
+        let outcome = (want.body)(world);
+        let told = match &outcome {
+            Ok(()) => "fine".into(),
+            Err(error @ Error::OutOfMemory { .. }) => format!("OutOfMemory: {error}"),
+            Err(error) => format!("another error: {error}"),
+        };
+        note(&note_of(world.rank().index()), &told);
+        if outcome.is_err() {
+            // The job ends with the first who fails: not before all have noted.
+            std::thread::sleep(std::time::Duration::from_secs(1));
+        }
+        outcome
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[allow(clippy::print_stderr)]
+fn say(text: &str) {
+    eprintln!("{text}");
+}
