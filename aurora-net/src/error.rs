@@ -47,6 +47,30 @@ pub enum Error {
         /// The route asked for.
         route: Route,
     },
+    /// The system refuses memory that is to be shared.
+    #[error("cannot share memory of {len} bytes: {source}")]
+    Segment {
+        /// Bytes asked for.
+        len: usize,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The rank that hands out shared memory on this node has ended, or closed its endpoint; or this one has.
+    #[error("{rank} does not share memory any more: it has ended or failed")]
+    MateGone {
+        /// The lowest rank of this node.
+        rank: Rank,
+    },
+    /// The rank that hands out shared memory on this node has left out a piece that this one waits for.
+    #[error("{leader} has shared memory number {next}, but not number {asked}, which this rank waits for")]
+    ShareSkipped {
+        /// The lowest rank of this node.
+        leader: Rank,
+        /// What this rank waits for.
+        asked: u64,
+        /// What has come instead.
+        next: u64,
+    },
     /// The longest packet asked for is impossible.
     #[error("packets of {asked} bytes are not possible: allow {least} to {most} (AURORA_MTU)")]
     MtuAllowed {

@@ -1,8 +1,10 @@
 //! How bytes get from one rank to another.
 
+use crate::Rank;
 use crate::charge::HEADERS;
 use crate::local::LocalAddress;
 use crate::proto::{Config, Network};
+use crate::shm::ShmContact;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::SocketAddr;
@@ -62,7 +64,7 @@ impl Default for Transport {
     }
 }
 
-/// Where a rank can be reached; exchanged once, when the job starts.
+/// Where a rank can be reached; exchanged when the job starts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Contact {
     /// Its queue; does not leave the process.
@@ -70,6 +72,10 @@ pub(crate) struct Contact {
     pub local: Option<LocalAddress>,
     /// Its socket, with what a sender has to know about it.
     pub udp: Option<UdpContact>,
+    /// How the ranks of its node find it.
+    pub shm: Option<ShmContact>,
+    /// The lowest rank of its node; told in a second exchange, where anybody can be found in the first.
+    pub leader: Option<Rank>,
 }
 
 /// A socket and what a sender has to know about it.

@@ -43,6 +43,7 @@ fn driver_main() {
         Trial::test("random_transfers_arrive_intact_between_1", || transfers(1)),
         Trial::test("random_transfers_arrive_intact_between_2", || transfers(2)),
         Trial::test("random_transfers_arrive_intact_between_4", || transfers(4)),
+        Trial::test("ranks_of_one_machine_share_memory", share),
     ];
     if let Ok(other) = std::env::var("OTHER_MPIRUN") {
         let name = "another_mpirun_is_refused_by_every_rank";
@@ -53,8 +54,8 @@ fn driver_main() {
             let places: &[&str] = match (fault, rank) {
                 // It might only be late, as long as nobody misses its answer.
                 ("stop", _) => &["ask"],
-                (_, 0) => &["wait"],
-                _ => &["finish", "wait", "compute"],
+                (_, 0) => &["wait", "share"],
+                _ => &["finish", "wait", "share", "compute"],
             };
             for &place in places {
                 let name = format!("fault_{fault}_in_rank_{rank}_others_in_{place}");
@@ -84,6 +85,12 @@ fn transfers(size: usize) -> Outcome {
     let received = format!("received {}\n", size > 1).repeat(size);
     let clean = ended.status.success() && ended.leftover.is_empty();
     check(clean && ended.stdout == received, || format!("{ended:?}"))
+}
+
+fn share() -> Outcome {
+    let ended = start(&mpirun(), 3, &["share"]);
+    let clean = ended.status.success() && ended.leftover.is_empty();
+    check(clean && ended.stdout == "shared by 3 of 3\n".repeat(3), || format!("{ended:?}"))
 }
 
 fn mismatch(other: &str) -> Outcome {

@@ -71,6 +71,7 @@ fn driver_main() {
         Trial::test("output_is_prefixed_and_rank_0_is_not", output),
         Trial::test("udp_random_transfers_arrive_intact_between_2", || transfers(2)),
         Trial::test("udp_random_transfers_arrive_intact_between_4", || transfers(4)),
+        Trial::test("ranks_of_one_machine_share_memory", share),
         Trial::test("an_idle_rank_uses_no_processor_time", idle),
         Trial::test("a_second_start_is_refused", second_start),
         Trial::test("children_die_with_a_killed_rank_0", || orphans("KILL")),
@@ -84,7 +85,7 @@ fn driver_main() {
             if rank == 0 && ["stop", "kill"].contains(&fault) {
                 continue;
             }
-            for place in ["finish", "wait", "compute"] {
+            for place in ["finish", "wait", "share", "compute"] {
                 let name = format!("fault_{fault}_in_rank_{rank}_others_in_{place}");
                 trials.push(Trial::test(name, move || fault_trial(fault, rank, place)));
             }
@@ -107,6 +108,12 @@ fn transfers(size: usize) -> Outcome {
     let ended = Job::start(&[], size, &["exchange", "17"]).end();
     let clean = ended.status.success() && ended.stderr.is_empty() && ended.leftover.is_empty();
     check(clean && ended.stdout == "received true\n", || format!("{ended:?}"))
+}
+
+fn share() -> Outcome {
+    let ended = Job::start(&[], 3, &["share"]).end();
+    let clean = ended.status.success() && ended.stderr.is_empty() && ended.leftover.is_empty();
+    check(clean && ended.stdout == "shared by 3 of 3\n", || format!("{ended:?}"))
 }
 
 fn idle() -> Outcome {

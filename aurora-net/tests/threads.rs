@@ -66,6 +66,21 @@ fn a_seat_connects_more_than_once() {
 }
 
 #[test]
+fn threads_share_memory_unless_a_route_is_forced() {
+    threads(4, |seat| {
+        let node = connect(&seat, None)?.node().clone();
+        assert_eq!((node.leader(), node.ranks().len()), (Rank::new(0), 4));
+        for route in [Route::Local, Route::Udp] {
+            let node = connect(&seat, Some(route))?.node().clone();
+            assert_eq!(node.ranks(), [seat.rank()]);
+            assert_eq!(node.share(1, 10).unwrap().len(), 10);
+        }
+        seat.finish()
+    })
+    .unwrap();
+}
+
+#[test]
 fn a_failure_ends_the_others_waits_and_is_returned() {
     for failing in 0..3 {
         let start = Instant::now();

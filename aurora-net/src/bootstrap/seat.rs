@@ -104,9 +104,10 @@ impl Seat {
             }
             (Some(route), _) => route,
         };
-        let setup = Setup::new(&self.job, route, transport)?;
+        let mut setup = Setup::new(&self.job, route, transport)?;
         let contacts = self.line.exchange(setup.contact())?;
-        setup.start(handler, &contacts, self.line.alarm())
+        let node = setup.meet_mates(&contacts, |contact| self.line.exchange(contact))?;
+        setup.start(handler, &contacts, node, self.line.alarm())
     }
 
     /// `callback` is called once when the control plane learns that another rank has failed, from another thread than

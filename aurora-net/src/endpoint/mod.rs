@@ -49,7 +49,7 @@ use self::core::{Core, Progress};
 use self::lock::{Lock, Locked};
 use self::poller::Poller;
 use crate::udp::{UdpInfo, UdpPort};
-use crate::{Handler, Outbox, Rank, Traffic};
+use crate::{Handler, Node, Outbox, Rank, Traffic};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -136,6 +136,11 @@ impl<H: Handler> Endpoint<H> {
         self.owner.shared.lock.lock().core.port().map(UdpPort::info)
     }
 
+    /// The ranks that share this one's memory. Alone where another route than the best one was asked for.
+    pub fn node(&self) -> &Arc<Node> {
+        &self.owner.node
+    }
+
     /// Ends the daemon and gives up queues and sockets. Closing again does nothing.
     ///
     /// To call when every rank has finished ([`Seat::finish`](crate::bootstrap::Seat::finish)): others may need the daemon
@@ -149,11 +154,13 @@ impl<H: Handler> Endpoint<H> {
 struct Owner<H: Handler> {
     shared: Arc<Shared<H>>,
     daemon: Mutex<Option<JoinHandle<()>>>,
+    node: Arc<Node>,
 }
 
 impl<H: Handler> Owner<H> {
     fn close(&self) {
         self.shared.end();
+        self.node.close();
         let daemon = self.daemon.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(daemon) = daemon
             && daemon.thread().id() != thread::current().id()

@@ -1,9 +1,11 @@
 //! What the ranks of a job under test do.
 
 use super::{Kind, connect, exchange, wait};
-use aurora_net::Rank;
 use aurora_net::bootstrap::{Failure, Seat};
+use aurora_net::{Rank, Segment};
 use std::process::Command;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure> {
@@ -17,6 +19,20 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
             let seed = rest[0].parse().unwrap();
             let received = exchange(seat, None, seed, 200)?;
             Ok(format!("received {}", received > 0))
+        }
+        "share" => {
+            let endpoint = connect(seat, None)?;
+            let node = endpoint.node().clone();
+            for id in 1..100 {
+                let segment = node.share(id, 8 * seat.size()).map_err(|error| Failure::of(me, error))?;
+                number(&segment, me.index()).store(id, SeqCst);
+                // Whoever sees the others' numbers sees the same memory.
+                while !(0..seat.size()).all(|rank| number(&segment, rank).load(SeqCst) == id) {
+                    std::thread::yield_now();
+                }
+            }
+            seat.finish()?;
+            Ok(format!("shared by {} of {}", node.ranks().len(), seat.size()))
         }
         "idle" => {
             let endpoint = connect(seat, None)?;
@@ -58,6 +74,18 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
                     endpoint.act(|checker, out| checker.send(to, Kind::Ask, 1, 10, out));
                     wait(&endpoint, me, |checker, _| checker.answers.pop())?;
                 }
+                "share" => {
+                    let endpoint = connect(seat, None)?;
+                    for id in 1.. {
+                        if let Some(failure) = endpoint.act(|checker, _| checker.failure.clone()) {
+                            return Err(failure);
+                        }
+                        // What has become of the leader is for others to say.
+                        let shared = endpoint.node().share(id, 1 << 16);
+                        shared.map_err(|error| Failure::of(me, error).heard())?;
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                }
                 "compute" => loop {
                     std::thread::sleep(Duration::from_millis(100));
                 },
@@ -66,6 +94,17 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
             Ok("done".into())
         }
         other => panic!("no body {other}"),
+    }
+}
+
+/// One number in shared memory.
+fn number(segment: &Segment, at: usize) -> &AtomicU64 {
+    assert!(at < segment.len() / 8);
+    let start = segment.as_ptr().cast::<u64>();
+    #[allow(unsafe_code)]
+    // SAFETY: inside the segment, aligned as it is, for no longer than the handle lives; all use it as an atomic.
+    unsafe {
+        AtomicU64::from_ptr(start.wrapping_add(at))
     }
 }
 

@@ -1,0 +1,194 @@
+//! Parcels: a few bytes and descriptors, from one process of a node to another.
+//!
+//! They travel over abstract unix sockets that keep parcels apart. Such a socket leaves nothing behind, and can be reached
+//! only by processes of the same kernel in the same network namespace.
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen, recvmsg, sendmsg,
+    shutdown, socket_with,
+};
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// The most descriptors in one parcel (the kernel's limit is 253).
+pub(super) const MOST_DESCRIPTORS: usize = 128;
+
+/// What has arrived.
+pub(super) type Parcel = (Vec<u8>, Vec<OwnedFd>);
+
+/// The longest parcel's bytes.
+const LONGEST: usize = 64;
+
+type Room<const DESCRIPTORS: usize> = [MaybeUninit<u8>; DESCRIPTORS];
+const ROOM: usize = rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS));
+
+/// Where others can connect to this rank.
+#[derive(Debug)]
+pub(super) struct Listener(OwnedFd);
+
+impl Listener {
+    /// Listens under a name that nobody has.
+    pub fn bind(name: &[u8]) -> Result<Self, Errno> {
+        let socket = socket()?;
+        bind(&socket, &SocketAddrUnix::new_abstract_name(name)?)?;
+        // As long as the system allows: a whole node may come before the first is let in.
+        listen(&socket, i32::from(i16::MAX))?;
+        rustix::io::ioctl_fionbio(&socket, true)?;
+        Ok(Listener(socket))
+    }
+
+    /// The next who has connected, if there is one.
+    pub fn accept(&self) -> Result<Option<Line>, Errno> {
+        loop {
+            match accept_with(&self.0, SocketFlags::CLOEXEC) {
+                Ok(socket) => return Ok(Some(Line(socket))),
+                Err(Errno::INTR | Errno::CONNABORTED) => {}
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// A connection that carries parcels.
+#[derive(Debug)]
+pub(super) struct Line(OwnedFd);
+
+impl Line {
+    /// Connects to who listens under this name; refused at once where nobody does.
+    pub fn connect(name: &[u8]) -> Result<Self, Errno> {
+        let socket = socket()?;
+        let address = SocketAddrUnix::new_abstract_name(name)?;
+        loop {
+            match connect(&socket, &address) {
+                Ok(()) => return Ok(Line(socket)),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Sends a parcel; waits only for a receiver that has left very many unread.
+    pub fn send(&self, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Errno> {
+        let mut room: Room<ROOM> = [MaybeUninit::uninit(); ROOM];
+        let mut control = SendAncillaryBuffer::new(&mut room);
+        if !descriptors.is_empty() {
+            let fits = control.push(SendAncillaryMessage::ScmRights(descriptors));
+            assert!(fits, "{} descriptors in one parcel", descriptors.len());
+        }
+        loop {
+            match sendmsg(&self.0, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL) {
+                Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits for the next parcel. None: there will be none.
+    pub fn receive(&self) -> Result<Option<Parcel>, Errno> {
+        self.receive_with(RecvFlags::empty())
+    }
+
+    /// The next parcel if it is here; `AGAIN` if it may still come.
+    pub fn try_receive(&self) -> Result<Option<Parcel>, Errno> {
+        self.receive_with(RecvFlags::DONTWAIT)
+    }
+
+    fn receive_with(&self, flags: RecvFlags) -> Result<Option<Parcel>, Errno> {
+        let mut bytes = [0; LONGEST];
+        let mut room: Room<ROOM> = [MaybeUninit::uninit(); ROOM];
+        let mut control = RecvAncillaryBuffer::new(&mut room);
+        let received = loop {
+            let mut into = [IoSliceMut::new(&mut bytes)];
+            match recvmsg(&self.0, &mut into, &mut control, flags | RecvFlags::CMSG_CLOEXEC) {
+                // Reset: the other side is gone, with parcels of ours unread. Said once; what it had sent still is here.
+                Err(Errno::INTR | Errno::CONNRESET) => {}
+                outcome => break outcome?,
+            }
+        };
+        if received.bytes == 0 {
+            return Ok(None);
+        }
+        let mut descriptors = Vec::new();
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(arrived) = message {
+                descriptors.extend(arrived);
+            }
+        }
+        Ok(Some((bytes[..received.bytes].to_vec(), descriptors)))
+    }
+
+    /// Ends it for both sides, also for who waits for a parcel just now.
+    pub fn close(&self) {
+        // Closed by the other side: fine.
+        let _ = shutdown(&self.0, Shutdown::Both);
+    }
+}
+
+impl AsFd for Line {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+fn socket() -> Result<OwnedFd, Errno> {
+    socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair() -> (Line, Line) {
+        let name = format!("aurora-test-{:016x}", getrandom::u64().unwrap());
+        let listener = Listener::bind(name.as_bytes()).unwrap();
+        let near = Line::connect(name.as_bytes()).unwrap();
+        (near, listener.accept().unwrap().unwrap())
+    }
+
+    #[test]
+    fn parcels_keep_their_bytes_and_descriptors_apart() {
+        let (near, far) = pair();
+        let file = std::fs::File::open("/dev/null").unwrap();
+        near.send(b"one", &[file.as_fd(); 3]).unwrap();
+        near.send(b"two", &[]).unwrap();
+        near.send(b"three", &[file.as_fd(); MOST_DESCRIPTORS]).unwrap();
+        let next = || far.receive().unwrap().map(|(bytes, descriptors)| (bytes, descriptors.len())).unwrap();
+        assert_eq!(next(), (b"one".to_vec(), 3));
+        assert_eq!(next(), (b"two".to_vec(), 0));
+        assert_eq!(next(), (b"three".to_vec(), MOST_DESCRIPTORS));
+        assert_eq!(far.try_receive().unwrap_err(), Errno::AGAIN);
+    }
+
+    #[test]
+    fn what_was_sent_before_the_end_arrives_and_then_the_end() {
+        let (near, far) = pair();
+        near.send(b"last", &[]).unwrap();
+        far.send(b"unread", &[]).unwrap();
+        drop(near);
+        assert!(far.send(b"late", &[]).is_err());
+        assert_eq!(far.receive().unwrap().unwrap().0, b"last");
+        assert!(far.receive().unwrap().is_none());
+    }
+
+    #[test]
+    fn closing_wakes_who_waits() {
+        let (near, far) = pair();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| near.receive());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            near.close();
+            assert!(matches!(waiter.join().unwrap(), Ok(None)));
+        });
+        assert!(matches!(far.receive(), Ok(None)));
+    }
+
+    #[test]
+    fn nobody_listens_is_refused_at_once() {
+        assert_eq!(Line::connect(b"aurora-test-nobody").unwrap_err(), Errno::CONNREFUSED);
+    }
+}

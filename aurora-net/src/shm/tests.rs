@@ -1,0 +1,244 @@
+//! Nodes whose ranks are all in this test: nothing in finding each other waits for anybody.
+
+use super::mates::{Node, Offer, ShmContact};
+use super::parcel::Line;
+use crate::{Error, Rank};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+const KEY: u64 = 0x5ec2e7;
+
+fn offers(size: usize) -> Vec<Offer> {
+    (0..size).map(|_| Offer::new().unwrap()).collect()
+}
+
+fn contacts(offers: &[Offer]) -> Vec<Option<ShmContact>> {
+    offers.iter().map(|offer| Some(offer.contact())).collect()
+}
+
+fn nodes_of(offers: Vec<Offer>, contacts: &[Option<ShmContact>]) -> Vec<Result<Node, Error>> {
+    let seek = |(index, offer): (usize, Offer)| offer.seek(Rank::new(index), KEY, contacts).unwrap();
+    let found: Vec<_> = offers.into_iter().enumerate().map(seek).collect();
+    let leaders: Vec<_> = found.iter().map(|found| Some(found.leader())).collect();
+    found.into_iter().map(|found| found.gather(&leaders)).collect()
+}
+
+fn node(size: usize) -> Vec<Node> {
+    let offers = offers(size);
+    let contacts = contacts(&offers);
+    nodes_of(offers, &contacts).into_iter().map(Result::unwrap).collect()
+}
+
+fn ranks(node: &Node) -> Vec<usize> {
+    node.ranks().iter().map(|rank| rank.index()).collect()
+}
+
+/// One number in shared memory.
+fn number(segment: &super::Segment, at: usize) -> &std::sync::atomic::AtomicU64 {
+    assert!(at < segment.len() / 8);
+    let start = segment.as_ptr().cast::<u64>();
+    #[allow(unsafe_code)]
+    // SAFETY: inside the segment, aligned as it is, for no longer than the handle lives; all use it as an atomic.
+    unsafe {
+        std::sync::atomic::AtomicU64::from_ptr(start.wrapping_add(at))
+    }
+}
+
+#[test]
+fn all_ranks_of_a_node_map_the_same_memory() {
+    use std::sync::atomic::Ordering::SeqCst;
+    for size in 1..=5 {
+        let nodes = node(size);
+        for (id, len) in [(3, 8 * size), (4, 0), (9, 1 << 20)] {
+            let segments: Vec<_> = nodes.iter().map(|node| node.share(id, len).unwrap()).collect();
+            assert!(segments.iter().all(|segment| segment.len() == len));
+            if len > 0 {
+                for (index, segment) in segments.iter().enumerate() {
+                    number(segment, index).fetch_add(index as u64 + 1, SeqCst);
+                }
+                for segment in &segments {
+                    assert!((0..size).all(|index| number(segment, index).load(SeqCst) == index as u64 + 1));
+                }
+            }
+        }
+        assert!(nodes.iter().all(|node| node.leader() == 0 && ranks(node) == Vec::from_iter(0..size)));
+    }
+}
+
+#[test]
+fn another_kernel_is_another_node() {
+    let offers = offers(4);
+    let mut contacts = contacts(&offers);
+    let others: Vec<_> = contacts.iter().map(|contact| contact.map(ShmContact::elsewhere)).collect();
+    // Ranks 1 and 3 are said to run somewhere else; whom they themselves find does not matter here.
+    for index in [1, 3] {
+        contacts[index] = contacts[index].map(ShmContact::elsewhere);
+    }
+    let seek = |(index, offer): (usize, Offer)| offer.seek(Rank::new(index), KEY, &contacts).unwrap();
+    let found: Vec<_> = offers.into_iter().enumerate().map(seek).collect();
+    assert_eq!((found[0].leader(), found[2].leader()), (Rank::new(0), Rank::new(0)));
+    // And one who believes that all others run somewhere else, although he could connect.
+    for contacts in [others, vec![None; 4]] {
+        assert_eq!(Offer::new().unwrap().seek(Rank::new(3), KEY, &contacts).unwrap().leader(), 3);
+    }
+}
+
+/// A network namespace of this machine: the host's name, kernel and files are the same.
+struct OtherNetwork {
+    keeper: Child,
+}
+
+impl OtherNetwork {
+    /// `None`: cannot be had here, as has been said.
+    fn new() -> Option<Self> {
+        let spawned = Command::new("unshare")
+            .args(["-n", "sh", "-c", "echo here; exec cat"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut line = String::new();
+        if let Ok(mut keeper) = spawned {
+            let read = BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut line);
+            if read.is_ok() && line == "here\n" {
+                return Some(OtherNetwork { keeper });
+            }
+            let _ = keeper.wait();
+        }
+        // Not by a macro, whose output nobody sees.
+        let _ =
+            writeln!(io::stderr(), "SKIPPED: a test of two networks on one host needs root, for network namespaces");
+        None
+    }
+
+    fn inside<R: Send>(&self, body: impl FnOnce() -> R + Send) -> R {
+        let namespace = File::open(format!("/proc/{}/ns/net", self.keeper.id())).unwrap();
+        let body = || {
+            move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
+            body()
+        };
+        thread::scope(|scope| scope.spawn(body).join().unwrap())
+    }
+}
+
+impl Drop for OtherNetwork {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
+    }
+}
+
+#[test]
+fn another_network_of_the_same_host_is_another_node() {
+    let Some(other) = OtherNetwork::new() else {
+        return;
+    };
+    // Ranks 1, 3 and 4 are there.
+    let there = [false, true, false, true, true];
+    let offer = |there: bool| if there { other.inside(Offer::new) } else { Offer::new() };
+    let offers: Vec<Offer> = there.iter().map(|there| offer(*there).unwrap()).collect();
+    let contacts = contacts(&offers);
+    let seek = |(index, offer): (usize, Offer)| {
+        let seek = || offer.seek(Rank::new(index), KEY, &contacts).unwrap();
+        if there[index] { other.inside(seek) } else { seek() }
+    };
+    let found: Vec<_> = offers.into_iter().enumerate().map(seek).collect();
+    let leaders: Vec<_> = found.iter().map(|found| Some(found.leader())).collect();
+    let nodes: Vec<Node> = found.into_iter().map(|found| found.gather(&leaders).unwrap()).collect();
+    for (index, node) in nodes.iter().enumerate() {
+        assert_eq!(ranks(node), if there[index] { vec![1, 3, 4] } else { vec![0, 2] });
+        node.share(1, 100).unwrap();
+    }
+}
+
+#[test]
+fn who_does_not_know_the_key_is_not_let_in() {
+    let offers = offers(2);
+    let contacts = contacts(&offers);
+    let socket = contacts[0].unwrap().socket();
+    let [first, second] = <[Offer; 2]>::try_from(offers).unwrap();
+    let silent = Line::connect(&socket).unwrap();
+    let liar = Offer::new().unwrap().seek(Rank::new(1), KEY + 1, &contacts).unwrap();
+    let found = [first.seek(Rank::new(0), KEY, &contacts).unwrap(), second.seek(Rank::new(1), KEY, &contacts).unwrap()];
+    let leaders = [Some(Rank::new(0)); 2];
+    let nodes = found.map(|found| found.gather(&leaders).unwrap());
+    nodes.iter().for_each(|node| drop(node.share(1, 10).unwrap()));
+    assert!(silent.receive().unwrap().is_none());
+    assert!(matches!(liar.gather(&leaders).unwrap().share(1, 10), Err(Error::MateGone { .. })));
+}
+
+#[test]
+fn a_mate_that_never_came_is_an_error_and_no_hang() {
+    let offers = offers(2);
+    let contacts = contacts(&offers);
+    let first = offers.into_iter().next().unwrap().seek(Rank::new(0), KEY, &contacts).unwrap();
+    let error = first.gather(&[Some(Rank::new(0)); 2]).unwrap_err();
+    assert!(matches!(error, Error::MateGone { rank } if rank == 1), "{error}");
+}
+
+#[test]
+fn a_leader_that_is_gone_is_an_error_for_who_waits_and_who_comes_later() {
+    for close in [false, true] {
+        let mut nodes = node(3).into_iter();
+        let (leader, mates) = (nodes.next().unwrap(), nodes.collect::<Vec<_>>());
+        thread::scope(|scope| {
+            let waiter = scope.spawn(|| mates[0].share(1, 10));
+            thread::sleep(Duration::from_millis(20));
+            // By its death, or because it gives up and something still holds its end.
+            let kept = close.then(|| leader.close()).map(|()| leader);
+            let error = waiter.join().unwrap().unwrap_err();
+            assert_eq!(error.to_string(), "rank 0 does not share memory any more: it has ended or failed");
+            assert!(matches!(mates[1].share(1, 10), Err(Error::MateGone { rank }) if rank == 0));
+            drop(kept);
+        });
+    }
+}
+
+#[test]
+fn a_mate_that_is_gone_holds_up_nobody() {
+    let mut nodes = node(3);
+    nodes.remove(1);
+    for id in 1..1000 {
+        nodes.iter().for_each(|node| drop(node.share(id, 10).unwrap()));
+    }
+}
+
+#[test]
+fn closing_its_own_end_wakes_a_mate() {
+    let nodes = node(2);
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| nodes[1].share(1, 10));
+        thread::sleep(Duration::from_millis(20));
+        nodes[1].close();
+        assert!(matches!(waiter.join().unwrap(), Err(Error::MateGone { .. })));
+    });
+}
+
+#[test]
+fn what_one_rank_leaves_out_the_others_do_not_take_for_the_next() {
+    let nodes = node(2);
+    let [leader, mate] = &nodes[..] else { unreachable!() };
+    leader.share(1, 10).unwrap();
+    leader.share(2, 20).unwrap();
+    assert_eq!(mate.share(2, 20).unwrap().len(), 20);
+    leader.share(5, 50).unwrap();
+    let error = mate.share(3, 30).unwrap_err().to_string();
+    assert!(error.contains("number 5, but not number 3"), "{error}");
+    assert_eq!(mate.share(5, 50).unwrap().len(), 50);
+}
+
+#[test]
+fn what_the_leader_cannot_make_is_the_same_error_on_all() {
+    let nodes = node(3);
+    let errors: Vec<_> = nodes.iter().map(|node| node.share(1, usize::MAX).unwrap_err().to_string()).collect();
+    assert!(errors[0].contains("Invalid argument") && errors.iter().all(|error| *error == errors[0]), "{errors:?}");
+    // Another length than the leader's is refused.
+    let lens = [10, 20, 10];
+    let outcomes: Vec<_> = nodes.iter().zip(lens).map(|(node, len)| node.share(2, len).is_ok()).collect();
+    assert_eq!(outcomes, [true, false, true]);
+}
