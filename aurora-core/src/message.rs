@@ -61,6 +61,8 @@ pub(crate) enum Message {
         epoch: Epoch,
         opening: Opening,
         version: u64,
+        /// My block lies where all of this node have mapped it.
+        at_home: bool,
         contains: u64,
         made: Vec<(u32, u64)>,
         list_follows: bool,

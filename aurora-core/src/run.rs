@@ -68,7 +68,9 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
             Launcher::Threads => Route::Local,
             Launcher::Processes | Launcher::Mpi => Route::Udp,
         });
-        let about = About { launcher: seat.launcher(), nodes: seat.nodes(), route };
+        // With others elsewhere a cache is more than what lies here; and a route that was asked for is to be used.
+        let shared = transport.route.is_none() && size > 1 && endpoint.node().ranks().len() == size;
+        let about = About { launcher: seat.launcher(), nodes: seat.nodes(), route, shared };
         let world = World::new(endpoint.clone(), me, size, about);
         let outcome = program(&world).and_then(|value| world.leave(&site).map(|()| value));
         match outcome {

@@ -8,10 +8,11 @@ use crate::service::watch::What;
 use crate::service::{Service, Usage};
 use crate::{Error, Site};
 use aurora_net::bootstrap::Launcher;
-use aurora_net::{Endpoint, Outbox, Rank, Route, Traffic, UdpInfo};
+use aurora_net::{Endpoint, Node, Outbox, Rank, Route, Traffic, UdpInfo};
 use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// All ranks of a job, as one of them sees them: given to the closure of [`run`](crate::run).
 ///
@@ -31,6 +32,8 @@ pub struct About {
     pub nodes: usize,
     /// What carries messages between them.
     pub route: Route,
+    /// Whether vectors lie in memory that all ranks share, so that a ReadCache copies nothing.
+    pub shared: bool,
 }
 
 /// What one line of the program cost in messages.
@@ -62,7 +65,8 @@ impl std::fmt::Display for LineUsage {
 
 impl World {
     pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, about: About) -> Self {
-        let link = Link { endpoint: endpoint.clone(), me, size, next_object: Rc::new(Cell::new(0)) };
+        let node = about.shared.then(|| endpoint.node().clone());
+        let link = Link { endpoint: endpoint.clone(), me, size, node, next_object: Rc::new(Cell::new(0)) };
         World { link, about }
     }
 
@@ -163,13 +167,20 @@ pub(crate) struct Link {
     endpoint: Endpoint<Service>,
     pub(crate) me: Rank,
     pub(crate) size: usize,
+    /// The ranks of this node, if all of the job are and share their memory.
+    pub(crate) node: Option<Arc<Node>>,
     next_object: Rc<Cell<u64>>,
 }
 
 impl Link {
     /// Another one for an object; it keeps the service alive, not the job.
     pub(crate) fn share(&self) -> Link {
-        Link { endpoint: self.endpoint.clone(), next_object: self.next_object.clone(), ..*self }
+        Link {
+            endpoint: self.endpoint.clone(),
+            node: self.node.clone(),
+            next_object: self.next_object.clone(),
+            ..*self
+        }
     }
 
     /// The number of the next object that this rank constructs.

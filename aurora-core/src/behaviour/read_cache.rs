@@ -5,14 +5,16 @@ use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
 use crate::global::{GVector, GlobalRead};
-use crate::memory::{Array, typed};
+use crate::memory::{Array, Reading, typed};
+use crate::service::load::Loaded;
 use crate::service::watch::What;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Holds the copy.
+/// Holds the copy, or keeps everyone from writing to the memory that all share.
 pub struct Cached<T> {
-    copy: Arc<Array<T>>,
+    whole: Arc<Array<T>>,
+    reading: Option<Reading>,
 }
 
 impl<T> sealed::Sealed for Cached<T> {}
@@ -27,15 +29,17 @@ impl<T: Element> Behaviour for Cached<T> {
     }
 
     fn abandon(&mut self, _: &GVector<T>) {
-        self.copy = Arc::default();
+        self.whole = Arc::default();
+        self.reading = None;
     }
 }
 
 impl<T: Element> GVector<T> {
     /// Collective. Opens a `ReadCache`: the whole vector as a slice, as it is when all ranks have come here.
     ///
-    /// Every owner pushes its block to every rank, one transfer each and no request; a block that has not changed since
-    /// the last ReadCache is not sent again. The copy stays the same while the guard lives, whatever is written.
+    /// Where all ranks are on one machine the slice is the memory that their blocks lie in, and nothing is copied. Otherwise every
+    /// owner pushes its block to every rank, one transfer each and no request; a block that has not changed since the
+    /// last ReadCache is not sent again. Either way it stays the same while the guard lives, whatever is written.
     ///
     /// # Errors
     /// `Mismatch` where ranks open different scopes; `Leaked` where a write guard was forgotten;
@@ -54,13 +58,15 @@ impl<T: Element> GVector<T> {
             service.usable(self.id, false, out)?;
             service.enter_read_cache(self.id, &site, out)
         })?;
-        let copy = self.link.wait(What::Load { object: self.id, epoch }, &site, |service, _| {
-            if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {
-                return Some(Err(fault));
-            }
-            service.poll_loaded(self.id, epoch).map(Ok)
-        })?;
-        Ok(Scope::open(self, site, Cached { copy: typed(copy) }, false, false))
+        let Loaded { array, reading } =
+            self.link.wait(What::Load { object: self.id, epoch }, &site, |service, out| {
+                if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {
+                    return Some(Err(fault));
+                }
+                let loaded = service.poll_loaded(self.id, epoch)?;
+                Some(loaded.map_err(|shortage| service.no_cache(self.id, shortage, &site, out)))
+            })?;
+        Ok(Scope::open(self, site, Cached { whole: typed(array), reading }, false, false))
     }
 
     /// Collective. Gives back the memory in which this vector's ReadCaches were loaded; it is kept otherwise, for as long
@@ -105,7 +111,7 @@ impl<T: Element> Deref for ReadCache<'_, T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        &self.state.copy
+        &self.state.whole
     }
 }
 

@@ -4,8 +4,9 @@ use crate::distribution::{Distribution, Shape};
 use crate::element::OpId;
 use crate::element::{Element, built_in_ops};
 use crate::error::{ObjectName, Result};
-use crate::memory::{Array, Demand, Limits, Storage};
+use crate::memory::{Array, Demand, Limits, Sharing, Storage};
 use crate::message::ObjectId;
+use crate::service::home::{Home, Place};
 use crate::service::object::{Block, Object, ScalarFn};
 use crate::service::using::Came;
 use crate::world::Link;
@@ -85,30 +86,52 @@ impl Plan {
         Plan { what, key: key_of(&("GScalar", value, home)), dist, refusal, site }
     }
 
-    /// Collective. Large blocks are made only once all ranks know that those of each node fit beside each other.
-    pub(crate) fn admit<T: Element>(self, world: &World) -> Result<Self> {
+    /// Collective. Large blocks are made only once all ranks know that those of each node fit beside each other. Whether this one is,
+    /// so that all have agreed on it by now.
+    pub(crate) fn admit<T: Element>(&self, world: &World) -> Result<bool> {
         /// Of the whole vector; ranks that agree about it agree about this. Less can be left to each rank's own look.
         const LARGE: usize = 8 << 20;
         // Who refuses has come to a vector of no elements, and says so when the others ask for theirs.
         if self.dist.len() * size_of::<T>() < LARGE {
-            return Ok(self);
+            return Ok(false);
         }
         let own = self.dist.range(world.rank()).len() * size_of::<T>();
         let demand = Demand::new(world.rank(), own, Limits::find().pools());
         let came = Came { action: self.action(), key: self.key, refusal: None, demand };
         match world.link().come("a construction", came, &self.site)? {
-            None => Ok(self),
+            None => Ok(true),
             Some((rank, shortage)) => Err(shortage.error(rank, "its block", self.name(), &self.site)),
         }
     }
 
-    /// This rank's block: of zeros, or of the values given. Without memory for it this rank refuses.
-    pub(crate) fn block<T: Element>(&mut self, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Array<T> {
+    /// Collective. Where a vector on which all ranks have agreed lies in memory that all share, if they do.
+    pub(crate) fn place<T: Element>(&self, link: &Link, id: ObjectId) -> Result<Option<Place<T>>> {
+        let (dist, me) = (self.dist, link.me);
+        let Some(node) = link.node.as_ref().filter(|_| !dist.is_empty() && Sharing::suits::<T>()) else {
+            return Ok(None);
+        };
+        let bytes = Sharing::segment_len(link.size, dist.len() * size_of::<T>()).unwrap_or(usize::MAX);
+        let segment = node.share(id.0, bytes).map_err(|error| Error::Start(error.to_string()))?;
+        Ok(Some(Place::new(Sharing::new(segment, me, link.size), dist.range(me), dist.len())))
+    }
+
+    /// This rank's block, in its place if it has one already: of zeros, or of the values given. Without memory for it
+    /// this rank refuses.
+    pub(crate) fn block<T: Element>(
+        &mut self,
+        world: &World,
+        place: Option<Array<T>>,
+        value: Option<&mut dyn FnMut(usize) -> T>,
+    ) -> Array<T> {
         if self.refusal.is_some() {
             return Array::default();
         }
         let range = self.dist.range(world.rank());
-        let mut block = Array::zeroed(range.len()).unwrap_or_else(|shortage| {
+        let taken = match place {
+            Some(mut place) => place.take_all().map(|()| place),
+            None => Array::zeroed(range.len()),
+        };
+        let mut block = taken.unwrap_or_else(|shortage| {
             self.refuse(shortage.error(world.rank(), "its block", self.name(), &self.site));
             Array::default()
         });
@@ -131,16 +154,15 @@ impl Plan {
         format!("is in the construction of a {}", self.what)
     }
 
-    /// Collective. Registers the object and returns its number once all ranks have agreed on it.
+    /// Collective. Registers the object and returns once all ranks have agreed on it.
     pub(crate) fn agree<T: Element>(
-        self,
-        world: &World,
+        &mut self,
+        (link, id): (&Link, ObjectId),
         block: Array<T>,
+        home: Option<Home>,
         scalar: Option<ScalarPart>,
-    ) -> Result<(Link, ObjectId)> {
-        let link = world.link().share();
-        let id = link.next_object();
-        let (size, len) = (world.size(), self.dist.len());
+    ) -> Result<()> {
+        let (size, len) = (link.size, self.dist.len());
         let (name, action) = (self.name(), self.action());
         let ScalarPart { value: scalar, ops: scalar_ops } = scalar.unwrap_or_default();
         let storage: Arc<dyn Storage> = Arc::new(block);
@@ -148,7 +170,7 @@ impl Plan {
             let object = Object {
                 name: name.clone(),
                 dist: self.dist,
-                block: Block::new(storage, size_of::<T>().max(1)),
+                block: Block::new(storage, size_of::<T>().max(1), home),
                 fresh: Arc::new(move || Ok(Arc::new(Array::<T>::promised(len)?))),
                 scalar,
                 scalar_ops: scalar_ops.into_iter().collect(),
@@ -168,10 +190,9 @@ impl Plan {
             };
             service.objects.insert(id, object);
         });
-        let came = Came { action, key: self.key, refusal: self.refusal, demand: Demand::default() };
-        let met = link.come("a construction", came, &self.site);
-        met.inspect_err(|_| link.tidy(|service, _| drop(service.objects.remove(&id))))?;
-        Ok((link, id))
+        let came = Came { action, key: self.key, refusal: self.refusal.take(), demand: Demand::default() };
+        let met = link.come("a construction", came, &self.site).map(drop);
+        met.inspect_err(|_| link.tidy(|service, _| drop(service.objects.remove(&id))))
     }
 }
 

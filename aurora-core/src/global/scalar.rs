@@ -117,7 +117,9 @@ impl<T: ScalarValue> GScalar<T> {
             }
         };
         let part = ScalarPart { value: initial, ops: atomic_ops::<T>() };
-        let (link, id) = plan.agree::<u8>(world, Array::default(), Some(part))?;
+        let link = world.link().share();
+        let id = link.next_object();
+        plan.agree::<u8>((&link, id), Array::default(), None, Some(part))?;
         Ok(GScalar { link, id, home, made_at: site, value: PhantomData })
     }
 

@@ -10,6 +10,7 @@ use crate::message::{Collective, ObjectId, Opening, Request};
 use crate::service::Reason;
 use crate::service::asking::Asking;
 use crate::service::batch::BatchBuilder;
+use crate::service::home::Place;
 use crate::service::watch::What;
 use crate::world::Link;
 use crate::{Error, Site, World};
@@ -67,10 +68,24 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     fn construct(plan: Plan, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Result<Self> {
         let (dist, made_at) = (plan.dist, Site::here());
-        let mut plan = plan.admit::<T>(world)?;
-        let block = plan.block(world, value);
-        let (link, id) = plan.agree(world, block, None)?;
-        Ok(GVector { link, id, dist, made_at, element: PhantomData })
+        let mut plan = plan;
+        let link = world.link().share();
+        let id = link.next_object();
+        // What is large is made where it stays.
+        let place = if plan.admit::<T>(world)? { plan.place(&link, id)? } else { None };
+        let settled = place.is_some();
+        let (own, home) = place.map(Place::occupied).unzip();
+        let block = plan.block(world, own, value);
+        plan.agree((&link, id), block, home, None)?;
+        let vector = GVector { link, id, dist, made_at, element: PhantomData };
+        if !settled && let Some(place) = plan.place::<T>(&vector.link, id)? {
+            vector.link.tidy(|service, _| {
+                if let Some(object) = service.objects.get_mut(&id) {
+                    object.block.settle_down(place);
+                }
+            });
+        }
+        Ok(vector)
     }
 
     /// Number of elements of the whole vector.

@@ -7,7 +7,8 @@
 //! Why the unsafe code is sound:
 //!
 //! 1. `start` points at `len` initialised elements in memory that `owner` says how to free, that does not move with the
-//!    array, and that nobody else uses. Of an empty array it dangles, aligned.
+//!    array, and that nobody else uses; of a shared one, that nobody else uses meanwhile (see `shared.rs`). Of an empty array
+//!    it dangles, aligned.
 //! 2. It is freed by `Drop` alone, and what is borrowed from the array borrows the array.
 //! 3. All bytes of a new mapping are zero, which is a value of every [`Element`]; it begins at a page, which is aligned for
 //!    every type that [`is_large`] lets in.
@@ -18,6 +19,7 @@
 use super::demand::Shortage;
 use super::meter::{LOOKED_AT, Meter, refused};
 use crate::element::Element;
+use aurora_net::Segment;
 use memmap2::{Advice, MmapMut};
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut, Range};
@@ -38,6 +40,11 @@ enum Owner {
     /// A `Vec` of this capacity.
     Heap(usize),
     Mapping(MmapMut),
+    /// Of several ranks, by the rules of `shared.rs`.
+    Shared {
+        segment: Segment,
+        at: usize,
+    },
 }
 
 // SAFETY: invariant 1: it owns its elements as a `Vec` does.
@@ -60,6 +67,17 @@ impl<T> From<Vec<T>> for Array<T> {
 }
 
 impl<T: Element> Array<T> {
+    /// Over `len` elements of a segment, from byte `at` on.
+    ///
+    /// # Safety
+    /// They lie inside it, aligned and initialised; and while the array is read nobody writes to them, while it is written
+    /// nobody else uses them.
+    pub(super) unsafe fn over(segment: Segment, at: usize, len: usize) -> Self {
+        // SAFETY: it lies inside, says the caller.
+        let start = NonNull::new(unsafe { segment.as_ptr().add(at) }.cast()).expect("nothing is mapped at null");
+        Array { start, len, owner: Owner::Shared { segment, at } }
+    }
+
     /// Of `len` zeros. Large ones are only promised by the system, and taken when they are touched.
     pub(crate) fn promised(len: usize) -> Result<Self, Shortage> {
         let bytes = len.saturating_mul(size_of::<T>());
@@ -81,17 +99,28 @@ impl<T: Element> Array<T> {
     /// Of `len` zeros, in memory that is there.
     pub(crate) fn zeroed(len: usize) -> Result<Self, Shortage> {
         let mut array = Self::promised(len)?;
-        let mut meter = Meter::new(len * size_of::<T>());
-        while let Some(bytes) = meter.next(usize::MAX)? {
-            array.take(bytes)?;
-        }
+        array.take_all()?;
         Ok(array)
+    }
+
+    /// Touches all of it, a part of what is left at a time.
+    pub(crate) fn take_all(&mut self) -> Result<(), Shortage> {
+        let mut meter = Meter::new(self.len * size_of::<T>());
+        while let Some(bytes) = meter.next(usize::MAX)? {
+            self.take(bytes)?;
+        }
+        Ok(())
     }
 
     /// Touches these bytes, if they have only been promised; what is in them stays.
     pub(crate) fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage> {
-        let Owner::Mapping(mapping) = &self.owner else {
-            return Ok(());
+        let mapping = match &self.owner {
+            Owner::Heap(_) => return Ok(()),
+            Owner::Shared { segment, at } => {
+                let taken = segment.populate(at + bytes.start..at + bytes.end);
+                return taken.map_err(|_| refused(self.len * size_of::<T>()));
+            }
+            Owner::Mapping(mapping) => mapping,
         };
         match mapping.advise_range(Advice::PopulateWrite, bytes.start, bytes.len()) {
             Err(error) if error.raw_os_error() != Some(rustix::io::Errno::INVAL.raw_os_error()) => {

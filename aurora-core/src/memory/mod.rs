@@ -10,9 +10,11 @@
 mod array;
 mod available;
 mod demand;
+mod gate;
 mod group;
 mod lent;
 mod meter;
+mod shared;
 
 pub(crate) use array::Array;
 pub(crate) use available::Limits;
@@ -22,6 +24,7 @@ pub use available::{MemoryLimit, available};
 pub(crate) use demand::{Demand, Shortage};
 pub(crate) use lent::{Lent, LentMut, with_lent, with_lent_mut};
 pub(crate) use meter::{Meter, zeros};
+pub(crate) use shared::{Reading, Sharing};
 
 use crate::element::Element;
 use std::any::Any;

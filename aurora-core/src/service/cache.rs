@@ -88,6 +88,8 @@ pub(crate) struct BlockArrived {
     pub(crate) range: Range<usize>,
     /// Its version when it was announced.
     pub(crate) version: u64,
+    /// It lies in memory that all ranks share.
+    pub(crate) at_home: bool,
     pub(crate) correction: Option<Correction>,
 }
 

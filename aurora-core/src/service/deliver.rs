@@ -101,9 +101,9 @@ impl Handler for Service {
                 self.advance(object, out);
             }
             Message::Reply { id, refused } => self.replied(from, id, refused, payload),
-            Message::Enter { object, epoch, opening, version, contains, made, list_follows } => {
+            Message::Enter { object, epoch, opening, version, at_home, contains, made, list_follows } => {
                 self.opened(object, from, epoch, &opening, out);
-                let here = Announced { version, contains, made, list_follows, site: opening.site };
+                let here = Announced { version, at_home, contains, made, list_follows, site: opening.site };
                 self.announced(object, from, epoch, here, payload, out);
             }
             Message::Made { object, epoch } => match postcard::from_bytes::<Vec<(u32, u64)>>(&bytes(payload)) {

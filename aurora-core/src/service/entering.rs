@@ -55,12 +55,15 @@ impl Service {
         let object = self.objects.get_mut(&id).expect("just entered");
         let element = object.block.element;
         let range = object.dist.range(me);
+        let at_home = object.block.go_home();
         let bytes = object.block.bytes().expect("no write guard is open");
-        let fresh = object.fresh.clone();
-        let replica = object.cache.loading(epoch, size, object.dist.len() * element, || fresh());
-        if replica.have[me.index()] != object.block.version {
-            replica.write(range.start * element, bytes);
-            replica.have[me.index()] = object.block.version;
+        if !at_home {
+            let fresh = object.fresh.clone();
+            let replica = object.cache.loading(epoch, size, object.dist.len() * element, || fresh());
+            if replica.have[me.index()] != object.block.version {
+                replica.write(range.start * element, bytes);
+                replica.have[me.index()] = object.block.version;
+            }
         }
         object.touched = Some(Vec::new());
         let mut made: Vec<(u32, u64)> = std::mem::replace(&mut object.made, vec![0; size])
@@ -70,19 +73,21 @@ impl Service {
             .map(|(owner, writes)| (owner as u32, writes))
             .collect();
         let version = object.block.version;
-        let changed = version != object.pushed && !range.is_empty();
+        let pushes = !at_home && version != object.pushed && !range.is_empty();
         let contains = object.applied;
         let record = object.ledger.record(epoch);
         for (owner, writes) in &made {
             record.made[*owner as usize] += writes;
         }
         record.mine_complete = true;
+        let mine = &mut record.from[me.index()];
+        (mine.version, mine.at_home) = (version, at_home);
         let reason = Reason { object: Some(id), action: "ReadCache", site: Some(site.clone()) };
         let list_follows = made.len() > ANNOUNCED_WRITES;
         let list = list_follows.then(|| std::mem::take(&mut made));
-        let message = Message::Enter { object: id, epoch, opening, version, contains, made, list_follows };
+        let message = Message::Enter { object: id, epoch, opening, version, at_home, contains, made, list_follows };
         let own = range.start * element..range.end * element;
-        let copied = (changed && own.len() <= COPIED_BLOCK).then(|| {
+        let copied = (pushes && own.len() <= COPIED_BLOCK).then(|| {
             let object = self.objects.get_mut(&id).expect("just entered");
             let replica = object.cache.find_loading(epoch).expect("just begun");
             bytes::Bytes::copy_from_slice(&replica.array.bytes()[own.clone()])
@@ -90,7 +95,7 @@ impl Service {
         for rank in me.others(size) {
             let payload = if let Some(copied) = &copied {
                 Payload::Bytes(copied.clone())
-            } else if changed {
+            } else if pushes {
                 let object = self.objects.get_mut(&id).expect("just entered");
                 let serial = object.cache.begin_send(epoch);
                 let token = self.loans.add(Loan::CacheOut { object: id, serial, base: own.start });

@@ -3,7 +3,7 @@
 use super::batch::{batch_of, parse_batch};
 use super::cache::{BlockArrived, Correction};
 use super::{Loan, Service};
-use crate::memory::{Shortage, Storage};
+use crate::memory::{Reading, Shortage, Storage};
 use crate::message::{Collective, Epoch, Message, ObjectId, malformed};
 use crate::{Error, Site};
 use aurora_net::{Outbox, Payload, Placement, Rank, Received};
@@ -12,6 +12,7 @@ use std::sync::Arc;
 /// What an announcement says.
 pub(super) struct Announced {
     pub(super) version: u64,
+    pub(super) at_home: bool,
     pub(super) contains: u64,
     pub(super) made: Vec<(u32, u64)>,
     pub(super) list_follows: bool,
@@ -69,6 +70,7 @@ impl Service {
         let arrival = &mut record.from[from.index()];
         arrival.complete = true;
         arrival.version = said.version;
+        arrival.at_home = said.at_home;
         arrival.list_follows = said.list_follows;
         if arrival.correction.is_none() {
             arrival.contains = said.contains;
@@ -98,10 +100,20 @@ impl Service {
             return;
         };
         let contains = std::mem::take(&mut object.applied);
-        object.pushed = object.block.version;
-        let touched = object.touched.take().unwrap_or_default();
+        let announced_at_home = object.ledger.record(epoch).from[me.index()].at_home;
+        if !announced_at_home {
+            object.pushed = object.block.version;
+        }
+        if let Some(home) = object.block.home() {
+            home.settled(epoch);
+        }
+        let mut touched = object.touched.take().unwrap_or_default();
         if touched.is_empty() {
             return;
+        }
+        if announced_at_home && object.block.is_at_home() {
+            // Everyone has it before their eyes; they only wait to hear that it is final.
+            touched.clear();
         }
         let element = object.block.element;
         // Lent for writing only after the scope was given up with an error.
@@ -109,31 +121,35 @@ impl Service {
             return;
         };
         let changes = batch_of(bytes, element, &touched);
+        let version = object.block.version;
         let base = object.dist.range(me).start * element;
-        if let Some(replica) = object.cache.find_loading(epoch) {
+        if let Some(replica) = object.cache.find_loading(epoch).filter(|_| !announced_at_home) {
             for run in &touched {
                 let run = run.start * element..run.end * element;
                 replica.write(base + run.start, &bytes[run]);
             }
         }
+        if announced_at_home {
+            object.ledger.record(epoch).from[me.index()].correction = Some((version, changes.clone()));
+        }
         let reason = super::Reason { object: Some(id), action: "correction", site: None };
-        let message = Message::Correct { object: id, epoch, version: object.block.version, contains };
+        let message = Message::Correct { object: id, epoch, version, contains };
         let changes = bytes::Bytes::from(changes);
         for rank in others {
             self.mail.post_for(out, &reason, rank, &message, Payload::Bytes(changes.clone()));
         }
     }
 
-    /// The replica of a ReadCache, once every block of it is here and final.
-    pub(crate) fn poll_loaded(&mut self, id: ObjectId, epoch: Epoch) -> Option<Arc<dyn Storage>> {
+    /// The whole of a ReadCache, once every block of it is here and final.
+    pub(crate) fn poll_loaded(&mut self, id: ObjectId, epoch: Epoch) -> Option<Result<Loaded, Shortage>> {
         let (me, size) = (self.me, self.size);
         let object = self.objects.get_mut(&id)?;
         if object.ledger.settled < epoch || object.ledger.incomplete_blocks(epoch).next().is_some() {
             return None;
         }
         let element = object.block.element;
-        let mine = object.pushed;
         let record = object.ledger.find(epoch)?;
+        let pushed = object.pushed;
         let arrived: Vec<BlockArrived> = (0..size)
             .map(|rank| {
                 let elements = object.dist.range(Rank::new(rank));
@@ -145,18 +161,44 @@ impl Service {
                 });
                 BlockArrived {
                     range: elements.start * element..elements.end * element,
-                    version: if me == rank { mine } else { arrival.version },
+                    version: if me == rank && !arrival.at_home { pushed } else { arrival.version },
+                    at_home: arrival.at_home,
                     correction,
                 }
             })
             .collect();
         object.ledger.forget(epoch);
-        let own = me.index();
-        if let Some(replica) = object.cache.find_loading(epoch) {
-            replica.have[own] = mine;
+        let whole_is_home = arrived.iter().all(|block| {
+            block.at_home && block.correction.as_ref().is_none_or(|correction| correction.changes.is_empty())
+        });
+        if let Some(home) = object.block.home().filter(|_| whole_is_home) {
+            let (array, reading) = home.show(epoch);
+            return Some(Ok(Loaded { array, reading }));
         }
-        Some(object.cache.complete(epoch, &arrived))
+        let (fresh, bytes) = (object.fresh.clone(), object.dist.len() * element);
+        let replica = object.cache.loading(epoch, size, bytes, || fresh());
+        if let Some(home) = object.block.home() {
+            for (rank, block) in arrived.iter().enumerate().filter(|(_, block)| block.at_home) {
+                replica.write(block.range.start, &home.bytes()[block.range.clone()]);
+                replica.have[rank] = block.version;
+            }
+            home.pass(epoch);
+        }
+        if let Some(shortage) = replica.short().cloned() {
+            return Some(Err(shortage));
+        }
+        if !arrived[me.index()].at_home {
+            replica.have[me.index()] = pushed;
+        }
+        Some(Ok(Loaded { array: object.cache.complete(epoch, &arrived), reading: None }))
     }
+}
+
+/// The whole of a vector, as a guard shows it.
+pub(crate) struct Loaded {
+    pub(crate) array: Arc<dyn Storage>,
+    /// It is memory that all ranks share.
+    pub(crate) reading: Option<Reading>,
 }
 
 impl Service {
@@ -164,6 +206,10 @@ impl Service {
     pub(crate) fn take_cache(&mut self, id: ObjectId, site: &Site, out: &mut Outbox) -> Result<bool, Error> {
         let size = self.size;
         let object = self.objects.get_mut(&id).expect("an object lives as long as its handle");
+        if object.block.home().is_some() {
+            // Most likely it needs none.
+            return Ok(false);
+        }
         let (epoch, bytes) = (object.ledger.epoch + 1, object.dist.len() * object.block.element);
         let fresh = object.fresh.clone();
         let replica = object.cache.loading(epoch, size, bytes, || fresh());

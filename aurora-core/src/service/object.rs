@@ -2,9 +2,10 @@
 
 use super::batch::parse_batch;
 use super::cache::{Cache, Fresh};
+use super::home::{Home, Place};
 use super::scope::Ledger;
 use crate::distribution::Distribution;
-use crate::element::{ApplyFn, OpId};
+use crate::element::{ApplyFn, Element, OpId};
 use crate::error::ObjectName;
 use crate::memory::Storage;
 use crate::message::{CallId, Collective, Epoch, Opening, Request};
@@ -24,11 +25,13 @@ pub(crate) struct Block {
     pub(crate) version: u64,
     /// Transfers that read it at this moment.
     pub(crate) in_flight: usize,
+    /// Its place in memory that all ranks share, where there is such.
+    home: Option<Home>,
 }
 
 impl Block {
-    pub(crate) fn new(storage: Arc<dyn Storage>, element: usize) -> Self {
-        Block { storage: Some(storage), element, version: 1, in_flight: 0 }
+    pub(crate) fn new(storage: Arc<dyn Storage>, element: usize, home: Option<Home>) -> Self {
+        Block { storage: Some(storage), element, version: 1, in_flight: 0, home }
     }
 
     /// The bytes, unless they are lent for writing.
@@ -41,9 +44,13 @@ impl Block {
         if self.in_flight > 0 {
             return None;
         }
-        let storage = Arc::get_mut(self.storage.as_mut()?)?;
+        let storage = self.storage.as_mut()?;
+        Arc::get_mut(storage)?;
+        if let Some(home) = &mut self.home {
+            home.yield_to_readers(storage);
+        }
         self.version += 1;
-        Some(storage.bytes_mut())
+        Some(Arc::get_mut(storage)?.bytes_mut())
     }
 
     /// Number of elements.
@@ -58,7 +65,42 @@ impl Block {
 
     /// Lends it for writing.
     pub(crate) fn take(&mut self) -> Option<Arc<dyn Storage>> {
-        self.storage.take()
+        let mut storage = self.storage.take()?;
+        if let Some(home) = &mut self.home {
+            home.yield_to_readers(&mut storage);
+        }
+        Some(storage)
+    }
+
+    /// Moves it to memory that all ranks share.
+    pub(crate) fn settle_down<T: Element>(&mut self, mut place: Place<T>) {
+        let block = self.bytes().expect("nobody has seen it yet");
+        place.own.bytes_mut().copy_from_slice(block);
+        let (own, home) = place.occupied();
+        self.storage = Some(Arc::new(own));
+        self.home = Some(home);
+    }
+
+    /// Its place in shared memory.
+    pub(crate) fn home(&mut self) -> Option<&mut Home> {
+        self.home.as_mut()
+    }
+
+    /// Whether it lies there.
+    pub(crate) fn is_at_home(&self) -> bool {
+        self.home.as_ref().zip(self.storage.as_deref()).is_some_and(|(home, storage)| home.holds(storage))
+    }
+
+    /// Brings it there for a load, if it can. Whether it is there now.
+    pub(crate) fn go_home(&mut self) -> bool {
+        let (Some(home), Some(storage)) = (&mut self.home, &mut self.storage) else {
+            return false;
+        };
+        // What is lent or being sent stays where it is.
+        if self.in_flight > 0 || Arc::get_mut(storage).is_none() {
+            return home.holds(&**storage);
+        }
+        home.take_in(storage)
     }
 
     /// Whether a guard holds it.

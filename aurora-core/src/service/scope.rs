@@ -18,6 +18,8 @@ pub(crate) struct Arrival {
     pub(crate) complete: bool,
     /// ReadCache: the version of its block. It is in place if it differed from the last.
     pub(crate) version: u64,
+    /// ReadCache: its block lies in memory that we share, and was not sent.
+    pub(crate) at_home: bool,
     /// ReadCache: writes of other ranks that its block contains.
     pub(crate) contains: u64,
     /// ReadCache: its correction, applied when the load completes: the version it makes, and a batch.

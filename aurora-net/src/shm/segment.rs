@@ -1,10 +1,12 @@
 //! A piece of memory that several ranks of a node have mapped.
 
 use crate::Error;
-use memmap2::{MmapOptions, MmapRaw};
+use memmap2::{Advice, MmapOptions, MmapRaw};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
+use rustix::io::Errno;
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -38,6 +40,17 @@ impl Segment {
     /// Whether it has no byte.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Makes sure of pages for these bytes, which take room only when they are first touched otherwise.
+    ///
+    /// # Errors
+    /// There is no memory for them. A kernel that cannot do this (Linux before 5.14) does nothing.
+    pub fn populate(&self, bytes: Range<usize>) -> io::Result<()> {
+        match self.map.advise_range(Advice::PopulateWrite, bytes.start, bytes.len()) {
+            Err(error) if error.raw_os_error() != Some(Errno::INVAL.raw_os_error()) => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// Its first byte; page-aligned. Valid for [`Segment::len`] bytes as long as a handle exists.
@@ -87,6 +100,17 @@ mod tests {
             assert_eq!((segment.len(), segment.is_empty()), (len, len == 0));
             assert_eq!(segment.as_ptr().addr() % 4096, 0);
         }
+    }
+
+    #[test]
+    fn populating_changes_nothing() {
+        let segment = Segment::create(100_000).unwrap();
+        segment.populate(5..99_999).unwrap();
+        segment.populate(7..7).unwrap();
+        // SAFETY: inside the segment, which nobody else has.
+        #[allow(unsafe_code)]
+        let bytes = unsafe { std::slice::from_raw_parts(segment.as_ptr(), 100_000) };
+        assert!(bytes.iter().all(|byte| *byte == 0));
     }
 
     #[test]

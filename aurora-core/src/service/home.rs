@@ -1,0 +1,123 @@
+//! A block's place in memory that all ranks share, and when it has to be elsewhere.
+//!
+//! A block that lies *at home* is part of everyone's cache without having been sent. While a mate still shows the last load, its
+//! owner must not write there; instead of waiting for the mate, which may take long or be waiting for us, it moves
+//! the block to memory of its own and writes there. The next load brings it home again, if all have finished reading by then, or
+//! else sends it like a block of another node.
+
+use crate::element::Element;
+use crate::memory::{Array, Reading, Sharing, Storage};
+use crate::message::Epoch;
+use std::ops::Range;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a writer hopes that the readers are about to leave, before it copies its block. Nothing else is served
+/// meanwhile.
+const PATIENCE: Duration = Duration::from_micros(50);
+
+/// Our block's place, and the whole that it is part of.
+pub(crate) struct Home {
+    sharing: Arc<Sharing>,
+    whole: Arc<dyn Storage>,
+    address: *const u8,
+    /// The array over our place, while our block is elsewhere.
+    vacant: Option<Arc<dyn Storage>>,
+    /// The last load that is settled here: everyone has begun it.
+    load: Epoch,
+}
+
+// An address that is only compared.
+#[allow(unsafe_code)]
+// SAFETY: see above; all else is `Send` by itself.
+unsafe impl Send for Home {}
+
+/// Memory shared by all ranks, before anything lies there.
+pub(crate) struct Place<T> {
+    /// For our block.
+    pub(crate) own: Array<T>,
+    whole: Array<T>,
+    sharing: Sharing,
+}
+
+impl<T: Element> Place<T> {
+    /// For a vector of `len` elements, of which we own `range`.
+    pub(crate) fn new(sharing: Sharing, range: Range<usize>, len: usize) -> Self {
+        let (own, whole) = sharing.arrays(range, len);
+        Place { own, whole, sharing }
+    }
+
+    /// With our block in it.
+    pub(crate) fn occupied(self) -> (Array<T>, Home) {
+        let (address, whole) = (self.own.bytes().as_ptr(), Arc::new(self.whole));
+        (self.own, Home { sharing: Arc::new(self.sharing), whole, address, vacant: None, load: 0 })
+    }
+}
+
+impl Home {
+    /// Whether a block lies here. An empty one is at home everywhere.
+    pub(crate) fn holds(&self, block: &dyn Storage) -> bool {
+        let bytes = block.bytes();
+        bytes.is_empty() || bytes.as_ptr() == self.address
+    }
+
+    /// Before a write to `block`: leaves the place to those who read it.
+    pub(crate) fn yield_to_readers(&mut self, block: &mut Arc<dyn Storage>) {
+        if self.holds(&**block) && !block.bytes().is_empty() && !self.becomes_clear() {
+            let copy = block.duplicate();
+            self.vacant = Some(std::mem::replace(block, copy));
+        }
+    }
+
+    /// Before a load, of a block that nobody holds: brings it home if nobody reads there any more. Whether it is there now.
+    pub(crate) fn take_in(&mut self, block: &mut Arc<dyn Storage>) -> bool {
+        if self.holds(&**block) {
+            return true;
+        }
+        // A guard that was forgotten may still hold the array.
+        let Some(place) = self.vacant.as_mut().and_then(Arc::get_mut) else {
+            return false;
+        };
+        if !self.sharing.is_clear(self.load) {
+            return false;
+        }
+        place.bytes_mut().copy_from_slice(block.bytes());
+        *block = self.vacant.take().expect("just written to");
+        true
+    }
+
+    /// A load is settled: everyone has announced it.
+    pub(crate) fn settled(&mut self, load: Epoch) {
+        self.load = load;
+    }
+
+    /// This rank has completed a load by which everybody's block is at home: shows the whole.
+    pub(crate) fn show(&self, load: Epoch) -> (Arc<dyn Storage>, Option<Reading>) {
+        (self.whole.clone(), self.sharing.enter(load, true))
+    }
+
+    /// Before this rank completes a load in memory of its own: the blocks that are at home.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.whole.bytes()
+    }
+
+    /// It has completed it.
+    pub(crate) fn pass(&self, load: Epoch) {
+        self.sharing.enter(load, false);
+    }
+
+    fn becomes_clear(&self) -> bool {
+        if self.sharing.is_clear(self.load) {
+            return true;
+        }
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            thread::yield_now();
+            if self.sharing.is_clear(self.load) {
+                return true;
+            }
+        }
+        false
+    }
+}
