@@ -6,10 +6,11 @@ use crate::service::watch::What;
 use crate::service::{Service, Usage};
 use crate::{Error, Site};
 use aurora_net::bootstrap::Launcher;
-use aurora_net::{Endpoint, Outbox, Rank, Route, Traffic, UdpInfo};
+use aurora_net::{Endpoint, Met, Node, Outbox, Rank, Route, Traffic, UdpInfo};
 use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// All ranks of a job, as one of them sees them: given to the closure of [`run`](crate::run).
 ///
@@ -25,10 +26,11 @@ pub struct World {
 pub struct About {
     /// Who started the ranks.
     pub launcher: Launcher,
-    /// On how many machines they run.
+    /// On how many nodes they run: machines, or parts of one that cannot share memory.
     pub nodes: usize,
-    /// What carries messages between them.
-    pub route: Route,
+    /// What carries messages from this rank to the others: one route, or shared memory to the ranks of its node and
+    /// UDP to all others. None if there are no others.
+    pub routes: Vec<Route>,
 }
 
 /// What one line of the program cost in messages.
@@ -61,7 +63,8 @@ impl std::fmt::Display for LineUsage {
 impl World {
     pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, about: About) -> Self {
         let together = size.div_ceil(about.nodes.max(1));
-        let link = Link { endpoint: endpoint.clone(), me, size, together, next_object: Rc::new(Cell::new(0)) };
+        let node = endpoint.act(|service, _| service.node.clone());
+        let link = Link { endpoint: endpoint.clone(), me, size, together, node, next_object: Rc::new(Cell::new(0)) };
         World { link, about }
     }
 
@@ -164,13 +167,20 @@ pub(crate) struct Link {
     pub(crate) size: usize,
     /// Ranks that share this machine's memory.
     pub(crate) together: usize,
+    /// If there are others, and all are on it.
+    node: Option<Arc<Node>>,
     next_object: Rc<Cell<u64>>,
 }
 
 impl Link {
     /// Another one for an object; it keeps the service alive, not the job.
     pub(crate) fn share(&self) -> Link {
-        Link { endpoint: self.endpoint.clone(), next_object: self.next_object.clone(), ..*self }
+        Link {
+            endpoint: self.endpoint.clone(),
+            node: self.node.clone(),
+            next_object: self.next_object.clone(),
+            ..*self
+        }
     }
 
     /// The number of the next object that this rank constructs.
@@ -228,6 +238,23 @@ impl Link {
         refusal: Option<Error>,
         site: &Site,
     ) -> Result<()> {
+        let (number, digest) = self.act(site, |service, _| {
+            let digest = service.digest(key, refusal.is_some());
+            Ok((service.rendezvous.come(), digest))
+        })?;
+        if let Some(node) = &self.node {
+            let mut met = node.meet(number, digest);
+            if met == Met::Waiting {
+                let all = |_: &mut Service, _: &mut Outbox| {
+                    let met = node.met(number);
+                    (met != Met::Waiting).then_some(Ok(met))
+                };
+                met = self.wait(What::Rendezvous(action), site, all)?;
+            }
+            if met == Met::Agreed {
+                return Ok(());
+            }
+        }
         let mut start = Some((text, refusal));
         self.wait(What::Rendezvous(action), site, |service, out| {
             if let Some((text, refusal)) = start.take() {
