@@ -72,7 +72,7 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("psrs --impl aurora,aurora", &["--impl", "more than once"]),
         ("mm2 --kernel fast", &["--kernel", "tiled", "dot"]),
         ("psrs --input random", &["--input", "uniform", "zipf"]),
-        ("mm2 --route tcp", &["--route", "auto", "local", "udp"]),
+        ("mm2 --route tcp", &["--route", "auto", "local", "shm", "udp"]),
         ("mm2 --ranks 0", &["--ranks", "1..=1024"]),
         ("psrs --ranks 5000", &["--ranks", "1..=1024"]),
         ("mm2 --size 0", &["--size", "1.."]),

@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn impossible_values_name_the_possible_ones() {
         assert!(refusal(&[("AURORA_RANKS", "0")]).contains("a number from 1"));
-        assert!(refusal(&[("AURORA_ROUTE", "tcp")]).contains("one of auto, local, udp"));
+        assert!(refusal(&[("AURORA_ROUTE", "tcp")]).contains("one of auto, local, shm, udp"));
         for mtu in ["1227", "65536", "-1", "jumbo"] {
             assert!(refusal(&[("AURORA_MTU", mtu)]).contains("bytes of an IP packet, from 1228 to 65535"));
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// | variable | value | meaning |
 /// |---|---|---|
 /// | `AURORA_RANKS` | 1 to 1024 | ranks that a program starts by itself (default: the cores, at most 4) |
-/// | `AURORA_ROUTE` | `auto`, `local`, `udp` | what carries messages; `local` makes the ranks threads of one process |
+/// | `AURORA_ROUTE` | `auto`, `local`, `shm`, `udp` | what carries messages (default: the best that reaches each rank); `local` makes the ranks threads of one process, `shm` is memory shared by the ranks of a node |
 /// | `AURORA_TIMEOUT` | seconds | a wait longer than this ends the job (default: none) |
 /// | `AURORA_SILENCE` | seconds | a rank that does not answer for so long is lost (default: 5) |
 /// | `AURORA_NETWORK` | `dedicated`, `shared` | who uses the network between the ranks (default: this job alone) |
@@ -149,8 +149,9 @@ impl Environment {
         match self.of("AURORA_ROUTE").map(String::as_str) {
             None | Some("auto") => Ok(None),
             Some("local") => Ok(Some(Route::Local)),
+            Some("shm") => Ok(Some(Route::Shm)),
             Some("udp") => Ok(Some(Route::Udp)),
-            Some(other) => Err(bad("AURORA_ROUTE", other, "one of auto, local, udp")),
+            Some(other) => Err(bad("AURORA_ROUTE", other, "one of auto, local, shm, udp")),
         }
     }
 

@@ -102,11 +102,11 @@ pub enum Error {
         waiting: Claim,
     },
     /// A rank does not answer.
-    #[error("{rank} has been silent for {:.1} s: its process or its network is gone, or its machine is overloaded (then start fewer ranks, or raise AURORA_SILENCE)", .silent_for.as_secs_f64())]
+    #[error("{rank} {}", lost_for(*.silent_for))]
     PeerLost {
         /// Who is silent.
         rank: Rank,
-        /// For how long.
+        /// For how long; zero if it is known to have died.
         silent_for: Duration,
     },
     /// Another rank failed, and the job with it.
@@ -414,6 +414,18 @@ pub(crate) fn list(ranks: &[Rank]) -> String {
         None | Some(0) => shown,
         Some(more) => format!("{shown} and {more} more"),
     }
+}
+
+/// Why a rank counts as lost.
+fn lost_for(silent_for: Duration) -> String {
+    if silent_for.is_zero() {
+        return "is gone: its process has ended".into();
+    }
+    format!(
+        "has been silent for {:.1} s: its process or its network is gone, or its machine is overloaded (then start fewer \
+         ranks, or raise AURORA_SILENCE)",
+        silent_for.as_secs_f64()
+    )
 }
 
 /// A number of bytes in words.

@@ -56,21 +56,26 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
     let typed: Mutex<Vec<Error>> = Mutex::default();
     let outcome = bootstrap::run(launch, options, |seat: Seat| {
         let (me, size) = (seat.rank(), seat.size());
-        let mut service = Service::new(me, size, timeout);
-        service.rally = (seat.nodes() > 1).then(|| Rally::new(me, size));
-        let endpoint = seat.connect(service, transport).map_err(|error| match error {
+        let endpoint = seat.connect(Service::new(me, size, timeout), transport).map_err(|error| match error {
             aurora_net::Error::Failed(failure) => failure,
             error => Failure::of(me, error),
         })?;
-        let watched = endpoint.clone();
-        seat.on_failure(Box::new(move |failure| watched.act(|service, out| service.job_failed(failure, out))));
-        let route = transport.route.unwrap_or(match seat.launcher() {
-            Launcher::Threads => Route::Local,
-            Launcher::Processes | Launcher::Mpi => Route::Udp,
+        let nodes = endpoint.nodes();
+        endpoint.act(|service, _| {
+            service.rally = (nodes > 1).then(|| Rally::new(me, size));
+            let node = endpoint.node();
+            service.node = (size > 1 && node.ranks().len() == size).then(|| node.clone());
         });
-        // With others elsewhere a cache is more than what lies here; and a route that was asked for is to be used.
-        let shared = transport.route.is_none() && size > 1 && endpoint.node().ranks().len() == size;
-        let about = About { launcher: seat.launcher(), nodes: seat.nodes(), route, shared };
+        let watched = endpoint.clone();
+        seat.on_failure(Box::new(move |failure| {
+            watched.act(|service, out| service.job_failed(failure, out));
+            // Who waits for memory of a rank that will not come any more.
+            watched.node().close();
+        }));
+        // A route that was asked for is to be used.
+        let shared = endpoint.act(|service, _| service.node.is_some())
+            && transport.route.is_none_or(|route| route == Route::Shm);
+        let about = About { launcher: seat.launcher(), nodes, routes: endpoint.routes().to_vec(), shared };
         let world = World::new(endpoint.clone(), me, size, about);
         let outcome = program(&world).and_then(|value| world.leave(&site).map(|()| value));
         match outcome {
@@ -109,7 +114,8 @@ fn failure_of(seat: &Seat, error: &Error) -> Failure {
     let (culprit, told) = match error {
         Error::JobFailed { failure } => return failure.heard(),
         Error::Leaked { rank, .. } | Error::Poisoned { rank, .. } => (*rank, *rank != me),
-        Error::PeerLost { rank, .. } => (*rank, seat.launcher() == Launcher::Processes),
+        // A rank that has died is its launcher's to report, which knows of what.
+        Error::PeerLost { rank, silent_for } => (*rank, seat.launcher() == Launcher::Processes || silent_for.is_zero()),
         _ => (me, false),
     };
     let cause = error.to_string();

@@ -8,7 +8,7 @@ use crate::service::watch::What;
 use crate::service::{Service, Usage};
 use crate::{Error, Site};
 use aurora_net::bootstrap::Launcher;
-use aurora_net::{Endpoint, Node, Outbox, Rank, Route, Traffic, UdpInfo};
+use aurora_net::{Endpoint, Met, Node, Outbox, Rank, Route, Traffic, UdpInfo};
 use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
@@ -28,10 +28,11 @@ pub struct World {
 pub struct About {
     /// Who started the ranks.
     pub launcher: Launcher,
-    /// On how many machines they run.
+    /// On how many nodes they run: machines, or parts of one that cannot share memory.
     pub nodes: usize,
-    /// What carries messages between them.
-    pub route: Route,
+    /// What carries messages from this rank to the others: one route, or shared memory to the ranks of its node and
+    /// UDP to all others. None if there are no others.
+    pub routes: Vec<Route>,
     /// Whether vectors lie in memory that all ranks share, so that a ReadCache copies nothing.
     pub shared: bool,
 }
@@ -65,8 +66,9 @@ impl std::fmt::Display for LineUsage {
 
 impl World {
     pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, about: About) -> Self {
-        let node = about.shared.then(|| endpoint.node().clone());
-        let link = Link { endpoint: endpoint.clone(), me, size, node, next_object: Rc::new(Cell::new(0)) };
+        let node = endpoint.act(|service, _| service.node.clone());
+        let (next_object, shares) = (Rc::new(Cell::new(0)), about.shared);
+        let link = Link { endpoint: endpoint.clone(), me, size, node, shares, next_object };
         World { link, about }
     }
 
@@ -167,8 +169,10 @@ pub(crate) struct Link {
     endpoint: Endpoint<Service>,
     pub(crate) me: Rank,
     pub(crate) size: usize,
-    /// The ranks of this node, if all of the job are and share their memory.
-    pub(crate) node: Option<Arc<Node>>,
+    /// The ranks of this node, if there are others, and all are on it.
+    node: Option<Arc<Node>>,
+    /// Whether they share the memory of vectors.
+    shares: bool,
     next_object: Rc<Cell<u64>>,
 }
 
@@ -181,6 +185,11 @@ impl Link {
             next_object: self.next_object.clone(),
             ..*self
         }
+    }
+
+    /// The ranks of this node, where all share the memory of vectors.
+    pub(crate) fn node(&self) -> Option<&Node> {
+        self.node.as_deref().filter(|_| self.shares)
     }
 
     /// The number of the next object that this rank constructs.
@@ -244,6 +253,24 @@ impl Link {
 
     /// The same, with all that the ranks came for; what is asked for and not there does not keep them from agreeing.
     pub(crate) fn come(&self, action: &'static str, came: Came, site: &Site) -> Result<Option<(Rank, Shortage)>> {
+        let to_tell = came.refusal.is_some() || came.demand != Demand::default();
+        let (number, digest) = self.act(site, |service, _| {
+            let digest = service.digest(came.key, to_tell);
+            Ok((service.rendezvous.come(), digest))
+        })?;
+        if let Some(node) = &self.node {
+            let mut met = node.meet(number, digest);
+            if met == Met::Waiting {
+                let all = |_: &mut Service, _: &mut Outbox| {
+                    let met = node.met(number);
+                    (met != Met::Waiting).then_some(Ok(met))
+                };
+                met = self.wait(What::Rendezvous(action), site, all)?;
+            }
+            if met == Met::Agreed {
+                return Ok(None);
+            }
+        }
         let mut came = Some(came);
         self.wait(What::Rendezvous(action), site, |service, out| {
             if let Some(came) = came.take() {

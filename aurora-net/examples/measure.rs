@@ -1,6 +1,6 @@
 //! What the transport does on this machine: bulk rate, round trips, and what an idle rank costs.
 //!
-//! `cargo run --release -p aurora-net --example measure -- threads|processes local|udp [MiB]`
+//! `cargo run --release -p aurora-net --example measure -- threads|processes local|shm|udp [MiB]`
 #![allow(clippy::print_stdout)]
 
 use aurora_net::bootstrap::{Failure, Launch, Options, Seat, VARIABLE, run};
@@ -65,6 +65,7 @@ fn main() -> Result<(), Failure> {
     let word = |at: usize| arguments.get(at).map(String::as_str);
     let route = match word(2) {
         Some("local") => Route::Local,
+        Some("shm") => Route::Shm,
         _ => Route::Udp,
     };
     let mib: usize = word(3).and_then(|text| text.parse().ok()).unwrap_or(256);

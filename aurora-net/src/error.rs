@@ -39,6 +39,14 @@ pub enum Error {
         /// Who started the ranks.
         launcher: Launcher,
     },
+    /// A rank shares no memory with this one.
+    #[error(
+        "the route `shm` does not lead to {rank}: it runs on another machine or in another network namespace; use `auto`"
+    )]
+    OtherNode {
+        /// The rank that cannot be reached.
+        rank: Rank,
+    },
     /// A rank offers nothing that this one could send to.
     #[error("{rank} offers no address for the route `{route}`: do all ranks ask for the same one?")]
     NoAddress {

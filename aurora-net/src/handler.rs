@@ -84,7 +84,8 @@ pub trait Handler: Send + 'static {
     /// A lent payload is not needed any more: acknowledged, abandoned, or its peer is lost.
     fn released(&mut self, token: Token, out: &mut Outbox);
 
-    /// `rank` has not been heard of for `silent_for` although something of ours waits for its acknowledgement.
+    /// `rank` has not been heard of for `silent_for` although something of ours waits for its acknowledgement; or it is known
+    /// to have died, and `silent_for` is zero.
     /// Said once for a rank; what was queued for it has been dropped.
     fn peer_lost(&mut self, rank: Rank, silent_for: Duration, out: &mut Outbox);
 

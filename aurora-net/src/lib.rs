@@ -50,8 +50,8 @@
 //! | [`wire`] | packets and frames as bytes |
 //! | [`proto`] | one end of a connection, without I/O |
 //! | [`sim`] | a network in virtual time, to try it on |
-//! | `udp`, `local` | the two routes: datagrams, and a queue between threads |
-//! | `shm` | memory that ranks of one node share ([`Node`], [`Segment`]) |
+//! | `udp`, `shm`, `local` | the routes: datagrams, rings in shared memory, and a queue between threads |
+//! | `shm` | also the memory that ranks of one node share ([`Node`], [`Segment`]) |
 //! | `endpoint` | the I/O loop that joins them ([`Endpoint`]) |
 //! | [`bootstrap`] | how ranks come to be, find each other, and end together |
 
@@ -79,6 +79,6 @@ pub use handler::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Rec
 pub use proto::Network;
 pub use rank::Rank;
 pub use route::{Route, Transport};
-pub use shm::{Node, Segment};
+pub use shm::{Met, Node, Segment};
 pub use traffic::Traffic;
 pub use udp::UdpInfo;

@@ -16,6 +16,8 @@ use std::time::Duration;
 pub enum Route {
     /// A queue in memory: the ranks are threads of one process.
     Local,
+    /// Rings in shared memory: the ranks run on one node.
+    Shm,
     /// UDP datagrams.
     Udp,
 }
@@ -24,6 +26,7 @@ impl fmt::Display for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Route::Local => "local",
+            Route::Shm => "shm",
             Route::Udp => "udp",
         })
     }
@@ -32,7 +35,7 @@ impl fmt::Display for Route {
 /// How a rank talks to the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transport {
-    /// By which way; `None`: the best one that reaches each.
+    /// By which way; `None`: the best one that reaches each, which is the first that does, in the order of [`Route`]s.
     pub route: Option<Route>,
     /// How long a peer may be silent, while something waits for its acknowledgement, before
     /// [`Handler::peer_lost`](crate::Handler::peer_lost) is said of it.

@@ -40,9 +40,10 @@ fn driver_main() {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
     let mut trials = vec![
-        Trial::test("random_transfers_arrive_intact_between_1", || transfers(1)),
-        Trial::test("random_transfers_arrive_intact_between_2", || transfers(2)),
-        Trial::test("random_transfers_arrive_intact_between_4", || transfers(4)),
+        Trial::test("random_transfers_arrive_intact_between_1", || transfers(1, "shm")),
+        Trial::test("shm_random_transfers_arrive_intact_between_2", || transfers(2, "shm")),
+        Trial::test("shm_random_transfers_arrive_intact_between_4", || transfers(4, "shm")),
+        Trial::test("udp_random_transfers_arrive_intact_between_2", || transfers(2, "udp")),
         Trial::test("ranks_of_one_machine_share_memory", share),
     ];
     if let Ok(other) = std::env::var("OTHER_MPIRUN") {
@@ -80,8 +81,8 @@ fn mpirun() -> String {
     std::env::var("MPIRUN").unwrap_or_else(|_| "mpirun".into())
 }
 
-fn transfers(size: usize) -> Outcome {
-    let ended = start(&mpirun(), size, &["exchange", "17"]);
+fn transfers(size: usize, route: &str) -> Outcome {
+    let ended = start(&mpirun(), size, &["exchange", "17", route]);
     let received = format!("received {}\n", size > 1).repeat(size);
     let clean = ended.status.success() && ended.leftover.is_empty();
     check(clean && ended.stdout == received, || format!("{ended:?}"))

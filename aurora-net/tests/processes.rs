@@ -69,10 +69,13 @@ fn driver_main() {
     arguments.test_threads = Some(1);
     let mut trials = vec![
         Trial::test("output_is_prefixed_and_rank_0_is_not", output),
-        Trial::test("udp_random_transfers_arrive_intact_between_2", || transfers(2)),
-        Trial::test("udp_random_transfers_arrive_intact_between_4", || transfers(4)),
+        Trial::test("shm_random_transfers_arrive_intact_between_2", || transfers(2, "shm")),
+        Trial::test("shm_random_transfers_arrive_intact_between_4", || transfers(4, "shm")),
+        Trial::test("udp_random_transfers_arrive_intact_between_2", || transfers(2, "udp")),
+        Trial::test("udp_random_transfers_arrive_intact_between_4", || transfers(4, "udp")),
         Trial::test("ranks_of_one_machine_share_memory", share),
-        Trial::test("an_idle_rank_uses_no_processor_time", idle),
+        Trial::test("an_idle_rank_uses_no_processor_time_over_shm", || idle("shm")),
+        Trial::test("an_idle_rank_uses_no_processor_time_over_udp", || idle("udp")),
         Trial::test("a_second_start_is_refused", second_start),
         Trial::test("children_die_with_a_killed_rank_0", || orphans("KILL")),
         Trial::test("children_die_with_an_interrupted_rank_0", || orphans("INT")),
@@ -104,8 +107,8 @@ fn output() -> Outcome {
     check(ended.leftover.is_empty(), || format!("{ended:?}"))
 }
 
-fn transfers(size: usize) -> Outcome {
-    let ended = Job::start(&[], size, &["exchange", "17"]).end();
+fn transfers(size: usize, route: &str) -> Outcome {
+    let ended = Job::start(&[], size, &["exchange", "17", route]).end();
     let clean = ended.status.success() && ended.stderr.is_empty() && ended.leftover.is_empty();
     check(clean && ended.stdout == "received true\n", || format!("{ended:?}"))
 }
@@ -116,8 +119,8 @@ fn share() -> Outcome {
     check(clean && ended.stdout == "shared by 3 of 3\n", || format!("{ended:?}"))
 }
 
-fn idle() -> Outcome {
-    let ended = Job::start(&[], 3, &["idle"]).end();
+fn idle(route: &str) -> Outcome {
+    let ended = Job::start(&[], 3, &["idle", route]).end();
     let clean = ended.status.success() && ended.stderr.is_empty();
     check(clean && ended.stdout == "idle\n", || format!("{ended:?}"))
 }

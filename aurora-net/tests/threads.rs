@@ -31,6 +31,11 @@ fn local_random_transfers_arrive_intact() {
 }
 
 #[test]
+fn shm_random_transfers_arrive_intact() {
+    random_transfers(Route::Shm);
+}
+
+#[test]
 fn udp_random_transfers_arrive_intact() {
     random_transfers(Route::Udp);
 }
@@ -272,11 +277,17 @@ fn foreign_datagrams_are_counted_and_dropped() {
 
 #[test]
 fn a_silent_peer_is_lost_and_lent_memory_comes_back() {
+    for route in [Route::Shm, Route::Udp] {
+        a_silent_peer_is_lost(route);
+    }
+}
+
+fn a_silent_peer_is_lost(route: Route) {
     threads(2, |seat| {
         let me = seat.rank();
         let silence = Duration::from_millis(300);
         let endpoint = seat
-            .connect(Checker::new(me, 2), Transport { route: Some(Route::Udp), silence, ..Transport::default() })
+            .connect(Checker::new(me, 2), Transport { route: Some(route), silence, ..Transport::default() })
             .map_err(|error| Failure::of(me, error))?;
         if me == 1 {
             endpoint.close();
@@ -298,8 +309,8 @@ fn a_silent_peer_is_lost_and_lent_memory_comes_back() {
 }
 
 #[test]
-fn a_transfer_between_threads_of_one_process_counts_alike_on_both_routes() {
-    for route in [Route::Local, Route::Udp] {
+fn a_transfer_between_threads_of_one_process_counts_alike_on_every_route() {
+    for route in [Route::Local, Route::Shm, Route::Udp] {
         threads(2, |seat| {
             let endpoint = connect(&seat, Some(route))?;
             let other = Rank::new(1 - seat.rank().index());
@@ -318,17 +329,40 @@ fn a_transfer_between_threads_of_one_process_counts_alike_on_both_routes() {
 
 #[test]
 fn ranks_that_ask_for_different_routes_are_told() {
-    let outcome = threads(2, |seat| {
-        let route = [Route::Local, Route::Udp][seat.rank().index()];
-        let other = Rank::new(1 - seat.rank().index());
-        let error = seat
-            .connect(Checker::new(seat.rank(), 2), Transport { route: Some(route), ..Transport::default() })
-            .unwrap_err();
-        let expected = format!("{other} offers no address for the route `{route}`: do all ranks ask for the same one?");
-        assert_eq!(error.to_string(), expected);
+    for routes in [[Route::Local, Route::Udp], [Route::Shm, Route::Udp], [Route::Local, Route::Shm]] {
+        let outcome = threads(2, |seat| {
+            let route = routes[seat.rank().index()];
+            let other = Rank::new(1 - seat.rank().index());
+            let error = seat
+                .connect(Checker::new(seat.rank(), 2), Transport { route: Some(route), ..Transport::default() })
+                .unwrap_err();
+            let expected =
+                format!("{other} offers no address for the route `{route}`: do all ranks ask for the same one?");
+            assert_eq!(error.to_string(), expected);
+            seat.finish()
+        });
+        assert_eq!(outcome, Ok(()));
+    }
+}
+
+#[test]
+fn an_endpoint_knows_its_node_and_its_routes() {
+    let asked = [None, Some(Route::Local), Some(Route::Shm), Some(Route::Udp)];
+    let wanted = [(3, Route::Local), (1, Route::Local), (3, Route::Shm), (1, Route::Udp)];
+    for (route, (ranks, used)) in asked.into_iter().zip(wanted) {
+        threads(3, |seat| {
+            let endpoint = connect(&seat, route)?;
+            assert_eq!((endpoint.node().ranks().len(), endpoint.nodes(), endpoint.routes()), (ranks, 1, &[used][..]));
+            assert_eq!(endpoint.udp().is_some(), used == Route::Udp);
+            seat.finish()
+        })
+        .unwrap();
+    }
+    threads(1, |seat| {
+        assert!(connect(&seat, None)?.routes().is_empty());
         seat.finish()
-    });
-    assert_eq!(outcome, Ok(()));
+    })
+    .unwrap();
 }
 
 #[test]

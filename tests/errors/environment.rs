@@ -49,7 +49,7 @@ fn a_value_that_cannot_be() {
     refused(&[("AURORA_RANKS", "0")], &["AURORA_RANKS=0 is not possible: a number from 1"]);
     refused(&[("AURORA_RANKS", "99999999999")], &["AURORA_RANKS=99999999999 is not possible: a number from 1 to 1024"]);
     refused(&[("AURORA_RANKS", "many")], &["AURORA_RANKS=many is not possible"]);
-    refused(&[("AURORA_ROUTE", "pigeon")], &["AURORA_ROUTE=pigeon is not possible: one of auto, local, udp"]);
+    refused(&[("AURORA_ROUTE", "pigeon")], &["AURORA_ROUTE=pigeon is not possible: one of auto, local, shm, udp"]);
     refused(&[("AURORA_TIMEOUT", "0")], &["AURORA_TIMEOUT=0 is not possible: seconds, more than 0"]);
     refused(&[("AURORA_SILENCE", "a while")], &["AURORA_SILENCE=a while is not possible"]);
     refused(&[("AURORA_MTU", "576")], &["AURORA_MTU=576 is not possible: bytes of an IP packet, from 1228 to 65535"]);

@@ -33,7 +33,7 @@ pub struct Told {
 /// Runs `test` for jobs of so many ranks, over each route that threads have.
 pub fn on_every_route(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job)) {
     for ranks in ranks {
-        for route in [Route::Local, Route::Udp] {
+        for route in [Route::Local, Route::Shm, Route::Udp] {
             test(Job { ranks, route, limit: LIMIT });
         }
     }
@@ -64,8 +64,8 @@ impl Job {
         let all_told = Condvar::new();
         let config = Config::threads(self.ranks).route(self.route).timeout(self.limit);
         let run = config.run(|world| {
-            let About { route, .. } = world.about();
-            assert_eq!(*route, self.route);
+            let About { routes, .. } = world.about();
+            assert_eq!(*routes, Vec::from_iter((self.ranks > 1).then_some(self.route)));
             let panicked = Panicked(&told, &all_told);
             let outcome = body(world);
             std::mem::forget(panicked);

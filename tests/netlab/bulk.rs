@@ -1,6 +1,6 @@
 //! What all ranks do together, every byte checked.
 
-use aurora_core::{Add, GVector, MatrixDim, Result, World, distmemcpy, distmemcpy_many};
+use aurora_core::{About, Add, Error, GVector, MatrixDim, Result, Route, World, distmemcpy, distmemcpy_many};
 use aurora_suite::body::{Body, End};
 use aurora_suite::check;
 use aurora_suite::random::mix;
@@ -13,7 +13,7 @@ const ROUNDS: usize = 3;
 pub fn bodies() -> Vec<Body> {
     let damaged = |body: Body| body.ends(End::Fails(DAMAGE)).hidden();
     vec![
-        Body::of(every_rank_has_a_node),
+        Body::of(ranks_know_their_nodes),
         Body::of(loads),
         Body::of(loads_of_odd_sizes),
         Body::of(exchanges),
@@ -48,10 +48,17 @@ impl Data {
     }
 }
 
-fn every_rank_has_a_node(world: &World) -> Result<()> {
-    check::equal("number of nodes", world.about().nodes, world.size())?;
+/// One rank on each node, or two.
+fn ranks_know_their_nodes(world: &World) -> Result<()> {
+    let About { nodes, routes, .. } = world.about();
+    let per_node = world.size() / nodes;
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname")?;
-    check::equal("host name", name.trim(), &format!("n{}", world.rank().index() + 1))
+    check::equal("host name", name.trim(), &format!("n{}", world.rank().index() / per_node + 1))?;
+    match per_node {
+        1 => check::equal("routes", &routes[..], &[Route::Udp]),
+        2 => check::equal("routes", &routes[..], &[Route::Shm, Route::Udp]),
+        _ => Err(Error::user(format!("{nodes} nodes"))),
+    }
 }
 
 fn loads(world: &World) -> Result<()> {

@@ -4,7 +4,7 @@ use aurora_suite::mpi::{self, Flavour};
 use aurora_suite::netlab::{Lab, Shape};
 use aurora_suite::place::{Launcher, Place};
 
-/// Nodes of each lab, one rank on each.
+/// Nodes of each lab with one rank on each.
 pub const NODES: usize = 4;
 
 /// Nothing is lost, and what ranks do together takes long enough to be disturbed.
@@ -29,11 +29,19 @@ pub fn flavour() -> Result<Flavour, String> {
     Ok(flavour)
 }
 
-/// One of every shape.
+/// One of every shape; and two with two ranks on each of two nodes, which share memory with each other and the network with
+/// the rest.
 pub fn all(flavour: Flavour) -> Vec<Place> {
-    SHAPES.into_iter().map(|shape| of(flavour, shape)).collect()
+    let one_each = SHAPES.into_iter().map(|shape| of(flavour, shape));
+    let mixed = SHAPES.into_iter().skip(1).take(2).map(|shape| mixed(flavour, shape));
+    one_each.chain(mixed).collect()
+}
+
+/// Two ranks on each of two nodes.
+pub fn mixed(flavour: Flavour, shape: Shape) -> Place {
+    Place { launcher: Launcher::Lab(flavour, shape, 2), size: 4 }
 }
 
 pub fn of(flavour: Flavour, shape: Shape) -> Place {
-    Place { launcher: Launcher::Lab(flavour, shape), size: NODES }
+    Place { launcher: Launcher::Lab(flavour, shape, 1), size: NODES }
 }

@@ -154,7 +154,7 @@ impl Scenario {
     /// Starts it, with more variables in its environment.
     pub fn start(flavour: Flavour, plan: Plan, variables: &[(&str, &str)]) -> std::result::Result<Self, String> {
         let lab = Lab::up(SLOW, NODES).map_err(|refusal| refusal.to_string())?;
-        let mut command = lab.mpirun(flavour);
+        let mut command = lab.mpirun(flavour, 1);
         command.arg(std::env::current_exe().map_err(|error| error.to_string())?);
         command.arg(ARGUMENT).args(plan.arguments());
         for variable in aurora_core::VARIABLES {

@@ -1,7 +1,7 @@
 //! Tests of the tests: what they check can fail, and says where.
 
 use crate::lifetime;
-use aurora_core::{Error, GVector, Result, World};
+use aurora_core::{Error, GVector, Result, Route, World};
 use aurora_suite::body::{Body, End};
 use aurora_suite::check;
 use aurora_suite::job;
@@ -21,7 +21,8 @@ pub fn bodies() -> Vec<Body> {
 
 pub fn trials() -> Vec<Trial> {
     let mut trials = lifetime::trials();
-    trials.push(Trial::test("processes/2/a_failure_names_body_rank_and_world", a_failure_names_body_rank_and_world));
+    trials
+        .push(Trial::test("processes-shm/2/a_failure_names_body_rank_and_world", a_failure_names_body_rank_and_world));
     trials
 }
 
@@ -69,7 +70,7 @@ fn panics_on_the_last_rank(world: &World) -> Result<()> {
 
 /// And the bodies after it run all the same.
 fn a_failure_names_body_rank_and_world() -> Result<(), Failed> {
-    let place = Place { launcher: Launcher::Processes, size: 2 };
+    let place = Place { launcher: Launcher::Processes(Route::Shm), size: 2 };
     let bodies = [Body::of(fails_on_the_last_rank), Body::of(panics_on_the_last_rank), Body::of(passes)];
     let outcomes = job::outcomes(place, &bodies.each_ref())?;
     let text = |body: &Body| outcomes.get(body.name()).cloned().and_then(Result::err);
@@ -78,7 +79,7 @@ fn a_failure_names_body_rank_and_world() -> Result<(), Failed> {
         match (text(body), expected) {
             (None, None) => {}
             (Some(text), Some(cause)) => {
-                for part in [body.name(), "processes/2", "rank 1", cause, "verifiers.rs"] {
+                for part in [body.name(), "processes-shm/2", "rank 1", cause, "verifiers.rs"] {
                     assert!(text.contains(part), "{part:?} is missing in: {text}");
                 }
             }

@@ -5,7 +5,7 @@ use crate::netlab::Lab;
 use crate::place::{Launcher, Place, WAIT_LIMIT};
 use crate::process;
 use crate::report::Line;
-use aurora_core::{Result, World};
+use aurora_core::{Config, Result, World};
 use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -39,13 +39,13 @@ pub fn main(bodies: &[Body], arguments: &[String]) -> ExitCode {
 
 fn run(bodies: &[Body], launcher: &str, size: &str, names: &[String]) -> Result<()> {
     let size: usize = size.parse().map_err(aurora_core::Error::user)?;
-    let launcher = match launcher {
-        "processes" => Launcher::Processes,
-        _ => Launcher::Mpi(crate::mpi::built_for().map_err(aurora_core::Error::user)?),
+    // The route is in the environment, if one is to be taken.
+    let config = match launcher {
+        "processes" => Config::processes(size),
+        _ => Config::mpi(),
     };
     let chosen: Vec<&Body> = names.iter().filter_map(|name| bodies.iter().find(|body| body.name() == name)).collect();
-    let place = Place { launcher, size };
-    place.config().run(|world| {
+    config.timeout(WAIT_LIMIT).run(|world| {
         if world.size() != size {
             let text = format!("a world of {} instead of {size}", world.size());
             return Err(aurora_core::Error::user(text));
@@ -151,7 +151,9 @@ fn single(place: Place, body: &Body) -> Result<Result<(), String>, String> {
 
 fn start(place: Place, bodies: &[&Body]) -> Result<process::Ended, String> {
     let lab = match place.launcher {
-        Launcher::Lab(_, shape) => Some(Lab::up(shape, place.size).map_err(|error| error.to_string())?),
+        Launcher::Lab(_, shape, per_node) => {
+            Some(Lab::up(shape, place.size / per_node).map_err(|error| error.to_string())?)
+        }
         _ => None,
     };
     let (mut command, launcher) = program(place, lab.as_ref())?;
@@ -160,9 +162,12 @@ fn start(place: Place, bodies: &[&Body]) -> Result<process::Ended, String> {
     for variable in aurora_core::VARIABLES {
         command.env_remove(variable);
     }
+    if let Some(route) = place.route() {
+        command.env("AURORA_ROUTE", route.to_string());
+    }
     let ended = process::run(command, SILENCE).map_err(|error| format!("{place}: {error}"))?;
     match (place.launcher, lab) {
-        (Launcher::Lab(_, shape), Some(lab)) if shape.lost_of_thousand > 0 && ended.success => {
+        (Launcher::Lab(_, shape, _), Some(lab)) if shape.lost_of_thousand > 0 && ended.success => {
             let counters = lab.counters().map_err(|error| error.to_string())?;
             match counters.get("switch.lost") {
                 None | Some(0) => Err(format!("{place}: the switch has dropped nothing, so this has tested nothing")),
@@ -177,11 +182,11 @@ fn start(place: Place, bodies: &[&Body]) -> Result<process::Ended, String> {
 fn program(place: Place, lab: Option<&Lab>) -> Result<(Command, &'static str), String> {
     let binary = std::env::current_exe().map_err(|error| error.to_string())?;
     let (mut command, word) = match (place.launcher, lab) {
-        (Launcher::Processes, _) => return Ok((Command::new(binary), "processes")),
+        (Launcher::Processes(_), _) => return Ok((Command::new(binary), "processes")),
         (Launcher::Lossy, _) => (crate::lossy::launcher()?, "processes"),
-        (Launcher::Mpi(flavour), _) => (flavour.launcher(place.size)?, "mpi"),
-        (Launcher::Lab(flavour, _), Some(lab)) => (lab.mpirun(flavour), "mpi"),
-        (Launcher::Threads(_) | Launcher::Lab(_, _), _) => return Err("this place needs no job".into()),
+        (Launcher::Mpi(flavour, _), _) => (flavour.launcher(place.size)?, "mpi"),
+        (Launcher::Lab(flavour, _, per_node), Some(lab)) => (lab.mpirun(flavour, per_node), "mpi"),
+        (Launcher::Threads(_) | Launcher::Lab(..), _) => return Err("this place needs no job".into()),
     };
     command.arg(binary);
     Ok((command, word))

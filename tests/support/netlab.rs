@@ -94,10 +94,11 @@ impl Lab {
         self.nodes
     }
 
-    /// The command that starts one rank per node of a program, whose path and arguments follow.
-    pub fn mpirun(&self, flavour: Flavour) -> Command {
+    /// The command that starts so many ranks per node of a program, whose path and arguments follow.
+    pub fn mpirun(&self, flavour: Flavour, per_node: usize) -> Command {
         let mut command = Command::new(script());
-        command.args(["mpirun", &self.id, &flavour.to_string(), &self.nodes.to_string()]);
+        let ranks = format!("{}x{per_node}", self.nodes);
+        command.args(["mpirun", &self.id, &flavour.to_string(), &ranks]);
         command
     }
 

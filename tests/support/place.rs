@@ -14,15 +14,18 @@ pub const WAIT_LIMIT: Duration = Duration::from_secs(30);
 pub enum Launcher {
     /// Threads of this process, over one route.
     Threads(Route),
-    /// Processes that start themselves.
-    Processes,
+    /// Processes that start themselves, over one route.
+    Processes(Route),
     /// The same where packets get lost.
     Lossy,
-    /// `mpirun` of the MPI that this binary is built for.
-    Mpi(Flavour),
-    /// The same on an emulated cluster, one rank per node.
-    Lab(Flavour, Shape),
+    /// `mpirun` of the MPI that this binary is built for, over one route.
+    Mpi(Flavour, Route),
+    /// The same on an emulated cluster, so many ranks per node, over what leads best from each to each.
+    Lab(Flavour, Shape, usize),
 }
+
+/// Routes and sizes of worlds whose ranks are processes.
+const PROCESSES: [(Route, usize); 3] = [(Route::Shm, 2), (Route::Shm, 4), (Route::Udp, 3)];
 
 /// A kind of world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,15 +41,15 @@ impl Place {
     pub fn without_mpi() -> Vec<Place> {
         let threads = |route, size| Place { launcher: Launcher::Threads(route), size };
         let mut places: Vec<_> = (1..=4).map(|size| threads(Route::Local, size)).collect();
+        places.extend((2..=4).map(|size| threads(Route::Shm, size)));
         places.extend((1..=4).map(|size| threads(Route::Udp, size)));
-        places.extend([2, 4].map(|size| Place { launcher: Launcher::Processes, size }));
+        places.extend(PROCESSES.map(|(route, size)| Place { launcher: Launcher::Processes(route), size }));
         places
     }
 
     /// The places of one MPI.
     pub fn of_mpi(flavour: Flavour) -> Vec<Place> {
-        let launcher = Launcher::Mpi(flavour);
-        [2, 4].map(|size| Place { launcher, size }).to_vec()
+        PROCESSES.map(|(route, size)| Place { launcher: Launcher::Mpi(flavour, route), size }).to_vec()
     }
 
     /// The places of a network that loses packets.
@@ -55,12 +58,21 @@ impl Place {
         vec![Place { launcher, size: 3 }]
     }
 
+    /// The route that a job in this place is told to take.
+    pub fn route(self) -> Option<Route> {
+        match self.launcher {
+            Launcher::Threads(route) | Launcher::Processes(route) | Launcher::Mpi(_, route) => Some(route),
+            Launcher::Lossy => Some(Route::Udp),
+            Launcher::Lab(..) => None,
+        }
+    }
+
     /// How such a world is made, from inside it.
     pub fn config(self) -> Config {
         match self.launcher {
             Launcher::Threads(route) => Config::threads(self.size).route(route),
-            Launcher::Processes | Launcher::Lossy => Config::processes(self.size),
-            Launcher::Mpi(_) | Launcher::Lab(..) => Config::mpi(),
+            Launcher::Processes(_) | Launcher::Lossy => Config::processes(self.size),
+            Launcher::Mpi(..) | Launcher::Lab(..) => Config::mpi(),
         }
         .timeout(WAIT_LIMIT)
     }
@@ -69,12 +81,12 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.launcher {
-            Launcher::Threads(Route::Local) => write!(f, "threads-local")?,
-            Launcher::Threads(Route::Udp) => write!(f, "threads-udp")?,
-            Launcher::Processes => write!(f, "processes")?,
+            Launcher::Threads(route) => write!(f, "threads-{route}")?,
+            Launcher::Processes(route) => write!(f, "processes-{route}")?,
             Launcher::Lossy => write!(f, "lossy")?,
-            Launcher::Mpi(flavour) => write!(f, "{flavour}")?,
-            Launcher::Lab(flavour, shape) => write!(f, "{flavour}-{shape}")?,
+            Launcher::Mpi(flavour, route) => write!(f, "{flavour}-{route}")?,
+            Launcher::Lab(flavour, shape, 1) => write!(f, "{flavour}-{shape}")?,
+            Launcher::Lab(flavour, shape, per_node) => write!(f, "{flavour}-{shape}-mixed-{per_node}-per-node")?,
         }
         write!(f, "/{}", self.size)
     }

@@ -4,7 +4,7 @@ use aurora_core::{Config, Result, Route, World};
 use std::time::{Duration, Instant};
 
 /// Every route between threads, and its name in a bench's.
-pub const ROUTES: [(&str, Route); 2] = [("local", Route::Local), ("udp", Route::Udp)];
+pub const ROUTES: [(&str, Route); 3] = [("local", Route::Local), ("shm", Route::Shm), ("udp", Route::Udp)];
 
 /// The time that rank 0 takes for what it makes of `measure`, in a world of `ranks` threads.
 ///

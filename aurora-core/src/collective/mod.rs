@@ -3,6 +3,9 @@
 //! Dissemination: in round `r` a rank tells rank `me + 2^r` all it knows and hears from rank `me - 2^r`; after
 //! `log2(size)` rounds everyone has heard of everyone. What is told is a [`Summary`]: what the ranks came for and
 //! how far each object's scopes have got, so that ranks that disagree find out here instead of hanging later.
+//!
+//! Where all ranks share a node's memory they first compare one number there, which says the same (`Service::digest`), and tell
+//! each other only if it differs.
 
 use crate::error::Claim;
 use crate::memory::{Demand, Shortage};
@@ -138,10 +141,16 @@ impl Rendezvous {
         self.seq
     }
 
-    /// Comes to the next rendezvous.
-    pub(crate) fn start(&mut self, summary: Summary, tell: &mut Vec<Tell>) {
+    /// Comes to the next rendezvous, and returns its number. Where all ranks are on one node and have come for the same, that
+    /// is all there is to it.
+    pub(crate) fn come(&mut self) -> u64 {
         debug_assert!(self.under_way.is_none(), "one rendezvous at a time");
         self.seq += 1;
+        self.seq
+    }
+
+    /// Tells the others what for.
+    pub(crate) fn start(&mut self, summary: Summary, tell: &mut Vec<Tell>) {
         self.under_way = Some((0, summary));
         self.tell(tell);
         self.advance(tell);
@@ -166,6 +175,11 @@ impl Rendezvous {
             shortage: summary.demand.shortage(),
             faults: faulty.filter_map(|(id, state)| Some((id, *state.fault?))).collect(),
         })
+    }
+
+    /// Whether the others have been told what for.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.under_way.is_some()
     }
 
     /// The rank whose word is missing.
@@ -221,6 +235,7 @@ mod tests {
         let mut told = Vec::new();
         // The last rank comes last, when all the others' messages have been heard.
         for rank in 0..size {
+            assert_eq!(ranks[rank].come(), 1);
             ranks[rank].start(summary(rank, keys[rank]), &mut told);
             queue.extend(told.drain(..));
             while let Some((to, round, summary)) = queue.pop_front() {

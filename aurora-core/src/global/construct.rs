@@ -107,7 +107,7 @@ impl Plan {
     /// Collective. Where a vector on which all ranks have agreed lies in memory that all share, if they do.
     pub(crate) fn place<T: Element>(&self, link: &Link, id: ObjectId) -> Result<Option<Place<T>>> {
         let (dist, me) = (self.dist, link.me);
-        let Some(node) = link.node.as_ref().filter(|_| !dist.is_empty() && Sharing::suits::<T>()) else {
+        let Some(node) = link.node().filter(|_| !dist.is_empty() && Sharing::suits::<T>()) else {
             return Ok(None);
         };
         let bytes = Sharing::segment_len(link.size, dist.len() * size_of::<T>()).unwrap_or(usize::MAX);

@@ -28,13 +28,14 @@ use crate::Error;
 use crate::collective::{Rendezvous, Tell};
 use crate::error::Claim;
 use crate::message::{CallId, Message, ObjectId, encode_error};
-use aurora_net::{Outbox, Payload, Rank, Token};
+use aurora_net::{Node, Outbox, Payload, Rank, Token};
 use loans::Loans;
 use mail::Mail;
 use object::{Object, Obstacle, Outcome, Parked, Work};
 use rally::Rally;
 use scope::Ledger;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use watch::{Act, GuardState, RankState, Watch, What};
 
@@ -56,6 +57,8 @@ pub(crate) struct Service {
     pub(crate) mail: Mail,
     pub(crate) loans: Loans,
     pub(crate) rendezvous: Rendezvous,
+    /// If there are others, and all are on it.
+    pub(crate) node: Option<Arc<Node>>,
     /// Only between machines: inside of one nothing overflows.
     pub(crate) rally: Option<Rally<(ObjectId, Parked)>>,
     pub(crate) calls: HashMap<CallId, Call>,
@@ -84,6 +87,7 @@ impl Service {
             mail: Mail::new(size),
             loans: Loans::default(),
             rendezvous: Rendezvous::new(me, size),
+            node: None,
             rally: None,
             calls: HashMap::new(),
             next_call: 0,
@@ -252,7 +256,10 @@ impl Service {
             })
         };
         let mut ranks: Vec<Rank> = match what {
-            What::Rendezvous(_) => self.rendezvous.awaited().into_iter().collect(),
+            What::Rendezvous(_) => match &self.node {
+                Some(node) if !self.rendezvous.is_under_way() => node.absent(self.rendezvous.seq()),
+                _ => self.rendezvous.awaited().into_iter().collect(),
+            },
             What::Load { object, epoch } => ledger(object)
                 .map(|l| missing(l, epoch).unwrap_or_else(|| l.incomplete_blocks(epoch).collect()))
                 .unwrap_or_default(),

@@ -125,7 +125,28 @@ impl Service {
         object.block.take()
     }
 
-    /// Comes to the next rendezvous of all ranks.
+    /// What this rank comes to a rendezvous with, as one number: equal on all ranks if there is nothing to tell.
+    pub(crate) fn digest(&self, key: u64, mut to_tell: bool) -> u64 {
+        let mut digest = key;
+        let mut add = |value: u64| {
+            // As splitmix64 does.
+            digest = (digest ^ value).wrapping_add(0x9e37_79b9_7f4a_7c15);
+            digest = (digest ^ (digest >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            digest = (digest ^ (digest >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            digest ^= digest >> 31;
+        };
+        for (id, object) in self.objects.iter().filter(|(_, object)| !object.dropped[self.me.index()]) {
+            add(id.0);
+            add(object.ledger.epoch << 1 | u64::from(object.open.iter().any(|guard| guard.awaited)));
+            to_tell |= object.fault.is_some();
+        }
+        if to_tell {
+            add(1 + self.me.index() as u64);
+        }
+        digest
+    }
+
+    /// Tells all ranks what this one has come to a rendezvous for.
     pub(crate) fn meet(&mut self, came: Came, site: &Site, out: &mut Outbox) {
         let Came { action, key, refusal, demand } = came;
         let claim = Claim { rank: self.me, action, site: site.clone() };

@@ -4,7 +4,7 @@ use super::desk::OnFailure;
 use super::{Failure, Launcher, panic};
 use crate::endpoint::{Endpoint, Setup};
 use crate::route::Contact;
-use crate::{Error, Handler, Rank, Route, Transport};
+use crate::{Error, Handler, Node, Rank, Route, Transport};
 use std::cell::Cell;
 use std::fmt;
 use std::net::IpAddr;
@@ -80,7 +80,8 @@ impl Seat {
         self.job.size
     }
 
-    /// How many machines they run on.
+    /// How many machines they run on, as their launcher sees it. Whose memory is shared,
+    /// [`Endpoint::nodes`](crate::Endpoint::nodes) says.
     pub fn nodes(&self) -> usize {
         self.job.nodes
     }
@@ -95,19 +96,15 @@ impl Seat {
     /// # Errors
     /// Where the system refuses a socket, the route does not exist here, or the job fails meanwhile.
     pub fn connect<H: Handler>(&self, handler: H, transport: Transport) -> Result<Endpoint<H>, Error> {
-        let route = match (transport.route, self.job.launcher) {
-            (None, Launcher::Threads) => Route::Local,
-            (None, _) => Route::Udp,
-            (Some(Route::Local), launcher) if launcher != Launcher::Threads && self.size() > 1 => {
-                let route = Route::Local;
-                return Err(Error::NoRoute { route, launcher });
-            }
-            (Some(route), _) => route,
-        };
-        let mut setup = Setup::new(&self.job, route, transport)?;
+        let launcher = self.job.launcher;
+        if transport.route == Some(Route::Local) && launcher != Launcher::Threads && self.size() > 1 {
+            return Err(Error::NoRoute { route: Route::Local, launcher });
+        }
+        let mut setup = Setup::new(&self.job, transport)?;
         let contacts = self.line.exchange(setup.contact())?;
-        let node = setup.meet_mates(&contacts, |contact| self.line.exchange(contact))?;
-        setup.start(handler, &contacts, node, self.line.alarm())
+        let met = setup.meet_mates(&contacts, |contact| self.line.exchange(contact))?;
+        let (node, nodes) = met.unwrap_or_else(|| (Node::alone(self.rank()), self.nodes()));
+        setup.start(handler, &contacts, node, nodes, self.line.alarm())
     }
 
     /// `callback` is called once when the control plane learns that another rank has failed, from another thread than

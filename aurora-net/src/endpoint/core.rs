@@ -1,10 +1,10 @@
 //! What an endpoint does under its lock: runs the handler, sends what it queues, takes in what has arrived.
 
 use super::datagrams::Datagrams;
+use super::rings::Rings;
 use crate::local::{Inbox, LocalAddress, LocalPayload, LocalTransfer};
 use crate::udp::UdpPort;
 use crate::{Handler, Outbox, Outgoing, Payload, Placement, Rank, Received, Traffic};
-use bytes::Bytes;
 use std::time::{Duration, Instant};
 
 /// Transfers taken in before others get a chance at the lock.
@@ -28,6 +28,8 @@ pub(crate) enum Peer {
     Nobody,
     /// A thread of this process.
     Local(LocalAddress),
+    /// Through shared memory: which of the mates it is.
+    Shm(usize),
     /// Through the socket.
     Udp,
 }
@@ -37,24 +39,22 @@ pub(crate) struct Core<H> {
     traffic: Traffic,
     me: Rank,
     outbox: Outbox,
-    inbox: Option<Inbox>,
-    datagrams: Option<Datagrams>,
+    ways: Ways,
     peers: Vec<Peer>,
     closed: bool,
 }
 
+/// What brings something in; some of it may be there at the same time.
+#[derive(Default)]
+pub(crate) struct Ways {
+    pub inbox: Option<Inbox>,
+    pub rings: Option<Rings>,
+    pub datagrams: Option<Datagrams>,
+}
+
 impl<H: Handler> Core<H> {
-    pub fn new(me: Rank, handler: H, inbox: Option<Inbox>, datagrams: Option<Datagrams>, peers: Vec<Peer>) -> Self {
-        Core {
-            handler,
-            traffic: Traffic::default(),
-            me,
-            outbox: Outbox::default(),
-            inbox,
-            datagrams,
-            peers,
-            closed: false,
-        }
+    pub fn new(me: Rank, handler: H, ways: Ways, peers: Vec<Peer>) -> Self {
+        Core { handler, traffic: Traffic::default(), me, outbox: Outbox::default(), ways, peers, closed: false }
     }
 
     /// Runs `action` on the handler and sends what it queues. True: the handler was told something after that.
@@ -65,13 +65,19 @@ impl<H: Handler> Core<H> {
     }
 
     /// Takes in what has arrived, in part if it is much, and what time has brought.
-    pub fn take_in(&mut self, now: Instant) -> Progress {
+    /// `ended`: a node-mate may have.
+    pub fn take_in(&mut self, now: Instant, ended: bool) -> Progress {
         let mut progress = Progress::default();
         if self.closed {
             return progress;
         }
+        if let Some(rings) = &mut self.ways.rings {
+            let (handled, more) = rings.receive(&mut self.handler, &mut self.outbox, &mut self.traffic, ended);
+            progress.handled |= handled | rings.handle_timeout(now, &mut self.handler, &mut self.outbox);
+            progress.more |= more;
+        }
         self.take_in_local(&mut progress);
-        if let Some(datagrams) = &mut self.datagrams {
+        if let Some(datagrams) = &mut self.ways.datagrams {
             progress.more |= datagrams.receive(now, &mut self.handler);
             datagrams.handle_timeouts(now);
         }
@@ -80,7 +86,9 @@ impl<H: Handler> Core<H> {
             progress.handled = true;
         }
         progress.handled |= self.settle();
-        progress.lull = self.datagrams.as_ref().and_then(Datagrams::lull);
+        // What moves through a ring would stop for as long.
+        let moving = self.ways.rings.as_ref().is_some_and(Rings::is_moving);
+        progress.lull = self.ways.datagrams.as_ref().filter(|_| !moving).and_then(Datagrams::lull);
         progress
     }
 
@@ -89,19 +97,20 @@ impl<H: Handler> Core<H> {
         if self.closed {
             return None;
         }
-        let datagrams = self.datagrams.as_mut().and_then(Datagrams::poll_timeout);
-        [self.handler.poll_timeout(), datagrams].into_iter().flatten().min()
+        let datagrams = self.ways.datagrams.as_mut().and_then(Datagrams::poll_timeout);
+        let rings = self.ways.rings.as_ref().and_then(Rings::poll_timeout);
+        [self.handler.poll_timeout(), rings, datagrams].into_iter().flatten().min()
     }
 
     /// The socket, if there is one.
     pub fn port(&self) -> Option<&UdpPort> {
-        self.datagrams.as_ref().map(Datagrams::port)
+        self.ways.datagrams.as_ref().map(Datagrams::port)
     }
 
     /// What has passed so far.
     pub fn traffic(&self) -> Traffic {
         let mut traffic = self.traffic;
-        if let Some(datagrams) = &self.datagrams {
+        if let Some(datagrams) = &self.ways.datagrams {
             datagrams.count(&mut traffic);
         }
         traffic
@@ -111,13 +120,12 @@ impl<H: Handler> Core<H> {
     pub fn close(&mut self) {
         self.traffic = self.traffic();
         self.closed = true;
-        self.inbox = None;
-        self.datagrams = None;
+        self.ways = Ways::default();
         self.peers.fill_with(|| Peer::Nobody);
     }
 
     fn take_in_local(&mut self, progress: &mut Progress) {
-        let Some(inbox) = self.inbox.take() else {
+        let Some(inbox) = self.ways.inbox.take() else {
             return;
         };
         inbox.silence();
@@ -129,7 +137,7 @@ impl<H: Handler> Core<H> {
             self.arrive(transfer);
         }
         progress.more |= !inbox.is_empty();
-        self.inbox = Some(inbox);
+        self.ways.inbox = Some(inbox);
     }
 
     fn arrive(&mut self, transfer: LocalTransfer) {
@@ -159,13 +167,16 @@ impl<H: Handler> Core<H> {
             for outgoing in outbox.drain() {
                 told |= self.send(outgoing);
             }
-            if let Some(datagrams) = &mut self.datagrams {
+            if let Some(datagrams) = &mut self.ways.datagrams {
                 outbox.recycled().for_each(|buffer| datagrams.recycle(buffer));
             }
             // Before sending: acknowledgements ride on the answers.
             let mut again = self.tell();
+            if let Some(rings) = &mut self.ways.rings {
+                again |= rings.transmit(&mut self.handler, &mut self.outbox);
+            }
             if self.outbox.is_empty()
-                && let Some(datagrams) = &mut self.datagrams
+                && let Some(datagrams) = &mut self.ways.datagrams
             {
                 datagrams.transmit(Instant::now(), &mut self.handler);
                 again |= self.tell();
@@ -178,7 +189,8 @@ impl<H: Handler> Core<H> {
     }
 
     fn tell(&mut self) -> bool {
-        self.datagrams
+        self.ways
+            .datagrams
             .as_mut()
             .is_some_and(|datagrams| datagrams.tell(&mut self.handler, &mut self.outbox, &mut self.traffic))
     }
@@ -189,9 +201,20 @@ impl<H: Handler> Core<H> {
         assert!(to != self.me, "{to} sends a transfer to itself");
         match &self.peers[to.index()] {
             Peer::Nobody => self.give_back(&payload),
+            Peer::Shm(mate) => {
+                let rings = self.ways.rings.as_mut().expect("open while peers are reached by them");
+                let (header_len, payload_len) = (header.len(), payload.len());
+                match rings.send(*mate, Outgoing { to, header, payload }) {
+                    Ok(()) => {
+                        self.count_out(header_len, payload_len);
+                        false
+                    }
+                    Err(refused) => self.give_back(&refused.payload),
+                }
+            }
             Peer::Udp => {
-                self.count_out(&header, &payload);
-                let datagrams = self.datagrams.as_mut();
+                self.count_out(header.len(), payload.len());
+                let datagrams = self.ways.datagrams.as_mut();
                 let datagrams = datagrams.expect("open while peers are reached by it");
                 datagrams.send(to, header, payload);
                 false
@@ -210,16 +233,16 @@ impl<H: Handler> Core<H> {
                 if let Some(copy) = copy {
                     let from = self.me;
                     address.send(LocalTransfer { from, header: header.clone(), payload: copy });
-                    self.count_out(&header, &payload);
+                    self.count_out(header.len(), payload.len());
                 }
                 self.give_back(&payload)
             }
         }
     }
 
-    fn count_out(&mut self, header: &Bytes, payload: &Payload) {
+    fn count_out(&mut self, header: usize, payload: usize) {
         self.traffic.transfers_out += 1;
-        self.traffic.bytes_out += (header.len() + payload.len()) as u64;
+        self.traffic.bytes_out += (header + payload) as u64;
     }
 
     fn give_back(&mut self, payload: &Payload) -> bool {

@@ -15,7 +15,7 @@
 //!
 //! None of this leans on *which* thread wakes:
 //!
-//! 1. Whoever takes an event then takes the lock and looks *everywhere* (queue, socket, timer) until nothing is left, or
+//! 1. Whoever takes an event then takes the lock and looks *everywhere* (queue, rings, socket, timer) until nothing is left, or
 //!    goes on at once. What arrives after that look is a new edge.
 //! 2. Whatever may have made a waiter's condition true ([`Endpoint::act`] on another thread) kicks the eventfd and notifies
 //!    the followers.
@@ -25,6 +25,13 @@
 //!    during bulk transfers the two do not take turns at the lock.
 //! 4. A waiter that leaves while more is to be done kicks, for the daemon to go on, and wakes the followers, one of which
 //!    takes its place.
+//!
+//! # Shared memory
+//!
+//! What node-mates put into their rings is no event of the epoll instance. They ring a bell for it (`shm/bell.rs`), and write our
+//! eventfd only if it says that nobody here looks. Whoever looks answers the bell first, and before a thread sleeps, or a
+//! waiter leaves, it dozes: if the bell has rung meanwhile it looks again, or kicks. A waiter waits for its bell for a
+//! short while before it sleeps, without a system call if there is a core for each rank, else by yielding (`pulse.rs`).
 //!
 //! The timer is one timerfd, set again only to an earlier time or after it has fired; a time that moved back costs one
 //! idle wake-up. Nothing polls: an idle rank uses no CPU.
@@ -40,6 +47,8 @@ mod datagrams;
 mod door;
 mod lock;
 mod poller;
+mod pulse;
+mod rings;
 mod setup;
 
 pub(crate) use poller::Waker;
@@ -48,8 +57,10 @@ pub(crate) use setup::Setup;
 use self::core::{Core, Progress};
 use self::lock::{Lock, Locked};
 use self::poller::Poller;
+use self::pulse::Pulse;
+use crate::shm::Look;
 use crate::udp::{UdpInfo, UdpPort};
-use crate::{Handler, Node, Outbox, Rank, Traffic};
+use crate::{Handler, Node, Outbox, Rank, Route, Traffic};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -117,7 +128,7 @@ impl<H: Handler> Endpoint<H> {
                 driving.active = true;
                 state.waiter = true;
                 drop(state);
-                shared.rest(driving.progress);
+                shared.rest(driving.progress, true);
                 state = shared.lock.lock();
                 driving.progress = shared.take_in(&mut state);
             } else {
@@ -136,9 +147,19 @@ impl<H: Handler> Endpoint<H> {
         self.owner.shared.lock.lock().core.port().map(UdpPort::info)
     }
 
-    /// The ranks that share this one's memory. Alone where another route than the best one was asked for.
+    /// The ranks that share this one's memory. This one alone where [`Route::Local`] or [`Route::Udp`] was asked for.
     pub fn node(&self) -> &Arc<Node> {
         &self.owner.node
+    }
+
+    /// On how many nodes the ranks of the job are.
+    pub fn nodes(&self) -> usize {
+        self.owner.nodes
+    }
+
+    /// The routes that lead from this rank to the others, best first.
+    pub fn routes(&self) -> &[Route] {
+        &self.owner.routes
     }
 
     /// Ends the daemon and gives up queues and sockets. Closing again does nothing.
@@ -155,6 +176,8 @@ struct Owner<H: Handler> {
     shared: Arc<Shared<H>>,
     daemon: Mutex<Option<JoinHandle<()>>>,
     node: Arc<Node>,
+    nodes: usize,
+    routes: Vec<Route>,
 }
 
 impl<H: Handler> Owner<H> {
@@ -180,6 +203,8 @@ impl<H: Handler> Drop for Owner<H> {
 struct Shared<H> {
     me: Rank,
     poller: Poller,
+    /// By which node-mates call us, if there are any.
+    pulse: Option<Pulse>,
     lock: Lock<State<H>>,
     /// Followers sleep here, and a daemon that stands aside.
     notify: Condvar,
@@ -202,11 +227,15 @@ struct State<H> {
 impl<H: Handler> Shared<H> {
     /// Takes in what has arrived.
     fn take_in(&self, state: &mut State<H>) -> Progress {
+        // Before looking anywhere.
+        if let Some(pulse) = &self.pulse {
+            pulse.answer();
+        }
         let now = Instant::now();
         if state.timer.is_some_and(|due| due <= now) {
             state.timer = None;
         }
-        let progress = state.core.take_in(now);
+        let progress = state.core.take_in(now, self.poller.take_ended());
         if progress.handled {
             self.notify_parked(state);
         }
@@ -217,10 +246,18 @@ impl<H: Handler> Shared<H> {
     /// After the handler was called outside [`Shared::take_in`]: tells those who wait.
     fn changed(&self, state: &mut State<H>) {
         if state.waiter {
-            self.poller.waker().kick();
+            self.wake();
         }
         self.notify_parked(state);
         self.arrange(state);
+    }
+
+    /// Wakes whoever sleeps first, or lets it look once more.
+    fn wake(&self) {
+        match &self.pulse {
+            Some(pulse) => pulse.ring(),
+            None => self.poller.waker().kick(),
+        }
     }
 
     fn notify_parked(&self, state: &State<H>) {
@@ -264,21 +301,24 @@ impl<H: Handler> Shared<H> {
         self.poller.waker().kick();
     }
 
-    /// Sleeps until there is something to do after `progress`.
-    fn rest(&self, progress: Progress) {
+    /// Sleeps until there is something to do after `progress`; `patient` waits a while before that.
+    fn rest(&self, progress: Progress, patient: bool) {
         if progress.more {
             return;
         }
         if let Some(lull) = progress.lull {
             thread::sleep(lull);
         }
-        self.poller.sleep();
+        match &self.pulse {
+            Some(pulse) if (patient && pulse.linger()) || pulse.doze() == Look::Again => {}
+            _ => self.poller.sleep(),
+        }
     }
 
     fn daemon(&self) {
         let mut progress = Progress::default();
         loop {
-            self.rest(progress);
+            self.rest(progress, false);
             let mut state = self.lock.lock();
             if state.ended {
                 // A waiter may sleep on, having missed the kick that we took.
@@ -316,8 +356,10 @@ impl<H: Handler> Driving<'_, H> {
         }
         state.waiter = false;
         self.shared.notify_parked(state);
+        // What has come since we looked, and nobody has been woken for.
+        let rung = self.shared.pulse.as_ref().is_some_and(|pulse| pulse.doze() == Look::Again);
         // What we leave undone; and an end that only we may have been woken for.
-        if self.progress.more || state.ended {
+        if self.progress.more || rung || state.ended {
             self.shared.poller.waker().kick();
         }
     }

@@ -1,11 +1,13 @@
 //! From a rank's place in its job to an endpoint that reaches all others.
 
-use super::core::{Core, Peer};
+use super::core::{Core, Peer, Ways};
 use super::datagrams::{Common, Datagrams};
 use super::lock::Lock;
 use super::poller::Poller;
+use super::pulse::Pulse;
+use super::rings::Rings;
 use super::{Endpoint, Owner, Shared, State};
-use crate::bootstrap::{self, Failure, Job};
+use crate::bootstrap::{self, Failure, Job, Launcher};
 use crate::local::{self, Inbox, LocalAddress};
 use crate::route::{Contact, UdpContact};
 use crate::shm::{Found, Node, Offer, ShmContact};
@@ -17,7 +19,6 @@ use std::thread;
 /// An endpoint in the making: can be reached, but does not know the others yet.
 pub(crate) struct Setup {
     me: Rank,
-    route: Route,
     key: u64,
     transport: Transport,
     poller: Poller,
@@ -28,28 +29,29 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    pub fn new(job: &Job, route: Route, transport: Transport) -> Result<Self, Error> {
+    pub fn new(job: &Job, transport: Transport) -> Result<Self, Error> {
         let poller = Poller::new().map_err(Error::system("make an epoll instance and a timer"))?;
-        let (me, key) = (job.rank, job.key.0);
-        let mut setup = Setup { me, route, key, transport, poller, local: None, udp: None, offer: None };
+        let mut setup = Setup { me: job.rank, key: job.key.0, transport, poller, local: None, udp: None, offer: None };
         if job.size == 1 {
             // There is nobody to reach it.
             return Ok(setup);
         }
-        match route {
-            Route::Local => setup.local = Some(local::queue(setup.poller.waker().clone())),
-            Route::Udp => {
-                let port = UdpPort::bind(job.address, &transport)?;
-                setup.poller.watch_socket(port.fd()).map_err(Error::system("watch a UDP socket"))?;
-                let (address, window) = (port.address(), port.window(job.size - 1));
-                let contact = UdpContact { address, window, mtu: port.mtu().limit };
-                setup.udp = Some((port, contact));
-            }
+        let threads = job.launcher == Launcher::Threads;
+        if transport.route == Some(Route::Local) || (transport.route.is_none() && threads) {
+            setup.local = Some(local::queue(setup.poller.waker().clone()));
         }
-        if transport.route.is_none() {
+        if transport.route == Some(Route::Udp) || (transport.route.is_none() && !threads) {
+            let port = UdpPort::bind(job.address, &transport)?;
+            let (address, window) = (port.address(), port.window(job.size - 1));
+            let contact = UdpContact { address, window, mtu: port.mtu().limit };
+            setup.udp = Some((port, contact));
+        }
+        setup.offer = match transport.route {
             // Where the system does not let us, this rank shares its memory with nobody.
-            setup.offer = Offer::new().ok();
-        }
+            None => Offer::new().ok(),
+            Some(Route::Shm) => Some(Offer::new()?),
+            Some(Route::Local | Route::Udp) => None,
+        };
         Ok(setup)
     }
 
@@ -63,21 +65,29 @@ impl Setup {
         }
     }
 
-    /// Collective. Finds the ranks of this node: `exchange` gives everyone's contact for this rank's.
+    /// Collective. Finds the ranks of this node: `exchange` gives everyone's contact for this rank's. None: nobody can be
+    /// found. With it: on how many nodes the ranks are.
     pub fn meet_mates(
         &mut self,
         contacts: &[Contact],
         exchange: impl FnOnce(Contact) -> Result<Vec<Contact>, Failure>,
-    ) -> Result<Node, Error> {
+    ) -> Result<Option<(Node, usize)>, Error> {
         if contacts.iter().all(|contact| contact.shm.is_none()) {
-            return Ok(Node::alone(self.me));
+            return Ok(None);
         }
         let offers: Vec<Option<ShmContact>> = contacts.iter().map(|contact| contact.shm).collect();
-        let found = self.offer.take().map(|offer| offer.seek(self.me, self.key, &offers)).transpose()?;
+        let waker = self.poller.waker();
+        let found = self.offer.take().map(|offer| offer.seek(self.me, self.key, &offers, waker.clone())).transpose()?;
         let leader = found.as_ref().map(Found::leader);
         let contacts = exchange(Contact { leader, ..Contact::default() })?;
         let leaders: Vec<Option<Rank>> = contacts.iter().map(|contact| contact.leader).collect();
-        found.map_or_else(|| Ok(Node::alone(self.me)), |found| found.gather(&leaders))
+        let alone = |index: usize, leader: &Option<Rank>| leader.is_none_or(|leader| leader == index);
+        let nodes = leaders.iter().enumerate().filter(|(index, leader)| alone(*index, leader)).count();
+        let node = match found {
+            Some(found) => found.gather(&leaders)?,
+            None => Node::alone(self.me),
+        };
+        Ok(Some((node, nodes)))
     }
 
     /// Connects to the others. `alarm` is told if the daemon panics.
@@ -86,35 +96,52 @@ impl Setup {
         handler: H,
         contacts: &[Contact],
         node: Node,
+        nodes: usize,
         alarm: Arc<dyn Fn(Failure) + Send + Sync>,
     ) -> Result<Endpoint<H>, Error> {
         let me = self.me;
-        let peers = contacts
-            .iter()
-            .enumerate()
-            .map(|(index, contact)| match (self.route, contact) {
-                _ if me == index => Ok(Peer::Nobody),
-                (Route::Local, Contact { local: Some(address), .. }) => Ok(Peer::Local(address.clone())),
-                (Route::Udp, Contact { udp: Some(_), .. }) => Ok(Peer::Udp),
-                (route, _) => Err(Error::NoAddress { rank: Rank::new(index), route }),
-            })
+        let node = Arc::new(node);
+        let mut rings = Rings::new(&node, self.transport.silence);
+        let peers = (0..contacts.len())
+            .map(|index| self.peer(Rank::new(index), &contacts[index], rings.as_ref()))
             .collect::<Result<Vec<_>, _>>()?;
-        let inbox = self.local.map(|(_, inbox)| inbox);
-        let datagrams = self.udp.map(|(port, own)| {
+        let by = |route: fn(&Peer) -> bool| peers.iter().any(route);
+        if !by(|peer| matches!(peer, Peer::Shm(_))) {
+            rings = None;
+        }
+        let pulse = node.control().map(|control| Pulse::new(control.clone(), rings.is_some()));
+        if rings.is_some() {
+            for end in node.ends() {
+                self.poller.watch_end(end).map_err(Error::system("watch a connection to a node-mate"))?;
+            }
+        }
+        let datagrams = self.udp.filter(|_| by(|peer| matches!(peer, Peer::Udp))).map(|(port, own)| {
             if let Some(advice) = port.info().advice().filter(|_| me == 0) {
                 // Once for the job: its machines are alike.
                 tracing::warn!("{advice}");
             }
             let Transport { silence, network, .. } = self.transport;
             let common = Common { me, key: self.key, silence, window: own.window, network };
-            let contacts: Vec<_> = contacts.iter().map(|contact| contact.udp).collect();
+            let by_udp = |(contact, peer): (&Contact, &Peer)| contact.udp.filter(|_| matches!(peer, Peer::Udp));
+            let contacts: Vec<_> = contacts.iter().zip(&peers).map(by_udp).collect();
             Datagrams::new(port, common, &contacts)
         });
+        if let Some(datagrams) = &datagrams {
+            self.poller.watch_socket(datagrams.port().fd()).map_err(Error::system("watch a UDP socket"))?;
+        }
+        let used = [
+            (Route::Local, by(|peer| matches!(peer, Peer::Local(_)))),
+            (Route::Shm, rings.is_some()),
+            (Route::Udp, datagrams.is_some()),
+        ];
+        let routes = used.into_iter().filter(|(_, used)| *used).map(|(route, _)| route).collect();
+        let ways = Ways { inbox: self.local.map(|(_, inbox)| inbox), rings, datagrams };
         let shared = Arc::new(Shared {
             me,
             poller: self.poller,
+            pulse,
             lock: Lock::new(State {
-                core: Core::new(me, handler, inbox, datagrams, peers),
+                core: Core::new(me, handler, ways, peers),
                 waiter: false,
                 parked: 0,
                 wants_room: false,
@@ -138,7 +165,24 @@ impl Setup {
             })
             .map_err(Error::system("start the daemon's thread"))?;
         let daemon = Mutex::new(Some(daemon));
-        let owner = Arc::new(Owner { shared, daemon, node: Arc::new(node) });
+        let owner = Arc::new(Owner { shared, daemon, node, nodes, routes });
         Ok(Endpoint { owner })
+    }
+
+    /// The best way to a rank that is allowed and exists.
+    fn peer(&self, rank: Rank, contact: &Contact, rings: Option<&Rings>) -> Result<Peer, Error> {
+        if rank == self.me {
+            return Ok(Peer::Nobody);
+        }
+        let asked = self.transport.route;
+        let may = |route| asked.is_none_or(|asked| asked == route);
+        let mate = rings.and_then(|rings| rings.find(rank));
+        match (&contact.local, mate, contact.udp) {
+            (Some(address), ..) if may(Route::Local) => Ok(Peer::Local(address.clone())),
+            (_, Some(mate), _) if may(Route::Shm) => Ok(Peer::Shm(mate)),
+            (.., Some(_)) if may(Route::Udp) && self.udp.is_some() => Ok(Peer::Udp),
+            _ if asked == Some(Route::Shm) && contact.shm.is_some() => Err(Error::OtherNode { rank }),
+            _ => Err(Error::NoAddress { rank, route: asked.unwrap_or(Route::Udp) }),
+        }
     }
 }

@@ -1,14 +1,26 @@
-//! Memory shared by the ranks of one node: who they are, and how a mapping gets from one to the others.
+//! Memory shared by the ranks of one node: who they are, how a mapping gets from one to the others, and how they talk through it.
 //!
 //! `README.md` beside this file has the design.
 
+mod bell;
+mod control;
+mod link;
 mod mates;
+mod meeting;
+mod node;
 mod parcel;
+mod patience;
+mod ring;
 mod segment;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use bell::Look;
+pub(crate) use control::{Control, Presence};
+pub(crate) use link::Link;
 pub(crate) use mates::{Found, Offer, ShmContact};
+pub(crate) use patience::Patience;
 
-pub use mates::Node;
+pub use meeting::Met;
+pub use node::Node;
 pub use segment::Segment;

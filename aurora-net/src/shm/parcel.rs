@@ -135,6 +135,13 @@ impl AsFd for Line {
     }
 }
 
+/// The two numbers that a parcel is made of.
+pub(super) fn numbers(bytes: &[u8]) -> Option<(u64, u64)> {
+    let (first, rest) = bytes.split_first_chunk()?;
+    let second = rest.try_into().ok()?;
+    Some((u64::from_le_bytes(*first), u64::from_le_bytes(second)))
+}
+
 fn socket() -> Result<OwnedFd, Errno> {
     socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
 }

@@ -1,13 +1,16 @@
 //! Nodes whose ranks are all in this test: nothing in finding each other waits for anybody.
 
-use super::mates::{Node, Offer, ShmContact};
+use super::mates::{Found, Offer, ShmContact};
+use super::node::Node;
 use super::parcel::Line;
+use crate::endpoint::Waker;
 use crate::{Error, Rank};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -21,8 +24,13 @@ fn contacts(offers: &[Offer]) -> Vec<Option<ShmContact>> {
     offers.iter().map(|offer| Some(offer.contact())).collect()
 }
 
+fn seek(offer: Offer, me: usize, key: u64, contacts: &[Option<ShmContact>]) -> Found {
+    let waker = Waker::new().unwrap();
+    offer.seek(Rank::new(me), key, contacts, Arc::new(waker)).unwrap()
+}
+
 fn nodes_of(offers: Vec<Offer>, contacts: &[Option<ShmContact>]) -> Vec<Result<Node, Error>> {
-    let seek = |(index, offer): (usize, Offer)| offer.seek(Rank::new(index), KEY, contacts).unwrap();
+    let seek = |(index, offer): (usize, Offer)| self::seek(offer, index, KEY, contacts);
     let found: Vec<_> = offers.into_iter().enumerate().map(seek).collect();
     let leaders: Vec<_> = found.iter().map(|found| Some(found.leader())).collect();
     found.into_iter().map(|found| found.gather(&leaders)).collect()
@@ -79,12 +87,12 @@ fn another_kernel_is_another_node() {
     for index in [1, 3] {
         contacts[index] = contacts[index].map(ShmContact::elsewhere);
     }
-    let seek = |(index, offer): (usize, Offer)| offer.seek(Rank::new(index), KEY, &contacts).unwrap();
+    let seek = |(index, offer): (usize, Offer)| self::seek(offer, index, KEY, &contacts);
     let found: Vec<_> = offers.into_iter().enumerate().map(seek).collect();
     assert_eq!((found[0].leader(), found[2].leader()), (Rank::new(0), Rank::new(0)));
     // And one who believes that all others run somewhere else, although he could connect.
     for contacts in [others, vec![None; 4]] {
-        assert_eq!(Offer::new().unwrap().seek(Rank::new(3), KEY, &contacts).unwrap().leader(), 3);
+        assert_eq!(self::seek(Offer::new().unwrap(), 3, KEY, &contacts).leader(), 3);
     }
 }
 
@@ -144,7 +152,7 @@ fn another_network_of_the_same_host_is_another_node() {
     let offers: Vec<Offer> = there.iter().map(|there| offer(*there).unwrap()).collect();
     let contacts = contacts(&offers);
     let seek = |(index, offer): (usize, Offer)| {
-        let seek = || offer.seek(Rank::new(index), KEY, &contacts).unwrap();
+        let seek = || self::seek(offer, index, KEY, &contacts);
         if there[index] { other.inside(seek) } else { seek() }
     };
     let found: Vec<_> = offers.into_iter().enumerate().map(seek).collect();
@@ -163,20 +171,20 @@ fn who_does_not_know_the_key_is_not_let_in() {
     let socket = contacts[0].unwrap().socket();
     let [first, second] = <[Offer; 2]>::try_from(offers).unwrap();
     let silent = Line::connect(&socket).unwrap();
-    let liar = Offer::new().unwrap().seek(Rank::new(1), KEY + 1, &contacts).unwrap();
-    let found = [first.seek(Rank::new(0), KEY, &contacts).unwrap(), second.seek(Rank::new(1), KEY, &contacts).unwrap()];
+    let liar = seek(Offer::new().unwrap(), 1, KEY + 1, &contacts);
+    let found = [seek(first, 0, KEY, &contacts), seek(second, 1, KEY, &contacts)];
     let leaders = [Some(Rank::new(0)); 2];
     let nodes = found.map(|found| found.gather(&leaders).unwrap());
     nodes.iter().for_each(|node| drop(node.share(1, 10).unwrap()));
     assert!(silent.receive().unwrap().is_none());
-    assert!(matches!(liar.gather(&leaders).unwrap().share(1, 10), Err(Error::MateGone { .. })));
+    assert!(matches!(liar.gather(&leaders), Err(Error::MateGone { .. })));
 }
 
 #[test]
 fn a_mate_that_never_came_is_an_error_and_no_hang() {
     let offers = offers(2);
     let contacts = contacts(&offers);
-    let first = offers.into_iter().next().unwrap().seek(Rank::new(0), KEY, &contacts).unwrap();
+    let first = seek(offers.into_iter().next().unwrap(), 0, KEY, &contacts);
     let error = first.gather(&[Some(Rank::new(0)); 2]).unwrap_err();
     assert!(matches!(error, Error::MateGone { rank } if rank == 1), "{error}");
 }

@@ -2,7 +2,7 @@
 
 use super::{Kind, connect, exchange, wait};
 use aurora_net::bootstrap::{Failure, Seat};
-use aurora_net::{Rank, Segment};
+use aurora_net::{Rank, Route, Segment};
 use std::process::Command;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
@@ -17,7 +17,7 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
         }
         "exchange" => {
             let seed = rest[0].parse().unwrap();
-            let received = exchange(seat, None, seed, 200)?;
+            let received = exchange(seat, route(rest.get(1)), seed, 200)?;
             Ok(format!("received {}", received > 0))
         }
         "share" => {
@@ -35,7 +35,7 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
             Ok(format!("shared by {} of {}", node.ranks().len(), seat.size()))
         }
         "idle" => {
-            let endpoint = connect(seat, None)?;
+            let endpoint = connect(seat, route(rest.first()))?;
             for to in me.others(seat.size()) {
                 endpoint.act(|checker, out| checker.send(to, Kind::Ask, 1, 10, out));
             }
@@ -95,6 +95,13 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
         }
         other => panic!("no body {other}"),
     }
+}
+
+/// By its name; the best one where there is none.
+fn route(name: Option<&String>) -> Option<Route> {
+    let route = [Route::Local, Route::Shm, Route::Udp].into_iter().find(|route| Some(&route.to_string()) == name);
+    assert_eq!(route.is_some(), name.is_some());
+    route
 }
 
 /// One number in shared memory.

@@ -74,6 +74,7 @@ pub struct Checker {
     pub answers: Vec<u64>,
     pub faults: Vec<String>,
     pub lost: Vec<Rank>,
+    pub died: Option<Rank>,
     pub failure: Option<Failure>,
     pub alarm: Option<Instant>,
     pub alarms: usize,
@@ -91,6 +92,7 @@ impl Checker {
             answers: Vec::new(),
             faults: Vec::new(),
             lost: Vec::new(),
+            died: None,
             failure: None,
             alarm: None,
             alarms: 0,
@@ -164,8 +166,11 @@ impl Handler for Checker {
         self.lent.remove(&token.0).expect("given back once");
     }
 
-    fn peer_lost(&mut self, rank: Rank, _: Duration, _: &mut Outbox) {
+    fn peer_lost(&mut self, rank: Rank, silent_for: Duration, _: &mut Outbox) {
         self.lost.push(rank);
+        if silent_for.is_zero() {
+            self.died = Some(rank);
+        }
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -187,6 +192,10 @@ pub fn wait<R>(
     endpoint.wait(|checker, out| {
         if let Some(failure) = &checker.failure {
             return Some(Err(failure.clone()));
+        }
+        if let Some(rank) = checker.died {
+            // Of what, its launcher knows.
+            return Some(Err(Failure::of(rank, "it is gone").heard()));
         }
         if let Some(rank) = checker.lost.first() {
             return Some(Err(Failure::of(me, format_args!("{rank} is silent"))));

@@ -204,7 +204,7 @@ impl Jobs {
     fn command(&self, plan: &Plan, lab: Option<&Lab>) -> Command {
         let mut command = match (plan.starter, lab) {
             (Starter::Mpi(flavour), Some(lab)) => {
-                let mut command = lab.mpirun(flavour);
+                let mut command = lab.mpirun(flavour, 1);
                 command.arg(match flavour {
                     Flavour::Open => &self.binaries.openmpi,
                     Flavour::Mpich => &self.binaries.mpich,

@@ -93,6 +93,8 @@ pub enum RouteName {
     Auto,
     /// Ranks are threads of one process
     Local,
+    /// Ranks run on one machine and share its memory
+    Shm,
     /// Ranks are processes that speak UDP
     Udp,
 }

@@ -2,9 +2,8 @@
 
 use crate::arguments::WorldArguments;
 use crate::{fail, say};
-use aurora_core::Surroundings;
-use aurora_core::UdpInfo;
 use aurora_core::prelude::*;
+use aurora_core::{Route, Surroundings, UdpInfo};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
@@ -61,7 +60,7 @@ impl Info {
             launcher: about.launcher.to_string(),
             ranks: world.size(),
             nodes: about.nodes,
-            route: about.route.to_string(),
+            route: routes(&about.routes),
             udp: world.udp().as_ref().map(Udp::of),
         }
     }
@@ -102,6 +101,13 @@ pub fn show(config: Config, arguments: WorldArguments, starter: Surroundings) ->
 
 fn line(info: &Info) -> String {
     serde_json::to_string(info).map_or_else(|error| error.to_string(), |json| json + "\n")
+}
+
+fn routes(routes: &[Route]) -> String {
+    match routes {
+        [] => "none".into(),
+        routes => routes.iter().map(Route::to_string).collect::<Vec<_>>().join(", "),
+    }
 }
 
 fn yes_no(is: bool) -> &'static str {

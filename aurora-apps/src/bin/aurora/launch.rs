@@ -39,6 +39,7 @@ pub fn config(world: WorldArguments, starter: Surroundings) -> Result<Config, Re
     Ok(match world.route {
         RouteName::Auto => config,
         RouteName::Local => config.route(Route::Local),
+        RouteName::Shm => config.route(Route::Shm),
         RouteName::Udp => config.route(Route::Udp),
     })
 }

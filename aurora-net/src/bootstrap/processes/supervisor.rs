@@ -249,13 +249,13 @@ impl Supervisor {
         }
     }
 
-    /// After a failure the ends of the others are its consequences.
+    /// After a failure the ends of the others are its consequences; but not the end that others have noticed before us.
     fn report_end(&self, index: usize, failure: Failure) {
-        let failure = match self.control.failure() {
-            Some(_) => failure.heard(),
-            None => failure,
-        };
         let rank = self.crew.0[index].rank;
+        let failure = match self.control.failure() {
+            Some(known) if known.origin || known.rank != Some(rank) => failure.heard(),
+            _ => failure,
+        };
         self.control.report(rank, Report::Failed(failure));
     }
 

@@ -1,0 +1,192 @@
+//! The shared-memory side of an endpoint: rings to and from each rank of its node.
+
+use crate::shm::{Control, Link, Node, Presence};
+use crate::{Handler, Outbox, Outgoing, Rank, Traffic};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Into so many parts the time is divided after which a mate that reads nothing is lost.
+const LOOKS: u32 = 4;
+
+pub(crate) struct Rings {
+    node: Arc<Node>,
+    control: Arc<Control>,
+    mates: Vec<Mate>,
+    /// Mates for whom something is queued that may find room.
+    busy: Vec<usize>,
+    silence: Duration,
+    /// When to look whether all mates read.
+    due: Option<Instant>,
+    /// How many have died, as far as we have acted upon it.
+    deaths: u32,
+}
+
+/// One of the others.
+struct Mate {
+    rank: Rank,
+    /// Its number on the node.
+    number: usize,
+    link: Link,
+    is_busy: bool,
+    /// What it had read at a look, with something left to read; and when it was first seen there.
+    stuck: Option<(u64, Instant)>,
+    is_lost: bool,
+}
+
+impl Rings {
+    /// None: nobody else is on this node.
+    pub fn new(node: &Arc<Node>, silence: Duration) -> Option<Self> {
+        let control = node.control()?.clone();
+        let mates = control.take_rings().into_iter().map(|(number, writer, reader)| Mate {
+            rank: node.ranks()[number],
+            number,
+            link: Link::new(writer, reader),
+            is_busy: false,
+            stuck: None,
+            is_lost: false,
+        });
+        let (mates, node) = (mates.collect(), node.clone());
+        Some(Rings { node, control, mates, busy: Vec::new(), silence, due: None, deaths: 0 })
+    }
+
+    /// Which of the mates a rank is.
+    pub fn find(&self, rank: Rank) -> Option<usize> {
+        self.mates.iter().position(|mate| mate.rank == rank)
+    }
+
+    /// Queues a transfer. The outgoing is given back where the mate is lost.
+    pub fn send(&mut self, mate: usize, outgoing: Outgoing) -> Result<(), Outgoing> {
+        if self.mates[mate].is_lost {
+            return Err(outgoing);
+        }
+        self.mates[mate].link.send(outgoing);
+        self.is_busy(mate);
+        Ok(())
+    }
+
+    fn is_busy(&mut self, mate: usize) {
+        if !std::mem::replace(&mut self.mates[mate].is_busy, true) {
+            self.busy.push(mate);
+        }
+    }
+
+    /// Takes in what has arrived. Returns whether the handler was told something, and whether there is more.
+    pub fn receive(
+        &mut self,
+        handler: &mut impl Handler,
+        out: &mut Outbox,
+        traffic: &mut Traffic,
+        ended: bool,
+    ) -> (bool, bool) {
+        if ended {
+            self.node.note_ends();
+        }
+        let deaths = self.control.deaths();
+        let (mut handled, mut more) = (false, false);
+        for index in 0..self.mates.len() {
+            let mate = &mut self.mates[index];
+            if mate.is_lost {
+                continue;
+            }
+            match mate.link.receive(mate.rank, handler, out, traffic) {
+                Ok(taken) => {
+                    handled |= taken.handled;
+                    more |= taken.more;
+                    if taken.call {
+                        self.control.ring(mate.number);
+                    }
+                    // What it has sent before it died is here.
+                    let is_dead = deaths != self.deaths && self.control.presence(mate.number) == Presence::Dead;
+                    if is_dead && !taken.more {
+                        self.lose(index, Duration::ZERO, handler, out);
+                        handled = true;
+                    }
+                }
+                Err(corrupt) => {
+                    tracing::error!("{corrupt}: {} is given up", mate.rank);
+                    self.lose(index, Duration::ZERO, handler, out);
+                    handled = true;
+                }
+            }
+            // What waited for room finds it now, if there is any.
+            if self.mates[index].link.is_waiting() {
+                self.is_busy(index);
+            }
+        }
+        if !more {
+            self.deaths = deaths;
+        }
+        (handled, more)
+    }
+
+    /// Puts into the rings what fits, and calls who has got something. True: the handler was told something.
+    pub fn transmit(&mut self, handler: &mut impl Handler, out: &mut Outbox) -> bool {
+        let mut told = false;
+        for index in std::mem::take(&mut self.busy) {
+            let mate = &mut self.mates[index];
+            mate.is_busy = false;
+            match mate.link.transmit(handler) {
+                Ok(true) => {
+                    self.control.ring(mate.number);
+                    self.due.get_or_insert_with(|| Instant::now() + self.silence / LOOKS);
+                }
+                Ok(false) => {}
+                Err(corrupt) => {
+                    tracing::error!("{corrupt}: {} is given up", mate.rank);
+                    self.lose(index, Duration::ZERO, handler, out);
+                    told = true;
+                }
+            }
+            for token in self.mates[index].link.released() {
+                handler.released(token, out);
+                told = true;
+            }
+        }
+        told
+    }
+
+    /// Whether a long transfer is under way, or something waits for room.
+    pub fn is_moving(&self) -> bool {
+        self.mates.iter().any(|mate| mate.link.is_moving())
+    }
+
+    /// When [`Rings::handle_timeout`] is to be called, if at all.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Looks whether all mates read what we send them. True: the handler was told something.
+    pub fn handle_timeout(&mut self, now: Instant, handler: &mut impl Handler, out: &mut Outbox) -> bool {
+        if self.due.is_none_or(|due| due > now) {
+            return false;
+        }
+        self.due = None;
+        let mut told = false;
+        for index in 0..self.mates.len() {
+            let mate = &mut self.mates[index];
+            let Some(position) = mate.link.unread().filter(|_| !mate.is_lost) else {
+                mate.stuck = None;
+                continue;
+            };
+            self.due = Some(now + self.silence / LOOKS);
+            let (_, since) = *mate.stuck.get_or_insert((position, now));
+            if mate.stuck != Some((position, since)) {
+                mate.stuck = Some((position, now));
+            } else if now - since >= self.silence {
+                self.lose(index, now - since, handler, out);
+                told = true;
+            }
+        }
+        told
+    }
+
+    fn lose(&mut self, mate: usize, silent_for: Duration, handler: &mut impl Handler, out: &mut Outbox) {
+        let mate = &mut self.mates[mate];
+        mate.is_lost = true;
+        mate.link.give_up();
+        for token in mate.link.released() {
+            handler.released(token, out);
+        }
+        handler.peer_lost(mate.rank, silent_for, out);
+    }
+}

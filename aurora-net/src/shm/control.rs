@@ -1,0 +1,353 @@
+//! The control segment of a node: how its ranks reach each other.
+//!
+//! | from | what | who writes |
+//! |---|---|---|
+//! | 0 | how many ranks have died | whoever finds it out |
+//! | 256 | a place for each rank: its bell, whether it is there, its word at a meeting | see [`Place`] |
+//! | then | for each ordered pair of ranks the positions of their ring | both, see `ring.rs` |
+//! | the next page | for each ordered pair of ranks the bytes of their ring | the first of the pair |
+//!
+//! What different ranks write lies on different cache lines, and far enough apart that fetching two at once does not hurt.
+//! Bytes that nobody has touched take no memory.
+//!
+//! Invariants that the unsafe code here relies on:
+//!
+//! 1. A segment never changes its length, and is mapped as long as a handle to it exists ([`Segment`]); everything below
+//!    holds one.
+//! 2. Each offset is computed from the same two numbers on all ranks (`layout`), lies inside the segment, and is aligned for what
+//!    lies there. No two things overlap.
+//! 3. Whoever touches a word touches it as the same kind of atomic. All begin as 0.
+//! 4. The ends of each ring are given out once ([`Control::take_rings`]), its bytes are reached through them alone.
+#![allow(unsafe_code)]
+
+use super::bell::{Bell, Look};
+use super::meeting::{self, Entry, Met, Table};
+use super::ring::{Cells, Reader, Writer};
+use super::segment::Segment;
+use crate::endpoint::Waker;
+use std::fmt;
+use std::hint;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread;
+
+const APART: usize = 128;
+const PLACES: usize = 2 * APART;
+const PAGE: usize = 4096;
+
+/// What one ring holds: some pieces of a long transfer; less where many ranks make many rings.
+const RING: usize = 128 << 10;
+const ALL_RINGS: usize = 64 << 20;
+
+/// A rank of this node, by its number among them.
+pub(crate) type Mate = usize;
+
+/// Whether a rank is still there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Presence {
+    Here,
+    /// It has closed its endpoint.
+    Closed,
+    /// It has ended without.
+    Dead,
+}
+
+const HERE: u32 = 0;
+const CLOSED: u32 = 1;
+const DEAD: u32 = 2;
+
+/// Where things lie in a control segment.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    ranks: usize,
+    capacity: usize,
+}
+
+impl Layout {
+    fn of(ranks: usize) -> Self {
+        let share = (ALL_RINGS / (ranks * ranks)).max(PAGE);
+        Layout { ranks, capacity: RING.min(1 << share.ilog2()) }
+    }
+
+    fn place(self, mate: Mate) -> usize {
+        assert!(mate < self.ranks);
+        PLACES + mate * Place::LEN
+    }
+
+    fn positions(self, from: Mate, to: Mate) -> usize {
+        assert!(from < self.ranks && to < self.ranks);
+        PLACES + self.ranks * Place::LEN + (from * self.ranks + to) * Ring::POSITIONS
+    }
+
+    fn bytes(self, from: Mate, to: Mate) -> usize {
+        let positions = PLACES + self.ranks * Place::LEN + self.ranks * self.ranks * Ring::POSITIONS;
+        positions.next_multiple_of(PAGE) + (from * self.ranks + to) * self.capacity
+    }
+
+    fn len(self) -> usize {
+        self.bytes(self.ranks - 1, self.ranks - 1) + self.capacity
+    }
+}
+
+/// Offsets in a rank's place.
+struct Place;
+
+impl Place {
+    const LEN: usize = 4 * APART;
+    const BELL: usize = 0;
+    const PRESENCE: usize = APART;
+    /// Number and two words, which it writes whenever it comes.
+    const MEETING: usize = 2 * APART;
+    const ASLEEP: usize = 3 * APART;
+}
+
+/// A node's control segment, as one of its ranks uses it.
+pub(crate) struct Control {
+    segment: Segment,
+    layout: Layout,
+    me: Mate,
+    /// What wakes each rank.
+    wakers: Vec<Waker>,
+    taken: AtomicBool,
+}
+
+impl Control {
+    /// Bytes that the control segment of so many ranks takes.
+    pub fn len(ranks: usize) -> usize {
+        Layout::of(ranks).len()
+    }
+
+    /// # Panics
+    /// If the segment has another length.
+    pub fn new(segment: Segment, me: Mate, wakers: Vec<Waker>) -> Self {
+        let layout = Layout::of(wakers.len());
+        assert_eq!(segment.len(), layout.len());
+        Control { segment, layout, me, wakers, taken: AtomicBool::new(false) }
+    }
+
+    /// This rank.
+    pub fn me(&self) -> Mate {
+        self.me
+    }
+
+    /// How many ranks the node has.
+    pub fn ranks(&self) -> usize {
+        self.layout.ranks
+    }
+
+    /// The rings to and from each of the others.
+    ///
+    /// # Panics
+    /// The second time.
+    pub fn take_rings(&self) -> Vec<(Mate, Writer<Ring>, Reader<Ring>)> {
+        assert!(!self.taken.swap(true, Ordering::Relaxed), "rings have one end on each side");
+        let ring = |from, to| Ring {
+            segment: self.segment.clone(),
+            positions: self.layout.positions(from, to),
+            bytes: self.layout.bytes(from, to),
+            capacity: self.layout.capacity,
+        };
+        let others = (0..self.ranks()).filter(|mate| *mate != self.me);
+        others
+            .map(|mate| {
+                // SAFETY: invariant 4: this rank alone writes the ring from it to another, and this is called once.
+                let writer = unsafe { Writer::new(ring(self.me, mate)) };
+                // SAFETY: and it alone reads the one from there.
+                let reader = unsafe { Reader::new(ring(mate, self.me)) };
+                (mate, writer, reader)
+            })
+            .collect()
+    }
+
+    /// Comes to the node's next meeting. See [`meeting::come`].
+    pub fn meet(&self, number: u64, word: u64) -> Met {
+        meeting::come(self, self.me, number, word, |rank| self.ring(rank))
+    }
+
+    /// Tells a rank that there is something to see, and wakes it if it sleeps.
+    pub fn ring(&self, mate: Mate) {
+        if self.bell(mate).ring() {
+            self.wakers[mate].kick();
+        }
+    }
+
+    /// This rank is about to look.
+    pub fn answer(&self) {
+        self.bell(self.me).answer();
+    }
+
+    /// This rank will not look from now on, unless it is rung for.
+    pub fn doze(&self) -> Look {
+        self.bell(self.me).doze()
+    }
+
+    /// Waits a short while for this rank's bell: `spins` looks without giving up the core, then `yields` that do. True: rung.
+    pub fn linger(&self, spins: u32, yields: u32) -> bool {
+        let bell = self.bell(self.me);
+        bell.rouse();
+        for _ in 0..spins {
+            if bell.has_rung() {
+                return true;
+            }
+            hint::spin_loop();
+        }
+        for _ in 0..yields {
+            if bell.has_rung() {
+                return true;
+            }
+            thread::yield_now();
+        }
+        bell.has_rung()
+    }
+
+    /// How many ranks have died.
+    pub fn deaths(&self) -> u32 {
+        self.word(0).load(Ordering::Acquire)
+    }
+
+    pub fn presence(&self, mate: Mate) -> Presence {
+        match self.word(self.layout.place(mate) + Place::PRESENCE).load(Ordering::Acquire) {
+            HERE => Presence::Here,
+            CLOSED => Presence::Closed,
+            _ => Presence::Dead,
+        }
+    }
+
+    /// This rank needs nobody any more.
+    pub fn close(&self) {
+        self.word(self.layout.place(self.me) + Place::PRESENCE).store(CLOSED, Ordering::Release);
+    }
+
+    /// A rank's end has been seen: tells all, unless it has closed.
+    pub fn note_end(&self, mate: Mate) {
+        let presence = self.word(self.layout.place(mate) + Place::PRESENCE);
+        if presence.compare_exchange(HERE, DEAD, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            self.word(0).fetch_add(1, Ordering::AcqRel);
+            (0..self.ranks()).filter(|to| *to != mate).for_each(|to| self.ring(to));
+        }
+    }
+
+    fn bell(&self, mate: Mate) -> Bell<'_, AtomicU32> {
+        Bell(self.word(self.layout.place(mate) + Place::BELL))
+    }
+
+    fn word(&self, offset: usize) -> &AtomicU32 {
+        // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
+        unsafe { AtomicU32::from_ptr(self.at(offset).cast()) }
+    }
+
+    fn at(&self, offset: usize) -> *mut u8 {
+        // SAFETY: invariant 2: inside the segment.
+        unsafe { self.segment.as_ptr().add(offset) }
+    }
+}
+
+impl Table for Control {
+    type Position = AtomicU64;
+
+    fn ranks(&self) -> usize {
+        self.layout.ranks
+    }
+
+    fn entry(&self, rank: Mate, entry: Entry) -> &AtomicU64 {
+        let offset = match entry {
+            Entry::Number => Place::MEETING,
+            Entry::Word(turn) => Place::MEETING + 8 * (1 + (turn % 2) as usize),
+            Entry::Asleep => Place::ASLEEP,
+        };
+        // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
+        unsafe { AtomicU64::from_ptr(self.at(self.layout.place(rank) + offset).cast()) }
+    }
+}
+
+impl fmt::Debug for Control {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Control").field("layout", &self.layout).field("me", &self.me).finish_non_exhaustive()
+    }
+}
+
+/// The ring from one rank to another, in a control segment.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    segment: Segment,
+    positions: usize,
+    bytes: usize,
+    capacity: usize,
+}
+
+impl Ring {
+    const POSITIONS: usize = 3 * APART;
+
+    fn at(&self, offset: usize) -> *mut u8 {
+        // SAFETY: invariant 2: inside the segment.
+        unsafe { self.segment.as_ptr().add(offset) }
+    }
+
+    fn position(&self, offset: usize) -> &AtomicU64 {
+        // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
+        unsafe { AtomicU64::from_ptr(self.at(self.positions + offset).cast()) }
+    }
+
+    fn check(&self, at: usize, len: usize) {
+        assert!(at <= self.capacity && len <= self.capacity - at, "{at} + {len} of {}", self.capacity);
+    }
+}
+
+impl Cells for Ring {
+    type Position = AtomicU64;
+    type Flag = AtomicU32;
+
+    fn head(&self) -> &AtomicU64 {
+        self.position(0)
+    }
+
+    fn tail(&self) -> &AtomicU64 {
+        self.position(APART)
+    }
+
+    fn wanting(&self) -> &AtomicU32 {
+        // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
+        unsafe { AtomicU32::from_ptr(self.at(self.positions + 2 * APART).cast()) }
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    unsafe fn with<R>(&self, at: usize, len: usize, show: impl FnOnce(&[u8]) -> R) -> R {
+        self.check(at, len);
+        // SAFETY: invariants 1 and 2, and just checked; that nobody writes there the caller promises.
+        show(unsafe { std::slice::from_raw_parts(self.at(self.bytes + at), len) })
+    }
+
+    unsafe fn with_mut<R>(&self, at: usize, len: usize, fill: impl FnOnce(&mut [u8]) -> R) -> R {
+        self.check(at, len);
+        // SAFETY: invariants 1 and 2, and just checked; that nobody else uses it the caller promises.
+        fill(unsafe { std::slice::from_raw_parts_mut(self.at(self.bytes + at), len) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_overlaps_and_all_is_inside_and_aligned() {
+        for ranks in [1, 2, 3, 7, 64] {
+            let layout = Layout::of(ranks);
+            let pairs = || (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
+            let mut pieces: Vec<(usize, usize)> = vec![(0, PLACES)];
+            pieces.extend((0..ranks).map(|mate| (layout.place(mate), Place::LEN)));
+            pieces.extend(pairs().map(|(from, to)| (layout.positions(from, to), Ring::POSITIONS)));
+            pieces.extend(pairs().map(|(from, to)| (layout.bytes(from, to), layout.capacity)));
+            assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
+            assert!(pieces.iter().all(|(at, _)| at % APART == 0));
+            let (at, len) = pieces[pieces.len() - 1];
+            assert_eq!(at + len, Control::len(ranks));
+        }
+    }
+
+    #[test]
+    fn rings_of_a_large_node_stay_small() {
+        assert_eq!([2, 22, 64, 128, 1024].map(|ranks| Layout::of(ranks).capacity >> 10), [128, 128, 16, 4, 4]);
+    }
+}

@@ -1,0 +1,378 @@
+//! Transfers through the rings between this rank and one of its mates.
+//!
+//! What stands in a ring is a row of records, each shown whole and beginning at a multiple of 16 bytes:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 2 | kind: 1 a whole transfer, 2 the beginning of a long one, 3 more of it, 4 it is withdrawn |
+//! | 2 | length of the header |
+//! | 4 | length of the payload that is in here |
+//! | 8 | length of the whole payload |
+//! | | header, padded to a multiple of 16; payload, padded too |
+//!
+//! A long transfer goes in pieces as the ring empties, one such transfer at a time. Short ones pass it by.
+
+use super::control::Ring;
+use super::ring::{Corrupt, Reader, Writer};
+use crate::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Rank, Received, Token, Traffic};
+use bytes::Bytes;
+use std::collections::VecDeque;
+
+const UNIT: usize = 16;
+
+/// Records taken in before others get a chance at the lock.
+const BATCH: usize = 64;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Whole = 1,
+    Begin = 2,
+    More = 3,
+    Withdrawn = 4,
+}
+
+/// The first bytes of a record.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    kind: Kind,
+    header: usize,
+    part: usize,
+    total: usize,
+}
+
+impl Record {
+    fn encode(self) -> [u8; UNIT] {
+        let mut bytes = [0; UNIT];
+        bytes[0..2].copy_from_slice(&(self.kind as u16).to_ne_bytes());
+        bytes[2..4].copy_from_slice(&(self.header as u16).to_ne_bytes());
+        bytes[4..8].copy_from_slice(&(self.part as u32).to_ne_bytes());
+        bytes[8..16].copy_from_slice(&(self.total as u64).to_ne_bytes());
+        bytes
+    }
+
+    fn decode(bytes: [u8; UNIT]) -> Result<Self, Corrupt> {
+        let [a, b, c, d, e, f, g, h, total @ ..] = bytes;
+        let kind = match u16::from_ne_bytes([a, b]) {
+            1 => Kind::Whole,
+            2 => Kind::Begin,
+            3 => Kind::More,
+            4 => Kind::Withdrawn,
+            _ => return Err(Corrupt),
+        };
+        let total = usize::try_from(u64::from_ne_bytes(total)).map_err(|_| Corrupt)?;
+        let header = usize::from(u16::from_ne_bytes([c, d]));
+        Ok(Record { kind, header, part: u32::from_ne_bytes([e, f, g, h]) as usize, total })
+    }
+
+    /// What it takes in the ring.
+    fn len(self) -> usize {
+        UNIT + self.header.next_multiple_of(UNIT) + self.part.next_multiple_of(UNIT)
+    }
+}
+
+/// A transfer under way to the mate.
+#[derive(Debug)]
+struct Long {
+    outgoing: Outgoing,
+    sent: usize,
+}
+
+/// A transfer under way from the mate.
+#[derive(Debug)]
+struct Incoming {
+    header: Vec<u8>,
+    place: Place,
+    total: usize,
+    arrived: usize,
+}
+
+#[derive(Debug)]
+enum Place {
+    Buffer(Vec<u8>),
+    At(Token),
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Done,
+    /// There is no room.
+    Full,
+}
+
+/// What taking in has done.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct TakenIn {
+    /// The handler was called.
+    pub handled: bool,
+    /// There is more.
+    pub more: bool,
+    /// The mate is to be called: it waits for room, and there is some.
+    pub call: bool,
+}
+
+/// Both ways between this rank and a mate.
+#[derive(Debug)]
+pub(crate) struct Link {
+    writer: Writer<Ring>,
+    reader: Reader<Ring>,
+    short: VecDeque<Outgoing>,
+    long: VecDeque<Long>,
+    incoming: Option<Incoming>,
+    /// Payloads that the mate has, or that are withdrawn.
+    released: Vec<Token>,
+}
+
+impl Link {
+    pub fn new(writer: Writer<Ring>, reader: Reader<Ring>) -> Self {
+        Link { writer, reader, short: VecDeque::new(), long: VecDeque::new(), incoming: None, released: Vec::new() }
+    }
+
+    /// The longest payload that goes in one record. Several fit, so that one side writes while the other reads.
+    fn piece(&self) -> usize {
+        self.writer.capacity() / 4
+    }
+
+    /// Queues a transfer.
+    pub fn send(&mut self, outgoing: Outgoing) {
+        if outgoing.payload.len() <= self.piece() {
+            self.short.push_back(outgoing);
+        } else {
+            self.long.push_back(Long { outgoing, sent: 0 });
+        }
+    }
+
+    /// Whether something waits for room.
+    pub fn is_waiting(&self) -> bool {
+        !(self.short.is_empty() && self.long.is_empty())
+    }
+
+    /// Whether a long transfer is on its way here, or something waits for room.
+    pub fn is_moving(&self) -> bool {
+        self.incoming.is_some() || self.is_waiting()
+    }
+
+    /// The mate's position, if it has not read all that we have put into its ring.
+    pub fn unread(&self) -> Option<u64> {
+        self.writer.unread()
+    }
+
+    /// Puts into the ring what fits. True: something, so the mate is to be called.
+    pub fn transmit(&mut self, handler: &mut impl Handler) -> Result<bool, Corrupt> {
+        let mut put = false;
+        while self.is_waiting() {
+            let step = if self.short.is_empty() { self.put_piece(handler)? } else { self.put_whole(handler)? };
+            match step {
+                Step::Done => put = true,
+                Step::Full if self.writer.want_room()? => {}
+                Step::Full => break,
+            }
+        }
+        Ok(put)
+    }
+
+    fn put_whole(&mut self, handler: &mut impl Handler) -> Result<Step, Corrupt> {
+        let Some(Outgoing { header, payload, .. }) = self.short.front() else {
+            return Ok(Step::Done);
+        };
+        let (len, header_len) = (payload.len(), header.len());
+        let record = Record { kind: Kind::Whole, header: header_len, part: len, total: len };
+        if self.writer.room(record.len())? < record.len() {
+            return Ok(Step::Full);
+        }
+        // What has been withdrawn was never here.
+        put(&mut self.writer, record, header, payload, 0, handler);
+        self.release(|link| link.short.pop_front());
+        Ok(Step::Done)
+    }
+
+    fn put_piece(&mut self, handler: &mut impl Handler) -> Result<Step, Corrupt> {
+        let piece = self.piece();
+        let Some(Long { outgoing, sent }) = self.long.front_mut() else {
+            return Ok(Step::Done);
+        };
+        let total = outgoing.payload.len();
+        let part = piece.min(total - *sent);
+        let (kind, header) = match sent {
+            0 => (Kind::Begin, outgoing.header.clone()),
+            _ => (Kind::More, Bytes::new()),
+        };
+        let record = Record { kind, header: header.len(), part, total };
+        if self.writer.room(record.len())? < record.len() {
+            return Ok(Step::Full);
+        }
+        if put(&mut self.writer, record, &header, &outgoing.payload, *sent, handler) {
+            *sent += part;
+            if *sent < total {
+                return Ok(Step::Done);
+            }
+        } else if *sent > 0 {
+            let record = Record { kind: Kind::Withdrawn, header: 0, part: 0, total };
+            self.writer.write(&record.encode());
+            self.writer.show();
+        }
+        self.release(|link| link.long.pop_front().map(|long| long.outgoing));
+        Ok(Step::Done)
+    }
+
+    fn release(&mut self, done: impl FnOnce(&mut Self) -> Option<Outgoing>) {
+        if let Some(Outgoing { payload: Payload::Lent { token, .. }, .. }) = done(self) {
+            self.released.push(token);
+        }
+    }
+
+    /// Lent payloads that are not needed any more.
+    pub fn released(&mut self) -> std::vec::Drain<'_, Token> {
+        self.released.drain(..)
+    }
+
+    /// Drops what waits for room: the mate is lost.
+    pub fn give_up(&mut self) {
+        while !self.short.is_empty() {
+            self.release(|link| link.short.pop_front());
+        }
+        while !self.long.is_empty() {
+            self.release(|link| link.long.pop_front().map(|long| long.outgoing));
+        }
+        self.incoming = None;
+    }
+
+    /// Takes in what has arrived, in part if it is much.
+    pub fn receive(
+        &mut self,
+        from: Rank,
+        handler: &mut impl Handler,
+        out: &mut Outbox,
+        traffic: &mut Traffic,
+    ) -> Result<TakenIn, Corrupt> {
+        let mut taken = TakenIn::default();
+        let mut unreleased = 0;
+        for _ in 0..BATCH {
+            if self.reader.available()? == 0 {
+                break;
+            }
+            let record = self.next(from, handler, out, traffic)?;
+            taken.handled = true;
+            unreleased += record.len();
+            if unreleased >= self.piece() {
+                unreleased = 0;
+                taken.call |= self.reader.release();
+            }
+        }
+        taken.call |= self.reader.release();
+        taken.more = self.reader.available()? > 0;
+        Ok(taken)
+    }
+
+    fn next(
+        &mut self,
+        from: Rank,
+        handler: &mut impl Handler,
+        out: &mut Outbox,
+        traffic: &mut Traffic,
+    ) -> Result<Record, Corrupt> {
+        let mut bytes = [0; UNIT];
+        self.reader.read(&mut bytes)?;
+        let record = Record::decode(bytes)?;
+        let mut space = [0; MAX_HEADER];
+        let header = space.get_mut(..record.header).ok_or(Corrupt)?;
+        self.reader.read(header)?;
+        self.reader.skip_padding(UNIT)?;
+        let mut incoming = match record.kind {
+            Kind::Whole if record.part != record.total => return Err(Corrupt),
+            Kind::Begin if self.incoming.is_some() || record.part >= record.total => return Err(Corrupt),
+            Kind::Whole | Kind::Begin => Incoming {
+                header: Vec::new(),
+                place: place(from, header, record.total, handler)?,
+                total: record.total,
+                arrived: 0,
+            },
+            Kind::More | Kind::Withdrawn => self.incoming.take().ok_or(Corrupt)?,
+        };
+        if record.part > incoming.total - incoming.arrived {
+            return Err(Corrupt);
+        }
+        incoming.take(&mut self.reader, record.part, handler)?;
+        self.reader.skip_padding(UNIT)?;
+        let deliver = |incoming: Incoming, header: &[u8], handler: &mut _, out: &mut _, traffic: &mut Traffic| {
+            traffic.transfers_in += 1;
+            traffic.bytes_in += (header.len() + incoming.total) as u64;
+            let received = match incoming.place {
+                Place::Buffer(bytes) => Received::Bytes(bytes),
+                Place::At(token) => Received::Placed(token),
+            };
+            Handler::deliver(handler, from, header, received, out);
+        };
+        match record.kind {
+            Kind::Withdrawn => {}
+            Kind::Whole => deliver(incoming, header, handler, out, traffic),
+            _ if incoming.arrived == incoming.total => {
+                let header = std::mem::take(&mut incoming.header);
+                deliver(incoming, &header, handler, out, traffic);
+            }
+            _ => {
+                if record.kind == Kind::Begin {
+                    incoming.header = header.to_vec();
+                }
+                self.incoming = Some(incoming);
+            }
+        }
+        Ok(record)
+    }
+}
+
+/// Puts a record into a ring that has room for it. False: its payload has been withdrawn, and nothing is there.
+fn put(
+    writer: &mut Writer<Ring>,
+    record: Record,
+    header: &[u8],
+    payload: &Payload,
+    from: usize,
+    handler: &mut impl Handler,
+) -> bool {
+    writer.write(&record.encode());
+    writer.write(header);
+    writer.pad(UNIT);
+    let whole = writer.write_with(record.part, |at, part| match payload {
+        Payload::Empty => true,
+        Payload::Bytes(bytes) => {
+            part.copy_from_slice(&bytes[from + at..from + at + part.len()]);
+            true
+        }
+        Payload::Lent { token, .. } => handler.read(*token, from + at, part),
+    });
+    if whole {
+        writer.pad(UNIT);
+        writer.show();
+    } else {
+        writer.take_back();
+    }
+    whole
+}
+
+fn place(from: Rank, header: &[u8], total: usize, handler: &mut impl Handler) -> Result<Place, Corrupt> {
+    let placement = if total == 0 { Placement::Buffer } else { handler.place(from, header, total) };
+    match placement {
+        Placement::At(token) => Ok(Place::At(token)),
+        Placement::Buffer => {
+            let mut bytes = Vec::new();
+            bytes.try_reserve_exact(total).map_err(|_| Corrupt)?;
+            Ok(Place::Buffer(bytes))
+        }
+    }
+}
+
+impl Incoming {
+    fn take(&mut self, reader: &mut Reader<Ring>, len: usize, handler: &mut impl Handler) -> Result<(), Corrupt> {
+        let (place, arrived) = (&mut self.place, self.arrived);
+        reader.read_with(len, |at, part| match place {
+            Place::Buffer(bytes) => bytes.extend_from_slice(part),
+            Place::At(token) => handler.write(*token, arrived + at, part),
+        })?;
+        self.arrived += len;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! The ranks of one node, and the memory that they share.
+
+use super::control::Control;
+use super::meeting::{self, Met};
+use super::parcel::{Line, numbers};
+use super::patience::Patience;
+use super::segment::{self, Segment};
+use crate::{Error, Rank};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::hint;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// The ranks of this node, this one included: those that can share memory.
+#[derive(Debug)]
+pub struct Node {
+    ranks: Vec<Rank>,
+    role: Role,
+    /// None: this rank is alone.
+    control: Option<Arc<Control>>,
+    patience: Patience,
+}
+
+#[derive(Debug)]
+pub(super) enum Role {
+    Leader {
+        /// To all others, in their order.
+        lines: Vec<Line>,
+    },
+    Mate {
+        line: Line,
+        /// Arrived before it was asked for.
+        early: Mutex<Option<Shared>>,
+    },
+}
+
+impl Role {
+    pub fn leader(lines: Vec<Line>) -> Self {
+        Role::Leader { lines }
+    }
+
+    pub fn mate(line: Line) -> Self {
+        Role::Mate { line, early: Mutex::default() }
+    }
+}
+
+impl Node {
+    /// A rank that shares its memory with nobody.
+    pub(crate) fn alone(me: Rank) -> Self {
+        Node::new(vec![me], Role::leader(Vec::new()))
+    }
+
+    /// What is shared first, in the making of a node.
+    pub(super) const CONTROL: u64 = 0;
+
+    pub(super) fn new(ranks: Vec<Rank>, role: Role) -> Self {
+        Node { patience: Patience::of(ranks.len()), ranks, role, control: None }
+    }
+
+    pub(super) fn set_control(&mut self, control: Control) {
+        self.control = Some(Arc::new(control));
+    }
+
+    /// How the ranks of the node reach each other; none if this one is alone.
+    pub(crate) fn control(&self) -> Option<&Arc<Control>> {
+        self.control.as_ref()
+    }
+
+    /// The connections to its mates, for the leader; to the leader, for the others.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &Line> {
+        match &self.role {
+            Role::Leader { lines } => lines.iter(),
+            Role::Mate { line, .. } => std::slice::from_ref(line).iter(),
+        }
+    }
+
+    /// What becomes ready to be hung up when a rank that this one watches ends.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.lines().map(AsFd::as_fd)
+    }
+
+    /// Looks which of the ranks that this one watches have ended, and tells the node.
+    pub(crate) fn note_ends(&self) {
+        let Some(control) = &self.control else {
+            return;
+        };
+        for (index, line) in self.lines().enumerate() {
+            let mut polled = [PollFd::new(line, PollFlags::RDHUP)];
+            let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+            let ready = poll(&mut polled, Some(&at_once));
+            if ready.is_ok() && polled[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR) {
+                // The leader's lines go to those behind it, a mate's to the leader.
+                control.note_end(if control.me() == 0 { index + 1 } else { 0 });
+            }
+        }
+    }
+
+    /// The ranks of the node in ascending order, with this one; this one alone if nobody shares its memory.
+    pub fn ranks(&self) -> &[Rank] {
+        &self.ranks
+    }
+
+    /// The lowest of them.
+    pub fn leader(&self) -> Rank {
+        self.ranks[0]
+    }
+
+    /// Collective over the node's ranks. Memory of `len` bytes, all 0, that all of them have mapped: the leader makes it and
+    /// hands it to the others. `id` and `len` are the same on all; each `id` is greater than the one before it, the first than 0. A rank may
+    /// leave one out (because of an error of its own).
+    ///
+    /// The leader does not wait. The others wait until the leader has called it, so all should be known to come.
+    ///
+    /// # Errors
+    /// [`Error::Segment`]: the leader could not make it; all get the same. [`Error::MateGone`]: the leader is dead, or has
+    /// closed its endpoint, or this rank has. [`Error::ShareSkipped`]: the leader has left it out.
+    pub fn share(&self, id: u64, len: usize) -> Result<Segment, Error> {
+        match &self.role {
+            Role::Leader { lines } => hand_out(lines, id, len),
+            Role::Mate { line, early } => {
+                let mut early = early.lock().unwrap_or_else(PoisonError::into_inner);
+                let shared = next(line, &mut early, id).ok_or(Error::MateGone { rank: self.leader() })?;
+                if shared.id != id {
+                    let error = Error::ShareSkipped { leader: self.leader(), asked: id, next: shared.id };
+                    *early = Some(shared);
+                    return Err(error);
+                }
+                let opened = shared.outcome.and_then(|memory| segment::open(&memory, len));
+                opened.map_err(|source| Error::Segment { len, source })
+            }
+        }
+    }
+
+    /// Collective over the node's ranks. Comes to the next meeting; `number` goes up by 1 from 1 and is the same on all, `word` says
+    /// what this rank came for. Waits for a very short time only, and handles nothing that arrives. A rank alone has met.
+    pub fn meet(&self, number: u64, word: u64) -> Met {
+        let Some(control) = &self.control else {
+            return Met::Agreed;
+        };
+        let mut met = control.meet(number, word);
+        for _ in 0..self.patience.spins {
+            if met != Met::Waiting {
+                return met;
+            }
+            hint::spin_loop();
+            met = meeting::look(&**control, control.me(), number);
+        }
+        for _ in 0..self.patience.yields {
+            if met != Met::Waiting {
+                return met;
+            }
+            thread::yield_now();
+            met = meeting::look(&**control, control.me(), number);
+        }
+        met
+    }
+
+    /// How the last meeting stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked again when all
+    /// have come.
+    pub fn met(&self, number: u64) -> Met {
+        let control = self.control.as_deref();
+        control.map_or(Met::Agreed, |control| meeting::sleep(control, control.me(), number))
+    }
+
+    /// Who has not come to a meeting.
+    pub fn absent(&self, number: u64) -> Vec<Rank> {
+        let absent = self.control.iter().flat_map(|control| meeting::absent(&**control, number));
+        absent.map(|mate| self.ranks[mate]).collect()
+    }
+
+    /// Ends [`Node::share`] here, and on all ranks that need this one for it: for who hears that the job has failed.
+    pub fn close(&self) {
+        if let Some(control) = &self.control {
+            // First: those who see the lines end look whether this was meant.
+            control.close();
+        }
+        self.lines().for_each(Line::close);
+    }
+}
+
+/// A parcel of the leader: one call of [`Node::share`], with the memory or why there is none.
+#[derive(Debug)]
+pub(super) struct Shared {
+    id: u64,
+    outcome: io::Result<OwnedFd>,
+}
+
+impl Shared {
+    fn encode(id: u64, outcome: Result<(), i32>) -> Vec<u8> {
+        let errno = outcome.err().unwrap_or(0);
+        [id.to_le_bytes(), u64::from(errno.unsigned_abs()).to_le_bytes()].concat()
+    }
+
+    fn decode(bytes: &[u8], descriptors: Vec<OwnedFd>) -> Option<Self> {
+        let (id, errno) = numbers(bytes)?;
+        let memory = descriptors.into_iter().next();
+        let errno = i32::try_from(errno).ok()?;
+        let outcome = memory.ok_or_else(|| io::Error::from_raw_os_error(errno));
+        Some(Shared { id, outcome })
+    }
+}
+
+fn hand_out(lines: &[Line], id: u64, len: usize) -> Result<Segment, Error> {
+    let created = segment::create(len);
+    let errno = |error: &io::Error| error.raw_os_error().unwrap_or(Errno::IO.raw_os_error());
+    for line in lines {
+        // A mate that is gone is not ours to report.
+        let _ = match &created {
+            Ok((_, memory)) => line.send(&Shared::encode(id, Ok(())), &[memory.as_fd()]),
+            Err(error) => line.send(&Shared::encode(id, Err(errno(error))), &[]),
+        };
+    }
+    created.map(|(segment, _)| segment).map_err(|error| {
+        let source = io::Error::from_raw_os_error(errno(&error));
+        Error::Segment { len, source }
+    })
+}
+
+/// What the leader has shared as `id`, or else after it. None: the leader is gone.
+fn next(line: &Line, early: &mut Option<Shared>, id: u64) -> Option<Shared> {
+    loop {
+        let shared = match early.take() {
+            Some(shared) => shared,
+            None => {
+                let (bytes, descriptors) = line.receive().ok().flatten()?;
+                Shared::decode(&bytes, descriptors)?
+            }
+        };
+        // Earlier ones, this rank has left out.
+        if shared.id >= id {
+            return Some(shared);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! How long a rank waits for its node-mates before it sleeps.
+
+use std::thread;
+
+/// Looks before giving up the core: some 20 us, about what going to sleep and being woken costs.
+const SPINS: u32 = 1500;
+
+/// Times that the core is given up before sleeping.
+const YIELDS: u32 = 20;
+
+/// So many looks, of each kind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// Without giving up the core.
+    pub spins: u32,
+    /// Each after giving it up.
+    pub yields: u32,
+}
+
+impl Patience {
+    /// Of one of so many ranks on a node. Who spins on the core that another one needs makes itself wait.
+    pub fn of(ranks: usize) -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let spins = if ranks <= cores { SPINS } else { 0 };
+        Patience { spins, yields: YIELDS }
+    }
+}

@@ -1,0 +1,239 @@
+//! The ring and the bells under a model checker, which tries every order of every step; and the ring with numbers that cannot be.
+
+use super::{Cells, Corrupt, Flag, Position, Reader, Writer};
+use crate::shm::bell::{Bell, Look};
+use loom::cell::UnsafeCell;
+use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
+use loom::sync::{Arc, Notify};
+use loom::thread;
+use std::sync::atomic::Ordering;
+
+/// A small ring whose bytes the checker watches one by one.
+struct Small {
+    head: AtomicU64,
+    tail: AtomicU64,
+    wanting: AtomicU32,
+    bytes: [UnsafeCell<u8>; CAPACITY],
+}
+
+const CAPACITY: usize = 4;
+
+impl Small {
+    fn new() -> Arc<Self> {
+        Arc::new(Small {
+            head: AtomicU64::new(0),
+            tail: AtomicU64::new(0),
+            wanting: AtomicU32::new(0),
+            bytes: std::array::from_fn(|_| UnsafeCell::new(0)),
+        })
+    }
+}
+
+impl Position for AtomicU64 {
+    fn load(&self, order: Ordering) -> u64 {
+        AtomicU64::load(self, order)
+    }
+
+    fn store(&self, value: u64, order: Ordering) {
+        AtomicU64::store(self, value, order);
+    }
+
+    fn fence() {
+        fence(Ordering::SeqCst);
+    }
+}
+
+impl Flag for AtomicU32 {
+    fn swap(&self, value: u32, order: Ordering) -> u32 {
+        AtomicU32::swap(self, value, order)
+    }
+
+    fn load(&self, order: Ordering) -> u32 {
+        AtomicU32::load(self, order)
+    }
+
+    fn compare_exchange(&self, from: u32, to: u32, order: Ordering) -> bool {
+        AtomicU32::compare_exchange(self, from, to, order, Ordering::Relaxed).is_ok()
+    }
+}
+
+impl Cells for Arc<Small> {
+    type Position = AtomicU64;
+    type Flag = AtomicU32;
+
+    fn head(&self) -> &AtomicU64 {
+        &self.head
+    }
+
+    fn tail(&self) -> &AtomicU64 {
+        &self.tail
+    }
+
+    fn wanting(&self) -> &AtomicU32 {
+        &self.wanting
+    }
+
+    fn capacity(&self) -> usize {
+        CAPACITY
+    }
+
+    unsafe fn with<R>(&self, at: usize, len: usize, show: impl FnOnce(&[u8]) -> R) -> R {
+        let cells = self.bytes[at..at + len].iter();
+        // SAFETY: the checker finds out whether anybody writes meanwhile.
+        let bytes: Vec<u8> = cells.map(|cell| cell.with(|byte| unsafe { *byte })).collect();
+        show(&bytes)
+    }
+
+    unsafe fn with_mut<R>(&self, at: usize, len: usize, fill: impl FnOnce(&mut [u8]) -> R) -> R {
+        let mut bytes = vec![0; len];
+        let outcome = fill(&mut bytes);
+        for (cell, byte) in self.bytes[at..at + len].iter().zip(bytes) {
+            // SAFETY: the checker finds out whether anybody else uses it meanwhile.
+            cell.with_mut(|place| unsafe { *place = byte });
+        }
+        outcome
+    }
+}
+
+fn ends(ring: &Arc<Small>) -> (Writer<Arc<Small>>, Reader<Arc<Small>>) {
+    #[allow(clippy::multiple_unsafe_ops_per_block)]
+    // SAFETY: the only ones of a new ring.
+    unsafe {
+        (Writer::new(ring.clone()), Reader::new(ring.clone()))
+    }
+}
+
+/// A rank that sleeps: its bell, and what wakes it.
+struct Sleeper {
+    bell: AtomicU32,
+    kick: Notify,
+}
+
+impl Sleeper {
+    fn new() -> Arc<Self> {
+        Arc::new(Sleeper { bell: AtomicU32::new(0), kick: Notify::new() })
+    }
+
+    fn ring(&self) {
+        if Bell(&self.bell).ring() {
+            self.kick.notify();
+        }
+    }
+
+    /// As an endpoint does: looks, and sleeps only if nobody has rung since it began to look.
+    fn until(&self, mut look: impl FnMut() -> bool) {
+        loop {
+            Bell(&self.bell).answer();
+            if look() {
+                return;
+            }
+            Bell(&self.bell).rouse();
+            if !Bell(&self.bell).has_rung() && Bell(&self.bell).doze() == Look::Sleep {
+                self.kick.wait();
+            }
+        }
+    }
+}
+
+/// Every byte arrives, in order, through a ring that is too small for them; whoever sleeps is woken.
+fn transfer(lens: &'static [usize]) {
+    let total: usize = lens.iter().sum();
+    let ring = Small::new();
+    let (mut writer, mut reader) = ends(&ring);
+    let (writing, reading) = (Sleeper::new(), Sleeper::new());
+    let thread = thread::spawn({
+        let (writing, reading) = (writing.clone(), reading.clone());
+        move || {
+            let mut next = 0_u8;
+            for len in lens {
+                writing.until(|| {
+                    writer.room(*len).unwrap() >= *len
+                        || (writer.want_room().unwrap() && writer.room(*len).unwrap() >= *len)
+                });
+                let bytes: Vec<u8> = (next..next + *len as u8).collect();
+                next += *len as u8;
+                writer.write(&bytes);
+                writer.show();
+                reading.ring();
+            }
+        }
+    });
+    let mut found = Vec::new();
+    reading.until(|| {
+        while reader.available().unwrap() > 0 {
+            let mut byte = [0];
+            reader.read(&mut byte).unwrap();
+            found.push(byte[0]);
+            if reader.release() {
+                writing.ring();
+            }
+        }
+        found.len() == total
+    });
+    thread.join().unwrap();
+    assert_eq!(found, Vec::from_iter(0..total as u8));
+}
+
+fn model(body: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(body);
+}
+
+#[test]
+fn nothing_is_lost_or_read_too_early_and_nobody_sleeps_on() {
+    model(|| transfer(&[3, 3]));
+}
+
+#[test]
+fn a_full_ring_goes_on_when_there_is_room() {
+    model(|| transfer(&[4, 2]));
+}
+
+#[test]
+fn positions_that_cannot_be_are_an_error() {
+    loom::model(|| {
+        for wrong in [1, CAPACITY as u64 + 1, u64::MAX, 1 << 63] {
+            let ring = Small::new();
+            let (mut writer, _) = ends(&ring);
+            ring.tail.store(wrong, Ordering::Relaxed);
+            assert_eq!(writer.room(CAPACITY + 1), Err(Corrupt));
+            assert_eq!(writer.want_room(), Err(Corrupt));
+        }
+        for wrong in [CAPACITY as u64 + 1, u64::MAX, 1 << 63] {
+            let ring = Small::new();
+            let (_, mut reader) = ends(&ring);
+            ring.head.store(wrong, Ordering::Relaxed);
+            assert_eq!(reader.available(), Err(Corrupt));
+        }
+        // Backwards, after something has been read.
+        let ring = Small::new();
+        let (mut writer, mut reader) = ends(&ring);
+        writer.write(&[1, 2, 3]);
+        writer.show();
+        assert_eq!(reader.available(), Ok(3));
+        assert_eq!(reader.read(&mut [0; 4]), Err(Corrupt));
+        reader.read(&mut [0; 3]).unwrap();
+        assert_eq!(reader.skip_padding(CAPACITY), Err(Corrupt));
+        reader.release();
+        ring.head.store(2, Ordering::Relaxed);
+        assert_eq!(reader.available(), Err(Corrupt));
+    });
+}
+
+#[test]
+fn what_is_taken_back_was_never_there() {
+    loom::model(|| {
+        let ring = Small::new();
+        let (mut writer, mut reader) = ends(&ring);
+        writer.write(&[1]);
+        writer.show();
+        assert!(!writer.write_with(3, |_, _| false));
+        writer.write(&[2]);
+        writer.take_back();
+        assert_eq!((writer.room(0), reader.available(), writer.unread()), (Ok(3), Ok(1), Some(0)));
+        reader.read(&mut [0]).unwrap();
+        assert!(!reader.release());
+        assert_eq!((reader.available(), writer.unread()), (Ok(0), None));
+    });
+}
