@@ -13,6 +13,7 @@ mod load;
 mod loans;
 mod mail;
 pub(crate) mod object;
+pub(crate) mod places;
 pub(crate) mod rally;
 mod scalar;
 mod scope;
