@@ -47,39 +47,53 @@ struct Buffer<T> {
     batch: BatchBuilder<T>,
     /// The first element of the owner's block.
     start: usize,
+    /// So many elements may be added before it has to be looked whether it is full.
+    unasked: usize,
 }
 
 impl<T: Element> Buffer<T> {
     /// Whether what is in it has to leave before a write of a kind can be added.
-    #[inline]
     fn must_leave(&self, op: Option<OpId>) -> bool {
         self.batch.wire_len() >= BATCH || (self.op != op && !self.batch.is_empty())
+    }
+
+    /// There is room for writes of a kind.
+    fn open_for(&mut self, op: Option<OpId>) {
+        self.op = op;
+        let left = BATCH.saturating_sub(self.batch.wire_len());
+        // The last one may reach beyond.
+        self.unasked = left.div_ceil(self.batch.most_of_one());
     }
 }
 
 impl<T: Element> Buffers<T> {
     pub(super) fn new(vector: &GVector<T>) -> Self {
         let ranges = (0..vector.link.size).map(|owner| vector.dist.range(Rank::new(owner)));
-        let buffer =
-            |block: Range<usize>| Buffer { op: None, batch: BatchBuilder::new(block.len()), start: block.start };
+        let buffer = |block: Range<usize>| Buffer {
+            op: None,
+            batch: BatchBuilder::new(block.len()),
+            start: block.start,
+            unasked: 0,
+        };
         Buffers { dist: vector.dist, owners: ranges.map(buffer).collect() }
     }
 
-    /// Adds one element, or says that its owner's buffer has to leave first.
-    #[inline]
+    /// Adds one element, or says for whose buffer room has to be made first.
+    #[inline(always)]
     pub(super) fn push(&mut self, op: Option<OpId>, index: usize, value: T) -> Option<Rank> {
         let owner = self.dist.owner_index(index);
         let buffer = &mut self.owners[owner];
-        if buffer.must_leave(op) {
+        if buffer.unasked == 0 || buffer.op != op {
             return Some(Rank::new(owner));
         }
-        buffer.op = op;
+        buffer.unasked -= 1;
         buffer.batch.push(index - buffer.start, value);
         None
     }
 
     pub(super) fn take(&mut self, owner: Rank) -> (Option<OpId>, Vec<u8>) {
-        let Buffer { op, batch, .. } = &mut self.owners[owner.index()];
+        let Buffer { op, batch, unasked, .. } = &mut self.owners[owner.index()];
+        *unasked = 0;
         (*op, batch.take())
     }
 
@@ -125,8 +139,9 @@ impl<B: Buffered> Scope<'_, B> {
             for at in piece.clone().step_by(step) {
                 let upto = piece.end.min(at + step);
                 self.room(owner, None)?;
-                let batch = &mut self.state.parts().0.owners[owner.index()].batch;
-                batch.extend(at - first, &values[at - start..upto - start]);
+                let buffer = &mut self.state.parts().0.owners[owner.index()];
+                buffer.batch.extend(at - first, &values[at - start..upto - start]);
+                buffer.unasked = 0;
             }
         }
         Ok(())
@@ -154,12 +169,16 @@ impl<B: Buffered> Scope<'_, B> {
         }
         match self.state.parts().0.push(op, index, value) {
             None => Ok(()),
-            Some(full) => {
-                self.room(full, op)?;
-                self.state.parts().0.push(op, index, value);
-                Ok(())
-            }
+            Some(full) => self.write_with_room(full, op, index, value),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_with_room(&mut self, owner: Rank, op: Option<OpId>, index: usize, value: B::Element) -> Result<()> {
+        self.room(owner, op)?;
+        self.state.parts().0.push(op, index, value);
+        Ok(())
     }
 
     /// Makes room in an owner's buffer for writes of a kind.
@@ -169,7 +188,7 @@ impl<B: Buffered> Scope<'_, B> {
             let (op, batch) = buffers.take(owner);
             sender.send(self.vector, owner, op, batch, &self.site)?;
         }
-        buffers.owners[owner.index()].op = op;
+        buffers.owners[owner.index()].open_for(op);
         Ok(())
     }
 }

@@ -73,6 +73,11 @@ impl<T: Element> BatchBuilder<T> {
         HEAD + self.places.len() * self.places.width() + self.values.len() * size_of::<T>()
     }
 
+    /// Bytes that one more element takes, at most.
+    pub(crate) fn most_of_one(&self) -> usize {
+        self.places.width() + size_of::<T>()
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.values.is_empty()

@@ -138,8 +138,8 @@ impl<'b> Places<'b> {
     /// Of `width` bytes each.
     pub(crate) fn parse(width: usize, bytes: &'b [u8]) -> Option<Self> {
         match width {
-            4 => bytes.len().is_multiple_of(4).then(|| Places::Narrow(bytes.as_chunks().0)),
-            8 => bytes.len().is_multiple_of(8).then(|| Places::Wide(bytes.as_chunks().0)),
+            4 => bytes.len().is_multiple_of(4).then_some(Places::Narrow(bytes.as_chunks().0)),
+            8 => bytes.len().is_multiple_of(8).then_some(Places::Wide(bytes.as_chunks().0)),
             _ => None,
         }
     }
