@@ -14,6 +14,8 @@ pub enum Implementation {
     MpiCollective,
     /// By MPI's nonblocking messages, all at once.
     MpiIsend,
+    /// By MPI's Alltoallv of batches that are made by hand.
+    MpiAlltoallv,
     /// By one TCP connection.
     Tcp,
 }
@@ -25,13 +27,14 @@ impl Implementation {
             Implementation::Aurora => "aurora",
             Implementation::MpiCollective => "mpi-collective",
             Implementation::MpiIsend => "mpi-isend",
+            Implementation::MpiAlltoallv => "mpi-alltoallv",
             Implementation::Tcp => "tcp",
         }
     }
 
     /// Whether MPI carries it.
     pub fn is_mpi(self) -> bool {
-        matches!(self, Implementation::MpiCollective | Implementation::MpiIsend)
+        matches!(self, Implementation::MpiCollective | Implementation::MpiIsend | Implementation::MpiAlltoallv)
     }
 }
 

@@ -25,6 +25,13 @@ pub struct TooMany {
     elements: usize,
 }
 
+impl TooMany {
+    /// So many were asked for.
+    pub fn of(elements: usize) -> Self {
+        TooMany { elements }
+    }
+}
+
 /// The ranks of the job, which mpirun has started.
 pub struct MpiRanks<'w> {
     world: &'w World,
@@ -141,7 +148,7 @@ impl Parts {
         let mut parts = Parts::default();
         for range in ranges {
             let elements = range.end;
-            Count::try_from(elements).map_err(|_| Error::user(TooMany { elements }))?;
+            Count::try_from(elements).map_err(|_| Error::user(TooMany::of(elements)))?;
             parts.counts.push(range.len() as Count);
             parts.starts.push(range.start as Count);
         }
@@ -168,6 +175,11 @@ impl Parts {
     /// One past the last range, where they follow each other.
     pub fn total(&self) -> usize {
         self.counts.len().checked_sub(1).map_or(0, |last| self.range(last).end)
+    }
+
+    /// Their lengths.
+    pub fn counts(&self) -> &[Count] {
+        &self.counts
     }
 
     /// Whether all have the same length.

@@ -12,6 +12,11 @@ impl Stream {
         Stream { key: mix(seed ^ mix(number)) }
     }
 
+    /// Another stream, independent of this one and of its others.
+    pub fn child(self, number: u64) -> Self {
+        Stream { key: mix(self.key ^ mix(!number)) }
+    }
+
     /// The 64 random bits at `index`.
     pub fn bits(self, index: u64) -> u64 {
         mix(self.key.wrapping_add(index.wrapping_mul(GOLDEN)))
@@ -44,6 +49,8 @@ mod tests {
         assert_ne!(a.bits(0), b.bits(0));
         assert_ne!(a.bits(0), a.bits(1));
         assert_eq!(a.bits(7), Stream::new(1, 0).bits(7));
+        let bits = [a.bits(0), a.child(0).bits(0), a.child(1).bits(0), a.child(0).child(0).bits(0), b.child(0).bits(0)];
+        assert!((1..bits.len()).all(|i| !bits[..i].contains(&bits[i])));
     }
 
     #[test]

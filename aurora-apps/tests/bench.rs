@@ -6,7 +6,7 @@ use serde_json::Value;
 use support::{aurora, stderr, stdout};
 
 /// Every operation, small, with the fewest ranks that it takes.
-const OPERATIONS: [(&str, usize); 11] = [
+const OPERATIONS: [(&str, usize); 17] = [
     ("read-cache --bytes 100003", 1),
     ("read-cache --bytes 1", 1),
     ("read-cache --late-rank-ms 20", 1),
@@ -18,6 +18,12 @@ const OPERATIONS: [(&str, usize); 11] = [
     ("put --target computing", 1),
     ("barrier", 1),
     ("stream --bytes 100003 --impl aurora,tcp", 2),
+    ("updates --table 1009 --updates 30011", 1),
+    ("updates --table 300007 --updates 50021", 1),
+    ("updates --table 1 --updates 1", 1),
+    ("reads --table 10007 --reads 5003 --batch 64", 1),
+    ("reads --table 1 --reads 3", 1),
+    ("first-touch --bytes 200003", 1),
 ];
 
 fn report(line: &str) -> Value {
@@ -44,12 +50,23 @@ fn every_operation_is_verified_and_tells_its_figures() {
             assert_eq!(report["ranks"], ranks);
             assert_eq!(report["reps"], 2);
             let results = report["results"].as_array().expect("a list");
-            assert_eq!(results.len(), 1 + usize::from(operation.contains("tcp")), "{line}");
+            let also = if operation.contains("first-touch") { 4 } else { usize::from(operation.contains("tcp")) };
+            assert_eq!(results.len(), 1 + also, "{line}");
             for result in results.iter().chain([&report]) {
                 assert_eq!(result["verified"], true, "{line}");
                 assert!(result["bytes"].is_u64(), "{line}");
                 assert_spread(&result["seconds"], &line);
                 assert_spread(&result["cpu_seconds"], &line);
+                for (figure, of) in [
+                    ("with_read_seconds", &["read-cache"][..]),
+                    ("per_second", &["updates", "reads"]),
+                    ("gigabytes_per_second", &["first-touch"]),
+                ] {
+                    match &result[figure] {
+                        Value::Null => assert!(!of.contains(&operation.split(' ').next().unwrap()), "{line}: {figure}"),
+                        spread => assert_spread(spread, &line),
+                    }
+                }
             }
             // A rank that is alone has no socket.
             for packets in ["packets_sent", "packets_resent"].into_iter().filter(|_| ranks > 1) {
@@ -80,6 +97,15 @@ fn damage_is_exit_code_1() {
 }
 
 #[test]
+fn damage_of_every_kind_of_memory_is_seen() {
+    let output = aurora("bench first-touch --bytes 200003 --ranks 2 --reps 1 --damage --json");
+    let report: Value = serde_json::from_str(stdout(&output).lines().next().expect("a line")).expect("an object");
+    for result in report["results"].as_array().expect("a list") {
+        assert_eq!(result["verified"], false, "{result}");
+    }
+}
+
+#[test]
 fn a_table_says_verified_once() {
     let output = aurora("bench stream --bytes 10000 --impl tcp,aurora --ranks 2 --reps 1");
     let text = stdout(&output);
@@ -100,6 +126,23 @@ fn seconds_are_for_one_operation_after_the_latest_rank_has_begun() {
 }
 
 #[test]
+fn rates_are_those_of_all_ranks_in_the_slowest_ones_time() {
+    for (line, each) in [("updates --updates 20000", 20_000.0), ("reads --reads 30000 --batch 1000", 30_000.0)] {
+        let report = report(&format!("bench {line} --table 5000 --ranks 3 --reps 1 --json"));
+        let [rate, seconds] = ["per_second", "seconds"].map(|name| report[name]["median"].as_f64().expect("a number"));
+        assert!((rate * seconds / (3.0 * each) - 1.0).abs() < 1e-6, "{report}");
+    }
+    let report = report("bench first-touch --bytes 1000000 --ranks 2 --reps 1 --json");
+    for result in report["results"].as_array().expect("a list") {
+        let figure = |name: &str| result[name]["median"].as_f64().expect("a number");
+        assert!((figure("gigabytes_per_second") * figure("seconds") / 1e-3 - 1.0).abs() < 1e-6, "{result}");
+    }
+    let memory = report["results"].as_array().expect("a list").iter().map(|result| result["memory"].clone());
+    let names = ["anonymous", "huge-pages", "memfd", "first-read-cache", "second-read-cache"];
+    assert_eq!(memory.collect::<Vec<_>>(), names);
+}
+
+#[test]
 fn the_bytes_of_a_vector_pass_through_the_network() {
     let report = report("bench read-cache --bytes 1000000 --ranks 2 --reps 3 --json");
     assert_eq!(report["bytes"], 1_000_000);
@@ -110,7 +153,7 @@ fn the_bytes_of_a_vector_pass_through_the_network() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 15] = [
+    let cases: [(&str, &[&str]); 28] = [
         ("read-cach", &["read-cache"]),
         ("read-cache --bytes 0", &["--bytes", "1.."]),
         ("read-cache --bytes 90000000000000", &["--bytes", "the most that fits"]),
@@ -126,6 +169,19 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("get --target busy", &["--target", "idle", "computing"]),
         ("get --impl mpi-collective", &["--impl", "aurora, mpi-isend"]),
         ("get --impl tcp", &["--impl", "aurora, mpi-isend"]),
+        ("get --impl mpi-alltoallv", &["--impl", "aurora, mpi-isend"]),
+        ("update", &["updates"]),
+        ("updates --table 0", &["--table", "1.."]),
+        ("updates --table 1e6", &["--table", "1e6"]),
+        ("updates --table 90000000000000", &["--table", "the most that fits"]),
+        ("updates --updates 0", &["--updates", "1..="]),
+        ("updates --batch 5", &["--batch"]),
+        ("updates --impl mpi-collective", &["--impl", "aurora, mpi-alltoallv"]),
+        ("updates --impl mpi-alltoallv", mpi),
+        ("reads --batch 0", &["--batch", "1..=16777216"]),
+        ("reads --reads 100 --batch 101", &["--batch", "the most that makes sense is 100"]),
+        ("first-touch --bytes 0", &["--bytes", "1.."]),
+        ("first-touch --impl tcp", &["--impl", "allowed here: aurora"]),
     ];
     for (line, expected) in cases {
         let output = aurora(&format!("bench {line}"));

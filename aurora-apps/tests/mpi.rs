@@ -33,7 +33,7 @@ fn report(ranks: usize, line: &str) -> Value {
 }
 
 /// Every operation with all that carries it out, and the fewest ranks that this takes.
-const BENCHES: [(&str, &str, usize); 9] = [
+const BENCHES: [(&str, &str, usize); 14] = [
     ("read-cache --bytes 100003", "aurora,mpi-collective,mpi-isend", 1),
     ("read-cache --bytes 1 --late-rank-ms 20", "mpi-isend,aurora,mpi-collective", 1),
     ("exchange --keys 100003", "aurora,mpi-collective,mpi-isend", 1),
@@ -43,6 +43,11 @@ const BENCHES: [(&str, &str, usize); 9] = [
     ("put", "aurora,mpi-isend", 2),
     ("barrier", "mpi-collective,aurora", 1),
     ("stream --bytes 100003", "aurora,mpi-isend,tcp", 2),
+    ("updates --table 100003 --updates 200003", "aurora,mpi-alltoallv", 1),
+    ("updates --table 1 --updates 1", "mpi-alltoallv,aurora", 1),
+    ("reads --table 100003 --reads 40009", "aurora,mpi-alltoallv", 1),
+    ("reads --table 100003 --reads 40009 --batch 1001", "mpi-alltoallv,aurora", 1),
+    ("reads --table 2 --reads 3", "aurora,mpi-alltoallv", 1),
 ];
 
 #[test]
@@ -128,6 +133,8 @@ fn what_mpi_cannot_do_is_refused_once() {
         (2, "bench get --impl mpi-collective", "aurora, mpi-isend"),
         (1, "bench get --impl mpi-isend", "at least 2 ranks"),
         (2, "bench stream --impl mpi-collective", "aurora, mpi-isend, tcp"),
+        (2, "bench updates --impl mpi-isend", "aurora, mpi-alltoallv"),
+        (2, "bench reads --impl mpi-collective", "aurora, mpi-alltoallv"),
     ] {
         let output = mpirun(ranks, line);
         assert!(!output.status.success(), "{line}");

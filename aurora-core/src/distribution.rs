@@ -86,15 +86,12 @@ impl Divisor {
         Divisor { by, reciprocal: u64::MAX / by }
     }
 
-    /// `n / by`. The multiplication rounds down by at most one too many, which one comparison mends.
+    /// `n / by`. The multiplication rounds down by at most one too many, which is mended without a branch.
     #[inline]
     fn divide(self, n: usize) -> usize {
         let n = n as u64;
-        let mut quotient = ((u128::from(n) * u128::from(self.reciprocal)) >> 64) as u64;
-        while n - quotient * self.by >= self.by {
-            quotient += 1;
-        }
-        quotient as usize
+        let quotient = ((u128::from(n) * u128::from(self.reciprocal)) >> 64) as u64;
+        (quotient + u64::from(n - quotient * self.by >= self.by)) as usize
     }
 }
 
@@ -102,7 +99,10 @@ impl Divisor {
 #[derive(Clone, Copy, Debug)]
 pub struct Distribution {
     shape: Shape,
+    len: usize,
     on: Option<Rank>,
+    /// The first rank that owns something.
+    first: usize,
     /// Elements of a smaller block.
     base: usize,
     /// Elements of a larger block: one unit more.
@@ -111,6 +111,8 @@ pub struct Distribution {
     split: usize,
     /// Number of larger blocks.
     extra: usize,
+    /// Elements that the larger blocks have more than smaller ones.
+    surplus: usize,
     by_larger: Divisor,
     by_base: Divisor,
 }
@@ -121,17 +123,20 @@ impl Distribution {
     /// # Panics
     /// If the number of elements overflows; callers check [`Shape::checked_len`] first.
     pub fn block(shape: Shape, ranks: usize) -> Self {
-        assert!(shape.checked_len().is_some(), "the number of elements overflows");
+        let len = shape.checked_len().expect("the number of elements overflows");
         let (unit, units) = shape.units();
         let (base, extra) = ((units / ranks) * unit, units % ranks);
         let larger = base + unit;
         Distribution {
             shape,
+            len,
             on: None,
+            first: 0,
             base,
             larger,
             split: extra * larger,
             extra,
+            surplus: extra * unit,
             by_larger: Divisor::new(larger),
             by_base: Divisor::new(base),
         }
@@ -141,8 +146,8 @@ impl Distribution {
     ///
     /// # Panics
     /// As [`Distribution::block`].
-    pub fn on(rank: Rank, shape: Shape, ranks: usize) -> Self {
-        Distribution { on: Some(rank), ..Distribution::block(shape, ranks) }
+    pub fn on(rank: Rank, shape: Shape) -> Self {
+        Distribution { on: Some(rank), first: rank.index(), ..Distribution::block(shape, 1) }
     }
 
     /// The shape that is distributed.
@@ -158,10 +163,7 @@ impl Distribution {
     /// Elements in all.
     #[inline]
     pub fn len(&self) -> usize {
-        match self.shape {
-            Shape::Vector(len) => len,
-            Shape::Matrix(dim) => dim.rows * dim.cols,
-        }
+        self.len
     }
 
     /// Whether there are none.
@@ -173,11 +175,18 @@ impl Distribution {
     #[inline]
     pub fn owner(&self, index: usize) -> Rank {
         debug_assert!(index < self.len());
-        match self.on {
-            Some(rank) => rank,
-            None if index < self.split => Rank::new(self.by_larger.divide(index)),
-            None => Rank::new(self.extra + self.by_base.divide(index - self.split)),
+        Rank::new(self.owner_index(index))
+    }
+
+    /// The number of the rank that owns element `index`. Where an element lies is a coin's toss for random indices, so it is
+    /// found without a branch on it: among the larger blocks the first quotient is the block's number and the second at
+    /// most that, among the smaller ones it is the other way round.
+    #[inline]
+    pub fn owner_index(&self, index: usize) -> usize {
+        if self.surplus == 0 {
+            return self.first + self.by_base.divide(index);
         }
+        self.by_larger.divide(index).max(self.by_base.divide(index.saturating_sub(self.surplus)))
     }
 
     /// The global indices that `rank` owns; empty where it owns none.
@@ -279,9 +288,9 @@ mod tests {
 
     #[test]
     fn placed_on_one_rank_the_others_own_empty_ranges_at_the_ends() {
-        let d = Distribution::on(Rank::new(1), Shape::Vector(10), 3);
+        let d = Distribution::on(Rank::new(1), Shape::Vector(10));
         let ranges: Vec<_> = (0..3).map(|r| d.range(Rank::new(r))).collect();
         assert_eq!(ranges, [0..0, 0..10, 10..10]);
-        assert_eq!(d.owner(9), Rank::new(1));
+        assert_eq!((d.owner(0), d.owner(9)), (Rank::new(1), Rank::new(1)));
     }
 }

@@ -1,5 +1,7 @@
 //! What a shared vector may hold, and the operations that run where an element lives.
 
+use crate::service::batch::Batch;
+use crate::service::places::Places;
 use std::any::{TypeId, type_name};
 
 /// A type whose values may be elements of a [`GVector`](crate::GVector): plain data without padding or pointers.
@@ -130,14 +132,30 @@ impl OpId {
     }
 }
 
-/// Applies operands to consecutive elements of a block; the pieces of memory are those of one element type.
-pub(crate) type ApplyFn = fn(current: &mut [u8], operands: &[u8]);
+/// Applies a batch of operands to a block.
+pub(crate) type ApplyFn = fn(block: &mut [u8], batch: &Batch<'_>);
 
 /// [`ApplyFn`] of operation `O` on elements `T`.
-pub(crate) fn apply_op<T: Element, O: Op<T>>(current: &mut [u8], operands: &[u8]) {
-    let current: &mut [T] = bytemuck::cast_slice_mut(current);
-    for (value, operand) in current.iter_mut().zip(operands.chunks_exact(size_of::<T>())) {
-        *value = O::apply(*value, bytemuck::pod_read_unaligned(operand));
+pub(crate) fn apply_op<T: Element, O: Op<T>>(block: &mut [u8], batch: &Batch<'_>) {
+    batch.apply::<T>(bytemuck::cast_slice_mut(block), O::apply);
+}
+
+/// What the service does with elements whose type it does not know.
+#[derive(Clone, Copy)]
+pub(crate) struct Access {
+    /// Puts the values of a batch into a block.
+    pub(crate) put: ApplyFn,
+    /// The elements at some places of a block, which are inside of it.
+    pub(crate) gather: fn(block: &[u8], places: Places<'_>) -> Vec<u8>,
+}
+
+impl Access {
+    /// To elements `T`.
+    pub(crate) fn of<T: Element>() -> Self {
+        Access {
+            put: |block, batch| batch.apply::<T>(bytemuck::cast_slice_mut(block), |_, new| new),
+            gather: |block, places| places.gather::<T>(bytemuck::cast_slice(block)),
+        }
     }
 }
 

@@ -99,8 +99,8 @@ pub(crate) enum Message {
 pub(crate) enum Request {
     /// Elements from local index `start` on, by a call that reads from so many `owners` at once.
     Read { start: u64, len: u64, owners: u32 },
-    /// Scattered elements; payload: their local indices as u64.
-    ReadMany,
+    /// Scattered elements; payload: their local indices, of `width` bytes each.
+    ReadMany { width: u8 },
     /// Writes or operations; payload: a batch.
     Write { op: Option<OpId> },
     /// Consecutive elements from local index `start` on; payload: their values.

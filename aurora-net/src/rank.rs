@@ -12,11 +12,13 @@ impl Rank {
     ///
     /// # Panics
     /// If `index` does not fit 32 bits; no job has that many ranks.
+    #[inline]
     pub fn new(index: usize) -> Self {
         Rank(u32::try_from(index).expect("a rank fits 32 bits"))
     }
 
     /// The rank's number, for indexing.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }

@@ -1,9 +1,10 @@
 //! One implementation of one operation, ready to run: what has to be written for each of them.
 
-use super::job::Operation;
+use super::full_read::Loads;
+use super::job::{Fresh, Operation};
 use super::pattern::Round;
 use super::watch::Watch;
-use super::{barrier, exchange, gather, get, mpi, put, read_cache, stream, tcp};
+use super::{barrier, exchange, first_touch, gather, get, mpi, put, read_cache, reads, stream, tcp, updates};
 use crate::implementation::Implementation;
 use crate::meeting::Meeting;
 use aurora_core::prelude::*;
@@ -27,7 +28,7 @@ pub fn new(world: &World, operation: Operation, implementation: Implementation) 
         return mpi::contestant(world, operation, implementation);
     }
     Ok(match operation {
-        Operation::ReadCache { bytes, .. } => Box::new(read_cache::Aurora::new(world, bytes)?),
+        Operation::ReadCache { bytes, .. } => Box::new(Loads(read_cache::Aurora::new(world, bytes)?)),
         Operation::Exchange { keys } => Box::new(exchange::Aurora::new(world, keys)?),
         Operation::Gather { bytes, by } => gather::aurora(world, bytes, by)?,
         Operation::Get { target } => Box::new(get::Aurora::new(world, target)?),
@@ -35,6 +36,13 @@ pub fn new(world: &World, operation: Operation, implementation: Implementation) 
         Operation::Barrier => Box::new(barrier::Barrier::new(world)?),
         Operation::Stream { bytes } if implementation == Implementation::Tcp => Box::new(tcp::Tcp::new(world, bytes)?),
         Operation::Stream { bytes } => Box::new(stream::Aurora::new(world, bytes)?),
+        Operation::Updates { table, updates } => Box::new(updates::Aurora::new(world, table, updates)?),
+        Operation::Reads { table, reads, batch } => {
+            Box::new(reads::Aurora::new(world, reads::Workload { table, reads, batch })?)
+        }
+        Operation::FirstTouch { bytes, memory } => {
+            first_touch::contestant(world, bytes, memory.unwrap_or(Fresh::Anonymous))?
+        }
     })
 }
 

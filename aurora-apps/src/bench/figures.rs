@@ -1,6 +1,6 @@
 //! From what each rank measured to what the job took.
 
-use super::watch::Lap;
+use super::watch::{Interval, Lap};
 use crate::agree::Table;
 use crate::implementation::Implementation;
 use crate::report::{Measured, Spread};
@@ -20,10 +20,12 @@ pub struct Repetition {
     pub resent: f64,
     /// What was found wrong.
     pub wrong: f64,
+    /// As `seconds`, of the operation with one full read of its result; 0 where that was not measured.
+    pub with_read: f64,
 }
 
 /// Figures that a rank tells the others.
-const COLUMNS: usize = 6;
+const COLUMNS: usize = 8;
 
 /// Makes all ranks know alike what a repetition took.
 #[derive(Debug)]
@@ -37,7 +39,9 @@ impl Exchange {
 
     /// Collective. The repetition of which this rank measured `lap` and found `wrong` in its part of the result.
     pub fn agree(&mut self, lap: Lap, wrong: u64) -> Result<Repetition> {
-        let row = [lap.seconds, lap.late, lap.cpu, lap.packets as f64, lap.resent as f64, wrong as f64];
+        let Interval { seconds, late } = lap.with_read.unwrap_or_default();
+        let (packets, resent, wrong) = (lap.packets as f64, lap.resent as f64, wrong as f64);
+        let row = [lap.seconds, lap.late, lap.cpu, packets, resent, wrong, seconds, late];
         Ok(Repetition::of(&self.0.exchange(&row)?))
     }
 }
@@ -52,6 +56,7 @@ impl Repetition {
             packets: together(3),
             resent: together(4),
             wrong: together(5),
+            with_read: most(6) - most(7),
         }
     }
 }
@@ -66,6 +71,8 @@ pub struct Figures {
     pub implementation: &'static str,
     /// What was special about it, if anything: `late-rank-ms=100`.
     pub variant: String,
+    /// What kind of memory was touched, where that is measured.
+    pub memory: Option<&'static str>,
     /// Ranks of the job.
     pub ranks: usize,
     /// What is moved, as the operation defines it.
@@ -80,6 +87,12 @@ pub struct Figures {
     pub verified: bool,
     /// The slowest rank's time between barriers.
     pub seconds: Spread,
+    /// The same with one full read of what was loaded, by every rank.
+    pub with_read_seconds: Option<Spread>,
+    /// Updates or reads a second: those of all ranks, over the slowest rank's time.
+    pub per_second: Option<Spread>,
+    /// Of fresh memory: 10^9 bytes a second that each rank touches.
+    pub gigabytes_per_second: Option<Spread>,
     /// CPU time of all ranks together, user and system.
     pub cpu_seconds: Spread,
     /// Packets of all ranks; none where there are none of ours.
@@ -103,21 +116,29 @@ pub fn spread(of: &[Repetition], times: usize, figure: impl Fn(&Repetition) -> f
     Spread::of(of.iter().map(|repetition| figure(repetition) / times as f64))
 }
 
+/// How many of what the operation does `amount` of were done in a second.
+pub fn rate(of: &[Repetition], times: usize, amount: f64) -> Spread {
+    Spread::of(of.iter().map(|repetition| amount * times as f64 / repetition.seconds.max(f64::MIN_POSITIVE)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_job_takes_as_long_as_its_slowest_rank_after_its_latest() {
-        let rows = [vec![5.0, 0.0, 0.5, 10.0, 1.0, 0.0], vec![4.5, 3.0, 0.25, 20.0, 0.0, 2.0]];
-        let job = Repetition { seconds: 2.0, cpu: 0.75, packets: 30.0, resent: 1.0, wrong: 2.0 };
+        let rows = [vec![5.0, 0.0, 0.5, 10.0, 1.0, 0.0, 7.0, 0.0], vec![4.5, 3.0, 0.25, 20.0, 0.0, 2.0, 8.0, 3.5]];
+        let job = Repetition { seconds: 2.0, cpu: 0.75, packets: 30.0, resent: 1.0, wrong: 2.0, with_read: 4.5 };
         assert_eq!(Repetition::of(&rows), job);
     }
 
     #[test]
     fn figures_are_for_once() {
-        let of = |seconds| Repetition { seconds, cpu: 0.0, packets: 0.0, resent: 0.0, wrong: 0.0 };
-        let spread = spread(&[of(8.0), of(4.0)], 4, |r| r.seconds);
-        assert_eq!((spread.min, spread.median, spread.max), (1.0, 1.5, 2.0));
+        let of = |seconds| Repetition { seconds, cpu: 0.0, packets: 0.0, resent: 0.0, wrong: 0.0, with_read: 0.0 };
+        let repetitions = [of(8.0), of(4.0)];
+        let seconds = spread(&repetitions, 4, |r| r.seconds);
+        assert_eq!((seconds.min, seconds.median, seconds.max), (1.0, 1.5, 2.0));
+        let rate = rate(&repetitions, 4, 16.0);
+        assert_eq!((rate.min, rate.median, rate.max), (8.0, 12.0, 16.0));
     }
 }

@@ -42,6 +42,61 @@ pub enum Operation {
         /// How many.
         bytes: usize,
     },
+    /// Every rank adds 1 to random elements of a table that lies over all ranks.
+    Updates {
+        /// Its 64-bit elements.
+        table: usize,
+        /// How many updates each rank makes.
+        updates: usize,
+    },
+    /// Every rank reads random elements of a table that lies over all ranks.
+    Reads {
+        /// Its 64-bit elements.
+        table: usize,
+        /// How many each rank reads.
+        reads: usize,
+        /// How many at once.
+        batch: usize,
+    },
+    /// Every rank touches memory for the first time.
+    FirstTouch {
+        /// How much.
+        bytes: usize,
+        /// Of one kind, or of all in turns.
+        memory: Option<Fresh>,
+    },
+}
+
+/// A kind of fresh memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fresh {
+    /// Anonymous memory.
+    Anonymous,
+    /// Anonymous memory for which huge pages are advised.
+    HugePages,
+    /// A mapping of a memfd.
+    Memfd,
+    /// What the first ReadCache of a vector takes.
+    FirstReadCache,
+    /// None: a later ReadCache of a vector, to compare.
+    SecondReadCache,
+}
+
+impl Fresh {
+    /// All of them.
+    pub const ALL: [Fresh; 5] =
+        [Fresh::Anonymous, Fresh::HugePages, Fresh::Memfd, Fresh::FirstReadCache, Fresh::SecondReadCache];
+
+    /// Its name in a report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fresh::Anonymous => "anonymous",
+            Fresh::HugePages => "huge-pages",
+            Fresh::Memfd => "memfd",
+            Fresh::FirstReadCache => "first-read-cache",
+            Fresh::SecondReadCache => "second-read-cache",
+        }
+    }
 }
 
 /// Who acts in a gather.
@@ -73,14 +128,30 @@ impl Operation {
             Operation::Get { target: Target::Computing } | Operation::Put { target: Target::Computing } => {
                 "target=computing".into()
             }
+            Operation::Updates { updates, .. } => format!("updates={updates}"),
+            Operation::Reads { reads, batch, .. } => format!("reads={reads} batch={batch}"),
             _ => String::new(),
         }
     }
 
-    /// The size that is reported: of the whole vector; of all keys; from each rank that sends.
+    /// What takes turns in it, each measured by itself.
+    pub fn parts(self) -> Vec<Operation> {
+        match self {
+            Operation::FirstTouch { bytes, memory: None } => {
+                Fresh::ALL.iter().map(|&memory| Operation::FirstTouch { bytes, memory: Some(memory) }).collect()
+            }
+            _ => vec![self],
+        }
+    }
+
+    /// The size that is reported: of the whole vector or table; of all keys; from each rank that sends; of a rank's memory.
     pub fn bytes(self) -> usize {
         match self {
-            Operation::ReadCache { bytes, .. } | Operation::Gather { bytes, .. } | Operation::Stream { bytes } => bytes,
+            Operation::ReadCache { bytes, .. }
+            | Operation::Gather { bytes, .. }
+            | Operation::Stream { bytes }
+            | Operation::FirstTouch { bytes, .. } => bytes,
+            Operation::Updates { table, .. } | Operation::Reads { table, .. } => table.saturating_mul(size_of::<u64>()),
             Operation::Exchange { keys } => keys.saturating_mul(size_of::<u32>()),
             Operation::Get { .. } | Operation::Put { .. } => size_of::<u64>(),
             Operation::Barrier => 0,
@@ -103,11 +174,14 @@ impl Offer for Operation {
             Operation::Put { .. } => "put",
             Operation::Barrier => "barrier",
             Operation::Stream { .. } => "stream",
+            Operation::Updates { .. } => "updates",
+            Operation::Reads { .. } => "reads",
+            Operation::FirstTouch { .. } => "first-touch",
         }
     }
 
     fn implementations(&self) -> &'static [Implementation] {
-        use Implementation::{Aurora, MpiCollective, MpiIsend, Tcp};
+        use Implementation::{Aurora, MpiAlltoallv, MpiCollective, MpiIsend, Tcp};
         match self {
             Operation::ReadCache { .. } | Operation::Exchange { .. } | Operation::Gather { .. } => {
                 &[Aurora, MpiCollective, MpiIsend]
@@ -115,12 +189,19 @@ impl Offer for Operation {
             Operation::Get { .. } | Operation::Put { .. } => &[Aurora, MpiIsend],
             Operation::Barrier => &[Aurora, MpiCollective],
             Operation::Stream { .. } => &[Aurora, MpiIsend, Tcp],
+            Operation::Updates { .. } | Operation::Reads { .. } => &[Aurora, MpiAlltoallv],
+            Operation::FirstTouch { .. } => &[Aurora],
         }
     }
 
     fn lack(&self, implementation: Implementation) -> &'static str {
         match (self, implementation) {
             (_, Implementation::Tcp) => "is not what one connection can do",
+            (Operation::FirstTouch { .. }, _) => "is about memory, and no messages",
+            (Operation::Updates { .. } | Operation::Reads { .. }, _) => {
+                "takes batches, which an MPI program makes by hand"
+            }
+            (_, Implementation::MpiAlltoallv) => "has no random places to make batches for",
             (Operation::Get { .. } | Operation::Put { .. }, _) => "takes two ranks, and MPI's collectives take all",
             (Operation::Stream { .. }, _) => "goes from one rank to one, and MPI's collectives take all",
             _ => "is one of MPI's collectives, and nobody would make it of messages",
@@ -165,6 +246,14 @@ mod tests {
         let refusal = get.refusal(Implementation::MpiCollective, ALONE).expect("refused");
         let text = "get takes two ranks, and MPI's collectives take all; allowed here: aurora, mpi-isend";
         assert_eq!(refusal.to_string(), text);
+    }
+
+    #[test]
+    fn only_a_first_touch_has_parts() {
+        let touch = Operation::FirstTouch { bytes: 1, memory: None };
+        assert_eq!(touch.parts().len(), Fresh::ALL.len());
+        assert!(touch.parts().iter().all(|part| part.parts() == [*part]));
+        assert_eq!(Operation::Barrier.parts(), [Operation::Barrier]);
     }
 
     #[test]

@@ -5,8 +5,11 @@ mod contestant;
 mod cpu;
 mod exchange;
 mod figures;
+mod first_touch;
+mod full_read;
 mod gather;
 mod get;
+mod indices;
 mod job;
 #[cfg(feature = "mpi")]
 mod mpi;
@@ -17,12 +20,15 @@ mod pattern;
 mod payload;
 mod put;
 mod read_cache;
+mod reads;
+mod recount;
 mod run;
 mod stream;
 mod target;
 mod tcp;
+mod updates;
 mod watch;
 
 pub use figures::Figures;
-pub use job::{By, Job, Operation, Target};
+pub use job::{By, Fresh, Job, Operation, Target};
 pub use run::run;

@@ -1,5 +1,6 @@
 //! The data of a repetition: every byte is known from its position, so that any rank can verify what reaches it.
 
+use super::indices::Indices;
 use crate::random::Stream;
 use aurora_core::prelude::*;
 
@@ -11,14 +12,46 @@ pub struct Round {
     stream: Stream,
     /// How often the operation is carried out: more than once where a single one is too short to measure.
     pub times: usize,
-    /// The first byte is flipped at its source, to show that the verification can fail.
-    damage: bool,
+    /// Something is flipped at its source, the first byte where nothing else suits, to show that the verification can fail.
+    pub damage: bool,
+}
+
+/// Streams beside the data itself.
+#[derive(Clone, Copy)]
+enum Beside {
+    Again,
+    Choice,
+    Indices,
 }
 
 impl Round {
     /// Repetition `rep` of a run with `seed`.
     pub fn new(seed: u64, rep: usize, times: usize, damage: bool) -> Self {
         Round { stream: Stream::new(seed, rep as u64), times, damage }
+    }
+
+    /// The same repetition with another data set.
+    pub fn again(self) -> Self {
+        Round { stream: self.beside(Beside::Again), ..self }
+    }
+
+    /// The same repetition, with its data as it should be.
+    pub fn undamaged(self) -> Self {
+        Round { damage: false, ..self }
+    }
+
+    /// A random number below `of`, the same on all ranks.
+    pub fn choice(self, of: usize) -> usize {
+        Indices::new(self.beside(Beside::Choice).bits(0), of).next().unwrap_or(0)
+    }
+
+    /// Where `rank` acts on a table.
+    pub fn indices(self, rank: usize, table: usize) -> Indices {
+        Indices::new(self.beside(Beside::Indices).bits(rank as u64), table)
+    }
+
+    fn beside(self, what: Beside) -> Stream {
+        self.stream.child(what as u64)
     }
 
     /// Writes what belongs at `start` of the data set and after it. To be called where data has its source.
@@ -48,8 +81,21 @@ impl Round {
         mine.finish()
     }
 
+    /// Element `index` of a data set of 64-bit numbers.
+    pub fn element(self, index: usize) -> u64 {
+        self.stream.bits(index as u64)
+    }
+
+    /// The sum of the words of a data set of `length` bytes, the last one filled up with zeros.
+    pub fn sum(self, length: usize) -> u64 {
+        let mut last = [0; WORD];
+        let whole = length / WORD * WORD;
+        last[..length - whole].copy_from_slice(&self.word(whole)[..length - whole]);
+        (0..whole / WORD).fold(u64::from_le_bytes(last), |sum, index| sum.wrapping_add(self.element(index)))
+    }
+
     fn word(self, position: usize) -> [u8; WORD] {
-        self.stream.bits((position / WORD) as u64).to_le_bytes()
+        self.element(position / WORD).to_le_bytes()
     }
 }
 
@@ -119,6 +165,7 @@ mod tests {
             let mut bytes = vec![0; length];
             Round::new(5, 1, 1, false).fill(&mut bytes, 0);
             prop_assert!(Round::new(5, 2, 1, false).wrong(&bytes, 0) > 0);
+            prop_assert!(Round::new(5, 1, 1, false).again().wrong(&bytes, 0) > 0);
         }
     }
 }

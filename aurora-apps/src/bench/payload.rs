@@ -15,8 +15,13 @@ impl Operation {
                 (0..ranks).map(keys).max().unwrap_or(0) * size_of::<u32>()
             }
             Operation::Gather { bytes, .. } => bytes * (ranks - 1),
+            // An index and an operand, or an index that comes and a value that comes back; places are uniformly random.
+            Operation::Updates { updates: places, .. } | Operation::Reads { reads: places, .. } => {
+                places * 2 * size_of::<u64>() / ranks * (ranks - 1)
+            }
             Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } if ranks > 1 => self.bytes(),
-            Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } | Operation::Barrier => 0,
+            Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } => 0,
+            Operation::Barrier | Operation::FirstTouch { .. } => 0,
         }
     }
 }
@@ -32,6 +37,9 @@ mod tests {
             Operation::Exchange { keys: 1000 },
             Operation::Gather { bytes: 1000, by: crate::bench::By::Push },
             Operation::Stream { bytes: 1000 },
+            Operation::Updates { table: 1000, updates: 1000 },
+            Operation::Reads { table: 1000, reads: 1000, batch: 10 },
+            Operation::FirstTouch { bytes: 1000, memory: None },
         ];
         assert!(all.iter().all(|operation| operation.most_into_a_rank(1) == 0));
         assert_eq!(all.map(|operation| operation.most_into_a_rank(4))[..1], [750]);

@@ -1,8 +1,7 @@
 //! Every rank gets all of a vector: an allgather (the paper's section 3.3).
 
-use super::contestant::Contestant;
+use super::full_read::Load;
 use super::pattern::Round;
-use super::watch::Watch;
 use aurora_core::prelude::*;
 
 /// By a ReadCache. Each block is written before, because one that has not changed is not sent again.
@@ -17,10 +16,14 @@ impl Aurora {
     }
 }
 
-impl Contestant for Aurora {
-    fn repetition(&mut self, round: Round, watch: &mut Watch<'_>) -> Result<u64> {
-        round.fill_own(&mut self.vector)?;
-        let whole = watch.measure(|| self.vector.read_cache())?;
-        Ok(round.wrong(&whole, 0))
+impl Load for Aurora {
+    type Loaded<'l> = ReadCache<'l, u8>;
+
+    fn fill(&mut self, round: Round) -> Result<()> {
+        round.fill_own(&mut self.vector)
+    }
+
+    fn load(&mut self) -> Result<ReadCache<'_, u8>> {
+        self.vector.read_cache()
     }
 }

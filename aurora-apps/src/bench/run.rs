@@ -1,8 +1,8 @@
 //! The repetitions of a bench: implementations in turns, on the same new data.
 
 use super::contestant::{self, Any};
-use super::figures::{Exchange, Figures, Repetition, spread};
-use super::job::{Job, Operation};
+use super::figures::{Exchange, Figures, Repetition, rate, spread};
+use super::job::{Fresh, Job, Operation};
 use super::pattern::Round;
 use super::watch::Watch;
 use crate::agree;
@@ -30,8 +30,12 @@ pub fn run(world: &World, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<
     job.operation.check(&job.implementations, conditions).map_err(|(_, refusal)| Error::user(refusal))?;
     let seed = agree::seed(world, job.seed)?;
     let mut exchange = Exchange::new(world)?;
-    let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));
-    let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
+    let mut lanes = Vec::new();
+    for part in job.operation.parts() {
+        for &implementation in &job.implementations {
+            lanes.push(Lane::new(world, part, implementation, job.damage)?);
+        }
+    }
     for lane in &mut lanes {
         lane.warm_up(seed, &mut exchange)?;
     }
@@ -58,19 +62,19 @@ struct Lane<'w> {
 }
 
 impl<'w> Lane<'w> {
-    fn new(world: &'w World, job: &Job, implementation: Implementation) -> Result<Self> {
+    fn new(world: &'w World, operation: Operation, implementation: Implementation, damage: bool) -> Result<Self> {
         let last = world.rank().index() + 1 == world.size();
-        let late = match job.operation {
+        let late = match operation {
             Operation::ReadCache { late, .. } => late,
             _ => None,
         };
         Ok(Lane {
-            operation: job.operation,
+            operation,
             implementation,
-            contestant: contestant::new(world, job.operation, implementation)?,
+            contestant: contestant::new(world, operation, implementation)?,
             meeting: contestant::meeting(world, implementation)?,
             delay: late.filter(|_| last),
-            damage: job.damage,
+            damage,
             times: 1,
             verified: true,
             repetitions: Vec::new(),
@@ -107,11 +111,16 @@ impl<'w> Lane<'w> {
 
     fn figures(&self, world: &World, seed: u64) -> Figures {
         let of = |figure: fn(&Repetition) -> f64| spread(&self.repetitions, self.times, figure);
+        let rate = |amount: f64| Some(rate(&self.repetitions, self.times, amount));
         let has_packets = self.implementation == Implementation::Aurora && world.udp().is_some();
         Figures {
             bench: self.operation.name(),
             implementation: self.implementation.name(),
             variant: self.operation.variant(),
+            memory: match self.operation {
+                Operation::FirstTouch { memory, .. } => memory.map(Fresh::name),
+                _ => None,
+            },
             ranks: world.size(),
             bytes: self.operation.bytes(),
             reps: self.repetitions.len(),
@@ -119,6 +128,20 @@ impl<'w> Lane<'w> {
             seed,
             verified: self.verified,
             seconds: of(|repetition| repetition.seconds),
+            with_read_seconds: match self.operation {
+                Operation::ReadCache { .. } => Some(of(|repetition| repetition.with_read)),
+                _ => None,
+            },
+            per_second: match self.operation {
+                Operation::Updates { updates: places, .. } | Operation::Reads { reads: places, .. } => {
+                    rate(places as f64 * world.size() as f64)
+                }
+                _ => None,
+            },
+            gigabytes_per_second: match self.operation {
+                Operation::FirstTouch { bytes, .. } => rate(bytes as f64 / 1e9),
+                _ => None,
+            },
             cpu_seconds: of(|repetition| repetition.cpu),
             packets_sent: has_packets.then(|| of(|repetition| repetition.packets)),
             packets_resent: has_packets.then(|| of(|repetition| repetition.resent)),

@@ -19,6 +19,17 @@ pub struct Lap {
     pub packets: u64,
     /// Of these, packets that carried bytes again.
     pub resent: u64,
+    /// The same operation together with one full read of its result, where that is measured too.
+    pub with_read: Option<Interval>,
+}
+
+/// How long something took on one rank.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Interval {
+    /// From the barrier to this rank's completion.
+    pub seconds: f64,
+    /// How much after the barrier this rank began.
+    pub late: f64,
 }
 
 /// Measures what happens between `start`, `done` and `stop`.
@@ -85,6 +96,16 @@ impl<'w> Watch<'w> {
         let result = work()?;
         self.done();
         self.stop()?;
+        Ok(result)
+    }
+
+    /// Collective. Measures `work`, the operation once more together with one full read of its result. Of this only the time
+    /// counts; that it comes apart keeps the readers from those who still load, where ranks share cores.
+    pub fn measure_with_read<R>(&mut self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        let alone = std::mem::take(&mut self.lap);
+        let result = self.measure(work)?;
+        let Lap { seconds, late, .. } = self.lap;
+        self.lap = Lap { with_read: Some(Interval { seconds, late }), ..alone };
         Ok(result)
     }
 

@@ -37,51 +37,76 @@ pub trait Sender<T: Element> {
 /// Writes that have not left yet, for each owner.
 pub struct Buffers<T> {
     dist: Distribution,
-    batches: Vec<(Option<OpId>, BatchBuilder<T>)>,
-    /// The range of the owner written to last: the next write most likely goes there too.
-    near: Range<usize>,
-    near_owner: usize,
+    owners: Vec<Buffer<T>>,
+}
+
+/// Those for one owner.
+struct Buffer<T> {
+    /// What is done with all of them.
+    op: Option<OpId>,
+    batch: BatchBuilder<T>,
+    /// The first element of the owner's block.
+    start: usize,
+    /// So many elements may be added before it has to be looked whether it is full.
+    unasked: usize,
+}
+
+impl<T: Element> Buffer<T> {
+    /// Whether what is in it has to leave before a write of a kind can be added.
+    fn must_leave(&self, op: Option<OpId>) -> bool {
+        self.batch.wire_len() >= BATCH || (self.op != op && !self.batch.is_empty())
+    }
+
+    /// There is room for writes of a kind.
+    fn open_for(&mut self, op: Option<OpId>) {
+        self.op = op;
+        let left = BATCH.saturating_sub(self.batch.wire_len());
+        // The last one may reach beyond.
+        self.unasked = left.div_ceil(self.batch.most_of_one());
+    }
 }
 
 impl<T: Element> Buffers<T> {
     pub(super) fn new(vector: &GVector<T>) -> Self {
-        let batches = (0..vector.link.size).map(|_| (None, BatchBuilder::new())).collect();
-        Buffers { dist: vector.dist, batches, near: 0..0, near_owner: 0 }
+        let ranges = (0..vector.link.size).map(|owner| vector.dist.range(Rank::new(owner)));
+        let buffer = |block: Range<usize>| Buffer {
+            op: None,
+            batch: BatchBuilder::new(block.len()),
+            start: block.start,
+            unasked: 0,
+        };
+        Buffers { dist: vector.dist, owners: ranges.map(buffer).collect() }
     }
 
-    /// Adds one element, or says that its owner's buffer has to leave first.
-    #[inline]
+    /// Adds one element, or says for whose buffer room has to be made first.
+    #[inline(always)]
     pub(super) fn push(&mut self, op: Option<OpId>, index: usize, value: T) -> Option<Rank> {
-        if !self.near.contains(&index) {
-            let owner = self.dist.owner(index);
-            self.near = self.dist.range(owner);
-            self.near_owner = owner.index();
+        let owner = self.dist.owner_index(index);
+        let buffer = &mut self.owners[owner];
+        if buffer.unasked == 0 || buffer.op != op {
+            return Some(Rank::new(owner));
         }
-        let (kind, batch) = &mut self.batches[self.near_owner];
-        if batch.wire_len() >= BATCH || (*kind != op && !batch.is_empty()) {
-            return Some(Rank::new(self.near_owner));
-        }
-        *kind = op;
-        batch.push(index - self.near.start, value);
+        buffer.unasked -= 1;
+        buffer.batch.push(index - buffer.start, value);
         None
     }
 
     pub(super) fn take(&mut self, owner: Rank) -> (Option<OpId>, Vec<u8>) {
-        let (op, batch) = &mut self.batches[owner.index()];
+        let Buffer { op, batch, unasked, .. } = &mut self.owners[owner.index()];
+        *unasked = 0;
         (*op, batch.take())
     }
 
     /// What is left for each owner.
     pub(super) fn take_all(&mut self) -> Vec<Option<LastBatch>> {
-        let filled = self
-            .batches
-            .iter_mut()
-            .map(|(op, batch)| (!batch.is_empty()).then(|| LastBatch { op: *op, bytes: batch.take() }));
-        filled.collect()
+        let last = |Buffer { op, batch, .. }: &mut Buffer<T>| {
+            (!batch.is_empty()).then(|| LastBatch { op: *op, bytes: batch.take() })
+        };
+        self.owners.iter_mut().map(last).collect()
     }
 
     pub(super) fn filled(&self, owner: Rank) -> bool {
-        !self.batches[owner.index()].1.is_empty()
+        !self.owners[owner.index()].batch.is_empty()
     }
 }
 
@@ -114,8 +139,9 @@ impl<B: Buffered> Scope<'_, B> {
             for at in piece.clone().step_by(step) {
                 let upto = piece.end.min(at + step);
                 self.room(owner, None)?;
-                let (_, batch) = &mut self.state.parts().0.batches[owner.index()];
-                batch.extend(at - first, &values[at - start..upto - start]);
+                let buffer = &mut self.state.parts().0.owners[owner.index()];
+                buffer.batch.extend(at - first, &values[at - start..upto - start]);
+                buffer.unasked = 0;
             }
         }
         Ok(())
@@ -143,23 +169,26 @@ impl<B: Buffered> Scope<'_, B> {
         }
         match self.state.parts().0.push(op, index, value) {
             None => Ok(()),
-            Some(full) => {
-                self.room(full, op)?;
-                self.state.parts().0.push(op, index, value);
-                Ok(())
-            }
+            Some(full) => self.write_with_room(full, op, index, value),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_with_room(&mut self, owner: Rank, op: Option<OpId>, index: usize, value: B::Element) -> Result<()> {
+        self.room(owner, op)?;
+        self.state.parts().0.push(op, index, value);
+        Ok(())
     }
 
     /// Makes room in an owner's buffer for writes of a kind.
     fn room(&mut self, owner: Rank, op: Option<OpId>) -> Result<()> {
         let (buffers, sender) = self.state.parts();
-        let (kind, batch) = &buffers.batches[owner.index()];
-        if batch.wire_len() >= BATCH || (*kind != op && !batch.is_empty()) {
+        if buffers.owners[owner.index()].must_leave(op) {
             let (op, batch) = buffers.take(owner);
             sender.send(self.vector, owner, op, batch, &self.site)?;
         }
-        buffers.batches[owner.index()].0 = op;
+        buffers.owners[owner.index()].open_for(op);
         Ok(())
     }
 }

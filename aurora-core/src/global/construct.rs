@@ -2,7 +2,7 @@
 
 use crate::distribution::{Distribution, Shape};
 use crate::element::OpId;
-use crate::element::{Element, built_in_ops};
+use crate::element::{Access, Element, built_in_ops};
 use crate::error::{ObjectName, Result};
 use crate::memory::{Array, Demand, Limits, Sharing, Storage};
 use crate::message::ObjectId;
@@ -65,7 +65,7 @@ impl Plan {
         }
         let made = if len.is_some() { shape } else { Shape::Vector(0) };
         let dist = match on {
-            Some(rank) if refusal.is_none() => Distribution::on(rank, made, world.size()),
+            Some(rank) if refusal.is_none() => Distribution::on(rank, made),
             _ => Distribution::block(made, world.size()),
         };
         let placed = on.map_or(String::new(), |rank| format!(" on {rank}"));
@@ -175,6 +175,7 @@ impl Plan {
                 scalar,
                 scalar_ops: scalar_ops.into_iter().collect(),
                 ops: built_in_ops::<T>().into_iter().collect::<BTreeMap<_, _>>(),
+                access: Access::of::<T>(),
                 ledger: service.ledger(),
                 cache: Default::default(),
                 made: vec![0; size],

@@ -3,6 +3,7 @@
 mod access;
 mod construct;
 mod copy;
+mod many;
 mod scalar;
 mod vector;
 

@@ -1,6 +1,7 @@
 //! The distributed vector.
 
 use super::construct::{Plan, short};
+use super::many::Wanted;
 use super::{VectorRange, VectorRangeMut, distmemcpy};
 use crate::distribution::{Distribution, MatrixDim, Shape};
 use crate::element::Element;
@@ -9,12 +10,12 @@ use crate::memory;
 use crate::message::{Collective, ObjectId, Opening, Request};
 use crate::service::Reason;
 use crate::service::asking::Asking;
-use crate::service::batch::BatchBuilder;
 use crate::service::home::Place;
 use crate::service::watch::What;
 use crate::world::Link;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -33,6 +34,8 @@ pub struct GVector<T: Element> {
     pub(crate) id: ObjectId,
     pub(crate) dist: Distribution,
     pub(crate) made_at: Site,
+    /// Memory of the last `at_many`, for the next.
+    pub(super) wanted: Cell<Vec<Wanted>>,
     element: PhantomData<*const T>,
 }
 
@@ -77,7 +80,7 @@ impl<T: Element> GVector<T> {
         let (own, home) = place.map(Place::occupied).unzip();
         let block = plan.block(world, own, value);
         plan.agree((&link, id), block, home, None)?;
-        let vector = GVector { link, id, dist, made_at, element: PhantomData };
+        let vector = GVector { link, id, dist, made_at, wanted: Cell::default(), element: PhantomData };
         if !settled && let Some(place) = plan.place::<T>(&vector.link, id)? {
             vector.link.tidy(|service, _| {
                 if let Some(object) = service.objects.get_mut(&id) {
@@ -146,52 +149,6 @@ impl<T: Element> GVector<T> {
         Ok(self.elements(owner, &bytes, 1)?[0])
     }
 
-    /// The elements at `indices`, in their order; one round trip to each owner, all at once.
-    ///
-    /// # Errors
-    /// As [`GVector::at`].
-    #[track_caller]
-    pub fn at_many(&self, indices: &[usize]) -> Result<Vec<T>> {
-        let site = Site::here();
-        let mut per_owner: Vec<(Vec<usize>, Vec<u64>)> = vec![Default::default(); self.link.size];
-        for (position, &index) in indices.iter().enumerate() {
-            self.check_index(index, &site)?;
-            let owner = self.dist.owner(index);
-            let (positions, locals) = &mut per_owner[owner.index()];
-            positions.push(position);
-            locals.push((index - self.dist.range(owner).start) as u64);
-        }
-        let mut values = vec![T::zeroed(); indices.len()];
-        let reason = self.reason("at_many", &site);
-        let asked: Vec<_> = self.link.act(&site, |service, out| {
-            service.usable(self.id, false, out)?;
-            let others = self.link.me.others(self.link.size).filter(|owner| !per_owner[owner.index()].0.is_empty());
-            Ok(others
-                .map(|owner| {
-                    let locals = bytemuck::cast_slice(&per_owner[owner.index()].1).to_vec();
-                    let asking = Asking { object: self.id, to: owner, reason: &reason };
-                    (owner, service.ask(&asking, Request::ReadMany, locals, out))
-                })
-                .collect())
-        })?;
-        let (positions, locals) = &per_owner[self.link.me.index()];
-        if !positions.is_empty() {
-            self.read_own(&site, |own| {
-                for (position, local) in positions.iter().zip(locals) {
-                    values[*position] = own[*local as usize];
-                }
-            })?;
-        }
-        for (owner, call) in asked {
-            let bytes = self.answer(call, "at_many", &site)?;
-            let positions = &per_owner[owner.index()].0;
-            for (position, value) in positions.iter().zip(self.elements(owner, &bytes, positions.len())?) {
-                values[*position] = value;
-            }
-        }
-        Ok(values)
-    }
-
     /// Sets element `index`: a store if it is this rank's own, else one round trip to its owner, after which every
     /// rank reads the new value.
     ///
@@ -208,44 +165,6 @@ impl<T: Element> GVector<T> {
         }
         let request = Request::WriteAt { start: local as u64 };
         self.ask(owner, request, bytemuck::bytes_of(&value).to_vec(), "put", &site).map(drop)
-    }
-
-    /// Sets many elements, in the order given; one round trip to each owner, all at once.
-    ///
-    /// # Errors
-    /// As [`GVector::at`]; an index outside the vector is found before anything is written.
-    #[track_caller]
-    pub fn put_many(&mut self, writes: &[(usize, T)]) -> Result<()> {
-        let site = Site::here();
-        for (index, _) in writes {
-            self.check_index(*index, &site)?;
-        }
-        let mut batches: Vec<_> = (0..self.link.size).map(|_| BatchBuilder::new()).collect();
-        let own = self.local_range();
-        for &(index, value) in writes.iter().filter(|(index, _)| !own.contains(index)) {
-            let owner = self.dist.owner(index);
-            batches[owner.index()].push(index - self.dist.range(owner).start, value);
-        }
-        let reason = self.reason("put_many", &site);
-        let asked: Vec<_> = self.link.act(&site, |service, out| {
-            service.usable(self.id, true, out)?;
-            let others = self.link.me.others(self.link.size);
-            Ok(others
-                .filter_map(|owner| {
-                    let batch = &mut batches[owner.index()];
-                    let asking = Asking { object: self.id, to: owner, reason: &reason };
-                    (!batch.is_empty()).then(|| service.ask(&asking, Request::Write { op: None }, batch.take(), out))
-                })
-                .collect())
-        })?;
-        if writes.iter().any(|(index, _)| own.contains(index)) {
-            self.write_own(&site, |block| {
-                for (index, value) in writes.iter().filter(|(index, _)| own.contains(index)) {
-                    block[index - own.start] = *value;
-                }
-            })?;
-        }
-        asked.into_iter().try_for_each(|call| self.answer(call, "put_many", &site).map(drop))
     }
 
     /// Collective. Sets every element to `value`. Orders all ranks: earlier writes are overwritten, later accesses of

@@ -1,6 +1,6 @@
 //! What arrives: the service as the transport's handler.
 
-use super::batch::parse_batch;
+use super::batch::Batch;
 use super::load::{Announced, add_made};
 use super::object::{Parked, Work};
 use super::rally::Rally;
@@ -122,7 +122,7 @@ impl Handler for Service {
                 let Some(object) = self.objects.get_mut(&object) else {
                     return;
                 };
-                if parse_batch(&changes, object.block.element, object.dist.range(from).len()).is_none() {
+                if Batch::parse(&changes, object.block.element, object.dist.range(from).len()).is_none() {
                     return self.fail(None, malformed(from), out);
                 }
                 let arrival = &mut object.ledger.record(epoch).from[from.index()];

@@ -1,6 +1,6 @@
 //! Loading a ReadCache, on the receiving side: blocks arrive, epochs settle, a replica becomes whole.
 
-use super::batch::{batch_of, parse_batch};
+use super::batch::{Batch, batch_of};
 use super::cache::{BlockArrived, Correction};
 use super::{Loan, Service};
 use crate::memory::{Reading, Shortage, Storage};
@@ -155,8 +155,12 @@ impl Service {
                 let elements = object.dist.range(Rank::new(rank));
                 let arrival = &record.from[rank];
                 let correction = arrival.correction.as_ref().map(|(version, changes)| {
-                    let runs = parse_batch(changes, element, elements.len()).expect("checked when it came");
-                    let changes = runs.into_iter().map(|(run, bytes)| (run.start * element, bytes.to_vec())).collect();
+                    let batch = Batch::parse(changes, element, elements.len()).expect("checked when it came");
+                    let changes = batch
+                        .runs(element)
+                        .into_iter()
+                        .map(|(run, bytes)| (run.start * element, bytes.to_vec()))
+                        .collect();
                     Correction { version: *version, changes }
                 });
                 BlockArrived {

@@ -14,6 +14,7 @@ pub(crate) mod load;
 mod loans;
 mod mail;
 pub(crate) mod object;
+pub(crate) mod places;
 pub(crate) mod rally;
 mod scalar;
 mod scope;

@@ -1,11 +1,12 @@
 //! One shared object as its rank's service knows it: the block, who has it open, and what waits for it.
 
-use super::batch::parse_batch;
+use super::batch::Batch;
 use super::cache::{Cache, Fresh};
 use super::home::{Home, Place};
+use super::places::Places;
 use super::scope::Ledger;
 use crate::distribution::Distribution;
-use crate::element::{ApplyFn, Element, OpId};
+use crate::element::{Access, ApplyFn, Element, OpId};
 use crate::error::ObjectName;
 use crate::memory::Storage;
 use crate::message::{CallId, Collective, Epoch, Opening, Request};
@@ -183,6 +184,7 @@ pub(crate) struct Object {
     pub(crate) scalar: Option<Vec<u8>>,
     pub(crate) scalar_ops: BTreeMap<OpId, ScalarFn>,
     pub(crate) ops: BTreeMap<OpId, ApplyFn>,
+    pub(crate) access: Access,
     pub(crate) ledger: Ledger,
     pub(crate) cache: Cache,
     /// Writes that we have made to each owner's block since our last announcement.
@@ -244,19 +246,16 @@ impl Object {
                     Some(range) => Outcome::Reply(bytes[range].to_vec()),
                 }
             }
-            Request::ReadMany => {
+            Request::ReadMany { width } => {
                 let Some(bytes) = self.block.bytes() else {
                     return Outcome::Park;
                 };
-                let mut reply = Vec::with_capacity(payload.len() / 8 * element);
-                for index in payload.chunks_exact(8) {
-                    let index = u64::from_le_bytes(index.try_into().expect("chunks of 8")) as usize;
-                    match index.checked_mul(element).and_then(|at| bytes.get(at..at.checked_add(element)?)) {
-                        Some(bytes) => reply.extend_from_slice(bytes),
-                        None => return Outcome::Refuse(self.nonsense()),
+                match Places::parse((*width).into(), payload) {
+                    Some(places) if places.are_below(bytes.len() / element) => {
+                        Outcome::Reply((self.access.gather)(bytes, places))
                     }
+                    _ => Outcome::Refuse(self.nonsense()),
                 }
-                Outcome::Reply(reply)
             }
             Request::Write { op } => self.write_for_another(|object| object.write(*op, payload)),
             Request::WriteAt { start } => self.write_for_another(|object| object.write_at(*start, payload)),
@@ -280,10 +279,21 @@ impl Object {
         let Some(len) = self.block.len() else {
             return Ok(false);
         };
-        match parse_batch(payload, self.block.element, len) {
-            Some(runs) => self.write_runs(op, &runs),
-            None => Err(self.nonsense()),
+        let Some(batch) = Batch::parse(payload, self.block.element, len) else {
+            return Err(self.nonsense());
+        };
+        let apply = match op {
+            None => self.access.put,
+            Some(op) => *self.ops.get(&op).ok_or_else(|| self.unknown_op())?,
+        };
+        let Some(bytes) = self.block.bytes_mut() else {
+            return Ok(false);
+        };
+        apply(bytes, &batch);
+        if let Some(touched) = &mut self.touched {
+            touch(touched, batch.runs(self.block.element).into_iter().map(|(run, _)| run));
         }
+        Ok(true)
     }
 
     fn write_at(&mut self, start: u64, values: &[u8]) -> Result<bool, Error> {
@@ -293,32 +303,19 @@ impl Object {
         let element = self.block.element;
         let end = (start as usize).checked_add(values.len() / element);
         match end.filter(|end| *end <= len && values.len().is_multiple_of(element)) {
-            Some(end) => self.write_runs(None, &[(start as usize..end, values)]),
+            Some(end) => self.write_run(start as usize..end, values),
             None => Err(self.nonsense()),
         }
     }
 
-    fn write_runs(&mut self, op: Option<OpId>, runs: &[(Range<usize>, &[u8])]) -> Result<bool, Error> {
+    fn write_run(&mut self, run: Range<usize>, values: &[u8]) -> Result<bool, Error> {
         let element = self.block.element;
-        let apply = match op {
-            None => None,
-            Some(op) => match self.ops.get(&op) {
-                Some(apply) => Some(*apply),
-                None => return Err(self.unknown_op()),
-            },
-        };
         let Some(bytes) = self.block.bytes_mut() else {
             return Ok(false);
         };
-        for (run, values) in runs {
-            let place = &mut bytes[run.start * element..run.end * element];
-            match apply {
-                Some(apply) => apply(place, values),
-                None => place.copy_from_slice(values),
-            }
-        }
+        bytes[run.start * element..run.end * element].copy_from_slice(values);
         if let Some(touched) = &mut self.touched {
-            touch(touched, runs.iter().map(|(run, _)| run.clone()));
+            touch(touched, std::iter::once(run));
         }
         Ok(true)
     }

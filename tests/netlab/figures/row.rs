@@ -94,6 +94,15 @@ impl Row {
             Operation::Put { target } => vec!["put".into(), word(target).into()],
             Operation::Barrier => vec!["barrier".into()],
             Operation::Stream { bytes } => vec!["stream".into(), format!("--bytes={bytes}")],
+            Operation::Updates { table, updates } => {
+                vec!["updates".into(), format!("--table={table}"), format!("--updates={updates}")]
+            }
+            Operation::Reads { table, reads, batch } => {
+                let words = [("table", table), ("reads", reads), ("batch", batch)];
+                let words = words.map(|(name, number)| format!("--{name}={number}"));
+                ["reads".into()].into_iter().chain(words).collect()
+            }
+            Operation::FirstTouch { bytes, .. } => vec!["first-touch".into(), format!("--bytes={bytes}")],
         };
         words.push(format!("--impl={}", self.implementations().join(",")));
         words

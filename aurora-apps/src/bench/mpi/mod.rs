@@ -1,19 +1,25 @@
 //! The operations over MPI, as a careful user of MPI would write them.
 //!
 //! Buffers live as long as the job and types are contiguous. A *collective* is the one call that MPI has for the purpose.
-//! *Isend* posts everything at once: all receives, then all sends, beginning with the rank after the own one.
+//! *Isend* posts everything at once: all receives, then all sends, beginning with the rank after the own one. *Alltoallv*
+//! collects small things for each owner and exchanges them in batches that stay in a cache.
 
+mod buckets;
 mod exchange;
 mod gather;
 mod get;
 mod put;
 mod read_cache;
+mod reads;
 mod stream;
 mod target;
+mod updates;
 
 use super::barrier::Barrier;
 use super::contestant::Any;
+use super::full_read::Loads;
 use super::job::Operation;
+use super::reads::Workload;
 use crate::implementation::{Implementation, Offer, Refusal};
 use crate::meeting::Meeting;
 use crate::mpi_ranks::MpiRanks;
@@ -21,11 +27,13 @@ use aurora_core::prelude::*;
 
 /// Collective. The contestant for `operation` by MPI.
 pub fn contestant(world: &World, operation: Operation, implementation: Implementation) -> Result<Any<'_>> {
-    use Implementation::{MpiCollective, MpiIsend};
+    use Implementation::{MpiAlltoallv, MpiCollective, MpiIsend};
     let ranks = MpiRanks::new(world)?;
     Ok(match (operation, implementation) {
-        (Operation::ReadCache { bytes, .. }, MpiCollective) => Box::new(read_cache::Collective::new(ranks, bytes)?),
-        (Operation::ReadCache { bytes, .. }, MpiIsend) => Box::new(read_cache::Isend::new(ranks, bytes)?),
+        (Operation::ReadCache { bytes, .. }, MpiCollective) => {
+            Box::new(Loads(read_cache::Collective::new(ranks, bytes)?))
+        }
+        (Operation::ReadCache { bytes, .. }, MpiIsend) => Box::new(Loads(read_cache::Isend::new(ranks, bytes)?)),
         (Operation::Exchange { keys }, MpiCollective) => Box::new(exchange::Collective::new(ranks, keys)?),
         (Operation::Exchange { keys }, MpiIsend) => Box::new(exchange::Isend::new(ranks, keys)?),
         (Operation::Gather { bytes, .. }, MpiCollective) => Box::new(gather::Collective::new(ranks, bytes)?),
@@ -34,6 +42,12 @@ pub fn contestant(world: &World, operation: Operation, implementation: Implement
         (Operation::Put { target }, MpiIsend) => Box::new(put::Messages::new(ranks, target)),
         (Operation::Barrier, MpiCollective) => Box::new(Barrier::new(ranks)?),
         (Operation::Stream { bytes }, MpiIsend) => Box::new(stream::Isend::new(ranks, bytes)?),
+        (Operation::Updates { table, updates }, MpiAlltoallv) => {
+            Box::new(updates::Alltoallv::new(world, ranks, table, updates)?)
+        }
+        (Operation::Reads { table, reads, batch }, MpiAlltoallv) => {
+            Box::new(reads::Alltoallv::new(ranks, Workload { table, reads, batch })?)
+        }
         _ => {
             let (what, why, allowed) = (operation.name(), operation.lack(implementation), operation.implementations());
             return Err(Error::user(Refusal::Missing { what, why, allowed }));

@@ -1,8 +1,7 @@
 //! Every rank gets all of a vector.
 
-use crate::bench::contestant::Contestant;
+use crate::bench::full_read::Load;
 use crate::bench::pattern::Round;
-use crate::bench::watch::Watch;
 use crate::block::block;
 use crate::mpi_ranks::{MpiRanks, Parts};
 use aurora_core::prelude::*;
@@ -35,15 +34,21 @@ impl<'w> Collective<'w> {
     }
 }
 
-impl Contestant for Collective<'_> {
-    fn repetition(&mut self, round: Round, watch: &mut Watch<'_>) -> Result<u64> {
+impl Load for Collective<'_> {
+    type Loaded<'l>
+        = &'l [u8]
+    where
+        Self: 'l;
+
+    fn fill(&mut self, round: Round) -> Result<()> {
         self.0.fill(round);
+        Ok(())
+    }
+
+    fn load(&mut self) -> Result<&[u8]> {
         let Buffers { ranks, parts, mine, whole } = &mut self.0;
-        watch.measure(|| {
-            ranks.all_gather(mine, parts, whole);
-            Ok(())
-        })?;
-        Ok(round.wrong(whole, 0))
+        ranks.all_gather(mine, parts, whole);
+        Ok(whole)
     }
 }
 
@@ -56,14 +61,20 @@ impl<'w> Isend<'w> {
     }
 }
 
-impl Contestant for Isend<'_> {
-    fn repetition(&mut self, round: Round, watch: &mut Watch<'_>) -> Result<u64> {
+impl Load for Isend<'_> {
+    type Loaded<'l>
+        = &'l [u8]
+    where
+        Self: 'l;
+
+    fn fill(&mut self, round: Round) -> Result<()> {
         self.0.fill(round);
+        Ok(())
+    }
+
+    fn load(&mut self) -> Result<&[u8]> {
         let Buffers { ranks, parts, mine, whole } = &mut self.0;
-        watch.measure(|| {
-            ranks.all_at_once(&vec![&mine[..]; ranks.size()], parts.pieces_mut(whole));
-            Ok(())
-        })?;
-        Ok(round.wrong(whole, 0))
+        ranks.all_at_once(&vec![&mine[..]; ranks.size()], parts.pieces_mut(whole));
+        Ok(whole)
     }
 }

@@ -28,6 +28,8 @@ enum Name {
     MpiCollective,
     /// MPI's nonblocking messages, all at once
     MpiIsend,
+    /// Batches for each owner, made by hand, and MPI's Alltoallv (of `updates` and `reads`)
+    MpiAlltoallv,
     /// One TCP connection (of `stream`)
     Tcp,
 }
@@ -47,6 +49,7 @@ impl Implementations {
             Name::Aurora => Implementation::Aurora,
             Name::MpiCollective => Implementation::MpiCollective,
             Name::MpiIsend => Implementation::MpiIsend,
+            Name::MpiAlltoallv => Implementation::MpiAlltoallv,
             Name::Tcp => Implementation::Tcp,
         };
         self.names.iter().map(of).collect()

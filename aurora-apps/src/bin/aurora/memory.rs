@@ -54,6 +54,16 @@ pub fn streamed(bytes: u64, _ranks: u64) -> u128 {
     (3 * 2 + 1) * u128::from(bytes)
 }
 
+/// A distributed table of 64-bit numbers: those of all implementations.
+pub fn tables(length: u64, _ranks: u64) -> u128 {
+    2 * 8 * u128::from(length)
+}
+
+/// Fresh memory of each rank, one kind at a time; and two vectors with everyone's caches.
+pub fn touched(bytes: u64, ranks: u64) -> u128 {
+    (2 + 4 * u128::from(ranks)) * u128::from(bytes)
+}
+
 impl Demand {
     /// Whether `ranks` ranks that share this machine and `available` bytes can have it.
     pub fn check(&self, ranks: u64, available: u64) -> Result<(), Refusal> {

@@ -43,6 +43,12 @@ pub enum Reason {
     /// Ranks that are processes already cannot be threads of one.
     #[error("ranks that a launcher has started are not threads of one process; allowed here: auto, udp")]
     NotThreads,
+    /// More in a batch than there are.
+    #[error("each rank makes {reads} reads; the most that makes sense is {reads}")]
+    Batch {
+        /// How many there are.
+        reads: usize,
+    },
     /// Somebody to carry it out who cannot be had.
     #[error("{0}")]
     Implementation(implementation::Refusal),

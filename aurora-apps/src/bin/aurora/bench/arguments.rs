@@ -22,6 +22,12 @@ pub enum BenchCommand {
     Barrier(CommonArguments),
     /// Bytes go from rank 0 to rank 1
     Stream(StreamArguments),
+    /// Every rank adds 1 to random elements of a shared table
+    Updates(UpdatesArguments),
+    /// Every rank reads random elements of a shared table
+    Reads(ReadsArguments),
+    /// Every rank touches fresh memory of several kinds
+    FirstTouch(FirstTouchArguments),
 }
 
 #[derive(Args, Debug)]
@@ -79,6 +85,48 @@ pub struct StreamArguments {
 }
 
 #[derive(Args, Debug)]
+pub struct UpdatesArguments {
+    /// How many 64-bit elements the table has
+    #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..))]
+    pub table: u64,
+    /// How many updates each rank makes
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..=MOST_PLACES))]
+    pub updates: u64,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct ReadsArguments {
+    /// How many 64-bit elements the table has
+    #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..))]
+    pub table: u64,
+    /// How many elements each rank reads
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..=MOST_PLACES))]
+    pub reads: u64,
+    /// How many of them at once [default: 65536, or all]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1 << 24))]
+    pub batch: Option<u32>,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+/// More updates or reads of one repetition would take hours.
+const MOST_PLACES: u64 = 1_000_000_000_000;
+
+/// Reads in a batch.
+const BATCH: u64 = 65_536;
+
+#[derive(Args, Debug)]
+pub struct FirstTouchArguments {
+    /// How many bytes each rank touches
+    #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = value_parser!(u64).range(1..))]
+    pub bytes: u64,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Args, Debug)]
 pub struct CommonArguments {
     /// How often to repeat it, each time with new data
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(1..=1_000_000))]
@@ -123,6 +171,9 @@ impl BenchCommand {
             BenchCommand::Get(arguments) | BenchCommand::Put(arguments) => &arguments.common,
             BenchCommand::Barrier(common) => common,
             BenchCommand::Stream(arguments) => &arguments.common,
+            BenchCommand::Updates(arguments) => &arguments.common,
+            BenchCommand::Reads(arguments) => &arguments.common,
+            BenchCommand::FirstTouch(arguments) => &arguments.common,
         }
     }
 
@@ -141,6 +192,17 @@ impl BenchCommand {
             BenchCommand::Put(arguments) => Operation::Put { target: arguments.target.into() },
             BenchCommand::Barrier(_) => Operation::Barrier,
             BenchCommand::Stream(arguments) => Operation::Stream { bytes: arguments.bytes as usize },
+            BenchCommand::Updates(arguments) => {
+                Operation::Updates { table: arguments.table as usize, updates: arguments.updates as usize }
+            }
+            BenchCommand::Reads(arguments) => Operation::Reads {
+                table: arguments.table as usize,
+                reads: arguments.reads as usize,
+                batch: arguments.batch.map_or(BATCH.min(arguments.reads), u64::from) as usize,
+            },
+            BenchCommand::FirstTouch(arguments) => {
+                Operation::FirstTouch { bytes: arguments.bytes as usize, memory: None }
+            }
         }
     }
 

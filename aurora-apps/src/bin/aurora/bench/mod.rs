@@ -5,7 +5,7 @@ mod table;
 
 use crate::implementation;
 use crate::memory::{self, Demand};
-use crate::refusal::Refusal;
+use crate::refusal::{Reason, Refusal};
 use crate::{measure, prepare};
 use arguments::BenchCommand;
 use aurora_apps::bench::{self, Operation};
@@ -19,8 +19,18 @@ use std::process::ExitCode;
 pub fn start(command: &BenchCommand, starter: Surroundings) -> Result<ExitCode, Refusal> {
     let (world, job) = (command.common().world, command.job());
     let config = prepare(world, starter, demand(job.operation))?;
+    check(job.operation)?;
     implementation::check(&job.operation, &job.implementations, &config, starter)?;
     Ok(measure(config, world, starter, job.reps, |world, progress| bench::run(world, &job, progress)))
+}
+
+fn check(operation: Operation) -> Result<(), Refusal> {
+    match operation {
+        Operation::Reads { reads, batch, .. } if batch > reads => {
+            Err(Refusal { argument: "--batch <N>", value: batch.to_string(), reason: Reason::Batch { reads } })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn demand(operation: Operation) -> Option<Demand> {
@@ -32,6 +42,10 @@ fn demand(operation: Operation) -> Option<Demand> {
         }
         Operation::Gather { bytes, .. } => of_bytes(bytes, memory::gathered),
         Operation::Stream { bytes } => of_bytes(bytes, memory::streamed),
+        Operation::Updates { table, .. } | Operation::Reads { table, .. } => {
+            Some(Demand { argument: "--table <T>", value: table as u64, bytes: memory::tables })
+        }
+        Operation::FirstTouch { bytes, .. } => of_bytes(bytes, memory::touched),
         Operation::Get { .. } | Operation::Put { .. } | Operation::Barrier => None,
     }
 }

@@ -17,27 +17,37 @@ impl Display for Table<'_, Comparison<Figures>> {
         }
         writeln!(f, ": {}, {}, seed {}", count(main.ranks, "rank"), count(main.reps, "repetition"), main.seed)?;
         writeln!(f)?;
-        writeln!(f, "{:16}{:18}{:>14}{:>14}{:>14}", "", "", "min", "median", "max")?;
+        writeln!(f, "{:18}{:18}{:>14}{:>14}{:>14}", "", "", "min", "median", "max")?;
         for figures in &self.0.results {
-            seconds(f, figures.implementation, "seconds", figures.seconds)?;
+            seconds(f, figures.memory.unwrap_or(figures.implementation), "seconds", figures.seconds)?;
+            if let Some(with_read) = figures.with_read_seconds {
+                seconds(f, "", "with full read", with_read)?;
+            }
+            if let Some(Spread { min, median, max }) = figures.per_second {
+                let millions = Spread { min: min / 1e6, median: median / 1e6, max: max / 1e6 };
+                one_digit(f, "million a second", millions)?;
+            }
+            if let Some(rate) = figures.gigabytes_per_second {
+                writeln!(f, "{:18}{:18}{:>14.2}{:>14.2}{:>14.2}", "", "GB/s", rate.min, rate.median, rate.max)?;
+            }
             seconds(f, "", "CPU seconds", figures.cpu_seconds)?;
             if let Some(packets) = figures.packets_sent {
-                packet_count(f, "packets sent", packets)?;
+                one_digit(f, "packets sent", packets)?;
             }
             if let Some(packets) = figures.packets_resent {
-                packet_count(f, "packets resent", packets)?;
+                one_digit(f, "packets resent", packets)?;
             }
         }
         writeln!(f)?;
         let verdict = if self.0.verified() { "verified" } else { "NOT VERIFIED: what arrived is wrong" };
-        writeln!(f, "result          {verdict}")
+        writeln!(f, "{:18}{verdict}", "result")
     }
 }
 
 fn seconds(f: &mut Formatter<'_>, name: &str, what: &str, of: Spread) -> fmt::Result {
-    writeln!(f, "{name:16}{what:18}{:>14.9}{:>14.9}{:>14.9}", of.min, of.median, of.max)
+    writeln!(f, "{name:18}{what:18}{:>14.9}{:>14.9}{:>14.9}", of.min, of.median, of.max)
 }
 
-fn packet_count(f: &mut Formatter<'_>, what: &str, of: Spread) -> fmt::Result {
-    writeln!(f, "{:16}{what:18}{:>14.1}{:>14.1}{:>14.1}", "", of.min, of.median, of.max)
+fn one_digit(f: &mut Formatter<'_>, what: &str, of: Spread) -> fmt::Result {
+    writeln!(f, "{:18}{what:18}{:>14.1}{:>14.1}{:>14.1}", "", of.min, of.median, of.max)
 }

@@ -1,0 +1,159 @@
+//! Places in a distributed table, sorted by their owners: what an Alltoallv sends.
+
+use crate::mpi_ranks::{MpiRanks, Parts, TooMany};
+use aurora_core::prelude::*;
+use mpi::traits::CommunicatorCollectives;
+use mpi::{Count, traits::Equivalence};
+use std::ops::Range;
+
+/// A table in blocks of equal length, the last ones shorter or empty: simpler to find an owner in than Aurora's.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks {
+    table: usize,
+    block: usize,
+    /// 2^64 / `block`, rounded up.
+    reciprocal: u64,
+}
+
+impl Blocks {
+    /// Of a table of `table` elements on `size` ranks.
+    ///
+    /// # Errors
+    /// [`TooMany`]: places are sent with 32 bits each, which is half the bytes of what a larger table takes.
+    pub fn new(table: usize, size: usize) -> Result<Self> {
+        u32::try_from(table).map_err(|_| Error::user(TooMany::of(table)))?;
+        // The reciprocal of 1 would not fit.
+        let block = table.div_ceil(size).max(2);
+        Ok(Blocks { table, block, reciprocal: u64::MAX / block as u64 + 1 })
+    }
+
+    /// The elements of `rank`.
+    pub fn range(self, rank: usize) -> Range<usize> {
+        let end = |rank: usize| (rank * self.block).min(self.table);
+        end(rank)..end(rank + 1)
+    }
+
+    /// Who has element `index`, and where in its block. Exact for all indices of 32 bits.
+    #[inline]
+    fn place(self, index: usize) -> (usize, u32) {
+        let owner = ((index as u128 * u128::from(self.reciprocal)) >> 64) as usize;
+        (owner, (index - owner * self.block) as u32)
+    }
+}
+
+/// A batch of places, with room for all of it at each owner, so that sorting takes one pass.
+pub struct Buckets {
+    blocks: Blocks,
+    batch: usize,
+    lengths: Vec<usize>,
+    places: Vec<u32>,
+}
+
+impl Buckets {
+    /// For batches of `batch` places.
+    pub fn new(blocks: Blocks, size: usize, batch: usize) -> Self {
+        Buckets { blocks, batch, lengths: vec![0; size], places: vec![0; size * batch] }
+    }
+
+    /// Sorts at most a batch of global indices.
+    pub fn fill(&mut self, indices: impl Iterator<Item = usize>) {
+        self.lengths.fill(0);
+        for index in indices.take(self.batch) {
+            let (owner, local) = self.blocks.place(index);
+            let length = &mut self.lengths[owner];
+            self.places[owner * self.batch + *length] = local;
+            *length += 1;
+        }
+    }
+
+    /// As [`fill`](Buckets::fill); and for each owner the positions in the batch of what it got are noted.
+    pub fn fill_noting(&mut self, indices: impl Iterator<Item = usize>, positions: &mut [u32]) {
+        self.lengths.fill(0);
+        for (position, index) in (0..).zip(indices.take(self.batch)) {
+            let (owner, local) = self.blocks.place(index);
+            let length = &mut self.lengths[owner];
+            let at = owner * self.batch + *length;
+            (self.places[at], positions[at]) = (local, position);
+            *length += 1;
+        }
+    }
+
+    /// Where in the buckets those of `owner` are.
+    pub fn range(&self, owner: usize) -> Range<usize> {
+        owner * self.batch..owner * self.batch + self.lengths[owner]
+    }
+
+    /// The places at `owner`.
+    pub fn of(&self, owner: usize) -> &[u32] {
+        &self.places[self.range(owner)]
+    }
+
+    /// Sends each rank its bucket, but not this rank its own. Returns how `incoming` is divided between the senders.
+    pub fn exchange(&self, ranks: &MpiRanks<'_>, incoming: &mut Vec<u32>) -> Result<(Parts, Parts)> {
+        let ranges = (0..ranks.size()).map(|to| if to == ranks.me() { 0..0 } else { self.range(to) });
+        let outgoing = Parts::new(ranges)?;
+        let mut lengths = vec![0 as Count; ranks.size()];
+        ranks.comm.all_to_all_into(outgoing.counts(), &mut lengths);
+        let parts = Parts::of_lengths(lengths.into_iter().map(|length| length as usize))?;
+        all_to_all(ranks, &outgoing, &self.places, &parts, incoming);
+        Ok((outgoing, parts))
+    }
+}
+
+/// An Alltoallv into a buffer that grows as it needs.
+pub fn all_to_all<T: Equivalence + Copy + Default>(
+    ranks: &MpiRanks<'_>,
+    outgoing: &Parts,
+    from: &[T],
+    incoming: &Parts,
+    into: &mut Vec<T>,
+) {
+    if into.len() < incoming.total() {
+        into.resize(incoming.total(), T::default());
+    }
+    ranks.comm.all_to_all_varcount_into(&outgoing.of(from), &mut incoming.of_mut(into));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_element_has_its_place() {
+        for (table, size) in [(1, 3), (10, 3), (1000, 7), (12, 4), (5, 5)] {
+            let blocks = Blocks::new(table, size).unwrap();
+            let mut all = (0..size).flat_map(|rank| blocks.range(rank).enumerate().map(move |at| (rank, at)));
+            for index in 0..table {
+                let (rank, (local, global)) = all.next().expect("as many as elements");
+                assert_eq!((global, blocks.place(index)), (index, (rank, local as u32)));
+            }
+            assert_eq!(all.next(), None);
+        }
+    }
+
+    #[test]
+    fn the_last_of_many_has_its_place() {
+        let table = u32::MAX as usize;
+        for size in [1, 2, 3, 1000] {
+            let blocks = Blocks::new(table, size).unwrap();
+            for rank in 0..size {
+                let range = blocks.range(rank);
+                assert_eq!(blocks.place(range.start), (rank, 0));
+                assert_eq!(blocks.place(range.end - 1), (rank, range.len() as u32 - 1));
+            }
+        }
+        assert!(Blocks::new(1 << 32, 4).is_err());
+    }
+
+    #[test]
+    fn buckets_keep_order_and_positions() {
+        let blocks = Blocks::new(10, 2).unwrap();
+        let mut buckets = Buckets::new(blocks, 2, 4);
+        let mut positions = [9; 8];
+        buckets.fill_noting([7, 1, 9, 0, 5].into_iter(), &mut positions);
+        assert_eq!((buckets.of(0), buckets.of(1)), (&[1, 0][..], &[2, 4][..]));
+        assert_eq!((&positions[buckets.range(0)], &positions[buckets.range(1)]), (&[1, 3][..], &[0, 2][..]));
+        buckets.fill([3].into_iter());
+        assert_eq!((buckets.of(0), buckets.of(1)), (&[3][..], &[][..]));
+    }
+}
