@@ -153,7 +153,7 @@ fn the_bytes_of_a_vector_pass_through_the_network() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 28] = [
+    let cases: [(&str, &[&str]); 29] = [
         ("read-cach", &["read-cache"]),
         ("read-cache --bytes 0", &["--bytes", "1.."]),
         ("read-cache --bytes 90000000000000", &["--bytes", "the most that fits"]),
@@ -166,6 +166,7 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("barrier --impl mpi-isend", &["--impl", "aurora, mpi-collective"]),
         ("gather --push --pull", &["--push", "--pull"]),
         ("gather --ranks 1", &["--ranks", "at least 2"]),
+        ("get --ranks 1", &["--ranks", "at least 2"]),
         ("get --target busy", &["--target", "idle", "computing"]),
         ("get --impl mpi-collective", &["--impl", "aurora, mpi-isend"]),
         ("get --impl tcp", &["--impl", "aurora, mpi-isend"]),

@@ -108,14 +108,10 @@ impl Config {
     }
 
     fn settle_in(self, environment: &Environment, cores: usize) -> Result<Settings> {
-        let route = match self.route {
-            Some(route) => Some(route),
-            None => environment.route()?,
-        };
-        let ranks = || match self.ranks {
-            Some(ranks) => possible(ranks),
-            None => Ok(environment.ranks()?.unwrap_or(cores.min(4))),
-        };
+        // All of it, also what this configuration overrides: who has misspelt something wants to know.
+        let said = environment.values()?;
+        let route = self.route.or(said.route);
+        let ranks = || self.ranks.map_or(Ok(said.ranks.unwrap_or(cores.min(4))), possible);
         let launch = match self.start {
             Start::Threads(ranks) => Launch::Threads(possible(ranks)?),
             Start::Mpi => environment.mpi(self.ranks)?,
@@ -127,19 +123,10 @@ impl Config {
             Start::Surroundings if route == Some(Route::Local) => Launch::Threads(ranks()?),
             Start::Surroundings => Launch::Processes(ranks()?),
         };
-        let silence = match self.silence {
-            Some(silence) => silence,
-            None => environment.seconds("AURORA_SILENCE")?.unwrap_or(Duration::from_secs(5)),
-        };
-        let network = match self.network {
-            Some(network) => network,
-            None => environment.network()?.unwrap_or_default(),
-        };
-        let timeout = match self.timeout {
-            Some(limit) => Some(limit),
-            None => environment.seconds("AURORA_TIMEOUT")?,
-        };
-        let transport = Transport { route, silence, network, mtu: environment.mtu()?, ..Transport::default() };
+        let silence = self.silence.or(said.silence).unwrap_or(Duration::from_secs(5));
+        let network = self.network.or(said.network).unwrap_or_default();
+        let timeout = self.timeout.or(said.timeout);
+        let transport = Transport { route, silence, network, mtu: said.mtu, ..Transport::default() };
         let options = Options { interface: environment.of("AURORA_INTERFACE").cloned(), ..Options::default() };
         Ok(Settings { launch, transport, timeout, options })
     }
@@ -191,6 +178,14 @@ mod tests {
         assert!(text.contains("AURORA_RANK (did you mean AURORA_RANKS?)"), "{text}");
         let text = refusal(&[("AURORA_X", "")]);
         assert!(text.contains("the known ones: AURORA_RANKS"), "{text}");
+    }
+
+    #[test]
+    fn impossible_values_are_refused_even_where_something_else_is_used() {
+        for variable in [("AURORA_RANKS", "0"), ("AURORA_ROUTE", "tcp"), ("AURORA_SILENCE", "long")] {
+            let config = Config::processes(2).route(Route::Udp).silence(Duration::from_secs(1));
+            assert!(settle(config, &[variable]).is_err(), "{variable:?}");
+        }
     }
 
     #[test]

@@ -117,6 +117,16 @@ pub(crate) struct Environment {
     pub(crate) launcher: Option<Announced>,
 }
 
+/// What the variables with values say; `None` where one is not set.
+pub(crate) struct Values {
+    pub(crate) ranks: Option<usize>,
+    pub(crate) route: Option<Route>,
+    pub(crate) network: Option<Network>,
+    pub(crate) mtu: Option<usize>,
+    pub(crate) silence: Option<Duration>,
+    pub(crate) timeout: Option<Duration>,
+}
+
 impl Environment {
     pub(crate) fn read(variables: impl Iterator<Item = (String, String)>) -> Result<Self> {
         let all: BTreeMap<_, _> = variables.collect();
@@ -135,7 +145,19 @@ impl Environment {
         self.ours.get(name)
     }
 
-    pub(crate) fn ranks(&self) -> Result<Option<usize>> {
+    /// What the variables with values say.
+    pub(crate) fn values(&self) -> Result<Values> {
+        Ok(Values {
+            ranks: self.ranks()?,
+            route: self.route()?,
+            network: self.network()?,
+            mtu: self.mtu()?,
+            silence: self.seconds("AURORA_SILENCE")?,
+            timeout: self.seconds("AURORA_TIMEOUT")?,
+        })
+    }
+
+    fn ranks(&self) -> Result<Option<usize>> {
         let Some(value) = self.of("AURORA_RANKS") else {
             return Ok(None);
         };
@@ -145,7 +167,7 @@ impl Environment {
         }
     }
 
-    pub(crate) fn route(&self) -> Result<Option<Route>> {
+    fn route(&self) -> Result<Option<Route>> {
         match self.of("AURORA_ROUTE").map(String::as_str) {
             None | Some("auto") => Ok(None),
             Some("local") => Ok(Some(Route::Local)),
@@ -155,7 +177,7 @@ impl Environment {
         }
     }
 
-    pub(crate) fn network(&self) -> Result<Option<Network>> {
+    fn network(&self) -> Result<Option<Network>> {
         match self.of("AURORA_NETWORK").map(String::as_str) {
             None => Ok(None),
             Some("dedicated") => Ok(Some(Network::Dedicated)),
@@ -164,7 +186,7 @@ impl Environment {
         }
     }
 
-    pub(crate) fn mtu(&self) -> Result<Option<usize>> {
+    fn mtu(&self) -> Result<Option<usize>> {
         let Some(value) = self.of("AURORA_MTU") else {
             return Ok(None);
         };
@@ -177,7 +199,7 @@ impl Environment {
         }
     }
 
-    pub(crate) fn seconds(&self, name: &str) -> Result<Option<Duration>> {
+    fn seconds(&self, name: &str) -> Result<Option<Duration>> {
         let Some(value) = self.of(name) else {
             return Ok(None);
         };

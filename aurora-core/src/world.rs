@@ -53,7 +53,8 @@ pub struct LineUsage {
 impl std::fmt::Display for LineUsage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Usage { messages, bytes } = self.usage;
-        write!(f, "{messages} messages, {bytes} bytes: {}", self.action)?;
+        let plural = if messages == 1 { "" } else { "s" };
+        write!(f, "{messages} message{plural}, {bytes} bytes: {}", self.action)?;
         if let Some(object) = &self.object {
             write!(f, " of {object}")?;
         }

@@ -208,11 +208,9 @@ impl Offer for Operation {
         }
     }
 
-    fn least_ranks(&self, implementation: Implementation) -> usize {
+    fn least_ranks(&self, _: Implementation) -> usize {
         match self {
-            Operation::Gather { .. } | Operation::Stream { .. } => 2,
-            // Aurora's own part is read and written like any other; a message to oneself is none.
-            Operation::Get { .. } | Operation::Put { .. } if implementation.is_mpi() => 2,
+            Operation::Gather { .. } | Operation::Stream { .. } | Operation::Get { .. } | Operation::Put { .. } => 2,
             _ => 1,
         }
     }
@@ -259,7 +257,8 @@ mod tests {
     #[test]
     fn one_rank_has_nobody_to_send_to() {
         let refusal = |operation: Operation| operation.refusal(Implementation::Aurora, ALONE);
-        assert_eq!(refusal(Operation::Get { target: Target::Idle }), None);
+        assert_eq!(refusal(Operation::Barrier), None);
+        assert!(refusal(Operation::Get { target: Target::Idle }).is_some());
         let too_few = Refusal::TooFewRanks { what: "stream", ranks: 1, needed: 2 };
         assert_eq!(refusal(Operation::Stream { bytes: 1 }), Some(too_few));
     }

@@ -115,7 +115,21 @@ where
 }
 
 /// Copies many pairs as one operation: all are under way at once, in an order that spreads them over the owners. See
-/// [`distmemcpy`]; all pairs of a call have the same direction.
+/// [`distmemcpy`]; all pairs of a call have the same direction. A vector can be borrowed mutably once only, so one call writes
+/// one range of each vector; many ranges of one vector are [`GVector::release_c`]'s, with `put_slice`.
+///
+/// ```
+/// use aurora_core::prelude::*;
+///
+/// Config::threads(3).run(|world| {
+///     let v = GVector::<i32>::from_fn(world, 10, |i| i as i32)?;
+///     let (mut first, mut last) = ([0; 2], [0; 3]);
+///     distmemcpy_many([(&mut first[..], v.range(..2)), (&mut last[..], v.range(7..))])?;
+///     assert_eq!((first, last), ([0, 1], [7, 8, 9]));
+///     Ok(())
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`distmemcpy`].
@@ -199,16 +213,14 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
 }
 
 impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
-    fn copy_all(mut pairs: Vec<Self>) -> Result<()> {
+    fn copy_all(pairs: Vec<Self>) -> Result<()> {
         for (into, memory) in &pairs {
             check(into.vector, &into.range, memory.len(), true, &into.site)?;
         }
         let step = (AT_ONCE / size_of::<T>()).max(1);
-        for (into, memory) in &mut pairs {
-            let site = into.site.clone();
-            let mut rest = &**memory;
-            let mut pieces = Vec::new();
-            let vector = &*into.vector;
+        let mut pieces = Vec::new();
+        for (into, memory) in &pairs {
+            let (vector, mut rest) = (&*into.vector, *memory);
             for (owner, range) in vector.dist.pieces(into.range.clone()) {
                 let (part, behind) = rest.split_at(range.len());
                 rest = behind;
@@ -219,91 +231,95 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
                     owner,
                     start: start + nth * step,
                     memory,
-                    site: site.clone(),
+                    site: into.site.clone(),
                 }));
             }
-            pieces.sort_by_key(Piece::turn);
-            let (mine, others): (Vec<_>, Vec<_>) = pieces.into_iter().partition(Piece::is_own);
-            let write_own = || {
-                mine.iter().try_for_each(|piece| {
-                    let range = piece.start..piece.start + piece.memory.len();
-                    piece.vector.write_own(&piece.site, |block| block[range].copy_from_slice(piece.memory))
-                })
-            };
-            if others.is_empty() {
-                write_own()?;
-                continue;
-            }
-            let link = &vector.link;
-            let slices: Vec<&[T]> = others.iter().map(|piece| piece.memory).collect();
-            let tokens = std::cell::RefCell::new(Vec::<Token>::new());
-            with_lent(
-                &slices,
-                |lent| {
-                    link.tidy(|service, _| *tokens.borrow_mut() = lent.into_iter().map(|l| service.lend(l)).collect())
-                },
-                || link.tidy(|service, _| tokens.borrow_mut().drain(..).for_each(|token| service.withdraw(token))),
-                || Writing::new(vector, &others, &tokens.borrow(), &site).run(write_own),
-            )?;
         }
-        Ok(())
+        pieces.sort_by_key(Piece::turn);
+        let (mine, others): (Vec<_>, Vec<_>) = pieces.into_iter().partition(Piece::is_own);
+        let write_own = || {
+            mine.iter().try_for_each(|piece| {
+                let range = piece.start..piece.start + piece.memory.len();
+                piece.vector.write_own(&piece.site, |block| block[range].copy_from_slice(piece.memory))
+            })
+        };
+        let Some(link) = others.first().map(|piece| &piece.vector.link) else {
+            return write_own();
+        };
+        let slices: Vec<&[T]> = others.iter().map(|piece| piece.memory).collect();
+        let tokens = std::cell::RefCell::new(Vec::<Token>::new());
+        with_lent(
+            &slices,
+            |lent| link.tidy(|service, _| *tokens.borrow_mut() = lent.into_iter().map(|l| service.lend(l)).collect()),
+            || link.tidy(|service, _| tokens.borrow_mut().drain(..).for_each(|token| service.withdraw(token))),
+            || Writing::new(&others, tokens.borrow().clone()).run(write_own),
+        )
     }
 }
 
-/// Bytes that an owner is sent as one piece, and how many pieces of a copy it may have to hold. It keeps a piece until it is
-/// whole, so that nobody sees half an element: of this size it is still in the processor's cache when it is put into
-/// place, and its memory serves the next one.
+/// Bytes that an owner is sent as one piece, and that it may have to hold. It keeps a piece until it is whole, so that nobody sees
+/// half an element: of this size it is still in the processor's cache when it is put into place, and its memory serves
+/// the next one.
 const AT_ONCE: usize = 256 << 10;
-const AHEAD: usize = 4;
+const AHEAD: usize = 4 * AT_ONCE;
 
 /// A copy from local memory to other ranks, piece by piece.
 struct Writing<'a, T: Element> {
-    vector: &'a GVector<T>,
     pieces: &'a [Piece<'a, T, &'a [T]>],
     tokens: Vec<Token>,
-    /// For each owner, the pieces that it has not been sent.
-    left: Vec<Range<usize>>,
-    /// Calls under way, and for which of `left`.
-    asked: Vec<(CallId, usize)>,
-    site: &'a Site,
+    owners: Vec<Lane>,
+    /// Calls under way, each for a piece of one of the owners.
+    asked: Vec<(CallId, usize, usize)>,
+}
+
+/// What goes to one owner.
+struct Lane {
+    /// The pieces that it has not been sent.
+    left: Range<usize>,
+    /// Bytes that it has been sent and has not answered.
+    ahead: usize,
 }
 
 impl<'a, T: Element> Writing<'a, T> {
-    /// `pieces` are in order of their owners; `tokens` are their memory.
-    fn new(vector: &'a GVector<T>, pieces: &'a [Piece<'a, T, &'a [T]>], tokens: &[Token], site: &'a Site) -> Self {
+    /// `pieces` are in order of their owners, and there is one; `tokens` are their memory.
+    fn new(pieces: &'a [Piece<'a, T, &'a [T]>], tokens: Vec<Token>) -> Self {
         let mut end = 0;
-        let left = pieces
+        let owners = pieces
             .chunk_by(|a, b| a.owner == b.owner)
             .map(|of_owner| {
                 end += of_owner.len();
-                end - of_owner.len()..end
+                Lane { left: end - of_owner.len()..end, ahead: 0 }
             })
             .collect();
-        Writing { vector, pieces, tokens: tokens.to_vec(), left, asked: Vec::new(), site }
+        Writing { pieces, tokens, owners, asked: Vec::new() }
     }
 
     /// Does `meanwhile` once every owner has been sent its first pieces.
     fn run(mut self, meanwhile: impl FnOnce() -> Result<()>) -> Result<()> {
-        let link = &self.vector.link;
-        link.act(self.site, |service, out| {
-            service.usable(self.vector.id, true, out)?;
-            (0..AHEAD).for_each(|_| (0..self.left.len()).for_each(|owner| self.ask(owner, service, out)));
+        let Piece { vector, site, .. } = &self.pieces[0];
+        let link = &vector.link;
+        link.act(site, |service, out| {
+            for vector in self.pieces.chunk_by(|a, b| a.vector.id == b.vector.id).map(|of_one| of_one[0].vector) {
+                service.usable(vector.id, true, out)?;
+            }
+            (0..self.owners.len()).for_each(|owner| self.ask(owner, service, out));
             Ok(())
         })?;
-        let what = What::Calls { object: self.vector.id, action: "distmemcpy" };
-        let outcome = meanwhile()
-            .and_then(|()| link.wait(what, self.site, |service, out| self.advance(service, out).transpose()));
-        link.tidy(|service, _| self.asked.iter().for_each(|(call, _)| service.give_up(*call)));
+        let what = What::Calls { object: vector.id, action: "distmemcpy" };
+        let outcome =
+            meanwhile().and_then(|()| link.wait(what, site, |service, out| self.advance(service, out).transpose()));
+        link.tidy(|service, _| self.asked.iter().for_each(|(call, ..)| service.give_up(*call)));
         outcome
     }
 
     /// Takes the answers that are here, each of which makes room for another piece. `Some` when nothing is left.
     fn advance(&mut self, service: &mut Service, out: &mut Outbox) -> Result<Option<()>> {
         let mut next = 0;
-        while let Some(&(call, owner)) = self.asked.get(next) {
+        while let Some(&(call, owner, bytes)) = self.asked.get(next) {
             match service.take_reply(call).transpose()? {
                 Some(_) => {
-                    self.asked.remove(next);
+                    self.asked.swap_remove(next);
+                    self.owners[owner].ahead -= bytes;
                     self.ask(owner, service, out);
                 }
                 None => next += 1,
@@ -312,16 +328,22 @@ impl<'a, T: Element> Writing<'a, T> {
         Ok(self.asked.is_empty().then_some(()))
     }
 
+    /// Sends an owner what it has room for.
     fn ask(&mut self, owner: usize, service: &mut Service, out: &mut Outbox) {
-        let Some(next) = self.left[owner].next() else {
-            return;
-        };
-        let piece = &self.pieces[next];
-        let reason = self.vector.reason("distmemcpy", self.site);
-        let asking = Asking { object: self.vector.id, to: piece.owner, reason: &reason };
-        let request = Request::WriteAt { start: piece.start as u64 };
-        let call = service.ask_from(&asking, request, self.tokens[next], size_of_val(piece.memory), out);
-        self.asked.push((call, owner));
+        let lane = &mut self.owners[owner];
+        while let Some(piece) = self.pieces[lane.left.clone()].first() {
+            let bytes = size_of_val(piece.memory);
+            if lane.ahead > 0 && lane.ahead + bytes > AHEAD {
+                return;
+            }
+            let reason = piece.vector.reason("distmemcpy", &piece.site);
+            let asking = Asking { object: piece.vector.id, to: piece.owner, reason: &reason };
+            let request = Request::WriteAt { start: piece.start as u64 };
+            let call = service.ask_from(&asking, request, self.tokens[lane.left.start], bytes, out);
+            self.asked.push((call, owner, bytes));
+            lane.ahead += bytes;
+            lane.left.start += 1;
+        }
     }
 }
 

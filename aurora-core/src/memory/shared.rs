@@ -7,7 +7,9 @@
 //!
 //! 1. A segment never changes its length and stays mapped as long as a handle to it exists; each array over it holds one.
 //! 2. Its first bytes are seats, which are atomics and valid with all bits zero; nobody writes there otherwise.
-//! 3. The elements of a block are written by its owner alone, through the one array over them ([`Sharing::arrays`]), and only while the gate is clear: [`Sharing::is_clear`], tested by whoever writes, under the lock under which loads are announced.
+//! 3. The elements of a block are written by its owner alone, through the one array over them ([`Sharing::arrays`]), and only
+//!    while the gate is clear: [`Sharing::is_clear`], tested by whoever writes, under the lock under which loads are
+//!    announced.
 //! 4. The whole is shown only between [`Sharing::enter`] with `reads` and the drop of what it returns, and copied from only before
 //!    `enter`; by invariant 3 nobody writes then.
 //! 5. All bytes of a new segment are zero, which is a value of every [`Element`]; the page that elements begin at is

@@ -21,17 +21,13 @@ const PATIENCE: Duration = Duration::from_micros(50);
 pub(crate) struct Home {
     sharing: Arc<Sharing>,
     whole: Arc<dyn Storage>,
-    address: *const u8,
+    /// Where it begins, to be compared.
+    address: usize,
     /// The array over our place, while our block is elsewhere.
     vacant: Option<Arc<dyn Storage>>,
     /// The last load that is settled here: everyone has begun it.
     load: Epoch,
 }
-
-// An address that is only compared.
-#[allow(unsafe_code)]
-// SAFETY: see above; all else is `Send` by itself.
-unsafe impl Send for Home {}
 
 /// Memory shared by all ranks, before anything lies there.
 pub(crate) struct Place<T> {
@@ -50,7 +46,7 @@ impl<T: Element> Place<T> {
 
     /// With our block in it.
     pub(crate) fn occupied(self) -> (Array<T>, Home) {
-        let (address, whole) = (self.own.bytes().as_ptr(), Arc::new(self.whole));
+        let (address, whole) = (self.own.bytes().as_ptr().addr(), Arc::new(self.whole));
         (self.own, Home { sharing: Arc::new(self.sharing), whole, address, vacant: None, load: 0 })
     }
 }
@@ -59,7 +55,7 @@ impl Home {
     /// Whether a block lies here. An empty one is at home everywhere.
     pub(crate) fn holds(&self, block: &dyn Storage) -> bool {
         let bytes = block.bytes();
-        bytes.is_empty() || bytes.as_ptr() == self.address
+        bytes.is_empty() || bytes.as_ptr().addr() == self.address
     }
 
     /// Before a write to `block`: leaves the place to those who read it.

@@ -43,8 +43,9 @@ const LONGEST_STAGGER: Duration = Duration::from_millis(1500);
 /// What mpirun may take to pass our words on: MPICH's forgets those that it has not passed on when a job is aborted.
 const FORWARDING: Duration = Duration::from_millis(100);
 
-/// How long a rank that has only heard of a failure waits to be ended.
-const QUIET: Duration = Duration::from_secs(2);
+/// How long a rank that has only heard of a failure waits to be ended: until the last to speak has spoken, and the launcher
+/// has ended everybody, which takes Open MPI up to 3 s between machines.
+const QUIET: Duration = Duration::from_secs(5);
 
 /// Between two looks at the common end: at first, and at most.
 const FIRST_NAP: Duration = Duration::from_micros(50);

@@ -250,7 +250,7 @@ impl Connection {
         packet: &Packet<'_>,
         io: &mut impl Payloads,
     ) -> Result<(bool, bool), DatagramError> {
-        let (mut eliciting, mut urgent) = (false, false);
+        let (mut eliciting, mut urgent, mut excess) = (false, false, None);
         for frame in Frames::new(packet.frames) {
             let frame = frame?;
             // Nobody waits to hear that what came whole in one packet has arrived; an answer will say it, most likely.
@@ -265,7 +265,14 @@ impl Connection {
                 Frame::Open { transfer, header, total, bytes } => {
                     self.incoming.open(transfer, header, total, bytes, io)?
                 }
-                Frame::Data { transfer, offset, bytes } => self.incoming.data(transfer, offset, bytes, io)?,
+                Frame::Data { transfer, offset, bytes } => match self.incoming.data(transfer, offset, bytes, io) {
+                    // There is no room for more that has overtaken its header: that header may be the next frame.
+                    Err(error @ DatagramError::Excess { .. }) => {
+                        excess = Some(error);
+                        continue;
+                    }
+                    progress => progress?,
+                },
                 Frame::Reset { transfer } => self.incoming.reset(transfer)?,
             };
             eliciting = true;
@@ -276,7 +283,7 @@ impl Connection {
                 Progress::Redundant => true,
             };
         }
-        Ok((eliciting, urgent))
+        excess.map_or(Ok((eliciting, urgent)), Err)
     }
 
     /// Whether something has been sent that the peer has not acknowledged.

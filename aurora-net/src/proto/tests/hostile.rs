@@ -194,3 +194,26 @@ fn memory_for_what_is_incomplete_is_bounded() {
     }
     assert!(refused > 15_000);
 }
+
+#[test]
+fn a_header_is_read_behind_data_that_there_is_no_room_for() {
+    let (mut receiver, mut memory) = (connection(1), Memory::default());
+    let mut frames = Vec::new();
+    let mut number = 0;
+    // Everything of a transfer but its header, which was lost, until nothing more is kept.
+    loop {
+        frames.clear();
+        wire::put_data(&mut frames, 5, 1 + number * 1000, 1000);
+        frames.extend([2; 1000]);
+        number += 1;
+        if receiver.handle_datagram(NOW, &sealed(number, 0, &frames), &mut memory).is_err() {
+            break;
+        }
+    }
+    // The sender's next packet has more of that before the header of another, and builds the same again if it is dropped.
+    wire::put_open(&mut frames, 9, b"buffer", 3, 3);
+    frames.extend(*b"abc");
+    let outcome = receiver.handle_datagram(NOW, &sealed(number + 1, 0, &frames), &mut memory);
+    assert!(matches!(outcome, Err(DatagramError::Excess { .. })), "not acknowledged: {outcome:?}");
+    assert_eq!(deliveries(&mut receiver, &mut memory), [(Bytes::from_static(b"buffer"), b"abc".to_vec())]);
+}
