@@ -25,6 +25,9 @@ use std::time::Duration;
 /// How long a notice may wait for a process that does not read; it is about to be found stopped or dead.
 const WRITE_LIMIT: Duration = Duration::from_secs(1);
 
+/// How long the supervisor may take, after the grace, to see the others out.
+const SEEING_OUT: Duration = Duration::from_secs(5);
+
 pub(in super::super) fn run<R>(
     size: usize,
     options: Options,
@@ -55,14 +58,13 @@ pub(in super::super) fn run<R>(
 
     let root = Rank::new(0);
     let guard = exit::guard({
-        let control = control.clone();
+        let (control, patience) = (control.clone(), options.grace + SEEING_OUT);
         Arc::new(move || {
             control.set_body(Body::Exiting);
             control.report(root, Report::Failed(exited(root)));
-            // The supervisor sees the others out, says why, and ends the process.
-            loop {
-                thread::park();
-            }
+            // The supervisor sees the others out, says why, and ends the process; unless it has just been told that all is
+            // over.
+            thread::sleep(patience);
         })
     });
     let job = Job { rank: root, size, nodes: 1, launcher: Launcher::Processes, key, address };
@@ -189,7 +191,12 @@ impl Control {
     }
 
     fn set_body(&self, body: Body) {
-        self.lock().body = body;
+        let mut state = self.lock();
+        // Who has called `exit` does not return, though its body may when the others end for it.
+        if state.body != Body::Exiting {
+            state.body = body;
+        }
+        drop(state);
         self.kick();
     }
 
