@@ -1,5 +1,6 @@
 //! The jobs: three ranks in one control group.
 
+use aurora_core::Route;
 use aurora_core::prelude::*;
 use aurora_suite::notes::note;
 use std::process::ExitCode;
@@ -13,6 +14,8 @@ const MIB: usize = 1 << 20;
 pub struct Want {
     pub name: &'static str,
     pub words: &'static [&'static str],
+    /// Without memory that ranks share: each has a cache of its own then.
+    apart: bool,
     body: fn(&World) -> Result<()>,
 }
 
@@ -27,6 +30,7 @@ const FINE: &[&str] = &["fine"];
 pub const ALL: &[Want] = &[
     Want {
         name: "blocks_that_fit_alone_but_not_together",
+        apart: false,
         words: &[
             "OutOfMemory",
             "needs 133 MiB for its block of",
@@ -37,16 +41,19 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "values_are_not_computed_for_blocks_that_do_not_fit",
+        apart: false,
         words: &["OutOfMemory", "400 MiB with the ranks that share"],
         body: |world| GVector::<u8>::from_fn(world, 400 * MIB, |_| unreachable!("there is no room")).map(drop),
     },
     Want {
         name: "a_block_on_one_rank",
+        apart: false,
         words: &["OutOfMemory", "rank 2 needs 300 MiB for its block of", "on rank 2"],
         body: |world| GVector::<u8>::on(world, 2, 300 * MIB).map(drop),
     },
     Want {
         name: "one_vector_after_another",
+        apart: false,
         words: &["OutOfMemory", "for its block of"],
         body: |world| {
             let vectors: Result<Vec<_>> = (0..8).map(|_| GVector::<u8>::new(world, 48 * MIB)).collect();
@@ -55,6 +62,7 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "small_vectors_too",
+        apart: false,
         words: &["OutOfMemory", "for its block of"],
         body: |world| {
             let vectors: Result<Vec<_>> = (0..200).map(|_| GVector::<u8>::new(world, 6 * MIB)).collect();
@@ -63,6 +71,7 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "caches_beside_each_other",
+        apart: true,
         words: &["OutOfMemory", "needs 70 MiB for a ReadCache of", "tests/limits/wants.rs"],
         body: |world| {
             let v = GVector::<u64>::from_fn(world, 70 * MIB / 8, |i| i as u64)?;
@@ -70,7 +79,18 @@ pub const ALL: &[Want] = &[
         },
     },
     Want {
+        name: "caches_that_are_the_blocks_themselves",
+        apart: false,
+        words: FINE,
+        body: |world| {
+            let v = GVector::<u64>::from_fn(world, 200 * MIB / 8, |i| i as u64)?;
+            assert!(v.read_cache()?.iter().enumerate().all(|(i, value)| *value == i as u64));
+            Ok(())
+        },
+    },
+    Want {
         name: "a_rank_that_comes_late_to_a_cache",
+        apart: true,
         words: &["OutOfMemory", "needs 70 MiB for a ReadCache of"],
         body: |world| {
             let v = GVector::<u64>::from_fn(world, 70 * MIB / 8, |i| i as u64)?;
@@ -82,6 +102,7 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "a_gather",
+        apart: false,
         words: &["OutOfMemory", "rank 1 needs 140 MiB for a gather of"],
         body: |world| {
             let v = GVector::<u8>::new(world, 140 * MIB)?;
@@ -90,6 +111,7 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "what_fits",
+        apart: false,
         words: FINE,
         body: |world| {
             let v = GVector::<u64>::from_fn(world, 40 * MIB / 8, |i| i as u64)?;
@@ -101,6 +123,7 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "memory_that_a_cache_has_given_back",
+        apart: true,
         words: FINE,
         body: |world| {
             let mut vectors = Vec::new();
@@ -118,6 +141,7 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "less_after_too_much",
+        apart: true,
         words: FINE,
         body: |world| {
             for _ in 0..2 {
@@ -143,7 +167,9 @@ pub fn note_of(rank: usize) -> String {
 
 pub fn main(name: &str) -> ExitCode {
     let want = ALL.iter().find(|want| want.name == name).expect("a name");
-    let outcome = Config::processes(RANKS).run(|world| {
+    let together = Config::processes(RANKS);
+    let config = if want.apart { together.route(Route::Udp) } else { together };
+    let outcome = config.run(|world| {
         let outcome = (want.body)(world);
         let told = match &outcome {
             Ok(()) => "fine".into(),
