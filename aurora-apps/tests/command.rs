@@ -117,7 +117,7 @@ fn info_tells_the_ranks() {
     assert_eq!(info["launcher"], "threads");
     assert!(info["udp"].is_null());
 
-    let output = aurora("info --ranks 2");
+    let output = aurora("info --ranks 2 --route udp");
     let text = stdout(&output);
     for line in ["launcher", "nodes", "receive buffer", "MTU", "GSO"] {
         assert_eq!(text.matches(line).count(), 1, "{line} in {text}");
@@ -141,7 +141,7 @@ fn a_job_of_processes_speaks_with_one_voice() {
 
 #[test]
 fn a_job_that_sends_says_how_much() {
-    let output = aurora("mm2 --size 64 --reps 2 --ranks 2 --json");
+    let output = aurora("mm2 --size 64 --reps 2 --ranks 2 --route udp --json");
     let report: Value = serde_json::from_str(stdout(&output).trim()).expect("an object");
     // Half of a 64 x 64 matrix from each of two ranks, in each of two stages.
     assert!(report["bytes"].as_u64().expect("a number") >= 2 * 64 * 64 * 4);

@@ -54,7 +54,8 @@ const BENCHES: [(&str, &str, usize); 14] = [
 fn implementations_take_turns_in_one_job() {
     for (operation, implementations, least) in BENCHES {
         for ranks in [least, 3] {
-            let line = format!("bench {operation} --impl {implementations} --reps 2");
+            // By datagrams, so that there are some to count.
+            let line = format!("bench {operation} --impl {implementations} --reps 2 --route udp");
             let report = report(ranks, &line);
             assert_eq!(report["impl"], "aurora", "{line}");
             let results = report["results"].as_array().expect("a list");

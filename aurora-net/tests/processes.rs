@@ -147,7 +147,8 @@ fn fault_trial(fault: &str, rank: usize, place: &str) -> Outcome {
 }
 
 fn orphans(signal: &str) -> Outcome {
-    let job = Job::start(&[], 3, &["fault", "none", "9", "compute", "2000"]);
+    // A script's background jobs ignore Ctrl-C, and so would what they start.
+    let job = Job::start(&["env", "--default-signal=INT"], 3, &["fault", "none", "9", "compute", "2000"]);
     let deadline = Instant::now() + LIMIT;
     while job.processes().len() < 3 {
         check(Instant::now() < deadline, || "not started".into())?;

@@ -268,6 +268,7 @@ mod tests {
                 for (rank, rendezvous) in ranks.iter_mut().enumerate() {
                     let pool = Pool { id: 7, limit: MemoryLimit::Machine, available };
                     let demand = Demand::new(Rank::new(rank), 40, vec![pool]);
+                    rendezvous.come();
                     rendezvous.start(summary(rank, 1).asking(demand), &mut told);
                     queue.extend(told.drain(..));
                 }

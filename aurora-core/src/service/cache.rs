@@ -124,6 +124,19 @@ impl Cache {
         self.loading.get_mut(&epoch).expect("just inserted")
     }
 
+    /// Whether some load has been made in memory of our own: then each has to be begun in its turn, also one that will most likely
+    /// need none, because the next may take over the last copy.
+    pub(crate) fn is_used(&self) -> bool {
+        self.latest.is_some() || !self.loading.is_empty()
+    }
+
+    /// The load of `epoch` needed no memory of our own.
+    pub(crate) fn give_up(&mut self, epoch: Epoch) {
+        if let Some(replica) = self.loading.remove(&epoch) {
+            self.latest.get_or_insert(replica);
+        }
+    }
+
     /// Whether a load for `epoch` may be begun by what another rank sends. How many scopes lie between two loads says
     /// nothing: an owner that still waits for writes of a ReleaseC may be many behind one that pushes already.
     pub(crate) fn may_load(&self, epoch: Epoch) -> bool {

@@ -57,10 +57,10 @@ impl Service {
         let range = object.dist.range(me);
         let at_home = object.block.go_home();
         let bytes = object.block.bytes().expect("no write guard is open");
-        if !at_home {
+        if !at_home || object.cache.is_used() {
             let fresh = object.fresh.clone();
             let replica = object.cache.loading(epoch, size, object.dist.len() * element, || fresh());
-            if replica.have[me.index()] != object.block.version {
+            if !at_home && replica.have[me.index()] != object.block.version {
                 replica.write(range.start * element, bytes);
                 replica.have[me.index()] = object.block.version;
             }

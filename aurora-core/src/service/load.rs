@@ -177,6 +177,7 @@ impl Service {
         });
         if let Some(home) = object.block.home().filter(|_| whole_is_home) {
             let (array, reading) = home.show(epoch);
+            object.cache.give_up(epoch);
             return Some(Ok(Loaded { array, reading }));
         }
         let (fresh, bytes) = (object.fresh.clone(), object.dist.len() * element);

@@ -93,7 +93,10 @@ impl Row {
             Operation::Get { target } => vec!["get".into(), word(target).into()],
             Operation::Put { target } => vec!["put".into(), word(target).into()],
             Operation::Barrier => vec!["barrier".into()],
-            Operation::Stream { bytes } => vec!["stream".into(), format!("--bytes={bytes}")],
+            Operation::Stream { bytes } => {
+                // Where shared memory is not the point.
+                vec!["stream".into(), format!("--bytes={bytes}"), "--route=udp".into()]
+            }
             Operation::Updates { table, updates } => {
                 vec!["updates".into(), format!("--table={table}"), format!("--updates={updates}")]
             }
