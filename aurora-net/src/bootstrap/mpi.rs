@@ -43,9 +43,9 @@ const LONGEST_STAGGER: Duration = Duration::from_millis(1500);
 /// What mpirun may take to pass our words on: MPICH's forgets those that it has not passed on when a job is aborted.
 const FORWARDING: Duration = Duration::from_millis(100);
 
-/// How long a rank that has only heard of a failure waits to be ended: until the last to speak has spoken, and the launcher
-/// has ended everybody, which takes Open MPI up to 3 s between machines.
-const QUIET: Duration = Duration::from_secs(5);
+/// How long a rank that has only heard of a failure waits to be ended. Longer would be better between machines, where Open MPI takes
+/// up to 3 s for that; but a rank that waits here is silent, and others must not take it for lost before.
+const QUIET: Duration = Duration::from_secs(3);
 
 /// Between two looks at the common end: at first, and at most.
 const FIRST_NAP: Duration = Duration::from_micros(50);
