@@ -19,6 +19,8 @@ pub(crate) struct Rings {
     due: Option<Instant>,
     /// How many have died, as far as we have acted upon it.
     deaths: u32,
+    /// How long after its end a mate is said to be lost.
+    grace: Duration,
 }
 
 /// One of the others.
@@ -30,12 +32,15 @@ struct Mate {
     is_busy: bool,
     /// What it had read at a look, with something left to read; and when it was first seen there.
     stuck: Option<(u64, Instant)>,
+    /// When it is to be lost, having died.
+    mourned_until: Option<Instant>,
     is_lost: bool,
 }
 
 impl Rings {
-    /// None: nobody else is on this node.
-    pub fn new(node: &Arc<Node>, silence: Duration) -> Option<Self> {
+    /// None: nobody else is on this node. `grace` is left to a launcher that reports the end of a process itself and ends the
+    /// others: they die one after the other, and those still there must not blame those who went before.
+    pub fn new(node: &Arc<Node>, silence: Duration, grace: Duration) -> Option<Self> {
         let control = node.control()?.clone();
         let mates = control.take_rings().into_iter().map(|(number, writer, reader)| Mate {
             rank: node.ranks()[number],
@@ -43,10 +48,11 @@ impl Rings {
             link: Link::new(writer, reader),
             is_busy: false,
             stuck: None,
+            mourned_until: None,
             is_lost: false,
         });
         let (mates, node) = (mates.collect(), node.clone());
-        Some(Rings { node, control, mates, busy: Vec::new(), silence, due: None, deaths: 0 })
+        Some(Rings { node, control, mates, busy: Vec::new(), silence, due: None, deaths: 0, grace })
     }
 
     /// Which of the mates a rank is.
@@ -98,8 +104,7 @@ impl Rings {
                     // What it has sent before it died is here.
                     let is_dead = deaths != self.deaths && self.control.presence(mate.number) == Presence::Dead;
                     if is_dead && !taken.more {
-                        self.lose(index, Duration::ZERO, handler, out);
-                        handled = true;
+                        handled |= self.mourn(index, handler, out);
                     }
                 }
                 Err(corrupt) => {
@@ -164,11 +169,20 @@ impl Rings {
         let mut told = false;
         for index in 0..self.mates.len() {
             let mate = &mut self.mates[index];
+            if let Some(until) = mate.mourned_until.filter(|_| !mate.is_lost) {
+                if until <= now {
+                    self.lose(index, Duration::ZERO, handler, out);
+                    told = true;
+                } else {
+                    sooner(&mut self.due, until);
+                }
+                continue;
+            }
             let Some(position) = mate.link.unread().filter(|_| !mate.is_lost) else {
                 mate.stuck = None;
                 continue;
             };
-            self.due = Some(now + self.silence / LOOKS);
+            sooner(&mut self.due, now + self.silence / LOOKS);
             let (_, since) = *mate.stuck.get_or_insert((position, now));
             if mate.stuck != Some((position, since)) {
                 mate.stuck = Some((position, now));
@@ -180,6 +194,17 @@ impl Rings {
         told
     }
 
+    /// A mate has died. True: the handler was told so.
+    fn mourn(&mut self, mate: usize, handler: &mut impl Handler, out: &mut Outbox) -> bool {
+        if self.grace.is_zero() {
+            self.lose(mate, Duration::ZERO, handler, out);
+            return true;
+        }
+        let until = *self.mates[mate].mourned_until.get_or_insert_with(|| Instant::now() + self.grace);
+        sooner(&mut self.due, until);
+        false
+    }
+
     fn lose(&mut self, mate: usize, silent_for: Duration, handler: &mut impl Handler, out: &mut Outbox) {
         let mate = &mut self.mates[mate];
         mate.is_lost = true;
@@ -189,4 +214,8 @@ impl Rings {
         }
         handler.peer_lost(mate.rank, silent_for, out);
     }
+}
+
+fn sooner(due: &mut Option<Instant>, at: Instant) {
+    *due = Some(due.map_or(at, |due| due.min(at)));
 }

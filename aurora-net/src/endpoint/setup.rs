@@ -15,6 +15,10 @@ use crate::udp::UdpPort;
 use crate::{Error, Handler, Rank, Route, Transport};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
+use std::time::Duration;
+
+/// In this time mpirun has ended those who are left after one has died, or after one has aborted the job, and said why.
+const MPIRUN_ENDS_ALL: Duration = Duration::from_secs(2);
 
 /// An endpoint in the making: can be reached, but does not know the others yet.
 pub(crate) struct Setup {
@@ -26,12 +30,16 @@ pub(crate) struct Setup {
     udp: Option<(UdpPort, UdpContact)>,
     /// How the ranks of its node find it, where it shares memory with them.
     offer: Option<Offer>,
+    /// How long after its end a node-mate is said to be lost.
+    grace: Duration,
 }
 
 impl Setup {
     pub fn new(job: &Job, transport: Transport) -> Result<Self, Error> {
         let poller = Poller::new().map_err(Error::system("make an epoll instance and a timer"))?;
-        let mut setup = Setup { me: job.rank, key: job.key.0, transport, poller, local: None, udp: None, offer: None };
+        let grace = if job.launcher == Launcher::Mpi { MPIRUN_ENDS_ALL } else { Duration::ZERO };
+        let (me, key) = (job.rank, job.key.0);
+        let mut setup = Setup { me, key, transport, poller, local: None, udp: None, offer: None, grace };
         if job.size == 1 {
             // There is nobody to reach it.
             return Ok(setup);
@@ -84,7 +92,7 @@ impl Setup {
         let alone = |index: usize, leader: &Option<Rank>| leader.is_none_or(|leader| leader == index);
         let nodes = leaders.iter().enumerate().filter(|(index, leader)| alone(*index, leader)).count();
         let node = match found {
-            Some(found) => found.gather(&leaders)?,
+            Some(found) => found.gather(&leaders, self.grace)?,
             None => Node::alone(self.me),
         };
         Ok(Some((node, nodes)))
@@ -101,7 +109,7 @@ impl Setup {
     ) -> Result<Endpoint<H>, Error> {
         let me = self.me;
         let node = Arc::new(node);
-        let mut rings = Rings::new(&node, self.transport.silence);
+        let mut rings = Rings::new(&node, self.transport.silence, self.grace);
         let peers = (0..contacts.len())
             .map(|index| self.peer(Rank::new(index), &contacts[index], rings.as_ref()))
             .collect::<Result<Vec<_>, _>>()?;

@@ -23,6 +23,7 @@ use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How the other ranks of its node find a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -104,8 +105,8 @@ impl Found {
         self.leader
     }
 
-    /// Makes the node, given everyone's leader.
-    pub fn gather(self, leaders: &[Option<Rank>]) -> Result<Node, Error> {
+    /// Makes the node, given everyone's leader. `grace`: [`Node::share`] waits so long before it says that the leader is gone.
+    pub fn gather(self, leaders: &[Option<Rank>], grace: Duration) -> Result<Node, Error> {
         let Found { me, key, leader, line, listener, waker } = self;
         let gone = || Error::MateGone { rank: leader };
         if leaders[leader.index()] != Some(leader) {
@@ -124,7 +125,7 @@ impl Found {
                 let own = waker.share().map_err(Error::system("share an eventfd"))?;
                 let (lines, mut wakers) = welcome(&listener, key, &ranks[1..])?;
                 wakers.insert(0, own);
-                let mut node = Node::new(ranks, Role::leader(lines));
+                let mut node = Node::new(ranks, Role::leader(lines), grace);
                 let segment = node.share(Node::CONTROL, Control::len(count))?;
                 for line in node.lines() {
                     hand_out(&wakers, line);
@@ -133,7 +134,7 @@ impl Found {
                 Ok(node)
             }
             Some(line) => {
-                let mut node = Node::new(ranks, Role::mate(line));
+                let mut node = Node::new(ranks, Role::mate(line), grace);
                 let segment = node.share(Node::CONTROL, Control::len(count))?;
                 let wakers = node.lines().next().and_then(|line| take(line, count)).ok_or_else(gone)?;
                 node.set_control(Control::new(segment, me, wakers));

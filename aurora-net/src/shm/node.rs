@@ -1,6 +1,6 @@
 //! The ranks of one node, and the memory that they share.
 
-use super::control::Control;
+use super::control::{Control, Presence};
 use super::meeting::{self, Met};
 use super::parcel::{Line, numbers};
 use super::patience::Patience;
@@ -13,6 +13,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 /// The ranks of this node, this one included: those that can share memory.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct Node {
     /// None: this rank is alone.
     control: Option<Arc<Control>>,
     patience: Patience,
+    /// How long after its end the leader is said to be gone.
+    grace: Duration,
 }
 
 #[derive(Debug)]
@@ -50,14 +53,14 @@ impl Role {
 impl Node {
     /// A rank that shares its memory with nobody.
     pub(crate) fn alone(me: Rank) -> Self {
-        Node::new(vec![me], Role::leader(Vec::new()))
+        Node::new(vec![me], Role::leader(Vec::new()), Duration::ZERO)
     }
 
     /// What is shared first, in the making of a node.
     pub(super) const CONTROL: u64 = 0;
 
-    pub(super) fn new(ranks: Vec<Rank>, role: Role) -> Self {
-        Node { patience: Patience::of(ranks.len()), ranks, role, control: None }
+    pub(super) fn new(ranks: Vec<Rank>, role: Role, grace: Duration) -> Self {
+        Node { patience: Patience::of(ranks.len()), ranks, role, control: None, grace }
     }
 
     pub(super) fn set_control(&mut self, control: Control) {
@@ -122,7 +125,7 @@ impl Node {
             Role::Leader { lines } => hand_out(lines, id, len),
             Role::Mate { line, early } => {
                 let mut early = early.lock().unwrap_or_else(PoisonError::into_inner);
-                let shared = next(line, &mut early, id).ok_or(Error::MateGone { rank: self.leader() })?;
+                let shared = next(line, &mut early, id).ok_or_else(|| self.leader_is_gone())?;
                 if shared.id != id {
                     let error = Error::ShareSkipped { leader: self.leader(), asked: id, next: shared.id };
                     *early = Some(shared);
@@ -132,6 +135,14 @@ impl Node {
                 opened.map_err(|source| Error::Segment { len, source })
             }
         }
+    }
+
+    fn leader_is_gone(&self) -> Error {
+        if self.control.as_ref().is_none_or(|control| control.presence(control.me()) == Presence::Here) {
+            // Most likely we are about to be ended too, by who says why.
+            thread::sleep(self.grace);
+        }
+        Error::MateGone { rank: self.leader() }
     }
 
     /// Collective over the node's ranks. Comes to the next meeting; `number` goes up by 1 from 1 and is the same on all, `word` says

@@ -33,7 +33,7 @@ fn nodes_of(offers: Vec<Offer>, contacts: &[Option<ShmContact>]) -> Vec<Result<N
     let seek = |(index, offer): (usize, Offer)| self::seek(offer, index, KEY, contacts);
     let found: Vec<_> = offers.into_iter().enumerate().map(seek).collect();
     let leaders: Vec<_> = found.iter().map(|found| Some(found.leader())).collect();
-    found.into_iter().map(|found| found.gather(&leaders)).collect()
+    found.into_iter().map(|found| found.gather(&leaders, Duration::ZERO)).collect()
 }
 
 fn node(size: usize) -> Vec<Node> {
@@ -157,7 +157,7 @@ fn another_network_of_the_same_host_is_another_node() {
     };
     let found: Vec<_> = offers.into_iter().enumerate().map(seek).collect();
     let leaders: Vec<_> = found.iter().map(|found| Some(found.leader())).collect();
-    let nodes: Vec<Node> = found.into_iter().map(|found| found.gather(&leaders).unwrap()).collect();
+    let nodes: Vec<Node> = found.into_iter().map(|found| found.gather(&leaders, Duration::ZERO).unwrap()).collect();
     for (index, node) in nodes.iter().enumerate() {
         assert_eq!(ranks(node), if there[index] { vec![1, 3, 4] } else { vec![0, 2] });
         node.share(1, 100).unwrap();
@@ -174,10 +174,10 @@ fn who_does_not_know_the_key_is_not_let_in() {
     let liar = seek(Offer::new().unwrap(), 1, KEY + 1, &contacts);
     let found = [seek(first, 0, KEY, &contacts), seek(second, 1, KEY, &contacts)];
     let leaders = [Some(Rank::new(0)); 2];
-    let nodes = found.map(|found| found.gather(&leaders).unwrap());
+    let nodes = found.map(|found| found.gather(&leaders, Duration::ZERO).unwrap());
     nodes.iter().for_each(|node| drop(node.share(1, 10).unwrap()));
     assert!(silent.receive().unwrap().is_none());
-    assert!(matches!(liar.gather(&leaders), Err(Error::MateGone { .. })));
+    assert!(matches!(liar.gather(&leaders, Duration::ZERO), Err(Error::MateGone { .. })));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_mate_that_never_came_is_an_error_and_no_hang() {
     let offers = offers(2);
     let contacts = contacts(&offers);
     let first = seek(offers.into_iter().next().unwrap(), 0, KEY, &contacts);
-    let error = first.gather(&[Some(Rank::new(0)); 2]).unwrap_err();
+    let error = first.gather(&[Some(Rank::new(0)); 2], Duration::ZERO).unwrap_err();
     assert!(matches!(error, Error::MateGone { rank } if rank == 1), "{error}");
 }
 
