@@ -1,5 +1,6 @@
 //! What a shared vector may hold, and the operations that run where an element lives.
 
+use crate::memory::Cells;
 use crate::service::batch::Batch;
 use crate::service::places::Places;
 use std::any::{TypeId, type_name};
@@ -133,11 +134,11 @@ impl OpId {
 }
 
 /// Applies a batch of operands to a block.
-pub(crate) type ApplyFn = fn(block: &mut [u8], batch: &Batch<'_>);
+pub(crate) type ApplyFn = fn(block: Cells<'_>, batch: &Batch<'_>);
 
 /// [`ApplyFn`] of operation `O` on elements `T`.
-pub(crate) fn apply_op<T: Element, O: Op<T>>(block: &mut [u8], batch: &Batch<'_>) {
-    batch.apply::<T>(bytemuck::cast_slice_mut(block), O::apply);
+pub(crate) fn apply_op<T: Element, O: Op<T>>(block: Cells<'_>, batch: &Batch<'_>) {
+    batch.apply::<T>(block.elements(), O::apply);
 }
 
 /// What the service does with elements whose type it does not know.
@@ -145,6 +146,8 @@ pub(crate) fn apply_op<T: Element, O: Op<T>>(block: &mut [u8], batch: &Batch<'_>
 pub(crate) struct Access {
     /// Puts the values of a batch into a block.
     pub(crate) put: ApplyFn,
+    /// Puts consecutive values into a block, from an element on.
+    pub(crate) store: fn(block: Cells<'_>, start: usize, values: &[u8]),
     /// The elements at some places of a block, which are inside of it.
     pub(crate) gather: fn(block: &[u8], places: Places<'_>) -> Vec<u8>,
 }
@@ -153,7 +156,13 @@ impl Access {
     /// To elements `T`.
     pub(crate) fn of<T: Element>() -> Self {
         Access {
-            put: |block, batch| batch.apply::<T>(bytemuck::cast_slice_mut(block), |_, new| new),
+            put: |block, batch| batch.apply::<T>(block.elements(), |_, new| new),
+            store: |block, start, values| {
+                let mut elements = block.elements::<T>();
+                for (index, value) in (start..).zip(values.chunks_exact(size_of::<T>())) {
+                    elements.set(index, bytemuck::pod_read_unaligned(value));
+                }
+            },
             gather: |block, places| places.gather::<T>(bytemuck::cast_slice(block)),
         }
     }

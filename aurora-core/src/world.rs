@@ -138,7 +138,7 @@ impl World {
         self.link.act(site, |service, out| service.leave(out))?;
         self.link.wait(What::Leave, site, |service, _| service.all_left().then_some(Ok(())))?;
         let deferred = self.link.endpoint.act(|service, _| {
-            service.ended = true;
+            service.end();
             service.deferred.take()
         });
         deferred.map_or(Ok(()), Err)
@@ -146,7 +146,7 @@ impl World {
 
     /// The closure has failed: nothing is served or said any more.
     pub(crate) fn abandon(&self) {
-        self.link.endpoint.act(|service, _| service.ended = true);
+        self.link.endpoint.act(|service, _| service.end());
     }
 }
 
@@ -189,8 +189,8 @@ impl Link {
     }
 
     /// The ranks of this node, where all share the memory of vectors.
-    pub(crate) fn node(&self) -> Option<&Node> {
-        self.node.as_deref().filter(|_| self.shares)
+    pub(crate) fn node(&self) -> Option<&Arc<Node>> {
+        self.node.as_ref().filter(|_| self.shares)
     }
 
     /// The number of the next object that this rank constructs.

@@ -5,6 +5,7 @@
 mod access;
 mod copy;
 mod counters;
+mod direct;
 mod lifetime;
 mod ordering;
 mod owner;
@@ -35,6 +36,7 @@ fn bodies() -> Vec<Body> {
         read_cache::bodies(),
         release::bodies(),
         access::bodies(),
+        direct::bodies(),
         ordering::bodies(),
         counters::bodies(),
         program::bodies(),

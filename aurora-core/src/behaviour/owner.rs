@@ -68,7 +68,8 @@ impl<T: Element> Behaviour for OwnerMut<T> {
 impl<T: Element> ShowsOwnPart for Owner<T> {
     fn part<'a>(&'a self, vector: &GVector<T>) -> &'a [T] {
         self.shown.get_or_init(|| {
-            let shared = vector.link.tidy(|service, _| service.objects.get(&vector.id).and_then(|o| o.block.share()));
+            let shared =
+                vector.link.tidy(|service, _| service.objects.get_mut(&vector.id).and_then(|o| o.block.share()));
             typed(shared.expect("no write guard can exist beside a shared one"))
         })
     }

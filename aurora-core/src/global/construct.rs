@@ -112,7 +112,7 @@ impl Plan {
         };
         let bytes = Sharing::segment_len(link.size, dist.len() * size_of::<T>()).unwrap_or(usize::MAX);
         let segment = node.share(id.0, bytes).map_err(|error| Error::Start(error.to_string()))?;
-        Ok(Some(Place::new(Sharing::new(segment, me, link.size), dist.range(me), dist.len())))
+        Ok(Some(Place::new(Sharing::new(segment, node.clone(), me, link.size), dist.range(me), dist.len())))
     }
 
     /// This rank's block, in its place if it has one already: of zeros, or of the values given. Without memory for it

@@ -6,7 +6,7 @@ use super::{VectorRange, VectorRangeMut, distmemcpy};
 use crate::distribution::{Distribution, MatrixDim, Shape};
 use crate::element::Element;
 use crate::error::{ObjectName, Result};
-use crate::memory;
+use crate::memory::{self, Direct};
 use crate::message::{Collective, ObjectId, Opening, Request};
 use crate::service::Reason;
 use crate::service::asking::Asking;
@@ -36,6 +36,7 @@ pub struct GVector<T: Element> {
     pub(crate) made_at: Site,
     /// Memory of the last `at_many`, for the next.
     pub(super) wanted: Cell<Vec<Wanted>>,
+    direct: Direct<T>,
     element: PhantomData<*const T>,
 }
 
@@ -80,15 +81,18 @@ impl<T: Element> GVector<T> {
         let (own, home) = place.map(Place::occupied).unzip();
         let block = plan.block(world, own, value);
         plan.agree((&link, id), block, home, None)?;
-        let vector = GVector { link, id, dist, made_at, wanted: Cell::default(), element: PhantomData };
-        if !settled && let Some(place) = plan.place::<T>(&vector.link, id)? {
-            vector.link.tidy(|service, _| {
-                if let Some(object) = service.objects.get_mut(&id) {
-                    object.block.settle_down(place);
-                }
-            });
-        }
-        Ok(vector)
+        let place = if settled { Ok(None) } else { plan.place::<T>(&link, id) };
+        let place = place.inspect_err(|_| link.tidy(|service, out| service.drop_object(id, false, out)))?;
+        let direct = link.tidy(|service, out| {
+            let object = service.objects.get_mut(&id).expect("just registered");
+            if let Some(place) = place {
+                object.block.settle_down(place);
+            }
+            let direct = object.direct();
+            service.advance(id, out);
+            direct
+        });
+        Ok(GVector { link, id, dist, made_at, wanted: Cell::default(), direct, element: PhantomData })
     }
 
     /// Number of elements of the whole vector.
@@ -131,13 +135,22 @@ impl<T: Element> GVector<T> {
         if rank.index() < self.link.size { self.dist.range(rank) } else { self.len()..self.len() }
     }
 
-    /// Element `index`: a load if it is this rank's own, else one round trip to its owner.
+    /// Element `index`: a load if it is this rank's own, or of a rank whose memory this one shares; else one round trip to its
+    /// owner.
     ///
     /// # Errors
     /// [`Error::IndexOutside`]; `Leaked`, `Poisoned` or `Mismatch` of the object; whatever ended the job.
+    #[inline]
     #[track_caller]
     pub fn at(&self, index: usize) -> Result<T> {
-        let site = Site::here();
+        match self.direct.at(index, || self.dist.owner_index(index)) {
+            Some(element) => Ok(element),
+            None => self.at_by_service(index, Site::here()),
+        }
+    }
+
+    #[cold]
+    fn at_by_service(&self, index: usize, site: Site) -> Result<T> {
         self.check_index(index, &site)?;
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;
@@ -149,14 +162,22 @@ impl<T: Element> GVector<T> {
         Ok(self.elements(owner, &bytes, 1)?[0])
     }
 
-    /// Sets element `index`: a store if it is this rank's own, else one round trip to its owner, after which every
-    /// rank reads the new value.
+    /// Sets element `index`: a store if it is this rank's own, or of a rank whose memory this one shares and no more than 8 bytes long;
+    /// else one round trip to its owner, after which every rank reads the new value.
     ///
     /// # Errors
     /// As [`GVector::at`].
+    #[inline]
     #[track_caller]
     pub fn put(&mut self, index: usize, value: T) -> Result<()> {
-        let site = Site::here();
+        if self.direct.put(index, value, || self.dist.owner_index(index)) {
+            return Ok(());
+        }
+        self.put_by_service(index, value, Site::here())
+    }
+
+    #[cold]
+    fn put_by_service(&mut self, index: usize, value: T, site: Site) -> Result<()> {
         self.check_index(index, &site)?;
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;
@@ -194,8 +215,7 @@ impl<T: Element> GVector<T> {
                 Ok(object) => object,
                 Err(error) => return Some(Err(error)),
             };
-            let block: &mut [T] = bytemuck::cast_slice_mut(object.block.bytes_mut()?);
-            block.fill(value);
+            object.block.write(|bytes| bytemuck::cast_slice_mut(bytes).fill(value))?;
             service.end_fill(self.id, epoch, out);
             Some(Ok(()))
         })
@@ -271,8 +291,8 @@ impl<T: Element> GVector<T> {
                 Ok(object) => object,
                 Err(error) => return Some(Err(error)),
             };
-            let own = bytemuck::cast_slice(object.block.bytes()?);
-            read.take().map(|read| Ok(read(own)))
+            let read = &mut read;
+            object.block.read(|bytes| read.take().map(|read| Ok(read(bytemuck::cast_slice(bytes)))))?
         })
     }
 
@@ -287,9 +307,10 @@ impl<T: Element> GVector<T> {
                 Ok(object) => object,
                 Err(error) => return Some(Err(error)),
             };
-            let own = bytemuck::cast_slice_mut(object.block.bytes_mut()?);
-            (write.take()?)(own);
-            Some(Ok(()))
+            let write = &mut write;
+            let done = object.block.write(|bytes| write.take().map(|write| write(bytemuck::cast_slice_mut(bytes))))?;
+            service.refresh(self.id);
+            done.map(Ok)
         })
     }
 

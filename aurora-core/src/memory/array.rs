@@ -16,7 +16,9 @@
 
 #![allow(unsafe_code)]
 
+use super::cells::Cells;
 use super::demand::Shortage;
+use super::direct::{Direct, Front};
 use super::meter::{LOOKED_AT, Meter, refused};
 use crate::element::Element;
 use aurora_net::Segment;
@@ -24,6 +26,7 @@ use memmap2::{Advice, MmapMut};
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// Linux lays mappings of whole huge pages so that they can consist of them.
 const HUGE_PAGE: usize = 2 << 20;
@@ -101,6 +104,21 @@ impl<T: Element> Array<T> {
         let mut array = Self::promised(len)?;
         array.take_all()?;
         Ok(array)
+    }
+
+    /// The same memory, for writes that others see element by element.
+    pub(crate) fn cells(&mut self) -> Cells<'_> {
+        // SAFETY: invariants 1 and 2.
+        unsafe { Cells::new(self.start.cast(), self.len * size_of::<T>()) }
+    }
+
+    /// Single elements of it, the elements `range` of a vector, which nobody else shares.
+    ///
+    /// # Safety
+    /// The array is where it is as long as what comes back is used, and used besides only as `direct.rs` says.
+    pub(super) unsafe fn direct(&self, front: Arc<Front>, range: Range<usize>) -> Direct<T> {
+        // SAFETY: says the caller.
+        unsafe { Direct::new(front, self.start, range) }
     }
 
     /// Touches all of it, a part of what is left at a time.

@@ -14,6 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) trait Word {
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
+    /// Writes before anything that this thread observes later: in one order with all that are published and observed.
+    fn publish(&self, value: u64);
+    /// Reads, in that order.
+    fn observe(&self) -> u64;
 }
 
 impl Word for AtomicU64 {
@@ -23,6 +27,38 @@ impl Word for AtomicU64 {
 
     fn store(&self, value: u64, order: Ordering) {
         AtomicU64::store(self, value, order);
+    }
+
+    #[inline]
+    fn publish(&self, value: u64) {
+        AtomicU64::store(self, value, Ordering::SeqCst);
+    }
+
+    #[inline]
+    fn observe(&self) -> u64 {
+        AtomicU64::load(self, Ordering::SeqCst)
+    }
+}
+
+/// The checker takes sequential consistency from fences alone.
+#[cfg(test)]
+impl Word for loom::sync::atomic::AtomicU64 {
+    fn load(&self, order: Ordering) -> u64 {
+        loom::sync::atomic::AtomicU64::load(self, order)
+    }
+
+    fn store(&self, value: u64, order: Ordering) {
+        loom::sync::atomic::AtomicU64::store(self, value, order);
+    }
+
+    fn publish(&self, value: u64) {
+        loom::sync::atomic::AtomicU64::store(self, value, Ordering::Release);
+        loom::sync::atomic::fence(Ordering::SeqCst);
+    }
+
+    fn observe(&self) -> u64 {
+        loom::sync::atomic::fence(Ordering::SeqCst);
+        loom::sync::atomic::AtomicU64::load(self, Ordering::Acquire)
     }
 }
 
@@ -63,16 +99,6 @@ mod model {
     use loom::sync::Arc;
     use loom::sync::atomic::AtomicU64 as Modelled;
     use loom::thread;
-
-    impl Word for Modelled {
-        fn load(&self, order: Ordering) -> u64 {
-            Modelled::load(self, order)
-        }
-
-        fn store(&self, value: u64, order: Ordering) {
-            Modelled::store(self, value, order);
-        }
-    }
 
     struct Shared {
         seats: [Seat<Modelled>; 2],

@@ -9,7 +9,10 @@
 
 mod array;
 mod available;
+mod cells;
 mod demand;
+mod direct;
+mod door;
 mod gate;
 mod group;
 mod lent;
@@ -21,10 +24,13 @@ pub(crate) use available::Limits;
 #[cfg(test)]
 pub(crate) use available::Pool;
 pub use available::{MemoryLimit, available};
+pub(crate) use cells::{Cells, Elements};
 pub(crate) use demand::{Demand, Shortage};
+pub(crate) use direct::{Direct, Front, OWN, READ, WRITE};
+pub(crate) use door::Door;
 pub(crate) use lent::{Lent, LentMut, with_lent, with_lent_mut};
 pub(crate) use meter::{Meter, zeros};
-pub(crate) use shared::{Reading, Sharing};
+pub(crate) use shared::{LOST, Reading, Sharing};
 
 use crate::element::Element;
 use std::any::Any;
@@ -35,6 +41,8 @@ use std::sync::Arc;
 pub(crate) trait Storage: Any + Send + Sync {
     fn bytes(&self) -> &[u8];
     fn bytes_mut(&mut self) -> &mut [u8];
+    /// The same bytes, while single elements are read: [`Array::cells`].
+    fn cells(&mut self) -> Cells<'_>;
     /// Makes sure of memory for these bytes: [`Array::take`].
     fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage>;
     /// A second one with the same contents.
@@ -48,6 +56,10 @@ impl<T: Element> Storage for Array<T> {
 
     fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(self)
+    }
+
+    fn cells(&mut self) -> Cells<'_> {
+        Array::cells(self)
     }
 
     fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage> {

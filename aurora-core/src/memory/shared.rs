@@ -1,15 +1,16 @@
 //! A vector's memory on one node: one segment with every rank's block in its place, so that the whole of it *is* the cache of
 //! all ranks.
 //!
-//! The segment begins with the seats of the [gate](super::gate), one for each rank; the elements follow from a new page on.
+//! The segment begins with a seat for each rank: its words at the [gate](super::gate) and at the [doors](super::door); the
+//! elements follow from a new page on.
 //!
 //! Why the unsafe code is sound:
 //!
 //! 1. A segment never changes its length and stays mapped as long as a handle to it exists; each array over it holds one.
 //! 2. Its first bytes are seats, which are atomics and valid with all bits zero; nobody writes there otherwise.
-//! 3. The elements of a block are written by its owner alone, through the one array over them ([`Sharing::arrays`]), and only
-//!    while the gate is clear: [`Sharing::is_clear`], tested by whoever writes, under the lock under which loads are
-//!    announced.
+//! 3. The elements of a block are written by its owner, through the one array over them ([`Sharing::arrays`]) and while it keeps
+//!    others out by its door, or as words by who is inside that ([`Direct`]); and only while the gate is clear:
+//!    [`Sharing::is_clear`], tested by whoever writes, between two loads of its own rank.
 //! 4. The whole is shown only between [`Sharing::enter`] with `reads` and the drop of what it returns, and copied from only before
 //!    `enter`; by invariant 3 nobody writes then.
 //! 5. All bytes of a new segment are zero, which is a value of every [`Element`]; the page that elements begin at is
@@ -17,22 +18,46 @@
 #![allow(unsafe_code)]
 
 use super::array::Array;
-use super::gate::Seat;
+use super::direct::{Direct, Front};
+use super::door::{self, Door, Doors, Entry, Intent};
+use super::gate;
 use crate::element::Element;
 use crate::message::Epoch;
-use aurora_net::{Rank, Segment};
+use aurora_net::{Node, Rank, Segment};
+use std::hint;
 use std::ops::Range;
+use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 const PAGE: usize = 4096;
 
-type Place = Seat<AtomicU64>;
+/// A rank that is inside of a door leaves it within nanoseconds if it runs at all. One that has not after this is as good as
+/// lost.
+pub(crate) const LOST: Duration = Duration::from_secs(5);
+
+/// What a rank says of itself and of its block. What different ranks write lies apart, and so does what one of them writes often.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Seat {
+    gate: gate::Seat<AtomicU64>,
+    door: Line,
+    inside: Line,
+    /// Not 0: somebody has written to its block from inside the door.
+    written: Line,
+}
+
+#[derive(Debug, Default)]
+#[repr(C, align(128))]
+struct Line(AtomicU64);
 
 /// One vector's memory on one node, as one of its ranks sees it.
 #[derive(Debug)]
 pub(crate) struct Sharing {
     segment: Segment,
+    node: Arc<Node>,
     me: Rank,
     ranks: usize,
 }
@@ -49,9 +74,9 @@ impl Sharing {
     }
 
     /// Over a new segment of [`Sharing::segment_len`] bytes.
-    pub(crate) fn new(segment: Segment, me: Rank, ranks: usize) -> Self {
+    pub(crate) fn new(segment: Segment, node: Arc<Node>, me: Rank, ranks: usize) -> Self {
         assert!(segment.len() >= seats_len(ranks), "a segment that its seats do not fit");
-        Sharing { segment, me, ranks }
+        Sharing { segment, node, me, ranks }
     }
 
     /// The arrays over this rank's block, the elements `range`, and over all `len` elements. To be asked for once. The first is
@@ -64,18 +89,86 @@ impl Sharing {
 
     /// This rank has completed a load. If it `reads`, it shows the shared memory until what comes back is dropped.
     pub(crate) fn enter(self: &Arc<Self>, load: Epoch, reads: bool) -> Option<Reading> {
-        self.seat(self.me.index()).enter(load, reads);
+        self.seat(self.me.index()).gate.enter(load, reads);
         reads.then(|| Reading { sharing: self.clone() })
     }
 
     /// Whether all ranks have completed `load`, and none shows the shared memory.
     pub(crate) fn is_clear(&self, load: Epoch) -> bool {
-        (0..self.ranks).all(|rank| self.seat(rank).is_clear(load))
+        (0..self.ranks).all(|rank| self.seat(rank).gate.is_clear(load))
     }
 
-    fn seat(&self, rank: usize) -> &Place {
+    /// Single elements of it, of which this rank owns `range`.
+    pub(crate) fn direct<T: Element>(
+        self: &Arc<Self>,
+        front: Arc<Front>,
+        range: Range<usize>,
+        len: usize,
+    ) -> Direct<T> {
+        let (own, whole) = (self.start::<T>(&range), self.start::<T>(&(0..len)));
+        // SAFETY: of this module 1 and 5; the block's owner keeps its front as `direct.rs` says.
+        let mut direct = unsafe { Direct::new(front, own, range) };
+        // SAFETY: as above.
+        unsafe { direct.share(whole, len, self.clone()) };
+        direct
+    }
+
+    /// This rank says how its block may be used from now on, and waits for those whom that shuts out. One that does not leave is
+    /// told.
+    pub(crate) fn set_door(&self, door: Door, settled: Epoch) -> Option<Rank> {
+        let me = self.me.index();
+        door::set(self, me, door, settled);
+        let (mut from, mut looks, mut lost) = (0, 0_u32, None);
+        let mut since = None;
+        while let Some(rank) = door::occupant(self, me, door, from) {
+            looks += 1;
+            if looks < 1000 {
+                hint::spin_loop();
+                continue;
+            }
+            thread::yield_now();
+            if !looks.is_multiple_of(64) {
+                continue;
+            }
+            let stuck = since.get_or_insert_with(Instant::now).elapsed() >= LOST;
+            if stuck || self.node.has_ended(rank) {
+                lost = lost.or(Some(self.node.ranks()[rank]).filter(|_| stuck));
+                // Nobody before it can be inside any more.
+                from = rank + 1;
+            }
+        }
+        lost
+    }
+
+    /// Enters the door of `owner`, to [leave](Sharing::leave_door) it soon.
+    #[inline]
+    pub(super) fn enter_door(&self, owner: usize, intent: Intent, epoch: Epoch) -> Entry {
+        door::enter(self, self.me.index(), owner, intent, epoch)
+    }
+
+    #[inline]
+    pub(super) fn leave_door(&self) {
+        door::leave(self, self.me.index());
+    }
+
+    /// Inside of its door: the block of `owner` has changed.
+    #[inline]
+    pub(super) fn note_write(&self, owner: usize) {
+        let written = &self.seat(owner).written.0;
+        if written.load(Ordering::Relaxed) == 0 {
+            written.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether somebody has written to our block from inside its door, since this was asked last.
+    pub(crate) fn take_written(&self) -> bool {
+        self.seat(self.me.index()).written.0.swap(0, Ordering::Relaxed) != 0
+    }
+
+    #[inline]
+    fn seat(&self, rank: usize) -> &Seat {
         assert!(rank < self.ranks);
-        let seats = self.segment.as_ptr().cast::<Place>();
+        let seats = self.segment.as_ptr().cast::<Seat>();
         // SAFETY: invariants 1 and 2: inside the segment.
         let seat = unsafe { seats.add(rank) };
         // SAFETY: as above, and a segment is page-aligned.
@@ -83,11 +176,23 @@ impl Sharing {
     }
 
     fn part<T: Element>(&self, range: Range<usize>) -> Array<T> {
+        let at = self.offset::<T>(&range);
+        // SAFETY: invariants 1 and 3 to 5; inside the segment.
+        unsafe { Array::over(self.segment.clone(), at, range.len()) }
+    }
+
+    fn start<T: Element>(&self, range: &Range<usize>) -> NonNull<T> {
+        let at = self.offset::<T>(range);
+        // SAFETY: invariant 1: inside the segment.
+        NonNull::new(unsafe { self.segment.as_ptr().add(at) }.cast()).expect("nothing is mapped at null")
+    }
+
+    /// Where these elements begin in the segment.
+    fn offset<T: Element>(&self, range: &Range<usize>) -> usize {
         let size = size_of::<T>();
         let end = range.end.checked_mul(size).and_then(|end| end.checked_add(seats_len(self.ranks)));
         assert!(Self::suits::<T>() && end.is_some_and(|end| end <= self.segment.len()), "a part outside its segment");
-        // SAFETY: invariants 1 and 3 to 5; just compared with the length.
-        unsafe { Array::over(self.segment.clone(), seats_len(self.ranks) + range.start * size, range.len()) }
+        seats_len(self.ranks) + range.start * size
     }
 }
 
@@ -100,10 +205,29 @@ pub(crate) struct Reading {
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.sharing.seat(self.sharing.me.index()).leave();
+        self.sharing.seat(self.sharing.me.index()).gate.leave();
+    }
+}
+
+impl Doors for Sharing {
+    type Word = AtomicU64;
+
+    #[inline]
+    fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    #[inline]
+    fn door(&self, rank: usize) -> &AtomicU64 {
+        &self.seat(rank).door.0
+    }
+
+    #[inline]
+    fn inside(&self, rank: usize) -> &AtomicU64 {
+        &self.seat(rank).inside.0
     }
 }
 
 fn seats_len(ranks: usize) -> usize {
-    (ranks * size_of::<Place>()).next_multiple_of(PAGE)
+    (ranks * size_of::<Seat>()).next_multiple_of(PAGE)
 }

@@ -6,6 +6,7 @@
 
 use super::places::{Place, Places, PlacesBuilder};
 use crate::element::Element;
+use crate::memory::Elements;
 use std::ops::Range;
 
 /// Bytes before the places.
@@ -143,7 +144,7 @@ impl<'b> Batch<'b> {
 
     /// Applies `op` to the elements of a block and the values for them, in order.
     #[inline]
-    pub(crate) fn apply<T: Element>(&self, block: &mut [T], op: impl Fn(T, T) -> T) {
+    pub(crate) fn apply<T: Element>(&self, block: Elements<'_, T>, op: impl Fn(T, T) -> T) {
         match self.places {
             Places::Narrow(places) if self.scattered => scatter(places, self.values, block, op),
             Places::Wide(places) if self.scattered => scatter(places, self.values, block, op),
@@ -170,19 +171,19 @@ impl<'b> Batch<'b> {
 /// Elements one by one. An iteration does not depend on the one before it, so the processor has as many cache misses under way
 /// as it can.
 #[inline]
-fn scatter<T: Element, P: Place>(places: &[P], values: &[u8], block: &mut [T], op: impl Fn(T, T) -> T) {
+fn scatter<T: Element, P: Place>(places: &[P], values: &[u8], mut block: Elements<'_, T>, op: impl Fn(T, T) -> T) {
     for (place, value) in places.iter().zip(values.chunks_exact(size_of::<T>())) {
-        let element = &mut block[place.number()];
-        *element = op(*element, bytemuck::pod_read_unaligned(value));
+        let element = place.number();
+        block.set(element, op(block.get(element), bytemuck::pod_read_unaligned(value)));
     }
 }
 
 #[inline]
-fn run_by_run<T: Element, P: Place>(places: &[P], values: &[u8], block: &mut [T], op: impl Fn(T, T) -> T) {
+fn run_by_run<T: Element, P: Place>(places: &[P], values: &[u8], mut block: Elements<'_, T>, op: impl Fn(T, T) -> T) {
     let mut values = values.chunks_exact(size_of::<T>());
     for run in runs(places) {
-        for (element, value) in block[run].iter_mut().zip(&mut values) {
-            *element = op(*element, bytemuck::pod_read_unaligned(value));
+        for (element, value) in run.zip(&mut values) {
+            block.set(element, op(block.get(element), bytemuck::pod_read_unaligned(value)));
         }
     }
 }
@@ -218,7 +219,9 @@ mod tests {
     /// What a block of zeros becomes.
     fn applied(bytes: &[u8], len: usize) -> Vec<u16> {
         let mut block = vec![0; len];
-        Batch::parse(bytes, 2, len).expect("it fits").apply(&mut block, |old: u16, new| old.wrapping_mul(3) ^ new);
+        Batch::parse(bytes, 2, len)
+            .expect("it fits")
+            .apply(Elements::from(&mut block[..]), |old: u16, new| old.wrapping_mul(3) ^ new);
         block
     }
 
@@ -294,7 +297,7 @@ mod tests {
             let runs: Vec<_> = starts.iter().map(|(start, len)| *start..start + len).collect();
             let bytes = batch_of(bytemuck::cast_slice(&block), 2, &runs);
             let mut got = vec![0u16; 100];
-            Batch::parse(&bytes, 2, 100).expect("it fits").apply(&mut got, |_, new| new);
+            Batch::parse(&bytes, 2, 100).expect("it fits").apply(Elements::from(&mut got[..]), |_, new| new);
             for (i, got) in got.into_iter().enumerate() {
                 prop_assert_eq!(got, if runs.iter().any(|run| run.contains(&i)) { block[i] } else { 0 });
             }
@@ -312,7 +315,7 @@ mod tests {
                     for (run, values) in batch.runs(4) {
                         prop_assert!(run.end <= len && values.len() == run.len() * 4);
                     }
-                    batch.apply(&mut vec![0u32; len], |_, new| new);
+                    batch.apply(Elements::from(&mut vec![0u32; len][..]), |_, new| new);
                 }
             }
         }

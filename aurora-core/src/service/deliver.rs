@@ -185,7 +185,7 @@ impl Handler for Service {
         match self.loans.end(token) {
             Some(Loan::Block { object: id, .. }) => {
                 if let Some(object) = self.objects.get_mut(&id) {
-                    object.block.in_flight -= 1;
+                    object.block.back_from_transfer();
                 }
                 self.watch.progress();
                 self.advance(id, out);

@@ -40,6 +40,7 @@ impl Service {
         let object = self.objects.get_mut(&id).expect("an object lives as long as its handle");
         let name = object.name.clone();
         let entered = object.ledger.enter(opening.clone());
+        object.refresh(true);
         entered.map_err(|(other, theirs)| {
             let error = crate::collective::mismatch(opening.claim(me, &name), theirs.claim(other, &name));
             self.fail(Some(id), error.clone(), out);
@@ -56,13 +57,14 @@ impl Service {
         let element = object.block.element;
         let range = object.dist.range(me);
         let at_home = object.block.go_home();
-        let bytes = object.block.bytes().expect("no write guard is open");
         if !at_home || object.cache.is_used() {
             let fresh = object.fresh.clone();
             let replica = object.cache.loading(epoch, size, object.dist.len() * element, || fresh());
-            if !at_home && replica.have[me.index()] != object.block.version {
-                replica.write(range.start * element, bytes);
-                replica.have[me.index()] = object.block.version;
+            let version = object.block.version;
+            if !at_home && replica.have[me.index()] != version {
+                let written = object.block.read(|bytes| replica.write(range.start * element, bytes));
+                written.expect("no write guard is open");
+                replica.have[me.index()] = version;
             }
         }
         object.touched = Some(Vec::new());

@@ -6,8 +6,9 @@
 //! else sends it like a block of another node.
 
 use crate::element::Element;
-use crate::memory::{Array, Reading, Sharing, Storage};
+use crate::memory::{Array, Direct, Door, Front, Reading, Sharing, Storage};
 use crate::message::Epoch;
+use aurora_net::Rank;
 use std::ops::Range;
 use std::sync::Arc;
 use std::thread;
@@ -27,6 +28,10 @@ pub(crate) struct Home {
     vacant: Option<Arc<dyn Storage>>,
     /// The last load that is settled here: everyone has begun it.
     load: Epoch,
+    /// How the ranks that share the memory may use our block, and what of it they know to be settled.
+    door: (Door, Epoch),
+    /// A rank that does not leave the door: it must have been stopped there.
+    stuck: Option<Rank>,
 }
 
 /// Memory shared by all ranks, before anything lies there.
@@ -47,7 +52,9 @@ impl<T: Element> Place<T> {
     /// With our block in it.
     pub(crate) fn occupied(self) -> (Array<T>, Home) {
         let (address, whole) = (self.own.bytes().as_ptr().addr(), Arc::new(self.whole));
-        (self.own, Home { sharing: Arc::new(self.sharing), whole, address, vacant: None, load: 0 })
+        let door = (Door::Shut, 0);
+        let sharing = Arc::new(self.sharing);
+        (self.own, Home { sharing, whole, address, vacant: None, load: 0, door, stuck: None })
     }
 }
 
@@ -86,6 +93,40 @@ impl Home {
     /// A load is settled: everyone has announced it.
     pub(crate) fn settled(&mut self, load: Epoch) {
         self.load = load;
+    }
+
+    /// The last one.
+    pub(crate) fn load(&self) -> Epoch {
+        self.load
+    }
+
+    /// Sets the block's door. Returns once nobody is inside whom it does not admit.
+    pub(crate) fn set_door(&mut self, door: Door, settled: Epoch) {
+        if self.door != (door, settled) {
+            self.door = (door, settled);
+            let stuck = self.sharing.set_door(door, settled);
+            self.stuck = self.stuck.or(stuck);
+        }
+    }
+
+    /// How it was set, and what was settled then.
+    pub(crate) fn door(&self) -> (Door, Epoch) {
+        self.door
+    }
+
+    /// A rank that did not leave the door.
+    pub(crate) fn take_stuck(&mut self) -> Option<Rank> {
+        self.stuck.take()
+    }
+
+    /// Whether others have written to our block by themselves since this was asked last.
+    pub(crate) fn take_written(&self) -> bool {
+        self.sharing.take_written()
+    }
+
+    /// Single elements of a vector of `len`, of which `range` is our block.
+    pub(crate) fn direct<T: Element>(&self, front: Arc<Front>, range: Range<usize>, len: usize) -> Direct<T> {
+        self.sharing.direct(front, range, len)
     }
 
     /// This rank has completed a load by which everybody's block is at home: shows the whole.

@@ -117,18 +117,21 @@ impl Service {
         }
         let element = object.block.element;
         // Lent for writing only after the scope was given up with an error.
-        let Some(bytes) = object.block.bytes() else {
+        let base = object.dist.range(me).start * element;
+        let replica = object.cache.find_loading(epoch).filter(|_| !announced_at_home);
+        let changes = object.block.read(|bytes| {
+            if let Some(replica) = replica {
+                for run in &touched {
+                    let run = run.start * element..run.end * element;
+                    replica.write(base + run.start, &bytes[run]);
+                }
+            }
+            batch_of(bytes, element, &touched)
+        });
+        let Some(changes) = changes else {
             return;
         };
-        let changes = batch_of(bytes, element, &touched);
         let version = object.block.version;
-        let base = object.dist.range(me).start * element;
-        if let Some(replica) = object.cache.find_loading(epoch).filter(|_| !announced_at_home) {
-            for run in &touched {
-                let run = run.start * element..run.end * element;
-                replica.write(base + run.start, &bytes[run]);
-            }
-        }
         if announced_at_home {
             object.ledger.record(epoch).from[me.index()].correction = Some((version, changes.clone()));
         }

@@ -28,6 +28,7 @@ pub use mail::Usage;
 use crate::Error;
 use crate::collective::{Rendezvous, Tell};
 use crate::error::Claim;
+use crate::memory::LOST;
 use crate::message::{CallId, Message, ObjectId, encode_error};
 use aurora_net::{Node, Outbox, Payload, Rank, Token};
 use loans::Loans;
@@ -128,10 +129,30 @@ impl Service {
         };
         *place = Some(error.clone());
         self.watch.progress();
-        if let Some(id) = object {
-            self.advance(id, out);
+        match object {
+            Some(id) => self.advance(id, out),
+            None => self.refresh_all(),
         }
         true
+    }
+
+    /// What the calling thread and the ranks that share memory may do to an object without us follows what we know.
+    pub(crate) fn refresh(&mut self, id: ObjectId) {
+        let usable = self.fault.is_none() && !self.ended;
+        if let Some(object) = self.objects.get_mut(&id) {
+            object.refresh(usable);
+        }
+    }
+
+    fn refresh_all(&mut self) {
+        let objects: Vec<ObjectId> = self.objects.keys().copied().collect();
+        objects.into_iter().for_each(|id| self.refresh(id));
+    }
+
+    /// `run` is over: nothing can be used any more.
+    pub(crate) fn end(&mut self) {
+        self.ended = true;
+        self.refresh_all();
     }
 
     /// What a rendezvous has told of faulty objects: known to all ranks after it, whichever way the word came.
@@ -147,9 +168,14 @@ impl Service {
             let settled = self.settle(id, out);
             let worked = self.retry_parked(id, out);
             if !settled && !worked {
-                return;
+                break;
             }
             self.watch.progress();
+        }
+        self.refresh(id);
+        let stuck = self.objects.get_mut(&id).and_then(|object| object.block.home()?.take_stuck());
+        if let Some(rank) = stuck {
+            self.fail(None, Error::PeerLost { rank, silent_for: LOST }, out);
         }
     }
 
@@ -186,7 +212,7 @@ impl Service {
             }
             (Outcome::Reply(bytes), Work::Call { id: call, .. }) => self.answer(work.from, *call, Ok(bytes), out),
             (Outcome::ReplyFromBlock(range), Work::Call { id: call, .. }) => {
-                object.block.in_flight += 1;
+                object.block.lend_to_transfer();
                 let token = self.loans.add(Loan::Block { object: id, base: range.start });
                 let payload = Payload::Lent { token, len: range.len() };
                 self.mail.post(out, work.from, &Message::Reply { id: *call, refused: false }, payload);
@@ -241,7 +267,7 @@ impl Service {
     fn bury(&mut self, id: ObjectId) {
         if let Some(object) = self.objects.get(&id)
             && object.dropped.iter().all(|dropped| *dropped)
-            && object.block.in_flight == 0
+            && !object.block.is_in_flight()
         {
             self.objects.remove(&id);
         }

@@ -8,7 +8,7 @@ use super::scope::Ledger;
 use crate::distribution::Distribution;
 use crate::element::{Access, ApplyFn, Element, OpId};
 use crate::error::ObjectName;
-use crate::memory::Storage;
+use crate::memory::{Cells, Direct, Door, Front, OWN, READ, Storage, WRITE};
 use crate::message::{CallId, Collective, Epoch, Opening, Request};
 use crate::{Error, Site};
 use aurora_net::Rank;
@@ -17,6 +17,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The part of a vector that this rank owns.
+///
+/// Ranks that share its memory may touch single elements of it themselves, by its [`Door`], except while it is lent, being sent,
+/// or used by one of the methods here.
 pub(crate) struct Block {
     /// `None` while it is lent to its owner for writing.
     storage: Option<Arc<dyn Storage>>,
@@ -25,33 +28,57 @@ pub(crate) struct Block {
     /// Counts changes, from 1.
     pub(crate) version: u64,
     /// Transfers that read it at this moment.
-    pub(crate) in_flight: usize,
+    in_flight: usize,
     /// Its place in memory that all ranks share, where there is such.
     home: Option<Home>,
+    /// What the calling thread may do without us.
+    front: Arc<Front>,
+    /// Nobody else may touch it any more: its object is faulty, or the job over.
+    closed: bool,
 }
 
 impl Block {
     pub(crate) fn new(storage: Arc<dyn Storage>, element: usize, home: Option<Home>) -> Self {
-        Block { storage: Some(storage), element, version: 1, in_flight: 0, home }
+        Block { storage: Some(storage), element, version: 1, in_flight: 0, home, front: Arc::default(), closed: false }
     }
 
-    /// The bytes, unless they are lent for writing.
+    /// The bytes, unless they are lent for writing. Others may change single elements of them: to be compared, not to be
+    /// read, but while [it is being sent](Block::lend_to_transfer).
     pub(crate) fn bytes(&self) -> Option<&[u8]> {
         self.storage.as_deref().map(Storage::bytes)
     }
 
-    /// The bytes for a write, unless somebody holds them or a transfer reads them. Counts as a change.
-    pub(crate) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
-        if self.in_flight > 0 {
+    /// Shows the bytes, unless they are lent for writing.
+    pub(crate) fn read<R>(&mut self, show: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        self.storage.as_ref()?;
+        let held = Held::new(self, Door::ReadOnly);
+        held.block.bytes().map(show)
+    }
+
+    /// The bytes for a write, unless somebody holds them or a transfer reads them. Counts as a change. For its owner's own thread, which
+    /// alone reads elements meanwhile.
+    pub(crate) fn write<R>(&mut self, fill: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
+        self.change(|storage| fill(storage.bytes_mut()))
+    }
+
+    /// The same for any thread: element by element.
+    pub(crate) fn write_cells<R>(&mut self, fill: impl FnOnce(Cells<'_>) -> R) -> Option<R> {
+        self.change(|storage| fill(storage.cells()))
+    }
+
+    fn change<R>(&mut self, change: impl FnOnce(&mut dyn Storage) -> R) -> Option<R> {
+        if !self.is_free() {
             return None;
         }
-        let storage = self.storage.as_mut()?;
-        Arc::get_mut(storage)?;
-        if let Some(home) = &mut self.home {
-            home.yield_to_readers(storage);
-        }
-        self.version += 1;
-        Some(Arc::get_mut(storage)?.bytes_mut())
+        let held = Held::new(self, Door::Busy);
+        held.block.yield_to_readers();
+        held.block.version += 1;
+        Some(change(Arc::get_mut(held.block.storage.as_mut()?)?))
+    }
+
+    /// Whether nobody holds it, and no transfer reads it.
+    fn is_free(&mut self) -> bool {
+        self.in_flight == 0 && self.storage.as_mut().is_some_and(|storage| Arc::get_mut(storage).is_some())
     }
 
     /// Number of elements.
@@ -60,17 +87,52 @@ impl Block {
     }
 
     /// Lends it for reading.
-    pub(crate) fn share(&self) -> Option<Arc<dyn Storage>> {
+    pub(crate) fn share(&mut self) -> Option<Arc<dyn Storage>> {
+        self.storage.as_ref()?;
+        self.set_door(Door::ReadOnly);
         self.storage.clone()
     }
 
     /// Lends it for writing.
     pub(crate) fn take(&mut self) -> Option<Arc<dyn Storage>> {
-        let mut storage = self.storage.take()?;
-        if let Some(home) = &mut self.home {
-            home.yield_to_readers(&mut storage);
+        self.storage.as_ref()?;
+        self.set_door(Door::Shut);
+        self.yield_to_readers();
+        self.storage.take()
+    }
+
+    /// Leaves its place to those who show it.
+    fn yield_to_readers(&mut self) {
+        if let (Some(home), Some(storage)) = (&mut self.home, &mut self.storage) {
+            home.yield_to_readers(storage);
+            if !home.holds(&**storage) {
+                // It is not to be read where it was.
+                self.front.close();
+            }
         }
-        Some(storage)
+    }
+
+    /// A transfer reads it from now on.
+    pub(crate) fn lend_to_transfer(&mut self) {
+        self.in_flight += 1;
+        self.set_door(Door::ReadOnly);
+    }
+
+    /// It does not any more.
+    pub(crate) fn back_from_transfer(&mut self) {
+        self.in_flight -= 1;
+    }
+
+    /// Whether some transfer reads it.
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.in_flight > 0
+    }
+
+    /// A copy, from which all transfers go on.
+    pub(crate) fn take_from_transfers(&mut self) -> Option<Arc<dyn Storage>> {
+        let copy = self.storage.as_ref()?.duplicate();
+        self.in_flight = 0;
+        Some(copy)
     }
 
     /// Moves it to memory that all ranks share.
@@ -94,14 +156,15 @@ impl Block {
 
     /// Brings it there for a load, if it can. Whether it is there now.
     pub(crate) fn go_home(&mut self) -> bool {
+        // What is lent or being sent stays where it is.
+        let free = self.is_free();
         let (Some(home), Some(storage)) = (&mut self.home, &mut self.storage) else {
             return false;
         };
-        // What is lent or being sent stays where it is.
-        if self.in_flight > 0 || Arc::get_mut(storage).is_none() {
-            return home.holds(&**storage);
+        if home.take_written() {
+            self.version += 1;
         }
-        home.take_in(storage)
+        if free { home.take_in(storage) } else { home.holds(&**storage) }
     }
 
     /// Whether a guard holds it.
@@ -113,6 +176,62 @@ impl Block {
     pub(crate) fn give_back(&mut self, storage: Arc<dyn Storage>) {
         self.version += 1;
         self.storage = Some(storage);
+    }
+
+    /// Nobody else may touch it from now on.
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
+        self.set_door(Door::Shut);
+    }
+
+    /// Lets others touch it as far as they may, and know what is settled.
+    fn reopen(&mut self, settled: Epoch) {
+        let door = self.resting_door();
+        if let Some(home) = &mut self.home {
+            home.set_door(door, settled);
+        }
+    }
+
+    fn resting_door(&self) -> Door {
+        if self.closed || !self.is_at_home() {
+            Door::Shut
+        } else if self.in_flight > 0 || self.is_lent() {
+            Door::ReadOnly
+        } else {
+            Door::Open
+        }
+    }
+
+    fn set_door(&mut self, door: Door) {
+        if let Some(home) = &mut self.home {
+            let (before, settled) = home.door();
+            home.set_door(door.max(before), settled);
+        }
+    }
+}
+
+/// A block that one of its methods uses; the door is set back afterwards, also by a panic.
+struct Held<'b> {
+    block: &'b mut Block,
+    before: Option<(Door, Epoch)>,
+}
+
+impl<'b> Held<'b> {
+    fn new(block: &'b mut Block, door: Door) -> Self {
+        let before = block.home.as_ref().map(Home::door);
+        block.set_door(door);
+        Held { block, before }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if let Some((before, settled)) = self.before {
+            let door = before.max(self.block.resting_door());
+            if let Some(home) = &mut self.block.home {
+                home.set_door(door, settled);
+            }
+        }
     }
 }
 
@@ -232,27 +351,28 @@ impl Object {
         let element = self.block.element;
         match request {
             Request::Read { start, len, .. } => {
-                let Some(bytes) = self.block.bytes() else {
+                let Some(bytes) = self.block.len().map(|len| len * element) else {
                     return Outcome::Park;
                 };
                 let range = start.checked_add(*len).and_then(|end| {
                     let range = usize::try_from(*start).ok()?.checked_mul(element)?
                         ..usize::try_from(end).ok()?.checked_mul(element)?;
-                    (range.end <= bytes.len()).then_some(range)
+                    (range.end <= bytes).then_some(range)
                 });
                 match range {
                     None => Outcome::Refuse(self.nonsense()),
                     Some(range) if range.len() > COPIED_REPLY => Outcome::ReplyFromBlock(range),
-                    Some(range) => Outcome::Reply(bytes[range].to_vec()),
+                    Some(range) => self.block.read(|bytes| bytes[range].to_vec()).map_or(Outcome::Park, Outcome::Reply),
                 }
             }
             Request::ReadMany { width } => {
-                let Some(bytes) = self.block.bytes() else {
+                let Some(len) = self.block.len() else {
                     return Outcome::Park;
                 };
+                let gather = self.access.gather;
                 match Places::parse((*width).into(), payload) {
-                    Some(places) if places.are_below(bytes.len() / element) => {
-                        Outcome::Reply((self.access.gather)(bytes, places))
+                    Some(places) if places.are_below(len) => {
+                        self.block.read(|bytes| gather(bytes, places)).map_or(Outcome::Park, Outcome::Reply)
                     }
                     _ => Outcome::Refuse(self.nonsense()),
                 }
@@ -286,10 +406,9 @@ impl Object {
             None => self.access.put,
             Some(op) => *self.ops.get(&op).ok_or_else(|| self.unknown_op())?,
         };
-        let Some(bytes) = self.block.bytes_mut() else {
+        if self.block.write_cells(|cells| apply(cells, &batch)).is_none() {
             return Ok(false);
-        };
-        apply(bytes, &batch);
+        }
         if let Some(touched) = &mut self.touched {
             touch(touched, batch.runs(self.block.element).into_iter().map(|(run, _)| run));
         }
@@ -309,11 +428,10 @@ impl Object {
     }
 
     fn write_run(&mut self, run: Range<usize>, values: &[u8]) -> Result<bool, Error> {
-        let element = self.block.element;
-        let Some(bytes) = self.block.bytes_mut() else {
+        let store = self.access.store;
+        if self.block.write_cells(|cells| store(cells, run.start, values)).is_none() {
             return Ok(false);
-        };
-        bytes[run.start * element..run.end * element].copy_from_slice(values);
+        }
         if let Some(touched) = &mut self.touched {
             touch(touched, std::iter::once(run));
         }
@@ -342,6 +460,35 @@ impl Object {
 
     fn unknown_op(&self) -> Error {
         Error::UnknownOp { op: "of that name".into(), object: self.name.clone(), site: self.name.made_at.clone() }
+    }
+
+    /// Says anew what may be done to it without its service: by the calling thread, `usable` if nothing has ended the job,
+    /// and by others.
+    pub(crate) fn refresh(&mut self, usable: bool) {
+        let Ledger { epoch, settled, .. } = self.ledger;
+        let usable = usable && self.fault.is_none();
+        if !usable {
+            self.block.close();
+        }
+        self.block.reopen(settled);
+        let readable = usable && settled >= epoch && !self.open.iter().any(|guard| guard.mutable);
+        let may = [
+            (READ, readable),
+            (OWN, readable && (self.block.home.is_none() || self.block.is_at_home())),
+            (WRITE, readable && self.open.is_empty()),
+        ];
+        let may = may.into_iter().filter(|(_, may)| *may).map(|(flag, _)| flag).sum();
+        let load = self.block.home.as_ref().map_or(0, Home::load);
+        self.block.front.set(epoch, load, may);
+    }
+
+    /// Single elements of it.
+    pub(crate) fn direct<T: Element>(&self) -> Direct<T> {
+        let (front, range) = (self.block.front.clone(), self.dist.range(self.ledger.me()));
+        match &self.block.home {
+            Some(home) => home.direct(front, range, self.dist.len()),
+            None => Direct::to(front, self.block.storage.clone().expect("nobody has borrowed it yet"), range),
+        }
     }
 
     /// The error of a guard that should be closed.

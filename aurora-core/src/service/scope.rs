@@ -64,6 +64,11 @@ impl Ledger {
         Ledger { me, size, epoch: 0, settled: 0, records: BTreeMap::new(), last: None }
     }
 
+    /// This rank.
+    pub(crate) fn me(&self) -> Rank {
+        self.me
+    }
+
     /// The record of an epoch, made if it is not there.
     pub(crate) fn record(&mut self, epoch: Epoch) -> &mut Record {
         let size = self.size;

@@ -73,7 +73,7 @@ impl Service {
     /// As [`Service::settled`], once nothing is sent from the block any more: the gate in front of every write.
     pub(crate) fn gate(&mut self, id: ObjectId, out: &mut Outbox) -> Option<Result<&mut Object, Error>> {
         match self.settled(id, true, out)? {
-            Ok(object) if object.block.in_flight > 0 => None,
+            Ok(object) if object.block.is_in_flight() => None,
             other => Some(other),
         }
     }
@@ -90,6 +90,7 @@ impl Service {
         self.next_guard += 1;
         let guard = OpenGuard { id: self.next_guard, behaviour, site: site.clone(), mutable, awaited };
         self.objects.get_mut(&id).expect("an object lives as long as its handle").open.push(guard);
+        self.refresh(id);
         self.next_guard
     }
 
@@ -117,10 +118,9 @@ impl Service {
     /// Lends our block to its owner for writing. Transfers that still read it go on from a copy.
     pub(crate) fn take_block(&mut self, id: ObjectId) -> Option<Arc<dyn Storage>> {
         let object = self.objects.get_mut(&id)?;
-        if object.block.in_flight > 0 {
-            let copy = object.block.share()?.duplicate();
+        if object.block.is_in_flight() {
+            let copy = object.block.take_from_transfers()?;
             self.loans.detach_block(id, &copy);
-            object.block.in_flight = 0;
         }
         object.block.take()
     }

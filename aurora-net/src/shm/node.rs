@@ -101,6 +101,12 @@ impl Node {
         }
     }
 
+    /// Whether a rank, by its number among [`Node::ranks`], has ended without having closed its endpoint, as far as can be known by now.
+    pub fn has_ended(&self, mate: usize) -> bool {
+        self.note_ends();
+        self.control.as_ref().is_some_and(|control| control.presence(mate) == Presence::Dead)
+    }
+
     /// The ranks of the node in ascending order, with this one; this one alone if nobody shares its memory.
     pub fn ranks(&self) -> &[Rank] {
         &self.ranks

@@ -1,0 +1,168 @@
+//! Single elements, read and written by several threads at a time.
+//!
+//! Elements that are *words* (of 1, 2, 4 or 8 bytes, at a multiple of that) are read and written as one, by relaxed atomic
+//! accesses, which cost what plain ones do. Others are plain memory.
+//!
+//! Why the unsafe code is sound:
+//!
+//! 1. [`Cells`] are made from a mutable borrow of the memory behind them and live no longer; they are in nobody else's hands.
+//! 2. Beside them, others touch that memory only by [`read`] and [`write`], and only words (`direct.rs`).
+//! 3. Every access is inside: compared with the length.
+//! 4. A word lies at a multiple of its size, which is looked at when cells are made; other elements are accessed without
+//!    regard to alignment.
+//! 5. Any bytes are a value of an [`Element`].
+#![allow(unsafe_code)]
+
+use crate::element::Element;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+/// Whether elements of this type can be words.
+pub(super) const fn is_word<T>() -> bool {
+    matches!(size_of::<T>(), 1 | 2 | 4 | 8)
+}
+
+/// Whether all elements from here on are words.
+pub(super) fn are_words<T>(start: NonNull<T>) -> bool {
+    is_word::<T>() && start.addr().get().is_multiple_of(size_of::<T>())
+}
+
+/// Reads a word.
+///
+/// # Safety
+/// It is one, inside of memory that only [`read`] and [`write`] touch meanwhile.
+#[inline(always)]
+pub(super) unsafe fn read<T: Element>(at: NonNull<T>) -> T {
+    // SAFETY: says the caller.
+    unsafe {
+        match size_of::<T>() {
+            1 => value(AtomicU8::from_ptr(at.as_ptr().cast()).load(Ordering::Relaxed)),
+            2 => value(AtomicU16::from_ptr(at.as_ptr().cast()).load(Ordering::Relaxed)),
+            4 => value(AtomicU32::from_ptr(at.as_ptr().cast()).load(Ordering::Relaxed)),
+            8 => value(AtomicU64::from_ptr(at.as_ptr().cast()).load(Ordering::Relaxed)),
+            _ => unreachable!("no word"),
+        }
+    }
+}
+
+/// Writes a word.
+///
+/// # Safety
+/// As of [`read`].
+#[inline(always)]
+pub(super) unsafe fn write<T: Element>(at: NonNull<T>, new: T) {
+    // SAFETY: says the caller.
+    unsafe {
+        match size_of::<T>() {
+            1 => AtomicU8::from_ptr(at.as_ptr().cast()).store(value(new), Ordering::Relaxed),
+            2 => AtomicU16::from_ptr(at.as_ptr().cast()).store(value(new), Ordering::Relaxed),
+            4 => AtomicU32::from_ptr(at.as_ptr().cast()).store(value(new), Ordering::Relaxed),
+            8 => AtomicU64::from_ptr(at.as_ptr().cast()).store(value(new), Ordering::Relaxed),
+            _ => unreachable!("no word"),
+        }
+    }
+}
+
+#[inline(always)]
+fn value<A: bytemuck::Pod, B: bytemuck::Pod>(of: A) -> B {
+    bytemuck::pod_read_unaligned(bytemuck::bytes_of(&of))
+}
+
+/// A block that is written to while its own rank may read words of it.
+#[derive(Debug)]
+pub(crate) struct Cells<'b> {
+    start: NonNull<u8>,
+    len: usize,
+    block: PhantomData<&'b mut [u8]>,
+}
+
+impl<'b> Cells<'b> {
+    /// Over elements that are borrowed for writing by who calls this.
+    ///
+    /// # Safety
+    /// `start` points at `len` initialised bytes that are borrowed mutably for `'b`.
+    pub(super) unsafe fn new(start: NonNull<u8>, len: usize) -> Self {
+        Cells { start, len, block: PhantomData }
+    }
+
+    /// As elements of their own type.
+    pub(crate) fn elements<T: Element>(self) -> Elements<'b, T> {
+        let start = self.start.cast::<T>();
+        Elements { start, len: self.len / size_of::<T>(), words: are_words(start), block: PhantomData }
+    }
+}
+
+impl<'b, T: Element> From<&'b mut [T]> for Elements<'b, T> {
+    fn from(slice: &'b mut [T]) -> Self {
+        let len = slice.len();
+        let start = NonNull::from(slice).cast::<T>();
+        Elements { start, len, words: are_words(start), block: PhantomData }
+    }
+}
+
+/// The elements of such a block.
+#[derive(Debug)]
+pub(crate) struct Elements<'b, T> {
+    start: NonNull<T>,
+    len: usize,
+    words: bool,
+    block: PhantomData<&'b mut [T]>,
+}
+
+impl<T: Element> Elements<'_, T> {
+    /// # Panics
+    /// If there is no such element; as the others.
+    #[inline(always)]
+    pub(crate) fn get(&self, index: usize) -> T {
+        let at = self.at(index);
+        // SAFETY: invariants 1 to 5.
+        unsafe { if self.words { read(at) } else { at.read_unaligned() } }
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&mut self, index: usize, new: T) {
+        let at = self.at(index);
+        // SAFETY: invariants 1 to 4.
+        unsafe { if self.words { write(at, new) } else { at.write_unaligned(new) } }
+    }
+
+    #[inline(always)]
+    fn at(&self, index: usize) -> NonNull<T> {
+        assert!(index < self.len, "element {index} of {}", self.len);
+        // SAFETY: invariant 3.
+        unsafe { self.start.add(index) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T: Element + PartialEq + std::fmt::Debug>(values: [T; 3]) {
+        let mut block = vec![T::zeroed(); 3];
+        let mut elements = Elements::from(&mut block[..]);
+        for (index, value) in values.iter().enumerate() {
+            elements.set(index, *value);
+            assert_eq!(elements.get(index), *value);
+        }
+        assert_eq!(block, values);
+    }
+
+    #[test]
+    fn elements_of_every_size() {
+        check([1_u8, 2, 255]);
+        check([1_i16, -2, 3]);
+        check([1.5_f32, -0.0, 3.0]);
+        check([u64::MAX, 2, 3]);
+        check([[1_u8, 2, 3, 4]; 3]);
+        check([[1_u16, 2, 3]; 3]);
+        check([[1.0_f64, 2.0]; 3]);
+    }
+
+    #[test]
+    #[should_panic = "element 3 of 3"]
+    fn none_behind_the_last() {
+        Elements::from(&mut [1_u8, 2, 3][..]).get(3);
+    }
+}

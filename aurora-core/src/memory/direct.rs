@@ -1,0 +1,190 @@
+//! Single elements of a vector without its service: one's own, and those of the ranks that share memory.
+//!
+//! The service says by the [`Front`] what its rank's own thread may do without asking: nothing while a scope is under way, a
+//! guard of the wrong kind is open, or something is at fault. What may be done to the block of a *mate* its owner says by its
+//! [door](super::door). Everything else goes by the service and, if need be, by a message.
+//!
+//! Why the unsafe code is sound:
+//!
+//! 1. `own` and `whole` point at the elements of this rank's block and of the whole vector, all initialised, which stay mapped
+//!    and in their place as long as the vector's handle lives: a block's memory is given back when every handle has been
+//!    dropped, this one included, and a segment while `sharing` holds it.
+//! 2. While the front says [`OWN`], nobody else writes to our own block but as words (`cells.rs`) or, inside its door, as here;
+//!    our thread itself is here and not in a guard. The service takes that back under its lock, on our own thread, before
+//!    a guard can write.
+//! 3. Inside a door for reading nobody writes but others who are inside it; inside it for writing, nobody uses the block but
+//!    they do. All of those touch words only.
+//! 4. Every index is compared with the length of what it points into.
+#![allow(unsafe_code)]
+
+use super::cells;
+use super::door::{Entry, Intent};
+use super::shared::Sharing;
+use super::{Storage, typed};
+use crate::element::Element;
+use crate::message::Epoch;
+use std::cell::Cell;
+use std::hint;
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+/// This rank's block may be read where it was made.
+pub(crate) const OWN: u64 = 1;
+/// Elements may be read, if their owners let us.
+pub(crate) const READ: u64 = 2;
+/// Elements may be written, if their owners let us.
+pub(crate) const WRITE: u64 = 4;
+
+/// What the calling thread may do to an object without asking its service. Changed under the service's lock.
+#[derive(Debug, Default)]
+pub(crate) struct Front {
+    /// The scopes that this rank has entered and settled, times 8, and what may be done after them; 0 is nothing.
+    ready: AtomicU64,
+    /// The last load among them.
+    load: AtomicU64,
+}
+
+impl Front {
+    /// Nothing may be done.
+    pub(crate) fn close(&self) {
+        self.ready.store(0, Ordering::Release);
+    }
+
+    /// May be done from now on: any of the flags above.
+    pub(crate) fn set(&self, epoch: Epoch, load: Epoch, may: u64) {
+        self.load.store(load, Ordering::Relaxed);
+        self.ready.store(if may == 0 { 0 } else { epoch << 3 | may }, Ordering::Release);
+    }
+}
+
+/// The elements of one vector that can be reached without a message.
+pub(crate) struct Direct<T> {
+    front: Arc<Front>,
+    own: NonNull<T>,
+    range: Range<usize>,
+    /// Whether the elements of our own block are words.
+    words: bool,
+    shared: Option<Shared<T>>,
+    /// The last load of which it is known that nobody shows it any more, plus 1.
+    clear: Cell<Epoch>,
+}
+
+struct Shared<T> {
+    whole: NonNull<T>,
+    len: usize,
+    sharing: Arc<Sharing>,
+}
+
+impl<T: Element> Direct<T> {
+    /// Of a vector whose block, the elements `range`, lies in memory that no other rank shares.
+    pub(crate) fn to(front: Arc<Front>, block: Arc<dyn Storage>, range: Range<usize>) -> Self {
+        // SAFETY: the vector's handle, which is about to be made, keeps the block; the service keeps the front.
+        unsafe { typed::<T>(block).direct(front, range) }
+    }
+
+    /// Of a vector whose block, the elements `range`, begins at `own`.
+    ///
+    /// # Safety
+    /// `own` is as invariant 1 says, and `front` is kept as invariant 2 says.
+    pub(super) unsafe fn new(front: Arc<Front>, own: NonNull<T>, range: Range<usize>) -> Self {
+        Direct { front, own, range, words: cells::are_words(own), shared: None, clear: Cell::new(0) }
+    }
+
+    /// The same, of one whose memory several ranks share: `len` elements from `whole` on.
+    ///
+    /// # Safety
+    /// `whole` is as invariant 1 says.
+    pub(super) unsafe fn share(&mut self, whole: NonNull<T>, len: usize, sharing: Arc<Sharing>) {
+        self.shared = Some(Shared { whole, len, sharing });
+    }
+
+    /// Element `index`, of rank `owner`. None: ask the service.
+    #[inline]
+    pub(crate) fn at(&self, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
+        let ready = self.front.ready.load(Ordering::Acquire);
+        let local = index.wrapping_sub(self.range.start);
+        if ready & OWN != 0 && self.words && local < self.range.len() {
+            // SAFETY: invariants 1, 2 and 4.
+            return Some(unsafe { cells::read(self.own.add(local)) });
+        }
+        self.at_mate(ready, index, owner)
+    }
+
+    #[inline]
+    fn at_mate(&self, ready: u64, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
+        let Shared { whole, len, sharing } = self.shared.as_ref().filter(|_| ready & READ != 0)?;
+        if index >= *len || !enter(sharing, owner(), Intent::Read, ready >> 3) {
+            return None;
+        }
+        // SAFETY: invariants 1, 3 and 4; elements that are no words nobody writes from inside.
+        let value = unsafe {
+            let at = whole.add(index);
+            if cells::is_word::<T>() { cells::read(at) } else { at.read() }
+        };
+        sharing.leave_door();
+        Some(value)
+    }
+
+    /// Sets element `index`, of rank `owner`. False: nothing is done, ask the service.
+    #[inline]
+    pub(crate) fn put(&self, index: usize, value: T, owner: impl FnOnce() -> usize) -> bool {
+        let ready = self.front.ready.load(Ordering::Acquire);
+        let Some(Shared { whole, len, sharing }) = self.shared.as_ref().filter(|_| ready & WRITE != 0) else {
+            return false;
+        };
+        if !cells::is_word::<T>() || index >= *len || !self.is_clear(sharing) {
+            return false;
+        }
+        let owner = owner();
+        if !enter(sharing, owner, Intent::Write, ready >> 3) {
+            return false;
+        }
+        // SAFETY: invariants 1, 3 and 4.
+        unsafe { cells::write(whole.add(index), value) };
+        sharing.note_write(owner);
+        sharing.leave_door();
+        true
+    }
+
+    /// Whether nobody shows the memory any more. It stays so until the next load, for which this rank has to come.
+    #[inline]
+    fn is_clear(&self, sharing: &Sharing) -> bool {
+        let load = self.front.load.load(Ordering::Relaxed);
+        if self.clear.get() == load + 1 {
+            return true;
+        }
+        let clear = sharing.is_clear(load);
+        if clear {
+            self.clear.set(load + 1);
+        }
+        clear
+    }
+}
+
+#[inline]
+fn enter(sharing: &Sharing, owner: usize, intent: Intent, epoch: Epoch) -> bool {
+    match sharing.enter_door(owner, intent, epoch) {
+        Entry::Inside => true,
+        Entry::Closed => false,
+        Entry::Busy => wait_for(sharing, owner, intent, epoch),
+    }
+}
+
+/// Its owner writes to it: that is over sooner than a message would be there.
+#[cold]
+fn wait_for(sharing: &Sharing, owner: usize, intent: Intent, epoch: Epoch) -> bool {
+    const SPINS: u32 = 200;
+    const YIELDS: u32 = 20;
+    for round in 0..SPINS + YIELDS {
+        match sharing.enter_door(owner, intent, epoch) {
+            Entry::Inside => return true,
+            Entry::Closed => return false,
+            Entry::Busy if round < SPINS => hint::spin_loop(),
+            Entry::Busy => thread::yield_now(),
+        }
+    }
+    false
+}

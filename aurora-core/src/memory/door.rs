@@ -1,0 +1,263 @@
+//! The door of a block: by it ranks of one node touch single elements of each other's blocks without a message.
+//!
+//! Every block has a door, that its owner sets; every rank has a word by which it says whose door it is inside of. Who wants to
+//! touch an element says so *first* and looks at the door *second*; an owner that is about to use its block itself sets
+//! the door *first* and looks who is inside *second*. All four in one total order, so either the first finds the door
+//! closed, or the second finds it inside and waits until it has left, which takes some nanoseconds.
+//!
+//! The door also says how many scopes are settled at the owner: what a rank reads must contain what everyone did in the scopes
+//! behind it. `model` below has a checker try all interleavings.
+
+use super::gate::Word;
+use crate::message::Epoch;
+use std::sync::atomic::Ordering;
+
+/// What others may do to a block's elements.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Door {
+    /// Read and write.
+    Open,
+    /// Read: somebody reads it, as a whole.
+    ReadOnly,
+    /// Nothing, but not for long: it is being written to.
+    Busy,
+    /// Nothing: it is lent, or lies elsewhere. So begins a block.
+    Shut,
+}
+
+/// What a rank wants of an element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Intent {
+    Read,
+    Write,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Entry {
+    /// It may, until it leaves.
+    Inside,
+    /// It may soon.
+    Busy,
+    /// It has to ask the owner by a message.
+    Closed,
+}
+
+/// Where the words of all ranks of a node are; all begin as 0.
+pub(crate) trait Doors {
+    type Word: Word;
+
+    /// How many ranks there are.
+    fn ranks(&self) -> usize;
+    /// Written by this rank alone: how its block may be used.
+    fn door(&self, rank: usize) -> &Self::Word;
+    /// Written by this rank alone: whose block it uses.
+    fn inside(&self, rank: usize) -> &Self::Word;
+}
+
+impl Door {
+    /// Whether a rank that is inside for this may stay.
+    fn admits(self, intent: Intent) -> bool {
+        match intent {
+            Intent::Read => self <= Door::ReadOnly,
+            Intent::Write => self == Door::Open,
+        }
+    }
+
+    fn encode(self, settled: Epoch) -> u64 {
+        let state = match self {
+            Door::Shut => 0,
+            Door::Busy => 1,
+            Door::ReadOnly => 2,
+            Door::Open => 3,
+        };
+        settled << 2 | state
+    }
+
+    fn decode(word: u64) -> (Door, Epoch) {
+        let door = match word & 3 {
+            0 => Door::Shut,
+            1 => Door::Busy,
+            2 => Door::ReadOnly,
+            _ => Door::Open,
+        };
+        (door, word >> 2)
+    }
+}
+
+const OUTSIDE: u64 = 0;
+
+fn inside(owner: usize, intent: Intent) -> u64 {
+    (owner as u64 + 1) << 1 | u64::from(intent == Intent::Write)
+}
+
+/// Rank `me` wants to touch elements of a block, for which the owner must have settled `epoch`. If it is let in, it has to
+/// [`leave`] before it enters anything else.
+#[inline]
+pub(crate) fn enter<D: Doors>(doors: &D, me: usize, owner: usize, intent: Intent, epoch: Epoch) -> Entry {
+    doors.inside(me).publish(inside(owner, intent));
+    let (door, settled) = Door::decode(doors.door(owner).observe());
+    if door.admits(intent) && settled >= epoch {
+        return Entry::Inside;
+    }
+    leave(doors, me);
+    if door == Door::Busy { Entry::Busy } else { Entry::Closed }
+}
+
+/// Rank `me` is done.
+#[inline]
+pub(crate) fn leave<D: Doors>(doors: &D, me: usize) {
+    doors.inside(me).store(OUTSIDE, Ordering::Release);
+}
+
+/// An owner says how its block may be used from now on, and what it has settled. It waits for those whom that shuts out
+/// (see [`occupant`]) before it counts on it.
+pub(crate) fn set<D: Doors>(doors: &D, owner: usize, door: Door, settled: Epoch) {
+    doors.door(owner).publish(door.encode(settled));
+}
+
+/// Some rank that is still inside for what `door` does not admit, looking from rank `from` on.
+pub(crate) fn occupant<D: Doors>(doors: &D, owner: usize, door: Door, from: usize) -> Option<usize> {
+    (from..doors.ranks()).find(|rank| {
+        let word = doors.inside(*rank).observe();
+        [Intent::Read, Intent::Write].into_iter().any(|intent| !door.admits(intent) && word == inside(owner, intent))
+    })
+}
+
+#[cfg(test)]
+mod model {
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::sync::atomic::AtomicU64 as Modelled;
+    use loom::thread;
+
+    struct Node {
+        doors: [Modelled; 2],
+        inside: [Modelled; 2],
+        /// An element of rank 0's block.
+        element: UnsafeCell<u64>,
+    }
+
+    // By what the model is to show.
+    #[allow(unsafe_code)]
+    // SAFETY: the checker itself watches every access to the cell.
+    unsafe impl Sync for Node {}
+    #[allow(unsafe_code)]
+    // SAFETY: as above.
+    unsafe impl Send for Node {}
+
+    impl Doors for Node {
+        type Word = Modelled;
+
+        fn ranks(&self) -> usize {
+            2
+        }
+
+        fn door(&self, rank: usize) -> &Modelled {
+            &self.doors[rank]
+        }
+
+        fn inside(&self, rank: usize) -> &Modelled {
+            &self.inside[rank]
+        }
+    }
+
+    impl Node {
+        fn new(door: Door) -> Arc<Self> {
+            let doors = [Modelled::new(door.encode(1)), Modelled::new(0)];
+            let inside = std::array::from_fn(|_| Modelled::new(OUTSIDE));
+            Arc::new(Node { doors, inside, element: UnsafeCell::new(1) })
+        }
+
+        fn read(&self) -> u64 {
+            // SAFETY: as above.
+            #[allow(unsafe_code)]
+            self.element.with(|element| unsafe { *element })
+        }
+
+        fn write(&self, value: u64) {
+            // SAFETY: as above.
+            #[allow(unsafe_code)]
+            self.element.with_mut(|element| unsafe { *element = value });
+        }
+    }
+
+    type Enter = fn(&Node, usize, usize, Intent, Epoch) -> Entry;
+    type Wait = fn(&Node, Door);
+
+    fn wait(node: &Node, door: Door) {
+        while occupant(node, 0, door, 0).is_some() {
+            thread::yield_now();
+        }
+    }
+
+    /// Rank 1 touches an element of rank 0, which sets its door to `door` meanwhile, uses its block, and opens it again.
+    fn owner_and_mate(intent: Intent, door: Door, enter: Enter, wait: Wait) {
+        loom::model(move || {
+            let node = Node::new(Door::Open);
+            let mate = {
+                let node = node.clone();
+                thread::spawn(move || {
+                    if enter(&node, 1, 0, intent, 1) == Entry::Inside {
+                        match intent {
+                            Intent::Read => assert!([1, 2].contains(&node.read())),
+                            Intent::Write => node.write(3),
+                        }
+                        leave(&*node, 1);
+                    }
+                })
+            };
+            set(&*node, 0, door, 1);
+            wait(&node, door);
+            match door {
+                Door::ReadOnly => assert!([1, 3].contains(&node.read())),
+                _ => node.write(2),
+            }
+            set(&*node, 0, Door::Open, 1);
+            mate.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn nobody_touches_what_the_owner_uses() {
+        for intent in [Intent::Read, Intent::Write] {
+            for door in [Door::ReadOnly, Door::Busy, Door::Shut] {
+                owner_and_mate(intent, door, enter, wait);
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic]
+    fn an_owner_that_waits_for_nobody_is_found_out() {
+        owner_and_mate(Intent::Read, Door::Busy, enter, |_, _| {});
+    }
+
+    #[test]
+    #[should_panic]
+    fn a_mate_that_looks_before_it_says_so_is_found_out() {
+        let looks_first: Enter = |node, me, owner, intent, epoch| {
+            let (door, settled) = Door::decode(node.door(owner).observe());
+            if !door.admits(intent) || settled < epoch {
+                return Entry::Closed;
+            }
+            node.inside(me).publish(inside(owner, intent));
+            Entry::Inside
+        };
+        owner_and_mate(Intent::Write, Door::Busy, looks_first, wait);
+    }
+
+    #[test]
+    fn who_is_ahead_of_the_owner_is_not_let_in() {
+        loom::model(|| {
+            let node = Node::new(Door::Open);
+            assert_eq!(enter(&*node, 1, 0, Intent::Read, 2), Entry::Closed);
+            assert_eq!(enter(&*node, 1, 0, Intent::Read, 1), Entry::Inside);
+            assert_eq!(occupant(&*node, 0, Door::Shut, 0), Some(1));
+            assert_eq!(occupant(&*node, 0, Door::ReadOnly, 0), None);
+            leave(&*node, 1);
+            assert_eq!(occupant(&*node, 0, Door::Shut, 0), None);
+        });
+    }
+}

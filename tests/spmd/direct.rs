@@ -1,0 +1,169 @@
+//! Single elements, touched by all ranks at the same time. Where ranks share memory nothing is sent for it; the same is legal, and
+//! comes out, by every route.
+
+use aurora_core::{GVector, Result, World};
+use aurora_suite::body::Body;
+use aurora_suite::check;
+use aurora_suite::random::Random;
+
+pub fn bodies() -> Vec<Body> {
+    vec![
+        Body::of(what_others_put_is_never_lost),
+        Body::of(neighbours_of_every_size),
+        Body::of(wide_elements_are_whole),
+        Body::of(puts_between_caches_that_stay_open),
+        Body::of(a_put_is_seen_behind_the_scope_that_it_follows),
+    ]
+}
+
+fn random(world: &World) -> Random {
+    Random::new(0xD00_5 + world.rank().index() as u64)
+}
+
+/// Each element has one writer, that counts it up, and an owner, that writes back what it finds while its block is lent.
+fn what_others_put_is_never_lost(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let len = 3 * p + 1;
+    let mut v = GVector::<u64>::new(world, len)?;
+    let mut random = random(world);
+    let (mut put, mut seen) = (vec![0; len], vec![0; len]);
+    for _ in 0..400 {
+        let i = random.below(len);
+        match random.below(8) {
+            0..3 => {
+                let i = i - i % p + me;
+                if i < len {
+                    put[i] += 1;
+                    v.put(i, put[i])?;
+                    check::equal("what I have put", v.at(i)?, put[i])?;
+                }
+            }
+            3..6 => {
+                let now = v.at(i)?;
+                assert!(now >= seen[i], "element {i} was {} and is {now}", seen[i]);
+                seen[i] = now;
+            }
+            6 => {
+                let mut scope = v.owner_computes_mut()?;
+                for element in scope.local_mut() {
+                    let before = *element;
+                    std::hint::black_box(&before);
+                    *element = before;
+                }
+            }
+            _ => {
+                let scope = v.owner_computes()?;
+                let before = scope.local().to_vec();
+                std::thread::yield_now();
+                check::equal("my part, shown", scope.local(), &before[..])?;
+            }
+        }
+    }
+    world.barrier()?;
+    for (i, put) in put.into_iter().enumerate().filter(|(i, _)| i % p == me) {
+        check::equal("the last one", v.at(i)?, put)?;
+    }
+    world.barrier()
+}
+
+fn neighbours_of_every_size(world: &World) -> Result<()> {
+    fn check_one<T: aurora_core::Element + PartialEq + std::fmt::Debug>(
+        world: &World,
+        value: fn(usize) -> T,
+    ) -> Result<()> {
+        let (p, me) = (world.size(), world.rank().index());
+        let len = 16 * p + 3;
+        let mut v = GVector::<T>::new(world, len)?;
+        for round in 0..3 {
+            for i in (me..len).step_by(p) {
+                v.put(i, value(i + round))?;
+            }
+        }
+        world.barrier()?;
+        for i in 0..len {
+            check::equal("element", v.at(i)?, value(i + 2))?;
+        }
+        world.barrier()
+    }
+    check_one(world, |i| i as u8)?;
+    check_one(world, |i| [i as u8; 2])?;
+    check_one(world, |i| [i as u8; 3])?;
+    check_one(world, |i| i as f32)?;
+    check_one(world, |i| [i as u16; 4])?;
+    check_one(world, |i| i as f64 / 3.0)?;
+    check_one(world, |i| i as u128)?;
+    check_one(world, |i| [i; 40])
+}
+
+fn wide_elements_are_whole(world: &World) -> Result<()> {
+    let mut v = GVector::<[u64; 6]>::new(world, 2 * world.size())?;
+    let mut random = random(world);
+    for _ in 0..200 {
+        let i = random.below(v.len());
+        if random.below(2) == 0 {
+            v.put(i, [random.draw(); 6])?;
+        }
+        let got = v.at(i)?;
+        check::equal("a whole element", got, [got[0]; 6])?;
+    }
+    world.barrier()
+}
+
+/// Ranks that keep showing a load do not keep others from writing, and go on showing what was loaded.
+fn puts_between_caches_that_stay_open(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let len = 5 * p;
+    let (shown, mut written) = (GVector::<u32>::new(world, len)?, GVector::<u32>::new(world, len)?);
+    for round in 0..12_u32 {
+        let other = shown.read_cache()?;
+        let value = |i: usize| round * 1000 + i as u32;
+        // One rank after the other keeps its cache while the rest write: only their own blocks can be told apart then.
+        let keeps = round as usize % p == me;
+        let cache = written.read_cache()?;
+        let before = cache.to_vec();
+        if keeps {
+            world.barrier()?;
+            check::equal("a cache that stays open", &cache[..], &before[..])?;
+            drop(cache);
+        } else {
+            drop(cache);
+            for i in (0..len).filter(|i| i % p == me) {
+                written.put(i, value(i))?;
+                check::equal("my own", written.at(i)?, value(i))?;
+            }
+            world.barrier()?;
+        }
+        if keeps {
+            for i in (0..len).filter(|i| i % p == me) {
+                written.put(i, value(i))?;
+            }
+        }
+        drop(other);
+        world.barrier()?;
+        check::whole(&written, value)?;
+    }
+    Ok(())
+}
+
+/// Batches of a scope are applied by their owner when it gets to that; nobody may look past them.
+fn a_put_is_seen_behind_the_scope_that_it_follows(world: &World) -> Result<()> {
+    let p = world.size();
+    let len = 7 * p;
+    let mut v = GVector::<u64>::new(world, len)?;
+    for round in 1..20 {
+        let mut scope = v.release_c_with::<aurora_core::Add>()?;
+        for i in 0..len {
+            scope.update(i, 1)?;
+        }
+        if world.rank().index() == round as usize % p {
+            // It ends its scope later than the others want to read.
+            std::thread::yield_now();
+        }
+        drop(scope);
+        for i in 0..len {
+            check::equal("a sum", v.at(i)?, round * p as u64)?;
+        }
+        world.barrier()?;
+    }
+    Ok(())
+}
