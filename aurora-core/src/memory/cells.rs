@@ -34,15 +34,19 @@ pub(super) fn are_words<T>(start: NonNull<T>) -> bool {
 /// It is one, inside of memory that only [`read`] and [`write`] touch meanwhile.
 #[inline(always)]
 pub(super) unsafe fn read<T: Element>(at: NonNull<T>) -> T {
-    // SAFETY: says the caller.
-    unsafe {
-        match size_of::<T>() {
-            1 => value(AtomicU8::from_ptr(at.as_ptr().cast()).load(Ordering::Relaxed)),
-            2 => value(AtomicU16::from_ptr(at.as_ptr().cast()).load(Ordering::Relaxed)),
-            4 => value(AtomicU32::from_ptr(at.as_ptr().cast()).load(Ordering::Relaxed)),
-            8 => value(AtomicU64::from_ptr(at.as_ptr().cast()).load(Ordering::Relaxed)),
-            _ => unreachable!("no word"),
-        }
+    macro_rules! read {
+        ($atomic:ty) => {{
+            // SAFETY: says the caller.
+            let word = unsafe { <$atomic>::from_ptr(at.as_ptr().cast()) };
+            value(word.load(Ordering::Relaxed))
+        }};
+    }
+    match size_of::<T>() {
+        1 => read!(AtomicU8),
+        2 => read!(AtomicU16),
+        4 => read!(AtomicU32),
+        8 => read!(AtomicU64),
+        _ => unreachable!("no word"),
     }
 }
 
@@ -52,15 +56,19 @@ pub(super) unsafe fn read<T: Element>(at: NonNull<T>) -> T {
 /// As of [`read`].
 #[inline(always)]
 pub(super) unsafe fn write<T: Element>(at: NonNull<T>, new: T) {
-    // SAFETY: says the caller.
-    unsafe {
-        match size_of::<T>() {
-            1 => AtomicU8::from_ptr(at.as_ptr().cast()).store(value(new), Ordering::Relaxed),
-            2 => AtomicU16::from_ptr(at.as_ptr().cast()).store(value(new), Ordering::Relaxed),
-            4 => AtomicU32::from_ptr(at.as_ptr().cast()).store(value(new), Ordering::Relaxed),
-            8 => AtomicU64::from_ptr(at.as_ptr().cast()).store(value(new), Ordering::Relaxed),
-            _ => unreachable!("no word"),
-        }
+    macro_rules! write {
+        ($atomic:ty) => {{
+            // SAFETY: says the caller.
+            let word = unsafe { <$atomic>::from_ptr(at.as_ptr().cast()) };
+            word.store(value(new), Ordering::Relaxed);
+        }};
+    }
+    match size_of::<T>() {
+        1 => write!(AtomicU8),
+        2 => write!(AtomicU16),
+        4 => write!(AtomicU32),
+        8 => write!(AtomicU64),
+        _ => unreachable!("no word"),
     }
 }
 
@@ -116,15 +124,25 @@ impl<T: Element> Elements<'_, T> {
     #[inline(always)]
     pub(crate) fn get(&self, index: usize) -> T {
         let at = self.at(index);
-        // SAFETY: invariants 1 to 5.
-        unsafe { if self.words { read(at) } else { at.read_unaligned() } }
+        if self.words {
+            // SAFETY: invariants 1 to 4.
+            unsafe { read(at) }
+        } else {
+            // SAFETY: invariants 1, 2, 3 and 5.
+            unsafe { at.read_unaligned() }
+        }
     }
 
     #[inline(always)]
     pub(crate) fn set(&mut self, index: usize, new: T) {
         let at = self.at(index);
-        // SAFETY: invariants 1 to 4.
-        unsafe { if self.words { write(at, new) } else { at.write_unaligned(new) } }
+        if self.words {
+            // SAFETY: invariants 1 to 4.
+            unsafe { write(at, new) }
+        } else {
+            // SAFETY: invariants 1 to 3.
+            unsafe { at.write_unaligned(new) }
+        }
     }
 
     #[inline(always)]

@@ -107,8 +107,10 @@ impl<T: Element> Direct<T> {
         let ready = self.front.ready.load(Ordering::Acquire);
         let local = index.wrapping_sub(self.range.start);
         if ready & OWN != 0 && self.words && local < self.range.len() {
-            // SAFETY: invariants 1, 2 and 4.
-            return Some(unsafe { cells::read(self.own.add(local)) });
+            // SAFETY: invariants 1 and 4.
+            let at = unsafe { self.own.add(local) };
+            // SAFETY: invariant 2.
+            return Some(unsafe { cells::read(at) });
         }
         self.at_mate(ready, index, owner)
     }
@@ -119,10 +121,14 @@ impl<T: Element> Direct<T> {
         if index >= *len || !enter(sharing, owner(), Intent::Read, ready >> 3) {
             return None;
         }
-        // SAFETY: invariants 1, 3 and 4; elements that are no words nobody writes from inside.
-        let value = unsafe {
-            let at = whole.add(index);
-            if cells::is_word::<T>() { cells::read(at) } else { at.read() }
+        // SAFETY: invariants 1 and 4.
+        let at = unsafe { whole.add(index) };
+        let value = if cells::is_word::<T>() {
+            // SAFETY: invariant 3.
+            unsafe { cells::read(at) }
+        } else {
+            // SAFETY: invariant 3: who is inside writes words only.
+            unsafe { at.read() }
         };
         sharing.leave_door();
         Some(value)
@@ -142,8 +148,10 @@ impl<T: Element> Direct<T> {
         if !enter(sharing, owner, Intent::Write, ready >> 3) {
             return false;
         }
-        // SAFETY: invariants 1, 3 and 4.
-        unsafe { cells::write(whole.add(index), value) };
+        // SAFETY: invariants 1 and 4.
+        let at = unsafe { whole.add(index) };
+        // SAFETY: invariant 3.
+        unsafe { cells::write(at, value) };
         sharing.note_write(owner);
         sharing.leave_door();
         true
