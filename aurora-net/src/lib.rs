@@ -79,6 +79,6 @@ pub use handler::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Rec
 pub use proto::Network;
 pub use rank::Rank;
 pub use route::{Route, Transport};
-pub use shm::{Met, Node, Segment};
+pub use shm::{MeetingEntry, MeetingPlace, Met, Node, Segment};
 pub use traffic::Traffic;
 pub use udp::UdpInfo;

@@ -21,7 +21,7 @@
 #![allow(unsafe_code)]
 
 use super::bell::{Bell, Look};
-use super::meeting::{self, Entry, Met, Table};
+use super::meeting::{Entry, Table};
 use super::ring::{Cells, Reader, Writer};
 use super::segment::Segment;
 use crate::endpoint::Waker;
@@ -156,11 +156,6 @@ impl Control {
                 (mate, writer, reader)
             })
             .collect()
-    }
-
-    /// Comes to the node's next meeting. See [`meeting::come`].
-    pub fn meet(&self, number: u64, word: u64) -> Met {
-        meeting::come(self, self.me, number, word, |rank| self.ring(rank))
     }
 
     /// Tells a rank that there is something to see, and wakes it if it sleeps.

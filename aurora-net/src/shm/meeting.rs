@@ -9,11 +9,11 @@
 //! sees that it sleeps. Of those who come, the last one sees that all are here, and wakes who sleeps.
 
 use super::ring::Position;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a rank writes down.
+/// What a rank that comes to meetings writes down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Entry {
+pub enum Entry {
     /// The last meeting that it came to.
     Number,
     /// What it came for, by the meeting's number modulo 2.
@@ -30,6 +30,28 @@ pub(crate) trait Table {
     fn ranks(&self) -> usize;
     /// What a rank, by its number on the node, has written down.
     fn entry(&self, rank: usize, entry: Entry) -> &Self::Position;
+}
+
+/// Memory shared by all ranks of a node in which they have meetings of their own: [`Node::meet_at`](super::Node::meet_at).
+pub trait Place {
+    /// What a rank, by its number among the [node's](super::Node::ranks), has written down: nobody else writes there. All begins
+    /// as 0. Words of different ranks are best apart from each other, and [`Entry::Asleep`] apart from the others.
+    fn entry(&self, rank: usize, entry: Entry) -> &AtomicU64;
+}
+
+/// The table of a node of so many ranks in such a place.
+pub(super) struct At<'p, P>(pub &'p P, pub usize);
+
+impl<P: Place> Table for At<'_, P> {
+    type Position = AtomicU64;
+
+    fn ranks(&self) -> usize {
+        self.1
+    }
+
+    fn entry(&self, rank: usize, entry: Entry) -> &AtomicU64 {
+        self.0.entry(rank, entry)
+    }
 }
 
 /// How a meeting stands.

@@ -21,6 +21,6 @@ pub(crate) use link::Link;
 pub(crate) use mates::{Found, Offer, ShmContact};
 pub(crate) use patience::Patience;
 
-pub use meeting::Met;
+pub use meeting::{Entry as MeetingEntry, Met, Place as MeetingPlace};
 pub use node::Node;
 pub use segment::Segment;

@@ -1,7 +1,7 @@
 //! The ranks of one node, and the memory that they share.
 
 use super::control::{Control, Presence};
-use super::meeting::{self, Met};
+use super::meeting::{self, At, Met, Place as MeetingPlace, Table};
 use super::parcel::{Line, numbers};
 use super::patience::Patience;
 use super::segment::{self, Segment};
@@ -154,25 +154,7 @@ impl Node {
     /// Collective over the node's ranks. Comes to the next meeting; `number` goes up by 1 from 1 and is the same on all, `word` says
     /// what this rank came for. Waits for a very short time only, and handles nothing that arrives. A rank alone has met.
     pub fn meet(&self, number: u64, word: u64) -> Met {
-        let Some(control) = &self.control else {
-            return Met::Agreed;
-        };
-        let mut met = control.meet(number, word);
-        for _ in 0..self.patience.spins {
-            if met != Met::Waiting {
-                return met;
-            }
-            hint::spin_loop();
-            met = meeting::look(&**control, control.me(), number);
-        }
-        for _ in 0..self.patience.yields {
-            if met != Met::Waiting {
-                return met;
-            }
-            thread::yield_now();
-            met = meeting::look(&**control, control.me(), number);
-        }
-        met
+        self.control.as_deref().map_or(Met::Agreed, |control| self.come(control, control, number, word))
     }
 
     /// How the last meeting stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked again when all
@@ -186,6 +168,43 @@ impl Node {
     pub fn absent(&self, number: u64) -> Vec<Rank> {
         let absent = self.control.iter().flat_map(|control| meeting::absent(&**control, number));
         absent.map(|mate| self.ranks[mate]).collect()
+    }
+
+    /// As [`Node::meet`], for meetings that are had in a place of their own.
+    pub fn meet_at(&self, place: &impl MeetingPlace, number: u64, word: u64) -> Met {
+        let table = At(place, self.ranks.len());
+        self.control.as_deref().map_or(Met::Agreed, |control| self.come(control, &table, number, word))
+    }
+
+    /// As [`Node::met`], for those.
+    pub fn met_at(&self, place: &impl MeetingPlace, number: u64) -> Met {
+        let table = At(place, self.ranks.len());
+        self.control.as_deref().map_or(Met::Agreed, |control| meeting::sleep(&table, control.me(), number))
+    }
+
+    /// As [`Node::absent`], for those.
+    pub fn absent_at(&self, place: &impl MeetingPlace, number: u64) -> Vec<Rank> {
+        meeting::absent(&At(place, self.ranks.len()), number).map(|mate| self.ranks[mate]).collect()
+    }
+
+    fn come(&self, control: &Control, table: &impl Table, number: u64, word: u64) -> Met {
+        let me = control.me();
+        let mut met = meeting::come(table, me, number, word, |rank| control.ring(rank));
+        for _ in 0..self.patience.spins {
+            if met != Met::Waiting {
+                return met;
+            }
+            hint::spin_loop();
+            met = meeting::look(table, me, number);
+        }
+        for _ in 0..self.patience.yields {
+            if met != Met::Waiting {
+                return met;
+            }
+            thread::yield_now();
+            met = meeting::look(table, me, number);
+        }
+        met
     }
 
     /// Ends [`Node::share`] here, and on all ranks that need this one for it: for who hears that the job has failed.
