@@ -7,9 +7,10 @@
 //!
 //! 1. A segment never changes its length and stays mapped as long as a handle to it exists; each array over it holds one.
 //! 2. Its first bytes are seats, which are atomics and valid with all bits zero; nobody writes there otherwise.
-//! 3. The elements of a block are written by its owner alone, through the one array over them ([`Sharing::arrays`]), and only
-//!    while the gate is clear: [`Sharing::is_clear`], tested by whoever writes, under the lock under which loads are
-//!    announced.
+//! 3. The elements of a block are written by one rank alone, its owner or the one that receives it from another node, through
+//!    the one array over them ([`Sharing::arrays`], [`Sharing::room`]), and only while the gate is clear:
+//!    [`Sharing::is_clear`], tested by whoever writes, under the lock under which loads are announced. Who receives a
+//!    block for a load writes before anybody can complete that load.
 //! 4. The whole is shown only between [`Sharing::enter`] with `reads` and the drop of what it returns, and copied from only before
 //!    `enter`; by invariant 3 nobody writes then.
 //! 5. All bytes of a new segment are zero, which is a value of every [`Element`]; the page that elements begin at is
@@ -20,7 +21,7 @@ use super::array::Array;
 use super::gate::Seat;
 use crate::element::Element;
 use crate::message::Epoch;
-use aurora_net::{Rank, Segment};
+use aurora_net::Segment;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -33,7 +34,8 @@ type Place = Seat<AtomicU64>;
 #[derive(Debug)]
 pub(crate) struct Sharing {
     segment: Segment,
-    me: Rank,
+    /// This rank's seat, by its position on the node.
+    me: usize,
     ranks: usize,
 }
 
@@ -48,9 +50,9 @@ impl Sharing {
         seats_len(ranks).checked_add(bytes)
     }
 
-    /// Over a new segment of [`Sharing::segment_len`] bytes.
-    pub(crate) fn new(segment: Segment, me: Rank, ranks: usize) -> Self {
-        assert!(segment.len() >= seats_len(ranks), "a segment that its seats do not fit");
+    /// Over a new segment of [`Sharing::segment_len`] bytes, for the rank at position `me` of the `ranks` of its node.
+    pub(crate) fn new(segment: Segment, me: usize, ranks: usize) -> Self {
+        assert!(me < ranks && segment.len() >= seats_len(ranks), "a segment that its seats do not fit");
         Sharing { segment, me, ranks }
     }
 
@@ -62,9 +64,14 @@ impl Sharing {
         (self.part(range), self.part(0..len))
     }
 
+    /// The array over the place of a block of another node that this rank receives. To be asked for once, and only by that rank.
+    pub(crate) fn room<T: Element>(&self, range: Range<usize>) -> Array<T> {
+        self.part(range)
+    }
+
     /// This rank has completed a load. If it `reads`, it shows the shared memory until what comes back is dropped.
     pub(crate) fn enter(self: &Arc<Self>, load: Epoch, reads: bool) -> Option<Reading> {
-        self.seat(self.me.index()).enter(load, reads);
+        self.seat(self.me).enter(load, reads);
         reads.then(|| Reading { sharing: self.clone() })
     }
 
@@ -100,7 +107,7 @@ pub(crate) struct Reading {
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.sharing.seat(self.sharing.me.index()).leave();
+        self.sharing.seat(self.sharing.me).leave();
     }
 }
 

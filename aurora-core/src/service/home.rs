@@ -1,13 +1,15 @@
-//! A block's place in memory that all ranks share, and when it has to be elsewhere.
+//! A block's place in memory that the ranks of its node share, and when it has to be elsewhere.
 //!
 //! A block that lies *at home* is part of everyone's cache without having been sent. While a mate still shows the last load, its
 //! owner must not write there; instead of waiting for the mate, which may take long or be waiting for us, it moves
 //! the block to memory of its own and writes there. The next load brings it home again, if all have finished reading by then, or
 //! else sends it like a block of another node.
 
+use super::guests::{Guests, Room};
 use crate::element::Element;
 use crate::memory::{Array, Reading, Sharing, Storage};
 use crate::message::Epoch;
+use aurora_net::Rank;
 use std::ops::Range;
 use std::sync::Arc;
 use std::thread;
@@ -27,27 +29,39 @@ pub(crate) struct Home {
     vacant: Option<Arc<dyn Storage>>,
     /// The last load that is settled here: everyone has begun it.
     load: Epoch,
+    /// The blocks of other nodes.
+    pub(super) guests: Guests,
 }
 
-/// Memory shared by all ranks, before anything lies there.
+/// Memory shared by all ranks of a node, before anything lies there.
 pub(crate) struct Place<T> {
     /// For our block.
     pub(crate) own: Array<T>,
     whole: Array<T>,
+    guests: Guests,
     sharing: Sharing,
 }
 
 impl<T: Element> Place<T> {
-    /// For a vector of `len` elements, of which we own `range`.
-    pub(crate) fn new(sharing: Sharing, range: Range<usize>, len: usize) -> Self {
+    /// For a vector of `len` elements, of which we own `range`, and receive the blocks of other nodes that are given with their
+    /// owners, of so many `ranks`.
+    pub(crate) fn new(
+        sharing: Sharing,
+        range: Range<usize>,
+        len: usize,
+        (ranks, guests): (usize, impl Iterator<Item = (Rank, Range<usize>)>),
+    ) -> Self {
         let (own, whole) = sharing.arrays(range, len);
-        Place { own, whole, sharing }
+        let room = |(owner, range)| -> (Rank, Box<dyn Storage>) { (owner, Box::new(sharing.room::<T>(range))) };
+        let guests = Guests::new(ranks, guests.map(room));
+        Place { own, whole, guests, sharing }
     }
 
     /// With our block in it.
     pub(crate) fn occupied(self) -> (Array<T>, Home) {
         let (address, whole) = (self.own.bytes().as_ptr().addr(), Arc::new(self.whole));
-        (self.own, Home { sharing: Arc::new(self.sharing), whole, address, vacant: None, load: 0 })
+        let (sharing, guests) = (Arc::new(self.sharing), self.guests);
+        (self.own, Home { sharing, whole, address, vacant: None, load: 0, guests })
     }
 }
 
@@ -88,12 +102,24 @@ impl Home {
         self.load = load;
     }
 
-    /// This rank has completed a load by which everybody's block is at home: shows the whole.
+    /// Whether the block of another node can be written to its room, for a load: nobody shows the one before, and this one nobody can
+    /// complete without it.
+    pub(crate) fn is_free_for(&self, load: Epoch) -> bool {
+        self.sharing.is_clear(self.guests.before(load))
+    }
+
+    /// The room of a block of another node that comes for a load, if it can be written to.
+    pub(crate) fn open_room(&mut self, owner: Rank, load: Epoch) -> Option<&mut Room> {
+        let free = self.is_free_for(load);
+        self.guests.room(owner).filter(|_| free)
+    }
+
+    /// This rank has completed a load by which every block is in its place: shows the whole.
     pub(crate) fn show(&self, load: Epoch) -> (Arc<dyn Storage>, Option<Reading>) {
         (self.whole.clone(), self.sharing.enter(load, true))
     }
 
-    /// Before this rank completes a load in memory of its own: the blocks that are at home.
+    /// Before this rank completes a load in memory of its own: the blocks that are in their places.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.whole.bytes()
     }

@@ -3,6 +3,7 @@
 use super::batch::Batch;
 use super::cache::{Cache, Fresh};
 use super::home::{Home, Place};
+use super::nodes::Nodes;
 use super::places::Places;
 use super::scope::Ledger;
 use crate::distribution::Distribution;
@@ -26,7 +27,7 @@ pub(crate) struct Block {
     pub(crate) version: u64,
     /// Transfers that read it at this moment.
     pub(crate) in_flight: usize,
-    /// Its place in memory that all ranks share, where there is such.
+    /// Its place in memory that the ranks of its node share, where there is such.
     home: Option<Home>,
 }
 
@@ -85,6 +86,11 @@ impl Block {
     /// Its place in shared memory.
     pub(crate) fn home(&mut self) -> Option<&mut Home> {
         self.home.as_mut()
+    }
+
+    /// The same, to look at.
+    pub(crate) fn find_home(&self) -> Option<&Home> {
+        self.home.as_ref()
     }
 
     /// Whether it lies there.
@@ -193,8 +199,12 @@ pub(crate) struct Object {
     pub(crate) applied: u64,
     /// Local ranges that they touched since we pushed our block, while a ReadCache is being entered.
     pub(crate) touched: Option<Vec<Range<usize>>>,
-    /// Version of our block that the other ranks have in their caches.
+    /// Who shares its memory with whom.
+    pub(crate) nodes: Arc<Nodes>,
+    /// Version of our block that our mates have in copies of their own.
     pub(crate) pushed: u64,
+    /// Version of it that the other nodes have.
+    pub(crate) sent_abroad: u64,
     /// Batches that each owner has not yet applied.
     pub(crate) outstanding: Vec<usize>,
     pub(crate) open: Vec<OpenGuard>,
