@@ -27,6 +27,7 @@ pub struct Config {
     timeout: Option<Duration>,
     silence: Option<Duration>,
     network: Option<Network>,
+    ranks_per_node: Option<usize>,
 }
 
 /// A configuration with everything decided.
@@ -89,6 +90,14 @@ impl Config {
         self
     }
 
+    /// For tests of jobs on several machines: takes the ranks of this machine for those of several, so many on each.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn ranks_per_node(mut self, ranks: usize) -> Self {
+        self.ranks_per_node = Some(ranks);
+        self
+    }
+
     /// Number of ranks that [`run`](crate::run) will start or find, where that can be known before.
     ///
     /// # Errors
@@ -125,8 +134,8 @@ impl Config {
         };
         let silence = self.silence.or(said.silence).unwrap_or(Duration::from_secs(5));
         let network = self.network.or(said.network).unwrap_or_default();
-        let timeout = self.timeout.or(said.timeout);
-        let transport = Transport { route, silence, network, mtu: said.mtu, ..Transport::default() };
+        let (timeout, ranks_per_node) = (self.timeout.or(said.timeout), self.ranks_per_node);
+        let transport = Transport { route, silence, network, mtu: said.mtu, ranks_per_node, ..Transport::default() };
         let options = Options { interface: environment.of("AURORA_INTERFACE").cloned(), ..Options::default() };
         Ok(Settings { launch, transport, timeout, options })
     }

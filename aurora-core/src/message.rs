@@ -71,6 +71,11 @@ pub(crate) enum Message {
     Made { object: ObjectId, epoch: Epoch },
     /// What late writes changed in a block that had already been pushed; payload: a batch.
     Correct { object: ObjectId, epoch: Epoch, version: u64, contains: u64 },
+    /// "These blocks of other nodes, which I receive for ours, stand in their places for this load." Payload: pairs of owner
+    /// and version.
+    Stand { object: ObjectId, epoch: Epoch },
+    /// A block of another node that I receive for ours, for who loads into a copy of its own; payload: the block.
+    Forward { object: ObjectId, epoch: Epoch, owner: Rank, version: u64 },
     /// Buffered writes of a ReleaseC scope, to be applied in the order of `seq`; payload: a batch.
     Batch { object: ObjectId, epoch: Epoch, seq: u64, opening: Opening, op: Option<OpId> },
     /// A batch has been applied: there is room for another.

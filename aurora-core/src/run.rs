@@ -3,12 +3,12 @@
 use crate::config::{Config, Settings};
 use crate::error::Result;
 use crate::service::Service;
+use crate::service::nodes::Nodes;
 use crate::service::rally::Rally;
 use crate::world::{About, World};
 use crate::{Error, Site};
-use aurora_net::Route;
 use aurora_net::bootstrap::{self, Failure, Launcher, Seat};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Collective. Runs `program` on every rank of a job and returns this rank's value (SPMD, paper section 2.2).
 ///
@@ -65,6 +65,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
             service.rally = (nodes > 1).then(|| Rally::new(me, size));
             let node = endpoint.node();
             service.node = (size > 1 && node.ranks().len() == size).then(|| node.clone());
+            service.nodes = Arc::new(Nodes::new(endpoint.leaders()));
         });
         let watched = endpoint.clone();
         seat.on_failure(Box::new(move |failure| {
@@ -72,10 +73,9 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
             // Who waits for memory of a rank that will not come any more.
             watched.node().close();
         }));
-        // A route that was asked for is to be used.
-        let shared = endpoint.act(|service, _| service.node.is_some())
-            && transport.route.is_none_or(|route| route == Route::Shm);
-        let about = About { launcher: seat.launcher(), nodes, routes: endpoint.routes().to_vec(), shared };
+        let shared = endpoint.act(|service, _| service.node.is_some());
+        let (mates, routes) = (endpoint.node().ranks().to_vec(), endpoint.routes().to_vec());
+        let about = About { launcher: seat.launcher(), nodes, mates, routes, shared };
         let world = World::new(endpoint.clone(), me, size, about);
         let outcome = program(&world).and_then(|value| world.leave(&site).map(|()| value));
         match outcome {

@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::memory::{Demand, Shortage};
 use crate::message::ObjectId;
+use crate::service::nodes::Nodes;
 use crate::service::using::Came;
 use crate::service::watch::What;
 use crate::service::{Service, Usage};
@@ -30,6 +31,8 @@ pub struct About {
     pub launcher: Launcher,
     /// On how many nodes they run: machines, or parts of one that cannot share memory.
     pub nodes: usize,
+    /// The ranks that share memory with this one, and itself, in ascending order.
+    pub mates: Vec<Rank>,
     /// What carries messages from this rank to the others: one route, or shared memory to the ranks of its node and
     /// UDP to all others. None if there are no others.
     pub routes: Vec<Route>,
@@ -67,9 +70,9 @@ impl std::fmt::Display for LineUsage {
 
 impl World {
     pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, about: About) -> Self {
-        let node = endpoint.act(|service, _| service.node.clone());
-        let (next_object, shares) = (Rc::new(Cell::new(0)), about.shared);
-        let link = Link { endpoint: endpoint.clone(), me, size, node, shares, next_object };
+        let (node, nodes) = endpoint.act(|service, _| (service.node.clone(), service.nodes.clone()));
+        let next_object = Rc::new(Cell::new(0));
+        let link = Link { endpoint: endpoint.clone(), me, size, node, nodes, next_object };
         World { link, about }
     }
 
@@ -172,8 +175,8 @@ pub(crate) struct Link {
     pub(crate) size: usize,
     /// The ranks of this node, if there are others, and all are on it.
     node: Option<Arc<Node>>,
-    /// Whether they share the memory of vectors.
-    shares: bool,
+    /// Who shares the memory of vectors with whom.
+    pub(crate) nodes: Arc<Nodes>,
     next_object: Rc<Cell<u64>>,
 }
 
@@ -183,14 +186,15 @@ impl Link {
         Link {
             endpoint: self.endpoint.clone(),
             node: self.node.clone(),
+            nodes: self.nodes.clone(),
             next_object: self.next_object.clone(),
             ..*self
         }
     }
 
-    /// The ranks of this node, where all share the memory of vectors.
+    /// The ranks of this node, if there are others: they share the memory of vectors.
     pub(crate) fn node(&self) -> Option<&Arc<Node>> {
-        self.node.as_ref().filter(|_| self.shares)
+        Some(self.endpoint.node()).filter(|node| node.ranks().len() > 1)
     }
 
     /// The number of the next object that this rank constructs.

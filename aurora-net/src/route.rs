@@ -45,6 +45,9 @@ pub struct Transport {
     /// The longest IP packet to send, in bytes, one of [`Transport::MTU`]; `None`: as long as the path is found to carry. On the loopback
     /// interface, which carries all of them, the length of full packets.
     pub mtu: Option<usize>,
+    /// For tests of jobs on several machines: takes ranks of this one for those of several, so many on each.
+    #[doc(hidden)]
+    pub ranks_per_node: Option<usize>,
     /// Receive buffer to ask the system for, in bytes; `None`: as much as bulk data can use.
     pub receive_buffer: Option<usize>,
 }
@@ -62,6 +65,7 @@ impl Default for Transport {
             silence: Duration::from_secs(5),
             network: Network::default(),
             mtu: None,
+            ranks_per_node: None,
             receive_buffer: None,
         }
     }

@@ -16,6 +16,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(nested_on_two_vectors),
         Body::of(changed_by_some_only),
         Body::of(large_blocks_again_and_again),
+        Body::of(some_still_show_what_others_overwrite),
         Body::of(beside_owner_computes),
         Body::of(released_and_loaded_again),
         Body::of(leaked_and_a_second_one).ends(End::Fails("never closed the ReadCache")),
@@ -199,6 +200,45 @@ fn large_blocks_again_and_again(world: &World) -> Result<()> {
         own.local_mut().iter_mut().enumerate().for_each(|(i, x)| *x = want(first + i + round));
         drop(own);
         check::same(&v.read_cache()?, 0, |i| want(i + round))?;
+    }
+    Ok(())
+}
+
+/// A new load while some still show the last, each time others, and then one that finds nothing new: blocks come into their places,
+/// into copies, and from one into the other.
+fn some_still_show_what_others_overwrite(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    for each in [1, 100, 40_000] {
+        let mut v = GVector::<u64>::new(world, each * p)?;
+        let mut versions = vec![0u64; p];
+        for round in 1..30u64 {
+            let before = versions.clone();
+            // One in four: so often nobody holds, so often several do.
+            let holds = |rank: usize| mix(round * 64 + rank as u64).is_multiple_of(4);
+            (0..p).filter(|rank| !holds(*rank)).for_each(|rank| versions[rank] = round);
+            let first = |all: &[u64]| check::same(all, 0, |i| before[i / each]);
+            let second = |all: &[u64]| check::same(all, 0, |i| versions[i / each]);
+            if holds(me) {
+                let held = v.read_cache()?;
+                let new = v.read_cache()?;
+                second(&new)?;
+                first(&held)?;
+                // It ends before or after the next one.
+                let held = if round % 2 == 0 {
+                    Some(held)
+                } else {
+                    drop(held);
+                    None
+                };
+                second(&*v.read_cache()?)?;
+                held.map_or(Ok(()), |held| first(&held))?;
+            } else {
+                first(&*v.read_cache()?)?;
+                v.owner_computes_mut()?.local_mut().fill(round);
+                second(&*v.read_cache()?)?;
+                second(&*v.read_cache()?)?;
+            }
+        }
     }
     Ok(())
 }

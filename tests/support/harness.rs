@@ -76,7 +76,7 @@ pub fn trials_of(place: Place, bodies: &'static [Body], arguments: &Arguments) -
     let chosen: Vec<&Body> = chosen.map(|(body, _)| *body).collect();
     let lazy = Lazy::default();
     let trial = |(body, name): (&'static Body, String)| match place.launcher {
-        Launcher::Threads(_) => Trial::test(name, move || in_threads(place, body)),
+        Launcher::Threads(_) | Launcher::Mixed(_) => Trial::test(name, move || in_threads(place, body)),
         _ => {
             let (lazy, chosen) = (lazy.clone(), chosen.clone());
             Trial::test(name, move || in_job(place, body, &lazy, &chosen))

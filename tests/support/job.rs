@@ -186,7 +186,9 @@ fn program(place: Place, lab: Option<&Lab>) -> Result<(Command, &'static str), S
         (Launcher::Lossy, _) => (crate::lossy::launcher()?, "processes"),
         (Launcher::Mpi(flavour, _), _) => (flavour.launcher(place.size)?, "mpi"),
         (Launcher::Lab(flavour, _, per_node), Some(lab)) => (lab.mpirun(flavour, per_node), "mpi"),
-        (Launcher::Threads(_) | Launcher::Lab(..), _) => return Err("this place needs no job".into()),
+        (Launcher::Threads(_) | Launcher::Mixed(_) | Launcher::Lab(..), _) => {
+            return Err("this place needs no job".into());
+        }
     };
     command.arg(binary);
     Ok((command, word))

@@ -14,6 +14,8 @@ pub const WAIT_LIMIT: Duration = Duration::from_secs(30);
 pub enum Launcher {
     /// Threads of this process, over one route.
     Threads(Route),
+    /// Threads of this process that take each other for ranks of several nodes, so many on each.
+    Mixed(usize),
     /// Processes that start themselves, over one route.
     Processes(Route),
     /// The same where packets get lost.
@@ -43,6 +45,7 @@ impl Place {
         let mut places: Vec<_> = (1..=4).map(|size| threads(Route::Local, size)).collect();
         places.extend((2..=4).map(|size| threads(Route::Shm, size)));
         places.extend((1..=4).map(|size| threads(Route::Udp, size)));
+        places.extend([3, 4].map(|size| Place { launcher: Launcher::Mixed(2), size }));
         places.extend(PROCESSES.map(|(route, size)| Place { launcher: Launcher::Processes(route), size }));
         places
     }
@@ -63,7 +66,7 @@ impl Place {
         match self.launcher {
             Launcher::Threads(route) | Launcher::Processes(route) | Launcher::Mpi(_, route) => Some(route),
             Launcher::Lossy => Some(Route::Udp),
-            Launcher::Lab(..) => None,
+            Launcher::Mixed(_) | Launcher::Lab(..) => None,
         }
     }
 
@@ -71,6 +74,7 @@ impl Place {
     pub fn config(self) -> Config {
         match self.launcher {
             Launcher::Threads(route) => Config::threads(self.size).route(route),
+            Launcher::Mixed(per_node) => Config::threads(self.size).ranks_per_node(per_node),
             Launcher::Processes(_) | Launcher::Lossy => Config::processes(self.size),
             Launcher::Mpi(..) | Launcher::Lab(..) => Config::mpi(),
         }
@@ -82,6 +86,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.launcher {
             Launcher::Threads(route) => write!(f, "threads-{route}")?,
+            Launcher::Mixed(per_node) => write!(f, "threads-mixed-{per_node}-per-node")?,
             Launcher::Processes(route) => write!(f, "processes-{route}")?,
             Launcher::Lossy => write!(f, "lossy")?,
             Launcher::Mpi(flavour, route) => write!(f, "{flavour}-{route}")?,

@@ -63,7 +63,7 @@ impl<T: Element> GVector<T> {
                 if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {
                     return Some(Err(fault));
                 }
-                let loaded = service.poll_loaded(self.id, epoch)?;
+                let loaded = service.poll_loaded(self.id, epoch, out)?;
                 Some(loaded.map_err(|shortage| service.no_cache(self.id, shortage, &site, out)))
             })?;
         Ok(Scope::open(self, site, Cached { whole: typed(array), reading }, false, false))
@@ -85,8 +85,7 @@ impl<T: Element> GVector<T> {
         // All have been here with their loads complete, and none begins another before it knows that.
         self.link.act(&site, |service, out| {
             let object = service.usable(self.id, true, out)?;
-            object.pushed = 0;
-            object.cache.release();
+            object.release_cache();
             Ok(())
         })
     }

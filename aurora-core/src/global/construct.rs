@@ -7,6 +7,7 @@ use crate::error::{ObjectName, Result};
 use crate::memory::{Array, Demand, Limits, Sharing, Storage};
 use crate::message::ObjectId;
 use crate::service::home::{Home, Place};
+use crate::service::nodes::Nodes;
 use crate::service::object::{Block, Object, ScalarFn};
 use crate::service::using::Came;
 use crate::world::Link;
@@ -104,15 +105,24 @@ impl Plan {
         }
     }
 
-    /// Collective. Where a vector on which all ranks have agreed lies in memory that all share, if they do.
+    /// Collective. Where a vector on which all ranks have agreed lies in memory that the ranks of this node share, if they do.
     pub(crate) fn place<T: Element>(&self, link: &Link, id: ObjectId) -> Result<Option<Place<T>>> {
         let (dist, me) = (self.dist, link.me);
-        let Some(node) = link.node().filter(|_| !dist.is_empty() && Sharing::suits::<T>()) else {
+        let Some(node) = link.node().filter(|_| self.is_shared::<T>()) else {
             return Ok(None);
         };
-        let bytes = Sharing::segment_len(link.size, dist.len() * size_of::<T>()).unwrap_or(usize::MAX);
+        let (nodes, mates) = (&link.nodes, node.ranks().len());
+        let bytes = Sharing::segment_len(mates, dist.len() * size_of::<T>()).unwrap_or(usize::MAX);
         let segment = node.share(id.0, bytes).map_err(|error| Error::Start(error.to_string()))?;
-        Ok(Some(Place::new(Sharing::new(segment, node.clone(), me, link.size), dist.range(me), dist.len())))
+        let sharing = Sharing::new(segment, node.clone(), nodes.position(me));
+        let guests = (0..link.size).map(Rank::new).filter(|owner| nodes.receives(*owner, me));
+        let guests = guests.map(|owner| (owner, dist.range(owner)));
+        Ok(Some(Place::new(sharing, dist.range(me), dist.len(), (link.size, guests))))
+    }
+
+    /// Whether it is something that the ranks of a node share: the same on all ranks, whoever is there with them.
+    fn is_shared<T: Element>(&self) -> bool {
+        !self.dist.is_empty() && Sharing::suits::<T>()
     }
 
     /// This rank's block, in its place if it has one already: of zeros, or of the values given. Without memory for it
@@ -166,6 +176,7 @@ impl Plan {
         let (name, action) = (self.name(), self.action());
         let ScalarPart { value: scalar, ops: scalar_ops } = scalar.unwrap_or_default();
         let storage: Arc<dyn Storage> = Arc::new(block);
+        let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(size)) };
         link.tidy(|service, _| {
             let object = Object {
                 name: name.clone(),
@@ -181,7 +192,9 @@ impl Plan {
                 made: vec![0; size],
                 applied: 0,
                 touched: None,
+                nodes,
                 pushed: 0,
+                sent_abroad: 0,
                 outstanding: vec![0; size],
                 open: Vec::new(),
                 parked: Default::default(),

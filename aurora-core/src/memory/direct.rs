@@ -76,6 +76,16 @@ struct Shared<T> {
     whole: NonNull<T>,
     len: usize,
     sharing: Arc<Sharing>,
+    /// Where on this node each rank of the job sits; any other number if it is on another one.
+    seats: Box<[u32]>,
+}
+
+impl<T> Shared<T> {
+    #[inline]
+    fn seat(&self, owner: usize) -> Option<usize> {
+        let seat = self.seats[owner] as usize;
+        (seat < self.sharing.mates()).then_some(seat)
+    }
 }
 
 impl<T: Element> Direct<T> {
@@ -97,8 +107,8 @@ impl<T: Element> Direct<T> {
     ///
     /// # Safety
     /// `whole` is as invariant 1 says.
-    pub(super) unsafe fn share(&mut self, whole: NonNull<T>, len: usize, sharing: Arc<Sharing>) {
-        self.shared = Some(Shared { whole, len, sharing });
+    pub(super) unsafe fn share(&mut self, whole: NonNull<T>, len: usize, sharing: Arc<Sharing>, seats: Box<[u32]>) {
+        self.shared = Some(Shared { whole, len, sharing, seats });
     }
 
     /// Element `index`, of rank `owner`. None: ask the service.
@@ -117,8 +127,9 @@ impl<T: Element> Direct<T> {
 
     #[inline]
     fn at_mate(&self, ready: u64, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
-        let Shared { whole, len, sharing } = self.shared.as_ref().filter(|_| ready & READ != 0)?;
-        if index >= *len || !enter(sharing, owner(), Intent::Read, ready >> 3) {
+        let shared = self.shared.as_ref().filter(|shared| ready & READ != 0 && index < shared.len)?;
+        let Shared { whole, sharing, .. } = shared;
+        if !enter(sharing, shared.seat(owner())?, Intent::Read, ready >> 3) {
             return None;
         }
         // SAFETY: invariants 1 and 4.
@@ -138,13 +149,13 @@ impl<T: Element> Direct<T> {
     #[inline]
     pub(crate) fn put(&self, index: usize, value: T, owner: impl FnOnce() -> usize) -> bool {
         let ready = self.front.ready.load(Ordering::Acquire);
-        let Some(Shared { whole, len, sharing }) = self.shared.as_ref().filter(|_| ready & WRITE != 0) else {
+        let Some(shared) = self.shared.as_ref().filter(|shared| ready & WRITE != 0 && index < shared.len) else {
             return false;
         };
-        if !cells::is_word::<T>() || index >= *len || !self.is_clear(sharing) {
+        let Shared { whole, sharing, .. } = shared;
+        let Some(owner) = shared.seat(owner()).filter(|_| cells::is_word::<T>() && self.is_clear(sharing)) else {
             return false;
-        }
-        let owner = owner();
+        };
         if !enter(sharing, owner, Intent::Write, ready >> 3) {
             return false;
         }

@@ -8,9 +8,11 @@
 //!
 //! 1. A segment never changes its length and stays mapped as long as a handle to it exists; each array over it holds one.
 //! 2. Its first bytes are seats, which are atomics and valid with all bits zero; nobody writes there otherwise.
-//! 3. The elements of a block are written by its owner, through the one array over them ([`Sharing::arrays`]) and while it keeps
-//!    others out by its door, or as words by who is inside that ([`Direct`]); and only while the gate is clear:
-//!    [`Sharing::is_clear`], tested by whoever writes, between two loads of its own rank.
+//! 3. The elements of a block are written by one rank alone, its owner or the one that receives it from another node, through
+//!    the one array over them ([`Sharing::arrays`], [`Sharing::room`]); of an owner's, while it keeps others out by its door, and
+//!    by those as words from inside of that ([`Direct`]). All of it only while the gate is clear: [`Sharing::is_clear`], tested by
+//!    whoever writes, between two loads of its own rank. Who receives a block for a load writes before anybody can
+//!    complete that load.
 //! 4. The whole is shown only between [`Sharing::enter`] with `reads` and the drop of what it returns, and copied from only before
 //!    `enter`; by invariant 3 nobody writes then.
 //! 5. All bytes of a new segment are zero, which is a value of every [`Element`]; the page that elements begin at is
@@ -58,7 +60,8 @@ struct Line(AtomicU64);
 pub(crate) struct Sharing {
     segment: Segment,
     node: Arc<Node>,
-    me: Rank,
+    /// This rank's seat, by its position on the node.
+    me: usize,
     ranks: usize,
 }
 
@@ -73,9 +76,10 @@ impl Sharing {
         seats_len(ranks).checked_add(bytes)
     }
 
-    /// Over a new segment of [`Sharing::segment_len`] bytes.
-    pub(crate) fn new(segment: Segment, node: Arc<Node>, me: Rank, ranks: usize) -> Self {
-        assert!(segment.len() >= seats_len(ranks), "a segment that its seats do not fit");
+    /// Over a new segment of [`Sharing::segment_len`] bytes, for the rank at position `me` of its node.
+    pub(crate) fn new(segment: Segment, node: Arc<Node>, me: usize) -> Self {
+        let ranks = node.ranks().len();
+        assert!(me < ranks && segment.len() >= seats_len(ranks), "a segment that its seats do not fit");
         Sharing { segment, node, me, ranks }
     }
 
@@ -87,10 +91,21 @@ impl Sharing {
         (self.part(range), self.part(0..len))
     }
 
+    /// The array over the place of a block of another node that this rank receives. To be asked for once, and only by that rank.
+    pub(crate) fn room<T: Element>(&self, range: Range<usize>) -> Array<T> {
+        self.part(range)
+    }
+
     /// This rank has completed a load. If it `reads`, it shows the shared memory until what comes back is dropped.
     pub(crate) fn enter(self: &Arc<Self>, load: Epoch, reads: bool) -> Option<Reading> {
-        self.seat(self.me.index()).gate.enter(load, reads);
+        self.seat(self.me).gate.enter(load, reads);
         reads.then(|| Reading { sharing: self.clone() })
+    }
+
+    /// How many ranks share it.
+    #[inline]
+    pub(crate) fn mates(&self) -> usize {
+        self.ranks
     }
 
     /// Whether all ranks have completed `load`, and none shows the shared memory.
@@ -98,25 +113,27 @@ impl Sharing {
         (0..self.ranks).all(|rank| self.seat(rank).gate.is_clear(load))
     }
 
-    /// Single elements of it, of which this rank owns `range`.
+    /// Single elements of it, of which this rank owns `range`. `seats` are the positions on the node of all ranks; for those of
+    /// other nodes any other number.
     pub(crate) fn direct<T: Element>(
         self: &Arc<Self>,
         front: Arc<Front>,
         range: Range<usize>,
         len: usize,
+        seats: Box<[u32]>,
     ) -> Direct<T> {
         let (own, whole) = (self.start::<T>(&range), self.start::<T>(&(0..len)));
         // SAFETY: of this module 1 and 5; the block's owner keeps its front as `direct.rs` says.
         let mut direct = unsafe { Direct::new(front, own, range) };
         // SAFETY: as above.
-        unsafe { direct.share(whole, len, self.clone()) };
+        unsafe { direct.share(whole, len, self.clone(), seats) };
         direct
     }
 
     /// This rank says how its block may be used from now on, and waits for those whom that shuts out. One that does not leave is
     /// told.
     pub(crate) fn set_door(&self, door: Door, settled: Epoch) -> Option<Rank> {
-        let me = self.me.index();
+        let me = self.me;
         door::set(self, me, door, settled);
         let (mut from, mut looks, mut lost) = (0, 0_u32, None);
         let mut since = None;
@@ -140,15 +157,15 @@ impl Sharing {
         lost
     }
 
-    /// Enters the door of `owner`, to [leave](Sharing::leave_door) it soon.
+    /// Enters the door of the owner in this seat, to [leave](Sharing::leave_door) it soon.
     #[inline]
     pub(super) fn enter_door(&self, owner: usize, intent: Intent, epoch: Epoch) -> Entry {
-        door::enter(self, self.me.index(), owner, intent, epoch)
+        door::enter(self, self.me, owner, intent, epoch)
     }
 
     #[inline]
     pub(super) fn leave_door(&self) {
-        door::leave(self, self.me.index());
+        door::leave(self, self.me);
     }
 
     /// Inside of its door: the block of `owner` has changed.
@@ -162,7 +179,7 @@ impl Sharing {
 
     /// Whether somebody has written to our block from inside its door, since this was asked last.
     pub(crate) fn take_written(&self) -> bool {
-        self.seat(self.me.index()).written.0.swap(0, Ordering::Relaxed) != 0
+        self.seat(self.me).written.0.swap(0, Ordering::Relaxed) != 0
     }
 
     #[inline]
@@ -205,7 +222,7 @@ pub(crate) struct Reading {
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.sharing.seat(self.sharing.me.index()).gate.leave();
+        self.sharing.seat(self.sharing.me).gate.leave();
     }
 }
 

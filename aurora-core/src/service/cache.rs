@@ -6,12 +6,16 @@
 
 use crate::memory::{Array, Meter, Shortage, Storage};
 use crate::message::Epoch;
+use aurora_net::Rank;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Loads under way at a time: nobody enters a third ReadCache before we have entered the second.
 const LOADS: usize = 2;
+
+/// So much memory is taken at a time, in bytes: a few milliseconds, in which nothing else is served.
+pub(crate) const STEP: usize = 16 << 20;
 
 /// One copy of the whole vector.
 pub(crate) struct Replica {
@@ -51,8 +55,6 @@ impl Replica {
 
     /// Takes some of its memory, before it is written; false once all is taken.
     pub(crate) fn take(&mut self) -> Result<bool, Shortage> {
-        /// A few milliseconds, in which nothing else is served.
-        const STEP: usize = 16 << 20;
         if let Some(shortage) = &self.short {
             return Err(shortage.clone());
         }
@@ -88,7 +90,7 @@ pub(crate) struct BlockArrived {
     pub(crate) range: Range<usize>,
     /// Its version when it was announced.
     pub(crate) version: u64,
-    /// It lies in memory that all ranks share.
+    /// It lies in memory that we share with it.
     pub(crate) at_home: bool,
     pub(crate) correction: Option<Correction>,
 }
@@ -148,9 +150,36 @@ impl Cache {
         self.loading.get_mut(&epoch)
     }
 
-    /// A transfer begins to read our part of the replica of `epoch`.
+    /// The copy that has a rank's block in this version: the one loaded for `epoch`, or the last.
+    pub(crate) fn find_block(&self, epoch: Epoch, owner: Rank, version: u64) -> Option<&[u8]> {
+        let mut copies = self.loading.get(&epoch).into_iter().chain(&self.latest);
+        copies.find(|copy| copy.have[owner.index()] == version).map(|copy| copy.array.bytes())
+    }
+
+    /// Whether there is one.
+    pub(crate) fn has(&self, epoch: Epoch, owner: Rank, version: u64) -> bool {
+        self.find_block(epoch, owner, version).is_some()
+    }
+
+    /// Takes a rank's block, the bytes `range`, over from the last copy to the one that is loaded for `epoch`, if it does not have it in this
+    /// version. False: neither has.
+    pub(crate) fn carry_over(&mut self, epoch: Epoch, owner: Rank, version: u64, range: Range<usize>) -> bool {
+        let replica = self.loading.get_mut(&epoch).expect("a load that was begun");
+        let have = &mut replica.have[owner.index()];
+        if *have == version {
+            return true;
+        }
+        let Some(last) = self.latest.as_ref().filter(|last| last.have[owner.index()] == version) else {
+            return false;
+        };
+        *have = version;
+        replica.write(range.start, &last.array.bytes()[range]);
+        true
+    }
+
+    /// A transfer begins to read a part of the replica of `epoch`.
     pub(crate) fn begin_send(&mut self, epoch: Epoch) -> u64 {
-        let replica = self.loading.get_mut(&epoch).expect("we push from the replica that is loaded");
+        let replica = self.loading.get_mut(&epoch).expect("we send from the replica that is loaded");
         replica.in_flight += 1;
         replica.serial
     }
@@ -172,13 +201,12 @@ impl Cache {
     /// Completes the load of `epoch`. Blocks of other ranks that have not changed since the last load are taken over
     /// from it; then what late writes changed is written over what was pushed.
     pub(crate) fn complete(&mut self, epoch: Epoch, arrived: &[BlockArrived]) -> Arc<dyn Storage> {
+        for (rank, block) in arrived.iter().enumerate().filter(|(_, block)| !block.range.is_empty()) {
+            let here = self.carry_over(epoch, Rank::new(rank), block.version, block.range.clone());
+            assert!(here, "an owner leaves out only a block that it has sent before");
+        }
         let mut replica = self.loading.remove(&epoch).expect("a load that was begun");
         for (rank, block) in arrived.iter().enumerate() {
-            if replica.have[rank] != block.version && !block.range.is_empty() {
-                let last = self.latest.as_ref().filter(|last| last.have[rank] == block.version);
-                let last = last.expect("an owner leaves out only a block that it has pushed before");
-                replica.write(block.range.start, &last.array.bytes()[block.range.clone()]);
-            }
             replica.have[rank] = block.version;
             if let Some(Correction { version, changes }) = &block.correction {
                 for (at, bytes) in changes {

@@ -15,6 +15,9 @@ impl Handler for Service {
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
         match Message::decode(header) {
             Some(Message::Enter { object: id, epoch, .. }) => self.place_block(from, id, epoch, len),
+            Some(Message::Forward { object, epoch, owner, .. }) => {
+                self.place_forward(from, (object, epoch, owner), len)
+            }
             Some(Message::Reply { id, refused: false }) => {
                 let landing = self.calls.get(&id).and_then(|call| call.landing);
                 let fits =
@@ -40,6 +43,14 @@ impl Handler for Service {
                     replica.write(place.start, bytes);
                 }
             }
+            Some(Loan::RoomIn { object, owner, epoch, len }) => {
+                let fits = offset.checked_add(bytes.len()).is_some_and(|end| end <= *len);
+                let home = self.objects.get_mut(object).and_then(|object| object.block.home());
+                let room = home.filter(|_| fits).and_then(|home| home.guests.room(*owner));
+                if let Some(room) = room.filter(|room| room.has_let_in(*epoch)) {
+                    room.write(offset, bytes);
+                }
+            }
             _ => {}
         }
     }
@@ -58,7 +69,7 @@ impl Handler for Service {
                 copy(self.objects.get(object).and_then(|object| object.cache.bytes(*serial)), *base, into)
             }
             Some(Loan::Caller(lent)) => lent.read(offset, into),
-            Some(Loan::CallerMut(_) | Loan::CacheIn { .. } | Loan::Nowhere) | None => false,
+            Some(Loan::CallerMut(_) | Loan::CacheIn { .. } | Loan::RoomIn { .. } | Loan::Nowhere) | None => false,
         }
     }
 
@@ -128,6 +139,10 @@ impl Handler for Service {
                 let arrival = &mut object.ledger.record(epoch).from[from.index()];
                 arrival.correction = Some((version, changes));
                 arrival.contains = contains;
+            }
+            Message::Stand { object, epoch } => self.stand(from, object, epoch, &bytes(payload), out),
+            Message::Forward { object, epoch, owner, version } => {
+                self.forwarded(from, (object, epoch, owner), version, payload, out);
             }
             Message::BatchDone { object } => {
                 if let Some(object) = self.objects.get_mut(&object) {

@@ -56,10 +56,18 @@ impl Service {
         let object = self.objects.get_mut(&id).expect("just entered");
         let element = object.block.element;
         let range = object.dist.range(me);
+        let nodes = object.nodes.clone();
+        if nodes.mates(me).len() < size {
+            // What goes to other nodes has to contain all that was written before.
+            object.block.freeze();
+        }
         let at_home = object.block.go_home();
+        if let Some(home) = object.block.home() {
+            home.guests.enter(epoch);
+        }
         if !at_home || object.cache.is_used() {
-            let fresh = object.fresh.clone();
-            let replica = object.cache.loading(epoch, size, object.dist.len() * element, || fresh());
+            object.loading(epoch);
+            let replica = object.cache.find_loading(epoch).expect("just begun");
             let version = object.block.version;
             if !at_home && replica.have[me.index()] != version {
                 let written = object.block.read(|bytes| replica.write(range.start * element, bytes));
@@ -75,7 +83,10 @@ impl Service {
             .map(|(owner, writes)| (owner as u32, writes))
             .collect();
         let version = object.block.version;
-        let pushes = !at_home && version != object.pushed && !range.is_empty();
+        // What lies at home our mates have before their eyes; of another node one rank receives it for all.
+        let to_mates = !at_home && version != object.pushed && !range.is_empty();
+        let abroad = version != object.sent_abroad && !range.is_empty() && nodes.mates(me).len() < size;
+        let sends_to = |rank| if nodes.are_mates(me, rank) { to_mates } else { abroad && nodes.receives(me, rank) };
         let contains = object.applied;
         let record = object.ledger.record(epoch);
         for (owner, writes) in &made {
@@ -89,21 +100,24 @@ impl Service {
         let list = list_follows.then(|| std::mem::take(&mut made));
         let message = Message::Enter { object: id, epoch, opening, version, at_home, contains, made, list_follows };
         let own = range.start * element..range.end * element;
-        let copied = (pushes && own.len() <= COPIED_BLOCK).then(|| {
-            let object = self.objects.get_mut(&id).expect("just entered");
-            let replica = object.cache.find_loading(epoch).expect("just begun");
-            bytes::Bytes::copy_from_slice(&replica.array.bytes()[own.clone()])
-        });
+        let block = object.block.bytes().filter(|block| (to_mates || abroad) && block.len() <= COPIED_BLOCK);
+        let copied = block.map(bytes::Bytes::copy_from_slice);
         for rank in me.others(size) {
-            let payload = if let Some(copied) = &copied {
-                Payload::Bytes(copied.clone())
-            } else if pushes {
-                let object = self.objects.get_mut(&id).expect("just entered");
-                let serial = object.cache.begin_send(epoch);
-                let token = self.loans.add(Loan::CacheOut { object: id, serial, base: own.start });
-                Payload::Lent { token, len: own.len() }
-            } else {
-                Payload::Empty
+            let payload = match &copied {
+                _ if !sends_to(rank) => Payload::Empty,
+                Some(copied) => Payload::Bytes(copied.clone()),
+                None => {
+                    let object = self.objects.get_mut(&id).expect("just entered");
+                    let token = self.loans.add(if at_home {
+                        // Nobody writes there before it is acknowledged.
+                        object.block.lend_to_transfer();
+                        Loan::Block { object: id, base: 0 }
+                    } else {
+                        let serial = object.cache.begin_send(epoch);
+                        Loan::CacheOut { object: id, serial, base: own.start }
+                    });
+                    Payload::Lent { token, len: own.len() }
+                }
             };
             self.mail.post_for(out, &reason, rank, &message, payload);
             if let Some(list) = &list {

@@ -1,10 +1,11 @@
-//! A block's place in memory that all ranks share, and when it has to be elsewhere.
+//! A block's place in memory that the ranks of its node share, and when it has to be elsewhere.
 //!
 //! A block that lies *at home* is part of everyone's cache without having been sent. While a mate still shows the last load, its
 //! owner must not write there; instead of waiting for the mate, which may take long or be waiting for us, it moves
 //! the block to memory of its own and writes there. The next load brings it home again, if all have finished reading by then, or
 //! else sends it like a block of another node.
 
+use super::guests::{Guests, Room};
 use crate::element::Element;
 use crate::memory::{Array, Direct, Door, Front, Reading, Sharing, Storage};
 use crate::message::Epoch;
@@ -32,29 +33,39 @@ pub(crate) struct Home {
     door: (Door, Epoch),
     /// A rank that does not leave the door: it must have been stopped there.
     stuck: Option<Rank>,
+    /// The blocks of other nodes.
+    pub(super) guests: Guests,
 }
 
-/// Memory shared by all ranks, before anything lies there.
+/// Memory shared by all ranks of a node, before anything lies there.
 pub(crate) struct Place<T> {
     /// For our block.
     pub(crate) own: Array<T>,
     whole: Array<T>,
+    guests: Guests,
     sharing: Sharing,
 }
 
 impl<T: Element> Place<T> {
-    /// For a vector of `len` elements, of which we own `range`.
-    pub(crate) fn new(sharing: Sharing, range: Range<usize>, len: usize) -> Self {
+    /// For a vector of `len` elements, of which we own `range`, and receive the blocks of other nodes that are given with their
+    /// owners, of so many `ranks`.
+    pub(crate) fn new(
+        sharing: Sharing,
+        range: Range<usize>,
+        len: usize,
+        (ranks, guests): (usize, impl Iterator<Item = (Rank, Range<usize>)>),
+    ) -> Self {
         let (own, whole) = sharing.arrays(range, len);
-        Place { own, whole, sharing }
+        let room = |(owner, range)| -> (Rank, Box<dyn Storage>) { (owner, Box::new(sharing.room::<T>(range))) };
+        let guests = Guests::new(ranks, guests.map(room));
+        Place { own, whole, guests, sharing }
     }
 
     /// With our block in it.
     pub(crate) fn occupied(self) -> (Array<T>, Home) {
         let (address, whole) = (self.own.bytes().as_ptr().addr(), Arc::new(self.whole));
-        let door = (Door::Shut, 0);
-        let sharing = Arc::new(self.sharing);
-        (self.own, Home { sharing, whole, address, vacant: None, load: 0, door, stuck: None })
+        let (sharing, guests, door) = (Arc::new(self.sharing), self.guests, (Door::Shut, 0));
+        (self.own, Home { sharing, whole, address, vacant: None, load: 0, door, stuck: None, guests })
     }
 }
 
@@ -124,17 +135,35 @@ impl Home {
         self.sharing.take_written()
     }
 
-    /// Single elements of a vector of `len`, of which `range` is our block.
-    pub(crate) fn direct<T: Element>(&self, front: Arc<Front>, range: Range<usize>, len: usize) -> Direct<T> {
-        self.sharing.direct(front, range, len)
+    /// Single elements of a vector of `len`, of which `range` is our block, where ranks sit in these `seats`.
+    pub(crate) fn direct<T: Element>(
+        &self,
+        front: Arc<Front>,
+        range: Range<usize>,
+        len: usize,
+        seats: Box<[u32]>,
+    ) -> Direct<T> {
+        self.sharing.direct(front, range, len, seats)
     }
 
-    /// This rank has completed a load by which everybody's block is at home: shows the whole.
+    /// Whether the block of another node can be written to its room, for a load: nobody shows the one before, and this one nobody can
+    /// complete without it.
+    pub(crate) fn is_free_for(&self, load: Epoch) -> bool {
+        self.sharing.is_clear(self.guests.before(load))
+    }
+
+    /// The room of a block of another node that comes for a load, if it can be written to.
+    pub(crate) fn open_room(&mut self, owner: Rank, load: Epoch) -> Option<&mut Room> {
+        let free = self.is_free_for(load);
+        self.guests.room(owner).filter(|_| free)
+    }
+
+    /// This rank has completed a load by which every block is in its place: shows the whole.
     pub(crate) fn show(&self, load: Epoch) -> (Arc<dyn Storage>, Option<Reading>) {
         (self.whole.clone(), self.sharing.enter(load, true))
     }
 
-    /// Before this rank completes a load in memory of its own: the blocks that are at home.
+    /// Before this rank completes a load in memory of its own: the blocks that are in their places.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.whole.bytes()
     }

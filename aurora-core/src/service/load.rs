@@ -1,7 +1,8 @@
 //! Loading a ReadCache, on the receiving side: blocks arrive, epochs settle, a replica becomes whole.
 
-use super::batch::{Batch, batch_of};
-use super::cache::{BlockArrived, Correction};
+use super::batch::batch_of;
+use super::cache::{BlockArrived, Correction, STEP};
+use super::object::Object;
 use super::{Loan, Service};
 use crate::memory::{Reading, Shortage, Storage};
 use crate::message::{Collective, Epoch, Message, ObjectId, malformed};
@@ -22,19 +23,25 @@ pub(super) struct Announced {
 
 impl Service {
     pub(super) fn place_block(&mut self, from: Rank, id: ObjectId, epoch: Epoch, len: usize) -> Placement {
-        let size = self.size;
+        let me = self.me;
         let Some(object) = self.objects.get_mut(&id).filter(|object| object.fault.is_none()) else {
             // It may be faulty because there is no memory for this.
             return Placement::At(self.loans.add(Loan::Nowhere));
         };
-        let (range, element) = (object.dist.range(from), object.block.element);
-        let expected = epoch > object.ledger.settled && object.cache.may_load(epoch);
-        if len != range.len() * element || !expected {
+        let bytes = object.bytes_of(from);
+        let ours = object.nodes.are_mates(from, me) || object.nodes.receives(from, me);
+        if len != bytes.len() || epoch <= object.ledger.settled || !ours {
             return Placement::Buffer;
         }
-        let (fresh, bytes) = (object.fresh.clone(), object.dist.len() * element);
-        object.cache.loading(epoch, size, bytes, || fresh());
-        Placement::At(self.loans.add(Loan::CacheIn { object: id, epoch, base: range.start * element, len }))
+        if let Some(room) = object.block.home().and_then(|home| home.open_room(from, epoch)) {
+            room.let_in(epoch);
+            return Placement::At(self.loans.add(Loan::RoomIn { object: id, owner: from, epoch, len }));
+        }
+        if !object.cache.may_load(epoch) {
+            return Placement::Buffer;
+        }
+        object.loading(epoch);
+        Placement::At(self.loans.add(Loan::CacheIn { object: id, epoch, base: bytes.start, len }))
     }
 
     pub(super) fn announced(
@@ -46,30 +53,42 @@ impl Service {
         payload: Received,
         out: &mut Outbox,
     ) {
-        let placed = match payload {
-            Received::Placed(token) => matches!(self.loans.end(token), Some(Loan::CacheIn { .. })),
+        let loan = match payload {
+            Received::Placed(token) => self.loans.end(token),
             Received::Bytes(bytes) => {
                 let faulty = self.objects.get(&id).is_none_or(|object| object.fault.is_some());
                 if !bytes.is_empty() && !faulty {
                     return self.fail(None, malformed(from), out);
                 }
-                false
+                None
             }
         };
         let Some(object) = self.objects.get_mut(&id) else {
             return;
         };
-        if placed && let Some(replica) = object.cache.find_loading(epoch) {
-            replica.have[from.index()] = said.version;
-            if let Some(shortage) = replica.short().cloned() {
-                return drop(self.no_cache(id, shortage, &said.site, out));
+        let (mut came, mut short) = (false, None);
+        match loan {
+            Some(Loan::CacheIn { .. }) => {
+                if let Some(replica) = object.cache.find_loading(epoch) {
+                    replica.have[from.index()] = said.version;
+                    (came, short) = (true, replica.short().cloned());
+                }
             }
+            Some(Loan::RoomIn { .. }) => {
+                let room = object.block.home().and_then(|home| home.guests.room(from));
+                (came, short) = (true, room.and_then(|room| room.short().cloned()));
+            }
+            _ => {}
+        }
+        if let Some(shortage) = short {
+            return drop(self.no_cache(id, shortage, &said.site, out));
         }
         let record = object.ledger.record(epoch);
         add_made(&mut record.made, &said.made);
         let arrival = &mut record.from[from.index()];
         arrival.complete = true;
         arrival.version = said.version;
+        arrival.came = came;
         arrival.at_home = said.at_home;
         arrival.list_follows = said.list_follows;
         if arrival.correction.is_none() {
@@ -104,17 +123,16 @@ impl Service {
         if !announced_at_home {
             object.pushed = object.block.version;
         }
+        object.sent_abroad = object.block.version;
+        object.block.thaw();
         if let Some(home) = object.block.home() {
             home.settled(epoch);
         }
-        let mut touched = object.touched.take().unwrap_or_default();
+        let touched = object.touched.take().unwrap_or_default();
         if touched.is_empty() {
             return;
         }
-        if announced_at_home && object.block.is_at_home() {
-            // Everyone has it before their eyes; they only wait to hear that it is final.
-            touched.clear();
-        }
+        let (in_place, nodes) = (announced_at_home && object.block.is_at_home(), object.nodes.clone());
         let element = object.block.element;
         // Lent for writing only after the scope was given up with an error.
         let base = object.dist.range(me).start * element;
@@ -131,62 +149,66 @@ impl Service {
         let Some(changes) = changes else {
             return;
         };
+        let changes = bytes::Bytes::from(changes);
+        // For those who have it before their eyes, or hear of it from a mate; they only wait to hear that it is final.
+        let nothing = bytes::Bytes::from(batch_of(&[], element, &[]));
+        let for_mates = if in_place { &nothing } else { &changes };
         let version = object.block.version;
         if announced_at_home {
-            object.ledger.record(epoch).from[me.index()].correction = Some((version, changes.clone()));
+            object.ledger.record(epoch).from[me.index()].correction = Some((version, for_mates.to_vec()));
         }
         let reason = super::Reason { object: Some(id), action: "correction", site: None };
         let message = Message::Correct { object: id, epoch, version, contains };
-        let changes = bytes::Bytes::from(changes);
         for rank in others {
+            let changes = match (nodes.are_mates(me, rank), nodes.receives(me, rank)) {
+                (true, _) => for_mates,
+                (false, true) => &changes,
+                (false, false) => &nothing,
+            };
             self.mail.post_for(out, &reason, rank, &message, Payload::Bytes(changes.clone()));
         }
     }
 
     /// The whole of a ReadCache, once every block of it is here and final.
-    pub(crate) fn poll_loaded(&mut self, id: ObjectId, epoch: Epoch) -> Option<Result<Loaded, Shortage>> {
-        let (me, size) = (self.me, self.size);
+    pub(crate) fn poll_loaded(
+        &mut self,
+        id: ObjectId,
+        epoch: Epoch,
+        out: &mut Outbox,
+    ) -> Option<Result<Loaded, Shortage>> {
+        let me = self.me;
         let object = self.objects.get_mut(&id)?;
         if object.ledger.settled < epoch || object.ledger.incomplete_blocks(epoch).next().is_some() {
             return None;
         }
-        let element = object.block.element;
-        let record = object.ledger.find(epoch)?;
-        let pushed = object.pushed;
-        let arrived: Vec<BlockArrived> = (0..size)
-            .map(|rank| {
-                let elements = object.dist.range(Rank::new(rank));
-                let arrival = &record.from[rank];
-                let correction = arrival.correction.as_ref().map(|(version, changes)| {
-                    let batch = Batch::parse(changes, element, elements.len()).expect("checked when it came");
-                    let changes = batch
-                        .runs(element)
-                        .into_iter()
-                        .map(|(run, bytes)| (run.start * element, bytes.to_vec()))
-                        .collect();
-                    Correction { version: *version, changes }
-                });
-                BlockArrived {
-                    range: elements.start * element..elements.end * element,
-                    version: if me == rank && !arrival.at_home { pushed } else { arrival.version },
-                    at_home: arrival.at_home,
-                    correction,
-                }
-            })
-            .collect();
+        object.ledger.find(epoch)?;
+        match self.lodge(id, epoch, out) {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(shortage) => return Some(Err(shortage)),
+        }
+        let object = self.objects.get_mut(&id)?;
+        let arrived: Vec<_> = (0..self.size).map(|rank| object.block_arrived(Rank::new(rank), me, epoch)).collect();
         object.ledger.forget(epoch);
         let whole_is_home = arrived.iter().all(|block| {
-            block.at_home && block.correction.as_ref().is_none_or(|correction| correction.changes.is_empty())
+            let is_final = block.correction.as_ref().is_none_or(|correction| correction.changes.is_empty());
+            block.range.is_empty() || block.at_home && is_final
         });
         if let Some(home) = object.block.home().filter(|_| whole_is_home) {
             let (array, reading) = home.show(epoch);
             object.cache.give_up(epoch);
             return Some(Ok(Loaded { array, reading }));
         }
-        let (fresh, bytes) = (object.fresh.clone(), object.dist.len() * element);
-        let replica = object.cache.loading(epoch, size, bytes, || fresh());
+        let (pushed, nodes) = (object.pushed, object.nodes.clone());
+        object.loading(epoch);
+        let replica = object.cache.find_loading(epoch).expect("just begun");
         if let Some(home) = object.block.home() {
-            for (rank, block) in arrived.iter().enumerate().filter(|(_, block)| block.at_home) {
+            // A mate's block may have been changed by others, by its door, since its owner announced that version.
+            let lacking = |rank: usize, block: &BlockArrived| {
+                nodes.are_mates(Rank::new(rank), me) || replica.have[rank] != block.version
+            };
+            let blocks = arrived.iter().enumerate().filter(|(_, block)| block.at_home);
+            for (rank, block) in blocks.filter(|(rank, block)| lacking(*rank, block)).collect::<Vec<_>>() {
                 replica.write(block.range.start, &home.bytes()[block.range.clone()]);
                 replica.have[rank] = block.version;
             }
@@ -202,29 +224,53 @@ impl Service {
     }
 }
 
+impl Object {
+    /// What there is of a rank's block for a load that is complete.
+    fn block_arrived(&self, rank: Rank, me: Rank, epoch: Epoch) -> BlockArrived {
+        let arrival = &self.ledger.find(epoch).expect("it is complete, not over").from[rank.index()];
+        let range = self.bytes_of(rank);
+        if self.block.find_home().is_some() && !self.nodes.are_mates(rank, me) {
+            // Whoever received it has seen to everything.
+            let (version, at_home) = (arrival.final_version(), self.stands(rank, epoch));
+            return BlockArrived { range, version, at_home, correction: None };
+        }
+        let correction = arrival.correction.as_ref();
+        let correction =
+            correction.map(|(version, _)| Correction { version: *version, changes: self.changes(rank, epoch) });
+        let at_home = arrival.at_home && self.nodes.are_mates(rank, me);
+        let version = if me == rank && !at_home { self.pushed } else { arrival.version };
+        BlockArrived { range, version, at_home, correction }
+    }
+
+    /// Gives back the memory of copies, once all ranks have come to do so.
+    pub(crate) fn release_cache(&mut self) {
+        (self.pushed, self.sent_abroad) = (0, 0);
+        self.cache.release();
+        let epoch = self.ledger.epoch;
+        if let Some(home) = self.block.home() {
+            home.guests.forget(epoch);
+        }
+    }
+}
+
 /// The whole of a vector, as a guard shows it.
 pub(crate) struct Loaded {
     pub(crate) array: Arc<dyn Storage>,
-    /// It is memory that all ranks share.
+    /// It is memory that the ranks of a node share.
     pub(crate) reading: Option<Reading>,
 }
 
 impl Service {
-    /// Takes some memory for the copy of the next ReadCache, while earlier scopes are over; false once all is taken.
+    /// Takes some memory for the next ReadCache, while earlier scopes are over; false once all is taken.
     pub(crate) fn take_cache(&mut self, id: ObjectId, site: &Site, out: &mut Outbox) -> Result<bool, Error> {
-        let size = self.size;
         let object = self.objects.get_mut(&id).expect("an object lives as long as its handle");
-        if object.block.home().is_some() {
-            // Most likely it needs none.
-            return Ok(false);
-        }
-        let (epoch, bytes) = (object.ledger.epoch + 1, object.dist.len() * object.block.element);
-        let fresh = object.fresh.clone();
-        let replica = object.cache.loading(epoch, size, bytes, || fresh());
-        match replica.take() {
-            Ok(more) => Ok(more),
-            Err(shortage) => Err(self.no_cache(id, shortage, site, out)),
-        }
+        let epoch = object.ledger.epoch + 1;
+        let taken = match object.block.home() {
+            // Most likely it needs no copy: only our share of the places for other nodes' blocks.
+            Some(home) => home.guests.take(STEP),
+            None => object.loading(epoch).take(),
+        };
+        taken.map_err(|shortage| self.no_cache(id, shortage, site, out))
     }
 
     /// This rank has no memory for its copy: nobody can have one.

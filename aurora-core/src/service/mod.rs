@@ -8,11 +8,14 @@ pub(crate) mod batch;
 mod cache;
 mod deliver;
 pub(crate) mod entering;
+mod guests;
 pub(crate) mod home;
 mod leaving;
 pub(crate) mod load;
 mod loans;
+mod lodging;
 mod mail;
+pub(crate) mod nodes;
 pub(crate) mod object;
 pub(crate) mod places;
 pub(crate) mod rally;
@@ -33,6 +36,7 @@ use crate::message::{CallId, Message, ObjectId, encode_error};
 use aurora_net::{Node, Outbox, Payload, Rank, Token};
 use loans::Loans;
 use mail::Mail;
+use nodes::Nodes;
 use object::{Object, Obstacle, Outcome, Parked, Work};
 use rally::Rally;
 use scope::Ledger;
@@ -61,6 +65,8 @@ pub(crate) struct Service {
     pub(crate) rendezvous: Rendezvous,
     /// If there are others, and all are on it.
     pub(crate) node: Option<Arc<Node>>,
+    /// Who shares the memory of vectors with whom.
+    pub(crate) nodes: Arc<Nodes>,
     /// Only between machines: inside of one nothing overflows.
     pub(crate) rally: Option<Rally<(ObjectId, Parked)>>,
     pub(crate) calls: HashMap<CallId, Call>,
@@ -90,6 +96,7 @@ impl Service {
             loans: Loans::default(),
             rendezvous: Rendezvous::new(me, size),
             node: None,
+            nodes: Arc::new(Nodes::apart(size)),
             rally: None,
             calls: HashMap::new(),
             next_call: 0,
@@ -289,7 +296,8 @@ impl Service {
             },
             What::Load { object, epoch } => ledger(object)
                 .map(|l| missing(l, epoch).unwrap_or_else(|| l.incomplete_blocks(epoch).collect()))
-                .unwrap_or_default(),
+                .filter(|ranks| !ranks.is_empty())
+                .unwrap_or_else(|| self.receivers_awaited(object, epoch)),
             What::Settle { object } => ledger(object).and_then(|l| missing(l, l.epoch)).unwrap_or_default(),
             What::Calls { .. } => self.calls.values().filter(|call| call.reply.is_none()).map(|call| call.to).collect(),
             What::Room { object, owner } if owner == self.me => {

@@ -3,6 +3,7 @@
 use super::batch::Batch;
 use super::cache::{Cache, Fresh};
 use super::home::{Home, Place};
+use super::nodes::Nodes;
 use super::places::Places;
 use super::scope::Ledger;
 use crate::distribution::Distribution;
@@ -29,17 +30,28 @@ pub(crate) struct Block {
     pub(crate) version: u64,
     /// Transfers that read it at this moment.
     in_flight: usize,
-    /// Its place in memory that all ranks share, where there is such.
+    /// Its place in memory that the ranks of its node share, where there is such.
     home: Option<Home>,
     /// What the calling thread may do without us.
     front: Arc<Front>,
+    /// It is on its way to other nodes: nobody else may change it.
+    frozen: bool,
     /// Nobody else may touch it any more: its object is faulty, or the job over.
     closed: bool,
 }
 
 impl Block {
     pub(crate) fn new(storage: Arc<dyn Storage>, element: usize, home: Option<Home>) -> Self {
-        Block { storage: Some(storage), element, version: 1, in_flight: 0, home, front: Arc::default(), closed: false }
+        Block {
+            storage: Some(storage),
+            element,
+            version: 1,
+            in_flight: 0,
+            home,
+            front: Arc::default(),
+            frozen: false,
+            closed: false,
+        }
     }
 
     /// The bytes, unless they are lent for writing. Others may change single elements of them: to be compared, not to be
@@ -149,6 +161,11 @@ impl Block {
         self.home.as_mut()
     }
 
+    /// The same, to look at.
+    pub(crate) fn find_home(&self) -> Option<&Home> {
+        self.home.as_ref()
+    }
+
     /// Whether it lies there.
     pub(crate) fn is_at_home(&self) -> bool {
         self.home.as_ref().zip(self.storage.as_deref()).is_some_and(|(home, storage)| home.holds(storage))
@@ -178,6 +195,17 @@ impl Block {
         self.storage = Some(storage);
     }
 
+    /// Nobody else may change it until a load is settled: it is about to be sent to other nodes.
+    pub(crate) fn freeze(&mut self) {
+        self.frozen = true;
+        self.set_door(Door::ReadOnly);
+    }
+
+    /// That load is settled.
+    pub(crate) fn thaw(&mut self) {
+        self.frozen = false;
+    }
+
     /// Nobody else may touch it from now on.
     pub(crate) fn close(&mut self) {
         self.closed = true;
@@ -195,7 +223,7 @@ impl Block {
     fn resting_door(&self) -> Door {
         if self.closed || !self.is_at_home() {
             Door::Shut
-        } else if self.in_flight > 0 || self.is_lent() {
+        } else if self.frozen || self.in_flight > 0 || self.is_lent() {
             Door::ReadOnly
         } else {
             Door::Open
@@ -312,8 +340,12 @@ pub(crate) struct Object {
     pub(crate) applied: u64,
     /// Local ranges that they touched since we pushed our block, while a ReadCache is being entered.
     pub(crate) touched: Option<Vec<Range<usize>>>,
-    /// Version of our block that the other ranks have in their caches.
+    /// Who shares its memory with whom.
+    pub(crate) nodes: Arc<Nodes>,
+    /// Version of our block that our mates have in copies of their own.
     pub(crate) pushed: u64,
+    /// Version of it that the other nodes have.
+    pub(crate) sent_abroad: u64,
     /// Batches that each owner has not yet applied.
     pub(crate) outstanding: Vec<usize>,
     pub(crate) open: Vec<OpenGuard>,
@@ -484,9 +516,17 @@ impl Object {
 
     /// Single elements of it.
     pub(crate) fn direct<T: Element>(&self) -> Direct<T> {
-        let (front, range) = (self.block.front.clone(), self.dist.range(self.ledger.me()));
+        let me = self.ledger.me();
+        let (front, range) = (self.block.front.clone(), self.dist.range(me));
         match &self.block.home {
-            Some(home) => home.direct(front, range, self.dist.len()),
+            Some(home) => {
+                let seat = |rank| match self.nodes.are_mates(rank, me) {
+                    true => self.nodes.position(rank) as u32,
+                    false => u32::MAX,
+                };
+                let seats = (0..self.nodes.size()).map(|rank| seat(Rank::new(rank))).collect();
+                home.direct(front, range, self.dist.len(), seats)
+            }
             None => Direct::to(front, self.block.storage.clone().expect("nobody has borrowed it yet"), range),
         }
     }

@@ -18,7 +18,9 @@ pub(crate) struct Arrival {
     pub(crate) complete: bool,
     /// ReadCache: the version of its block. It is in place if it differed from the last.
     pub(crate) version: u64,
-    /// ReadCache: its block lies in memory that we share, and was not sent.
+    /// ReadCache: its block came with its announcement.
+    pub(crate) came: bool,
+    /// ReadCache: its block lies in memory that its node shares: if we are on it, it was not sent.
     pub(crate) at_home: bool,
     /// ReadCache: writes of other ranks that its block contains.
     pub(crate) contains: u64,
@@ -32,6 +34,13 @@ pub(crate) struct Arrival {
     pub(crate) batches: u64,
     /// ReleaseC: batches of it that we have applied.
     pub(crate) applied: u64,
+}
+
+impl Arrival {
+    /// ReadCache: the version of its block when the load is complete.
+    pub(crate) fn final_version(&self) -> u64 {
+        self.correction.as_ref().map_or(self.version, |(version, _)| *version)
+    }
 }
 
 /// One epoch.

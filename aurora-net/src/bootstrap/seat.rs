@@ -2,7 +2,7 @@
 
 use super::desk::OnFailure;
 use super::{Failure, Launcher, panic};
-use crate::endpoint::{Endpoint, Setup};
+use crate::endpoint::{Endpoint, Nodes, Setup};
 use crate::route::Contact;
 use crate::{Error, Handler, Node, Rank, Route, Transport};
 use std::cell::Cell;
@@ -103,7 +103,16 @@ impl Seat {
         let mut setup = Setup::new(&self.job, transport)?;
         let contacts = self.line.exchange(setup.contact())?;
         let met = setup.meet_mates(&contacts, |contact| self.line.exchange(contact))?;
-        let (node, nodes) = met.unwrap_or_else(|| (Node::alone(self.rank()), self.nodes()));
+        let (node, nodes) = match met {
+            Some((node, leaders)) => {
+                let count = leaders.iter().enumerate().filter(|(rank, leader)| **leader == *rank).count();
+                (node, Nodes { count, leaders })
+            }
+            None => {
+                let leaders = (0..self.size()).map(Rank::new).collect();
+                (Node::alone(self.rank()), Nodes { count: self.nodes(), leaders })
+            }
+        };
         setup.start(handler, &contacts, node, nodes, self.line.alarm())
     }
 

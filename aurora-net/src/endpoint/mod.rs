@@ -154,7 +154,12 @@ impl<H: Handler> Endpoint<H> {
 
     /// On how many nodes the ranks of the job are.
     pub fn nodes(&self) -> usize {
-        self.owner.nodes
+        self.owner.nodes.count
+    }
+
+    /// The leader of each rank's node, by ranks: those with the same one share memory.
+    pub fn leaders(&self) -> &[Rank] {
+        &self.owner.nodes.leaders
     }
 
     /// The routes that lead from this rank to the others, best first.
@@ -176,8 +181,15 @@ struct Owner<H: Handler> {
     shared: Arc<Shared<H>>,
     daemon: Mutex<Option<JoinHandle<()>>>,
     node: Arc<Node>,
-    nodes: usize,
+    nodes: Nodes,
     routes: Vec<Route>,
+}
+
+/// Who is where.
+pub(crate) struct Nodes {
+    pub count: usize,
+    /// Of each rank's node; itself where it shares its memory with nobody.
+    pub leaders: Vec<Rank>,
 }
 
 impl<H: Handler> Owner<H> {

@@ -6,7 +6,7 @@ use super::lock::Lock;
 use super::poller::Poller;
 use super::pulse::Pulse;
 use super::rings::Rings;
-use super::{Endpoint, Owner, Shared, State};
+use super::{Endpoint, Nodes, Owner, Shared, State};
 use crate::bootstrap::{self, Failure, Job, Launcher};
 use crate::local::{self, Inbox, LocalAddress};
 use crate::route::{Contact, UdpContact};
@@ -44,7 +44,8 @@ impl Setup {
             // There is nobody to reach it.
             return Ok(setup);
         }
-        let threads = job.launcher == Launcher::Threads;
+        // Threads that pretend to be on several machines have no queues to each other.
+        let threads = job.launcher == Launcher::Threads && transport.ranks_per_node.is_none();
         if transport.route == Some(Route::Local) || (transport.route.is_none() && threads) {
             setup.local = Some(local::queue(setup.poller.waker().clone()));
         }
@@ -54,12 +55,14 @@ impl Setup {
             let contact = UdpContact { address, window, mtu: port.mtu().limit };
             setup.udp = Some((port, contact));
         }
-        setup.offer = match transport.route {
+        let offer = match transport.route {
             // Where the system does not let us, this rank shares its memory with nobody.
             None => Offer::new().ok(),
             Some(Route::Shm) => Some(Offer::new()?),
             Some(Route::Local | Route::Udp) => None,
         };
+        let machine = transport.ranks_per_node.map_or(0, |ranks| job.rank.index() / ranks.max(1));
+        setup.offer = offer.map(|offer| offer.on_machine(machine));
         Ok(setup)
     }
 
@@ -74,12 +77,12 @@ impl Setup {
     }
 
     /// Collective. Finds the ranks of this node: `exchange` gives everyone's contact for this rank's. None: nobody can be
-    /// found. With it: on how many nodes the ranks are.
+    /// found. With it: the leader of each rank's node.
     pub fn meet_mates(
         &mut self,
         contacts: &[Contact],
         exchange: impl FnOnce(Contact) -> Result<Vec<Contact>, Failure>,
-    ) -> Result<Option<(Node, usize)>, Error> {
+    ) -> Result<Option<(Node, Vec<Rank>)>, Error> {
         if contacts.iter().all(|contact| contact.shm.is_none()) {
             return Ok(None);
         }
@@ -89,13 +92,12 @@ impl Setup {
         let leader = found.as_ref().map(Found::leader);
         let contacts = exchange(Contact { leader, ..Contact::default() })?;
         let leaders: Vec<Option<Rank>> = contacts.iter().map(|contact| contact.leader).collect();
-        let alone = |index: usize, leader: &Option<Rank>| leader.is_none_or(|leader| leader == index);
-        let nodes = leaders.iter().enumerate().filter(|(index, leader)| alone(*index, leader)).count();
         let node = match found {
             Some(found) => found.gather(&leaders, self.grace)?,
             None => Node::alone(self.me),
         };
-        Ok(Some((node, nodes)))
+        let leaders = leaders.into_iter().enumerate().map(|(index, leader)| leader.unwrap_or(Rank::new(index)));
+        Ok(Some((node, leaders.collect())))
     }
 
     /// Connects to the others. `alarm` is told if the daemon panics.
@@ -104,7 +106,7 @@ impl Setup {
         handler: H,
         contacts: &[Contact],
         node: Node,
-        nodes: usize,
+        nodes: Nodes,
         alarm: Arc<dyn Fn(Failure) + Send + Sync>,
     ) -> Result<Endpoint<H>, Error> {
         let me = self.me;

@@ -63,6 +63,12 @@ impl Offer {
         Ok(Offer { contact, listener })
     }
 
+    /// Pretends, for tests, to run on another machine than those with another number.
+    pub fn on_machine(mut self, number: usize) -> Self {
+        self.contact.boot ^= number as u128;
+        self
+    }
+
     pub fn contact(&self) -> ShmContact {
         self.contact
     }

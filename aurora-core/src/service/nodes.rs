@@ -1,0 +1,108 @@
+//! Who of a job shares memory with whom, and who of a node receives what is meant for all of it.
+
+use aurora_net::Rank;
+
+/// The nodes of a job: what shares memory. The same on all ranks.
+#[derive(Debug)]
+pub(crate) struct Nodes {
+    /// By ranks.
+    seats: Vec<Seat>,
+    /// The ranks of each node, in ascending order.
+    nodes: Vec<Vec<Rank>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seat {
+    node: usize,
+    /// Among the ranks of its node.
+    position: usize,
+}
+
+impl Nodes {
+    /// Of ranks, given the leader of each one's node.
+    pub(crate) fn new(leaders: &[Rank]) -> Self {
+        let mut nodes: Vec<Vec<Rank>> = Vec::new();
+        let mut seats: Vec<Seat> = Vec::with_capacity(leaders.len());
+        for (rank, leader) in leaders.iter().enumerate() {
+            // A leader is the lowest of its node.
+            let node = if *leader == rank { nodes.len() } else { seats[leader.index()].node };
+            if node == nodes.len() {
+                nodes.push(Vec::new());
+            }
+            seats.push(Seat { node, position: nodes[node].len() });
+            nodes[node].push(Rank::new(rank));
+        }
+        Nodes { seats, nodes }
+    }
+
+    /// Ranks that share nothing.
+    pub(crate) fn apart(size: usize) -> Self {
+        Nodes::new(&(0..size).map(Rank::new).collect::<Vec<_>>())
+    }
+
+    /// Number of ranks of the job.
+    pub(crate) fn size(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// The ranks of a rank's node, with it.
+    pub(crate) fn mates(&self, rank: Rank) -> &[Rank] {
+        &self.nodes[self.seats[rank.index()].node]
+    }
+
+    /// Whether two ranks are on one node.
+    pub(crate) fn are_mates(&self, one: Rank, other: Rank) -> bool {
+        self.seats[one.index()].node == self.seats[other.index()].node
+    }
+
+    /// Where a rank sits among those of its node.
+    pub(crate) fn position(&self, rank: Rank) -> usize {
+        self.seats[rank.index()].position
+    }
+
+    /// Who of `rank`'s node receives the block of an `owner` on another one, for all of it. The ranks of a node share in what comes from
+    /// the ranks of each other node, and so they do if each of those has only one.
+    pub(crate) fn receiver(&self, owner: Rank, rank: Rank) -> Rank {
+        let (mates, owner) = (self.mates(rank), self.seats[owner.index()]);
+        mates[(owner.node + owner.position) % mates.len()]
+    }
+
+    /// Whether a rank is the one who receives the block of an owner on another node.
+    pub(crate) fn receives(&self, owner: Rank, rank: Rank) -> bool {
+        !self.are_mates(owner, rank) && self.receiver(owner, rank) == rank
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nodes(leaders: &[usize]) -> Nodes {
+        Nodes::new(&leaders.iter().copied().map(Rank::new).collect::<Vec<_>>())
+    }
+
+    /// How many blocks each rank receives.
+    fn received(nodes: &Nodes, size: usize) -> Vec<usize> {
+        let all = || (0..size).map(Rank::new);
+        all().map(|rank| all().filter(|owner| nodes.receives(*owner, rank)).count()).collect()
+    }
+
+    #[test]
+    fn each_node_receives_each_block_once_and_its_ranks_share_the_work() {
+        // Two and two, in turns, all alone, one and three, four of one each and one of four.
+        assert_eq!(received(&nodes(&[0, 0, 2, 2]), 4), [1, 1, 1, 1]);
+        assert_eq!(received(&nodes(&[0, 1, 0, 1]), 4), [1, 1, 1, 1]);
+        assert_eq!(received(&Nodes::apart(3), 3), [2, 2, 2]);
+        assert_eq!(received(&nodes(&[0, 1, 1, 1]), 4), [3, 0, 1, 0]);
+        assert_eq!(received(&nodes(&[0, 1, 2, 3, 4, 4, 4, 4]), 8), [7, 7, 7, 7, 1, 1, 1, 1]);
+        assert_eq!(received(&nodes(&[0, 0]), 2), [0, 0]);
+    }
+
+    #[test]
+    fn mates_and_their_positions() {
+        let nodes = nodes(&[0, 1, 0, 1, 4]);
+        assert_eq!(nodes.mates(Rank::new(3)), [Rank::new(1), Rank::new(3)]);
+        assert!(nodes.are_mates(Rank::new(0), Rank::new(2)) && !nodes.are_mates(Rank::new(0), Rank::new(1)));
+        assert_eq!((0..5).map(|rank| nodes.position(Rank::new(rank))).collect::<Vec<_>>(), [0, 0, 1, 1, 0]);
+    }
+}
