@@ -218,8 +218,8 @@ fn what_a_line_costs(world: &World) -> Result<()> {
     });
     let remote = 100 - v.local_range().len() as u64;
     let messages = at.map_or(0, |at| at.usage.messages);
-    if world.about().shared {
-        // Those of ranks that were not there yet.
+    if world.about().nodes < world.size() {
+        // Those of other nodes, and of mates that were not there yet.
         assert!(messages <= remote, "{messages} messages");
         return Ok(());
     }
