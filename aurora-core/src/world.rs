@@ -14,6 +14,8 @@ use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// All ranks of a job, as one of them sees them: given to the closure of [`run`](crate::run).
 ///
@@ -209,6 +211,20 @@ impl Link {
             Some(error) => Err(error),
             None => action(service, out),
         })
+    }
+
+    /// What ended the job, if that is why a mate has gone; whoever it happened to tells all, but not all at the same moment. Else
+    /// `error`.
+    pub(crate) fn why(&self, error: Error, site: &Site) -> Error {
+        const TOLD: Duration = Duration::from_secs(2);
+        let until = Instant::now() + TOLD;
+        while Instant::now() < until {
+            if let Err(why) = self.act(site, |_, _| Ok(())) {
+                return why;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        error
     }
 
     /// Does something even if the job is over: giving back, letting go.

@@ -58,13 +58,18 @@ fn nodes(world: &World) -> u64 {
     }
 }
 
+/// Messages by which a rank announces a load: where all share memory they meet there.
+fn announcements(world: &World) -> u64 {
+    if nodes(world) == 1 { 0 } else { world.size() as u64 - 1 }
+}
+
 /// Messages by which a rank tells its mates of blocks of other nodes that it has received for them, at most.
 fn words(world: &World) -> u64 {
     if nodes(world) == 1 { 0 } else { world.about().mates.len() as u64 - 1 }
 }
 
 fn a_read_cache_is_one_transfer_to_each(world: &World) -> Result<()> {
-    let (others, abroad, words) = (world.size() as u64 - 1, nodes(world) - 1, words(world));
+    let (others, abroad, words) = (announcements(world), nodes(world) - 1, words(world));
     for len in [10, 1000, 100_001] {
         let mut v = GVector::<u32>::new(world, len)?;
         // To each other node once; what its mates have before their eyes is not sent.
@@ -109,7 +114,7 @@ fn each_node_receives_each_block_once(world: &World) -> Result<()> {
 }
 
 fn an_unchanged_block_is_not_sent_again(world: &World) -> Result<()> {
-    let (others, abroad, words) = (world.size() as u64 - 1, nodes(world) - 1, words(world));
+    let (others, abroad, words) = (announcements(world), nodes(world) - 1, words(world));
     let mut v = GVector::<u64>::from_fn(world, 50_000, |i| i as u64)?;
     drop(v.read_cache()?);
     let cost = least(world, |_| check::same(&v.read_cache()?, 0, |i| i as u64))?;

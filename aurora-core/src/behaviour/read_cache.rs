@@ -8,6 +8,7 @@ use crate::global::{GVector, GlobalRead};
 use crate::memory::{Array, Reading, typed};
 use crate::service::load::Loaded;
 use crate::service::watch::What;
+use aurora_net::Met;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -54,10 +55,26 @@ impl<T: Element> GVector<T> {
                 Err(error) => Some(Err(error)),
             }
         })? {}
-        let epoch = self.link.act(&site, |service, out| {
+        let (epoch, meeting) = self.link.act(&site, |service, out| {
             service.usable(self.id, false, out)?;
-            service.enter_read_cache(self.id, &site, out)
+            let epoch = service.enter_read_cache(self.id, &site, out)?;
+            Ok((epoch, service.meeting(self.id).map(|(sharing, turn)| (sharing.clone(), turn))))
         })?;
+        if let Some((sharing, turn)) = meeting {
+            let mut met = sharing.meet(turn);
+            if met == Met::Waiting {
+                met = self.link.wait(What::Load { object: self.id, epoch }, &site, |service, _| {
+                    if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {
+                        return Some(Err(fault));
+                    }
+                    Some(sharing.met(turn)).filter(|met| *met != Met::Waiting).map(Ok)
+                })?;
+            }
+            self.link.act(&site, |service, out| {
+                service.have_met(self.id, epoch, met == Met::Agreed, &site, out);
+                Ok(())
+            })?;
+        }
         let Loaded { array, reading } =
             self.link.wait(What::Load { object: self.id, epoch }, &site, |service, out| {
                 if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {

@@ -113,7 +113,7 @@ impl Plan {
         };
         let (nodes, mates) = (&link.nodes, node.ranks().len());
         let bytes = Sharing::segment_len(mates, dist.len() * size_of::<T>()).unwrap_or(usize::MAX);
-        let segment = node.share(id.0, bytes).map_err(|error| Error::Start(error.to_string()))?;
+        let segment = node.share(id.0, bytes).map_err(|error| link.why(Error::Start(error.to_string()), &self.site))?;
         let sharing = Sharing::new(segment, node.clone(), nodes.position(me));
         let guests = (0..link.size).map(Rank::new).filter(|owner| nodes.receives(*owner, me));
         let guests = guests.map(|owner| (owner, dist.range(owner)));
@@ -195,6 +195,8 @@ impl Plan {
                 nodes,
                 pushed: 0,
                 sent_abroad: 0,
+                loads: 0,
+                meeting: None,
                 outstanding: vec![0; size],
                 open: Vec::new(),
                 parked: Default::default(),

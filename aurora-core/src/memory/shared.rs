@@ -1,8 +1,8 @@
 //! A vector's memory on one node: one segment with every rank's block in its place, so that the whole of it *is* the cache of
 //! all ranks.
 //!
-//! The segment begins with a seat for each rank: its words at the [gate](super::gate) and at the [doors](super::door); the
-//! elements follow from a new page on.
+//! The segment begins with a seat for each rank: its words at the [gate](super::gate), at the [doors](super::door) and
+//! at meetings; the elements follow from a new page on.
 //!
 //! Why the unsafe code is sound:
 //!
@@ -25,7 +25,7 @@ use super::door::{self, Door, Doors, Entry, Intent};
 use super::gate;
 use crate::element::Element;
 use crate::message::Epoch;
-use aurora_net::{Node, Rank, Segment};
+use aurora_net::{MeetingEntry, MeetingPlace, Met, Node, Rank, Segment};
 use std::hint;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -49,11 +49,30 @@ struct Seat {
     inside: Line,
     /// Not 0: somebody has written to its block from inside the door.
     written: Line,
+    meeting: Meeting,
+    asleep: Line,
+}
+
+/// What it says when it comes to a load that needs no message.
+#[derive(Debug, Default)]
+#[repr(C, align(128))]
+struct Meeting {
+    number: AtomicU64,
+    words: [AtomicU64; 2],
 }
 
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
 struct Line(AtomicU64);
+
+/// A meeting of the ranks of a node about one vector.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    /// Which, from 1.
+    pub(crate) number: u64,
+    /// What this rank has come for.
+    pub(crate) word: u64,
+}
 
 /// One vector's memory on one node, as one of its ranks sees it.
 #[derive(Debug)]
@@ -94,6 +113,21 @@ impl Sharing {
     /// The array over the place of a block of another node that this rank receives. To be asked for once, and only by that rank.
     pub(crate) fn room<T: Element>(&self, range: Range<usize>) -> Array<T> {
         self.part(range)
+    }
+
+    /// Collective over the node's ranks. Comes to the next meeting of this vector: [`Node::meet_at`].
+    pub(crate) fn meet(&self, Turn { number, word }: Turn) -> Met {
+        self.node.meet_at(self, number, word)
+    }
+
+    /// How it stands: [`Node::met_at`].
+    pub(crate) fn met(&self, turn: Turn) -> Met {
+        self.node.met_at(self, turn.number)
+    }
+
+    /// Who has not come.
+    pub(crate) fn absent(&self, turn: Turn) -> Vec<Rank> {
+        self.node.absent_at(self, turn.number)
     }
 
     /// This rank has completed a load. If it `reads`, it shows the shared memory until what comes back is dropped.
@@ -242,6 +276,17 @@ impl Doors for Sharing {
     #[inline]
     fn inside(&self, rank: usize) -> &AtomicU64 {
         &self.seat(rank).inside.0
+    }
+}
+
+impl MeetingPlace for Sharing {
+    fn entry(&self, rank: usize, entry: MeetingEntry) -> &AtomicU64 {
+        let seat = self.seat(rank);
+        match entry {
+            MeetingEntry::Number => &seat.meeting.number,
+            MeetingEntry::Word(turn) => &seat.meeting.words[(turn % 2) as usize],
+            MeetingEntry::Asleep => &seat.asleep.0,
+        }
     }
 }
 

@@ -3,9 +3,11 @@
 use super::object::{Parked, Work};
 use super::{Loan, Reason, Service};
 use crate::element::OpId;
+use crate::memory::{Sharing, Turn};
 use crate::message::{Collective, Epoch, Message, ObjectId, Opening};
 use crate::{Error, Site};
 use aurora_net::{Outbox, Payload, Rank};
+use std::sync::Arc;
 
 /// More writes in an announcement would not fit a header.
 const ANNOUNCED_WRITES: usize = 32;
@@ -48,11 +50,53 @@ impl Service {
         })
     }
 
-    /// Enters a ReadCache: announces it to all, each announcement with our block if it has changed.
+    /// Enters a ReadCache. Where all ranks share the memory it comes to a meeting of theirs, at which they find out whether all blocks are
+    /// in their places and nobody has anything to tell; else this rank announces itself at once.
     pub(crate) fn enter_read_cache(&mut self, id: ObjectId, site: &Site, out: &mut Outbox) -> Result<Epoch, Error> {
         let (me, size) = (self.me, self.size);
         let opening = Opening::new(Collective::ReadCache, site);
-        let epoch = self.enter(id, opening.clone(), out)?;
+        let epoch = self.enter(id, opening, out)?;
+        let object = self.objects.get_mut(&id).expect("just entered");
+        if object.block.find_home().is_none() || object.nodes.mates(me).len() < size {
+            self.announce(id, epoch, site, out);
+            return Ok(epoch);
+        }
+        let at_home = object.block.go_home();
+        let to_tell = !at_home || object.cache.is_used() || object.made.iter().any(|made| *made > 0);
+        object.loads += 1;
+        // The same for all who have nothing to tell.
+        let word = epoch << 20 | if to_tell { me.index() as u64 + 1 } else { 0 };
+        object.meeting = Some(Turn { number: object.loads, word });
+        Ok(epoch)
+    }
+
+    /// The meeting that this rank has come to for a ReadCache.
+    pub(crate) fn meeting(&self, id: ObjectId) -> Option<(&Arc<Sharing>, Turn)> {
+        let object = self.objects.get(&id)?;
+        Some((object.block.find_home()?.sharing(), object.meeting?))
+    }
+
+    /// All have come to it. If nobody has anything to tell, everything that an announcement could say is known.
+    pub(crate) fn have_met(&mut self, id: ObjectId, epoch: Epoch, agreed: bool, site: &Site, out: &mut Outbox) {
+        let Some(object) = self.objects.get_mut(&id) else {
+            return;
+        };
+        object.meeting = None;
+        if !agreed {
+            return self.announce(id, epoch, site, out);
+        }
+        let record = object.ledger.record(epoch);
+        record.mine_complete = true;
+        for arrival in &mut record.from {
+            (arrival.complete, arrival.at_home) = (true, true);
+        }
+        self.advance(id, out);
+    }
+
+    /// Announces the ReadCache that it has entered to all, each announcement with our block if it has changed.
+    fn announce(&mut self, id: ObjectId, epoch: Epoch, site: &Site, out: &mut Outbox) {
+        let (me, size) = (self.me, self.size);
+        let opening = Opening::new(Collective::ReadCache, site);
         let object = self.objects.get_mut(&id).expect("just entered");
         let element = object.block.element;
         let range = object.dist.range(me);
@@ -127,7 +171,6 @@ impl Service {
             }
         }
         self.advance(id, out);
-        Ok(epoch)
     }
 
     /// Sends a batch of a ReleaseC scope to an owner, ourselves included.

@@ -135,6 +135,11 @@ impl Home {
         self.sharing.take_written()
     }
 
+    /// The memory itself.
+    pub(crate) fn sharing(&self) -> &Arc<Sharing> {
+        &self.sharing
+    }
+
     /// Single elements of a vector of `len`, of which `range` is our block, where ranks sit in these `seats`.
     pub(crate) fn direct<T: Element>(
         &self,

@@ -135,12 +135,23 @@ impl Service {
             return false;
         };
         *place = Some(error.clone());
+        if let Some(id) = object
+            && self.has_dropped_writes(id)
+        {
+            self.deferred.get_or_insert(error.clone());
+        }
         self.watch.progress();
         match object {
             Some(id) => self.advance(id, out),
             None => self.refresh_all(),
         }
         true
+    }
+
+    /// Whether a ReleaseC has been dropped whose writes are lost if the object fails now, and nobody waits to hear of it.
+    fn has_dropped_writes(&self, id: ObjectId) -> bool {
+        let heard = self.watch.waiting().is_some_and(|waiting| waiting.what == What::Settle { object: id });
+        !heard && self.objects.get(&id).is_some_and(|object| object.ledger.has_ended_writes())
     }
 
     /// What the calling thread and the ranks that share memory may do to an object without us follows what we know.
@@ -294,6 +305,9 @@ impl Service {
                 Some(node) if !self.rendezvous.is_under_way() => node.absent(self.rendezvous.seq()),
                 _ => self.rendezvous.awaited().into_iter().collect(),
             },
+            What::Load { object, .. } if self.meeting(object).is_some() => {
+                self.meeting(object).map(|(sharing, turn)| sharing.absent(turn)).unwrap_or_default()
+            }
             What::Load { object, epoch } => ledger(object)
                 .map(|l| missing(l, epoch).unwrap_or_else(|| l.incomplete_blocks(epoch).collect()))
                 .filter(|ranks| !ranks.is_empty())

@@ -9,7 +9,7 @@ use super::scope::Ledger;
 use crate::distribution::Distribution;
 use crate::element::{Access, ApplyFn, Element, OpId};
 use crate::error::ObjectName;
-use crate::memory::{Cells, Direct, Door, Front, OWN, READ, Storage, WRITE};
+use crate::memory::{Cells, Direct, Door, Front, OWN, READ, Storage, Turn, WRITE};
 use crate::message::{CallId, Collective, Epoch, Opening, Request};
 use crate::{Error, Site};
 use aurora_net::Rank;
@@ -346,6 +346,10 @@ pub(crate) struct Object {
     pub(crate) pushed: u64,
     /// Version of it that the other nodes have.
     pub(crate) sent_abroad: u64,
+    /// ReadCaches for which this rank has met those it shares memory with.
+    pub(crate) loads: u64,
+    /// The one for which it does at this moment.
+    pub(crate) meeting: Option<Turn>,
     /// Batches that each owner has not yet applied.
     pub(crate) outstanding: Vec<usize>,
     pub(crate) open: Vec<OpenGuard>,

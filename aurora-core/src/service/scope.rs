@@ -176,6 +176,13 @@ impl Ledger {
         })
     }
 
+    /// Whether this rank has ended a ReleaseC that is not settled.
+    pub(crate) fn has_ended_writes(&self) -> bool {
+        self.records.values().any(|record| {
+            record.mine_complete && record.mine.as_ref().is_some_and(|mine| mine.behaviour == Collective::ReleaseC)
+        })
+    }
+
     /// Forgets an epoch that is over.
     pub(crate) fn forget(&mut self, epoch: Epoch) {
         self.records.remove(&epoch);
