@@ -17,6 +17,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(changed_by_some_only),
         Body::of(large_blocks_again_and_again),
         Body::of(some_still_show_what_others_overwrite),
+        Body::of(late_writes_while_some_still_show_what_was),
         Body::of(beside_owner_computes),
         Body::of(released_and_loaded_again),
         Body::of(leaked_and_a_second_one).ends(End::Fails("never closed the ReadCache")),
@@ -230,13 +231,44 @@ fn some_still_show_what_others_overwrite(world: &World) -> Result<()> {
                     drop(held);
                     None
                 };
-                second(&*v.read_cache()?)?;
+                second(&v.read_cache()?)?;
                 held.map_or(Ok(()), |held| first(&held))?;
             } else {
-                first(&*v.read_cache()?)?;
+                first(&v.read_cache()?)?;
                 v.owner_computes_mut()?.local_mut().fill(round);
-                second(&*v.read_cache()?)?;
-                second(&*v.read_cache()?)?;
+                second(&v.read_cache()?)?;
+                second(&v.read_cache()?)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same, and one rank writes to all blocks when they may already be on their way.
+fn late_writes_while_some_still_show_what_was(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    for each in [2, 3000] {
+        let mut v = GVector::<u64>::new(world, each * p)?;
+        let mut late = 0;
+        for round in 1..60u64 {
+            let (writer, before) = (mix(round) as usize % p, late);
+            late = round;
+            let holds = |rank: usize| rank != writer && mix(round * 64 + rank as u64).is_multiple_of(3);
+            let want = |i: usize, late| if i.is_multiple_of(each) { late } else { 0 };
+            if holds(me) {
+                let held = v.read_cache()?;
+                check::same(&v.read_cache()?, 0, |i| want(i, late))?;
+                check::same(&held, 0, |i| want(i, before))?;
+            } else {
+                drop(v.read_cache()?);
+                if me == writer {
+                    std::thread::sleep(Duration::from_micros(500));
+                    (0..p).try_for_each(|rank| v.put(rank * each, round))?;
+                } else if mix(round + me as u64).is_multiple_of(2) {
+                    // Its block is sent as it is; otherwise nothing of it has changed so far.
+                    v.put(me * each + 1, 0)?;
+                }
+                check::same(&v.read_cache()?, 0, |i| want(i, late))?;
             }
         }
     }

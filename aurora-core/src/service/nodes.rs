@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(received(&nodes(&[0, 0, 2, 2]), 4), [1, 1, 1, 1]);
         assert_eq!(received(&nodes(&[0, 1, 0, 1]), 4), [1, 1, 1, 1]);
         assert_eq!(received(&Nodes::apart(3), 3), [2, 2, 2]);
-        assert_eq!(received(&nodes(&[0, 1, 1, 1]), 4), [3, 0, 1, 0]);
+        assert_eq!(received(&nodes(&[0, 1, 1, 1]), 4), [3, 1, 0, 0]);
         assert_eq!(received(&nodes(&[0, 1, 2, 3, 4, 4, 4, 4]), 8), [7, 7, 7, 7, 1, 1, 1, 1]);
         assert_eq!(received(&nodes(&[0, 0]), 2), [0, 0]);
     }
