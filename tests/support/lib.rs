@@ -20,3 +20,4 @@ pub mod process;
 pub mod random;
 mod report;
 pub mod timing;
+pub mod traces;
