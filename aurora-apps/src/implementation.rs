@@ -18,6 +18,8 @@ pub enum Implementation {
     MpiAlltoallv,
     /// By one TCP connection.
     Tcp,
+    /// By threads of one rank, as many as there are ranks, with rayon.
+    Rayon,
 }
 
 impl Implementation {
@@ -29,6 +31,7 @@ impl Implementation {
             Implementation::MpiIsend => "mpi-isend",
             Implementation::MpiAlltoallv => "mpi-alltoallv",
             Implementation::Tcp => "tcp",
+            Implementation::Rayon => "rayon",
         }
     }
 
@@ -149,7 +152,7 @@ pub trait Offer {
     }
 }
 
-/// A program: by this library or by MPI's collectives.
+/// A program: by this library, by MPI's collectives, or, if it is the sort, by threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Program(pub &'static str);
 
@@ -159,7 +162,11 @@ impl Offer for Program {
     }
 
     fn implementations(&self) -> &'static [Implementation] {
-        &[Implementation::Aurora, Implementation::MpiCollective]
+        use Implementation::{Aurora, MpiCollective, Rayon};
+        match self.0 {
+            "psrs" => &[Aurora, MpiCollective, Rayon],
+            _ => &[Aurora, MpiCollective],
+        }
     }
 
     fn lack(&self, _: Implementation) -> &'static str {

@@ -2,10 +2,10 @@
 
 use crate::clock::{Kind, Laps};
 use crate::implementation::Implementation;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Least, middle and most of the repetitions.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Spread {
     /// The fastest repetition.
     pub min: f64,
@@ -25,6 +25,11 @@ impl Spread {
         };
         let median = (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2.0;
         Spread { min, median, max }
+    }
+
+    /// In another unit, of which more is more.
+    pub fn map(self, of: impl Fn(f64) -> f64) -> Self {
+        Spread { min: of(self.min), median: of(self.median), max: of(self.max) }
     }
 }
 

@@ -80,7 +80,7 @@ impl Tally {
         let sharing = |job: &Job| {
             let phases = self.phases.iter().zip(&job.phases);
             let sharing = phases.filter(|((_, kind), _)| *kind == Kind::Sharing);
-            sharing.map(|(_, seconds)| seconds).sum()
+            sharing.fold(0.0, |sum, (_, seconds)| sum + seconds)
         };
         let ours = subject.implementation == Implementation::Aurora;
         let sent = |figure: fn(&Job) -> f64| ours.then(|| of(figure).median.round() as u64);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use support::{aurora, stderr, stdout};
 
 /// Every operation, small, with the fewest ranks that it takes.
-const OPERATIONS: [(&str, usize); 17] = [
+const OPERATIONS: [(&str, usize); 18] = [
     ("read-cache --bytes 100003", 1),
     ("read-cache --bytes 1", 1),
     ("read-cache --late-rank-ms 20", 1),
@@ -16,6 +16,7 @@ const OPERATIONS: [(&str, usize); 17] = [
     ("gather --bytes 4099 --pull", 2),
     ("get", 2),
     ("put --target computing", 2),
+    ("local", 1),
     ("barrier", 1),
     ("stream --bytes 100003 --impl aurora,tcp", 2),
     ("updates --table 1009 --updates 30011", 1),
@@ -50,7 +51,11 @@ fn every_operation_is_verified_and_tells_its_figures() {
             assert_eq!(report["ranks"], ranks);
             assert_eq!(report["reps"], 2);
             let results = report["results"].as_array().expect("a list");
-            let also = if operation.contains("first-touch") { 4 } else { usize::from(operation.contains("tcp")) };
+            let also = match operation.split(' ').next() {
+                Some("first-touch") => 4,
+                Some("local") => 5,
+                _ => usize::from(operation.contains("tcp")),
+            };
             assert_eq!(results.len(), 1 + also, "{line}");
             for result in results.iter().chain([&report]) {
                 assert_eq!(result["verified"], true, "{line}");
@@ -59,6 +64,8 @@ fn every_operation_is_verified_and_tells_its_figures() {
                 assert_spread(&result["cpu_seconds"], &line);
                 for (figure, of) in [
                     ("with_read_seconds", &["read-cache"][..]),
+                    ("ready_seconds", &["read-cache"]),
+                    ("pss_bytes", &["read-cache"]),
                     ("per_second", &["updates", "reads"]),
                     ("gigabytes_per_second", &["first-touch"]),
                 ] {
@@ -74,6 +81,23 @@ fn every_operation_is_verified_and_tells_its_figures() {
             }
         }
     }
+}
+
+/// A vector that all ranks of a machine cache is there once; caches of their own would be seen.
+#[test]
+fn ranks_of_one_machine_have_a_cached_vector_once() {
+    // A rank's block is larger than what an allocator keeps for itself when it is given back.
+    const BYTES: f64 = (160 << 20) as f64;
+    let pss = |route: &str, bytes: f64| {
+        let line = format!("bench read-cache --bytes {bytes} --ranks 4 --reps 1 --route {route} --json");
+        let report = report(&line);
+        assert_eq!(report["verified"], true);
+        report["pss_bytes"]["median"].as_f64().expect("a number")
+    };
+    let shared = pss("shm", BYTES);
+    assert!((BYTES..=BYTES * 560.0 / 512.0).contains(&shared), "{shared} bytes of memory for {BYTES}");
+    let apart = pss("udp", BYTES / 10.0);
+    assert!(apart >= 0.5 * BYTES, "{apart} bytes of memory, with four caches of a tenth of {BYTES}");
 }
 
 #[test]

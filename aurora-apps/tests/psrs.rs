@@ -1,5 +1,6 @@
 //! The parallel sort on ranks that are threads: every input and length, and wrong when it is.
 
+use aurora_apps::implementation::Implementation;
 use aurora_apps::psrs::{self, Input, Psrs};
 use aurora_apps::report::Report;
 use aurora_core::prelude::*;
@@ -36,6 +37,18 @@ fn many_keys_of_every_input_are_verified() {
             let job = Psrs { reps: 1, ..small(100_003, input) };
             assert!(run(ranks, job).verified, "{input:?} on {ranks} ranks");
         }
+    }
+}
+
+#[test]
+fn threads_of_one_rank_sort_the_same_keys() {
+    for damage in [false, true] {
+        let implementations = vec![Implementation::Aurora, Implementation::Rayon];
+        let job = &Psrs { implementations, damage, ..small(10_007, Input::Few) };
+        let report = Config::threads(3).run(|world| psrs::run(world, job, &mut |_| ())).expect("a report");
+        let names: Vec<_> = report.results.iter().map(|report| report.implementation).collect();
+        assert_eq!(names, ["aurora", "rayon"]);
+        assert!(report.results.iter().all(|report| report.verified != damage), "{report:?}");
     }
 }
 

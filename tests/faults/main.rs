@@ -1,4 +1,5 @@
-//! The fault matrix: what becomes of a job one of whose ranks fails, in every way, at every place, under every launcher.
+//! The fault matrix: what becomes of a job one of whose ranks fails, in every way, at every place, under every launcher; and
+//! kill points: what is left of a job one of whose ranks is killed at any moment.
 //!
 //! This binary is the driver, and, started by it, the job that fails.
 
@@ -7,16 +8,20 @@ mod commit;
 mod foreign;
 mod job;
 mod matrix;
+mod points;
 mod signals;
 mod start;
+mod walk;
 
 use libtest_mimic::Arguments;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
-    if arguments.get(1).is_some_and(|first| first == job::ARGUMENT) {
-        return job::main(&arguments[2..]);
+    match arguments.get(1) {
+        Some(first) if first == job::ARGUMENT => return job::main(&arguments[2..]),
+        Some(first) if first == walk::ARGUMENT => return walk::main(&arguments[2..]),
+        _ => {}
     }
     let mut arguments = Arguments::from_args();
     // The jobs use all cores and measure time: one at a time.
@@ -24,6 +29,7 @@ fn main() -> ExitCode {
     let mut trials = matrix::trials();
     trials.extend(signals::trials());
     trials.extend(foreign::trials());
+    trials.extend(points::trials());
     let listing = arguments.list;
     let conclusion = libtest_mimic::run(&arguments, trials);
     if !listing {

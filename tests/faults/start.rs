@@ -9,14 +9,14 @@ use std::time::Duration;
 
 /// Starts a job of `RANKS` ranks.
 pub fn job(starter: Starter, fault: &str, place: Place, rank: usize) -> Result<Job, String> {
-    let mut command = launcher(starter)?;
+    let mut command = launcher(starter, RANKS)?;
     command.args([job::ARGUMENT, word(starter), fault, place.name(), &rank.to_string()]);
     command.env("AURORA_SILENCE", "1");
     Job::start(command)
 }
 
 /// The command that starts it, up to the program.
-fn launcher(starter: Starter) -> Result<Command, String> {
+pub fn launcher(starter: Starter, ranks: usize) -> Result<Command, String> {
     let myself = std::env::current_exe().map_err(|error| error.to_string())?;
     match starter {
         Starter::Threads | Starter::Processes => {
@@ -26,7 +26,7 @@ fn launcher(starter: Starter) -> Result<Command, String> {
             Ok(command)
         }
         Starter::Mpi(flavour) => {
-            let mut command = flavour.launcher(RANKS)?;
+            let mut command = flavour.launcher(ranks)?;
             command.arg(myself);
             Ok(command)
         }

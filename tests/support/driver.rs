@@ -210,6 +210,11 @@ impl Ended {
         notes::read(&self.notes, name)
     }
 
+    /// Whether that has happened which was to make it fail.
+    pub fn was_struck(&self) -> bool {
+        notes::since_fault(&self.notes).is_some()
+    }
+
     /// The exit code as a shell shows it.
     pub fn code(&self) -> i32 {
         let signal = self.status.signal().map_or(0, |signal| 128 + signal);

@@ -22,10 +22,15 @@ pub struct Repetition {
     pub wrong: f64,
     /// As `seconds`, of the operation with one full read of its result; 0 where that was not measured.
     pub with_read: f64,
+    /// From the moment at which the last rank began to that at which the last one was through, by one clock: what ranks that
+    /// have left the barrier at different times waited for each other does not count.
+    pub ready: f64,
+    /// All ranks' memory; NaN where that was not measured.
+    pub pss: f64,
 }
 
 /// Figures that a rank tells the others.
-const COLUMNS: usize = 8;
+const COLUMNS: usize = 11;
 
 /// Makes all ranks know alike what a repetition took.
 #[derive(Debug)]
@@ -41,7 +46,9 @@ impl Exchange {
     pub fn agree(&mut self, lap: Lap, wrong: u64) -> Result<Repetition> {
         let Interval { seconds, late } = lap.with_read.unwrap_or_default();
         let (packets, resent, wrong) = (lap.packets as f64, lap.resent as f64, wrong as f64);
-        let row = [lap.seconds, lap.late, lap.cpu, packets, resent, wrong, seconds, late];
+        let pss = lap.pss.unwrap_or(f64::NAN);
+        let Lap { began, through, .. } = lap;
+        let row = [lap.seconds, lap.late, lap.cpu, packets, resent, wrong, seconds, late, began, through, pss];
         Ok(Repetition::of(&self.0.exchange(&row)?))
     }
 }
@@ -57,6 +64,8 @@ impl Repetition {
             resent: together(4),
             wrong: together(5),
             with_read: most(6) - most(7),
+            ready: (most(9) - most(8)) / 1e9,
+            pss: together(10),
         }
     }
 }
@@ -87,12 +96,19 @@ pub struct Figures {
     pub verified: bool,
     /// The slowest rank's time between barriers.
     pub seconds: Spread,
+    /// From the last rank's entry to the last one's completion, of ranks that share a clock.
+    pub ready_seconds: Option<Spread>,
     /// The same with one full read of what was loaded, by every rank.
     pub with_read_seconds: Option<Spread>,
     /// Updates or reads a second: those of all ranks, over the slowest rank's time.
     pub per_second: Option<Spread>,
     /// Of fresh memory: 10^9 bytes a second that each rank touches.
     pub gigabytes_per_second: Option<Spread>,
+    /// Memory of all ranks' processes while they hold what they have loaded, shared pages counted once; where nobody else's
+    /// counts with it.
+    pub pss_bytes: Option<Spread>,
+    /// What accesses are made of, where there are several kinds.
+    pub access: Option<&'static str>,
     /// CPU time of all ranks together, user and system.
     pub cpu_seconds: Spread,
     /// Packets of all ranks; none where there are none of ours.
@@ -127,14 +143,35 @@ mod tests {
 
     #[test]
     fn a_job_takes_as_long_as_its_slowest_rank_after_its_latest() {
-        let rows = [vec![5.0, 0.0, 0.5, 10.0, 1.0, 0.0, 7.0, 0.0], vec![4.5, 3.0, 0.25, 20.0, 0.0, 2.0, 8.0, 3.5]];
-        let job = Repetition { seconds: 2.0, cpu: 0.75, packets: 30.0, resent: 1.0, wrong: 2.0, with_read: 4.5 };
+        let rows = [
+            vec![5.0, 0.0, 0.5, 10.0, 1.0, 0.0, 7.0, 0.0, 4e9, 9e9, 100.0],
+            vec![4.5, 3.0, 0.25, 20.0, 0.0, 2.0, 8.0, 3.5, 7e9, 8.5e9, 50.0],
+        ];
+        let job = Repetition {
+            seconds: 2.0,
+            cpu: 0.75,
+            packets: 30.0,
+            resent: 1.0,
+            wrong: 2.0,
+            with_read: 4.5,
+            ready: 2.0,
+            pss: 150.0,
+        };
         assert_eq!(Repetition::of(&rows), job);
     }
 
     #[test]
     fn figures_are_for_once() {
-        let of = |seconds| Repetition { seconds, cpu: 0.0, packets: 0.0, resent: 0.0, wrong: 0.0, with_read: 0.0 };
+        let of = |seconds| Repetition {
+            seconds,
+            cpu: 0.0,
+            packets: 0.0,
+            resent: 0.0,
+            wrong: 0.0,
+            with_read: 0.0,
+            ready: 0.0,
+            pss: 0.0,
+        };
         let repetitions = [of(8.0), of(4.0)];
         let seconds = spread(&repetitions, 4, |r| r.seconds);
         assert_eq!((seconds.min, seconds.median, seconds.max), (1.0, 1.5, 2.0));

@@ -39,6 +39,7 @@ impl<L: Load> Contestant for Loads<L> {
             let sum = sum(&whole);
             Ok((whole, sum))
         })?;
+        watch.weigh()?;
         Ok(wrong + round.wrong(&whole, 0) + u64::from(sum != round.sum(whole.len())))
     }
 }

@@ -3,6 +3,9 @@
 use crate::implementation::{Implementation, Offer};
 use std::time::Duration;
 
+/// An element as large as a line of a cache.
+pub type Line = [u64; 8];
+
 /// An operation between ranks. Every rank must ask for the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
@@ -34,6 +37,11 @@ pub enum Operation {
     Put {
         /// What rank 1 does meanwhile.
         target: Target,
+    },
+    /// Every rank accesses elements of its own, one after the other.
+    Local {
+        /// In one way, or in all in turns.
+        access: Option<Access>,
     },
     /// All ranks wait for each other.
     Barrier,
@@ -99,6 +107,41 @@ impl Fresh {
     }
 }
 
+/// A way to access an element of one's own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// `at` of 8 bytes.
+    At8,
+    /// `at` of 64 bytes.
+    At64,
+    /// `put` of 8 bytes.
+    Put8,
+    /// `at` of 8 bytes inside an OwnerComputes.
+    GuardAt,
+    /// An index into an OwnerComputes.
+    GuardIndex,
+    /// An index into a slice: what there is to compare with.
+    Slice,
+}
+
+impl Access {
+    /// All of them.
+    pub const ALL: [Access; 6] =
+        [Access::At8, Access::At64, Access::Put8, Access::GuardAt, Access::GuardIndex, Access::Slice];
+
+    /// Its name in a report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Access::At8 => "at-8",
+            Access::At64 => "at-64",
+            Access::Put8 => "put-8",
+            Access::GuardAt => "guard-at",
+            Access::GuardIndex => "guard-index",
+            Access::Slice => "slice",
+        }
+    }
+}
+
 /// Who acts in a gather.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum By {
@@ -140,6 +183,9 @@ impl Operation {
             Operation::FirstTouch { bytes, memory: None } => {
                 Fresh::ALL.iter().map(|&memory| Operation::FirstTouch { bytes, memory: Some(memory) }).collect()
             }
+            Operation::Local { access: None } => {
+                Access::ALL.iter().map(|&access| Operation::Local { access: Some(access) }).collect()
+            }
             _ => vec![self],
         }
     }
@@ -153,14 +199,15 @@ impl Operation {
             | Operation::FirstTouch { bytes, .. } => bytes,
             Operation::Updates { table, .. } | Operation::Reads { table, .. } => table.saturating_mul(size_of::<u64>()),
             Operation::Exchange { keys } => keys.saturating_mul(size_of::<u32>()),
-            Operation::Get { .. } | Operation::Put { .. } => size_of::<u64>(),
+            Operation::Local { access: Some(Access::At64) } => size_of::<Line>(),
+            Operation::Get { .. } | Operation::Put { .. } | Operation::Local { .. } => size_of::<u64>(),
             Operation::Barrier => 0,
         }
     }
 
     /// Whether it is so short that a repetition has many of it.
     pub fn is_short(self) -> bool {
-        matches!(self, Operation::Get { .. } | Operation::Put { .. } | Operation::Barrier)
+        matches!(self, Operation::Get { .. } | Operation::Put { .. } | Operation::Local { .. } | Operation::Barrier)
     }
 }
 
@@ -172,6 +219,7 @@ impl Offer for Operation {
             Operation::Gather { .. } => "gather",
             Operation::Get { .. } => "get",
             Operation::Put { .. } => "put",
+            Operation::Local { .. } => "local",
             Operation::Barrier => "barrier",
             Operation::Stream { .. } => "stream",
             Operation::Updates { .. } => "updates",
@@ -190,14 +238,15 @@ impl Offer for Operation {
             Operation::Barrier => &[Aurora, MpiCollective],
             Operation::Stream { .. } => &[Aurora, MpiIsend, Tcp],
             Operation::Updates { .. } | Operation::Reads { .. } => &[Aurora, MpiAlltoallv],
-            Operation::FirstTouch { .. } => &[Aurora],
+            Operation::FirstTouch { .. } | Operation::Local { .. } => &[Aurora],
         }
     }
 
     fn lack(&self, implementation: Implementation) -> &'static str {
         match (self, implementation) {
             (_, Implementation::Tcp) => "is not what one connection can do",
-            (Operation::FirstTouch { .. }, _) => "is about memory, and no messages",
+            (_, Implementation::Rayon) => "is between ranks, and rayon's threads are of one",
+            (Operation::FirstTouch { .. } | Operation::Local { .. }, _) => "is about memory, and no messages",
             (Operation::Updates { .. } | Operation::Reads { .. }, _) => {
                 "takes batches, which an MPI program makes by hand"
             }
@@ -247,10 +296,12 @@ mod tests {
     }
 
     #[test]
-    fn only_a_first_touch_has_parts() {
+    fn only_what_there_are_kinds_of_has_parts() {
         let touch = Operation::FirstTouch { bytes: 1, memory: None };
         assert_eq!(touch.parts().len(), Fresh::ALL.len());
-        assert!(touch.parts().iter().all(|part| part.parts() == [*part]));
+        let local = Operation::Local { access: None };
+        assert_eq!(local.parts().len(), Access::ALL.len());
+        assert!(touch.parts().iter().chain(&local.parts()).all(|part| part.parts() == [*part]));
         assert_eq!(Operation::Barrier.parts(), [Operation::Barrier]);
     }
 

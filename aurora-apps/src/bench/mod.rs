@@ -11,6 +11,8 @@ mod gather;
 mod get;
 mod indices;
 mod job;
+mod local;
+mod memory;
 #[cfg(feature = "mpi")]
 mod mpi;
 #[cfg(not(feature = "mpi"))]
@@ -30,5 +32,5 @@ mod updates;
 mod watch;
 
 pub use figures::Figures;
-pub use job::{By, Fresh, Job, Operation, Target};
+pub use job::{Access, By, Fresh, Job, Operation, Target};
 pub use run::run;

@@ -21,7 +21,7 @@ impl Operation {
             }
             Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } if ranks > 1 => self.bytes(),
             Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } => 0,
-            Operation::Barrier | Operation::FirstTouch { .. } => 0,
+            Operation::Barrier | Operation::FirstTouch { .. } | Operation::Local { .. } => 0,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::contestant::{self, Any};
 use super::figures::{Exchange, Figures, Repetition, rate, spread};
-use super::job::{Fresh, Job, Operation};
+use super::job::{Access, Fresh, Job, Operation};
 use super::pattern::Round;
 use super::watch::Watch;
 use crate::agree;
@@ -33,7 +33,7 @@ pub fn run(world: &World, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<
     let mut lanes = Vec::new();
     for part in job.operation.parts() {
         for &implementation in &job.implementations {
-            lanes.push(Lane::new(world, part, implementation, job.damage)?);
+            lanes.push(Lane::new(world, part, implementation, job)?);
         }
     }
     for lane in &mut lanes {
@@ -56,13 +56,15 @@ struct Lane<'w> {
     meeting: Box<dyn Meeting + 'w>,
     delay: Option<Duration>,
     damage: bool,
+    /// Nobody else's memory counts with its own.
+    alone: bool,
     times: usize,
     verified: bool,
     repetitions: Vec<Repetition>,
 }
 
 impl<'w> Lane<'w> {
-    fn new(world: &'w World, operation: Operation, implementation: Implementation, damage: bool) -> Result<Self> {
+    fn new(world: &'w World, operation: Operation, implementation: Implementation, job: &Job) -> Result<Self> {
         let last = world.rank().index() + 1 == world.size();
         let late = match operation {
             Operation::ReadCache { late, .. } => late,
@@ -74,7 +76,8 @@ impl<'w> Lane<'w> {
             contestant: contestant::new(world, operation, implementation)?,
             meeting: contestant::meeting(world, implementation)?,
             delay: late.filter(|_| last),
-            damage,
+            damage: job.damage,
+            alone: job.implementations.len() == 1,
             times: 1,
             verified: true,
             repetitions: Vec::new(),
@@ -112,6 +115,7 @@ impl<'w> Lane<'w> {
     fn figures(&self, world: &World, seed: u64) -> Figures {
         let of = |figure: fn(&Repetition) -> f64| spread(&self.repetitions, self.times, figure);
         let rate = |amount: f64| Some(rate(&self.repetitions, self.times, amount));
+        let is_load = matches!(self.operation, Operation::ReadCache { .. });
         let has_packets = self.implementation == Implementation::Aurora && world.udp().is_some();
         Figures {
             bench: self.operation.name(),
@@ -121,6 +125,10 @@ impl<'w> Lane<'w> {
                 Operation::FirstTouch { memory, .. } => memory.map(Fresh::name),
                 _ => None,
             },
+            access: match self.operation {
+                Operation::Local { access } => access.map(Access::name),
+                _ => None,
+            },
             ranks: world.size(),
             bytes: self.operation.bytes(),
             reps: self.repetitions.len(),
@@ -128,10 +136,11 @@ impl<'w> Lane<'w> {
             seed,
             verified: self.verified,
             seconds: of(|repetition| repetition.seconds),
-            with_read_seconds: match self.operation {
-                Operation::ReadCache { .. } => Some(of(|repetition| repetition.with_read)),
-                _ => None,
-            },
+            ready_seconds: (is_load && world.about().nodes == 1).then(|| of(|repetition| repetition.ready)),
+            with_read_seconds: is_load.then(|| of(|repetition| repetition.with_read)),
+            pss_bytes: (is_load && self.alone)
+                .then(|| of(|repetition| repetition.pss))
+                .filter(|pss| pss.median.is_finite()),
             per_second: match self.operation {
                 Operation::Updates { updates: places, .. } | Operation::Reads { reads: places, .. } => {
                     rate(places as f64 * world.size() as f64)

@@ -1,9 +1,11 @@
 //! Measures one repetition on one rank: time, CPU and packets.
 
 use super::cpu;
+use super::memory;
 use crate::meeting::Meeting;
 use aurora_core::Traffic;
 use aurora_core::prelude::*;
+use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 
 /// What one rank measured of one repetition.
@@ -13,6 +15,10 @@ pub struct Lap {
     pub seconds: f64,
     /// How much after the barrier this rank began; 0 but for one that is late on purpose.
     pub late: f64,
+    /// When this rank began, and when it was through: nanoseconds of the clock that all ranks of a machine share.
+    pub began: f64,
+    /// See `began`.
+    pub through: f64,
     /// CPU seconds in that time; where the rank serves the others after it, until all are through.
     pub cpu: f64,
     /// Packets that it sent, and those of them that carried bytes again, until all are through.
@@ -21,6 +27,8 @@ pub struct Lap {
     pub resent: u64,
     /// The same operation together with one full read of its result, where that is measured too.
     pub with_read: Option<Interval>,
+    /// Bytes of memory that this rank's process had when it had been asked for, its share of what several map.
+    pub pss: Option<f64>,
 }
 
 /// How long something took on one rank.
@@ -69,11 +77,13 @@ impl<'w> Watch<'w> {
             std::thread::sleep(delay);
             self.lap.late = self.started.at.elapsed().as_secs_f64();
         }
+        self.lap.began = now();
         Ok(())
     }
 
     /// This rank is through. One that only serves the others never says so.
     pub fn done(&mut self) {
+        self.lap.through = now();
         self.lap.seconds = self.started.at.elapsed().as_secs_f64();
     }
 
@@ -115,8 +125,21 @@ impl<'w> Watch<'w> {
         self.stop()
     }
 
+    /// Collective. Notes how much memory the ranks have now, all of them: what each holds stays until all have looked.
+    pub fn weigh(&mut self) -> Result<()> {
+        self.meeting.barrier()?;
+        self.lap.pss = memory::proportional(self.meeting.world());
+        self.meeting.barrier()
+    }
+
     /// What was measured.
     pub fn lap(self) -> Lap {
         self.lap
     }
+}
+
+/// Nanoseconds since some moment that is the same for all processes of a machine; far below 2^53.
+fn now() -> f64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    (time.tv_sec * 1_000_000_000 + time.tv_nsec) as f64
 }

@@ -8,6 +8,7 @@ mod run;
 mod sample;
 mod sorter;
 mod split;
+mod threads;
 
 pub use input::{Input, Keys};
 pub use merge::merge;

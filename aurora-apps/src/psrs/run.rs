@@ -98,6 +98,7 @@ impl<'w> Lane<'w> {
         let sorting: Box<dyn Sorting + 'w> = match implementation {
             #[cfg(feature = "mpi")]
             Implementation::MpiCollective => Box::new(super::mpi::Collective::new(world, job.keys)?),
+            Implementation::Rayon => Box::new(super::threads::Threads::new(world, job.keys)?),
             _ => Box::new(Aurora { world, sorter: Sorter::new(world, job.keys)? }),
         };
         Ok(Lane { implementation, sorting, tally: Tally::default() })

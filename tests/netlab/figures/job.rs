@@ -1,8 +1,9 @@
 //! Jobs of `aurora bench`, each on a lab of its own.
 
-use crate::machine::Ticks;
 use crate::row::{Row, Stage};
 use crate::tuning::{Tuning, Wishes};
+pub use aurora_apps::report::Spread;
+use aurora_suite::machine::Ticks;
 use aurora_suite::mpi::Flavour;
 use aurora_suite::netlab::Lab;
 use aurora_suite::process::{self, Ended};
@@ -46,20 +47,6 @@ impl fmt::Display for Starter {
             Starter::Mpi(Flavour::Mpich) => "MPICH",
             Starter::Itself => "no MPI",
         })
-    }
-}
-
-/// Least, middle and most of the repetitions.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
-pub struct Spread {
-    pub min: f64,
-    pub median: f64,
-    pub max: f64,
-}
-
-impl Spread {
-    pub fn map(self, of: impl Fn(f64) -> f64) -> Self {
-        Spread { min: of(self.min), median: of(self.median), max: of(self.max) }
     }
 }
 

@@ -1,10 +1,10 @@
 //! What makes a row complete, and whether Aurora reaches what it is to.
 
 use crate::job::{Figures, Outcome, Ran, Spread, Starter};
-use crate::machine;
 use crate::row::{Reach, Row, Stage};
 use crate::tuning::Tuning;
 use aurora_apps::bench::Operation;
+use aurora_suite::machine;
 #[cfg(test)]
 use aurora_suite::mpi::Flavour;
 

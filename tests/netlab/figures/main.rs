@@ -4,24 +4,23 @@
 
 mod job;
 mod judge;
-mod machine;
 mod report;
 mod row;
 mod tuning;
 
+use aurora_suite::{machine, results};
 use clap::Parser;
 use job::{Binaries, Jobs};
 use report::Line;
 use row::{ROWS, Row};
-use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 use tuning::Wishes;
 
-/// Where the table goes when it is whole.
-const RESULTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/RESULTS.md");
+/// Its part of the results.
+const HEADING: &str = "# Measured on the emulated cluster";
 
 /// Measure Aurora beside both MPIs on the emulated cluster.
 #[derive(Parser, Debug)]
@@ -33,7 +32,7 @@ struct Arguments {
     /// How often to repeat each operation
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     reps: u32,
-    /// Where to write the results [default: benches/RESULTS.md]
+    /// In which file to write the section of these results [default: benches/RESULTS.md]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Another tuning of Open MPI, such as "OMPI_MCA_a=1 OMPI_MCA_b=2"
@@ -85,11 +84,11 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, String> {
     say(&format!("\n{took}"));
     let out = match (&arguments.out, arguments.rows.is_empty()) {
         (Some(out), _) => Some(out.clone()),
-        (None, true) => Some(RESULTS.into()),
+        (None, true) => Some(results::FILE.into()),
         (None, false) => None,
     };
     if let Some(out) = out {
-        fs::write(&out, document(&lines, reps, &took)).map_err(|error| format!("{}: {error}", out.display()))?;
+        results::write(&out, HEADING, &section(&lines, reps, &took))?;
         say(&format!("written to {}", out.display()));
     }
     let whole = lines.iter().all(|(_, result)| result.is_ok());
@@ -108,7 +107,7 @@ fn chosen(names: &[String]) -> Result<Vec<Row>, String> {
     names.iter().map(find).collect()
 }
 
-fn document(lines: &[Line], reps: usize, took: &str) -> String {
+fn section(lines: &[Line], reps: usize, took: &str) -> String {
     let (rows, failures): (Vec<_>, Vec<_>) = lines.iter().partition(|(_, result)| result.is_ok());
     let of = |lines: &[&Line]| lines.iter().map(|line| report::summary(line) + "\n").collect::<String>();
     let details: Vec<String> = lines.iter().filter_map(report::details).collect();
@@ -116,8 +115,7 @@ fn document(lines: &[Line], reps: usize, took: &str) -> String {
     let version = |(program, word)| machine::said(program, &["--version"], word);
     let [openmpi, mpich] = mpis.map(|mpi| version(mpi).split_whitespace().last().unwrap_or("unknown").to_string());
     format!(
-        "# Measured on the emulated cluster\n\n\
-         Written by `tests/netlab/measure`; what the cluster is: [tests/netlab](../tests/netlab/README.md).\n\n\
+        "Written by `tests/netlab/measure`; what the cluster is: [tests/netlab](../tests/netlab/README.md).\n\n\
          - Machine: {}.\n- Open MPI {openmpi}, MPICH {mpich}, TCP with cubic.\n- Commit {}, {}; {took}.\n\
          - {reps} repetitions, all implementations of a job in turns on the same data, every byte checked. Times are the slowest\n  \
            rank's, between barriers; the bound is the payload into the busiest node at the rate of its link.\n\

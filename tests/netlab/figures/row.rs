@@ -92,6 +92,7 @@ impl Row {
             }
             Operation::Get { target } => vec!["get".into(), word(target).into()],
             Operation::Put { target } => vec!["put".into(), word(target).into()],
+            Operation::Local { .. } => vec!["local".into()],
             Operation::Barrier => vec!["barrier".into()],
             Operation::Stream { bytes } => {
                 // Where shared memory is not the point.

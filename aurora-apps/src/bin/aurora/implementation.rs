@@ -40,6 +40,8 @@ enum ProgramName {
     Aurora,
     /// MPI's collective operations
     MpiCollective,
+    /// As many threads as there are ranks, all of rank 0, with rayon (of `psrs`)
+    Rayon,
 }
 
 impl Implementations {
@@ -62,6 +64,7 @@ impl ProgramImplementations {
         let of = |name: &ProgramName| match name {
             ProgramName::Aurora => Implementation::Aurora,
             ProgramName::MpiCollective => Implementation::MpiCollective,
+            ProgramName::Rayon => Implementation::Rayon,
         };
         self.names.iter().map(of).collect()
     }

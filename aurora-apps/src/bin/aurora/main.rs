@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 
 fn run_mm2(arguments: &Mm2Arguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
     let (world, job) = (arguments.world, arguments.job());
-    let bytes = if beside_mpi(&job.implementations) { memory::matrices_beside_mpi } else { memory::matrices };
+    let bytes = if beside_others(&job.implementations) { memory::matrices_beside_others } else { memory::matrices };
     let config = prepare(world, starter, Some(Demand { argument: "--size <N>", value: arguments.size.into(), bytes }))?;
     implementation::check(&Program("mm2"), &job.implementations, &config, starter)?;
     Ok(measure(config, world, starter, job.reps, |world, progress| mm2::run(world, &job, progress)))
@@ -62,14 +62,14 @@ fn run_mm2(arguments: &Mm2Arguments, starter: Surroundings) -> Result<ExitCode, 
 
 fn run_psrs(arguments: &PsrsArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
     let (world, job) = (arguments.world, arguments.job());
-    let bytes = if beside_mpi(&job.implementations) { memory::keys_beside_mpi } else { memory::keys };
+    let bytes = if beside_others(&job.implementations) { memory::keys_beside_others } else { memory::keys };
     let config = prepare(world, starter, Some(Demand { argument: "--keys <N>", value: arguments.keys, bytes }))?;
     implementation::check(&Program("psrs"), &job.implementations, &config, starter)?;
     Ok(measure(config, world, starter, job.reps, |world, progress| psrs::run(world, &job, progress)))
 }
 
-fn beside_mpi(implementations: &[Implementation]) -> bool {
-    implementations.iter().any(|implementation| implementation.is_mpi())
+fn beside_others(implementations: &[Implementation]) -> bool {
+    implementations.iter().any(|implementation| *implementation != Implementation::Aurora)
 }
 
 /// Wrong arguments (exit code 2), or a request for help: said by one rank, not by each.

@@ -19,8 +19,8 @@ pub fn matrices(size: u64, ranks: u64) -> u128 {
     (4 + 4 + 2 * u128::from(ranks)) * 4 * u128::from(size) * u128::from(size)
 }
 
-/// The same; besides, MPI's three in memory of its own, and in each rank the whole of one.
-pub fn matrices_beside_mpi(size: u64, ranks: u64) -> u128 {
+/// The same; besides, others' three in memory of its own, and in each rank the whole of one.
+pub fn matrices_beside_others(size: u64, ranks: u64) -> u128 {
     matrices(size, ranks) + (3 + u128::from(ranks)) * 4 * u128::from(size) * u128::from(size)
 }
 
@@ -29,8 +29,8 @@ pub fn keys(count: u64, _ranks: u64) -> u128 {
     (2 + 4 + 2) * 4 * u128::from(count)
 }
 
-/// The same; besides, MPI's own keys and twice two buffers, and one more shared vector.
-pub fn keys_beside_mpi(count: u64, ranks: u64) -> u128 {
+/// The same; besides, others' own keys and twice two buffers, and one more shared vector.
+pub fn keys_beside_others(count: u64, ranks: u64) -> u128 {
     keys(count, ranks) + (1 + 4 + 1) * 4 * u128::from(count)
 }
 

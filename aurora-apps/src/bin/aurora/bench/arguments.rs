@@ -18,6 +18,8 @@ pub enum BenchCommand {
     Get(RemoteArguments),
     /// Rank 0 writes 8 bytes of rank 1's
     Put(RemoteArguments),
+    /// Every rank accesses elements of its own in several ways
+    Local(CommonArguments),
     /// All ranks wait for each other
     Barrier(CommonArguments),
     /// Bytes go from rank 0 to rank 1
@@ -169,7 +171,7 @@ impl BenchCommand {
             BenchCommand::Exchange(arguments) => &arguments.common,
             BenchCommand::Gather(arguments) => &arguments.common,
             BenchCommand::Get(arguments) | BenchCommand::Put(arguments) => &arguments.common,
-            BenchCommand::Barrier(common) => common,
+            BenchCommand::Local(common) | BenchCommand::Barrier(common) => common,
             BenchCommand::Stream(arguments) => &arguments.common,
             BenchCommand::Updates(arguments) => &arguments.common,
             BenchCommand::Reads(arguments) => &arguments.common,
@@ -190,6 +192,7 @@ impl BenchCommand {
             },
             BenchCommand::Get(arguments) => Operation::Get { target: arguments.target.into() },
             BenchCommand::Put(arguments) => Operation::Put { target: arguments.target.into() },
+            BenchCommand::Local(_) => Operation::Local { access: None },
             BenchCommand::Barrier(_) => Operation::Barrier,
             BenchCommand::Stream(arguments) => Operation::Stream { bytes: arguments.bytes as usize },
             BenchCommand::Updates(arguments) => {

@@ -19,9 +19,17 @@ impl Display for Table<'_, Comparison<Figures>> {
         writeln!(f)?;
         writeln!(f, "{:18}{:18}{:>14}{:>14}{:>14}", "", "", "min", "median", "max")?;
         for figures in &self.0.results {
-            seconds(f, figures.memory.unwrap_or(figures.implementation), "seconds", figures.seconds)?;
+            let kind = figures.memory.or(figures.access);
+            seconds(f, kind.unwrap_or(figures.implementation), "seconds", figures.seconds)?;
+            if let Some(ready) = figures.ready_seconds {
+                seconds(f, "", "after last entry", ready)?;
+            }
             if let Some(with_read) = figures.with_read_seconds {
                 seconds(f, "", "with full read", with_read)?;
+            }
+            if let Some(Spread { min, median, max }) = figures.pss_bytes {
+                const MIB: f64 = (1 << 20) as f64;
+                one_digit(f, "MiB in memory", Spread { min: min / MIB, median: median / MIB, max: max / MIB })?;
             }
             if let Some(Spread { min, median, max }) = figures.per_second {
                 let millions = Spread { min: min / 1e6, median: median / 1e6, max: max / 1e6 };
@@ -45,7 +53,9 @@ impl Display for Table<'_, Comparison<Figures>> {
 }
 
 fn seconds(f: &mut Formatter<'_>, name: &str, what: &str, of: Spread) -> fmt::Result {
-    writeln!(f, "{name:18}{what:18}{:>14.9}{:>14.9}{:>14.9}", of.min, of.median, of.max)
+    // Of what takes nanoseconds, their fractions too.
+    let digits = if of.median < 1e-7 { 12 } else { 9 };
+    writeln!(f, "{name:18}{what:18}{:>14.digits$}{:>14.digits$}{:>14.digits$}", of.min, of.median, of.max)
 }
 
 fn one_digit(f: &mut Formatter<'_>, what: &str, of: Spread) -> fmt::Result {

@@ -31,6 +31,7 @@ impl Ticks {
     }
 }
 
+/// How many this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -1,0 +1,150 @@
+//! What makes a row complete, and whether Aurora reaches what it is to.
+
+use crate::job::Said;
+use crate::row::{Figure, Pick, Reach, Row};
+use aurora_apps::report::Spread;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A row with everything that it must have, in its unit.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    pub ours: Spread,
+    pub beside: Option<Spread>,
+    /// The share of the cores that the job took.
+    pub busy: f64,
+}
+
+/// Takes what a row's job has said for a row, if nothing is missing.
+///
+/// # Errors
+/// All that is missing or cannot be.
+pub fn complete(row: &Row, said: &Said) -> Result<Measured, Vec<String>> {
+    let picks = [Some(row.ours), row.beside];
+    let found = picks.map(|pick| pick.map(|pick| find(said, row.job.ranks, pick)).transpose());
+    let busy =
+        said.busy.filter(|busy| (0.0..=1.0).contains(busy)).ok_or("the CPU share of the job is not known".into());
+    match (found, busy) {
+        ([Ok(Some(ours)), Ok(beside)], Ok(busy)) => {
+            let unit = |spread| row.unit.of(spread);
+            Ok(Measured { ours: unit(ours), beside: beside.map(unit), busy })
+        }
+        (found, busy) => Err(found.into_iter().filter_map(Result::err).chain(busy.err()).collect()),
+    }
+}
+
+fn find(said: &Said, ranks: usize, pick: Pick) -> Result<Spread, String> {
+    let is_it = |result: &&Value| {
+        let kind = result["memory"].as_str().or(result["access"].as_str());
+        result["impl"] == pick.implementation && kind == pick.kind
+    };
+    let who = pick.kind.unwrap_or(pick.implementation);
+    let result = said.results.iter().find(is_it).ok_or_else(|| format!("no figures of {who}"))?;
+    if result["verified"] != true {
+        return Err(format!("{who} has brought wrong bytes"));
+    }
+    if result["reps"] != said.reps || result["ranks"] != ranks {
+        return Err(format!("{who} was repeated {} times on {} ranks", result["reps"], result["ranks"]));
+    }
+    let named = |name: &str| {
+        let spread = Spread::deserialize(&result[name]).map_err(|error| format!("{who} says no {name}: {error}"))?;
+        let Spread { min, median, max } = spread;
+        match 0.0 <= min && min <= median && median <= max && max.is_finite() {
+            true => Ok(spread),
+            false => Err(format!("{who} has no min, median and max of {name}: {min}, {median}, {max}")),
+        }
+    };
+    match pick.figure {
+        Figure::Named(name) => named(name),
+        Figure::SharingByComputing => {
+            let (sharing, all) = (named("sharing_seconds")?, named("seconds")?);
+            // The rest of a repetition that takes as long as most is what it computes.
+            let computing = all.median - sharing.median;
+            Ok(sharing.map(|seconds| seconds / computing))
+        }
+    }
+}
+
+impl Row {
+    /// What is to be reached, in words.
+    pub fn goal(&self) -> String {
+        let unit = self.unit.name();
+        match self.reach {
+            Reach::AtMost(most) => format!("<= {most} {unit}"),
+            Reach::AtLeast(least) => format!(">= {least} {unit}"),
+            Reach::OfBeside(1.0) => "faster".into(),
+            Reach::OfBeside(times) => format!("<= {times} x"),
+            Reach::Nothing => "-".into(),
+        }
+    }
+
+    /// Whether it is reached; none if nobody has said what.
+    pub fn is_reached(&self, measured: &Measured) -> Option<bool> {
+        let ours = measured.ours.median;
+        match self.reach {
+            Reach::AtMost(most) => Some(ours <= most),
+            Reach::AtLeast(least) => Some(ours >= least),
+            Reach::OfBeside(times) => Some(measured.beside.is_some_and(|beside| ours <= times * beside.median)),
+            Reach::Nothing => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::ROWS;
+    use serde_json::json;
+
+    fn row(name: &str) -> Row {
+        ROWS.into_iter().find(|row| row.name == name).expect("a row")
+    }
+
+    fn said(ours: f64, theirs: f64) -> Said {
+        let spread = |value: f64| json!({ "min": value, "median": value, "max": value });
+        let of = |name: &str, value: f64| {
+            json!({
+                "impl": name, "verified": true, "reps": 10, "ranks": 2, "memory": null,
+                "ready_seconds": spread(value), "with_read_seconds": spread(value),
+            })
+        };
+        Said { results: vec![of("aurora", ours), of("mpi-collective", theirs)], reps: 10, busy: Some(0.5) }
+    }
+
+    fn flaw(change: impl Fn(&mut Said)) -> String {
+        let mut said = said(1e-6, 1e-3);
+        change(&mut said);
+        complete(&row("load-4"), &said).expect_err("not complete").join("; ")
+    }
+
+    #[test]
+    fn a_row_has_all_its_figures_and_the_share_of_the_cores() {
+        assert!(complete(&row("load-4"), &said(1e-6, 1e-3)).is_ok());
+        assert!(flaw(|said| said.busy = None).contains("CPU share"));
+        assert!(flaw(|said| said.results.truncate(1)).contains("no figures of mpi-collective"));
+        assert!(flaw(|said| said.results[1]["verified"] = json!(false)).contains("mpi-collective has brought wrong"));
+        assert!(flaw(|said| said.results[0]["reps"] = json!(3)).contains("repeated 3 times on 2 ranks"));
+        assert!(flaw(|said| said.results[0]["ranks"] = json!(4)).contains("repeated 10 times on 4 ranks"));
+        assert!(flaw(|said| said.results[0]["ready_seconds"] = json!(null)).contains("aurora says no ready_seconds"));
+        assert!(flaw(|said| said.results[0]["ready_seconds"]["max"] = json!(0.0)).contains("no min, median and max"));
+    }
+
+    #[test]
+    fn what_is_to_be_reached_can_be_missed() {
+        let reached = |name, ours, theirs| {
+            let row = row(name);
+            row.is_reached(&complete(&row, &said(ours, theirs)).expect("complete"))
+        };
+        assert_eq!(reached("load-4", 5.0e-6, 1.0), Some(true));
+        assert_eq!(reached("load-4", 5.1e-6, 1.0), Some(false));
+        assert_eq!(reached("read-4", 0.59, 1.0), Some(true));
+        assert_eq!(reached("read-4", 0.61, 1.0), Some(false));
+    }
+
+    #[test]
+    fn names_are_given_once() {
+        for (number, row) in ROWS.iter().enumerate() {
+            assert!(ROWS[..number].iter().all(|other| other.name != row.name), "{}", row.name);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The figures of Aurora on one machine, as a table and as a section of `benches/RESULTS.md`.
+//!
+//! `benches/one-node` builds what this needs and starts it.
+
+mod job;
+mod judge;
+mod report;
+mod row;
+
+use aurora_suite::{machine, results};
+use clap::Parser;
+use job::Jobs;
+use report::Line;
+use row::{ROWS, Row};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Its part of the results.
+const HEADING: &str = "# Measured on one node";
+
+/// Measure Aurora on this machine beside Open MPI and rayon.
+#[derive(Parser, Debug)]
+#[command(name = "one-node")]
+struct Arguments {
+    /// Only these rows; then nothing is written without --out
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    rows: Vec<String>,
+    /// How often to repeat each operation; long ones are repeated less
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    reps: u32,
+    /// In which file to write the section of these results [default: benches/RESULTS.md]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The `aurora` built for Open MPI
+    #[arg(long, value_name = "FILE")]
+    aurora: PathBuf,
+    /// Damage the data before they are sent
+    #[arg(long, hide = true)]
+    damage: bool,
+}
+
+fn main() -> ExitCode {
+    match measure(&Arguments::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "one-node: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn measure(arguments: &Arguments) -> Result<ExitCode, String> {
+    let rows = chosen(&arguments.rows)?;
+    let reps = arguments.reps as usize;
+    let mut jobs = Jobs { aurora: arguments.aurora.clone(), reps, damage: arguments.damage, done: Vec::new() };
+    let begun = Instant::now();
+    let mut lines: Vec<Line> = Vec::new();
+    say(report::HEAD);
+    for row in rows {
+        let line = (row, jobs.of(row.job).and_then(|said| judge::complete(&row, &said)));
+        say(&report::summary(&line));
+        lines.push(line);
+    }
+    let took = format!("{} jobs in {:.1} minutes", jobs.done.len(), begun.elapsed().as_secs_f64() / 60.0);
+    say(&format!("\n{took}"));
+    let out = match (&arguments.out, arguments.rows.is_empty()) {
+        (Some(out), _) => Some(out.clone()),
+        (None, true) => Some(results::FILE.into()),
+        (None, false) => None,
+    };
+    if let Some(out) = out {
+        results::write(&out, HEADING, &section(&lines, &jobs, &took))?;
+        say(&format!("written to {}", out.display()));
+    }
+    let whole = lines.iter().all(|(_, result)| result.is_ok());
+    Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn chosen(names: &[String]) -> Result<Vec<Row>, String> {
+    if names.is_empty() {
+        return Ok(ROWS.to_vec());
+    }
+    let known = || ROWS.map(|row| row.name).join(", ");
+    let find = |name: &String| {
+        let row = ROWS.into_iter().find(|row| row.name == name);
+        row.ok_or_else(|| format!("there is no row `{name}`; the rows: {}", known()))
+    };
+    names.iter().map(find).collect()
+}
+
+fn section(lines: &[Line], jobs: &Jobs, took: &str) -> String {
+    let (rows, failures): (Vec<_>, Vec<_>) = lines.iter().partition(|(_, result)| result.is_ok());
+    let of = |lines: &[&Line]| lines.iter().map(|line| report::summary(line) + "\n").collect::<String>();
+    let openmpi = machine::said("mpirun.openmpi", &["--version"], "mpirun");
+    format!(
+        "Written by `benches/one-node`; what is measured how: [aurora bench](../aurora-apps/src/bench/README.md).\n\n\
+         - Machine: {}.\n- Open MPI {}, rayon; all implementations of a job in turns on the same data, every byte checked.\n\
+         - Commit {}, {}; {took}, {} repetitions unless the command says fewer.\n\
+         - Least, middle and most of the repetitions, whose times are the slowest rank's; what is to be reached is the middle.\n\n\
+         {}\n{}\n{}## The commands\n\n{}",
+        machine::description(),
+        openmpi.split_whitespace().last().unwrap_or("unknown"),
+        machine::said("git", &["describe", "--always", "--dirty", "--exclude=*"], ""),
+        machine::said("date", &["-u", "+%F"], ""),
+        jobs.reps,
+        report::HEAD,
+        of(&rows),
+        of(&failures),
+        report::commands(jobs),
+    )
+}
+
+fn say(text: &str) {
+    let _ = writeln!(io::stdout(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_section_takes_the_place_of_its_own_and_no_others() {
+        let file = std::env::temp_dir().join(format!("aurora-results-{}", std::process::id()));
+        let parts = [("# B", "old\n## b\nold"), ("# A", "a\n## b\n#c\n"), ("# B", "new\n## b\n"), ("# C", "c")];
+        for (heading, text) in parts {
+            results::write(&file, heading, text).expect("it can be written");
+        }
+        let text = fs::read_to_string(&file).expect("it can be read");
+        fs::remove_file(&file).expect("it is there");
+        assert_eq!(text, "# B\n\nnew\n## b\n\n# A\n\na\n## b\n#c\n\n# C\n\nc\n");
+    }
+}

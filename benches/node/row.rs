@@ -1,0 +1,197 @@
+//! A row of the table: which figure of which job, what it stands beside, and what is to be reached.
+
+/// One row.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// For `--rows`.
+    pub name: &'static str,
+    /// In words.
+    pub what: &'static str,
+    pub job: Job,
+    pub ours: Pick,
+    /// What it is compared with, if anything.
+    pub beside: Option<Pick>,
+    pub unit: Unit,
+    pub reach: Reach,
+}
+
+/// An `aurora` command under mpirun; rows that need the same one share it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Job {
+    pub ranks: usize,
+    pub words: &'static str,
+    /// One that takes long is repeated so many times less.
+    pub fewer: usize,
+}
+
+/// A figure of one implementation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pick {
+    pub implementation: &'static str,
+    /// Of several kinds of memory or access this one.
+    pub kind: Option<&'static str>,
+    pub figure: Figure,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Figure {
+    /// As the report calls it.
+    Named(&'static str),
+    /// The time of sharing by that of computing.
+    SharingByComputing,
+}
+
+/// In what figures are given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    Nanos,
+    Micros,
+    Millis,
+    /// 10^6 a second.
+    Millions,
+    /// 10^9 bytes a second.
+    Gigabytes,
+    Mebibytes,
+    Percent,
+}
+
+/// What Aurora's median is to be, in the row's unit.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Reach {
+    AtMost(f64),
+    AtLeast(f64),
+    /// At most so many times that of the figure beside.
+    OfBeside(f64),
+    /// Nobody has said.
+    Nothing,
+}
+
+const fn job(ranks: usize, words: &'static str) -> Job {
+    Job { ranks, words, fewer: 1 }
+}
+
+const fn long(ranks: usize, words: &'static str, fewer: usize) -> Job {
+    Job { ranks, words, fewer }
+}
+
+const LOAD_4: Job = job(2, "bench read-cache --bytes=4194304 --impl=aurora,mpi-collective");
+const LOAD_64: Job = job(2, "bench read-cache --bytes=67108864 --impl=aurora,mpi-collective");
+const LOAD_512: Job = long(2, "bench read-cache --bytes=536870912 --impl=aurora,mpi-collective", 2);
+const LOAD_4_BY_4: Job = job(4, "bench read-cache --bytes=4194304 --impl=aurora,mpi-collective");
+const LOAD_64_BY_4: Job = job(4, "bench read-cache --bytes=67108864 --impl=aurora,mpi-collective");
+const LOAD_512_BY_4: Job = long(4, "bench read-cache --bytes=536870912 --impl=aurora,mpi-collective", 2);
+const OURS_ALONE: Job = long(4, "bench read-cache --bytes=536870912 --impl=aurora", 5);
+const MPI_ALONE: Job = long(4, "bench read-cache --bytes=536870912 --impl=mpi-collective", 5);
+const GET: Job = job(2, "bench get --impl=aurora,mpi-isend");
+const PUT: Job = job(2, "bench put --impl=aurora,mpi-isend");
+const LOCAL: Job = job(2, "bench local");
+const UPDATES_1E6: Job = job(2, "bench updates --table=1000000 --impl=aurora,mpi-alltoallv");
+const UPDATES_1E8: Job = job(2, "bench updates --table=100000000 --impl=aurora,mpi-alltoallv");
+const READS_1E6: Job = job(2, "bench reads --table=1000000 --impl=aurora,mpi-alltoallv");
+const READS_1E8: Job = job(2, "bench reads --table=100000000 --impl=aurora,mpi-alltoallv");
+const BARRIER: Job = job(2, "bench barrier --impl=aurora,mpi-collective");
+const BARRIER_BY_4: Job = job(4, "bench barrier --impl=aurora,mpi-collective");
+const MM2: Job = job(2, "mm2 --size=704 --impl=aurora,mpi-collective");
+const PSRS: Job = job(2, "psrs --keys=8388608 --impl=aurora,rayon");
+const TOUCH: Job = job(2, "bench first-touch --bytes=67108864");
+
+const COLLECTIVE: &str = "mpi-collective";
+const ISEND: &str = "mpi-isend";
+const ALLTOALLV: &str = "mpi-alltoallv";
+
+/// All of them.
+pub const ROWS: [Row; 34] = [
+    row("load-4", "ReadCache of 4 MiB, ready after the last rank has entered", ready(LOAD_4, 5.0)),
+    row("load-64", "of 64 MiB", ready(LOAD_64, 5.0)),
+    row("load-512", "of 512 MiB", ready(LOAD_512, 5.0)),
+    row("read-4", "ReadCache of 4 MiB and one full read", with_read(LOAD_4)),
+    row("read-64", "of 64 MiB", with_read(LOAD_64)),
+    row("read-512", "of 512 MiB", with_read(LOAD_512)),
+    row("load-4-by-4", "ReadCache of 4 MiB, ready after the last rank has entered", ready(LOAD_4_BY_4, 60.0)),
+    row("load-64-by-4", "of 64 MiB", ready(LOAD_64_BY_4, 60.0)),
+    row("load-512-by-4", "of 512 MiB", ready(LOAD_512_BY_4, 60.0)),
+    row("read-4-by-4", "ReadCache of 4 MiB and one full read", with_read(LOAD_4_BY_4)),
+    row("read-64-by-4", "of 64 MiB", with_read(LOAD_64_BY_4)),
+    row("read-512-by-4", "of 512 MiB", with_read(LOAD_512_BY_4)),
+    row("memory", "physical memory (PSS) of all ranks that cache 512 MiB", pss(OURS_ALONE, None, Reach::AtMost(560.0))),
+    row("memory-mpi", "the same with Open MPI's allgather", pss(MPI_ALONE, Some(COLLECTIVE), Reach::Nothing)),
+    row("get", "`at` of 8 bytes of another rank's", single(GET, ISEND, Unit::Micros, 0.1)),
+    row("put", "`put` of 8 bytes of another rank's", single(PUT, ISEND, Unit::Micros, 0.1)),
+    row("at-8", "`at` of 8 bytes of its own, beside an index into a slice", local("at-8", Reach::AtMost(5.0))),
+    row("at-64", "`at` of 64 bytes of its own", local("at-64", Reach::AtMost(20.0))),
+    row("put-8", "`put` of 8 bytes of its own", local("put-8", Reach::Nothing)),
+    row("guard-at", "`at` of 8 bytes inside an OwnerComputes", local("guard-at", Reach::OfBeside(1.1))),
+    row("guard-index", "an index into an OwnerComputes", local("guard-index", Reach::OfBeside(1.1))),
+    row("updates-1e6", "random updates by ReleaseC, T = 1e6", rate(UPDATES_1E6, 200.0)),
+    row("updates-1e8", "T = 1e8", rate(UPDATES_1E8, 100.0)),
+    row("reads-1e6", "random reads by `at_many`, T = 1e6", rate(READS_1E6, 150.0)),
+    row("reads-1e8", "T = 1e8", rate(READS_1E8, 80.0)),
+    row("barrier", "barrier", single(BARRIER, COLLECTIVE, Unit::Micros, 1.0)),
+    row("barrier-by-4", "barrier", single(BARRIER_BY_4, COLLECTIVE, Unit::Micros, 10.0)),
+    row("mm2", "mm2 704, tiled: time of sharing by time of computing", SHARING),
+    row("psrs", "psrs of 8 Mi keys, beside rayon's `par_sort_unstable` on as many threads", SORT),
+    row("touch-anonymous", "first touch of 64 MiB of anonymous memory", touch("anonymous")),
+    row("touch-huge", "with huge pages advised", touch("huge-pages")),
+    row("touch-memfd", "of a memfd", touch("memfd")),
+    row("touch-first", "by the first ReadCache of a vector, with one full read", touch("first-read-cache")),
+    row("touch-second", "by a later one", touch("second-read-cache")),
+];
+
+/// A row without its names.
+type Content = (Job, Pick, Option<Pick>, Unit, Reach);
+
+const fn row(name: &'static str, what: &'static str, content: Content) -> Row {
+    let (job, ours, beside, unit, reach) = content;
+    Row { name, what, job, ours, beside, unit, reach }
+}
+
+const fn pick(implementation: &'static str, figure: &'static str) -> Pick {
+    Pick { implementation, kind: None, figure: Figure::Named(figure) }
+}
+
+const fn both(job: Job, other: &'static str, figure: &'static str, unit: Unit, reach: Reach) -> Content {
+    (job, pick("aurora", figure), Some(pick(other, figure)), unit, reach)
+}
+
+const fn ready(job: Job, micros: f64) -> Content {
+    both(job, COLLECTIVE, "ready_seconds", Unit::Micros, Reach::AtMost(micros))
+}
+
+const fn with_read(job: Job) -> Content {
+    both(job, COLLECTIVE, "with_read_seconds", Unit::Millis, Reach::OfBeside(0.6))
+}
+
+const fn single(job: Job, other: &'static str, unit: Unit, most: f64) -> Content {
+    both(job, other, "seconds", unit, Reach::AtMost(most))
+}
+
+const fn rate(job: Job, millions: f64) -> Content {
+    both(job, ALLTOALLV, "per_second", Unit::Millions, Reach::AtLeast(millions))
+}
+
+const fn pss(job: Job, implementation: Option<&'static str>, reach: Reach) -> Content {
+    let implementation = match implementation {
+        Some(other) => other,
+        None => "aurora",
+    };
+    (job, pick(implementation, "pss_bytes"), None, Unit::Mebibytes, reach)
+}
+
+const fn of_kind(kind: &'static str, figure: &'static str) -> Pick {
+    Pick { implementation: "aurora", kind: Some(kind), figure: Figure::Named(figure) }
+}
+
+const fn local(kind: &'static str, reach: Reach) -> Content {
+    (LOCAL, of_kind(kind, "seconds"), Some(of_kind("slice", "seconds")), Unit::Nanos, reach)
+}
+
+const fn touch(kind: &'static str) -> Content {
+    (TOUCH, of_kind(kind, "gigabytes_per_second"), None, Unit::Gigabytes, Reach::Nothing)
+}
+
+const fn sharing(implementation: &'static str) -> Pick {
+    Pick { implementation, kind: None, figure: Figure::SharingByComputing }
+}
+
+const SHARING: Content = (MM2, sharing("aurora"), Some(sharing(COLLECTIVE)), Unit::Percent, Reach::AtMost(1.0));
+const SORT: Content = both(PSRS, "rayon", "seconds", Unit::Millis, Reach::OfBeside(1.0));

@@ -1,0 +1,152 @@
+//! Kill points: a rank is killed at any moment of a job, many times over. However that hits it, all processes of the job end
+//! in time, and nothing of Aurora's is left: no process, file, socket or shared memory.
+
+use crate::cell::Starter;
+use crate::start;
+use crate::walk::{Moment, Point};
+use aurora_suite::driver::Job;
+use aurora_suite::random::Random;
+use aurora_suite::traces::Traces;
+use aurora_suite::{harness, mpi};
+use libtest_mimic::{Failed, Trial};
+use std::fs;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Ranks of each job.
+const RANKS: usize = 4;
+
+/// From the kill to the end of the last process.
+const IN_TIME: Duration = Duration::from_secs(5);
+
+/// Says where the points lie; printed, so that they can be had again.
+const SEED: &str = "SUITE_SEED";
+
+/// So many of each rank's while the job starts, works and ends.
+type Counts = [(Moment, usize); 3];
+
+/// A job of self-started processes is over in 50 ms; Open MPI alone takes a second to end its own.
+const OF_PROCESSES: Counts = [(Moment::Start, 4), (Moment::Work, 16), (Moment::End, 4)];
+const OF_MPI: Counts = [(Moment::Start, 1), (Moment::Work, 2), (Moment::End, 1)];
+
+pub fn trials() -> Vec<Trial> {
+    let mut trials = vec![Trial::test("processes/what-is-left-behind-is-seen", what_is_left_behind_is_seen)];
+    let mut starters = vec![(Starter::Processes, OF_PROCESSES)];
+    match mpi::built_for().and_then(|flavour| flavour.launcher(RANKS).map(|_| flavour)) {
+        Ok(flavour) => starters.push((Starter::Mpi(flavour), OF_MPI)),
+        Err(reason) => trials.push(harness::missing("mpirun/kill-points", reason)),
+    }
+    for (starter, counts) in starters {
+        for rank in 0..RANKS {
+            let name = format!("{starter}/kill-points/rank-{rank}");
+            trials.push(Trial::test(name, move || all(starter, counts, rank)));
+        }
+    }
+    trials
+}
+
+#[allow(clippy::print_stdout)]
+fn all(starter: Starter, counts: Counts, rank: usize) -> Result<(), Failed> {
+    let seed = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(fresh_seed);
+    println!("{starter}, rank {rank}: {SEED}={seed}");
+    let mut random = Random::new(seed + rank as u64);
+    let mut failures = Vec::new();
+    for (moment, count) in counts {
+        for _ in 0..count {
+            let micros = random.below(longest(moment, starter).as_micros() as usize);
+            let point = Point { rank, moment, after: Duration::from_micros(micros as u64) };
+            if let Err(problem) = kill(starter, point) {
+                failures.push(format!("{point:?}: {problem}"));
+            }
+        }
+    }
+    match failures.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{SEED}={seed}: {}", failures.join("\n")).into()),
+    }
+}
+
+/// Until what counts from this moment is over, or brings nothing new.
+fn longest(moment: Moment, starter: Starter) -> Duration {
+    match (moment, starter) {
+        (Moment::Start, Starter::Mpi(_)) => Duration::from_millis(400),
+        (Moment::Start, _) => Duration::from_millis(30),
+        (Moment::Work, _) => Duration::from_millis(40),
+        (Moment::End, _) => Duration::from_millis(3),
+    }
+}
+
+fn fresh_seed() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos().into()
+}
+
+fn kill(starter: Starter, point: Point) -> Result<(), String> {
+    let temporary = Temporary::new()?;
+    let before = Traces::in_directory(&temporary.0);
+    let mut command = start::launcher(starter, RANKS)?;
+    command.args(point.arguments(starter == Starter::Processes, RANKS));
+    command.env("AURORA_ROUTE", "shm").env("TMPDIR", &temporary.0);
+    // What Open MPI forgets when it is killed itself goes with the directory.
+    command.env("OMPI_MCA_btl_vader_backing_directory", &temporary.0);
+    let ended = Job::start(command)?.wait()?;
+    before.nothing_stays().map_err(|left| format!("{left}; {}", ended.all()))?;
+    if ended.took > IN_TIME {
+        return Err(format!("it took too long to end: {}", ended.all()));
+    }
+    let messages = ended.messages();
+    if messages.len() > 1 {
+        return Err(format!("more than one message: {}", ended.all()));
+    }
+    // Who ends by itself may be gone before it is struck, or have nothing more to do in its job.
+    match point.moment {
+        Moment::End => Ok(()),
+        _ if ended.code() != 0 && ended.was_struck() => Ok(()),
+        _ => Err(format!("nobody was killed, or it ended well all the same: {}", ended.all())),
+    }
+}
+
+/// A directory for a job's temporary files alone.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new() -> Result<Self, String> {
+        let path = std::env::temp_dir().join(format!("aurora-points-{}", std::process::id()));
+        fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Temporary(path))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A test of the tests.
+fn what_is_left_behind_is_seen() -> Result<(), Failed> {
+    let temporary = Temporary::new()?;
+    let before = Traces::in_directory(&temporary.0);
+    let left = |what: &str| match &before.new_ones()[..] {
+        [one] if one.contains(what) => Ok(()),
+        other => Err(Failed::from(format!("{what} is not what is seen: {other:?}"))),
+    };
+    assert_eq!(before.nothing_stays(), Ok(()));
+    for directory in [Path::new("/dev/shm"), &temporary.0] {
+        let file = directory.join(format!("aurora-left-{}", std::process::id()));
+        fs::write(&file, "")?;
+        let seen = left("aurora-left");
+        fs::remove_file(&file)?;
+        seen?;
+    }
+    let name = format!("aurora-left-{}", std::process::id());
+    let socket = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
+    left(&format!("@{name}"))?;
+    drop(socket);
+    let segment = rustix::fs::memfd_create("aurora", rustix::fs::MemfdFlags::CLOEXEC)?;
+    left(&std::process::id().to_string())?;
+    drop(segment);
+    assert_eq!(before.nothing_stays(), Ok(()));
+    Ok(())
+}
