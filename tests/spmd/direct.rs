@@ -17,7 +17,7 @@ pub fn bodies() -> Vec<Body> {
 }
 
 fn random(world: &World) -> Random {
-    Random::new(0xD00_5 + world.rank().index() as u64)
+    Random::new(0xd005 + world.rank().index() as u64)
 }
 
 /// Each element has one writer, that counts it up, and an owner, that writes back what it finds while its block is lent.
