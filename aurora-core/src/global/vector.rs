@@ -125,8 +125,9 @@ impl<T: Element> GVector<T> {
     }
 
     /// The global indices that this rank owns.
+    #[inline]
     pub fn local_range(&self) -> Range<usize> {
-        self.dist.range(self.link.me)
+        self.direct.range()
     }
 
     /// The global indices that `rank` owns; empty for a rank that does not exist.

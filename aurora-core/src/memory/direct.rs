@@ -111,6 +111,12 @@ impl<T: Element> Direct<T> {
         self.shared = Some(Shared { whole, len, sharing, seats });
     }
 
+    /// The elements of this rank's block.
+    #[inline]
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
     /// Element `index`, of rank `owner`. None: ask the service.
     #[inline]
     pub(crate) fn at(&self, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
