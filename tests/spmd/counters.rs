@@ -159,15 +159,15 @@ type Access = fn(&mut GVector<u64>, usize) -> Result<()>;
 fn a_remote_element_is_a_question_and_an_answer(world: &World) -> Result<()> {
     let mut v = GVector::<u64>::from_fn(world, 2 * world.size(), |i| i as u64)?;
     let remote = v.len() - 1;
-    // Where memory is shared, one element is touched without a word.
-    let single = if world.about().shared { 0 } else { 1 };
-    let access: [(Access, u64); 4] = [
-        (|v, i| check::equal("element", v.at(i)?, i as u64), single),
-        (|v, i| check::equal("elements", v.at_many(&[i, i - 1])?[0], i as u64), 1),
-        (|v, i| v.put(i, i as u64), single),
-        (|v, i| v.put_many(&[(i, i as u64), (i - 1, i as u64 - 1)]), 1),
+    // Where memory is shared, elements are touched without a word.
+    let transfers = if world.about().shared { 0 } else { 1 };
+    let access: [Access; 4] = [
+        |v, i| check::equal("element", v.at(i)?, i as u64),
+        |v, i| check::equal("elements", v.at_many(&[i, i - 1])?[0], i as u64),
+        |v, i| v.put(i, i as u64),
+        |v, i| v.put_many(&[(i, i as u64), (i - 1, i as u64 - 1)]),
     ];
-    for (access, transfers) in access {
+    for access in access {
         let cost = least(world, |_| match world.is_root() {
             true => access(&mut v, remote),
             // Silent meanwhile, so that what rank 0 receives is its answer.

@@ -29,7 +29,21 @@ fn what_others_put_is_never_lost(world: &World) -> Result<()> {
     let (mut put, mut seen) = (vec![0; len], vec![0; len]);
     for _ in 0..400 {
         let i = random.below(len);
-        match random.below(8) {
+        match random.below(10) {
+            8 => {
+                let mine: Vec<usize> = (0..3).map(|_| random.below(len / p) * p + me).collect();
+                let writes: Vec<_> = mine.iter().map(|i| (*i, put[*i] + 1)).collect();
+                v.put_many(&writes)?;
+                mine.iter().for_each(|i| put[*i] = writes.iter().rfind(|(of, _)| of == i).map_or(0, |write| write.1));
+                check::equal("what I have put", v.at(mine[0])?, put[mine[0]])?;
+            }
+            9 => {
+                let some: Vec<usize> = (0..5).map(|_| random.below(len)).collect();
+                for (i, now) in some.iter().zip(v.at_many(&some)?) {
+                    assert!(now >= seen[*i], "element {i} was {} and is {now}", seen[*i]);
+                    seen[*i] = now;
+                }
+            }
             0..3 => {
                 let i = i - i % p + me;
                 if i < len {

@@ -34,7 +34,7 @@ impl Wanted {
 }
 
 impl<T: Element> GVector<T> {
-    /// The elements at `indices`, in their order; one round trip to each owner, all at once.
+    /// The elements at `indices`, in their order; one round trip to each owner, all at once, and none where all ranks share memory.
     ///
     /// # Errors
     /// As [`GVector::at`].
@@ -45,7 +45,9 @@ impl<T: Element> GVector<T> {
             self.check_index(*outside, &site)?;
         }
         let mut values = vec![T::zeroed(); indices.len()];
-        for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
+        let done = self.direct.at_many(indices, &mut values);
+        let rest = indices[done..].chunks(AT_ONCE).zip(values[done..].chunks_mut(AT_ONCE));
+        for (indices, values) in rest {
             let mut wanted = self.wanted.take();
             self.sort(indices, &mut wanted);
             self.read_wanted(&wanted, values, &site)?;
@@ -102,7 +104,7 @@ impl<T: Element> GVector<T> {
         Ok(())
     }
 
-    /// Sets many elements, in the order given; one round trip to each owner, all at once.
+    /// Sets many elements, in the order given; one round trip to each owner, all at once, and none where all ranks share memory.
     ///
     /// # Errors
     /// As [`GVector::at`]; an index outside the vector is found before anything is written.
@@ -111,6 +113,11 @@ impl<T: Element> GVector<T> {
         let site = Site::here();
         if let Some((outside, _)) = writes.iter().find(|(index, _)| *index >= self.len()) {
             self.check_index(*outside, &site)?;
+        }
+        let done = self.direct.put_many(writes);
+        let writes = &writes[done..];
+        if done > 0 && writes.is_empty() {
+            return Ok(());
         }
         let blocks = (0..self.link.size).map(|owner| self.dist.range(Rank::new(owner)));
         let mut batches: Vec<_> = blocks.map(|block| (block.start, BatchBuilder::new(block.len()))).collect();

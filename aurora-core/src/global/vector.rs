@@ -36,7 +36,7 @@ pub struct GVector<T: Element> {
     pub(crate) made_at: Site,
     /// Memory of the last `at_many`, for the next.
     pub(super) wanted: Cell<Vec<Wanted>>,
-    direct: Direct<T>,
+    pub(super) direct: Direct<T>,
     element: PhantomData<*const T>,
 }
 

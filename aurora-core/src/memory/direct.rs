@@ -86,6 +86,11 @@ impl<T> Shared<T> {
         let seat = self.seats[owner] as usize;
         (seat < self.sharing.mates()).then_some(seat)
     }
+
+    /// Whether all ranks of the job share it, so that every element is here.
+    fn is_all_here(&self) -> bool {
+        self.seats.len() == self.sharing.mates()
+    }
 }
 
 impl<T: Element> Direct<T> {
@@ -189,22 +194,112 @@ impl<T: Element> Direct<T> {
     }
 }
 
-#[inline]
-fn enter(sharing: &Sharing, owner: usize, intent: Intent, epoch: Epoch) -> bool {
-    match sharing.enter_door(owner, intent, epoch) {
-        Entry::Inside => true,
-        Entry::Closed => false,
-        Entry::Busy => wait_for(sharing, owner, intent, epoch),
+/// Elements touched before whoever waits for us gets its turn: some microseconds.
+const AT_ONCE: usize = 256;
+
+impl<T: Element> Direct<T> {
+    /// Reads the elements at `indices`, as long as all doors are open. Returns how many it has read; for the rest ask the service.
+    ///
+    /// # Panics
+    /// If there is no such element.
+    pub(crate) fn at_many(&self, indices: &[usize], values: &mut [T]) -> usize {
+        let Some(Shared { whole, len, sharing, .. }) = self.shared.as_ref().filter(|shared| shared.is_all_here())
+        else {
+            return 0;
+        };
+        let mut done = 0;
+        for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
+            let ready = self.front.ready.load(Ordering::Acquire);
+            if ready & READ == 0 || !enter_all(sharing, Intent::Read, ready >> 3) {
+                break;
+            }
+            let inside = Inside(sharing);
+            // No element waits for the one before, so the processor has as many cache misses under way as it can.
+            for (value, index) in values.iter_mut().zip(indices) {
+                assert!(index < len, "element {index} of {len}");
+                // SAFETY: invariants 1 and 4.
+                let at = unsafe { whole.add(*index) };
+                *value = if cells::is_word::<T>() {
+                    // SAFETY: invariant 3.
+                    unsafe { cells::read(at) }
+                } else {
+                    // SAFETY: invariant 3: who is inside writes words only.
+                    unsafe { at.read() }
+                };
+            }
+            drop(inside);
+            done += indices.len();
+        }
+        done
+    }
+
+    /// Sets elements, in the order given, as long as all doors are open. Returns how many it has set; for the rest ask the service.
+    ///
+    /// # Panics
+    /// As [`Direct::at_many`].
+    pub(crate) fn put_many(&self, writes: &[(usize, T)]) -> usize {
+        let Some(Shared { whole, len, sharing, .. }) = self.shared.as_ref().filter(|shared| shared.is_all_here())
+        else {
+            return 0;
+        };
+        let mut done = 0;
+        for writes in writes.chunks(AT_ONCE).take_while(|_| cells::is_word::<T>()) {
+            let ready = self.front.ready.load(Ordering::Acquire);
+            let may = ready & WRITE != 0 && self.is_clear(sharing);
+            if !may || !enter_all(sharing, Intent::Write, ready >> 3) {
+                break;
+            }
+            let inside = Inside(sharing);
+            for (index, value) in writes {
+                assert!(index < len, "element {index} of {len}");
+                // SAFETY: invariants 1 and 4.
+                let at = unsafe { whole.add(*index) };
+                // SAFETY: invariant 3.
+                unsafe { cells::write(at, *value) };
+            }
+            (0..sharing.mates()).for_each(|owner| sharing.note_write(owner));
+            drop(inside);
+            done += writes.len();
+        }
+        done
     }
 }
 
-/// Its owner writes to it: that is over sooner than a message would be there.
+/// Leaves the doors, also by a panic.
+struct Inside<'s>(&'s Sharing);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.leave_door();
+    }
+}
+
+#[inline]
+fn enter(sharing: &Sharing, owner: usize, intent: Intent, epoch: Epoch) -> bool {
+    soon(|| sharing.enter_door(owner, intent, epoch))
+}
+
+#[inline]
+fn enter_all(sharing: &Sharing, intent: Intent, epoch: Epoch) -> bool {
+    soon(|| sharing.enter_doors(intent, epoch))
+}
+
+/// Tries to enter; where an owner writes just now it tries again: that is over sooner than a message would be there.
+#[inline]
+fn soon(mut enter: impl FnMut() -> Entry) -> bool {
+    match enter() {
+        Entry::Inside => true,
+        Entry::Closed => false,
+        Entry::Busy => try_again(&mut enter),
+    }
+}
+
 #[cold]
-fn wait_for(sharing: &Sharing, owner: usize, intent: Intent, epoch: Epoch) -> bool {
+fn try_again(enter: &mut dyn FnMut() -> Entry) -> bool {
     const SPINS: u32 = 200;
     const YIELDS: u32 = 20;
     for round in 0..SPINS + YIELDS {
-        match sharing.enter_door(owner, intent, epoch) {
+        match enter() {
             Entry::Inside => return true,
             Entry::Closed => return false,
             Entry::Busy if round < SPINS => hint::spin_loop(),

@@ -91,6 +91,11 @@ fn inside(owner: usize, intent: Intent) -> u64 {
     (owner as u64 + 1) << 1 | u64::from(intent == Intent::Write)
 }
 
+/// No node has so many ranks.
+fn inside_all(intent: Intent) -> u64 {
+    inside(u32::MAX as usize, intent)
+}
+
 /// Rank `me` wants to touch elements of a block, for which the owner must have settled `epoch`. If it is let in, it has to
 /// [`leave`] before it enters anything else.
 #[inline]
@@ -102,6 +107,25 @@ pub(crate) fn enter<D: Doors>(doors: &D, me: usize, owner: usize, intent: Intent
     }
     leave(doors, me);
     if door == Door::Busy { Entry::Busy } else { Entry::Closed }
+}
+
+/// As [`enter`], for all doors of the node at once: it is let in by all of them or by none.
+#[inline]
+pub(crate) fn enter_all<D: Doors>(doors: &D, me: usize, intent: Intent, epoch: Epoch) -> Entry {
+    doors.inside(me).publish(inside_all(intent));
+    let mut entry = Entry::Inside;
+    for owner in 0..doors.ranks() {
+        let (door, settled) = Door::decode(doors.door(owner).observe());
+        match door {
+            door if door.admits(intent) && settled >= epoch => {}
+            Door::Busy if entry != Entry::Closed => entry = Entry::Busy,
+            _ => entry = Entry::Closed,
+        }
+    }
+    if entry != Entry::Inside {
+        leave(doors, me);
+    }
+    entry
 }
 
 /// Rank `me` is done.
@@ -120,7 +144,8 @@ pub(crate) fn set<D: Doors>(doors: &D, owner: usize, door: Door, settled: Epoch)
 pub(crate) fn occupant<D: Doors>(doors: &D, owner: usize, door: Door, from: usize) -> Option<usize> {
     (from..doors.ranks()).find(|rank| {
         let word = doors.inside(*rank).observe();
-        [Intent::Read, Intent::Write].into_iter().any(|intent| !door.admits(intent) && word == inside(owner, intent))
+        let is = |intent| word == inside(owner, intent) || word == inside_all(intent);
+        [Intent::Read, Intent::Write].into_iter().any(|intent| !door.admits(intent) && is(intent))
     })
 }
 
@@ -221,9 +246,15 @@ mod model {
 
     #[test]
     fn nobody_touches_what_the_owner_uses() {
+        let all: Enter = |node, me, _, intent, epoch| {
+            // Its own door is open to itself.
+            set(node, me, Door::Open, epoch);
+            enter_all(node, me, intent, epoch)
+        };
         for intent in [Intent::Read, Intent::Write] {
             for door in [Door::ReadOnly, Door::Busy, Door::Shut] {
                 owner_and_mate(intent, door, enter, wait);
+                owner_and_mate(intent, door, all, wait);
             }
         }
     }

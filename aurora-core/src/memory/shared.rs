@@ -197,6 +197,12 @@ impl Sharing {
         door::enter(self, self.me, owner, intent, epoch)
     }
 
+    /// Enters all doors of the node.
+    #[inline]
+    pub(super) fn enter_doors(&self, intent: Intent, epoch: Epoch) -> Entry {
+        door::enter_all(self, self.me, intent, epoch)
+    }
+
     #[inline]
     pub(super) fn leave_door(&self) {
         door::leave(self, self.me);
