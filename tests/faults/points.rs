@@ -21,6 +21,9 @@ const RANKS: usize = 4;
 /// From the kill to the end of the last process.
 const IN_TIME: Duration = Duration::from_secs(5);
 
+/// What mpirun may take to find out that a process has died, and to end.
+const MPIRUN_MAY_TAKE: Duration = Duration::from_secs(5);
+
 /// Says where the points lie; printed, so that they can be had again.
 const SEED: &str = "SUITE_SEED";
 
@@ -90,7 +93,16 @@ fn kill(starter: Starter, point: Point) -> Result<(), String> {
     command.env("AURORA_ROUTE", "shm").env("TMPDIR", &temporary.0);
     // What Open MPI forgets when it is killed itself goes with the directory.
     command.env("OMPI_MCA_btl_vader_backing_directory", &temporary.0);
-    let ended = Job::start(command)?.wait()?;
+    let mut job = Job::start(command)?;
+    if point.moment == Moment::Start && starter != Starter::Processes {
+        // Open MPI's own launcher may hang if a process dies while MPI starts: that of Aurora's is to be gone, and is looked for.
+        job.wait_for_the_struck()?;
+        if !job.is_over_within(MPIRUN_MAY_TAKE) {
+            drop(job);
+            return before.nothing_stays();
+        }
+    }
+    let ended = job.wait()?;
     before.nothing_stays().map_err(|left| format!("{left}; {}", ended.all()))?;
     if ended.took > IN_TIME {
         return Err(format!("it took too long to end: {}", ended.all()));

@@ -154,6 +154,28 @@ impl Job {
         })
     }
 
+    /// Waits until it is struck, and its processes but the first have ended.
+    ///
+    /// # Errors
+    /// That they take too long.
+    pub fn wait_for_the_struck(&mut self) -> Result<(), String> {
+        self.wait_until(|job| notes::since_fault(&job.notes).is_some() || job.is_over())?;
+        self.wait_for_others()
+    }
+
+    /// Whether the first of its processes has ended, or does soon.
+    pub fn is_over_within(&mut self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        while !self.is_over() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(10));
+        }
+        self.is_over()
+    }
+
+    fn is_over(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
     /// The process of a rank that an mpirun has started: what its launcher has told it is in its environment.
     pub fn rank(&self, rank: usize) -> Option<Pid> {
         let marks = [format!("OMPI_COMM_WORLD_RANK={rank}"), format!("PMI_RANK={rank}")];

@@ -12,7 +12,7 @@ const LINGERING: Duration = Duration::from_secs(2);
 /// Files that belong to an MPI, which has to clear them away itself.
 const OF_MPI: [&str; 5] = ["vader_segment.", "ompi.", "openmpi-sessions", "mpich_", "ucx_"];
 
-/// All that can be seen of Aurora's jobs at a time, each in words.
+/// All that can be seen of the jobs of one test at a time, each in words. Others may run beside it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Traces {
     temporary: PathBuf,
@@ -20,12 +20,14 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Those there are now; of files, those in `/dev/shm` and in `temporary`.
+    /// Those there are now; of files, those in `/dev/shm` and in `temporary`, which only jobs of this test have for theirs.
     pub fn in_directory(temporary: &Path) -> Self {
         let mut seen = BTreeSet::new();
         seen.extend(["/dev/shm".as_ref(), temporary].into_iter().flat_map(files));
-        seen.extend(sockets());
-        seen.extend(mappings_and_descriptors());
+        let others: Vec<PathBuf> = processes().filter(|process| !is_ours(process, temporary)).collect();
+        let elsewhere: BTreeSet<String> = others.iter().flat_map(|process| targets(process)).collect();
+        seen.extend(sockets().filter(|(inode, _)| !elsewhere.contains(inode)).map(|(_, name)| name));
+        seen.extend(mappings_and_descriptors().filter(|(process, _)| !others.contains(process)).map(|(_, what)| what));
         Traces { temporary: temporary.into(), seen }
     }
 
@@ -62,27 +64,45 @@ fn files(directory: &Path) -> Vec<String> {
     names.filter(|path| !of_mpi(path)).map(|path| format!("file {}", path.display())).collect()
 }
 
-/// Abstract sockets, which have no file.
-fn sockets() -> Vec<String> {
+/// Abstract sockets, which have no file: as a process that has one open sees it, and in words.
+fn sockets() -> impl Iterator<Item = (String, String)> {
     let all = fs::read_to_string("/proc/net/unix").unwrap_or_default();
-    let names = all.lines().filter_map(|line| line.split_whitespace().last());
-    names.filter(|name| name.starts_with("@aurora")).map(|name| format!("socket {name}")).collect()
+    let socket = |line: &str| {
+        let mut words = line.split_whitespace().rev();
+        let (name, inode) = (words.next()?, words.next()?);
+        name.starts_with("@aurora").then(|| (format!("socket:[{inode}]"), format!("socket {name}")))
+    };
+    all.lines().filter_map(socket).collect::<Vec<_>>().into_iter()
+}
+
+fn processes() -> impl Iterator<Item = PathBuf> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    processes.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().parse::<u32>().is_ok()))
+}
+
+/// This one, or one of a job that has been given the directory.
+fn is_ours(process: &Path, temporary: &Path) -> bool {
+    let environment = fs::read(process.join("environ")).unwrap_or_default();
+    let mark = format!("TMPDIR={}", temporary.display());
+    process.ends_with(std::process::id().to_string())
+        || environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+}
+
+/// What it has open.
+fn targets(process: &Path) -> impl Iterator<Item = String> + use<> {
+    let open = fs::read_dir(process.join("fd")).into_iter().flatten();
+    open.filter_map(|entry| Some(fs::read_link(entry.ok()?.path()).ok()?.to_string_lossy().into_owned()))
 }
 
 /// Shared memory lives as long as some process has it open or mapped.
-fn mappings_and_descriptors() -> Vec<String> {
+fn mappings_and_descriptors() -> impl Iterator<Item = (PathBuf, String)> {
     const SEGMENT: &str = "/memfd:aurora";
-    let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    let is_number = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().parse::<u32>().is_ok());
-    let processes = processes.filter(is_number);
     let holds = |process: &PathBuf| {
         let mapped = fs::read_to_string(process.join("maps")).is_ok_and(|maps| maps.contains(SEGMENT));
-        let mut descriptors = fs::read_dir(process.join("fd")).into_iter().flatten();
-        mapped
-            || descriptors.any(|entry| {
-                let target = entry.and_then(|entry| fs::read_link(entry.path()));
-                target.is_ok_and(|target| target.to_string_lossy().starts_with(SEGMENT))
-            })
+        mapped || targets(process).any(|target| target.starts_with(SEGMENT))
     };
-    processes.filter(holds).map(|process| format!("shared memory of process {}", process.display())).collect()
+    processes().filter(holds).map(|process| {
+        let what = format!("shared memory of process {}", process.display());
+        (process, what)
+    })
 }
