@@ -120,9 +120,8 @@ impl Service {
         };
         let contains = std::mem::take(&mut object.applied);
         let announced_at_home = object.ledger.record(epoch).from[me.index()].at_home;
-        if !announced_at_home {
-            object.pushed = object.block.version;
-        }
+        // Of a block at home nobody needs to keep a copy.
+        object.pushed = if announced_at_home { 0 } else { object.block.version };
         object.sent_abroad = object.block.version;
         object.block.thaw();
         if let Some(home) = object.block.home() {
@@ -197,6 +196,7 @@ impl Service {
         if let Some(home) = object.block.home().filter(|_| whole_is_home) {
             let (array, reading) = home.show(epoch);
             object.cache.give_up(epoch);
+            object.cache.release();
             return Some(Ok(Loaded { array, reading }));
         }
         let (pushed, nodes) = (object.pushed, object.nodes.clone());
