@@ -16,7 +16,8 @@ const HARD_LIMIT: Duration = Duration::from_secs(40);
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
     pub ranks: usize,
-    pub route: Route,
+    /// None: two ranks on each node, and what leads best from each to each.
+    route: Option<Route>,
     limit: Duration,
 }
 
@@ -30,10 +31,10 @@ pub struct Told {
     pub run: Result<()>,
 }
 
-/// Runs `test` for jobs of so many ranks, over each route that threads have.
+/// Runs `test` for jobs of so many ranks, over each route that threads have, and on several nodes.
 pub fn on_every_route(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job)) {
     for ranks in ranks {
-        for route in [Route::Local, Route::Shm, Route::Udp] {
+        for route in [Some(Route::Local), Some(Route::Shm), Some(Route::Udp), None] {
             test(Job { ranks, route, limit: LIMIT });
         }
     }
@@ -62,10 +63,17 @@ impl Job {
         let _watchdog = Watchdog::new(format!("{self:?}"));
         let told: Mutex<Slots> = Mutex::new((vec![None; self.ranks], false));
         let all_told = Condvar::new();
-        let config = Config::threads(self.ranks).route(self.route).timeout(self.limit);
+        let config = Config::threads(self.ranks).timeout(self.limit);
+        let config = match self.route {
+            Some(route) => config.route(route),
+            None => config.ranks_per_node(2),
+        };
         let run = config.run(|world| {
-            let About { routes, .. } = world.about();
-            assert_eq!(*routes, Vec::from_iter((self.ranks > 1).then_some(self.route)));
+            let About { routes, nodes, .. } = world.about();
+            match self.route {
+                Some(route) => assert_eq!(*routes, Vec::from_iter((self.ranks > 1).then_some(route))),
+                None => assert_eq!(*nodes, self.ranks.div_ceil(2)),
+            }
             let panicked = Panicked(&told, &all_told);
             let outcome = body(world);
             std::mem::forget(panicked);

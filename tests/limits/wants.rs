@@ -14,9 +14,19 @@ const MIB: usize = 1 << 20;
 pub struct Want {
     pub name: &'static str,
     pub words: &'static [&'static str],
-    /// Without memory that ranks share: each has a cache of its own then.
-    apart: bool,
+    nodes: Nodes,
     body: fn(&World) -> Result<()>,
+}
+
+/// Who shares memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Nodes {
+    /// All.
+    One,
+    /// Ranks 0 and 1, but not rank 2.
+    Two,
+    /// Nobody: each has a cache of its own then.
+    Apart,
 }
 
 impl Want {
@@ -30,7 +40,7 @@ const FINE: &[&str] = &["fine"];
 pub const ALL: &[Want] = &[
     Want {
         name: "blocks_that_fit_alone_but_not_together",
-        apart: false,
+        nodes: Nodes::One,
         words: &[
             "OutOfMemory",
             "needs 133 MiB for its block of",
@@ -41,19 +51,19 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "values_are_not_computed_for_blocks_that_do_not_fit",
-        apart: false,
+        nodes: Nodes::One,
         words: &["OutOfMemory", "400 MiB with the ranks that share"],
         body: |world| GVector::<u8>::from_fn(world, 400 * MIB, |_| unreachable!("there is no room")).map(drop),
     },
     Want {
         name: "a_block_on_one_rank",
-        apart: false,
+        nodes: Nodes::One,
         words: &["OutOfMemory", "rank 2 needs 300 MiB for its block of", "on rank 2"],
         body: |world| GVector::<u8>::on(world, 2, 300 * MIB).map(drop),
     },
     Want {
         name: "one_vector_after_another",
-        apart: false,
+        nodes: Nodes::One,
         words: &["OutOfMemory", "for its block of"],
         body: |world| {
             let vectors: Result<Vec<_>> = (0..8).map(|_| GVector::<u8>::new(world, 48 * MIB)).collect();
@@ -62,7 +72,7 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "small_vectors_too",
-        apart: false,
+        nodes: Nodes::One,
         words: &["OutOfMemory", "for its block of"],
         body: |world| {
             let vectors: Result<Vec<_>> = (0..200).map(|_| GVector::<u8>::new(world, 6 * MIB)).collect();
@@ -71,7 +81,7 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "caches_beside_each_other",
-        apart: true,
+        nodes: Nodes::Apart,
         words: &["OutOfMemory", "needs 70 MiB for a ReadCache of", "tests/limits/wants.rs"],
         body: |world| {
             let v = GVector::<u64>::from_fn(world, 70 * MIB / 8, |i| i as u64)?;
@@ -80,7 +90,7 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "caches_that_are_the_blocks_themselves",
-        apart: false,
+        nodes: Nodes::One,
         words: FINE,
         body: |world| {
             let v = GVector::<u64>::from_fn(world, 200 * MIB / 8, |i| i as u64)?;
@@ -89,8 +99,54 @@ pub const ALL: &[Want] = &[
         },
     },
     Want {
+        // Block by block, and once on each of two nodes what comes from the other: one and two thirds.
+        name: "caches_that_each_node_has_once",
+        nodes: Nodes::Two,
+        words: FINE,
+        body: |world| {
+            let mut v = GVector::<u64>::new(world, 75 * MIB / 8)?;
+            for round in 1..4 {
+                v.owner_computes_mut()?.local_mut().fill(round);
+                assert!(v.read_cache()?.iter().all(|value| *value == round));
+                // Otherwise who still shows it lets what comes then take a second place.
+                world.barrier()?;
+            }
+            Ok(())
+        },
+    },
+    Want {
+        name: "caches_for_which_a_node_has_no_room",
+        nodes: Nodes::Two,
+        words: &["OutOfMemory", "for a ReadCache of", "tests/limits/wants.rs"],
+        body: |world| {
+            let v = GVector::<u64>::new(world, 120 * MIB / 8)?;
+            v.read_cache().map(drop)
+        },
+    },
+    Want {
+        name: "places_that_a_cache_has_given_back",
+        nodes: Nodes::Two,
+        words: FINE,
+        body: |world| {
+            let mut vectors = Vec::new();
+            // Each once where it lies and, while there is a cache, once for each node.
+            for k in 1..=7 {
+                let mut v = GVector::<u64>::on(world, 2, 20 * MIB / 8)?;
+                if world.rank() == 2 {
+                    v.owner_computes_mut()?.local_mut().fill(k);
+                }
+                for _ in 0..2 {
+                    assert!(v.read_cache()?.iter().all(|value| *value == k));
+                    v.release_cache()?;
+                }
+                vectors.push(v);
+            }
+            Ok(())
+        },
+    },
+    Want {
         name: "a_rank_that_comes_late_to_a_cache",
-        apart: true,
+        nodes: Nodes::Apart,
         words: &["OutOfMemory", "needs 70 MiB for a ReadCache of"],
         body: |world| {
             let v = GVector::<u64>::from_fn(world, 70 * MIB / 8, |i| i as u64)?;
@@ -102,7 +158,7 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "a_gather",
-        apart: false,
+        nodes: Nodes::One,
         words: &["OutOfMemory", "rank 1 needs 140 MiB for a gather of"],
         body: |world| {
             let v = GVector::<u8>::new(world, 140 * MIB)?;
@@ -111,7 +167,7 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "what_fits",
-        apart: false,
+        nodes: Nodes::One,
         words: FINE,
         body: |world| {
             let v = GVector::<u64>::from_fn(world, 40 * MIB / 8, |i| i as u64)?;
@@ -123,7 +179,7 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "memory_that_a_cache_has_given_back",
-        apart: true,
+        nodes: Nodes::Apart,
         words: FINE,
         body: |world| {
             let mut vectors = Vec::new();
@@ -141,7 +197,7 @@ pub const ALL: &[Want] = &[
     },
     Want {
         name: "less_after_too_much",
-        apart: true,
+        nodes: Nodes::Apart,
         words: FINE,
         body: |world| {
             for _ in 0..2 {
@@ -168,7 +224,11 @@ pub fn note_of(rank: usize) -> String {
 pub fn main(name: &str) -> ExitCode {
     let want = ALL.iter().find(|want| want.name == name).expect("a name");
     let together = Config::processes(RANKS);
-    let config = if want.apart { together.route(Route::Udp) } else { together };
+    let config = match want.nodes {
+        Nodes::One => together,
+        Nodes::Two => together.ranks_per_node(2),
+        Nodes::Apart => together.route(Route::Udp),
+    };
     let outcome = config.run(|world| {
         let outcome = (want.body)(world);
         let told = match &outcome {

@@ -42,6 +42,7 @@ fn run(bodies: &[Body], launcher: &str, size: &str, names: &[String]) -> Result<
     // The route is in the environment, if one is to be taken.
     let config = match launcher {
         "processes" => Config::processes(size),
+        "processes-two-per-node" => Config::processes(size).ranks_per_node(2),
         _ => Config::mpi(),
     };
     let chosen: Vec<&Body> = names.iter().filter_map(|name| bodies.iter().find(|body| body.name() == name)).collect();
@@ -183,6 +184,7 @@ fn program(place: Place, lab: Option<&Lab>) -> Result<(Command, &'static str), S
     let binary = std::env::current_exe().map_err(|error| error.to_string())?;
     let (mut command, word) = match (place.launcher, lab) {
         (Launcher::Processes(_), _) => return Ok((Command::new(binary), "processes")),
+        (Launcher::MixedProcesses, _) => return Ok((Command::new(binary), "processes-two-per-node")),
         (Launcher::Lossy, _) => (crate::lossy::launcher()?, "processes"),
         (Launcher::Mpi(flavour, _), _) => (flavour.launcher(place.size)?, "mpi"),
         (Launcher::Lab(flavour, _, per_node), Some(lab)) => (lab.mpirun(flavour, per_node), "mpi"),

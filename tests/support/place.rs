@@ -16,6 +16,8 @@ pub enum Launcher {
     Threads(Route),
     /// Threads of this process that take each other for ranks of several nodes, so many on each.
     Mixed(usize),
+    /// Processes that start themselves and take each other for ranks of several nodes, two on each.
+    MixedProcesses,
     /// Processes that start themselves, over one route.
     Processes(Route),
     /// The same where packets get lost.
@@ -46,6 +48,7 @@ impl Place {
         places.extend((2..=4).map(|size| threads(Route::Shm, size)));
         places.extend((1..=4).map(|size| threads(Route::Udp, size)));
         places.extend([3, 4].map(|size| Place { launcher: Launcher::Mixed(2), size }));
+        places.push(Place { launcher: Launcher::MixedProcesses, size: 5 });
         places.extend(PROCESSES.map(|(route, size)| Place { launcher: Launcher::Processes(route), size }));
         places
     }
@@ -66,7 +69,7 @@ impl Place {
         match self.launcher {
             Launcher::Threads(route) | Launcher::Processes(route) | Launcher::Mpi(_, route) => Some(route),
             Launcher::Lossy => Some(Route::Udp),
-            Launcher::Mixed(_) | Launcher::Lab(..) => None,
+            Launcher::Mixed(_) | Launcher::MixedProcesses | Launcher::Lab(..) => None,
         }
     }
 
@@ -75,6 +78,7 @@ impl Place {
         match self.launcher {
             Launcher::Threads(route) => Config::threads(self.size).route(route),
             Launcher::Mixed(per_node) => Config::threads(self.size).ranks_per_node(per_node),
+            Launcher::MixedProcesses => Config::processes(self.size).ranks_per_node(2),
             Launcher::Processes(_) | Launcher::Lossy => Config::processes(self.size),
             Launcher::Mpi(..) | Launcher::Lab(..) => Config::mpi(),
         }
@@ -87,6 +91,7 @@ impl fmt::Display for Place {
         match self.launcher {
             Launcher::Threads(route) => write!(f, "threads-{route}")?,
             Launcher::Mixed(per_node) => write!(f, "threads-mixed-{per_node}-per-node")?,
+            Launcher::MixedProcesses => write!(f, "processes-mixed-2-per-node")?,
             Launcher::Processes(route) => write!(f, "processes-{route}")?,
             Launcher::Lossy => write!(f, "lossy")?,
             Launcher::Mpi(flavour, route) => write!(f, "{flavour}-{route}")?,

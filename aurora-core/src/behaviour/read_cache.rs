@@ -39,8 +39,9 @@ impl<T: Element> GVector<T> {
     /// Collective. Opens a `ReadCache`: the whole vector as a slice, as it is when all ranks have come here.
     ///
     /// Where all ranks are on one machine the slice is the memory that their blocks lie in, and nothing is copied. Otherwise every
-    /// owner pushes its block to every rank, one transfer each and no request; a block that has not changed since the
-    /// last ReadCache is not sent again. Either way it stays the same while the guard lives, whatever is written.
+    /// owner pushes its block once to each other machine, without being asked, and the ranks there show the same memory; a block
+    /// that has not changed since the last ReadCache is not sent again. Where no memory is shared the push goes to every rank.
+    /// In any case the slice stays the same while the guard lives, whatever is written.
     ///
     /// # Errors
     /// `Mismatch` where ranks open different scopes; `Leaked` where a write guard was forgotten;

@@ -130,6 +130,14 @@ impl<T: Element> Array<T> {
         Ok(())
     }
 
+    /// Gives it back to the system, where that can be done while the array lives: then it is zeros, as if never touched.
+    pub(crate) fn give_back(&mut self) {
+        if let Owner::Shared { segment, at } = &self.owner {
+            // SAFETY: invariant 1: it is borrowed mutably. Invariant 3 says what it is then.
+            unsafe { segment.discard(*at..at + self.len * size_of::<T>()) };
+        }
+    }
+
     /// Touches these bytes, if they have only been promised; what is in them stays.
     pub(crate) fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage> {
         let mapping = match &self.owner {

@@ -45,6 +45,8 @@ pub(crate) trait Storage: Any + Send + Sync {
     fn cells(&mut self) -> Cells<'_>;
     /// Makes sure of memory for these bytes: [`Array::take`].
     fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage>;
+    /// Gives it back, where it is the memory of several ranks: [`Array::give_back`].
+    fn give_back(&mut self);
     /// A second one with the same contents.
     fn duplicate(&self) -> Arc<dyn Storage>;
 }
@@ -64,6 +66,10 @@ impl<T: Element> Storage for Array<T> {
 
     fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage> {
         Array::take(self, bytes)
+    }
+
+    fn give_back(&mut self) {
+        Array::give_back(self);
     }
 
     fn duplicate(&self) -> Arc<dyn Storage> {

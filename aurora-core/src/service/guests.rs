@@ -79,9 +79,15 @@ impl Guests {
         }
     }
 
-    /// Nothing that stood at this load does so any more.
-    pub(super) fn forget(&mut self, load: Epoch) {
+    /// Nothing that stood at this load does so any more, and its memory is given back. Nobody reads any of it, until what comes for
+    /// a later load.
+    pub(super) fn release(&mut self, load: Epoch) {
         self.standing.fill(Standing { version: 0, since: load });
+        // An owner may be a load ahead already.
+        for room in self.rooms.values_mut().filter(|room| room.landed <= load) {
+            room.array.give_back();
+            room.meter = Meter::new(room.array.bytes().len());
+        }
     }
 
     /// The place of a block, if this rank receives it.
@@ -161,7 +167,7 @@ mod tests {
         guests.stands(owner, 4, 2);
         assert_eq!(guests.standing(owner), 5);
         // A cache that was given back comes again in the same version.
-        guests.forget(6);
+        guests.release(6);
         guests.stands(owner, 5, 3);
         assert_eq!(guests.standing(owner), 0);
         guests.stands(owner, 5, 7);

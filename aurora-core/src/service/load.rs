@@ -248,7 +248,7 @@ impl Object {
         self.cache.release();
         let epoch = self.ledger.epoch;
         if let Some(home) = self.block.home() {
-            home.guests.forget(epoch);
+            home.guests.release(epoch);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A piece of memory that several ranks of a node have mapped.
 
 use crate::Error;
-use memmap2::{Advice, MmapOptions, MmapRaw};
+use memmap2::{Advice, MmapOptions, MmapRaw, UncheckedAdvice};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
 use rustix::io::Errno;
 use std::fmt;
@@ -50,6 +50,21 @@ impl Segment {
         match self.map.advise_range(Advice::PopulateWrite, bytes.start, bytes.len()) {
             Err(error) if error.raw_os_error() != Some(Errno::INVAL.raw_os_error()) => Err(error),
             Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Gives the memory of these bytes back to the system, as far as they are whole pages, for all who have mapped it. What was there
+    /// reads as 0 then; touched again, it takes room again. Where the system cannot, nothing happens.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes these bytes meanwhile: it is a write to them.
+    #[allow(unsafe_code)]
+    pub unsafe fn discard(&self, bytes: Range<usize>) {
+        let page = rustix::param::page_size();
+        let pages = bytes.start.next_multiple_of(page)..bytes.end / page * page;
+        if !pages.is_empty() && pages.end <= self.len {
+            // SAFETY: inside of the mapping, and used by nobody else, says the caller.
+            let _ = unsafe { self.map.unchecked_advise_range(UncheckedAdvice::Remove, pages.start, pages.len()) };
         }
     }
 
@@ -111,6 +126,31 @@ mod tests {
         #[allow(unsafe_code)]
         let bytes = unsafe { std::slice::from_raw_parts(segment.as_ptr(), 100_000) };
         assert!(bytes.iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn only_whole_pages_are_given_back() {
+        let len = 10 * rustix::param::page_size();
+        let segment = Segment::create(len).unwrap();
+        let bytes = |from: usize| {
+            // SAFETY: inside the segment, which nobody else has.
+            #[allow(unsafe_code)]
+            let (start, left) = (unsafe { segment.as_ptr().add(from) }, len - from);
+            // SAFETY: as above.
+            #[allow(unsafe_code)]
+            unsafe {
+                std::slice::from_raw_parts_mut(start, left)
+            }
+        };
+        bytes(0).fill(7);
+        for (range, gone) in [(1..2, 0..0), (5..len / 2 + 1, len / 10..len / 2), (0..len, 0..len)] {
+            // SAFETY: as above.
+            #[allow(unsafe_code)]
+            unsafe {
+                segment.discard(range);
+            }
+            assert!(bytes(0).iter().enumerate().all(|(at, byte)| *byte == if gone.contains(&at) { 0 } else { 7 }));
+        }
     }
 
     #[test]
