@@ -11,7 +11,7 @@ mod place;
 mod scenario;
 mod stopped;
 
-use aurora_suite::harness;
+use aurora_suite::{harness, netlab};
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
 
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
 }
 
 fn trials(bodies: &'static [aurora_suite::body::Body], arguments: &Arguments) -> Vec<Trial> {
-    let flavour = match place::flavour() {
+    let flavour = match netlab::flavour(place::NODES) {
         Ok(flavour) => flavour,
         Err(reason) => return vec![harness::missing("lab/all", reason)],
     };

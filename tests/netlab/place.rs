@@ -1,7 +1,7 @@
 //! The labs.
 
-use aurora_suite::mpi::{self, Flavour};
-use aurora_suite::netlab::{Lab, Shape};
+use aurora_suite::mpi::Flavour;
+use aurora_suite::netlab::Shape;
 use aurora_suite::place::{Launcher, Place};
 
 /// Nodes of each lab with one rank on each.
@@ -17,17 +17,6 @@ const SHAPES: [Shape; 5] = [
     Shape { mtu: 1500, lost_of_thousand: 50, ..SLOW },
     Shape { rate: "1gbit", lost_of_thousand: 50, ..SLOW },
 ];
-
-/// The MPI that this binary can start on a lab here.
-///
-/// # Errors
-/// Why there is none.
-pub fn flavour() -> Result<Flavour, String> {
-    let flavour = mpi::built_for()?;
-    flavour.launcher(NODES)?;
-    Lab::up(SLOW, 2).map_err(|refusal| refusal.to_string())?;
-    Ok(flavour)
-}
 
 /// One of every shape; and two with two ranks on each of two nodes, which share memory with each other and the network with
 /// the rest.

@@ -2,8 +2,9 @@
 
 use crate::body::{Body, End};
 use crate::job::{self, Outcomes};
+use crate::mpi::{self, Flavour};
 use crate::place::{Launcher, Place, WAIT_LIMIT};
-use crate::{lossy, mpi};
+use crate::{lossy, netlab};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock, mpsc};
@@ -23,6 +24,7 @@ pub fn main(bodies: fn() -> Vec<Body>, more: Vec<Trial>) -> ExitCode {
         }
         trials.extend(lossy_trials(bodies, arguments));
         trials.extend(mpi_trials(bodies, arguments));
+        trials.extend(mixed_trials(bodies, arguments));
         trials
     })
 }
@@ -55,6 +57,17 @@ fn mpi_trials(bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
             Place::of_mpi(flavour).into_iter().flat_map(|place| trials_of(place, bodies, arguments)).collect()
         }
         Err(reason) => vec![missing("mpirun/all-bodies", reason)],
+    }
+}
+
+/// Open MPI alone: MPICH's ranks on several machines now and then hang in their end.
+fn mixed_trials(bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
+    match netlab::flavour(2) {
+        Ok(Flavour::Mpich) => Vec::new(),
+        Ok(flavour) => {
+            Place::mixed(flavour).into_iter().flat_map(|place| trials_of(place, bodies, arguments)).collect()
+        }
+        Err(reason) => vec![missing("lab/all-bodies", reason)],
     }
 }
 

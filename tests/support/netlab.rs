@@ -1,6 +1,6 @@
 //! The emulated cluster of `tests/netlab/netlab`, one per test that asks.
 
-use crate::mpi::Flavour;
+use crate::mpi::{self, Flavour};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -58,6 +58,18 @@ pub enum Refusal {
 
 /// The exit code of `netlab` for a machine that cannot have a lab.
 const UNABLE: i32 = 3;
+
+/// The MPI that this binary can start on a lab of so many nodes here.
+///
+/// # Errors
+/// Why there is none.
+pub fn flavour(nodes: usize) -> Result<Flavour, String> {
+    let flavour = mpi::built_for()?;
+    flavour.launcher(nodes)?;
+    let shape = Shape { rate: "none", queue_kb: 128, mtu: 9000, lost_of_thousand: 0 };
+    Lab::up(shape, 2).map_err(|refusal| refusal.to_string())?;
+    Ok(flavour)
+}
 
 /// A running lab; dropping it ends everything in it.
 #[derive(Debug)]
