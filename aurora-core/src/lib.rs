@@ -73,7 +73,9 @@ mod world;
 
 pub use aurora_net::bootstrap::Launcher;
 pub use aurora_net::{Network, Rank, Route, Traffic, UdpInfo};
-pub use behaviour::{OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, ReleaseAlone, ReleaseC, Scope};
+pub use behaviour::{
+    OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
+};
 pub use config::Config;
 pub use distribution::{MatrixDim, Shape};
 pub use element::{Add, Element, Max, Min, Op, Or};
@@ -93,8 +95,8 @@ pub use world::{About, LineUsage, World};
 pub mod prelude {
     pub use crate::{
         Add, Config, Element, Error, GScalar, GVector, GlobalRead, GlobalWrite, MatrixDim, Max, Min, Op, Or,
-        OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReleaseAlone, ReleaseC, Result, World, distmemcpy,
-        distmemcpy_many, run,
+        OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Result, World,
+        distmemcpy, distmemcpy_many, run,
     };
 }
 

@@ -21,6 +21,8 @@ pub(crate) type Epoch = u64;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Collective {
     ReadCache,
+    /// The load of a ReadCache and ReleaseC in one; its writes are the next scope.
+    Combined,
     ReleaseC,
     Fill,
 }

@@ -26,7 +26,7 @@ fn break_off(v: &mut GVector<i32>) {
 #[test]
 fn every_use_on_every_rank() {
     type Use = fn(&mut GVector<i32>) -> Result<()>;
-    let uses: [(&str, Use); 16] = [
+    let uses: [(&str, Use); 17] = [
         ("at own", |v| v.at(v.local_range().start).map(drop)),
         ("at other", |v| v.at(v.range_of(CULPRIT).start).map(drop)),
         ("at_many", |v| v.at_many(&[0, 4, 9]).map(drop)),
@@ -42,6 +42,7 @@ fn every_use_on_every_rank() {
         ("OwnerComputes", |v| v.owner_computes_mut().map(drop)),
         ("ReadCache", |v| v.read_cache().map(drop)),
         ("ReleaseC", |v| v.release_c().map(drop)),
+        ("ReadCache + ReleaseC", |v| v.read_cache_release_c().map(drop)),
         ("ReleaseC alone", |v| v.release_alone().map(drop)),
     ];
     on_every_route([2, 3], |job| {

@@ -3,6 +3,7 @@
 //! `cargo test --test spmd -- threads-local/3/read_cache` runs what it says.
 
 mod access;
+mod combined;
 mod copy;
 mod counters;
 mod direct;
@@ -35,6 +36,7 @@ fn bodies() -> Vec<Body> {
         threads::bodies(),
         read_cache::bodies(),
         release::bodies(),
+        combined::bodies(),
         access::bodies(),
         direct::bodies(),
         ordering::bodies(),

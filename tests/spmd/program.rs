@@ -74,11 +74,12 @@ impl<'w> Program<'w> {
             if self.speed.below(6) == 0 {
                 std::thread::sleep(Duration::from_micros(self.speed.below(1500) as u64));
             }
-            match self.shared.below(7) {
+            match self.shared.below(8) {
                 0 | 1 => self.one_sided()?,
                 2 | 3 => self.release()?,
                 4 => self.owners()?,
                 5 => self.fill()?,
+                6 => self.combined()?,
                 _ => self.look()?,
             }
         }
@@ -148,6 +149,25 @@ impl<'w> Program<'w> {
             if checked {
                 scope.finish()?;
             }
+        }
+        self.unordered = Writers::None;
+        Ok(())
+    }
+
+    /// Everything is seen as it was, but for what this rank has written since.
+    fn combined(&mut self) -> Result<()> {
+        let before = self.model.clone();
+        let mine = self.writes(0);
+        let mut all = self.v.read_cache_release_c()?;
+        check::same(&all, 0, |i| before[i])?;
+        let mut seen = before;
+        for (i, x) in mine {
+            all[i] = all[i].wrapping_add(x.wrapping_sub(seen[i]));
+            seen[i] = x;
+        }
+        check::same(&all, 0, |i| seen[i])?;
+        if self.shared.below(2) == 0 {
+            all.finish()?;
         }
         self.unordered = Writers::None;
         Ok(())

@@ -132,19 +132,8 @@ impl<B: Buffered> Scope<'_, B> {
         if end > len {
             return Err(Error::RangeOutside { start, end, len, object: self.vector.name(), site: Site::here() });
         }
-        let dist = self.vector.dist;
-        let step = (BATCH / size_of::<B::Element>()).max(1);
-        for (owner, piece) in dist.pieces(start..end) {
-            let first = dist.range(owner).start;
-            for at in piece.clone().step_by(step) {
-                let upto = piece.end.min(at + step);
-                self.room(owner, None)?;
-                let buffer = &mut self.state.parts().0.owners[owner.index()];
-                buffer.batch.extend(at - first, &values[at - start..upto - start]);
-                buffer.unasked = 0;
-            }
-        }
-        Ok(())
+        let (buffers, sender) = self.state.parts();
+        put_run(buffers, sender, self.vector, start, values, &self.site)
     }
 
     /// Applies the scope's operation to element `index` at its owner, after the writes made before.
@@ -184,13 +173,49 @@ impl<B: Buffered> Scope<'_, B> {
     /// Makes room in an owner's buffer for writes of a kind.
     fn room(&mut self, owner: Rank, op: Option<OpId>) -> Result<()> {
         let (buffers, sender) = self.state.parts();
-        if buffers.owners[owner.index()].must_leave(op) {
-            let (op, batch) = buffers.take(owner);
-            sender.send(self.vector, owner, op, batch, &self.site)?;
-        }
-        buffers.owners[owner.index()].open_for(op);
-        Ok(())
+        room(buffers, sender, self.vector, owner, op, &self.site)
     }
+}
+
+/// Makes room in an owner's buffer for writes of a kind.
+fn room<T: Element>(
+    buffers: &mut Buffers<T>,
+    sender: &mut dyn Sender<T>,
+    vector: &GVector<T>,
+    owner: Rank,
+    op: Option<OpId>,
+    site: &Site,
+) -> Result<()> {
+    if buffers.owners[owner.index()].must_leave(op) {
+        let (op, batch) = buffers.take(owner);
+        sender.send(vector, owner, op, batch, site)?;
+    }
+    buffers.owners[owner.index()].open_for(op);
+    Ok(())
+}
+
+/// Sets consecutive elements, which are there.
+pub(super) fn put_run<T: Element>(
+    buffers: &mut Buffers<T>,
+    sender: &mut dyn Sender<T>,
+    vector: &GVector<T>,
+    start: usize,
+    values: &[T],
+    site: &Site,
+) -> Result<()> {
+    let dist = vector.dist;
+    let step = (BATCH / size_of::<T>()).max(1);
+    for (owner, piece) in dist.pieces(start..start + values.len()) {
+        let first = dist.range(owner).start;
+        for at in piece.clone().step_by(step) {
+            let upto = piece.end.min(at + step);
+            room(buffers, sender, vector, owner, None, site)?;
+            let buffer = &mut buffers.owners[owner.index()];
+            buffer.batch.extend(at - first, &values[at - start..upto - start]);
+            buffer.unasked = 0;
+        }
+    }
+    Ok(())
 }
 
 impl<B: Buffered> GlobalWrite<B::Element> for Scope<'_, B> {

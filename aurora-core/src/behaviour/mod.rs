@@ -4,10 +4,13 @@
 //! dropped, and has the methods of its kind. See the README beside this file for the rules.
 
 mod buffers;
+mod combined;
+mod marks;
 mod owner;
 mod read_cache;
 mod release;
 
+pub use combined::Combined;
 pub use owner::{Owner, OwnerMut};
 pub use read_cache::Cached;
 pub use release::{Alone, PutOnly, Together};
@@ -27,6 +30,8 @@ pub type OwnerComputesMut<'v, T> = Scope<'v, OwnerMut<T>>;
 pub type ReadCache<'v, T> = Scope<'v, Cached<T>>;
 /// Buffered writes by all ranks together: [`GVector::release_c`].
 pub type ReleaseC<'v, T, O = PutOnly> = Scope<'v, Together<T, O>>;
+/// The whole vector, to read and to write: [`GVector::read_cache_release_c`].
+pub type ReadCacheReleaseC<'v, T> = Scope<'v, Combined<T>>;
 /// Buffered writes by one rank alone: [`GVector::release_alone`].
 pub type ReleaseAlone<'v, T, O = PutOnly> = Scope<'v, Alone<T, O>>;
 

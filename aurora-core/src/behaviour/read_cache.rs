@@ -6,6 +6,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::global::{GVector, GlobalRead};
 use crate::memory::{Array, Reading, typed};
+use crate::message::{Collective, Opening};
 use crate::service::load::Loaded;
 use crate::service::watch::What;
 use aurora_net::Met;
@@ -16,6 +17,19 @@ use std::sync::Arc;
 pub struct Cached<T> {
     whole: Arc<Array<T>>,
     reading: Option<Reading>,
+}
+
+impl<T> Cached<T> {
+    #[inline]
+    pub(super) fn whole(&self) -> &[T] {
+        &self.whole
+    }
+
+    /// Shows nothing any more.
+    pub(super) fn let_go(&mut self) {
+        self.whole = Arc::default();
+        self.reading = None;
+    }
 }
 
 impl<T> sealed::Sealed for Cached<T> {}
@@ -30,8 +44,7 @@ impl<T: Element> Behaviour for Cached<T> {
     }
 
     fn abandon(&mut self, _: &GVector<T>) {
-        self.whole = Arc::default();
-        self.reading = None;
+        self.let_go();
     }
 }
 
@@ -49,42 +62,48 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn read_cache(&self) -> Result<ReadCache<'_, T>> {
         let site = Site::here();
+        let cached = self.load(Collective::ReadCache, &site)?;
+        Ok(Scope::open(self, site, cached, false, false))
+    }
+
+    /// Loads the whole, in a collective scope of this kind.
+    pub(super) fn load(&self, behaviour: Collective, site: &Site) -> Result<Cached<T>> {
         // Before we announce ourselves: who has a whole copy knows by that that all have memory for one.
-        while self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
+        while self.link.wait(What::Settle { object: self.id }, site, |service, out| {
             match service.settled(self.id, false, out)? {
-                Ok(_) => Some(service.take_cache(self.id, &site, out)),
+                Ok(_) => Some(service.take_cache(self.id, site, out)),
                 Err(error) => Some(Err(error)),
             }
         })? {}
-        let (epoch, meeting) = self.link.act(&site, |service, out| {
+        let (epoch, meeting) = self.link.act(site, |service, out| {
             service.usable(self.id, false, out)?;
-            let epoch = service.enter_read_cache(self.id, &site, out)?;
+            let epoch = service.enter_read_cache(self.id, Opening::new(behaviour, site), out)?;
             Ok((epoch, service.meeting(self.id).map(|(sharing, turn)| (sharing.clone(), turn))))
         })?;
         if let Some((sharing, turn)) = meeting {
             let mut met = sharing.meet(turn);
             if met == Met::Waiting {
-                met = self.link.wait(What::Load { object: self.id, epoch }, &site, |service, _| {
+                met = self.link.wait(What::Load { object: self.id, epoch }, site, |service, _| {
                     if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {
                         return Some(Err(fault));
                     }
                     Some(sharing.met(turn)).filter(|met| *met != Met::Waiting).map(Ok)
                 })?;
             }
-            self.link.act(&site, |service, out| {
-                service.have_met(self.id, epoch, met == Met::Agreed, &site, out);
+            self.link.act(site, |service, out| {
+                service.have_met(self.id, epoch, met == Met::Agreed, out);
                 Ok(())
             })?;
         }
         let Loaded { array, reading } =
-            self.link.wait(What::Load { object: self.id, epoch }, &site, |service, out| {
+            self.link.wait(What::Load { object: self.id, epoch }, site, |service, out| {
                 if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {
                     return Some(Err(fault));
                 }
                 let loaded = service.poll_loaded(self.id, epoch, out)?;
-                Some(loaded.map_err(|shortage| service.no_cache(self.id, shortage, &site, out)))
+                Some(loaded.map_err(|shortage| service.no_cache(self.id, shortage, site, out)))
             })?;
-        Ok(Scope::open(self, site, Cached { whole: typed(array), reading }, false, false))
+        Ok(Cached { whole: typed(array), reading })
     }
 
     /// Collective. Gives back the memory in which this vector's ReadCaches were loaded; it is kept otherwise, for as long
@@ -105,7 +124,9 @@ impl<T: Element> GVector<T> {
             let object = service.usable(self.id, true, out)?;
             object.release_cache();
             Ok(())
-        })
+        })?;
+        self.private.take();
+        Ok(())
     }
 }
 

@@ -240,24 +240,33 @@ impl<T: Element> GVector<T> {
     }
 
     fn open_together<O>(&mut self, op: Option<OpId>, site: Site) -> Result<ReleaseC<'_, T, O>> {
-        let mut opening = Opening::new(Collective::ReleaseC, &site);
+        let state = self.enter_together(op, &site)?;
+        let scope = Scope::open(self, site, state, true, true);
+        scope.vector.opened();
+        Ok(scope)
+    }
+
+    /// Batches of ranks that opened a scope first may have waited for this one to be open.
+    pub(super) fn opened(&self) {
+        self.link.tidy(|service, out| service.advance(self.id, out));
+    }
+
+    /// Enters a collective ReleaseC. Once its guard is open: [`opened`](Self::opened).
+    pub(super) fn enter_together<O>(&self, op: Option<OpId>, site: &Site) -> Result<Together<T, O>> {
+        let mut opening = Opening::new(Collective::ReleaseC, site);
         if op.is_some() {
             opening.op = op;
             opening.op_name = short::<O>().chars().take(LONGEST_NAME).collect::<String>().into();
         }
-        let epoch = self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
+        let epoch = self.link.wait(What::Settle { object: self.id }, site, |service, out| {
             match service.usable(self.id, true, out) {
                 Err(error) => Some(Err(error)),
                 Ok(object) if object.ledger.epoch >= object.ledger.settled + SCOPES_AHEAD => None,
                 Ok(_) => Some(service.enter(self.id, opening.clone(), out)),
             }
         })?;
-        let sent = Batches { epoch, opening, reason: self.reason("ReleaseC", &site), sent: vec![0; self.link.size] };
-        let state = Together { buffers: Buffers::new(self), sent, op, operation: PhantomData };
-        let scope = Scope::open(self, site, state, true, true);
-        // Batches of ranks that came first may have waited for this.
-        scope.vector.link.tidy(|service, out| service.advance(scope.vector.id, out));
-        Ok(scope)
+        let sent = Batches { epoch, opening, reason: self.reason("ReleaseC", site), sent: vec![0; self.link.size] };
+        Ok(Together { buffers: Buffers::new(self), sent, op, operation: PhantomData })
     }
 
     /// Opens a `ReleaseC` for this rank alone (the paper's Figure 1): buffered writes, acknowledged when it ends.

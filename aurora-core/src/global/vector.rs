@@ -6,7 +6,7 @@ use super::{VectorRange, VectorRangeMut, distmemcpy};
 use crate::distribution::{Distribution, MatrixDim, Shape};
 use crate::element::Element;
 use crate::error::{ObjectName, Result};
-use crate::memory::{self, Direct};
+use crate::memory::{self, Array, Direct};
 use crate::message::{Collective, ObjectId, Opening, Request};
 use crate::service::Reason;
 use crate::service::asking::Asking;
@@ -37,6 +37,8 @@ pub struct GVector<T: Element> {
     /// Memory of the last `at_many`, for the next.
     pub(super) wanted: Cell<Vec<Wanted>>,
     pub(super) direct: Direct<T>,
+    /// Memory of a copy of the whole, for the next scope that needs one.
+    pub(crate) private: Cell<Array<T>>,
     element: PhantomData<*const T>,
 }
 
@@ -92,7 +94,16 @@ impl<T: Element> GVector<T> {
             service.advance(id, out);
             direct
         });
-        Ok(GVector { link, id, dist, made_at, wanted: Cell::default(), direct, element: PhantomData })
+        Ok(GVector {
+            link,
+            id,
+            dist,
+            made_at,
+            wanted: Cell::default(),
+            direct,
+            private: Cell::default(),
+            element: PhantomData,
+        })
     }
 
     /// Number of elements of the whole vector.

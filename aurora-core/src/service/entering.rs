@@ -2,10 +2,10 @@
 
 use super::object::{Parked, Work};
 use super::{Loan, Reason, Service};
+use crate::Error;
 use crate::element::OpId;
 use crate::memory::{Sharing, Turn};
 use crate::message::{Collective, Epoch, Message, ObjectId, Opening};
-use crate::{Error, Site};
 use aurora_net::{Outbox, Payload, Rank};
 use std::sync::Arc;
 
@@ -52,20 +52,25 @@ impl Service {
 
     /// Enters a ReadCache. Where all ranks share the memory it comes to a meeting of theirs, at which they find out whether all blocks are
     /// in their places and nobody has anything to tell; else this rank announces itself at once.
-    pub(crate) fn enter_read_cache(&mut self, id: ObjectId, site: &Site, out: &mut Outbox) -> Result<Epoch, Error> {
+    pub(crate) fn enter_read_cache(
+        &mut self,
+        id: ObjectId,
+        opening: Opening,
+        out: &mut Outbox,
+    ) -> Result<Epoch, Error> {
         let (me, size) = (self.me, self.size);
-        let opening = Opening::new(Collective::ReadCache, site);
+        let combined = opening.behaviour == Collective::Combined;
         let epoch = self.enter(id, opening, out)?;
         let object = self.objects.get_mut(&id).expect("just entered");
         if object.block.find_home().is_none() || object.nodes.mates(me).len() < size {
-            self.announce(id, epoch, site, out);
+            self.announce(id, epoch, out);
             return Ok(epoch);
         }
         let at_home = object.block.go_home();
         let to_tell = !at_home || object.cache.is_used() || object.made.iter().any(|made| *made > 0);
         object.loads += 1;
         // The same for all who have nothing to tell.
-        let word = epoch << 20 | if to_tell { me.index() as u64 + 1 } else { 0 };
+        let word = epoch << 24 | u64::from(combined) << 23 | if to_tell { me.index() as u64 + 1 } else { 0 };
         object.meeting = Some(Turn { number: object.loads, word });
         Ok(epoch)
     }
@@ -77,13 +82,13 @@ impl Service {
     }
 
     /// All have come to it. If nobody has anything to tell, everything that an announcement could say is known.
-    pub(crate) fn have_met(&mut self, id: ObjectId, epoch: Epoch, agreed: bool, site: &Site, out: &mut Outbox) {
+    pub(crate) fn have_met(&mut self, id: ObjectId, epoch: Epoch, agreed: bool, out: &mut Outbox) {
         let Some(object) = self.objects.get_mut(&id) else {
             return;
         };
         object.meeting = None;
         if !agreed {
-            return self.announce(id, epoch, site, out);
+            return self.announce(id, epoch, out);
         }
         let record = object.ledger.record(epoch);
         record.mine_complete = true;
@@ -94,10 +99,11 @@ impl Service {
     }
 
     /// Announces the ReadCache that it has entered to all, each announcement with our block if it has changed.
-    fn announce(&mut self, id: ObjectId, epoch: Epoch, site: &Site, out: &mut Outbox) {
+    fn announce(&mut self, id: ObjectId, epoch: Epoch, out: &mut Outbox) {
         let (me, size) = (self.me, self.size);
-        let opening = Opening::new(Collective::ReadCache, site);
         let object = self.objects.get_mut(&id).expect("just entered");
+        let opening = object.ledger.record(epoch).mine.clone().expect("just entered");
+        let site = opening.site.clone();
         let element = object.block.element;
         let range = object.dist.range(me);
         let nodes = object.nodes.clone();
@@ -139,7 +145,7 @@ impl Service {
         record.mine_complete = true;
         let mine = &mut record.from[me.index()];
         (mine.version, mine.at_home) = (version, at_home);
-        let reason = Reason { object: Some(id), action: "ReadCache", site: Some(site.clone()) };
+        let reason = Reason { object: Some(id), action: "ReadCache", site: Some(site) };
         let list_follows = made.len() > ANNOUNCED_WRITES;
         let list = list_follows.then(|| std::mem::take(&mut made));
         let message = Message::Enter { object: id, epoch, opening, version, at_home, contains, made, list_follows };

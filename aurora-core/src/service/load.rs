@@ -106,7 +106,7 @@ impl Service {
             return false;
         };
         match behaviour {
-            Collective::ReadCache => self.settle_read_cache(id, epoch, out),
+            Collective::ReadCache | Collective::Combined => self.settle_read_cache(id, epoch, out),
             Collective::ReleaseC | Collective::Fill => object.ledger.forget(epoch),
         }
         true

@@ -558,7 +558,9 @@ impl Object {
             let mine = ledger.find(next);
             let entered = mine.and_then(|record| record.mine.as_ref());
             let behind = match entered.map(|opening| opening.behaviour) {
-                Some(Collective::ReadCache | Collective::ReleaseC) => ledger.awaited(next).collect(),
+                Some(Collective::ReadCache | Collective::Combined | Collective::ReleaseC) => {
+                    ledger.awaited(next).collect()
+                }
                 // Not known yet, or over everywhere but here.
                 None | Some(Collective::Fill) => Vec::new(),
             };

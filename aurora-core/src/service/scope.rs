@@ -211,6 +211,7 @@ impl Opening {
     pub(crate) fn claim(&self, rank: Rank, object: &crate::error::ObjectName) -> Claim {
         let action = match self.behaviour {
             Collective::ReadCache => format!("opened a ReadCache of {object}"),
+            Collective::Combined => format!("opened a ReadCache + ReleaseC of {object}"),
             Collective::ReleaseC if self.op.is_some() => {
                 format!("opened a ReleaseC with operation {} of {object}", self.op_name)
             }

@@ -1,0 +1,255 @@
+//! `ReadCache` and `ReleaseC` in one (paper, Table 2): the whole vector to read and to write, in a copy of this rank's own; what has
+//! been written there is shipped at the end.
+
+use super::buffers::{Buffered, put_run};
+use super::marks::Marks;
+use super::read_cache::Cached;
+use super::release::{PutOnly, Together};
+use super::{Behaviour, ReadCacheReleaseC, Scope, sealed};
+use crate::Site;
+use crate::element::Element;
+use crate::error::Result;
+use crate::global::{GVector, GlobalRead, GlobalWrite};
+use crate::memory::Array;
+use crate::message::Collective;
+use std::ops::{Deref, Index, IndexMut, Range};
+
+/// Holds what was loaded and, from the first write on, a copy of it.
+pub struct Combined<T: Element> {
+    loaded: Cached<T>,
+    /// Memory for the copy, from the beginning: a write cannot say that there is none.
+    copy: Array<T>,
+    copied: bool,
+    written: Marks,
+    release: Together<T, PutOnly>,
+}
+
+impl<T: Element> Combined<T> {
+    #[inline]
+    fn shown(&self) -> &[T] {
+        if self.copied { &self.copy } else { self.loaded.whole() }
+    }
+
+    #[inline]
+    fn writable(&mut self) -> &mut [T] {
+        if !self.copied {
+            self.make_copy();
+        }
+        &mut self.copy
+    }
+
+    #[cold]
+    fn make_copy(&mut self) {
+        self.copy.copy_from_slice(self.loaded.whole());
+        self.written.prepare(self.copy.len());
+        self.copied = true;
+        // Whoever waits to write to what we have shown need not any longer.
+        self.loaded.let_go();
+    }
+
+    /// Keeps the memory for the next scope.
+    fn end(&mut self, vector: &GVector<T>) {
+        self.loaded.let_go();
+        self.copied = false;
+        self.written.clear();
+        vector.private.set(std::mem::take(&mut self.copy));
+    }
+}
+
+impl<T: Element> sealed::Sealed for Combined<T> {}
+
+impl<T: Element> Behaviour for Combined<T> {
+    type Element = T;
+    const NAME: &'static str = "ReadCache + ReleaseC";
+
+    fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
+        let Combined { copy, written, release, .. } = self;
+        let (buffers, sender) = release.parts();
+        let sent =
+            written.runs().try_for_each(|run| put_run(buffers, sender, vector, run.start, &copy[run.clone()], site));
+        self.end(vector);
+        sent?;
+        self.release.close(vector, site, checked)
+    }
+
+    fn abandon(&mut self, vector: &GVector<T>) {
+        self.end(vector);
+    }
+}
+
+impl<T: Element> GVector<T> {
+    /// Collective. Opens a `ReadCache` and a `ReleaseC` in one: the whole vector, as it is when all ranks have come here, in a copy
+    /// of this rank's own. It reads there what it has written itself, so `v[i] += x` works; the elements that it has written go to their
+    /// owners at the end, and are seen after the scope.
+    ///
+    /// Of two ranks that write one element, one wins, also with `+=`: sums of all ranks are for
+    /// [`release_c_with`](GVector::release_c_with).
+    ///
+    /// # Errors
+    /// As [`read_cache`](GVector::read_cache) and [`release_c`](GVector::release_c). Memory for the copy is needed at once, on top of
+    /// what the ReadCache takes.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(2).run(|world| {
+    ///     let mut v = GVector::<u64>::from_fn(world, 6, |i| i as u64)?;
+    ///     let mut all = v.read_cache_release_c()?;
+    ///     // Each rank a half, neighbours read across the border.
+    ///     for i in if world.is_root() { 0..3 } else { 3..6 } {
+    ///         all[i] += 10 * all[(i + 5) % 6];
+    ///     }
+    ///     drop(all);
+    ///     assert_eq!(v.at(0)?, 50);
+    ///     assert_eq!(v.at(3)?, 23); // of the value that element 2 had on entry
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn read_cache_release_c(&mut self) -> Result<ReadCacheReleaseC<'_, T>> {
+        let site = Site::here();
+        let mut copy = self.private.take();
+        if copy.len() != self.len() {
+            copy = self.private_copy(&site)?;
+        }
+        let loaded = self.load(Collective::Combined, &site)?;
+        let release = self.enter_together(None, &site)?;
+        let state = Combined { loaded, copy, copied: false, written: Marks::default(), release };
+        let scope = Scope::open(self, site, state, true, true);
+        scope.vector.opened();
+        Ok(scope)
+    }
+
+    fn private_copy(&self, site: &Site) -> Result<Array<T>> {
+        Array::zeroed(self.len()).map_err(|shortage| {
+            let name = self.name();
+            let error = shortage.error(self.link.me, "the copy of a ReadCache + ReleaseC", name, site);
+            // The others would wait for us.
+            self.link.tidy(|service, out| service.fail(Some(self.id), error.clone(), out));
+            error
+        })
+    }
+}
+
+impl<T: Element> ReadCacheReleaseC<'_, T> {
+    /// Row `row` of the matrix, by its global number; of a vector that is no matrix one element.
+    ///
+    /// # Panics
+    /// If there is no such row; as all that follow.
+    #[track_caller]
+    pub fn row(&self, row: usize) -> &[T] {
+        &self.state.shown()[self.row_range(row)]
+    }
+
+    /// The same for writing: all of it counts as written.
+    #[track_caller]
+    pub fn row_mut(&mut self, row: usize) -> &mut [T] {
+        self.slice_mut(self.row_range(row))
+    }
+
+    /// The elements of a range, for writing: all of them count as written.
+    #[track_caller]
+    pub fn slice_mut(&mut self, range: Range<usize>) -> &mut [T] {
+        let len = self.vector.len();
+        assert!(
+            range.start <= range.end && range.end <= len,
+            "range {}..{} is outside a vector of {len} elements",
+            range.start,
+            range.end
+        );
+        self.state.writable();
+        self.state.written.mark_all(range.clone());
+        &mut self.state.copy[range]
+    }
+
+    #[track_caller]
+    fn row_range(&self, row: usize) -> Range<usize> {
+        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
+        let rows = self.vector.len() / cols.max(1);
+        assert!(row < rows, "row {row} is outside a matrix of {rows} rows");
+        row * cols..(row + 1) * cols
+    }
+
+    #[inline]
+    #[track_caller]
+    fn cell(&self, (row, col): (usize, usize)) -> usize {
+        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
+        assert!(col < cols, "column {col} is outside 0..{cols}");
+        row.saturating_mul(cols).saturating_add(col)
+    }
+}
+
+impl<T: Element> Deref for ReadCacheReleaseC<'_, T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        self.state.shown()
+    }
+}
+
+/// By global index.
+impl<T: Element> Index<usize> for ReadCacheReleaseC<'_, T> {
+    type Output = T;
+
+    #[inline]
+    #[track_caller]
+    fn index(&self, index: usize) -> &T {
+        &self.state.shown()[index]
+    }
+}
+
+/// By global index. The element counts as written.
+impl<T: Element> IndexMut<usize> for ReadCacheReleaseC<'_, T> {
+    #[inline]
+    #[track_caller]
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        let len = self.state.writable().len();
+        assert!(index < len, "index {index} is outside a vector of {len} elements");
+        self.state.written.mark(index);
+        &mut self.state.copy[index]
+    }
+}
+
+/// By global row and column.
+impl<T: Element> Index<(usize, usize)> for ReadCacheReleaseC<'_, T> {
+    type Output = T;
+
+    #[inline]
+    #[track_caller]
+    fn index(&self, cell: (usize, usize)) -> &T {
+        &self.state.shown()[self.cell(cell)]
+    }
+}
+
+/// By global row and column. The element counts as written.
+impl<T: Element> IndexMut<(usize, usize)> for ReadCacheReleaseC<'_, T> {
+    #[inline]
+    #[track_caller]
+    fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
+        let index = self.cell(cell);
+        &mut self[index]
+    }
+}
+
+impl<T: Element> GlobalRead<T> for ReadCacheReleaseC<'_, T> {
+    fn len(&self) -> usize {
+        self.vector.len()
+    }
+
+    #[track_caller]
+    fn at(&self, index: usize) -> Result<T> {
+        self.vector.check_index(index, &Site::here())?;
+        Ok(self[index])
+    }
+}
+
+impl<T: Element> GlobalWrite<T> for ReadCacheReleaseC<'_, T> {
+    #[track_caller]
+    fn put(&mut self, index: usize, value: T) -> Result<()> {
+        self.vector.check_index(index, &Site::here())?;
+        self[index] = value;
+        Ok(())
+    }
+}
