@@ -7,7 +7,7 @@ use aurora_net::bootstrap::{Launch, Options, VARIABLE, run};
 use libtest_mimic::{Arguments, Trial};
 use std::process::Command;
 use std::time::{Duration, Instant};
-use support::bodies::{body, print, print_error};
+use support::bodies::{LAST_WORDS, body, print, print_error};
 use support::job::{FAILURE_LIMIT, Job, LIMIT, Outcome, check};
 
 fn main() {
@@ -76,6 +76,7 @@ fn driver_main() {
         Trial::test("ranks_of_one_machine_share_memory", share),
         Trial::test("an_idle_rank_uses_no_processor_time_over_shm", || idle("shm")),
         Trial::test("an_idle_rank_uses_no_processor_time_over_udp", || idle("udp")),
+        Trial::test("what_a_killed_rank_has_sent_before_arrives", last_words),
         Trial::test("a_second_start_is_refused", second_start),
         Trial::test("children_die_with_a_killed_rank_0", || orphans("KILL")),
         Trial::test("children_die_with_an_interrupted_rank_0", || orphans("INT")),
@@ -117,6 +118,12 @@ fn share() -> Outcome {
     let ended = Job::start(&[], 3, &["share"]).end();
     let clean = ended.status.success() && ended.stderr.is_empty() && ended.leftover.is_empty();
     check(clean && ended.stdout == "shared by 3 of 3\n", || format!("{ended:?}"))
+}
+
+fn last_words() -> Outcome {
+    let ended = Job::start(&[], 2, &["last-words", "", "", "", "2000"]).end();
+    let expected = format!("heard {LAST_WORDS}, faults []\n");
+    check(ended.stdout == expected && ended.leftover.is_empty(), || format!("not {expected}: {ended:?}"))
 }
 
 fn idle(route: &str) -> Outcome {

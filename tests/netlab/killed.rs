@@ -10,7 +10,8 @@ const RANK: usize = 2;
 pub fn trials(flavour: Flavour) -> Vec<Trial> {
     vec![
         Trial::test(format!("{flavour}-lab/mpirun-ends-a-job-that-loses-a-rank"), move || mpirun_ends_it(flavour)),
-        Trial::test(format!("{flavour}-lab/survivors-name-a-killed-rank"), move || survivors_name_it(flavour)),
+        Trial::test(format!("{flavour}-lab/survivors-name-a-killed-rank"), move || survivors_name_it(flavour, 1)),
+        Trial::test(format!("{flavour}-lab/survivors-name-a-killed-mate"), move || survivors_name_it(flavour, 2)),
     ]
 }
 
@@ -27,12 +28,12 @@ fn mpirun_ends_it(flavour: Flavour) -> Result<(), Failed> {
 }
 
 /// An mpirun that is told to let them live leaves it to Aurora. (Open MPI's then calls every end a good one.)
-fn survivors_name_it(flavour: Flavour) -> Result<(), Failed> {
+fn survivors_name_it(flavour: Flavour, per_node: usize) -> Result<(), Failed> {
     let alone = match flavour {
         Flavour::Open => ("OMPI_EXTRA", "--enable-recovery"),
         Flavour::Mpich => ("MPICH_EXTRA", "-disable-auto-cleanup"),
     };
-    let mut scenario = Scenario::start(flavour, Plan::losing(RANK), &[alone])?;
+    let mut scenario = Scenario::start(flavour, Plan { per_node, ..Plan::losing(RANK) }, &[alone])?;
     kill(&mut scenario)?;
     scenario.hear_verdicts()?;
     scenario.end_lost()?;

@@ -2,6 +2,7 @@
 //!
 //! This binary is the driver, and, started by it on every node of a lab, the job.
 
+mod apart;
 mod bulk;
 mod cut;
 mod damage;
@@ -11,6 +12,7 @@ mod place;
 mod scenario;
 mod stopped;
 
+use aurora_suite::body::Body;
 use aurora_suite::{harness, netlab};
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
@@ -19,11 +21,15 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     match arguments.get(1) {
         Some(first) if first == scenario::ARGUMENT => scenario::job(&arguments[2..]),
-        _ => harness::run(bulk::bodies, trials),
+        _ => harness::run(bodies, trials),
     }
 }
 
-fn trials(bodies: &'static [aurora_suite::body::Body], arguments: &Arguments) -> Vec<Trial> {
+fn bodies() -> Vec<Body> {
+    bulk::bodies().into_iter().chain(apart::bodies()).collect()
+}
+
+fn trials(bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
     let flavour = match netlab::flavour(place::NODES) {
         Ok(flavour) => flavour,
         Err(reason) => return vec![harness::missing("lab/all", reason)],
@@ -37,5 +43,6 @@ fn trials(bodies: &'static [aurora_suite::body::Body], arguments: &Arguments) ->
     trials.extend(cut::trials(flavour));
     trials.extend(stopped::trials(flavour));
     trials.extend(killed::trials(flavour));
+    trials.extend(apart::trials(flavour));
     trials
 }

@@ -52,12 +52,14 @@ pub struct Plan {
     pub culprit: Option<usize>,
     /// What a rank may be silent for, in seconds.
     pub silence: u64,
+    /// Ranks on each node.
+    pub per_node: usize,
 }
 
 impl Plan {
     /// Right data, nobody is lost, and the limit is far.
     pub const fn of(program: Program) -> Self {
-        Plan { program, data: Data::Right, culprit: None, silence: 5 }
+        Plan { program, data: Data::Right, culprit: None, silence: 5, per_node: 1 }
     }
 
     /// The others are to lose this rank.
@@ -153,8 +155,8 @@ pub struct Scenario {
 impl Scenario {
     /// Starts it, with more variables in its environment.
     pub fn start(flavour: Flavour, plan: Plan, variables: &[(&str, &str)]) -> std::result::Result<Self, String> {
-        let lab = Lab::up(SLOW, NODES).map_err(|refusal| refusal.to_string())?;
-        let mut command = lab.mpirun(flavour, 1);
+        let lab = Lab::up(SLOW, NODES / plan.per_node).map_err(|refusal| refusal.to_string())?;
+        let mut command = lab.mpirun(flavour, plan.per_node);
         command.arg(std::env::current_exe().map_err(|error| error.to_string())?);
         command.arg(ARGUMENT).args(plan.arguments());
         for variable in aurora_core::VARIABLES {

@@ -122,6 +122,14 @@ impl Lab {
         call(&["link", &self.id, &node.to_string(), if up { "up" } else { "down" }]).map(|_| ())
     }
 
+    /// Another host name for a node (from 1).
+    ///
+    /// # Errors
+    /// What `netlab` says.
+    pub fn rename(&self, node: usize, name: &str) -> Result<(), Refusal> {
+        call(&["exec", &self.id, &node.to_string(), "hostname", name]).map(|_| ())
+    }
+
     /// Another loss from now on.
     ///
     /// # Errors

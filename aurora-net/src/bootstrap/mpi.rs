@@ -17,10 +17,9 @@ use super::desk::OnFailure;
 use super::seat::{Job, JobKey, Line, Seat, exited, sit};
 use super::{Failure, Launcher, Options, exit};
 use crate::route::Contact;
-use crate::udp::address::{Candidate, candidates, choose, on_one_machine};
+use crate::udp::address::{Candidate, Network, candidates, choose, on_one_machine, own_network};
 use crate::{Error, Rank};
 use mpi::Threading;
-use mpi::collective::SystemOperation;
 use mpi::datatype::PartitionMut;
 use mpi::environment::{Universe, is_finalized, is_initialized, library_version};
 use mpi::topology::SimpleCommunicator;
@@ -130,11 +129,14 @@ fn secrets(world: &SimpleCommunicator, rank: Rank) -> Result<[u64; 2], Failure> 
 
 /// Finds out who is where.
 fn join(world: &SimpleCommunicator, rank: Rank, key: JobKey, options: &Options) -> Result<Job, Failure> {
-    let first_of_node = i32::from(world.split_shared(0).rank() == 0);
-    let mut nodes = 0_i32;
-    world.all_reduce_into(&first_of_node, &mut nodes, SystemOperation::sum());
-    let interface = options.interface.as_deref();
+    // Not what MPI calls a node: it goes by host names, which repeat.
     let refused = |error: Error| Failure::of(rank, error);
+    let own = own_network().map_err(refused)?;
+    let mut networks: Vec<Network> = gather(world, &own).map_err(|error| garbled(rank, &error))?;
+    networks.sort_unstable();
+    networks.dedup();
+    let nodes = networks.len();
+    let interface = options.interface.as_deref();
     let address = if nodes == 1 {
         on_one_machine(interface).map_err(refused)?
     } else {
@@ -142,7 +144,7 @@ fn join(world: &SimpleCommunicator, rank: Rank, key: JobKey, options: &Options) 
         let all: Vec<Vec<Candidate>> = gather(world, &own).map_err(|error| garbled(rank, &error))?;
         choose(&own, &all)
     };
-    Ok(Job { rank, size: world.size() as usize, nodes: nodes as usize, launcher: Launcher::Mpi, key, address })
+    Ok(Job { rank, size: world.size() as usize, nodes, launcher: Launcher::Mpi, key, address })
 }
 
 /// Collective. Everyone's value, by rank.

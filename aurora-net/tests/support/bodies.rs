@@ -51,6 +51,7 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
                 _ => Err(Failure::of(me, format_args!("{used} ticks of 10 ms while idle"))),
             }
         }
+        "last-words" => last_words(seat),
         "fault" => {
             let [fault, rank, place, _grace, ..] = rest else {
                 panic!("fault <fault> <rank> <place> <grace>");
@@ -95,6 +96,31 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
         }
         other => panic!("no body {other}"),
     }
+}
+
+/// What a rank says before it is killed, while another does not listen.
+pub const LAST_WORDS: u64 = 300;
+
+/// Rank 1 fills a part of the ring to rank 0, which cannot read it before it is dead.
+fn last_words(seat: &Seat) -> Result<String, Failure> {
+    let endpoint = connect(seat, Some(Route::Shm))?;
+    if seat.rank() == 1 {
+        // Not before the other has stopped listening.
+        std::thread::sleep(Duration::from_millis(200));
+        endpoint.act(|checker, out| {
+            (0..LAST_WORDS).for_each(|id| checker.send(Rank::new(0), Kind::Data, 2 * id, 100, out));
+        });
+        return Err(commit(seat, "kill"));
+    }
+    // Nobody else reads while the handler is busy.
+    endpoint.act(|checker, _| {
+        std::thread::sleep(Duration::from_millis(600));
+        assert_eq!(checker.received, [0, 0]);
+    });
+    let heard = endpoint.wait(|checker, _| checker.died.map(|_| checker.received[1]));
+    let faults = endpoint.act(|checker, _| std::mem::take(&mut checker.faults));
+    print(&format!("heard {heard}, faults {faults:?}"));
+    Ok("done".into())
 }
 
 /// By its name; the best one where there is none.
