@@ -149,7 +149,7 @@ pub(crate) struct Access {
     /// Puts consecutive values into a block, from an element on.
     pub(crate) store: fn(block: Cells<'_>, start: usize, values: &[u8]),
     /// The elements at some places of a block, which are inside of it.
-    pub(crate) gather: fn(block: &[u8], places: Places<'_>) -> Vec<u8>,
+    pub(crate) gather: fn(block: &[u8], places: Places<'_>, into: &mut [u8]),
 }
 
 impl Access {
@@ -163,7 +163,7 @@ impl Access {
                     elements.set(index, bytemuck::pod_read_unaligned(value));
                 }
             },
-            gather: |block, places| places.gather::<T>(bytemuck::cast_slice(block)),
+            gather: |block, places, into| places.gather::<T>(bytemuck::cast_slice(block), into),
         }
     }
 }

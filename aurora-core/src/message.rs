@@ -139,6 +139,12 @@ impl Message {
         postcard::from_bytes(header).ok()
     }
 
+    /// Whether nobody is to be woken for it who does not wait: a batch, before its sender waits for room; the word that there is some;
+    /// an answer.
+    pub(crate) fn is_in_no_hurry(&self) -> bool {
+        matches!(self, Message::Batch { .. } | Message::BatchDone { .. } | Message::Reply { .. })
+    }
+
     /// Whether the watch over waiting ranks counts it, to see that no message is under way. Not its own, which must not
     /// disturb what it watches; nor a write, whose sender waits for its answer or has withdrawn it: then it never comes.
     pub(crate) fn is_counted(&self) -> bool {

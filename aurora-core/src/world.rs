@@ -232,6 +232,11 @@ impl Link {
         self.endpoint.act(action)
     }
 
+    /// Takes in what has arrived.
+    pub(crate) fn look(&self) {
+        self.endpoint.look();
+    }
+
     /// Waits until `condition` gives something or the job is over, and drives the transport meanwhile.
     pub(crate) fn wait<R>(
         &self,

@@ -7,8 +7,10 @@
 //!
 //! Every method is called under the endpoint's one lock, by whichever thread drives it at that moment; none may block.
 
-use crate::Rank;
+use crate::shm::{BUFFER, Stock};
+use crate::{Buffer, Rank, SharedBuffer, SharedView};
 use bytes::Bytes;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The handler's own name for a piece of memory that it lends to the transport.
@@ -16,12 +18,14 @@ use std::time::{Duration, Instant};
 pub struct Token(pub u64);
 
 /// What a transfer carries beside its header.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Payload {
     /// Nothing.
     Empty,
     /// Bytes that the transport holds until they are acknowledged.
     Bytes(Bytes),
+    /// A [`Buffer`] that the receiver can read where it lies.
+    Shared(SharedBuffer),
     /// `len` bytes that the handler lends: read through [`Handler::read`] whenever a packet is built, given back
     /// by [`Handler::released`].
     Lent {
@@ -38,6 +42,7 @@ impl Payload {
         match self {
             Payload::Empty => 0,
             Payload::Bytes(bytes) => bytes.len(),
+            Payload::Shared(bytes) => bytes.len(),
             Payload::Lent { len, .. } => *len,
         }
     }
@@ -62,8 +67,37 @@ pub enum Placement {
 pub enum Received {
     /// Buffered by the transport (empty where the transfer carried none).
     Bytes(Vec<u8>),
+    /// Still where its sender has put it, who has the memory back when this is dropped. To be dropped soon.
+    Shared(SharedView),
     /// Already written where [`Handler::place`] said.
     Placed(Token),
+}
+
+impl Received {
+    /// The bytes, where they have not been placed.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Received::Bytes(bytes) => bytes,
+            Received::Shared(view) => view,
+            Received::Placed(_) => &[],
+        }
+    }
+
+    /// The same in memory of our own.
+    pub fn into_vec(self) -> Vec<u8> {
+        match self {
+            Received::Bytes(bytes) => bytes,
+            Received::Shared(view) => view.to_vec(),
+            Received::Placed(_) => Vec::new(),
+        }
+    }
+
+    /// Gives the sender its memory back, at the cost of a copy.
+    pub fn detach(&mut self) {
+        if let Received::Shared(view) = self {
+            *self = Received::Bytes(view.to_vec());
+        }
+    }
 }
 
 /// The library above the transport.
@@ -101,6 +135,15 @@ pub trait Handler: Send + 'static {
 pub struct Outbox {
     queue: Vec<Outgoing>,
     recycled: Vec<Vec<u8>>,
+    calls: Vec<Rank>,
+    lender: Option<Lender>,
+}
+
+/// Where shared buffers come from, and which ranks can be handed them.
+#[derive(Debug)]
+pub(crate) struct Lender {
+    pub stock: Arc<Stock>,
+    pub reaches: Vec<bool>,
 }
 
 /// One transfer on its way out.
@@ -112,6 +155,8 @@ pub struct Outgoing {
     pub header: Bytes,
     /// What travels with it.
     pub payload: Payload,
+    /// Nobody is to be woken for it but a thread that waits.
+    pub quiet: bool,
 }
 
 /// The longest header of a transfer, in bytes. What is longer belongs into the payload.
@@ -120,9 +165,49 @@ pub const MAX_HEADER: usize = 1024;
 impl Outbox {
     /// Queues a transfer.
     pub fn send(&mut self, to: Rank, header: impl Into<Bytes>, payload: Payload) {
-        let header = header.into();
-        debug_assert!(header.len() <= MAX_HEADER, "a header of {} bytes", header.len());
-        self.queue.push(Outgoing { to, header, payload });
+        self.push(Outgoing { to, header: header.into(), payload, quiet: false });
+    }
+
+    /// As [`Outbox::send`], for what is in no hurry: where the receiver shares our memory, none of its threads is woken for it unless one
+    /// waits. It is taken in when the receiver looks again by itself, after a second or so, or after [`Outbox::call`].
+    pub fn send_quietly(&mut self, to: Rank, header: impl Into<Bytes>, payload: Payload) {
+        self.push(Outgoing { to, header: header.into(), payload, quiet: true });
+    }
+
+    /// For the condition of [`Endpoint::wait`](crate::Endpoint::wait): before the waiting thread sleeps, has a rank look at what was
+    /// sent to it quietly.
+    pub fn call(&mut self, to: Rank) {
+        self.calls.push(to);
+    }
+
+    fn push(&mut self, outgoing: Outgoing) {
+        debug_assert!(outgoing.header.len() <= MAX_HEADER, "a header of {} bytes", outgoing.header.len());
+        self.queue.push(outgoing);
+    }
+
+    /// Memory of `len` bytes, of any content, for a payload to be made in: one that `to` can read where it lies, if there is such.
+    pub fn buffer(&self, to: Rank, len: usize) -> Buffer {
+        let lender = self.lender.as_ref().filter(|lender| len <= BUFFER && lender.reaches[to.index()]);
+        match lender.and_then(|lender| lender.stock.take()) {
+            Some(shared) => {
+                let mut buffer = Buffer::shared(shared);
+                buffer.truncate(len);
+                buffer
+            }
+            None => Buffer::own(vec![0; len]),
+        }
+    }
+
+    pub(crate) fn set_lender(&mut self, lender: Lender) {
+        self.lender = Some(lender);
+    }
+
+    /// Takes all that is queued.
+    pub(crate) fn take(&mut self) -> Outbox {
+        let lender = self.lender.take();
+        let queued = std::mem::take(self);
+        self.lender = lender;
+        queued
     }
 
     /// Takes what has been queued, oldest first.
@@ -141,8 +226,13 @@ impl Outbox {
         self.recycled.drain(..)
     }
 
+    /// Takes whom to call.
+    pub(crate) fn calls(&mut self) -> std::vec::Drain<'_, Rank> {
+        self.calls.drain(..)
+    }
+
     /// Whether nothing is queued.
     pub fn is_empty(&self) -> bool {
-        self.queue.is_empty() && self.recycled.is_empty()
+        self.queue.is_empty() && self.recycled.is_empty() && self.calls.is_empty()
     }
 }

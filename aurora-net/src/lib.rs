@@ -56,6 +56,7 @@
 //! | [`bootstrap`] | how ranks come to be, find each other, and end together |
 
 pub mod bootstrap;
+mod buffer;
 mod charge;
 mod endpoint;
 mod error;
@@ -73,12 +74,13 @@ mod traffic;
 mod udp;
 pub mod wire;
 
+pub use buffer::Buffer;
 pub use endpoint::Endpoint;
 pub use error::Error;
 pub use handler::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Received, Token};
 pub use proto::Network;
 pub use rank::Rank;
 pub use route::{Route, Transport};
-pub use shm::{MeetingEntry, MeetingPlace, Met, Node, Segment};
+pub use shm::{MeetingEntry, MeetingPlace, Met, Node, Segment, SharedBuffer, SharedView};
 pub use traffic::Traffic;
 pub use udp::UdpInfo;

@@ -11,9 +11,6 @@ use crate::{Error, Site};
 use aurora_net::Rank;
 use std::ops::Range;
 
-/// Bytes of a batch: a full buffer leaves at once.
-const BATCH: usize = 64 * 1024;
-
 /// A behaviour that buffers writes. Not for users to implement.
 pub trait Buffered: Behaviour {
     /// The operation of [`Scope::update`], or [`PutOnly`].
@@ -30,83 +27,80 @@ pub trait Buffered: Behaviour {
 
 /// How full buffers leave: what distinguishes the collective scope from the lone one.
 pub trait Sender<T: Element> {
-    /// Sends a batch to its owner, when there is room there.
-    fn send(&mut self, vector: &GVector<T>, owner: Rank, op: Option<OpId>, batch: Vec<u8>, site: &Site) -> Result<()>;
+    /// Sends a batch to its owner, when there is room there, and leaves it empty.
+    #[doc(hidden)]
+    fn send(
+        &mut self,
+        vector: &GVector<T>,
+        owner: Rank,
+        op: Option<OpId>,
+        batch: &mut BatchBuilder<T>,
+        site: &Site,
+    ) -> Result<()>;
 }
 
 /// Writes that have not left yet, for each owner.
 pub struct Buffers<T> {
     dist: Distribution,
-    owners: Vec<Buffer<T>>,
+    owners: Vec<Pending<T>>,
 }
 
 /// Those for one owner.
-struct Buffer<T> {
+struct Pending<T> {
     /// What is done with all of them.
     op: Option<OpId>,
     batch: BatchBuilder<T>,
     /// The first element of the owner's block.
     start: usize,
-    /// So many elements may be added before it has to be looked whether it is full.
-    unasked: usize,
+    /// How full the batch may be before it has to be looked whether another write can be added: a put, an operation.
+    limits: [usize; 2],
 }
 
-impl<T: Element> Buffer<T> {
+impl<T: Element> Pending<T> {
     /// Whether what is in it has to leave before a write of a kind can be added.
     fn must_leave(&self, op: Option<OpId>) -> bool {
-        self.batch.wire_len() >= BATCH || (self.op != op && !self.batch.is_empty())
+        !self.batch.is_empty() && (self.op != op || self.batch.len() >= self.batch.capacity())
     }
 
     /// There is room for writes of a kind.
     fn open_for(&mut self, op: Option<OpId>) {
         self.op = op;
-        let left = BATCH.saturating_sub(self.batch.wire_len());
-        // The last one may reach beyond.
-        self.unasked = left.div_ceil(self.batch.most_of_one());
+        self.limits = [0; 2];
+        self.limits[usize::from(op.is_some())] = self.batch.capacity();
     }
 }
 
 impl<T: Element> Buffers<T> {
     pub(super) fn new(vector: &GVector<T>) -> Self {
         let ranges = (0..vector.link.size).map(|owner| vector.dist.range(Rank::new(owner)));
-        let buffer = |block: Range<usize>| Buffer {
+        let pending = |block: Range<usize>| Pending {
             op: None,
             batch: BatchBuilder::new(block.len()),
             start: block.start,
-            unasked: 0,
+            limits: [0; 2],
         };
-        Buffers { dist: vector.dist, owners: ranges.map(buffer).collect() }
+        Buffers { dist: vector.dist, owners: ranges.map(pending).collect() }
     }
 
-    /// Adds one element, or says for whose buffer room has to be made first.
+    /// Adds one element, or says for whose batch room has to be made first. A scope has one operation.
     #[inline(always)]
     pub(super) fn push(&mut self, op: Option<OpId>, index: usize, value: T) -> Option<Rank> {
         let owner = self.dist.owner_index(index);
-        let buffer = &mut self.owners[owner];
-        if buffer.unasked == 0 || buffer.op != op {
+        let pending = &mut self.owners[owner];
+        if pending.batch.len() >= pending.limits[usize::from(op.is_some())] {
             return Some(Rank::new(owner));
         }
-        buffer.unasked -= 1;
-        buffer.batch.push(index - buffer.start, value);
+        pending.batch.push(index - pending.start, value);
         None
-    }
-
-    pub(super) fn take(&mut self, owner: Rank) -> (Option<OpId>, Vec<u8>) {
-        let Buffer { op, batch, unasked, .. } = &mut self.owners[owner.index()];
-        *unasked = 0;
-        (*op, batch.take())
     }
 
     /// What is left for each owner.
     pub(super) fn take_all(&mut self) -> Vec<Option<LastBatch>> {
-        let last = |Buffer { op, batch, .. }: &mut Buffer<T>| {
+        let last = |Pending { op, batch, limits, .. }: &mut Pending<T>| {
+            *limits = [0; 2];
             (!batch.is_empty()).then(|| LastBatch { op: *op, bytes: batch.take() })
         };
         self.owners.iter_mut().map(last).collect()
-    }
-
-    pub(super) fn filled(&self, owner: Rank) -> bool {
-        !self.owners[owner.index()].batch.is_empty()
     }
 }
 
@@ -186,11 +180,16 @@ fn room<T: Element>(
     op: Option<OpId>,
     site: &Site,
 ) -> Result<()> {
-    if buffers.owners[owner.index()].must_leave(op) {
-        let (op, batch) = buffers.take(owner);
-        sender.send(vector, owner, op, batch, site)?;
+    let pending = &mut buffers.owners[owner.index()];
+    pending.limits = [0; 2];
+    if pending.must_leave(op) {
+        sender.send(vector, owner, pending.op, &mut pending.batch, site)?;
     }
-    buffers.owners[owner.index()].open_for(op);
+    if pending.batch.capacity() == 0 {
+        let wanted = pending.batch.wanted();
+        pending.batch.open(vector.link.tidy(|_, out| out.buffer(owner, wanted)));
+    }
+    pending.open_for(op);
     Ok(())
 }
 
@@ -204,15 +203,15 @@ pub(super) fn put_run<T: Element>(
     site: &Site,
 ) -> Result<()> {
     let dist = vector.dist;
-    let step = (BATCH / size_of::<T>()).max(1);
     for (owner, piece) in dist.pieces(start..start + values.len()) {
         let first = dist.range(owner).start;
-        for at in piece.clone().step_by(step) {
-            let upto = piece.end.min(at + step);
+        let mut at = piece.start;
+        while at < piece.end {
             room(buffers, sender, vector, owner, None, site)?;
-            let buffer = &mut buffers.owners[owner.index()];
-            buffer.batch.extend(at - first, &values[at - start..upto - start]);
-            buffer.unasked = 0;
+            let batch = &mut buffers.owners[owner.index()].batch;
+            let upto = piece.end.min(at + batch.capacity() - batch.len());
+            batch.extend(at - first, &values[at - start..upto - start]);
+            at = upto;
         }
     }
     Ok(())
@@ -233,10 +232,12 @@ pub(super) fn flush<T: Element>(
     site: &Site,
 ) -> Result<()> {
     let me = vector.link.me;
-    let owners: Vec<_> = me.others(vector.link.size).chain([me]).filter(|owner| buffers.filled(*owner)).collect();
-    for owner in owners {
-        let (op, batch) = buffers.take(owner);
-        sender.send(vector, owner, op, batch, site)?;
+    for owner in me.others(vector.link.size).chain([me]) {
+        let pending = &mut buffers.owners[owner.index()];
+        pending.limits = [0; 2];
+        if !pending.batch.is_empty() {
+            sender.send(vector, owner, pending.op, &mut pending.batch, site)?;
+        }
     }
     Ok(())
 }

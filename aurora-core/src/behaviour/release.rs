@@ -11,6 +11,7 @@ use crate::global::{GVector, short};
 use crate::message::{CallId, Collective, Epoch, Opening, Request};
 use crate::service::Reason;
 use crate::service::asking::Asking;
+use crate::service::batch::BatchBuilder;
 use crate::service::entering::{ReleaseScope, SCOPES_AHEAD};
 use crate::service::watch::What;
 use crate::{Error, Site};
@@ -21,7 +22,7 @@ use std::marker::PhantomData;
 /// An operation's name travels in headers, whose length is limited.
 const LONGEST_NAME: usize = 40;
 /// Batches that one owner may have unapplied before a writer waits: what bounds memory on both sides.
-const AHEAD: usize = 4;
+const AHEAD: usize = 8;
 
 /// No operation: a scope whose writes replace what was there.
 #[derive(Clone, Copy, Debug)]
@@ -92,8 +93,16 @@ impl Batches {
 }
 
 impl<T: Element> Sender<T> for Batches {
-    fn send(&mut self, vector: &GVector<T>, owner: Rank, op: Option<OpId>, batch: Vec<u8>, site: &Site) -> Result<()> {
-        let mut batch = Some(batch);
+    fn send(
+        &mut self,
+        vector: &GVector<T>,
+        owner: Rank,
+        op: Option<OpId>,
+        batch: &mut BatchBuilder<T>,
+        site: &Site,
+    ) -> Result<()> {
+        // Others' batches for us, which we are not woken for, at our own pace.
+        vector.link.look();
         let scope = self.scope(vector.id, self.sent[owner.index()]);
         vector.link.wait(What::Room { object: vector.id, owner }, site, |service, out| {
             let object = service.objects.get(&vector.id)?;
@@ -101,9 +110,17 @@ impl<T: Element> Sender<T> for Batches {
                 return Some(Err(fault.clone()));
             }
             if object.outstanding[owner.index()] >= AHEAD {
+                if owner != service.me {
+                    out.call(owner);
+                }
                 return None;
             }
-            service.send_batch(&scope, owner, op, batch.take()?, out);
+            if owner == service.me {
+                service.apply_own(&scope, op, batch.bytes(), out);
+                batch.clear();
+            } else {
+                service.send_batch(&scope, owner, op, batch.take(), out);
+            }
             Some(Ok(()))
         })?;
         self.sent[owner.index()] += 1;
@@ -121,20 +138,29 @@ impl Calls {
 }
 
 impl<T: Element> Sender<T> for Calls {
-    fn send(&mut self, vector: &GVector<T>, owner: Rank, op: Option<OpId>, batch: Vec<u8>, site: &Site) -> Result<()> {
+    fn send(
+        &mut self,
+        vector: &GVector<T>,
+        owner: Rank,
+        op: Option<OpId>,
+        batch: &mut BatchBuilder<T>,
+        site: &Site,
+    ) -> Result<()> {
         let link = &vector.link;
         if owner == link.me {
-            return link.wait(What::Gate { object: vector.id }, site, |service, _| {
+            link.wait(What::Gate { object: vector.id }, site, |service, _| {
                 let object = service.objects.get_mut(&vector.id)?;
                 if let Some(fault) = &object.fault {
                     return Some(Err(fault.clone()));
                 }
-                object.write(op, &batch).map(|done| done.then_some(())).transpose()
-            });
+                object.write(op, batch.bytes()).map(|done| done.then_some(())).transpose()
+            })?;
+            batch.clear();
+            return Ok(());
         }
         self.wait_for(vector, owner, site)?;
         let asking = Asking { object: vector.id, to: owner, reason: &self.reason };
-        let call = link.act(site, |service, out| Ok(service.ask(&asking, Request::Write { op }, batch, out)))?;
+        let call = link.act(site, |service, out| Ok(service.ask(&asking, Request::Write { op }, batch.take(), out)))?;
         self.under_way[owner.index()] = Some(call);
         Ok(())
     }

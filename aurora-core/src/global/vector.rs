@@ -1,7 +1,6 @@
 //! The distributed vector.
 
 use super::construct::{Plan, short};
-use super::many::Wanted;
 use super::{VectorRange, VectorRangeMut, distmemcpy};
 use crate::distribution::{Distribution, MatrixDim, Shape};
 use crate::element::Element;
@@ -14,7 +13,7 @@ use crate::service::home::Place;
 use crate::service::watch::What;
 use crate::world::Link;
 use crate::{Error, Site, World};
-use aurora_net::Rank;
+use aurora_net::{Rank, Received};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -35,7 +34,7 @@ pub struct GVector<T: Element> {
     pub(crate) dist: Distribution,
     pub(crate) made_at: Site,
     /// Memory of the last `at_many`, for the next.
-    pub(super) wanted: Cell<Vec<Wanted>>,
+    pub(super) positions: Cell<Vec<Vec<u32>>>,
     pub(super) direct: Direct<T>,
     /// Memory of a copy of the whole, for the next scope that needs one.
     pub(crate) private: Cell<Array<T>>,
@@ -99,7 +98,7 @@ impl<T: Element> GVector<T> {
             id,
             dist,
             made_at,
-            wanted: Cell::default(),
+            positions: Cell::default(),
             direct,
             private: Cell::default(),
             element: PhantomData,
@@ -346,9 +345,14 @@ impl<T: Element> GVector<T> {
 
     /// Waits for the answer to a request.
     pub(crate) fn answer(&self, call: crate::message::CallId, action: &'static str, site: &Site) -> Result<Vec<u8>> {
+        self.received(call, action, site).map(Received::into_vec)
+    }
+
+    /// The same, where it lies.
+    pub(super) fn received(&self, call: crate::message::CallId, action: &'static str, site: &Site) -> Result<Received> {
         let what = What::Calls { object: self.id, action };
         self.link
-            .wait(what, site, |service, _| service.take_reply(call))
+            .wait(what, site, |service, out| service.await_received(call, out))
             .inspect_err(|_| self.link.tidy(|service, _| service.give_up(call)))
     }
 

@@ -13,6 +13,7 @@
 //! 5. Any bytes are a value of an [`Element`].
 #![allow(unsafe_code)]
 
+use super::Prefetch;
 use crate::element::Element;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -119,10 +120,8 @@ pub(crate) struct Elements<'b, T> {
 }
 
 impl<T: Element> Elements<'_, T> {
-    /// # Panics
-    /// If there is no such element; as the others.
-    #[inline(always)]
-    pub(crate) fn get(&self, index: usize) -> T {
+    #[cfg(test)]
+    fn get(&self, index: usize) -> T {
         let at = self.at(index);
         if self.words {
             // SAFETY: invariants 1 to 4.
@@ -133,6 +132,8 @@ impl<T: Element> Elements<'_, T> {
         }
     }
 
+    /// # Panics
+    /// If there is no such element; as the others.
     #[inline(always)]
     pub(crate) fn set(&mut self, index: usize, new: T) {
         let at = self.at(index);
@@ -143,6 +144,28 @@ impl<T: Element> Elements<'_, T> {
             // SAFETY: invariants 1 to 3.
             unsafe { at.write_unaligned(new) }
         }
+    }
+
+    /// Changes an element.
+    #[inline(always)]
+    pub(crate) fn update(&mut self, index: usize, change: impl FnOnce(T) -> T) {
+        let at = self.at(index);
+        if self.words {
+            // SAFETY: invariants 1 to 4.
+            let old = unsafe { read(at) };
+            // SAFETY: invariants 1 to 4.
+            unsafe { write(at, change(old)) };
+        } else {
+            // SAFETY: invariants 1, 2, 3 and 5.
+            let old = unsafe { at.read_unaligned() };
+            // SAFETY: invariants 1 to 3.
+            unsafe { at.write_unaligned(change(old)) };
+        }
+    }
+
+    /// To have them come into the cache.
+    pub(crate) fn prefetch(&self) -> Prefetch<T> {
+        Prefetch::from(self.start.as_ptr())
     }
 
     #[inline(always)]

@@ -20,7 +20,7 @@
 use super::cells;
 use super::door::{Entry, Intent};
 use super::shared::Sharing;
-use super::{Storage, typed};
+use super::{Prefetch, Storage, typed};
 use crate::element::Element;
 use crate::message::Epoch;
 use std::cell::Cell;
@@ -207,6 +207,7 @@ impl<T: Element> Direct<T> {
         else {
             return 0;
         };
+        let memory = Prefetch::from(whole.as_ptr());
         let mut done = 0;
         for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
             let ready = self.front.ready.load(Ordering::Acquire);
@@ -214,7 +215,9 @@ impl<T: Element> Direct<T> {
                 break;
             }
             let inside = Inside(sharing);
-            // No element waits for the one before, so the processor has as many cache misses under way as it can.
+            // No element waits for the one before, so the processor has as many cache misses under way as it can; it is told where
+            // to look before it comes there.
+            indices.iter().for_each(|index| memory.fetch(*index));
             for (value, index) in values.iter_mut().zip(indices) {
                 assert!(index < len, "element {index} of {len}");
                 // SAFETY: invariants 1 and 4.

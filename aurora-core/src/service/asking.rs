@@ -4,7 +4,7 @@ use super::{Call, Loan, Reason, Service};
 use crate::Error;
 use crate::memory::{Lent, LentMut};
 use crate::message::{CallId, Message, ObjectId, Request};
-use aurora_net::{Outbox, Payload, Rank, Token};
+use aurora_net::{Outbox, Payload, Rank, Received, Token};
 
 /// A request on its way: to whom, on which object, at which line.
 pub(crate) struct Asking<'a> {
@@ -15,9 +15,29 @@ pub(crate) struct Asking<'a> {
 
 impl Service {
     /// Sends a request. Its answer is taken with [`Service::take_reply`].
-    pub(crate) fn ask(&mut self, asking: &Asking<'_>, request: Request, payload: Vec<u8>, out: &mut Outbox) -> CallId {
-        let payload = if payload.is_empty() { Payload::Empty } else { Payload::Bytes(payload.into()) };
-        self.ask_with(asking, request, payload, None, out)
+    pub(crate) fn ask(
+        &mut self,
+        asking: &Asking<'_>,
+        request: Request,
+        payload: impl Into<Payload>,
+        out: &mut Outbox,
+    ) -> CallId {
+        let (id, message) = self.request(asking, request, None);
+        self.mail.post_for(out, asking.reason, asking.to, &message, payload.into());
+        id
+    }
+
+    /// The same, for a request after which there will be another to the same rank.
+    pub(crate) fn ask_and_go_on(
+        &mut self,
+        asking: &Asking<'_>,
+        request: Request,
+        payload: impl Into<Payload>,
+        out: &mut Outbox,
+    ) -> CallId {
+        let (id, message) = self.request(asking, request, None);
+        self.mail.post_more_for(out, asking.reason, asking.to, &message, payload.into());
+        id
     }
 
     /// Sends a read whose answer goes straight to a caller's memory.
@@ -28,7 +48,9 @@ impl Service {
         landing: Token,
         out: &mut Outbox,
     ) -> CallId {
-        self.ask_with(asking, request, Payload::Empty, Some(landing), out)
+        let (id, message) = self.request(asking, request, Some(landing));
+        self.mail.post_for(out, asking.reason, asking.to, &message, Payload::Empty);
+        id
     }
 
     /// Sends a write whose payload is read from a caller's memory.
@@ -40,17 +62,10 @@ impl Service {
         len: usize,
         out: &mut Outbox,
     ) -> CallId {
-        self.ask_with(asking, request, Payload::Lent { token, len }, None, out)
+        self.ask(asking, request, Payload::Lent { token, len }, out)
     }
 
-    fn ask_with(
-        &mut self,
-        asking: &Asking<'_>,
-        request: Request,
-        payload: Payload,
-        landing: Option<Token>,
-        out: &mut Outbox,
-    ) -> CallId {
+    fn request(&mut self, asking: &Asking<'_>, request: Request, landing: Option<Token>) -> (CallId, Message) {
         debug_assert_ne!(asking.to, self.me, "our own block needs no message");
         self.next_call += 1;
         let id = CallId(self.next_call);
@@ -59,15 +74,29 @@ impl Service {
         if matches!(request, Request::Write { .. } | Request::WriteAt { .. }) {
             object.made[asking.to.index()] += 1;
         }
-        let message = Message::Call { id, object: asking.object, epoch: object.ledger.epoch, request };
-        self.mail.post_for(out, asking.reason, asking.to, &message, payload);
-        id
+        (id, Message::Call { id, object: asking.object, epoch: object.ledger.epoch, request })
     }
 
     /// The answer to a request, once it is here.
     pub(crate) fn take_reply(&mut self, id: CallId) -> Option<Result<Vec<u8>, Error>> {
+        self.take_received(id).map(|reply| reply.map(Received::into_vec))
+    }
+
+    /// The same, where it lies.
+    pub(crate) fn take_received(&mut self, id: CallId) -> Option<Result<Received, Error>> {
         self.calls.get(&id)?.reply.as_ref()?;
         self.calls.remove(&id)?.reply
+    }
+
+    /// The same, for who waits for it.
+    pub(crate) fn await_received(&mut self, id: CallId, out: &mut Outbox) -> Option<Result<Received, Error>> {
+        let received = self.take_received(id);
+        if received.is_none()
+            && let Some(call) = self.calls.get(&id)
+        {
+            out.call(call.to);
+        }
+        received
     }
 
     /// Gives up a request whose answer nobody waits for any more.

@@ -1,51 +1,105 @@
-//! Writes on their way to one owner: where they go, then their values.
+//! Writes on their way to one owner: where they go, and their values.
 //!
-//! Layout, little endian: bytes of a place, number of places, number of values (u64 each), the places, the values. A place is a
+//! Layout, little endian: bytes of a place, number of places, number of values, nothing (u64 each), the values, the places. A place is a
 //! local index in the owner's block and stands for the next value; one whose top bit is set is followed by the length of a
 //! run, and stands for so many values. Scattered writes cost one place each, consecutive ones two for all.
+//!
+//! A batch is made where it will be read: in a [`Buffer`], which for an owner on the same machine is memory that both see.
 
-use super::places::{Place, Places, PlacesBuilder};
+use super::places::{Place, Places, visit};
 use crate::element::Element;
 use crate::memory::Elements;
+use aurora_net::Buffer;
+use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Bytes before the places.
-const HEAD: usize = 3 * size_of::<u64>();
+/// Bytes before the values.
+const HEAD: usize = 4 * size_of::<u64>();
+
+/// Bytes of a batch: a full one leaves at once.
+const BATCH: usize = 64 * 1024;
 
 /// A batch being filled.
 #[derive(Debug)]
-pub(crate) struct BatchBuilder<T> {
-    places: PlacesBuilder,
-    values: Vec<T>,
+pub struct BatchBuilder<T> {
+    /// Empty as long as there is none.
+    memory: Buffer,
+    /// Bytes of a place.
+    width: usize,
+    /// Elements that fit, whatever they are.
+    capacity: usize,
+    /// Where places begin while it is being filled.
+    places_at: usize,
+    values: usize,
+    places: usize,
     /// Where a run would go on.
     next: usize,
-    /// Whether the last place is the length of a run.
-    in_run: bool,
+    /// The number of places if the last of them is the length of a run.
+    run: usize,
+    element: PhantomData<T>,
 }
 
-/// No element has this number.
+/// No element has this number, and no batch so many places.
 const NOWHERE: usize = usize::MAX;
 
 impl<T: Element> BatchBuilder<T> {
-    /// For a block of `len` elements.
+    /// For a block of `len` elements; without memory.
     pub(crate) fn new(len: usize) -> Self {
-        BatchBuilder { places: PlacesBuilder::new(len), values: Vec::new(), next: NOWHERE, in_run: false }
+        BatchBuilder {
+            memory: Buffer::own(Vec::new()),
+            width: Places::width_for(len),
+            capacity: 0,
+            places_at: HEAD,
+            values: 0,
+            places: 0,
+            next: NOWHERE,
+            run: NOWHERE,
+            element: PhantomData,
+        }
     }
 
-    /// Appends one element; an element beside the last one lengthens its run.
-    #[inline]
+    /// Bytes of memory that suit it.
+    pub(crate) fn wanted(&self) -> usize {
+        BATCH.max(HEAD + size_of::<T>() + self.width)
+    }
+
+    /// Takes memory of [`wanted`](Self::wanted) bytes. It is empty and has none.
+    pub(crate) fn open(&mut self, memory: Buffer) {
+        self.capacity = (memory.len() - HEAD) / (size_of::<T>() + self.width);
+        self.places_at = HEAD + self.capacity * size_of::<T>();
+        self.memory = memory;
+    }
+
+    /// Elements that it can take: none before it has memory.
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Elements in it.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.values
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values == 0
+    }
+
+    /// Appends one element, for which there is room; an element beside the last one lengthens its run.
+    #[inline(always)]
     pub(crate) fn push(&mut self, start: usize, value: T) {
         if start == self.next {
             self.lengthen(1);
         } else {
-            self.places.push(start);
-            self.in_run = false;
+            self.push_place(start);
         }
         self.next = start + 1;
-        self.values.push(value);
+        let at = HEAD + self.values * size_of::<T>();
+        self.memory[at..at + size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
+        self.values += 1;
     }
 
-    /// Appends consecutive elements.
+    /// Appends consecutive elements, for which there is room.
     pub(crate) fn extend(&mut self, start: usize, values: &[T]) {
         let Some((first, rest)) = values.split_first() else {
             return;
@@ -54,63 +108,87 @@ impl<T: Element> BatchBuilder<T> {
         if !rest.is_empty() {
             self.lengthen(rest.len());
             self.next += rest.len();
-            self.values.extend_from_slice(rest);
+            let at = HEAD + self.values * size_of::<T>();
+            self.memory[at..at + size_of_val(rest)].copy_from_slice(bytemuck::cast_slice(rest));
+            self.values += rest.len();
         }
     }
 
-    #[inline]
     fn lengthen(&mut self, more: usize) {
-        if !self.in_run {
-            self.places.mark_last();
-            self.places.push(1);
-            self.in_run = true;
+        // So many places there are with a run at the end.
+        if self.run != self.places {
+            let start = self.last_place();
+            self.set_last_place(Places::marked(self.width, start));
+            self.push_place(1);
+            self.run = self.places;
         }
-        self.places.add_to_last(more);
+        let length = self.last_place();
+        self.set_last_place(length + more as u64);
     }
 
-    /// Bytes that it would take on the wire.
-    #[inline]
-    pub(crate) fn wire_len(&self) -> usize {
-        HEAD + self.places.len() * self.places.width() + self.values.len() * size_of::<T>()
+    #[inline(always)]
+    fn push_place(&mut self, place: usize) {
+        self.places += 1;
+        self.set_last_place(place as u64);
     }
 
-    /// Bytes that one more element takes, at most.
-    pub(crate) fn most_of_one(&self) -> usize {
-        self.places.width() + size_of::<T>()
-    }
-
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    /// The bytes, leaving the builder empty with its memory.
-    pub(crate) fn take(&mut self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.wire_len());
-        for word in [self.places.width(), self.places.len(), self.values.len()] {
-            bytes.extend_from_slice(&(word as u64).to_le_bytes());
+    #[inline(always)]
+    fn set_last_place(&mut self, place: u64) {
+        let at = self.places_at + (self.places - 1) * self.width;
+        if self.width == 4 {
+            self.memory[at..at + 4].copy_from_slice(&(place as u32).to_le_bytes());
+        } else {
+            self.memory[at..at + 8].copy_from_slice(&place.to_le_bytes());
         }
-        bytes.extend_from_slice(self.places.bytes());
-        bytes.extend_from_slice(bytemuck::cast_slice(&self.values));
-        self.places.clear();
-        self.values.clear();
-        (self.next, self.in_run) = (NOWHERE, false);
-        bytes
+    }
+
+    fn last_place(&self) -> u64 {
+        let at = self.places_at + (self.places - 1) * self.width;
+        let mut place = [0; 8];
+        place[..self.width].copy_from_slice(&self.memory[at..at + self.width]);
+        u64::from_le_bytes(place)
+    }
+
+    /// The bytes, as they travel. What comes next is [`clear`](Self::clear) or [`take`](Self::take).
+    pub(crate) fn bytes(&mut self) -> &[u8] {
+        for (at, word) in [self.width, self.places, self.values, 0].into_iter().enumerate() {
+            self.memory[at * 8..(at + 1) * 8].copy_from_slice(&(word as u64).to_le_bytes());
+        }
+        let (places, values_end) = (self.places * self.width, HEAD + self.values * size_of::<T>());
+        self.memory.copy_within(self.places_at..self.places_at + places, values_end);
+        self.places_at = values_end;
+        &self.memory[..values_end + places]
+    }
+
+    /// Empties it; its memory stays.
+    pub(crate) fn clear(&mut self) {
+        self.places_at = HEAD + self.capacity * size_of::<T>();
+        (self.values, self.places, self.next, self.run) = (0, 0, NOWHERE, NOWHERE);
+    }
+
+    /// The bytes in their memory, leaving it empty without any.
+    pub(crate) fn take(&mut self) -> Buffer {
+        let len = self.bytes().len();
+        let mut memory = std::mem::replace(&mut self.memory, Buffer::own(Vec::new()));
+        memory.truncate(len);
+        self.capacity = 0;
+        self.clear();
+        memory
     }
 }
 
 /// The bytes of a batch with the elements of `block` at `runs`, as they are now.
 pub(crate) fn batch_of(block: &[u8], element: usize, runs: &[Range<usize>]) -> Vec<u8> {
-    let mut places = PlacesBuilder::new(block.len() / element);
-    let mut values = Vec::new();
+    let width = Places::width_for(block.len() / element);
+    let (mut places, mut values) = (Vec::new(), Vec::new());
     for run in runs.iter().filter(|run| !run.is_empty()) {
-        places.push(run.start);
-        places.mark_last();
-        places.push(run.len());
+        for place in [Places::marked(width, run.start as u64), run.len() as u64] {
+            places.extend_from_slice(&place.to_le_bytes()[..width]);
+        }
         values.extend_from_slice(&block[run.start * element..run.end * element]);
     }
-    let head = [places.width(), places.len(), values.len() / element].map(|word| (word as u64).to_le_bytes());
-    [head.as_flattened(), places.bytes(), &values].concat()
+    let head = [width, places.len() / width, values.len() / element, 0].map(|word| (word as u64).to_le_bytes());
+    [head.as_flattened(), &values, &places].concat()
 }
 
 /// A batch that has arrived and fits its block.
@@ -128,11 +206,11 @@ impl<'b> Batch<'b> {
         let (head, rest) = bytes.split_at_checked(HEAD)?;
         let word = |at: usize| usize::try_from(u64::from_le_bytes(*head.as_chunks().0.get(at)?)).ok();
         let (width, count) = (word(0)?, word(2)?);
-        let (places, values) = rest.split_at_checked(word(1)?.checked_mul(width)?)?;
-        let places = Places::parse(width, places)?;
-        if values.len() != count.checked_mul(element)? {
+        let (values, places) = rest.split_at_checked(count.checked_mul(element)?)?;
+        if places.len() != word(1)?.checked_mul(width)? {
             return None;
         }
+        let places = Places::parse(width, places)?;
         let scattered = places.len() == count && places.are_below(len);
         let fits = scattered
             || match places {
@@ -168,14 +246,13 @@ impl<'b> Batch<'b> {
     }
 }
 
-/// Elements one by one. An iteration does not depend on the one before it, so the processor has as many cache misses under way
-/// as it can.
+/// Elements one by one.
 #[inline]
 fn scatter<T: Element, P: Place>(places: &[P], values: &[u8], mut block: Elements<'_, T>, op: impl Fn(T, T) -> T) {
-    for (place, value) in places.iter().zip(values.chunks_exact(size_of::<T>())) {
-        let element = place.number();
-        block.set(element, op(block.get(element), bytemuck::pod_read_unaligned(value)));
-    }
+    let values = values.chunks_exact(size_of::<T>());
+    visit(places, values, block.prefetch(), |element, value| {
+        block.update(element, |old| op(old, bytemuck::pod_read_unaligned(value)));
+    });
 }
 
 #[inline]
@@ -183,7 +260,7 @@ fn run_by_run<T: Element, P: Place>(places: &[P], values: &[u8], mut block: Elem
     let mut values = values.chunks_exact(size_of::<T>());
     for run in runs(places) {
         for (element, value) in run.zip(&mut values) {
-            block.set(element, op(block.get(element), bytemuck::pod_read_unaligned(value)));
+            block.update(element, |old| op(old, bytemuck::pod_read_unaligned(value)));
         }
     }
 }
@@ -216,6 +293,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn open<T: Element>(len: usize) -> BatchBuilder<T> {
+        let mut batch = BatchBuilder::new(len);
+        // Of any content.
+        batch.open(Buffer::own(vec![0xa5; batch.wanted()]));
+        batch
+    }
+
     /// What a block of zeros becomes.
     fn applied(bytes: &[u8], len: usize) -> Vec<u16> {
         let mut block = vec![0; len];
@@ -227,7 +311,7 @@ mod tests {
 
     #[test]
     fn consecutive_puts_share_a_run() {
-        let mut batch = BatchBuilder::new(102);
+        let mut batch = open(102);
         for i in 0..100 {
             batch.push(i, i as u32);
         }
@@ -242,10 +326,11 @@ mod tests {
 
     #[test]
     fn a_batch_that_was_taken_leaves_no_run_behind() {
-        let mut batch = BatchBuilder::new(10);
+        let mut batch = open(10);
         batch.push(1, 1_u16);
         batch.push(2, 2);
-        batch.take();
+        assert_eq!(batch.bytes().len(), HEAD + 2 * 4 + 2 * 2);
+        batch.clear();
         batch.push(3, 3);
         let bytes = batch.take();
         assert_eq!((bytes.len(), applied(&bytes, 4)), (HEAD + 4 + 2, vec![0, 0, 0, 3]));
@@ -253,10 +338,11 @@ mod tests {
 
     #[test]
     fn an_element_outside_of_the_block_is_refused() {
-        let mut batch = BatchBuilder::new(10);
+        let mut batch = open(10);
         for (writes, fits) in [(&[3, 9][..], 10), (&[8, 9], 10), (&[0], 1)] {
             writes.iter().for_each(|at| batch.push(*at, 0_u8));
-            let bytes = batch.take();
+            let bytes = batch.bytes().to_vec();
+            batch.clear();
             assert!(Batch::parse(&bytes, 1, fits).is_some() && Batch::parse(&bytes, 1, fits - 1).is_none());
             assert!(Batch::parse(&bytes[..bytes.len() - 1], 1, fits).is_none());
             assert!(Batch::parse(&bytes, 2, fits).is_none());
@@ -275,7 +361,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_batch_survives_the_wire(writes in writes(), wide in any::<bool>()) {
-            let mut batch = BatchBuilder::new(if wide { usize::MAX } else { 50 });
+            let mut batch = open(if wide { usize::MAX } else { 50 });
             let mut want = vec![0u16; 50];
             for (at, values) in &writes {
                 match values[..] {
@@ -286,8 +372,7 @@ mod tests {
                     *place = place.wrapping_mul(3) ^ value;
                 }
             }
-            let (len, bytes) = (batch.wire_len(), batch.take());
-            prop_assert_eq!(bytes.len(), len);
+            let bytes = batch.take();
             prop_assert_eq!(applied(&bytes, 50), want);
         }
 
@@ -305,11 +390,11 @@ mod tests {
 
         #[test]
         fn hostile_bytes_are_refused_or_fit(
-            head in (prop_oneof![Just(4u64), Just(8), any::<u64>()], 0u64..9, 0u64..20),
+            head in (prop_oneof![Just(4u64), Just(8), any::<u64>()], 0u64..9, 0u64..20, any::<u64>()),
             rest in prop::collection::vec(prop_oneof![Just(0u8), Just(128), 0u8..20, any::<u8>()], 0..60),
             len in 0usize..20,
         ) {
-            let head = [head.0, head.1, head.2].map(u64::to_le_bytes);
+            let head = [head.0, head.1, head.2, head.3].map(u64::to_le_bytes);
             for bytes in [rest.clone(), [head.as_flattened(), &rest[..]].concat()] {
                 if let Some(batch) = Batch::parse(&bytes, 4, len) {
                     for (run, values) in batch.runs(4) {

@@ -82,7 +82,7 @@ impl Handler for Service {
             self.watch.progress();
         }
         match message {
-            Message::Round { seq, round } => match postcard::from_bytes::<Summary>(&bytes(payload)) {
+            Message::Round { seq, round } => match postcard::from_bytes::<Summary>(payload.bytes()) {
                 Ok(summary) => {
                     let mut told = Vec::new();
                     self.rendezvous.hear(seq, round, summary, &mut told);
@@ -92,7 +92,7 @@ impl Handler for Service {
             },
             Message::Call { id, object, epoch, request } => {
                 let held = self.rallies(object, &request);
-                let parked = Parked { from, work: Work::Call { id, epoch, request }, payload: bytes(payload) };
+                let parked = Parked { from, work: Work::Call { id, epoch, request }, payload };
                 match self.rally.as_mut().filter(|_| held) {
                     Some(rally) => {
                         rally.hold(Instant::now(), from, (object, parked));
@@ -108,7 +108,7 @@ impl Handler for Service {
             Message::Batch { object, epoch, seq, opening, op } => {
                 self.opened(object, from, epoch, &opening, out);
                 let work = Work::Batch { epoch, seq, op, acknowledge: true };
-                self.work(object, Parked { from, work, payload: bytes(payload) }, out);
+                self.work(object, Parked { from, work, payload }, out);
                 self.advance(object, out);
             }
             Message::Reply { id, refused } => self.replied(from, id, refused, payload),
@@ -117,7 +117,7 @@ impl Handler for Service {
                 let here = Announced { version, at_home, contains, made, list_follows, site: opening.site };
                 self.announced(object, from, epoch, here, payload, out);
             }
-            Message::Made { object, epoch } => match postcard::from_bytes::<Vec<(u32, u64)>>(&bytes(payload)) {
+            Message::Made { object, epoch } => match postcard::from_bytes::<Vec<(u32, u64)>>(payload.bytes()) {
                 Ok(made) => {
                     if let Some(object) = self.objects.get_mut(&object) {
                         let record = object.ledger.record(epoch);
@@ -129,7 +129,7 @@ impl Handler for Service {
                 Err(_) => self.fail(None, malformed(from), out),
             },
             Message::Correct { object, epoch, version, contains } => {
-                let changes = bytes(payload);
+                let changes = payload.into_vec();
                 let Some(object) = self.objects.get_mut(&object) else {
                     return;
                 };
@@ -140,7 +140,7 @@ impl Handler for Service {
                 arrival.correction = Some((version, changes));
                 arrival.contains = contains;
             }
-            Message::Stand { object, epoch } => self.stand(from, object, epoch, &bytes(payload), out),
+            Message::Stand { object, epoch } => self.stand(from, object, epoch, payload.bytes(), out),
             Message::Forward { object, epoch, owner, version } => {
                 self.forwarded(from, (object, epoch, owner), version, payload, out);
             }
@@ -157,8 +157,7 @@ impl Handler for Service {
                     arrival.complete = true;
                     arrival.batches = batches;
                 }
-                let payload = bytes(payload);
-                if !payload.is_empty() {
+                if !payload.bytes().is_empty() {
                     let Some(seq) = batches.checked_sub(1) else {
                         return self.fail(None, malformed(from), out);
                     };
@@ -178,14 +177,14 @@ impl Handler for Service {
             }
             Message::Left { dropped } => self.left[from.index()] = Some(dropped),
             Message::Fault { object } => {
-                let error = decode_error(from, &bytes(payload));
+                let error = decode_error(from, payload.bytes());
                 self.note_fault(object, &error, out);
             }
             Message::Ask { look } => {
                 let state = postcard::to_allocvec(&self.state()).expect("states are plain data");
                 self.mail.post(out, from, &Message::State { look }, Payload::Bytes(state.into()));
             }
-            Message::State { look } => match postcard::from_bytes(&bytes(payload)) {
+            Message::State { look } => match postcard::from_bytes(payload.bytes()) {
                 Ok(state) => {
                     let mut acts = Vec::new();
                     self.watch.heard(Instant::now(), from, look, state, &mut acts);
@@ -271,18 +270,11 @@ impl Service {
             return;
         };
         call.reply = Some(match (payload, call.landing) {
-            (Received::Placed(_), _) => Ok(Vec::new()),
-            (Received::Bytes(bytes), _) if refused => Err(decode_error(from, &bytes)),
-            (Received::Bytes(bytes), None) => Ok(bytes),
+            (placed @ Received::Placed(_), _) => Ok(placed),
+            (error, _) if refused => Err(decode_error(from, error.bytes())),
+            (answer, None) => Ok(answer),
             // An answer with a place of its own came to another: it does not have the length that was asked for.
-            (Received::Bytes(_), Some(_)) => Err(malformed(from)),
+            (_, Some(_)) => Err(malformed(from)),
         });
-    }
-}
-
-fn bytes(payload: Received) -> Vec<u8> {
-    match payload {
-        Received::Bytes(bytes) => bytes,
-        Received::Placed(_) => Vec::new(),
     }
 }

@@ -1,12 +1,12 @@
 //! Entering collective scopes and ending them, on the calling rank's side.
 
-use super::object::{Parked, Work};
+use super::object::{Outcome, Parked, Work};
 use super::{Loan, Reason, Service};
 use crate::Error;
 use crate::element::OpId;
 use crate::memory::{Sharing, Turn};
 use crate::message::{Collective, Epoch, Message, ObjectId, Opening};
-use aurora_net::{Outbox, Payload, Rank};
+use aurora_net::{Buffer, Outbox, Payload, Rank, Received};
 use std::sync::Arc;
 
 /// More writes in an announcement would not fit a header.
@@ -32,7 +32,7 @@ pub(crate) struct ReleaseScope<'a> {
 /// What is left of a ReleaseC scope for one owner at its end.
 pub(crate) struct LastBatch {
     pub(crate) op: Option<OpId>,
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: Buffer,
 }
 
 impl Service {
@@ -179,30 +179,40 @@ impl Service {
         self.advance(id, out);
     }
 
-    /// Sends a batch of a ReleaseC scope to an owner, ourselves included.
+    /// Sends a batch of a ReleaseC scope to another rank.
     pub(crate) fn send_batch(
         &mut self,
         scope: &ReleaseScope<'_>,
         owner: Rank,
         op: Option<OpId>,
-        bytes: Vec<u8>,
+        bytes: Buffer,
         out: &mut Outbox,
     ) {
-        let (id, epoch) = (scope.object, scope.epoch);
-        let me = self.me;
-        let Some(object) = self.objects.get_mut(&id) else {
+        let Some(object) = self.objects.get_mut(&scope.object) else {
             return;
         };
         object.outstanding[owner.index()] += 1;
-        if owner == me {
-            let work = Work::Batch { epoch, seq: scope.sent, op, acknowledge: true };
-            self.work(id, Parked { from: me, work, payload: bytes }, out);
-            self.advance(id, out);
-        } else {
-            let opening = scope.opening.clone();
-            let message = Message::Batch { object: id, epoch, seq: scope.sent, opening, op };
-            self.mail.post_for(out, scope.reason, owner, &message, Payload::Bytes(bytes.into()));
+        let (object, epoch, opening) = (scope.object, scope.epoch, scope.opening.clone());
+        let message = Message::Batch { object, epoch, seq: scope.sent, opening, op };
+        self.mail.post_for(out, scope.reason, owner, &message, bytes.into());
+    }
+
+    /// Applies a batch of a ReleaseC scope to our own block, or keeps a copy until it can be.
+    pub(crate) fn apply_own(&mut self, scope: &ReleaseScope<'_>, op: Option<OpId>, bytes: &[u8], out: &mut Outbox) {
+        let (id, me) = (scope.object, self.me);
+        let Some(object) = self.objects.get_mut(&id) else {
+            return;
+        };
+        let work = Work::Batch { epoch: scope.epoch, seq: scope.sent, op, acknowledge: true };
+        match object.attempt(me, &work, bytes) {
+            Outcome::Park => {
+                object.outstanding[me.index()] += 1;
+                object.parked.push_back(Parked { from: me, work, payload: Received::Bytes(bytes.to_vec()) });
+            }
+            Outcome::Refuse(error) => self.fail(Some(id), error, out),
+            _ => {}
         }
+        self.advance(id, out);
     }
 
     /// Ends a ReleaseC scope: `sent` says how many batches went to each owner, `last` what is still to go. That goes with
@@ -230,12 +240,12 @@ impl Service {
                 batches: sent[rank.index()] + u64::from(last.is_some()),
                 op: last.as_ref().and_then(|last| last.op),
             };
-            let payload = last.map_or(Payload::Empty, |last| Payload::Bytes(last.bytes.into()));
+            let payload = last.map_or(Payload::Empty, |last| last.bytes.into());
             self.mail.post_for(out, scope.reason, rank, &message, payload);
         }
         if let Some(LastBatch { op, bytes }) = last[me.index()].take() {
             let work = Work::Batch { epoch, seq: sent[me.index()], op, acknowledge: false };
-            self.work(id, Parked { from: me, work, payload: bytes }, out);
+            self.work(id, Parked { from: me, work, payload: Received::Bytes(bytes.into()) }, out);
         }
         self.advance(id, out);
     }

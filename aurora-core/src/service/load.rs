@@ -55,9 +55,9 @@ impl Service {
     ) {
         let loan = match payload {
             Received::Placed(token) => self.loans.end(token),
-            Received::Bytes(bytes) => {
+            other => {
                 let faulty = self.objects.get(&id).is_none_or(|object| object.fault.is_some());
-                if !bytes.is_empty() && !faulty {
+                if !other.bytes().is_empty() && !faulty {
                     return self.fail(None, malformed(from), out);
                 }
                 None

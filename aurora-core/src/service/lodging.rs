@@ -142,7 +142,7 @@ impl Service {
     ) {
         let loan = match payload {
             Received::Placed(token) => self.loans.end(token),
-            Received::Bytes(_) => None,
+            _ => None,
         };
         match loan {
             Some(Loan::CacheIn { .. }) => {}

@@ -38,10 +38,12 @@ impl Mail {
 
     /// Sends without accounting to a line: answers, the watch, the end.
     pub(crate) fn post(&mut self, out: &mut Outbox, to: Rank, message: &Message, payload: Payload) {
-        if message.is_counted() {
-            self.sent[to.index()] += 1;
+        self.count(to, message);
+        if message.is_in_no_hurry() {
+            out.send_quietly(to, message.encode(), payload);
+        } else {
+            out.send(to, message.encode(), payload);
         }
-        out.send(to, message.encode(), payload);
     }
 
     /// Sends, on the account of a line of the program.
@@ -53,7 +55,31 @@ impl Mail {
         message: &Message,
         payload: Payload,
     ) {
-        let bytes = payload.len() as u64;
+        self.charge(reason, payload.len() as u64);
+        self.post(out, to, message, payload);
+    }
+
+    /// The same, with more to follow that the receiver will be woken for.
+    pub(crate) fn post_more_for(
+        &mut self,
+        out: &mut Outbox,
+        reason: &Reason,
+        to: Rank,
+        message: &Message,
+        payload: Payload,
+    ) {
+        self.charge(reason, payload.len() as u64);
+        self.count(to, message);
+        out.send_quietly(to, message.encode(), payload);
+    }
+
+    fn count(&mut self, to: Rank, message: &Message) {
+        if message.is_counted() {
+            self.sent[to.index()] += 1;
+        }
+    }
+
+    fn charge(&mut self, reason: &Reason, bytes: u64) {
         match self.usage.get_mut(reason) {
             Some(usage) => {
                 usage.messages += 1;
@@ -63,7 +89,6 @@ impl Mail {
                 self.usage.insert(reason.clone(), Usage { messages: 1, bytes });
             }
         }
-        self.post(out, to, message, payload);
     }
 
     pub(crate) fn usage(&self) -> &BTreeMap<Reason, Usage> {

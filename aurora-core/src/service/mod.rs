@@ -33,7 +33,7 @@ use crate::collective::{Rendezvous, Tell};
 use crate::error::Claim;
 use crate::memory::LOST;
 use crate::message::{CallId, Message, ObjectId, encode_error};
-use aurora_net::{Node, Outbox, Payload, Rank, Token};
+use aurora_net::{Buffer, Node, Outbox, Payload, Rank, Received, Token};
 use loans::Loans;
 use mail::Mail;
 use nodes::Nodes;
@@ -52,7 +52,7 @@ pub(crate) struct Call {
     /// Where the answer's payload goes, if not into a buffer.
     landing: Option<Token>,
     /// The answer, once it is here.
-    pub(crate) reply: Option<Result<Vec<u8>, Error>>,
+    pub(crate) reply: Option<Result<Received, Error>>,
 }
 
 /// State of one rank.
@@ -210,13 +210,15 @@ impl Service {
     }
 
     /// Does a piece of work or parks it; true if it is done.
-    pub(crate) fn work(&mut self, id: ObjectId, work: Parked, out: &mut Outbox) -> bool {
+    pub(crate) fn work(&mut self, id: ObjectId, mut work: Parked, out: &mut Outbox) -> bool {
         let Some(object) = self.objects.get_mut(&id) else {
             // Everyone has dropped the object, so nobody can ever see what this would write.
             return true;
         };
-        match (object.attempt(work.from, &work.work, &work.payload), &work.work) {
+        match (object.attempt(work.from, &work.work, work.payload.bytes()), &work.work) {
             (Outcome::Park, _) => {
+                // It may wait for long, and its sender for the memory.
+                work.payload.detach();
                 object.parked.push_back(work);
                 return false;
             }
@@ -228,18 +230,27 @@ impl Service {
             (Outcome::Refuse(error), Work::Call { id: call, .. }) => {
                 self.answer(work.from, *call, Err(error), out);
             }
-            (Outcome::Reply(bytes), Work::Call { id: call, .. }) => self.answer(work.from, *call, Ok(bytes), out),
+            (Outcome::Reply(bytes), Work::Call { id: call, .. }) => {
+                self.answer(work.from, *call, Ok(Buffer::own(bytes)), out);
+            }
+            (Outcome::Gather { width, len }, Work::Call { id: call, .. }) => {
+                let mut answer = out.buffer(work.from, len);
+                object.gather(width, work.payload.bytes(), &mut answer);
+                self.answer(work.from, *call, Ok(answer), out);
+            }
             (Outcome::ReplyFromBlock(range), Work::Call { id: call, .. }) => {
                 object.block.lend_to_transfer();
                 let token = self.loans.add(Loan::Block { object: id, base: range.start });
                 let payload = Payload::Lent { token, len: range.len() };
                 self.mail.post(out, work.from, &Message::Reply { id: *call, refused: false }, payload);
             }
-            (Outcome::Reply(_) | Outcome::ReplyFromBlock(_), Work::Batch { .. }) => {
+            (Outcome::Reply(_) | Outcome::Gather { .. } | Outcome::ReplyFromBlock(_), Work::Batch { .. }) => {
                 unreachable!("a batch is applied, not answered")
             }
         }
-        out.recycle(work.payload);
+        if let Received::Bytes(buffer) = work.payload {
+            out.recycle(buffer);
+        }
         true
     }
 
@@ -257,18 +268,17 @@ impl Service {
         }
     }
 
-    fn answer(&mut self, to: Rank, id: CallId, answer: Result<Vec<u8>, Error>, out: &mut Outbox) {
+    fn answer(&mut self, to: Rank, id: CallId, answer: Result<Buffer, Error>, out: &mut Outbox) {
         if to == self.me {
             if let Some(call) = self.calls.get_mut(&id) {
-                call.reply = Some(answer);
+                call.reply = Some(answer.map(|bytes| Received::Bytes(bytes.into())));
             }
             return;
         }
-        let (refused, bytes) = match answer {
-            Ok(bytes) => (false, bytes),
-            Err(error) => (true, encode_error(&error)),
+        let (refused, payload) = match answer {
+            Ok(bytes) => (false, bytes.into()),
+            Err(error) => (true, encode_error(&error).into()),
         };
-        let payload = if bytes.is_empty() { Payload::Empty } else { Payload::Bytes(bytes.into()) };
         self.mail.post(out, to, &Message::Reply { id, refused }, payload);
     }
 

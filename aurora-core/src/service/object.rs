@@ -12,7 +12,7 @@ use crate::error::ObjectName;
 use crate::memory::{Cells, Direct, Door, Front, OWN, READ, Storage, Turn, WRITE};
 use crate::message::{CallId, Collective, Epoch, Opening, Request};
 use crate::{Error, Site};
-use aurora_net::Rank;
+use aurora_net::{Rank, Received};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
@@ -279,7 +279,7 @@ pub(crate) struct OpenGuard {
 pub(crate) struct Parked {
     pub(crate) from: Rank,
     pub(crate) work: Work,
-    pub(crate) payload: Vec<u8>,
+    pub(crate) payload: Received,
 }
 
 /// Who has to do something before a piece of parked work can be done. If nobody, then a transfer is under way.
@@ -311,6 +311,8 @@ pub(crate) enum Work {
 pub(crate) enum Outcome {
     /// Answer with these bytes.
     Reply(Vec<u8>),
+    /// Answer with so many bytes of scattered elements, whose places have so many bytes each, by [`Object::gather`].
+    Gather { width: usize, len: usize },
     /// Answer with these bytes of the block, from memory.
     ReplyFromBlock(Range<usize>),
     /// A batch is applied.
@@ -405,10 +407,9 @@ impl Object {
                 let Some(len) = self.block.len() else {
                     return Outcome::Park;
                 };
-                let gather = self.access.gather;
                 match Places::parse((*width).into(), payload) {
                     Some(places) if places.are_below(len) => {
-                        self.block.read(|bytes| gather(bytes, places)).map_or(Outcome::Park, Outcome::Reply)
+                        Outcome::Gather { width: (*width).into(), len: places.len() * element }
                     }
                     _ => Outcome::Refuse(self.nonsense()),
                 }
@@ -416,6 +417,14 @@ impl Object {
             Request::Write { op } => self.write_for_another(|object| object.write(*op, payload)),
             Request::WriteAt { start } => self.write_for_another(|object| object.write_at(*start, payload)),
             Request::Scalar(request) => super::scalar::serve(self, *request, payload),
+        }
+    }
+
+    /// The elements that a [`Request::ReadMany`] asks for, which was found to fit.
+    pub(crate) fn gather(&mut self, width: usize, places: &[u8], into: &mut [u8]) {
+        let gather = self.access.gather;
+        if let Some(places) = Places::parse(width, places) {
+            self.block.read(|block| gather(block, places, into));
         }
     }
 

@@ -4,82 +4,63 @@
 //! The top bit of a number is free for those who write them.
 
 use crate::element::Element;
+use crate::memory::Prefetch;
+use aurora_net::Buffer;
+
+/// So many elements are asked for before they are needed: more than a processor can wait for at a time.
+const FETCHED_AHEAD: usize = 64;
 
 /// Blocks of more elements have wide places.
 const MOST_NARROW: usize = (1 << 31) - 1;
 /// No block has more.
 const MOST_WIDE: usize = (1 << 63) - 1;
 
-/// Places being collected.
-#[derive(Clone, Debug)]
-pub(crate) enum PlacesBuilder {
-    Narrow(Vec<u32>),
-    Wide(Vec<u64>),
+/// Places being collected in the memory that they travel in.
+#[derive(Debug)]
+pub(crate) struct PlacesBuilder {
+    memory: Buffer,
+    width: usize,
+    len: usize,
 }
 
 impl PlacesBuilder {
-    /// In a block of `len` elements.
+    /// In a block of `len` elements; without memory.
     pub(crate) fn new(len: usize) -> Self {
-        if len > MOST_NARROW { PlacesBuilder::Wide(Vec::new()) } else { PlacesBuilder::Narrow(Vec::new()) }
+        PlacesBuilder { memory: Buffer::own(Vec::new()), width: Places::width_for(len), len: 0 }
     }
 
-    /// Appends a place, or a number of places.
-    #[inline]
-    pub(crate) fn push(&mut self, place: usize) {
-        match self {
-            PlacesBuilder::Narrow(places) => places.push(place as u32),
-            PlacesBuilder::Wide(places) => places.push(place as u64),
-        }
-    }
-
-    /// Sets the top bit of the last one.
-    #[inline]
-    pub(crate) fn mark_last(&mut self) {
-        match self {
-            PlacesBuilder::Narrow(places) => places.last_mut().into_iter().for_each(|last| *last |= 1 << 31),
-            PlacesBuilder::Wide(places) => places.last_mut().into_iter().for_each(|last| *last |= 1 << 63),
-        }
-    }
-
-    /// Adds to the last one.
-    #[inline]
-    pub(crate) fn add_to_last(&mut self, more: usize) {
-        match self {
-            PlacesBuilder::Narrow(places) => places.last_mut().into_iter().for_each(|last| *last += more as u32),
-            PlacesBuilder::Wide(places) => places.last_mut().into_iter().for_each(|last| *last += more as u64),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            PlacesBuilder::Narrow(places) => places.len(),
-            PlacesBuilder::Wide(places) => places.len(),
-        }
-    }
-
-    pub(crate) fn clear(&mut self) {
-        match self {
-            PlacesBuilder::Narrow(places) => places.clear(),
-            PlacesBuilder::Wide(places) => places.clear(),
-        }
-    }
-
-    /// Bytes of one.
-    #[inline]
+    /// Bytes of a place.
     pub(crate) fn width(&self) -> usize {
-        match self {
-            PlacesBuilder::Narrow(_) => size_of::<u32>(),
-            PlacesBuilder::Wide(_) => size_of::<u64>(),
-        }
+        self.width
     }
 
-    /// As they travel.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
-            PlacesBuilder::Narrow(places) => bytemuck::cast_slice(places),
-            PlacesBuilder::Wide(places) => bytemuck::cast_slice(places),
+    /// Takes memory. It is empty and has none.
+    pub(crate) fn open(&mut self, memory: Buffer) {
+        self.memory = memory;
+    }
+
+    /// Whether there is no memory for another place.
+    #[inline(always)]
+    pub(crate) fn is_full(&self) -> bool {
+        self.len + self.width > self.memory.len()
+    }
+
+    /// Appends a place, for which there is room.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, place: usize) {
+        let end = self.len + self.width;
+        match self.width {
+            4 => self.memory[self.len..end].copy_from_slice(&(place as u32).to_le_bytes()),
+            _ => self.memory[self.len..end].copy_from_slice(&(place as u64).to_le_bytes()),
         }
+        self.len = end;
+    }
+
+    /// The bytes in their memory, leaving it empty without any.
+    pub(crate) fn take(&mut self) -> Buffer {
+        let mut memory = std::mem::replace(&mut self.memory, Buffer::own(Vec::new()));
+        memory.truncate(std::mem::take(&mut self.len));
+        memory
     }
 }
 
@@ -135,6 +116,16 @@ impl Place for [u8; 8] {
 }
 
 impl<'b> Places<'b> {
+    /// Bytes of a place in a block of `len` elements.
+    pub(crate) fn width_for(len: usize) -> usize {
+        if len > MOST_NARROW { size_of::<u64>() } else { size_of::<u32>() }
+    }
+
+    /// A place with its top bit set.
+    pub(crate) fn marked(width: usize, place: u64) -> u64 {
+        place | 1 << (8 * width - 1)
+    }
+
     /// Of `width` bytes each.
     pub(crate) fn parse(width: usize, bytes: &'b [u8]) -> Option<Self> {
         match width {
@@ -153,10 +144,10 @@ impl<'b> Places<'b> {
 
     /// The bytes of the elements at these places, unmarked ones.
     #[inline]
-    pub(crate) fn gather<T: Element>(self, block: &[T]) -> Vec<u8> {
+    pub(crate) fn gather<T: Element>(self, block: &[T], into: &mut [u8]) {
         match self {
-            Places::Narrow(places) => gather(places, block),
-            Places::Wide(places) => gather(places, block),
+            Places::Narrow(places) => gather(places, block, into),
+            Places::Wide(places) => gather(places, block, into),
         }
     }
 
@@ -178,21 +169,36 @@ impl<'b> Places<'b> {
     }
 }
 
-/// As in a batch that is applied, nothing depends on the element before.
 #[inline]
-fn gather<P: Place, T: Element>(places: &[P], block: &[T]) -> Vec<u8> {
-    let mut values = vec![0; places.len() * size_of::<T>()];
-    for (value, place) in values.chunks_exact_mut(size_of::<T>()).zip(places) {
-        value.copy_from_slice(bytemuck::bytes_of(&block[place.number()]));
-    }
-    values
+fn gather<P: Place, T: Element>(places: &[P], block: &[T], into: &mut [u8]) {
+    let values = into.chunks_exact_mut(size_of::<T>());
+    visit(places, values, Prefetch::of(block), |element, value| {
+        value.copy_from_slice(bytemuck::bytes_of(&block[element]));
+    });
 }
 
 #[inline]
 fn spread<P: Place, T: Element>(places: &[P], block: &[T], positions: &[u32], values: &mut [T]) {
-    for (place, position) in places.iter().zip(positions) {
-        values[*position as usize] = block[place.number()];
+    visit(places, positions, Prefetch::of(block), |element, position| values[*position as usize] = block[element]);
+}
+
+/// Visits the elements at these places, each with its `companion`. Nothing depends on the element before, and the processor is told
+/// early where it will have to look, so that it has as many cache misses under way as it can.
+#[inline(always)]
+pub(super) fn visit<P: Place, T, C>(
+    places: &[P],
+    companions: impl IntoIterator<Item = C>,
+    memory: Prefetch<T>,
+    mut visit: impl FnMut(usize, C),
+) {
+    let (first, coming) = places.split_at(places.len().min(FETCHED_AHEAD));
+    first.iter().for_each(|place| memory.fetch(place.number()));
+    let mut pairs = places.iter().zip(companions);
+    for (coming, (place, companion)) in coming.iter().zip(pairs.by_ref()) {
+        memory.fetch(coming.number());
+        visit(place.number(), companion);
     }
+    pairs.for_each(|(place, companion)| visit(place.number(), companion));
 }
 
 /// No branch: many are compared at once.
@@ -208,13 +214,16 @@ mod tests {
     fn long_blocks_have_wide_places() {
         for (len, width) in [(0, 4), (MOST_NARROW, 4), (MOST_NARROW + 1, 8)] {
             let mut builder = PlacesBuilder::new(len);
-            assert_eq!(builder.width(), width);
+            assert!(builder.is_full() && builder.width() == width);
+            builder.open(Buffer::own(vec![0; 2 * width - 1]));
             builder.push(len.saturating_sub(1));
-            let places = Places::parse(width, builder.bytes()).expect("whole");
+            assert!(builder.is_full());
+            let bytes = builder.take();
+            let places = Places::parse(width, &bytes).expect("whole");
             assert_eq!((places.len(), places.are_below(len.max(1))), (1, true));
             assert!(!places.are_below(len.saturating_sub(1)));
-            builder.mark_last();
-            assert!(!Places::parse(width, builder.bytes()).expect("whole").are_below(usize::MAX));
+            let marked = Places::marked(width, 7).to_le_bytes();
+            assert!(!Places::parse(width, &marked[..width]).expect("whole").are_below(usize::MAX));
         }
     }
 

@@ -17,7 +17,7 @@ use super::desk::OnFailure;
 use super::seat::{Job, JobKey, Line, Seat, exited, sit};
 use super::{Failure, Launcher, Options, exit};
 use crate::route::Contact;
-use crate::udp::address::{Candidate, Network, candidates, choose, on_one_machine, own_network};
+use crate::udp::address::{Candidate, candidates, choose, on_one_machine};
 use crate::{Error, Rank};
 use mpi::Threading;
 use mpi::datatype::PartitionMut;
@@ -27,8 +27,10 @@ use mpi::traits::{Communicator, CommunicatorCollectives, Root};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::cell::{Cell, RefCell};
+use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -131,7 +133,7 @@ fn secrets(world: &SimpleCommunicator, rank: Rank) -> Result<[u64; 2], Failure> 
 fn join(world: &SimpleCommunicator, rank: Rank, key: JobKey, options: &Options) -> Result<Job, Failure> {
     // Not what MPI calls a node: it goes by host names, which repeat.
     let refused = |error: Error| Failure::of(rank, error);
-    let own = own_network().map_err(refused)?;
+    let own = Network::own().map_err(refused)?;
     let mut networks: Vec<Network> = gather(world, &own).map_err(|error| garbled(rank, &error))?;
     networks.sort_unstable();
     networks.dedup();
@@ -145,6 +147,23 @@ fn join(world: &SimpleCommunicator, rank: Rank, key: JobKey, options: &Options) 
         choose(&own, &all)
     };
     Ok(Job { rank, size: world.size() as usize, nodes, launcher: Launcher::Mpi, key, address })
+}
+
+/// Which kernel, and which of its network namespaces: whose are equal, reach each other by the loopback interface.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+struct Network {
+    boot: String,
+    namespace: u64,
+}
+
+impl Network {
+    /// The one that this process is in.
+    fn own() -> Result<Network, Error> {
+        let unknown = |source| Error::System { doing: "find out which network namespace this is", source };
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").map_err(unknown)?;
+        let namespace = fs::metadata("/proc/self/ns/net").map_err(unknown)?.ino();
+        Ok(Network { boot, namespace })
+    }
 }
 
 /// Collective. Everyone's value, by rank.

@@ -2,6 +2,7 @@
 
 use super::datagrams::Datagrams;
 use super::rings::Rings;
+use crate::handler::Lender;
 use crate::local::{Inbox, LocalAddress, LocalPayload, LocalTransfer};
 use crate::udp::UdpPort;
 use crate::{Handler, Outbox, Outgoing, Payload, Placement, Rank, Received, Traffic};
@@ -41,6 +42,8 @@ pub(crate) struct Core<H> {
     outbox: Outbox,
     ways: Ways,
     peers: Vec<Peer>,
+    /// Whom the waiting thread calls before it sleeps.
+    calls: Vec<Rank>,
     closed: bool,
 }
 
@@ -54,7 +57,12 @@ pub(crate) struct Ways {
 
 impl<H: Handler> Core<H> {
     pub fn new(me: Rank, handler: H, ways: Ways, peers: Vec<Peer>) -> Self {
-        Core { handler, traffic: Traffic::default(), me, outbox: Outbox::default(), ways, peers, closed: false }
+        let (traffic, mut outbox, calls) = (Traffic::default(), Outbox::default(), Vec::new());
+        if let Some(rings) = &ways.rings {
+            let reaches = peers.iter().map(|peer| matches!(peer, Peer::Shm(_))).collect();
+            outbox.set_lender(Lender { stock: rings.stock().clone(), reaches });
+        }
+        Core { handler, traffic, me, outbox, ways, peers, calls, closed: false }
     }
 
     /// Runs `action` on the handler and sends what it queues. True: the handler was told something after that.
@@ -62,6 +70,15 @@ impl<H: Handler> Core<H> {
         let outcome = action(&mut self.handler, &mut self.outbox);
         let told = !self.outbox.is_empty() && self.settle();
         (outcome, told)
+    }
+
+    /// The calling thread is about to sleep: has those look for whom the handler waits.
+    pub fn call(&mut self) {
+        for rank in self.calls.drain(..) {
+            if let Some(rings) = &self.ways.rings {
+                rings.call(rank);
+            }
+        }
     }
 
     /// Takes in what has arrived, in part if it is much, and what time has brought.
@@ -163,7 +180,7 @@ impl<H: Handler> Core<H> {
     fn settle(&mut self) -> bool {
         let mut told = false;
         loop {
-            let mut outbox = std::mem::take(&mut self.outbox);
+            let mut outbox = self.outbox.take();
             for outgoing in outbox.drain() {
                 told |= self.send(outgoing);
             }
@@ -175,6 +192,7 @@ impl<H: Handler> Core<H> {
             if let Some(rings) = &mut self.ways.rings {
                 again |= rings.transmit(&mut self.handler, &mut self.outbox);
             }
+            self.calls.extend(outbox.calls());
             if self.outbox.is_empty()
                 && let Some(datagrams) = &mut self.ways.datagrams
             {
@@ -197,14 +215,14 @@ impl<H: Handler> Core<H> {
 
     /// True: the handler was told that it has its memory back.
     fn send(&mut self, outgoing: Outgoing) -> bool {
-        let Outgoing { to, header, payload } = outgoing;
+        let Outgoing { to, header, payload, quiet } = outgoing;
         assert!(to != self.me, "{to} sends a transfer to itself");
         match &self.peers[to.index()] {
             Peer::Nobody => self.give_back(&payload),
             Peer::Shm(mate) => {
                 let rings = self.ways.rings.as_mut().expect("open while peers are reached by them");
                 let (header_len, payload_len) = (header.len(), payload.len());
-                match rings.send(*mate, Outgoing { to, header, payload }) {
+                match rings.send(*mate, Outgoing { to, header, payload, quiet }) {
                     Ok(()) => {
                         self.count_out(header_len, payload_len);
                         false
@@ -223,6 +241,7 @@ impl<H: Handler> Core<H> {
                 let copy = match &payload {
                     Payload::Empty => Some(LocalPayload::Owned(Vec::new())),
                     Payload::Bytes(bytes) => Some(LocalPayload::Shared(bytes.clone())),
+                    Payload::Shared(bytes) => Some(LocalPayload::Owned(bytes.to_vec())),
                     Payload::Lent { token, len } => {
                         let mut copy = vec![0; *len];
                         let whole = self.handler.read(*token, 0, &mut copy);

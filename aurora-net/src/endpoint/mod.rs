@@ -30,7 +30,8 @@
 //!
 //! What node-mates put into their rings is no event of the epoll instance. They ring a bell for it (`shm/bell.rs`), and write our
 //! eventfd only if it says that nobody here looks. Whoever looks answers the bell first, and before a thread sleeps, or a
-//! waiter leaves, it dozes: if the bell has rung meanwhile it looks again, or kicks. A waiter waits for its bell for a
+//! waiter leaves, it dozes: if the bell has rung meanwhile it looks again, or kicks. For what is sent *quietly* they only hint:
+//! nobody is woken then but a thread that waits, and what is hinted at may lie there until somebody looks ([`Endpoint::look`]). A waiter waits for its bell for a
 //! short while before it sleeps, without a system call if there is a core for each rank, else by yielding (`pulse.rs`).
 //!
 //! The timer is one timerfd, set again only to an earlier time or after it has fired; a time that moved back costs one
@@ -65,6 +66,9 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
+
+/// How often [`Endpoint::look`] goes on while there is more.
+const LOOKS: usize = 16;
 
 /// A rank's end of the transport. Clones are handles to the same one; dropping the last closes it.
 ///
@@ -135,6 +139,24 @@ impl<H: Handler> Endpoint<H> {
                 state = shared.park(state);
             }
         }
+    }
+
+    /// Takes in what has arrived by now, for a thread that has no reason to wait: the daemon need not be woken for it. Does nothing
+    /// where another thread waits, and does it.
+    pub fn look(&self) {
+        let shared = &*self.owner.shared;
+        let mut state = shared.lock.lock();
+        if state.waiter || state.ended {
+            return;
+        }
+        let mut progress = shared.take_in(&mut state);
+        for _ in 0..LOOKS {
+            if !progress.more {
+                break;
+            }
+            progress = shared.take_in(&mut state);
+        }
+        shared.depart(progress);
     }
 
     /// What has passed so far.
@@ -278,6 +300,15 @@ impl<H: Handler> Shared<H> {
         }
     }
 
+    /// A thread that has looked goes: has the daemon do what is left.
+    fn depart(&self, left: Progress) {
+        // What has come since we looked, and nobody has been woken for.
+        let rung = self.pulse.as_ref().is_some_and(|pulse| pulse.leave() == Look::Again);
+        if left.more || rung {
+            self.poller.waker().kick();
+        }
+    }
+
     fn park<'a>(&self, mut state: Locked<'a, State<H>>) -> Locked<'a, State<H>> {
         state.parked += 1;
         let mut state = state.wait(&self.notify);
@@ -321,10 +352,18 @@ impl<H: Handler> Shared<H> {
         if let Some(lull) = progress.lull {
             thread::sleep(lull);
         }
-        match &self.pulse {
-            Some(pulse) if (patient && pulse.linger()) || pulse.doze() == Look::Again => {}
-            _ => self.poller.sleep(),
+        if let Some(pulse) = &self.pulse {
+            if patient && pulse.linger() {
+                return;
+            }
+            if patient {
+                self.lock.lock().core.call();
+            }
+            if pulse.doze(patient) == Look::Again {
+                return;
+            }
         }
+        self.poller.sleep();
     }
 
     fn daemon(&self) {
@@ -368,10 +407,9 @@ impl<H: Handler> Driving<'_, H> {
         }
         state.waiter = false;
         self.shared.notify_parked(state);
-        // What has come since we looked, and nobody has been woken for.
-        let rung = self.shared.pulse.as_ref().is_some_and(|pulse| pulse.doze() == Look::Again);
-        // What we leave undone; and an end that only we may have been woken for.
-        if self.progress.more || rung || state.ended {
+        self.shared.depart(self.progress);
+        if state.ended {
+            // Only we may have been woken for it.
             self.shared.poller.waker().kick();
         }
     }

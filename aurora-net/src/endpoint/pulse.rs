@@ -28,9 +28,14 @@ impl Pulse {
         self.control.answer();
     }
 
-    /// The calling thread will not look from now on; unless there is something to look at.
-    pub fn doze(&self) -> Look {
-        self.control.doze()
+    /// The calling thread will not look from now on; unless there is something to look at. `waiting`: it waits for something.
+    pub fn doze(&self, waiting: bool) -> Look {
+        self.control.doze(waiting)
+    }
+
+    /// The calling thread goes; what is in no hurry may stay.
+    pub fn leave(&self) -> Look {
+        self.control.leave()
     }
 
     /// Has a thread of this rank look.

@@ -1,6 +1,6 @@
 //! The shared-memory side of an endpoint: rings to and from each rank of its node.
 
-use crate::shm::{Control, Link, Node, Presence};
+use crate::shm::{Control, Link, Node, Presence, Sent, Stock};
 use crate::{Handler, Outbox, Outgoing, Rank, Traffic};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +11,7 @@ const LOOKS: u32 = 4;
 pub(crate) struct Rings {
     node: Arc<Node>,
     control: Arc<Control>,
+    stock: Arc<Stock>,
     mates: Vec<Mate>,
     /// Mates for whom something is queued that may find room.
     busy: Vec<usize>,
@@ -42,17 +43,23 @@ impl Rings {
     /// others: they die one after the other, and those still there must not blame those who went before.
     pub fn new(node: &Arc<Node>, silence: Duration, grace: Duration) -> Option<Self> {
         let control = node.control()?.clone();
+        let stock = Stock::new(control.clone());
         let mates = control.take_rings().into_iter().map(|(number, writer, reader)| Mate {
             rank: node.ranks()[number],
             number,
-            link: Link::new(writer, reader),
+            link: Link::new(number, writer, reader, stock.clone()),
             is_busy: false,
             stuck: None,
             mourned_until: None,
             is_lost: false,
         });
         let (mates, node) = (mates.collect(), node.clone());
-        Some(Rings { node, control, mates, busy: Vec::new(), silence, due: None, deaths: 0, grace })
+        Some(Rings { node, control, stock, mates, busy: Vec::new(), silence, due: None, deaths: 0, grace })
+    }
+
+    /// The buffers that this rank can hand to its mates.
+    pub fn stock(&self) -> &Arc<Stock> {
+        &self.stock
     }
 
     /// Which of the mates a rank is.
@@ -131,11 +138,14 @@ impl Rings {
             let mate = &mut self.mates[index];
             mate.is_busy = false;
             match mate.link.transmit(handler) {
-                Ok(true) => {
-                    self.control.ring(mate.number);
+                Ok(Sent::Nothing) => {}
+                Ok(sent) => {
+                    match sent {
+                        Sent::Quietly => self.control.hint(mate.number),
+                        _ => self.control.ring(mate.number),
+                    }
                     self.due.get_or_insert_with(|| Instant::now() + self.silence / LOOKS);
                 }
-                Ok(false) => {}
                 Err(corrupt) => {
                     tracing::error!("{corrupt}: {} is given up", mate.rank);
                     self.lose(index, Duration::ZERO, handler, out);
@@ -148,6 +158,13 @@ impl Rings {
             }
         }
         told
+    }
+
+    /// Has a rank look.
+    pub fn call(&self, rank: Rank) {
+        if let Some(mate) = self.find(rank) {
+            self.control.ring(self.mates[mate].number);
+        }
     }
 
     /// Whether a long transfer is under way, or something waits for room.
@@ -184,6 +201,8 @@ impl Rings {
             };
             sooner(&mut self.due, now + self.silence / LOOKS);
             let (_, since) = *mate.stuck.get_or_insert((position, now));
+            // It may not have been woken for what is there.
+            self.control.ring(mate.number);
             if mate.stuck != Some((position, since)) {
                 mate.stuck = Some((position, now));
             } else if now - since >= self.silence {
@@ -209,6 +228,9 @@ impl Rings {
         let mate = &mut self.mates[mate];
         mate.is_lost = true;
         mate.link.give_up();
+        if self.control.presence(mate.number) == Presence::Dead {
+            self.stock.inherit(mate.number);
+        }
         for token in mate.link.released() {
             handler.released(token, out);
         }

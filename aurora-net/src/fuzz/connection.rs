@@ -75,8 +75,8 @@ impl End {
             match event {
                 Event::Released(token) => self.io.release(token),
                 Event::Delivered { payload: Received::Placed(token), .. } => self.io.finish(token),
-                Event::Delivered { payload: Received::Bytes(bytes), .. } => {
-                    assert!(bytes.len() as u64 <= self.fed, "more delivered than has arrived");
+                Event::Delivered { payload, .. } => {
+                    assert!(payload.bytes().len() as u64 <= self.fed, "more delivered than has arrived");
                 }
                 Event::Silent { .. } => {}
             }

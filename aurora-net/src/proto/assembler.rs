@@ -170,12 +170,12 @@ mod tests {
             assert_eq!(write(1, b"bcd"), Progress::New);
             assert_eq!(write(0, b"abcdefgh"), Progress::Complete);
             match assembler.finish() {
-                (_, Received::Bytes(bytes), _) => assert!(!placed && bytes == b"abcdefghij"),
                 (_, Received::Placed(token), _) => {
                     assert!(placed);
                     assert_eq!(io.placed(token), b"abcdefghij");
                     assert_eq!(io.written, 10, "each byte once");
                 }
+                (_, payload, _) => assert!(!placed && payload.bytes() == b"abcdefghij"),
             }
         }
     }

@@ -52,7 +52,7 @@ impl Outgoing {
     pub(super) fn token(&self) -> Option<Token> {
         match self.payload {
             Payload::Lent { token, .. } => Some(token),
-            Payload::Empty | Payload::Bytes(_) => None,
+            Payload::Empty | Payload::Bytes(_) | Payload::Shared(_) => None,
         }
     }
 
@@ -90,6 +90,10 @@ impl Outgoing {
     fn copy(&self, offset: usize, len: usize, buf: &mut Vec<u8>, io: &mut impl Payloads) -> bool {
         match &self.payload {
             Payload::Bytes(bytes) => {
+                buf.extend_from_slice(&bytes[offset..offset + len]);
+                true
+            }
+            Payload::Shared(bytes) => {
                 buf.extend_from_slice(&bytes[offset..offset + len]);
                 true
             }

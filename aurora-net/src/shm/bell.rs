@@ -5,6 +5,9 @@
 //! was put, or the ring comes after its answer, and it finds the word changed when it wants to sleep.
 //!
 //! Who answers takes charge: it looks everywhere, and then dozes or has another thread of its rank do so.
+//!
+//! What is in no hurry is *hinted at* instead: nobody is woken for it, except a thread that waits. For a rank that merely computes
+//! it lies where it was put until the rank looks again by itself, or somebody rings.
 
 use super::ring::Flag;
 use std::sync::atomic::Ordering;
@@ -15,6 +18,10 @@ const ASLEEP: u32 = 0;
 const AWAKE: u32 = 1;
 /// The same, and there is something to see.
 const RUNG: u32 = 2;
+/// The same, but only something that is in no hurry.
+const HINTED: u32 = 3;
+/// Nobody looks, and a thread waits: has to be woken for hints too.
+const WAITING: u32 = 4;
 
 /// A rank's bell.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +39,24 @@ pub(crate) enum Look {
 impl<F: Flag> Bell<'_, F> {
     /// Says that there is something to see. True: the rank sleeps, and the caller is the one to wake it.
     pub fn ring(&self) -> bool {
-        self.0.swap(RUNG, Ordering::AcqRel) == ASLEEP
+        matches!(self.0.swap(RUNG, Ordering::AcqRel), ASLEEP | WAITING)
+    }
+
+    /// Says that there is something to see that is in no hurry. True: a thread sleeps that waits for something, and the
+    /// caller is the one to wake it.
+    pub fn hint(&self) -> bool {
+        loop {
+            let state = self.0.load(Ordering::Relaxed);
+            let hinted = match state {
+                AWAKE => HINTED,
+                WAITING => RUNG,
+                other => other,
+            };
+            // Also where nothing changes: it has to be ordered with the answer.
+            if self.change(state, hinted) {
+                return state == WAITING;
+            }
+        }
     }
 
     /// Says that the caller is about to look.
@@ -40,23 +64,46 @@ impl<F: Flag> Bell<'_, F> {
         self.0.swap(AWAKE, Ordering::AcqRel);
     }
 
-    /// Says that the caller looks from now on, although nobody has rung: nobody needs to wake this rank until it dozes.
-    pub fn rouse(&self) {
-        self.0.compare_exchange(ASLEEP, AWAKE, Ordering::AcqRel);
+    /// Says that the caller looks from now on, although nobody has rung: nobody needs to wake this rank until it dozes. True:
+    /// nobody did until now, and there may be what was only hinted at.
+    pub fn rouse(&self) -> bool {
+        self.change(ASLEEP, AWAKE) || self.change(WAITING, AWAKE)
     }
 
-    /// Whether someone has rung since it was answered. Costs nothing while nobody has.
+    /// Whether someone has rung since it was answered, or hinted. Costs nothing while nobody has.
     pub fn has_rung(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == RUNG
+        matches!(self.0.load(Ordering::Relaxed), RUNG | HINTED)
     }
 
-    /// Says that nobody will look from now on, unless someone has rung.
-    pub fn doze(&self) -> Look {
-        match self.0.compare_exchange(AWAKE, ASLEEP, Ordering::AcqRel) {
-            true => Look::Sleep,
-            // Another thread of this rank sleeps already, who will be woken instead.
-            false if self.0.load(Ordering::Relaxed) == ASLEEP => Look::Sleep,
-            false => Look::Again,
+    /// Says that nobody will look from now on, unless someone has rung or hinted. `waiting`: the caller waits for something.
+    pub fn doze(&self, waiting: bool) -> Look {
+        let asleep = if waiting { WAITING } else { ASLEEP };
+        loop {
+            match self.0.load(Ordering::Relaxed) {
+                AWAKE if self.change(AWAKE, asleep) => return Look::Sleep,
+                // Another thread of this rank sleeps already, who will be woken instead; but not for hints.
+                ASLEEP if !waiting => return Look::Sleep,
+                ASLEEP if self.change(ASLEEP, AWAKE) => return Look::Again,
+                WAITING => return Look::Sleep,
+                RUNG | HINTED => return Look::Again,
+                _ => {}
+            }
         }
+    }
+
+    /// Says that the caller will not look from now on and that nobody waits; leaves hints for later.
+    pub fn leave(&self) -> Look {
+        loop {
+            match self.0.load(Ordering::Relaxed) {
+                ASLEEP => return Look::Sleep,
+                RUNG => return Look::Again,
+                looking if self.change(looking, ASLEEP) => return Look::Sleep,
+                _ => {}
+            }
+        }
+    }
+
+    fn change(&self, from: u32, to: u32) -> bool {
+        self.0.compare_exchange(from, to, Ordering::AcqRel)
     }
 }

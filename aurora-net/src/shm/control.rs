@@ -6,6 +6,8 @@
 //! | 256 | a place for each rank: its bell, whether it is there, its word at a meeting | see [`Place`] |
 //! | then | for each ordered pair of ranks the positions of their ring | both, see `ring.rs` |
 //! | the next page | for each ordered pair of ranks the bytes of their ring | the first of the pair |
+//! | then | for each rank whose turn it is with each of its buffers | both, see `stock.rs` |
+//! | the next page | for each rank the bytes of its buffers | that rank |
 //!
 //! What different ranks write lies on different cache lines, and far enough apart that fetching two at once does not hurt.
 //! Bytes that nobody has touched take no memory.
@@ -24,9 +26,11 @@ use super::bell::{Bell, Look};
 use super::meeting::{Entry, Table};
 use super::ring::{Cells, Reader, Writer};
 use super::segment::Segment;
+use super::stock::BUFFER;
 use crate::endpoint::Waker;
 use std::fmt;
 use std::hint;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
@@ -37,6 +41,12 @@ const PAGE: usize = 4096;
 /// What one ring holds: some pieces of a long transfer; less where many ranks make many rings.
 const RING: usize = 128 << 10;
 const ALL_RINGS: usize = 64 << 20;
+
+/// What the buffers of one rank hold; less where there are many ranks.
+const BUFFERS: usize = 8 << 20;
+const ALL_BUFFERS: usize = 512 << 20;
+/// Two words on one cache line would be fetched away from each other.
+const TURN: usize = 64;
 
 /// A rank of this node, by its number among them.
 pub(crate) type Mate = usize;
@@ -60,12 +70,14 @@ const DEAD: u32 = 2;
 struct Layout {
     ranks: usize,
     capacity: usize,
+    buffers: usize,
 }
 
 impl Layout {
     fn of(ranks: usize) -> Self {
         let share = (ALL_RINGS / (ranks * ranks)).max(PAGE);
-        Layout { ranks, capacity: RING.min(1 << share.ilog2()) }
+        let buffers = BUFFERS.min(ALL_BUFFERS / ranks) / BUFFER;
+        Layout { ranks, capacity: RING.min(1 << share.ilog2()), buffers }
     }
 
     fn place(self, mate: Mate) -> usize {
@@ -83,8 +95,24 @@ impl Layout {
         positions.next_multiple_of(PAGE) + (from * self.ranks + to) * self.capacity
     }
 
+    fn turn(self, owner: Mate, index: usize) -> usize {
+        assert!(owner < self.ranks && index < self.buffers);
+        let rings = self.bytes(0, 0) + self.ranks * self.ranks * self.capacity;
+        rings + (owner * self.buffers + index) * TURN
+    }
+
+    fn buffer(self, owner: Mate, index: usize) -> usize {
+        assert!(owner < self.ranks && index < self.buffers);
+        let rings = self.bytes(0, 0) + self.ranks * self.ranks * self.capacity;
+        let turns = self.ranks * self.buffers * TURN;
+        (rings + turns).next_multiple_of(PAGE) + (owner * self.buffers + index) * BUFFER
+    }
+
     fn len(self) -> usize {
-        self.bytes(self.ranks - 1, self.ranks - 1) + self.capacity
+        match self.buffers {
+            0 => self.bytes(self.ranks - 1, self.ranks - 1) + self.capacity,
+            buffers => self.buffer(self.ranks - 1, buffers - 1) + BUFFER,
+        }
     }
 }
 
@@ -158,9 +186,31 @@ impl Control {
             .collect()
     }
 
+    /// How many buffers each rank has.
+    pub fn buffers(&self) -> usize {
+        self.layout.buffers
+    }
+
+    /// Whose turn it is with a buffer.
+    pub fn turn(&self, owner: Mate, index: usize) -> &AtomicU32 {
+        self.word(self.layout.turn(owner, index))
+    }
+
+    /// Where a buffer lies.
+    pub fn buffer(&self, owner: Mate, index: usize) -> NonNull<u8> {
+        NonNull::new(self.at(self.layout.buffer(owner, index))).expect("inside a mapping")
+    }
+
     /// Tells a rank that there is something to see, and wakes it if it sleeps.
     pub fn ring(&self, mate: Mate) {
         if self.bell(mate).ring() {
+            self.wakers[mate].kick();
+        }
+    }
+
+    /// Tells a rank that there is something to see that is in no hurry, and wakes it only if one of its threads waits.
+    pub fn hint(&self, mate: Mate) {
+        if self.bell(mate).hint() {
             self.wakers[mate].kick();
         }
     }
@@ -170,15 +220,22 @@ impl Control {
         self.bell(self.me).answer();
     }
 
-    /// This rank will not look from now on, unless it is rung for.
-    pub fn doze(&self) -> Look {
-        self.bell(self.me).doze()
+    /// This rank will not look from now on, unless it is rung for. `waiting`: the calling thread waits for something.
+    pub fn doze(&self, waiting: bool) -> Look {
+        self.bell(self.me).doze(waiting)
+    }
+
+    /// As [`Control::doze`], by a thread that has something else to do: leaves what is in no hurry.
+    pub fn leave(&self) -> Look {
+        self.bell(self.me).leave()
     }
 
     /// Waits a short while for this rank's bell: `spins` looks without giving up the core, then `yields` that do. True: rung.
     pub fn linger(&self, spins: u32, yields: u32) -> bool {
         let bell = self.bell(self.me);
-        bell.rouse();
+        if bell.rouse() {
+            return true;
+        }
         for _ in 0..spins {
             if bell.has_rung() {
                 return true;
@@ -336,13 +393,18 @@ mod tests {
             pieces.extend(pairs().map(|(from, to)| (layout.bytes(from, to), layout.capacity)));
             assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
             assert!(pieces.iter().all(|(at, _)| at % APART == 0));
+            let buffers = || (0..ranks).flat_map(|owner| (0..layout.buffers).map(move |index| (owner, index)));
+            pieces.extend(buffers().map(|(owner, index)| (layout.turn(owner, index), TURN)));
+            pieces.extend(buffers().map(|(owner, index)| (layout.buffer(owner, index), BUFFER)));
+            assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
             let (at, len) = pieces[pieces.len() - 1];
             assert_eq!(at + len, Control::len(ranks));
         }
     }
 
     #[test]
-    fn rings_of_a_large_node_stay_small() {
+    fn rings_and_buffers_of_a_large_node_stay_few() {
         assert_eq!([2, 22, 64, 128, 1024].map(|ranks| Layout::of(ranks).capacity >> 10), [128, 128, 16, 4, 4]);
+        assert_eq!([2, 64, 128, 1024, 10_000].map(|ranks| Layout::of(ranks).buffers), [128, 128, 64, 8, 0]);
     }
 }

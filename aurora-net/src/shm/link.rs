@@ -4,21 +4,26 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 2 | kind: 1 a whole transfer, 2 the beginning of a long one, 3 more of it, 4 it is withdrawn |
+//! | 2 | kind: 1 a whole transfer, 2 the beginning of a long one, 3 more of it, 4 it is withdrawn, 5 a whole transfer whose payload lies in a buffer |
 //! | 2 | length of the header |
 //! | 4 | length of the payload that is in here |
 //! | 8 | length of the whole payload |
-//! | | header, padded to a multiple of 16; payload, padded too |
+//! | | header, padded to a multiple of 16; payload (of kind 5: the number of the sender's buffer, 8 bytes), padded too |
 //!
 //! A long transfer goes in pieces as the ring empties, one such transfer at a time. Short ones pass it by.
 
-use super::control::Ring;
+use super::control::{Mate, Ring};
 use super::ring::{Corrupt, Reader, Writer};
+use super::stock::Stock;
 use crate::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Rank, Received, Token, Traffic};
 use bytes::Bytes;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 const UNIT: usize = 16;
+
+/// Bytes of a buffer's number.
+const NUMBER: usize = size_of::<u64>();
 
 /// Records taken in before others get a chance at the lock.
 const BATCH: usize = 64;
@@ -29,6 +34,7 @@ enum Kind {
     Begin = 2,
     More = 3,
     Withdrawn = 4,
+    Handed = 5,
 }
 
 /// The first bytes of a record.
@@ -57,6 +63,7 @@ impl Record {
             2 => Kind::Begin,
             3 => Kind::More,
             4 => Kind::Withdrawn,
+            5 => Kind::Handed,
             _ => return Err(Corrupt),
         };
         let total = usize::try_from(u64::from_ne_bytes(total)).map_err(|_| Corrupt)?;
@@ -92,6 +99,16 @@ enum Place {
     At(Token),
 }
 
+/// What [`Link::transmit`] has put into the ring.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Sent {
+    Nothing,
+    /// Only what is in no hurry: the mate need not be woken for it.
+    Quietly,
+    /// What the mate is to be called for, or as much as there is room for.
+    Aloud,
+}
+
 /// What became of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
@@ -114,8 +131,10 @@ pub(crate) struct TakenIn {
 /// Both ways between this rank and a mate.
 #[derive(Debug)]
 pub(crate) struct Link {
+    mate: Mate,
     writer: Writer<Ring>,
     reader: Reader<Ring>,
+    stock: Arc<Stock>,
     short: VecDeque<Outgoing>,
     long: VecDeque<Long>,
     incoming: Option<Incoming>,
@@ -124,8 +143,9 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub fn new(writer: Writer<Ring>, reader: Reader<Ring>) -> Self {
-        Link { writer, reader, short: VecDeque::new(), long: VecDeque::new(), incoming: None, released: Vec::new() }
+    pub fn new(mate: Mate, writer: Writer<Ring>, reader: Reader<Ring>, stock: Arc<Stock>) -> Self {
+        let (short, long) = (VecDeque::new(), VecDeque::new());
+        Link { mate, writer, reader, stock, short, long, incoming: None, released: Vec::new() }
     }
 
     /// The longest payload that goes in one record. Several fit, so that one side writes while the other reads.
@@ -135,7 +155,7 @@ impl Link {
 
     /// Queues a transfer.
     pub fn send(&mut self, outgoing: Outgoing) {
-        if outgoing.payload.len() <= self.piece() {
+        if outgoing.payload.len() <= self.piece() || matches!(outgoing.payload, Payload::Shared(_)) {
             self.short.push_back(outgoing);
         } else {
             self.long.push_back(Long { outgoing, sent: 0 });
@@ -157,33 +177,55 @@ impl Link {
         self.writer.unread()
     }
 
-    /// Puts into the ring what fits. True: something, so the mate is to be called.
-    pub fn transmit(&mut self, handler: &mut impl Handler) -> Result<bool, Corrupt> {
-        let mut put = false;
-        while self.is_waiting() {
+    /// Puts into the ring what fits.
+    pub fn transmit(&mut self, handler: &mut impl Handler) -> Result<Sent, Corrupt> {
+        let mut sent = Sent::Nothing;
+        while let Some(next) = self.short.front().or(self.long.front().map(|long| &long.outgoing)) {
+            let manner = if next.quiet { Sent::Quietly } else { Sent::Aloud };
             let step = if self.short.is_empty() { self.put_piece(handler)? } else { self.put_whole(handler)? };
             match step {
-                Step::Done => put = true,
+                Step::Done => sent = sent.max(manner),
                 Step::Full if self.writer.want_room()? => {}
-                Step::Full => break,
+                // Whatever it is that fills the ring.
+                Step::Full => return Ok(Sent::Aloud),
             }
         }
-        Ok(put)
+        Ok(sent)
     }
 
     fn put_whole(&mut self, handler: &mut impl Handler) -> Result<Step, Corrupt> {
         let Some(Outgoing { header, payload, .. }) = self.short.front() else {
             return Ok(Step::Done);
         };
-        let (len, header_len) = (payload.len(), header.len());
-        let record = Record { kind: Kind::Whole, header: header_len, part: len, total: len };
+        let (total, header_len) = (payload.len(), header.len());
+        let (kind, part) = match payload {
+            Payload::Shared(_) => (Kind::Handed, NUMBER),
+            _ => (Kind::Whole, total),
+        };
+        let record = Record { kind, header: header_len, part, total };
         if self.writer.room(record.len())? < record.len() {
             return Ok(Step::Full);
+        }
+        if kind == Kind::Handed {
+            self.hand_over(record);
+            return Ok(Step::Done);
         }
         // What has been withdrawn was never here.
         put(&mut self.writer, record, header, payload, 0, handler);
         self.release(|link| link.short.pop_front());
         Ok(Step::Done)
+    }
+
+    fn hand_over(&mut self, record: Record) {
+        if let Some(Outgoing { header, payload: Payload::Shared(buffer), .. }) = self.short.pop_front() {
+            let number = buffer.hand_to(self.mate) as u64;
+            self.writer.write(&record.encode());
+            self.writer.write(&header);
+            self.writer.pad(UNIT);
+            self.writer.write(&number.to_ne_bytes());
+            self.writer.pad(UNIT);
+            self.writer.show();
+        }
     }
 
     fn put_piece(&mut self, handler: &mut impl Handler) -> Result<Step, Corrupt> {
@@ -253,6 +295,10 @@ impl Link {
             }
             let record = self.next(from, handler, out, traffic)?;
             taken.handled = true;
+            if record.kind == Kind::Handed {
+                // What came of it can be more than little: others get a chance, and its sender an answer.
+                break;
+            }
             unreleased += record.len();
             if unreleased >= self.piece() {
                 unreleased = 0;
@@ -281,6 +327,13 @@ impl Link {
         let mut incoming = match record.kind {
             Kind::Whole if record.part != record.total => return Err(Corrupt),
             Kind::Begin if self.incoming.is_some() || record.part >= record.total => return Err(Corrupt),
+            Kind::Handed => {
+                let received = self.handed(from, header, record, handler)?;
+                traffic.transfers_in += 1;
+                traffic.bytes_in += (header.len() + record.total) as u64;
+                handler.deliver(from, header, received, out);
+                return Ok(record);
+            }
             Kind::Whole | Kind::Begin => Incoming {
                 header: Vec::new(),
                 place: place(from, header, record.total, handler)?,
@@ -319,6 +372,31 @@ impl Link {
         }
         Ok(record)
     }
+
+    /// A payload that lies in a buffer of the mate.
+    fn handed(
+        &mut self,
+        from: Rank,
+        header: &[u8],
+        record: Record,
+        handler: &mut impl Handler,
+    ) -> Result<Received, Corrupt> {
+        let mut number = [0; NUMBER];
+        if record.part != NUMBER {
+            return Err(Corrupt);
+        }
+        self.reader.read(&mut number)?;
+        self.reader.skip_padding(UNIT)?;
+        let number = usize::try_from(u64::from_ne_bytes(number)).map_err(|_| Corrupt)?;
+        let view = self.stock.open(self.mate, number, record.total)?;
+        Ok(match handler.place(from, header, record.total) {
+            Placement::Buffer => Received::Shared(view),
+            Placement::At(token) => {
+                handler.write(token, 0, &view);
+                Received::Placed(token)
+            }
+        })
+    }
 }
 
 /// Puts a record into a ring that has room for it. False: its payload has been withdrawn, and nothing is there.
@@ -336,6 +414,10 @@ fn put(
     let whole = writer.write_with(record.part, |at, part| match payload {
         Payload::Empty => true,
         Payload::Bytes(bytes) => {
+            part.copy_from_slice(&bytes[from + at..from + at + part.len()]);
+            true
+        }
+        Payload::Shared(bytes) => {
             part.copy_from_slice(&bytes[from + at..from + at + part.len()]);
             true
         }

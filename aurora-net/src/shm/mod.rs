@@ -12,15 +12,18 @@ mod parcel;
 mod patience;
 mod ring;
 mod segment;
+mod stock;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use bell::Look;
 pub(crate) use control::{Control, Presence};
-pub(crate) use link::Link;
+pub(crate) use link::{Link, Sent};
 pub(crate) use mates::{Found, Offer, ShmContact};
 pub(crate) use patience::Patience;
+pub(crate) use stock::{BUFFER, Stock};
 
 pub use meeting::{Entry as MeetingEntry, Met, Place as MeetingPlace};
 pub use node::Node;
 pub use segment::Segment;
+pub use stock::{SharedBuffer, SharedView};

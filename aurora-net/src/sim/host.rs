@@ -145,8 +145,8 @@ impl Host {
             return;
         }
         let payload = match payload {
-            Received::Bytes(bytes) => bytes,
             Received::Placed(token) => self.memory.take(token).unwrap_or_default(),
+            buffered => buffered.into_vec(),
         };
         let delivery = Delivery { at, from, header, payload };
         if let Some(responder) = &mut self.responder

@@ -3,9 +3,7 @@
 use crate::Error;
 use if_addrs::{IfAddr, get_if_addrs};
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::unix::fs::MetadataExt;
 
 /// An address of this machine and the network that it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -19,21 +17,6 @@ impl Candidate {
         let mask = u32::MAX.checked_shl(32 - u32::from(self.prefix)).unwrap_or(0);
         (u32::from(self.address) & mask, self.prefix)
     }
-}
-
-/// Which kernel, and which of its network namespaces: whose are equal, reach each other by the loopback interface.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub(crate) struct Network {
-    boot: String,
-    namespace: u64,
-}
-
-/// The one that this process is in.
-pub(crate) fn own_network() -> Result<Network, Error> {
-    let unknown = |source| Error::System { doing: "find out which network namespace this is", source };
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").map_err(unknown)?;
-    let namespace = fs::metadata("/proc/self/ns/net").map_err(unknown)?.ino();
-    Ok(Network { boot, namespace })
 }
 
 /// The addresses of this machine that lead to others, those of `interface` alone where one is named.

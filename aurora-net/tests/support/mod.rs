@@ -148,8 +148,8 @@ impl Handler for Checker {
     fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, out: &mut Outbox) {
         let (kind, id) = parse(header);
         let bytes = match payload {
-            Received::Bytes(bytes) => bytes,
             Received::Placed(token) => self.placed.remove(&token.0).expect("delivered once"),
+            buffered => buffered.into_vec(),
         };
         if kind != Kind::Total as u8 && bytes != content(from, id, bytes.len()) {
             self.faults.push(format!("transfer {id} of {from}: {} wrong bytes", bytes.len()));

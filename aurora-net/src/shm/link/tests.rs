@@ -4,6 +4,7 @@ use super::*;
 use crate::endpoint::Waker;
 use crate::shm::control::Control;
 use crate::shm::segment::Segment;
+use crate::shm::stock::{BUFFER, SharedView};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,9 @@ struct Desk {
     lent: HashMap<u64, Vec<u8>>,
     placed: HashMap<u64, Vec<u8>>,
     arrived: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Not copied at once.
+    views: Vec<SharedView>,
+    keeps_views: bool,
     reads: usize,
 }
 
@@ -41,8 +45,9 @@ impl Handler for Desk {
 
     fn deliver(&mut self, _: Rank, header: &[u8], payload: Received, _: &mut Outbox) {
         let bytes = match payload {
-            Received::Bytes(bytes) => bytes,
+            Received::Shared(view) if self.keeps_views => return self.views.push(view),
             Received::Placed(token) => self.placed[&token.0].clone(),
+            buffered => buffered.into_vec(),
         };
         self.arrived.push((header.to_vec(), bytes));
     }
@@ -60,8 +65,8 @@ fn links() -> (Link, Link) {
     let link = |me| {
         let wakers = vec![Waker::new().unwrap(), Waker::new().unwrap()];
         let control = Control::new(segment.clone(), me, wakers);
-        let (_, writer, reader) = control.take_rings().pop().unwrap();
-        Link::new(writer, reader)
+        let (mate, writer, reader) = control.take_rings().pop().unwrap();
+        Link::new(mate, writer, reader, Stock::new(Arc::new(control)))
     };
     (link(0), link(1))
 }
@@ -71,7 +76,7 @@ fn content(len: usize) -> Vec<u8> {
 }
 
 fn outgoing(header: &str, payload: Payload) -> Outgoing {
-    Outgoing { to: Rank::new(1), header: Bytes::copy_from_slice(header.as_bytes()), payload }
+    Outgoing { to: Rank::new(1), header: Bytes::copy_from_slice(header.as_bytes()), payload, quiet: false }
 }
 
 fn receive(to: &mut Link, desk: &mut Desk) -> Result<TakenIn, Corrupt> {
@@ -80,7 +85,7 @@ fn receive(to: &mut Link, desk: &mut Desk) -> Result<TakenIn, Corrupt> {
 
 /// Until nothing moves any more.
 fn exchange(from: &mut Link, to: &mut Link, near: &mut Desk, far: &mut Desk) {
-    while from.transmit(near).unwrap() | receive(to, far).unwrap().handled {}
+    while (from.transmit(near).unwrap() != Sent::Nothing) | receive(to, far).unwrap().handled {}
 }
 
 #[test]
@@ -169,8 +174,19 @@ fn records_that_make_no_sense_are_an_error() {
         record(Kind::More, 0, 0, 5),
         record(Kind::Withdrawn, 0, 0, 5),
     ];
+    let handed =
+        |number: u64, total| [&record(Kind::Handed, 0, NUMBER, total)[..], &number.to_ne_bytes(), &[0; 8]].concat();
+    let bad = bad.iter().map(|bytes| bytes.to_vec()).chain([
+        // A buffer that there is not, that is too small, or that was not handed over.
+        handed(u64::MAX, 10),
+        handed(1 << 20, 10),
+        handed(0, BUFFER + 1),
+        handed(0, 10),
+        record(Kind::Handed, 0, 0, 10).to_vec(),
+    ]);
     for bytes in bad {
         let (mut near, mut far) = links();
+        assert!(near.writer.room(bytes.len()).unwrap() >= bytes.len());
         near.writer.write(&bytes);
         near.writer.show();
         assert_eq!(receive(&mut far, &mut Desk::default()).unwrap_err(), Corrupt, "{bytes:?}");
@@ -189,4 +205,82 @@ fn giving_up_gives_everything_back() {
     near.transmit(&mut sending).unwrap();
     near.give_up();
     assert_eq!((near.released().count(), near.is_waiting()), (3, false));
+}
+
+/// A buffer with some content, as a payload.
+fn shared(stock: &Arc<Stock>, byte: u8, len: usize) -> Option<Payload> {
+    let mut buffer = stock.take()?;
+    buffer.truncate(len);
+    buffer.fill(byte);
+    Some(Payload::Shared(buffer))
+}
+
+#[test]
+fn buffers_are_handed_over_and_come_back() {
+    let (mut near, mut far) = links();
+    let mut receiving = Desk { keeps_views: true, ..Desk::default() };
+    let stock = near.stock.clone();
+    // All of them, and then there is none.
+    let mut sent = Vec::new();
+    while let Some(payload) = shared(&stock, sent.len() as u8, BUFFER - sent.len()) {
+        near.send(outgoing(if sent.len() % 2 == 0 { " " } else { "@" }, payload));
+        sent.push((sent.len() as u8, BUFFER - sent.len()));
+    }
+    assert!(sent.len() > 10);
+    while (near.transmit(&mut Desk::default()).unwrap() != Sent::Nothing)
+        | receive(&mut far, &mut receiving).unwrap().handled
+    {}
+    assert_eq!((near.is_waiting(), near.unread()), (false, None));
+    let odd = sent.len() / 2;
+    assert_eq!((receiving.arrived.len(), receiving.views.len()), (odd, sent.len() - odd));
+    assert!(receiving.arrived.iter().all(|(_, bytes)| bytes.iter().all(|byte| byte % 2 == 1)));
+    for (view, (byte, len)) in receiving.views.iter().zip(sent.iter().step_by(2)) {
+        assert!(view.len() == *len && view.iter().all(|found| found == byte));
+    }
+    // What was copied out has come back, the rest comes when it is let go of.
+    let take_all = || std::iter::from_fn(|| stock.take()).collect::<Vec<_>>().len();
+    assert_eq!(take_all(), odd);
+    receiving.views.truncate(1);
+    assert_eq!(take_all(), sent.len() - 1);
+}
+
+#[test]
+fn buffers_that_were_never_read_come_back() {
+    let (mut near, far) = links();
+    let (all, stock) = (near.stock.clone(), near.stock.clone());
+    let count = || std::iter::from_fn(|| all.take()).collect::<Vec<_>>().len();
+    let whole = count();
+    // Queued only, with or without a place in the ring; then handed to one that dies.
+    near.send(outgoing(" ", shared(&stock, 1, 9).unwrap()));
+    drop(stock.take());
+    assert_eq!(count(), whole - 1);
+    near.give_up();
+    assert_eq!(count(), whole);
+    for _ in 0..3 {
+        near.send(outgoing(" ", shared(&stock, 1, 9).unwrap()));
+    }
+    near.transmit(&mut Desk::default()).unwrap();
+    drop(far);
+    stock.inherit(0);
+    assert_eq!(count(), whole - 3, "of another mate");
+    stock.inherit(1);
+    assert_eq!(count(), whole);
+}
+
+#[test]
+fn what_is_in_no_hurry_is_sent_so() {
+    let (mut near, mut far) = links();
+    let mut desk = Desk::default();
+    let quiet = |len: usize| Outgoing { quiet: true, ..outgoing(" ", Payload::Bytes(content(len).into())) };
+    near.send(quiet(10));
+    assert_eq!(near.transmit(&mut desk), Ok(Sent::Quietly));
+    near.send(quiet(10));
+    near.send(outgoing(" ", Payload::Empty));
+    assert_eq!(near.transmit(&mut desk), Ok(Sent::Aloud));
+    // As much as there is room for is more than can lie there unseen.
+    let piece = near.piece();
+    (0..10).for_each(|_| near.send(quiet(piece)));
+    assert_eq!(near.transmit(&mut desk), Ok(Sent::Aloud));
+    exchange(&mut near, &mut far, &mut Desk::default(), &mut desk);
+    assert_eq!((desk.arrived.len(), near.transmit(&mut desk)), (13, Ok(Sent::Nothing)));
 }

@@ -2,6 +2,7 @@
 
 use super::{Cells, Corrupt, Flag, Position, Reader, Writer};
 use crate::shm::bell::{Bell, Look};
+use crate::shm::stock::Turn;
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
 use loom::sync::{Arc, Notify};
@@ -120,6 +121,12 @@ impl Sleeper {
         }
     }
 
+    fn hint(&self) {
+        if Bell(&self.bell).hint() {
+            self.kick.notify();
+        }
+    }
+
     /// As an endpoint does: looks, and sleeps only if nobody has rung since it began to look.
     fn until(&self, mut look: impl FnMut() -> bool) {
         loop {
@@ -127,8 +134,8 @@ impl Sleeper {
             if look() {
                 return;
             }
-            Bell(&self.bell).rouse();
-            if !Bell(&self.bell).has_rung() && Bell(&self.bell).doze() == Look::Sleep {
+            let missed = Bell(&self.bell).rouse() || Bell(&self.bell).has_rung();
+            if !missed && Bell(&self.bell).doze(true) == Look::Sleep {
                 self.kick.wait();
             }
         }
@@ -235,5 +242,101 @@ fn what_is_taken_back_was_never_there() {
         reader.read(&mut [0]).unwrap();
         assert!(!reader.release());
         assert_eq!((reader.available(), writer.unread()), (Ok(0), None));
+    });
+}
+
+/// Who waits is woken for what is in no hurry, whenever another thread of its rank goes to sleep meanwhile.
+#[test]
+fn who_waits_gets_hints() {
+    model(|| {
+        let (ring, rank) = (Small::new(), Sleeper::new());
+        let (mut writer, mut reader) = ends(&ring);
+        let mate = thread::spawn({
+            let rank = rank.clone();
+            move || {
+                assert_eq!(writer.room(1), Ok(CAPACITY));
+                writer.write(&[1]);
+                writer.show();
+                rank.hint();
+            }
+        });
+        let daemon = thread::spawn({
+            let rank = rank.clone();
+            move || {
+                // It has looked, and finds nothing or leaves it to the one who waits.
+                let _ = Bell(&rank.bell).doze(false);
+            }
+        });
+        rank.until(|| reader.available().unwrap() > 0);
+        mate.join().unwrap();
+        daemon.join().unwrap();
+    });
+}
+
+/// A rank that does not wait is not woken for hints, and looks at them when it is rung for.
+#[test]
+fn hints_wake_nobody_who_has_something_else_to_do() {
+    loom::model(|| {
+        let bell = AtomicU32::new(0);
+        let bell = Bell(&bell);
+        assert!(!bell.hint() && !bell.has_rung());
+        bell.answer();
+        assert!(!bell.hint() && bell.has_rung());
+        assert_eq!((bell.leave(), bell.hint(), bell.ring()), (Look::Sleep, false, true));
+        assert_eq!(bell.leave(), Look::Again);
+        bell.answer();
+        assert_eq!((bell.doze(true), bell.hint(), bell.has_rung()), (Look::Sleep, true, true));
+    });
+}
+
+/// A buffer that goes round: nobody reads what is still being written, or writes what is still being read.
+#[test]
+fn a_buffer_is_used_by_one_side_at_a_time() {
+    model(|| {
+        let buffer = Arc::new((AtomicU32::new(0), UnsafeCell::new(0_u8)));
+        let reader = thread::spawn({
+            let buffer = buffer.clone();
+            move || {
+                let turn = Turn(&buffer.0);
+                let mut read = Vec::new();
+                while read.len() < 2 {
+                    if turn.take(1) {
+                        assert!(!turn.take(1), "once");
+                        // SAFETY: the checker finds out whether anybody writes meanwhile.
+                        read.push(buffer.1.with(|byte| unsafe { *byte }));
+                        turn.give_back();
+                    } else {
+                        thread::yield_now();
+                    }
+                }
+                read
+            }
+        });
+        for byte in [1, 2] {
+            let turn = Turn(&buffer.0);
+            while !turn.is_at_home() {
+                thread::yield_now();
+            }
+            // SAFETY: the checker finds out whether anybody else uses it meanwhile.
+            buffer.1.with_mut(|place| unsafe { *place = byte });
+            turn.hand_to(1);
+        }
+        assert_eq!(reader.join().unwrap(), [1, 2]);
+    });
+}
+
+#[test]
+fn a_buffer_comes_back_from_the_dead_alone() {
+    loom::model(|| {
+        let turn = AtomicU32::new(0);
+        let turn = Turn(&turn);
+        for taken in [false, true] {
+            turn.hand_to(3);
+            assert!(!taken || turn.take(3));
+            turn.inherit(2);
+            assert!(!turn.is_at_home() && !turn.take(2));
+            turn.inherit(3);
+            assert!(turn.is_at_home() && !turn.take(3));
+        }
     });
 }

@@ -1,0 +1,234 @@
+//! Buffers that the ranks of a node fill and hand to each other, so that what is in them is not copied.
+//!
+//! Each rank has a stock of them in the control segment. It takes one that is at home, fills it, and hands it to a mate, by a
+//! record in their ring that says which one and how much of it; the mate reads it where it lies, and gives it back. Whose turn it
+//! is, a word says for each buffer ([`Turn`]). Nobody waits for a buffer: where none is at home, payloads travel as others do.
+//!
+//! Invariants that the unsafe code here relies on:
+//!
+//! 1. The bytes of a buffer lie inside the control segment, which stays mapped as long as a handle to it exists, and overlap
+//!    nothing else (invariants 1 and 2 of `control.rs`). [`Memory`] is made from numbers that were checked.
+//! 2. A [`SharedBuffer`] is made only for a buffer of one's own stock whose turn says that it is at home, and only one at a time
+//!    (`held`); while it lives nobody else touches the bytes. It ends before the turn is given away.
+//! 3. A [`SharedView`] is made only by moving the turn from "handed to me" to "read by me", which one call can do; while it lives
+//!    nobody writes the bytes. It ends before the turn is given back.
+//! 4. Mates keep to 2 and 3: they run the same program. What they say by mistake of numbers never leads out of the segment.
+#![allow(unsafe_code)]
+
+use super::control::{Control, Mate};
+use super::ring::{Corrupt, Flag};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes of a buffer.
+pub(crate) const BUFFER: usize = 64 << 10;
+
+/// As all shared memory begins.
+const AT_HOME: u32 = 0;
+
+/// Whose turn it is with a buffer: a word in shared memory.
+///
+/// Each of its changes is one exchange, which gives away all that was done to the bytes before (release) and takes it
+/// over (acquire).
+#[derive(Debug)]
+pub(super) struct Turn<'a, F>(pub &'a F);
+
+impl<F: Flag> Turn<'_, F> {
+    fn handed_to(mate: Mate) -> u32 {
+        2 * mate as u32 + 1
+    }
+
+    fn read_by(mate: Mate) -> u32 {
+        2 * mate as u32 + 2
+    }
+
+    /// Whether its owner may fill it.
+    pub fn is_at_home(&self) -> bool {
+        self.0.load(Ordering::Acquire) == AT_HOME
+    }
+
+    /// Its owner has filled it for a mate.
+    pub fn hand_to(&self, mate: Mate) {
+        self.0.swap(Self::handed_to(mate), Ordering::AcqRel);
+    }
+
+    /// The mate begins to read. False: it was not handed to it.
+    pub fn take(&self, me: Mate) -> bool {
+        self.0.compare_exchange(Self::handed_to(me), Self::read_by(me), Ordering::AcqRel)
+    }
+
+    /// The mate has read it.
+    pub fn give_back(&self) {
+        self.0.swap(AT_HOME, Ordering::AcqRel);
+    }
+
+    /// Takes it back from a mate that does not exist any more.
+    pub fn inherit(&self, dead: Mate) {
+        for state in [Self::handed_to(dead), Self::read_by(dead)] {
+            self.0.compare_exchange(state, AT_HOME, Ordering::AcqRel);
+        }
+    }
+}
+
+/// A rank's own buffers.
+#[derive(Debug)]
+pub(crate) struct Stock {
+    control: Arc<Control>,
+    /// Those for which there is a [`SharedBuffer`].
+    held: Mutex<Vec<bool>>,
+}
+
+impl Stock {
+    /// To be made once for a rank, see [`Control::take_rings`].
+    pub fn new(control: Arc<Control>) -> Arc<Self> {
+        let held = Mutex::new(vec![false; control.buffers()]);
+        Arc::new(Stock { control, held })
+    }
+
+    /// A buffer that nobody uses, if there is one. The lowest: it is the one that the processor's cache remembers.
+    pub fn take(self: &Arc<Self>) -> Option<SharedBuffer> {
+        let me = self.control.me();
+        let mut held = self.held();
+        let index = (0..held.len()).find(|index| !held[*index] && self.turn(me, *index).is_at_home())?;
+        held[index] = true;
+        let memory = Memory::of(&self.control, me, index);
+        Some(SharedBuffer { stock: self.clone(), index, memory, len: BUFFER })
+    }
+
+    /// What a mate says that it has handed to us: `len` bytes in one of its buffers.
+    ///
+    /// # Errors
+    /// [`Corrupt`]: it has not.
+    pub fn open(&self, owner: Mate, index: usize, len: usize) -> Result<SharedView, Corrupt> {
+        if index >= self.control.buffers() || len > BUFFER || !self.turn(owner, index).take(self.control.me()) {
+            return Err(Corrupt);
+        }
+        let control = self.control.clone();
+        Ok(SharedView { memory: Memory::of(&control, owner, index), control, owner, index, len })
+    }
+
+    /// Takes back what a mate has that is dead. (One that merely does not answer may still read.)
+    pub fn inherit(&self, dead: Mate) {
+        for index in 0..self.control.buffers() {
+            self.turn(self.control.me(), index).inherit(dead);
+        }
+    }
+
+    fn turn(&self, owner: Mate, index: usize) -> Turn<'_, AtomicU32> {
+        Turn(self.control.turn(owner, index))
+    }
+
+    fn held(&self) -> MutexGuard<'_, Vec<bool>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where the bytes of a buffer lie.
+struct Memory(NonNull<u8>);
+
+impl Memory {
+    fn of(control: &Control, owner: Mate, index: usize) -> Self {
+        Memory(control.buffer(owner, index))
+    }
+}
+
+// SAFETY: an address; who may use it, invariants 2 and 3 say of its holders, on whichever thread they are.
+unsafe impl Send for Memory {}
+// SAFETY: the same; through a shared reference it is only read.
+unsafe impl Sync for Memory {}
+
+/// A buffer of our own, being filled for one mate. Dropped, it is at home again.
+pub struct SharedBuffer {
+    stock: Arc<Stock>,
+    index: usize,
+    memory: Memory,
+    /// At most [`BUFFER`].
+    len: usize,
+}
+
+impl SharedBuffer {
+    /// Leaves the bytes from `len` on out.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// Gives it to a mate, who is to be told its number.
+    pub(super) fn hand_to(self, mate: Mate) -> usize {
+        let stock = &self.stock;
+        stock.turn(stock.control.me(), self.index).hand_to(mate);
+        // What is left to do is to let go of it.
+        self.index
+    }
+
+    pub(crate) fn as_ptr(&self) -> NonNull<u8> {
+        self.memory.0
+    }
+}
+
+impl Drop for SharedBuffer {
+    fn drop(&mut self) {
+        self.stock.held()[self.index] = false;
+    }
+}
+
+impl Deref for SharedBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: invariants 1 and 2.
+        unsafe { std::slice::from_raw_parts(self.memory.0.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for SharedBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: invariants 1 and 2.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.0.as_ptr(), self.len) }
+    }
+}
+
+impl AsRef<[u8]> for SharedBuffer {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for SharedBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedBuffer").field("index", &self.index).field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+/// What a mate has handed to us, where it lies. Dropped, the mate has its buffer back.
+pub struct SharedView {
+    control: Arc<Control>,
+    owner: Mate,
+    index: usize,
+    memory: Memory,
+    /// At most [`BUFFER`].
+    len: usize,
+}
+
+impl Deref for SharedView {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: invariants 1 and 3.
+        unsafe { std::slice::from_raw_parts(self.memory.0.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for SharedView {
+    fn drop(&mut self) {
+        Turn(self.control.turn(self.owner, self.index)).give_back();
+    }
+}
+
+impl fmt::Debug for SharedView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedView").field("owner", &self.owner).field("len", &self.len).finish_non_exhaustive()
+    }
+}
