@@ -22,6 +22,9 @@ pub fn bodies() -> Vec<Body> {
         Body::of(finish_waits_for_all),
         Body::of(one_element_by_all),
         Body::of(memory_stays_bounded),
+        Body::of(random_updates_with_a_rank_that_comes_late),
+        Body::of(more_scopes_than_shared_buffers),
+        Body::of(many_elements_in_many_pieces),
         Body::of(alone),
         Body::of(alone_with_an_operation),
         Body::of(alone_by_all_at_once),
@@ -274,6 +277,81 @@ fn memory_stays_bounded(world: &World) -> Result<()> {
     check::equal("sum", v.at(0)?, p * UPDATES * (UPDATES - 1) / 2)?;
     let growth = memory::peak().saturating_sub(before);
     assert!(growth < LIMIT, "grew by {} KiB", growth / 1024);
+    Ok(())
+}
+
+/// Where a rank updates, and by what: known to all.
+fn updates(rank: usize, round: usize, len: usize, count: usize) -> impl Iterator<Item = (usize, u64)> {
+    let mut random = Random::new((1000 * round + rank) as u64);
+    (0..count).map(move |_| (random.below(len), random.below(1000) as u64))
+}
+
+/// What the others send it before it has entered waits there, and gives back the memory it came in.
+fn random_updates_with_a_rank_that_comes_late(world: &World) -> Result<()> {
+    const UPDATES: usize = 60_000;
+    let (p, me) = (world.size(), world.rank().index());
+    let len = 1000 * p + 1;
+    let mut v = GVector::<u64>::new(world, len)?;
+    let mut expected = vec![0; len];
+    for round in 0..p + 1 {
+        if me == round {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let mut scope = v.release_c_with::<Add>()?;
+        for (index, operand) in updates(me, round, len, UPDATES) {
+            scope.update(index, operand)?;
+        }
+        drop(scope);
+        for rank in 0..p {
+            updates(rank, round, len, UPDATES).for_each(|(index, operand)| expected[index] += operand);
+        }
+        check::same(&v.read_cache()?, 0, |i| expected[i])?;
+    }
+    Ok(())
+}
+
+/// All of them are being filled at the same time; where there is no shared memory left, writes travel otherwise.
+fn more_scopes_than_shared_buffers(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let len = 3 * p;
+    let count = if p == 1 { 3 } else { 200 / (p - 1) };
+    let mut vectors = (0..count).map(|_| GVector::<u64>::new(world, len)).collect::<Result<Vec<_>>>()?;
+    for round in 0..2 {
+        let mut scopes = vectors.iter_mut().map(|v| v.release_c()).collect::<Result<Vec<_>>>()?;
+        for i in (0..len).filter(|i| (i + round) % p == me) {
+            for (number, scope) in scopes.iter_mut().enumerate() {
+                scope.put(i, want(i * number + round))?;
+            }
+        }
+        scopes.into_iter().try_for_each(|scope| scope.finish())?;
+        for (number, v) in vectors.iter().enumerate() {
+            check::whole(v, |i| want(i * number + round))?;
+        }
+        world.barrier()?;
+    }
+    Ok(())
+}
+
+/// Of a length that goes by messages everywhere; of the writes to one element the last one counts.
+fn many_elements_in_many_pieces(world: &World) -> Result<()> {
+    const LEN: usize = 5003;
+    let me = world.rank().index();
+    let mut v = GVector::<[u16; 3]>::new(world, LEN)?;
+    let mut expected = vec![[0; 3]; LEN];
+    for writer in 0..world.size() {
+        let writes: Vec<_> =
+            updates(writer, 7, LEN, 40_000).map(|(index, value)| (index, [value as u16, index as u16, 1])).collect();
+        if writer == me {
+            v.put_many(&writes)?;
+        }
+        writes.into_iter().for_each(|(index, value)| expected[index] = value);
+        world.barrier()?;
+        let asked: Vec<usize> = updates(me, writer, LEN, 70_000).map(|(index, _)| index).collect();
+        for (index, found) in asked.iter().zip(v.at_many(&asked)?) {
+            check::equal("element", found, expected[*index])?;
+        }
+        world.barrier()?;
+    }
     Ok(())
 }
 
