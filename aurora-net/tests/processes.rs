@@ -121,9 +121,10 @@ fn share() -> Outcome {
 }
 
 fn last_words() -> Outcome {
-    let ended = Job::start(&[], 2, &["last-words", "", "", "", "2000"]).end();
-    let expected = format!("heard {LAST_WORDS}, faults []\n");
-    check(ended.stdout == expected && ended.leftover.is_empty(), || format!("not {expected}: {ended:?}"))
+    let ended = Job::start(&[], 3, &["last-words", "", "", "", "2000"]).end();
+    let expected = format!("[2] heard {LAST_WORDS}, faults []\n");
+    let heard = ended.stderr.contains(&expected) && ended.stdout.starts_with("heard 0, faults []\n");
+    check(heard && ended.leftover.is_empty(), || format!("not {expected}: {ended:?}"))
 }
 
 fn idle(route: &str) -> Outcome {
