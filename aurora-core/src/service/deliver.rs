@@ -171,7 +171,7 @@ impl Handler for Service {
                 if let Some(opening) = opening {
                     self.opened(object, from, epoch, &opening, out);
                 }
-                self.edge_came(object, from, Exchange { epoch, number }, bytes(payload), out);
+                self.edge_came(object, from, Exchange { epoch, number }, payload.into_vec(), out);
             }
             Message::Dropped { object, scopes } => {
                 self.farewells[from.index()] += 1;
