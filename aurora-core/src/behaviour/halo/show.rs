@@ -59,6 +59,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     }
 
     /// [`before`](Self::before), [`local`](Self::local) and [`behind`](Self::behind).
+    #[allow(clippy::type_complexity)] // three slices, which a name would only hide
     pub fn parts(&self) -> (&[O::Element], &[O::Element], &[O::Element]) {
         (self.before(), self.local(), self.behind())
     }
