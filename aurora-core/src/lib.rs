@@ -50,7 +50,7 @@
 //! | `run`, `config`, `world` | starting a job, choosing how, and what a rank sees of it |
 //! | `global` | [`GVector`], [`GScalar`], [`distmemcpy`] |
 //! | `behaviour` | the scoped behaviours, with a README of their own |
-//! | `distribution`, `halo`, `element` | who owns what, and what lies around it; what may be shared |
+//! | `distribution`, `element` | who owns what; what may be shared |
 //! | `collective` | rendezvous of all ranks, as a pure machine |
 //! | `service` | what a rank's daemon decides: requests, epochs, caches, the watch over waiting ranks |
 //! | `memory` | arrays that are lent, how much of them there may be, and the files with `unsafe` code |
@@ -63,7 +63,6 @@ mod element;
 mod environment;
 mod error;
 mod global;
-mod halo;
 mod memory;
 mod message;
 mod notice;
@@ -75,8 +74,7 @@ mod world;
 pub use aurora_net::bootstrap::Launcher;
 pub use aurora_net::{Network, Rank, Route, Traffic, UdpInfo};
 pub use behaviour::{
-    HaloCache, HaloCacheMut, OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, ReadCacheReleaseC, ReleaseAlone,
-    ReleaseC, Scope,
+    OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
 };
 pub use config::Config;
 pub use distribution::{MatrixDim, Shape};
@@ -87,7 +85,6 @@ pub use global::{
     Atomic, GScalar, GVector, GlobalRead, GlobalWrite, ScalarValue, Transfer, VectorRange, VectorRangeMut, distmemcpy,
     distmemcpy_many,
 };
-pub use halo::{Boundary, Halo};
 pub use memory::{MemoryLimit, available as available_memory};
 pub use run::run;
 pub use service::Usage;
@@ -97,9 +94,9 @@ pub use world::{About, LineUsage, World};
 /// What a program imports.
 pub mod prelude {
     pub use crate::{
-        Add, Config, Element, Error, GScalar, GVector, GlobalRead, GlobalWrite, Halo, HaloCache, HaloCacheMut,
-        MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC, ReleaseAlone,
-        ReleaseC, Result, World, distmemcpy, distmemcpy_many, run,
+        Add, Config, Element, Error, GScalar, GVector, GlobalRead, GlobalWrite, MatrixDim, Max, Min, Op, Or,
+        OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Result, World,
+        distmemcpy, distmemcpy_many, run,
     };
 }
 

@@ -1,7 +1,6 @@
 //! What ranks say to each other: the headers of transfers. Payloads follow beside them.
 
 use crate::element::OpId;
-use crate::halo::Halo;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
@@ -26,10 +25,6 @@ pub(crate) enum Collective {
     Combined,
     ReleaseC,
     Fill,
-    HaloCache {
-        halo: Halo,
-        writes: bool,
-    },
 }
 
 /// A rank's side of a collective scope: what must be the same everywhere, and the line that quotes it.
@@ -90,9 +85,6 @@ pub(crate) enum Message {
     /// "My ReleaseC scope has ended, and I sent you so many batches in it." Payload: the last of them, with operation
     /// `op`, or nothing.
     End { object: ObjectId, epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId> },
-    /// My edge for exchange `number` of a HaloCache, 0 at its entry, which alone has an opening; payload: the edge, or
-    /// nothing from who has none.
-    Edge { object: ObjectId, epoch: Epoch, number: u64, opening: Option<Opening> },
     /// "I have dropped this object, having entered so many of its scopes, the last like this."
     Dropped {
         object: ObjectId,

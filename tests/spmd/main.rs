@@ -7,7 +7,6 @@ mod combined;
 mod copy;
 mod counters;
 mod direct;
-mod halo;
 mod lifetime;
 mod ordering;
 mod owner;
@@ -38,7 +37,6 @@ fn bodies() -> Vec<Body> {
         read_cache::bodies(),
         release::bodies(),
         combined::bodies(),
-        halo::bodies(),
         access::bodies(),
         direct::bodies(),
         ordering::bodies(),

@@ -28,18 +28,6 @@ pub trait ShowsOwnPart: Behaviour {
     fn part<'a>(&'a self, vector: &GVector<Self::Element>) -> &'a [Self::Element];
 }
 
-impl<T> Default for Owner<T> {
-    fn default() -> Self {
-        Owner { shown: OnceCell::new() }
-    }
-}
-
-impl<T> Default for OwnerMut<T> {
-    fn default() -> Self {
-        OwnerMut { taken: OnceCell::new() }
-    }
-}
-
 impl<T> sealed::Sealed for Owner<T> {}
 impl<T> sealed::Sealed for OwnerMut<T> {}
 
@@ -104,7 +92,7 @@ impl<T: Element> OwnerMut<T> {
     }
 
     #[inline]
-    pub(super) fn part_mut(&mut self, vector: &GVector<T>) -> &mut [T] {
+    fn part_mut(&mut self, vector: &GVector<T>) -> &mut [T] {
         if self.taken.get().is_none() {
             self.take(vector);
         }
@@ -125,7 +113,7 @@ impl<T: Element> GVector<T> {
         self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
             service.settled(self.id, false, out).map(|object| object.map(drop))
         })?;
-        Ok(Scope::open(self, site, Owner::default(), false, false))
+        Ok(Scope::open(self, site, Owner { shown: OnceCell::new() }, false, false))
     }
 
     /// Opens `OwnerComputes` for writing: this rank's own part, as a mutable slice. No message.
@@ -143,7 +131,7 @@ impl<T: Element> GVector<T> {
         self.link.wait(What::Gate { object: self.id }, &site, |service, out| {
             service.gate(self.id, out).map(|object| object.map(drop))
         })?;
-        Ok(Scope::open(self, site, OwnerMut::default(), true, false))
+        Ok(Scope::open(self, site, OwnerMut { taken: OnceCell::new() }, true, false))
     }
 }
 

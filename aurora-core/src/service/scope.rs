@@ -113,11 +113,6 @@ impl Ledger {
     /// Notes what another rank opened; an opening (ours or a third rank's) that disagrees comes back.
     pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), (Rank, Opening)> {
         let me = self.me;
-        if epoch <= self.settled {
-            // It was settled without that rank: a HaloCache needs its neighbours alone.
-            let mine = self.last.as_ref().filter(|mine| epoch == self.epoch && !mine.agrees_with(opening));
-            return mine.map_or(Ok(()), |mine| Err((me, mine.clone())));
-        }
         let record = self.record(epoch);
         record.from[from.index()].opening = Some(opening.clone());
         if let Some(mine) = &record.mine
@@ -222,10 +217,6 @@ impl Opening {
             }
             Collective::ReleaseC => format!("opened a ReleaseC of {object}"),
             Collective::Fill => format!("filled {object}"),
-            Collective::HaloCache { halo, writes } => {
-                let writes = if writes { ", for writing" } else { "" };
-                format!("opened a HaloCache ({halo}{writes}) of {object}")
-            }
         };
         Claim { rank, action, site: self.site.clone() }
     }

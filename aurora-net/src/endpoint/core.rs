@@ -72,6 +72,11 @@ impl<H: Handler> Core<H> {
         (outcome, told)
     }
 
+    /// The calling thread is about to ask the handler anew for whom it waits.
+    pub fn forget_calls(&mut self) {
+        self.calls.clear();
+    }
+
     /// The calling thread is about to sleep: has those look for whom the handler waits.
     pub fn call(&mut self) {
         for rank in self.calls.drain(..) {
@@ -192,7 +197,11 @@ impl<H: Handler> Core<H> {
             if let Some(rings) = &mut self.ways.rings {
                 again |= rings.transmit(&mut self.handler, &mut self.outbox);
             }
-            self.calls.extend(outbox.calls());
+            for rank in outbox.calls() {
+                if matches!(self.peers[rank.index()], Peer::Shm(_)) && !self.calls.contains(&rank) {
+                    self.calls.push(rank);
+                }
+            }
             if self.outbox.is_empty()
                 && let Some(datagrams) = &mut self.ways.datagrams
             {

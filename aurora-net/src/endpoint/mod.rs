@@ -115,6 +115,7 @@ impl<H: Handler> Endpoint<H> {
         let mut driving = Driving { shared, active: false, progress: Progress::default() };
         let mut state = shared.lock.lock();
         loop {
+            state.core.forget_calls();
             let (outcome, told) = state.core.run(&mut condition);
             if let Some(outcome) = outcome {
                 driving.leave(&mut state);
@@ -145,18 +146,20 @@ impl<H: Handler> Endpoint<H> {
     /// where another thread waits, and does it.
     pub fn look(&self) {
         let shared = &*self.owner.shared;
+        // Before the lock, so that it is dropped after it, also by a panic of the handler's.
+        let mut looking = Looking { shared, left: None };
         let mut state = shared.lock.lock();
         if state.waiter || state.ended {
             return;
         }
-        let mut progress = shared.take_in(&mut state);
-        for _ in 0..LOOKS {
+        for _ in 0..=LOOKS {
+            looking.left = Some(Progress { more: true, ..Progress::default() });
+            let progress = shared.take_in(&mut state);
+            looking.left = Some(progress);
             if !progress.more {
                 break;
             }
-            progress = shared.take_in(&mut state);
         }
-        shared.depart(progress);
     }
 
     /// What has passed so far.
@@ -389,6 +392,21 @@ impl<H: Handler> Shared<H> {
         self.poller.waker().kick();
         while state.waiter && !state.ended {
             state = self.park(state);
+        }
+    }
+}
+
+/// A thread that looks once, and what it leaves to the daemon.
+struct Looking<'a, H: Handler> {
+    shared: &'a Shared<H>,
+    left: Option<Progress>,
+}
+
+impl<H: Handler> Drop for Looking<'_, H> {
+    fn drop(&mut self) {
+        if let Some(left) = self.left {
+            let _state = self.shared.lock.lock();
+            self.shared.depart(left);
         }
     }
 }
