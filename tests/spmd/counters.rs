@@ -15,6 +15,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(an_unchanged_block_is_not_sent_again),
         Body::of(owner_computes_sends_nothing),
         Body::of(a_remote_element_is_a_question_and_an_answer).from_ranks(2),
+        Body::of(a_block_that_moved_away_comes_home),
         Body::of(a_few_released_writes),
         Body::of(what_a_line_costs),
     ]
@@ -189,6 +190,33 @@ fn a_remote_element_is_a_question_and_an_answer(world: &World) -> Result<()> {
         check::equal("transfers for my own", cost.transfers_out, 0)?;
     }
     Ok(())
+}
+
+/// A block that had to make way for a reader is reached directly again once its owner writes to it without one.
+fn a_block_that_moved_away_comes_home(world: &World) -> Result<()> {
+    if !world.about().shared || world.size() == 1 {
+        return Ok(());
+    }
+    let mut v = GVector::<u64>::new(world, 10 * world.size())?;
+    let cache = v.read_cache()?;
+    if world.rank() == 1 {
+        world.barrier()?;
+        check::same(&cache, 0, |_| 0)?;
+        drop(cache);
+    } else {
+        drop(cache);
+        if world.is_root() {
+            v.put(0, 1)?;
+        }
+        world.barrier()?;
+    }
+    world.barrier()?;
+    if world.is_root() {
+        v.owner_computes_mut()?.local_mut()[1] = 2;
+    }
+    world.barrier()?;
+    let cost = least(world, |_| check::equal("elements", &v.at_many(&[0, 1, 2])?[..], &[1, 2, 0][..]))?;
+    check::equal("transfers out", cost.transfers_out, 0)
 }
 
 /// To each other rank one transfer: the writes together with the word of the end.

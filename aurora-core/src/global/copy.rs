@@ -246,6 +246,10 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
         let Some(link) = others.first().map(|piece| &piece.vector.link) else {
             return write_own();
         };
+        // Before anything is sent: what is under way cannot be taken back.
+        link.act(&others[0].site, |service, out| {
+            mine.iter().try_for_each(|piece| service.usable(piece.vector.id, true, out).map(drop))
+        })?;
         let slices: Vec<&[T]> = others.iter().map(|piece| piece.memory).collect();
         let tokens = std::cell::RefCell::new(Vec::<Token>::new());
         with_lent(

@@ -74,6 +74,13 @@ impl Service {
     pub(crate) fn gate(&mut self, id: ObjectId, out: &mut Outbox) -> Option<Result<&mut Object, Error>> {
         match self.settled(id, true, out)? {
             Ok(object) if object.block.is_in_flight() => None,
+            Ok(object) => {
+                // Where it had to move away, and nobody shows its place any more, it is better written there.
+                if !object.block.is_at_home() {
+                    object.block.go_home();
+                }
+                Some(Ok(object))
+            }
             other => Some(other),
         }
     }
