@@ -39,8 +39,8 @@ fn all_end(starter: Starter, place: Place, signal: Signal, group: bool) -> Resul
     job.note_fault();
     job.signal(signal, group)?;
     let ended = job.wait()?;
-    // MPICH's mpirun, reached by a Ctrl-C together with its ranks, sometimes says 0 for itself.
-    let launchers_own = group && starter == Starter::Mpi(mpi::Flavour::Mpich);
+    // MPICH's mpirun sometimes says 0 for itself when a signal has ended it.
+    let launchers_own = starter == Starter::Mpi(mpi::Flavour::Mpich);
     if ended.code() == 0 && !launchers_own {
         return Err(format!("it ended well: {}", ended.all()).into());
     }
