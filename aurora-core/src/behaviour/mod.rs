@@ -9,6 +9,7 @@ mod marks;
 mod owner;
 mod read_cache;
 mod release;
+mod rows;
 
 pub use combined::Combined;
 pub use owner::{Owner, OwnerMut};
