@@ -12,6 +12,7 @@ fn a_table_says_verified_once() {
         "mm2 --size 33 --reps 2 --ranks 3 --route local",
         "mm2 --size 33 --kernel dot --reps 1 --ranks 2 --route local",
         "psrs --keys 1000 --input zipf --reps 2 --ranks 3 --route local",
+        "histogram --table 1000 --updates 5000 --reps 2 --ranks 3 --route local",
     ] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
@@ -52,6 +53,7 @@ fn a_wrong_result_is_exit_code_1() {
     for line in [
         "mm2 --size 33 --reps 1 --ranks 2 --route local --damage",
         "psrs --keys 1000 --reps 1 --ranks 2 --route local --damage",
+        "histogram --table 1000 --updates 500 --impl accumulate --reps 1 --ranks 2 --route local --damage",
     ] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(1), "{line}");
@@ -65,7 +67,7 @@ fn a_wrong_result_is_exit_code_1() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 14] = [
+    let cases: [(&str, &[&str]); 17] = [
         ("mm2 --impl mpi-isend", &["--impl", "aurora", "mpi-collective"]),
         ("mm2 --impl aurora,mpi-collective", mpi),
         ("psrs --impl mpi-collective", mpi),
@@ -80,6 +82,9 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("psrs --keys 9000000000000000", &["--keys", "the most that fits"]),
         ("psrs --keys -5", &["-5"]),
         ("mm2 --reps 0", &["--reps", "1..="]),
+        ("psrs --impl accumulate", &["--impl", "aurora, mpi-collective, rayon"]),
+        ("histogram --impl rayon", &["--impl", "aurora, accumulate, naive"]),
+        ("histogram --table 9000000000000000", &["--table", "the most that fits"]),
     ];
     for (line, expected) in cases {
         let output = aurora(line);
@@ -137,6 +142,23 @@ fn a_job_of_processes_speaks_with_one_voice() {
         assert_eq!(stdout(&output).lines().count(), 1);
         assert_eq!(stderr(&output), "", "{line}");
     }
+}
+
+#[test]
+fn a_histogram_says_what_each_behaviour_gains() {
+    let line = "histogram --table 300 --updates 400 --reps 1 --ranks 2 --impl naive,accumulate,aurora --route udp";
+    let output = aurora(line);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("histogram 300 counters, updates 400, accumulate: 2 ranks"), "{text}");
+    for name in ["aurora", "accumulate"] {
+        let ratio = text.lines().find(|line| line.ends_with(&format!("times as long as by `{name}`")));
+        assert!(ratio.is_some_and(|ratio| ratio.starts_with("without a behaviour it takes")), "{text}");
+    }
+    let report: Value = serde_json::from_str(stdout(&aurora(&format!("{line} --json"))).trim()).expect("an object");
+    assert_eq!((&report["impl"], &report["updates"]), (&"aurora".into(), &400.into()));
+    let results = report["results"].as_array().expect("a list");
+    assert!(results.iter().all(|result| result["verified"] == true && result["messages"].is_number()), "{report}");
 }
 
 #[test]

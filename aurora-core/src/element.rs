@@ -60,6 +60,13 @@ impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 pub trait Op<T>: 'static {
     /// The new value.
     fn apply(current: T, operand: T) -> T;
+
+    /// Two operands in one, where they meet before they reach the element, as in an [`Accumulate`](crate::Accumulate):
+    /// `apply(apply(x, a), b)` is the same as `apply(x, combine(a, b))`. An associative operation needs no other than this one;
+    /// to take away `a` and then `b`, for example, is to take away `a + b`.
+    fn combine(first: T, second: T) -> T {
+        Self::apply(first, second)
+    }
 }
 
 /// Sum, wrapping for integers.

@@ -25,6 +25,27 @@ pub(crate) enum Collective {
     Combined,
     ReleaseC,
     Fill,
+    Accumulate,
+    /// What ranks have for an owner is applied there in the order of their numbers.
+    AccumulateInOrder,
+}
+
+impl Collective {
+    /// Whether its end sends what was written in it.
+    pub(crate) fn has_writes(self) -> bool {
+        matches!(self, Collective::ReleaseC | Collective::Accumulate | Collective::AccumulateInOrder)
+    }
+
+    /// What its messages are accounted to.
+    pub(crate) fn action(self) -> &'static str {
+        match self {
+            Collective::ReadCache => "ReadCache",
+            Collective::Combined => "ReadCache + ReleaseC",
+            Collective::ReleaseC => "ReleaseC",
+            Collective::Fill => "a fill",
+            Collective::Accumulate | Collective::AccumulateInOrder => "Accumulate",
+        }
+    }
 }
 
 /// A rank's side of a collective scope: what must be the same everywhere, and the line that quotes it.

@@ -1,5 +1,6 @@
 //! Every error that a program can run into, provoked: what each rank is told, on every route.
 
+mod accumulate;
 mod arguments;
 mod construction;
 mod copies;

@@ -157,6 +157,33 @@ pub const ALL: &[Want] = &[
         },
     },
     Want {
+        name: "partial_copies_beside_each_other",
+        nodes: Nodes::One,
+        words: &["OutOfMemory", "for this rank's part of an Accumulate of", "tests/limits/wants.rs"],
+        body: |world| {
+            let len = 70 * MIB / 8;
+            let mut v = GVector::<u64>::new(world, len)?;
+            let mut sums = v.accumulate::<Add>()?;
+            let touched = (0..len).try_for_each(|i| sums.update(i, 1));
+            touched.and(sums.finish()).and(world.barrier()).and(v.at(0).map(drop))
+        },
+    },
+    Want {
+        name: "partial_copies_of_a_few_elements",
+        nodes: Nodes::One,
+        words: FINE,
+        body: |world| {
+            let mut v = GVector::<u64>::new(world, 100 * MIB / 8)?;
+            for _ in 0..3 {
+                let mut sums = v.accumulate::<Add>()?;
+                (0..100 * MIB / 8).step_by(1000).try_for_each(|i| sums.update(i, 1))?;
+            }
+            world.barrier()?;
+            assert_eq!((v.at(0)?, v.at(1)?), (9, 0));
+            Ok(())
+        },
+    },
+    Want {
         name: "a_gather",
         nodes: Nodes::One,
         words: &["OutOfMemory", "rank 1 needs 140 MiB for a gather of"],

@@ -3,7 +3,7 @@
 //! The counters also see the watch over waiting ranks, which asks after a rank that is late. So what is counted is repeated,
 //! and the least is what the operation itself costs; what is accounted to a line of the program is exact.
 
-use aurora_core::{GScalar, GVector, Result, Traffic, World};
+use aurora_core::{Add, GScalar, GVector, Result, Traffic, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use std::time::Duration;
@@ -17,6 +17,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(a_remote_element_is_a_question_and_an_answer).from_ranks(2),
         Body::of(a_block_that_moved_away_comes_home),
         Body::of(a_few_released_writes),
+        Body::of(an_accumulate_sends_once_to_each),
         Body::of(what_a_line_costs),
     ]
 }
@@ -233,6 +234,33 @@ fn a_few_released_writes(world: &World) -> Result<()> {
     check::equal("transfers out", cost.transfers_out, others)?;
     assert!(cost.bytes_out <= others * 400, "{} bytes", cost.bytes_out);
     check::whole(&v, |_| ROUNDS - 1)
+}
+
+/// Nothing before the end, and then to each other rank one transfer: what was touched of its block together with the word of the end.
+fn an_accumulate_sends_once_to_each(world: &World) -> Result<()> {
+    let (p, others) = (world.size(), world.size() as u64 - 1);
+    let mut v = GVector::<u64>::new(world, 3000 * p)?;
+    for (in_order, touched) in [(false, 0), (false, 3), (false, 3000), (true, 3)] {
+        let mut exact = Vec::new();
+        let cost = least(world, |_| {
+            let before = accounted(world);
+            let mut scope = if in_order { v.accumulate_in_order::<Add>()? } else { v.accumulate::<Add>()? };
+            for round in 0..2 {
+                (0..touched * p).try_for_each(|i| scope.update(i, round))?;
+            }
+            check::equal("messages inside", accounted(world), before)?;
+            drop(scope);
+            let after = accounted(world);
+            exact.push((after.0 - before.0, after.1 - before.1));
+            Ok(())
+        })?;
+        check::equal("transfers out", cost.transfers_out, others)?;
+        assert!(exact.iter().all(|cost| cost.0 == others), "{exact:?}");
+        // A value for each element of others that was touched, and for each rank where they go.
+        let values = 8 * (0..touched * p).filter(|i| !v.local_range().contains(i)).count() as u64;
+        assert!((values..=values + others * 400).contains(&cost.bytes_out), "{} bytes", cost.bytes_out);
+    }
+    Ok(())
 }
 
 fn what_a_line_costs(world: &World) -> Result<()> {

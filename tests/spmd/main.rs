@@ -3,6 +3,7 @@
 //! `cargo test --test spmd -- threads-local/3/read_cache` runs what it says.
 
 mod access;
+mod accumulate;
 mod combined;
 mod copy;
 mod counters;
@@ -39,6 +40,7 @@ fn bodies() -> Vec<Body> {
         read_cache::bodies(),
         release::bodies(),
         combined::bodies(),
+        accumulate::bodies(),
         access::bodies(),
         direct::bodies(),
         ordering::bodies(),

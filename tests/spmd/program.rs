@@ -2,7 +2,7 @@
 //!
 //! Every rank draws the same program from the seed and computes what all of them write, so that each knows the outcome.
 
-use aurora_core::{Add, Error, GVector, MatrixDim, Result, World, distmemcpy};
+use aurora_core::{Accumulate, Add, Error, GVector, MatrixDim, Op, Result, World, distmemcpy};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
@@ -49,6 +49,31 @@ struct Program<'w> {
     unordered: Writers,
 }
 
+fn accumulate<O: Op<u64>>(
+    mut scope: Accumulate<'_, u64, O>,
+    updates: &[(usize, Vec<u64>)],
+    checked: bool,
+) -> Result<()> {
+    for (start, operands) in updates {
+        match operands[..] {
+            [operand] => scope.update(*start, operand)?,
+            _ => scope.update_slice(*start, operands)?,
+        }
+    }
+    if checked { scope.finish() } else { Ok(()) }
+}
+
+/// Associative, but not commutative: the upper half is a factor, the lower one a summand.
+struct Twist;
+
+impl Op<u64> for Twist {
+    fn apply(current: u64, operand: u64) -> u64 {
+        let halves = |x: u64| ((x >> 32) as u32, x as u32);
+        let ((a, b), (c, d)) = (halves(current), halves(operand));
+        u64::from(a.wrapping_mul(c)) << 32 | u64::from(b.wrapping_mul(c).wrapping_add(d))
+    }
+}
+
 impl<'w> Program<'w> {
     fn new(world: &'w World, seed: u64) -> Result<Self> {
         let mut shared = Random::new(seed);
@@ -74,12 +99,13 @@ impl<'w> Program<'w> {
             if self.speed.below(6) == 0 {
                 std::thread::sleep(Duration::from_micros(self.speed.below(1500) as u64));
             }
-            match self.shared.below(8) {
+            match self.shared.below(9) {
                 0 | 1 => self.one_sided()?,
                 2 | 3 => self.release()?,
                 4 => self.owners()?,
                 5 => self.fill()?,
                 6 => self.combined()?,
+                7 => self.accumulate()?,
                 _ => self.look()?,
             }
         }
@@ -168,6 +194,38 @@ impl<'w> Program<'w> {
         check::same(&all, 0, |i| seen[i])?;
         if self.shared.below(2) == 0 {
             all.finish()?;
+        }
+        self.unordered = Writers::None;
+        Ok(())
+    }
+
+    /// All ranks update the same elements, few or many, one by one or in slices; in order with an operation for which that matters.
+    fn accumulate(&mut self) -> Result<()> {
+        if self.unordered == Writers::Classes {
+            self.order()?;
+        }
+        let (p, me) = (self.world.size(), self.world.rank().index());
+        let (in_order, checked) = (self.shared.below(2) == 0, self.shared.below(2) == 0);
+        let few = self.shared.below(2) == 0;
+        let mut mine = Vec::new();
+        for rank in 0..p {
+            let updates = self.shared.below(if few { 9 } else { 200 });
+            for _ in 0..updates {
+                let start = self.shared.below(self.model.len() + 1);
+                let len = [1, self.shared.below(100)][self.shared.below(2)].min(self.model.len() - start);
+                let operands: Vec<u64> = (0..len as u64).map(|i| mix(i ^ self.shared.draw())).collect();
+                for (x, operand) in self.model[start..].iter_mut().zip(&operands) {
+                    *x = if in_order { Twist::apply(*x, *operand) } else { x.wrapping_add(*operand) };
+                }
+                if rank == me {
+                    mine.push((start, operands));
+                }
+            }
+        }
+        if in_order {
+            accumulate(self.v.accumulate_in_order::<Twist>()?, &mine, checked)?;
+        } else {
+            accumulate(self.v.accumulate::<Add>()?, &mine, checked)?;
         }
         self.unordered = Writers::None;
         Ok(())

@@ -127,7 +127,7 @@ impl<B: Buffered> Scope<'_, B> {
             return Err(Error::RangeOutside { start, end, len, object: self.vector.name(), site: Site::here() });
         }
         let (buffers, sender) = self.state.parts();
-        put_run(buffers, sender, self.vector, start, values, &self.site)
+        write_run(buffers, sender, self.vector, None, start, values, &self.site)
     }
 
     /// Applies the scope's operation to element `index` at its owner, after the writes made before.
@@ -193,21 +193,27 @@ fn room<T: Element>(
     Ok(())
 }
 
-/// Sets consecutive elements, which are there.
-pub(super) fn put_run<T: Element>(
+/// Sets consecutive elements, which are there, or applies an operation to each.
+pub(super) fn write_run<T: Element>(
     buffers: &mut Buffers<T>,
     sender: &mut dyn Sender<T>,
     vector: &GVector<T>,
+    op: Option<OpId>,
     start: usize,
     values: &[T],
     site: &Site,
 ) -> Result<()> {
+    if let [value] = values
+        && buffers.push(op, start, *value).is_none()
+    {
+        return Ok(());
+    }
     let dist = vector.dist;
     for (owner, piece) in dist.pieces(start..start + values.len()) {
         let first = dist.range(owner).start;
         let mut at = piece.start;
         while at < piece.end {
-            room(buffers, sender, vector, owner, None, site)?;
+            room(buffers, sender, vector, owner, op, site)?;
             let batch = &mut buffers.owners[owner.index()].batch;
             let upto = piece.end.min(at + batch.capacity() - batch.len());
             batch.extend(at - first, &values[at - start..upto - start]);

@@ -1,7 +1,7 @@
 //! `ReadCache` and `ReleaseC` in one (paper, Table 2): the whole vector to read and to write, in a copy of this rank's own; what has
 //! been written there is shipped at the end.
 
-use super::buffers::{Buffered, put_run};
+use super::buffers::{Buffered, write_run};
 use super::marks::Marks;
 use super::read_cache::Cached;
 use super::release::{PutOnly, Together};
@@ -41,7 +41,6 @@ impl<T: Element> Combined<T> {
     #[cold]
     fn make_copy(&mut self) {
         self.copy.copy_from_slice(self.loaded.whole());
-        self.written.prepare(self.copy.len());
         self.copied = true;
         // Whoever waits to write to what we have shown need not any longer.
         self.loaded.let_go();
@@ -51,7 +50,7 @@ impl<T: Element> Combined<T> {
     fn end(&mut self, vector: &GVector<T>) {
         self.loaded.let_go();
         self.copied = false;
-        self.written.clear();
+        self.written = Marks::default();
         vector.private.set(std::mem::take(&mut self.copy));
     }
 }
@@ -65,8 +64,9 @@ impl<T: Element> Behaviour for Combined<T> {
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
         let Combined { copy, written, release, .. } = self;
         let (buffers, sender) = release.parts();
-        let sent =
-            written.runs().try_for_each(|run| put_run(buffers, sender, vector, run.start, &copy[run.clone()], site));
+        let sent = written
+            .runs()
+            .try_for_each(|run| write_run(buffers, sender, vector, None, run.start, &copy[run.clone()], site));
         self.end(vector);
         sent?;
         self.release.close(vector, site, checked)
@@ -110,25 +110,18 @@ impl<T: Element> GVector<T> {
     pub fn read_cache_release_c(&mut self) -> Result<ReadCacheReleaseC<'_, T>> {
         let site = Site::here();
         let mut copy = self.private.take();
+        let mut written = Marks::default();
+        let short = |shortage| self.short_of(shortage, "the copy of a ReadCache + ReleaseC", &site);
+        written.prepare(self.len()).map_err(short)?;
         if copy.len() != self.len() {
-            copy = self.private_copy(&site)?;
+            copy = Array::zeroed(self.len()).map_err(short)?;
         }
         let loaded = self.load(Collective::Combined, &site)?;
-        let release = self.enter_together(None, &site)?;
-        let state = Combined { loaded, copy, copied: false, written: Marks::default(), release };
+        let release = self.enter_together(Collective::ReleaseC, None, &site)?;
+        let state = Combined { loaded, copy, copied: false, written, release };
         let scope = Scope::open(self, site, state, true, true);
         scope.vector.opened();
         Ok(scope)
-    }
-
-    fn private_copy(&self, site: &Site) -> Result<Array<T>> {
-        Array::zeroed(self.len()).map_err(|shortage| {
-            let name = self.name();
-            let error = shortage.error(self.link.me, "the copy of a ReadCache + ReleaseC", name, site);
-            // The others would wait for us.
-            self.link.tidy(|service, out| service.fail(Some(self.id), error.clone(), out));
-            error
-        })
     }
 }
 

@@ -1,19 +1,36 @@
 //! Which elements of a vector have been touched: a bit for each.
 
+use crate::memory::{self, Shortage};
 use std::ops::Range;
 
 const BITS: usize = u64::BITS as usize;
 
-/// A bit for each element. Takes memory from the first mark on.
+/// A bit for each element.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     words: Vec<u64>,
 }
 
 impl Marks {
-    /// Memory for the marks of `len` elements, if it is not there.
-    pub(super) fn prepare(&mut self, len: usize) {
-        self.words.resize(len.div_ceil(BITS), 0);
+    /// Bytes of the marks of `len` elements.
+    pub(super) fn bytes(len: usize) -> usize {
+        len.div_ceil(BITS) * size_of::<u64>()
+    }
+
+    /// Takes memory for the marks of `len` elements.
+    pub(super) fn prepare(&mut self, len: usize) -> Result<(), Shortage> {
+        self.words = memory::zeros(len.div_ceil(BITS))?;
+        Ok(())
+    }
+
+    /// Cuts a range where a mark's word ends and another begins.
+    pub(super) fn pieces(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        let mut at = range.start;
+        std::iter::from_fn(move || {
+            let piece = at..range.end.min((at / BITS + 1) * BITS);
+            at = piece.end;
+            (!piece.is_empty()).then_some(piece)
+        })
     }
 
     /// Marks an element. Whether it was not marked.
@@ -25,45 +42,58 @@ impl Marks {
         is_new
     }
 
+    /// Whether an element is marked.
+    #[inline]
+    pub(super) fn is_marked(&self, index: usize) -> bool {
+        self.words[index / BITS] >> (index % BITS) & 1 == 1
+    }
+
+    /// How many elements of a [piece](Self::pieces) are marked.
+    pub(super) fn count(&self, piece: Range<usize>) -> usize {
+        let word = self.words[piece.start / BITS] & mask(bits(&piece));
+        word.count_ones() as usize
+    }
+
     /// Marks consecutive elements.
     pub(super) fn mark_all(&mut self, range: Range<usize>) {
-        let mut at = range.start;
-        while at < range.end {
-            let end = range.end.min((at / BITS + 1) * BITS);
-            self.words[at / BITS] |= mask(at % BITS..at % BITS + (end - at));
-            at = end;
+        for piece in Self::pieces(range) {
+            self.words[piece.start / BITS] |= mask(bits(&piece));
         }
     }
 
     /// Runs of marked elements, in ascending order.
     pub(super) fn runs(&self) -> impl Iterator<Item = Range<usize>> + '_ {
-        let mut next = 0;
+        self.runs_in(0..self.words.len() * BITS)
+    }
+
+    /// Runs of marked elements in a range.
+    pub(super) fn runs_in(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
+        let (mut next, end) = (range.start, range.end);
         std::iter::from_fn(move || {
-            let start = self.find(next, true)?;
-            let end = self.find(start, false).unwrap_or(self.words.len() * BITS);
-            next = end;
-            Some(start..end)
+            let start = self.find(next..end, true)?;
+            next = self.find(start..end, false).unwrap_or(end);
+            Some(start..next)
         })
     }
 
-    /// The first element from `from` on that is marked, or is not.
-    fn find(&self, from: usize, marked: bool) -> Option<usize> {
+    /// The first element of a range that is marked, or is not.
+    fn find(&self, range: Range<usize>, marked: bool) -> Option<usize> {
         let flip = if marked { 0 } else { u64::MAX };
-        let mut at = from;
-        while let Some(word) = self.words.get(at / BITS) {
-            let rest = (word ^ flip) >> (at % BITS);
+        let mut at = range.start;
+        while at < range.end {
+            let rest = (self.words[at / BITS] ^ flip) >> (at % BITS);
             if rest != 0 {
-                return Some(at + rest.trailing_zeros() as usize);
+                return Some(at + rest.trailing_zeros() as usize).filter(|found| *found < range.end);
             }
             at = (at / BITS + 1) * BITS;
         }
         None
     }
+}
 
-    /// Forgets all, keeping the memory.
-    pub(super) fn clear(&mut self) {
-        self.words.fill(0);
-    }
+/// The bits of a piece in its word.
+fn bits(piece: &Range<usize>) -> Range<usize> {
+    piece.start % BITS..piece.start % BITS + piece.len()
 }
 
 fn mask(bits: Range<usize>) -> u64 {
@@ -76,14 +106,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn marks(len: usize) -> Marks {
+        let mut marks = Marks::default();
+        marks.prepare(len).expect("there is memory");
+        marks
+    }
+
     proptest! {
         #[test]
         fn runs_cover_what_was_marked_and_nothing_else(
             single in prop::collection::vec(0usize..500, 0..40),
             ranges in prop::collection::vec((0usize..400, 0usize..150), 0..5),
+            cuts in (0usize..600, 0usize..600),
         ) {
-            let mut marks = Marks::default();
-            marks.prepare(600);
+            let mut marks = marks(600);
             let mut model = vec![false; 600];
             for index in single {
                 prop_assert_eq!(marks.mark(index), !model[index]);
@@ -101,15 +137,19 @@ mod tests {
                 got[run].fill(true);
             }
             prop_assert_eq!(&got[..600], &model[..]);
-            marks.clear();
-            prop_assert_eq!(marks.runs().count(), 0);
+            let part = cuts.0.min(cuts.1)..cuts.0.max(cuts.1);
+            let marked = |range: Range<usize>| range.filter(|i| model[*i]).collect::<Vec<_>>();
+            prop_assert_eq!(marks.runs_in(part.clone()).flatten().collect::<Vec<_>>(), marked(part.clone()));
+            for piece in Marks::pieces(part) {
+                prop_assert_eq!(marks.count(piece.clone()), marked(piece.clone()).len());
+                prop_assert!(piece.into_iter().all(|i| marks.is_marked(i) == model[i]));
+            }
         }
     }
 
     #[test]
     fn runs_across_words_and_to_the_end() {
-        let mut marks = Marks::default();
-        marks.prepare(128);
+        let mut marks = marks(128);
         marks.mark_all(60..70);
         marks.mark_all(100..128);
         assert_eq!(marks.runs().collect::<Vec<_>>(), [60..70, 100..128]);

@@ -3,6 +3,7 @@
 //! Every behaviour is a [`Scope`], one generic guard that registers itself with the service, ends the scope when it is
 //! dropped, and has the methods of its kind. See the README beside this file for the rules.
 
+mod accumulate;
 mod buffers;
 mod combined;
 mod marks;
@@ -11,15 +12,17 @@ mod read_cache;
 mod release;
 mod rows;
 
+pub use accumulate::Accumulated;
 pub use combined::Combined;
 pub use owner::{Owner, OwnerMut};
 pub use read_cache::Cached;
 pub use release::{Alone, PutOnly, Together};
 
-use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
 use crate::global::GVector;
+use crate::memory::Shortage;
+use crate::{Error, Site};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -31,6 +34,8 @@ pub type OwnerComputesMut<'v, T> = Scope<'v, OwnerMut<T>>;
 pub type ReadCache<'v, T> = Scope<'v, Cached<T>>;
 /// Buffered writes by all ranks together: [`GVector::release_c`].
 pub type ReleaseC<'v, T, O = PutOnly> = Scope<'v, Together<T, O>>;
+/// Updates by all ranks, each into a partial copy of its own: [`GVector::accumulate`].
+pub type Accumulate<'v, T, O> = Scope<'v, Accumulated<T, O>>;
 /// The whole vector, to read and to write: [`GVector::read_cache_release_c`].
 pub type ReadCacheReleaseC<'v, T> = Scope<'v, Combined<T>>;
 /// Buffered writes by one rank alone: [`GVector::release_alone`].
@@ -87,7 +92,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
 
     /// Ends the scope and reports what went wrong: the checked form of dropping the guard.
     ///
-    /// For a [`ReleaseC`] it returns when every rank has ended its scope and all writes to this rank's block are
+    /// For a [`ReleaseC`] or an [`Accumulate`] it returns when every rank has ended its scope and all writes to this rank's block are
     /// applied; for a [`ReleaseAlone`] when all its writes are. The other behaviours have nothing to wait for.
     ///
     /// # Errors
@@ -123,6 +128,15 @@ impl<'v, B: Behaviour> Scope<'v, B> {
     fn deregister(&self, panicked: bool) {
         let (id, guard) = (self.vector.id, self.guard);
         self.vector.link.tidy(|service, out| service.close_guard(id, guard, panicked, out));
+    }
+}
+
+impl<T: Element> GVector<T> {
+    /// There is no memory for what a scope needs. All ranks are told, who would wait for this one.
+    fn short_of(&self, shortage: Shortage, purpose: &str, site: &Site) -> Error {
+        let error = shortage.error(self.link.me, purpose, self.name(), site);
+        self.link.tidy(|service, out| service.fail(Some(self.id), error.clone(), out));
+        error
     }
 }
 

@@ -86,6 +86,21 @@ struct Calls {
     under_way: Vec<Option<CallId>>,
 }
 
+impl<T: Element, O> Together<T, O> {
+    /// Changes our own block in place, which begins with the block's first element, if its time has come. Whether it has.
+    pub(super) fn merge_own(
+        &self,
+        vector: &GVector<T>,
+        site: &Site,
+        merge: impl FnOnce(&mut [T]) -> Result<()>,
+    ) -> Result<bool> {
+        // Others' batches for us, which we are not woken for, at our own pace.
+        vector.link.look();
+        let scope = self.sent.scope(vector.id, 0);
+        vector.link.act(site, |service, _| service.merge_own(&scope, |own| merge(bytemuck::cast_slice_mut(own))))
+    }
+}
+
 impl Batches {
     fn scope(&self, vector: crate::message::ObjectId, sent: u64) -> ReleaseScope<'_> {
         ReleaseScope { object: vector, epoch: self.epoch, opening: &self.opening, reason: &self.reason, sent }
@@ -256,17 +271,22 @@ impl<T: Element> GVector<T> {
     /// ```
     #[track_caller]
     pub fn release_c_with<O: Op<T>>(&mut self) -> Result<ReleaseC<'_, T, O>> {
+        self.open_together(Some(self.know::<O>()), Site::here())
+    }
+
+    /// Tells the service what an operation does.
+    pub(super) fn know<O: Op<T>>(&self) -> OpId {
         let op = OpId::of::<O>();
         self.link.tidy(|service, _| {
             if let Some(object) = service.objects.get_mut(&self.id) {
                 object.ops.insert(op, apply_op::<T, O>);
             }
         });
-        self.open_together(Some(op), Site::here())
+        op
     }
 
     fn open_together<O>(&mut self, op: Option<OpId>, site: Site) -> Result<ReleaseC<'_, T, O>> {
-        let state = self.enter_together(op, &site)?;
+        let state = self.enter_together(Collective::ReleaseC, op, &site)?;
         let scope = Scope::open(self, site, state, true, true);
         scope.vector.opened();
         Ok(scope)
@@ -277,9 +297,14 @@ impl<T: Element> GVector<T> {
         self.link.tidy(|service, out| service.advance(self.id, out));
     }
 
-    /// Enters a collective ReleaseC. Once its guard is open: [`opened`](Self::opened).
-    pub(super) fn enter_together<O>(&self, op: Option<OpId>, site: &Site) -> Result<Together<T, O>> {
-        let mut opening = Opening::new(Collective::ReleaseC, site);
+    /// Enters a collective scope whose writes are buffered. Once its guard is open: [`opened`](Self::opened).
+    pub(super) fn enter_together<O>(
+        &self,
+        behaviour: Collective,
+        op: Option<OpId>,
+        site: &Site,
+    ) -> Result<Together<T, O>> {
+        let mut opening = Opening::new(behaviour, site);
         if op.is_some() {
             opening.op = op;
             opening.op_name = short::<O>().chars().take(LONGEST_NAME).collect::<String>().into();
@@ -291,7 +316,8 @@ impl<T: Element> GVector<T> {
                 Ok(_) => Some(service.enter(self.id, opening.clone(), out)),
             }
         })?;
-        let sent = Batches { epoch, opening, reason: self.reason("ReleaseC", site), sent: vec![0; self.link.size] };
+        let reason = self.reason(behaviour.action(), site);
+        let sent = Batches { epoch, opening, reason, sent: vec![0; self.link.size] };
         Ok(Together { buffers: Buffers::new(self), sent, op, operation: PhantomData })
     }
 

@@ -107,15 +107,20 @@ fn short(asked: usize, Pool { limit, available, .. }: Pool) -> Shortage {
 
 /// `len` zeros that become the user's.
 pub(crate) fn zeros<T: Element>(len: usize) -> Result<Vec<T>, Shortage> {
+    filled(len, T::zeroed())
+}
+
+/// `len` times a value that has a size.
+pub(crate) fn filled<T: Copy>(len: usize, value: T) -> Result<Vec<T>, Shortage> {
     let bytes = len.saturating_mul(size_of::<T>());
-    let mut zeros = Vec::new();
-    zeros.try_reserve_exact(len).map_err(|_| refused(bytes))?;
+    let mut filled = Vec::new();
+    filled.try_reserve_exact(len).map_err(|_| refused(bytes))?;
     let mut meter = Meter::new(bytes);
     while let Some(taken) = meter.next(usize::MAX)? {
-        zeros.resize(taken.end / size_of::<T>(), T::zeroed());
+        filled.resize(taken.end / size_of::<T>(), value);
     }
-    zeros.resize(len, T::zeroed());
-    Ok(zeros)
+    filled.resize(len, value);
+    Ok(filled)
 }
 
 #[cfg(test)]

@@ -215,6 +215,24 @@ impl Service {
         self.advance(id, out);
     }
 
+    /// Changes our own block in place, as a part of a scope of writes, if its time has come. Whether it has.
+    pub(crate) fn merge_own(
+        &mut self,
+        scope: &ReleaseScope<'_>,
+        merge: impl FnOnce(&mut [u8]) -> Result<(), Error>,
+    ) -> Result<bool, Error> {
+        let me = self.me;
+        let Some(object) = self.objects.get_mut(&scope.object) else {
+            return Ok(false);
+        };
+        if let Some(fault) = &object.fault {
+            return Err(fault.clone());
+        }
+        let merged = if object.is_due(me, scope.epoch) { object.block.write(merge) } else { None };
+        self.refresh(scope.object);
+        merged.map_or(Ok(false), |merged| merged.map(|()| true))
+    }
+
     /// Ends a ReleaseC scope: `sent` says how many batches went to each owner, `last` what is still to go. That goes with
     /// the word of the end, and nobody waits for room: how many scopes a rank may be ahead is bounded.
     pub(crate) fn end_release(

@@ -32,7 +32,7 @@ use crate::Error;
 use crate::collective::{Rendezvous, Tell};
 use crate::error::Claim;
 use crate::memory::LOST;
-use crate::message::{CallId, Message, ObjectId, encode_error};
+use crate::message::{CallId, Collective, Message, ObjectId, encode_error};
 use aurora_net::{Buffer, Node, Outbox, Payload, Rank, Received, Token};
 use loans::Loans;
 use mail::Mail;
@@ -324,9 +324,12 @@ impl Service {
                 .unwrap_or_else(|| self.receivers_awaited(object, epoch)),
             What::Settle { object } => ledger(object).and_then(|l| missing(l, l.epoch)).unwrap_or_default(),
             What::Calls { .. } => self.calls.values().filter(|call| call.reply.is_none()).map(|call| call.to).collect(),
-            What::Room { object, owner } if owner == self.me => {
-                ledger(object).and_then(|l| missing(l, l.epoch.saturating_sub(1))).unwrap_or_default()
-            }
+            What::Room { object, owner } if owner == self.me => ledger(object)
+                .map(|l| {
+                    let earlier = missing(l, l.epoch.saturating_sub(1));
+                    earlier.unwrap_or_else(|| l.awaited_before(l.epoch, self.me).collect())
+                })
+                .unwrap_or_default(),
             What::Room { owner, .. } => vec![owner],
             What::Gate { .. } => Vec::new(),
             What::Leave => self.others().filter(|rank| self.left[rank.index()].is_none()).collect(),
@@ -351,7 +354,12 @@ impl Service {
                 format!("waits for the answer to `{action}` on {}", name(object))
             }
             What::Room { object, .. } => {
-                format!("waits in a ReleaseC for room to write to {}", name(object))
+                let last = self.objects.get(&object).and_then(|object| object.ledger.last.as_ref());
+                let behaviour = match last.map(|last| last.behaviour) {
+                    Some(Collective::Accumulate | Collective::AccumulateInOrder) => "an Accumulate",
+                    _ => "a ReleaseC",
+                };
+                format!("waits in {behaviour} for room to write to {}", name(object))
             }
             What::Gate { object } => format!("waits until transfers from {} are acknowledged", name(object)),
             What::Leave => "is at the end of `run`".into(),
@@ -382,7 +390,7 @@ impl Service {
                 state.open.insert(*id, told(guard));
             }
             for parked in &object.parked {
-                let Obstacle { by_itself, behind } = object.obstacle(&parked.work);
+                let Obstacle { by_itself, behind } = object.obstacle(parked.from, &parked.work);
                 let held = state.parked.entry(parked.from).or_default();
                 held.by_itself |= by_itself;
                 if by_itself && held.guard.is_none() {

@@ -483,9 +483,14 @@ impl Object {
         Ok(true)
     }
 
-    fn apply_batch(&mut self, from: Rank, epoch: Epoch, seq: u64, op: Option<OpId>, payload: &[u8]) -> Outcome {
+    /// Whether the time has come for what a rank writes in a collective scope.
+    pub(crate) fn is_due(&self, from: Rank, epoch: Epoch) -> bool {
         let here = self.ledger.epoch >= epoch && self.ledger.settled + 1 == epoch;
-        if !here || self.ledger.record(epoch).from[from.index()].applied != seq {
+        here && self.ledger.is_turn(epoch, from)
+    }
+
+    fn apply_batch(&mut self, from: Rank, epoch: Epoch, seq: u64, op: Option<OpId>, payload: &[u8]) -> Outcome {
+        if !self.is_due(from, epoch) || self.ledger.record(epoch).from[from.index()].applied != seq {
             return Outcome::Park;
         }
         match self.write(op, payload) {
@@ -555,7 +560,7 @@ impl Object {
     }
 
     /// Why a piece of parked work waits, for the watch.
-    pub(crate) fn obstacle(&self, work: &Work) -> Obstacle {
+    pub(crate) fn obstacle(&self, from: Rank, work: &Work) -> Obstacle {
         let (epoch, batch) = match work {
             Work::Call { epoch, .. } => (*epoch, false),
             Work::Batch { epoch, .. } => (*epoch, true),
@@ -567,15 +572,15 @@ impl Object {
             let mine = ledger.find(next);
             let entered = mine.and_then(|record| record.mine.as_ref());
             let behind = match entered.map(|opening| opening.behaviour) {
-                Some(Collective::ReadCache | Collective::Combined | Collective::ReleaseC) => {
-                    ledger.awaited(next).collect()
-                }
                 // Not known yet, or over everywhere but here.
                 None | Some(Collective::Fill) => Vec::new(),
+                Some(_) => ledger.awaited(next).collect(),
             };
             return Obstacle { by_itself: mine.is_none_or(|record| !record.mine_complete), behind };
         }
-        Obstacle { by_itself: batch && ledger.epoch < epoch || self.block.is_lent(), behind: Vec::new() }
+        let before = if batch { ledger.awaited_before(epoch, from).collect() } else { Vec::new() };
+        let by_itself = batch && ledger.epoch < epoch || self.block.is_lent() || before.contains(&ledger.me());
+        Obstacle { by_itself, behind: before.into_iter().filter(|rank| *rank != ledger.me()).collect() }
     }
 
     /// Notes the opening of another rank; a disagreement is the object's fault.

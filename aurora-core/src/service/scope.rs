@@ -3,7 +3,8 @@
 //! Scopes are numbered by *epochs*. An epoch is **settled** here when nothing that belongs to it can still change our
 //! block: of a ReadCache, when all ranks have announced (each says how many writes it made before); of a ReleaseC, when
 //! our own scope and everyone's have ended and all batches that they announce are applied. A request tagged with epoch
-//! `e` is served once `e` is settled. Pure: no messages, no memory.
+//! `e` is served once `e` is settled. In an Accumulate *in order* a rank's batches are applied when the ranks before it have ended
+//! theirs and all of those are. Pure: no messages, no memory.
 
 use crate::error::Claim;
 use crate::message::{Collective, Epoch, Opening};
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrival {
     pub(crate) opening: Option<Opening>,
-    /// It has announced its ReadCache or ended its ReleaseC.
+    /// It has announced its ReadCache or ended its scope of writes.
     pub(crate) complete: bool,
     /// ReadCache: the version of its block. It is in place if it differed from the last.
     pub(crate) version: u64,
@@ -30,9 +31,9 @@ pub(crate) struct Arrival {
     pub(crate) list_follows: bool,
     /// ReadCache: that list has come.
     pub(crate) list_came: bool,
-    /// ReleaseC: batches that it says it sent us.
+    /// Scopes of writes: batches that it says it sent us.
     pub(crate) batches: u64,
-    /// ReleaseC: batches of it that we have applied.
+    /// Scopes of writes: batches of it that we have applied.
     pub(crate) applied: u64,
 }
 
@@ -52,6 +53,13 @@ pub(crate) struct Record {
     pub(crate) from: Vec<Arrival>,
     /// ReadCache: writes made to each owner's block before, as announced so far.
     pub(crate) made: Vec<u64>,
+}
+
+impl Record {
+    /// Whether what ranks write is applied in the order of their numbers.
+    fn is_in_order(&self) -> bool {
+        self.mine.as_ref().is_some_and(|mine| mine.behaviour == Collective::AccumulateInOrder)
+    }
 }
 
 /// All epochs that are not over.
@@ -168,6 +176,25 @@ impl Ledger {
         })
     }
 
+    /// Whether what a rank has written in an epoch may be applied: in order, once all is that ranks before it have.
+    pub(crate) fn is_turn(&self, epoch: Epoch, of: Rank) -> bool {
+        let Some(record) = self.records.get(&epoch).filter(|record| record.is_in_order()) else {
+            return true;
+        };
+        record.from[..of.index()].iter().enumerate().all(|(rank, arrival)| {
+            let complete = if self.me == rank { record.mine_complete } else { arrival.complete };
+            complete && arrival.applied == arrival.batches
+        })
+    }
+
+    /// The ranks that have to end their part of an epoch before what `of` has written in it may be applied.
+    pub(crate) fn awaited_before(&self, epoch: Epoch, of: Rank) -> impl Iterator<Item = Rank> + '_ {
+        let record = self.records.get(&epoch).filter(|record| record.is_in_order());
+        let mine = record.filter(|record| !record.mine_complete).map(|_| self.me);
+        let others = record.into_iter().flat_map(move |_| self.awaited(epoch));
+        others.chain(mine).filter(move |rank| *rank < of)
+    }
+
     /// The ranks whose blocks, as pushed so far, lack writes that were made before the scope.
     pub(crate) fn incomplete_blocks(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
         let record = self.records.get(&epoch);
@@ -176,11 +203,11 @@ impl Ledger {
         })
     }
 
-    /// Whether this rank has ended a ReleaseC that is not settled.
+    /// Whether this rank has ended a scope of writes that is not settled.
     pub(crate) fn has_ended_writes(&self) -> bool {
-        self.records.values().any(|record| {
-            record.mine_complete && record.mine.as_ref().is_some_and(|mine| mine.behaviour == Collective::ReleaseC)
-        })
+        self.records
+            .values()
+            .any(|record| record.mine_complete && record.mine.as_ref().is_some_and(|mine| mine.behaviour.has_writes()))
     }
 
     /// Forgets an epoch that is over.
@@ -217,7 +244,58 @@ impl Opening {
             }
             Collective::ReleaseC => format!("opened a ReleaseC of {object}"),
             Collective::Fill => format!("filled {object}"),
+            Collective::Accumulate => format!("opened an Accumulate with operation {} of {object}", self.op_name),
+            Collective::AccumulateInOrder => {
+                format!("opened an Accumulate in order with operation {} of {object}", self.op_name)
+            }
         };
         Claim { rank, action, site: self.site.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Site;
+
+    const FIRST: Epoch = 1;
+
+    fn entered(behaviour: Collective) -> Ledger {
+        let mut ledger = Ledger::new(Rank::new(1), 4);
+        let opening = Opening::new(behaviour, &Site::here());
+        assert_eq!(ledger.enter(opening).ok(), Some(FIRST));
+        ledger
+    }
+
+    /// Whose turn it is, and whom the last rank waits for.
+    fn state(ledger: &Ledger) -> (Vec<usize>, Vec<usize>) {
+        let ranks = (0..4).map(Rank::new);
+        let turns = ranks.filter(|rank| ledger.is_turn(FIRST, *rank)).map(Rank::index).collect();
+        let mut awaited: Vec<_> = ledger.awaited_before(FIRST, Rank::new(3)).map(Rank::index).collect();
+        awaited.sort_unstable();
+        (turns, awaited)
+    }
+
+    #[test]
+    fn in_order_each_rank_waits_for_those_before_it() {
+        let mut ledger = entered(Collective::AccumulateInOrder);
+        assert_eq!(state(&ledger), (vec![0], vec![0, 1, 2]));
+        // What a rank has ended is awaited no longer, but has to be applied.
+        let record = ledger.record(FIRST);
+        (record.from[0].complete, record.from[0].batches) = (true, 2);
+        assert_eq!(state(&ledger), (vec![0], vec![1, 2]));
+        ledger.record(FIRST).from[0].applied = 2;
+        assert_eq!(state(&ledger), (vec![0, 1], vec![1, 2]));
+        ledger.record(FIRST).from[2].complete = true;
+        assert_eq!(state(&ledger), (vec![0, 1], vec![1]));
+        ledger.record(FIRST).mine_complete = true;
+        assert_eq!(state(&ledger), (vec![0, 1, 2, 3], vec![]));
+    }
+
+    #[test]
+    fn else_nobody_waits_for_a_turn() {
+        let ledger = entered(Collective::Accumulate);
+        assert_eq!(state(&ledger), (vec![0, 1, 2, 3], vec![]));
+        assert!(ledger.is_turn(FIRST + 1, Rank::new(3)), "no such scope is known yet");
     }
 }

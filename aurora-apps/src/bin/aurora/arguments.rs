@@ -2,6 +2,7 @@
 
 use crate::bench::arguments::BenchCommand;
 use crate::implementation::ProgramImplementations;
+use aurora_apps::histogram::Histogram;
 use aurora_apps::mm2::{Kernel, Mm2};
 use aurora_apps::psrs::{Input, Psrs};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
@@ -21,6 +22,8 @@ pub enum Command {
     Mm2(Mm2Arguments),
     /// Parallel sorting by regular sampling
     Psrs(PsrsArguments),
+    /// Counting in a distributed table: many small updates
+    Histogram(HistogramArguments),
     /// Measure one operation between ranks, also by MPI
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -52,6 +55,22 @@ pub struct PsrsArguments {
     /// Which keys
     #[arg(long, value_enum, default_value_t)]
     pub input: InputName,
+    #[command(flatten)]
+    pub implementations: ProgramImplementations,
+    #[command(flatten)]
+    pub repetitions: Repetitions,
+    #[command(flatten)]
+    pub world: WorldArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct HistogramArguments {
+    /// How many counters
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub table: u64,
+    /// How many updates each rank makes
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub updates: u32,
     #[command(flatten)]
     pub implementations: ProgramImplementations,
     #[command(flatten)]
@@ -153,6 +172,19 @@ impl PsrsArguments {
                 InputName::Few => Input::Few,
                 InputName::Zipf => Input::Zipf,
             },
+            implementations: self.implementations.list(),
+            reps: self.repetitions.reps as usize,
+            seed: self.repetitions.seed,
+            damage: self.repetitions.damage,
+        }
+    }
+}
+
+impl HistogramArguments {
+    pub fn job(&self) -> Histogram {
+        Histogram {
+            table: self.table as usize,
+            updates: self.updates as usize,
             implementations: self.implementations.list(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,

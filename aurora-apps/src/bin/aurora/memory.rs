@@ -34,6 +34,12 @@ pub fn keys_beside_others(count: u64, ranks: u64) -> u128 {
     keys(count, ranks) + (1 + 4 + 1) * 4 * u128::from(count)
 }
 
+/// A table of counters: that of each of three implementations, what is expected, rank 0's sequential one with what is on its way; and in each rank
+/// a partial copy with its marks.
+pub fn counters(count: u64, ranks: u64) -> u128 {
+    (3 + 1 + 2 + 2 * u128::from(ranks)) * 8 * u128::from(count)
+}
+
 /// A vector that every rank caches whole: its blocks, and in each rank the caches of all implementations.
 pub fn caches(bytes: u64, ranks: u64) -> u128 {
     (3 + 4 * u128::from(ranks)) * u128::from(bytes)

@@ -1,0 +1,141 @@
+//! The repetitions: new draws, the sequential program, the parallel ones in turns, verification.
+
+use super::{Draws, accumulate, in_turns, release, sequential};
+use crate::agree::{self, Table};
+use crate::check;
+use crate::clock::{Clock, Laps};
+use crate::implementation::{Conditions, Implementation, Offer, Program};
+use crate::report::{Comparison, Repetition, Report};
+use crate::tally::{Subject, Tally};
+use aurora_core::prelude::*;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// What to run. Every rank must ask for the same.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    /// Counters in all.
+    pub table: usize,
+    /// Updates by each rank.
+    pub updates: usize,
+    /// How, in turns.
+    pub implementations: Vec<Implementation>,
+    /// How often, each time with new draws.
+    pub reps: usize,
+    /// What they are made from; `None` draws a new seed.
+    pub seed: Option<u64>,
+    /// Counts one update of each result for the next counter, to show that the verification can fail.
+    pub damage: bool,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        let implementations = vec![Implementation::Aurora];
+        Histogram { table: 100_000, updates: 1_000_000, implementations, reps: 5, seed: None, damage: false }
+    }
+}
+
+/// Collective. Counts `job.updates` draws of each rank `job.reps` times by each implementation and verifies every counter. After each
+/// repetition `progress` hears how many are done.
+///
+/// The report is the same on all ranks.
+///
+/// # Errors
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had; whatever ended the job.
+pub fn run(world: &World, job: &Histogram, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
+    let offer = Program("histogram");
+    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
+    let seed = agree::seed(world, job.seed)?;
+    let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));
+    let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
+    let mut expected = GVector::new(world, job.table)?;
+    let mut sums = Table::new(world, 1)?;
+    for rep in 0..job.reps {
+        let draws = Draws::new(seed, rep, job.table, job.updates);
+        let answer = world.is_root().then(|| Answer::new(job.table, draws, world.size()));
+        let (right, sequential) = answer.as_ref().map_or((&[][..], 0.0), |answer| (&answer.table[..], answer.seconds));
+        check::spread(world, right, &mut expected)?;
+        for lane in &mut lanes {
+            let laps = lane.count(world, draws)?;
+            if job.damage {
+                misplace(world, &mut lane.table)?;
+            }
+            let wrong = check::wrong_elements(&lane.table, &expected)?;
+            let wrong = wrong + wrong_sum(&lane.table, &mut sums, world.size() * draws.each())?;
+            lane.tally.add(world, &Repetition { laps, sequential, wrong })?;
+        }
+        progress(rep + 1);
+    }
+    let subject =
+        |implementation| Subject { app: offer.name(), implementation, variant: "counters", size: job.table, seed };
+    let measures = BTreeMap::from([("updates", job.updates)]);
+    let report = |lane: &Lane| {
+        let report = lane.tally.report(world, subject(lane.implementation));
+        Report { measures: measures.clone(), ..report }
+    };
+    Comparison::of(lanes.iter().map(report).collect())
+}
+
+/// One implementation with its table and what was measured of it.
+struct Lane {
+    implementation: Implementation,
+    table: GVector<u64>,
+    tally: Tally,
+}
+
+impl Lane {
+    fn new(world: &World, job: &Histogram, implementation: Implementation) -> Result<Self> {
+        Ok(Lane { implementation, table: GVector::new(world, job.table)?, tally: Tally::default() })
+    }
+
+    /// Collective. A repetition.
+    fn count(&mut self, world: &World, draws: Draws) -> Result<Laps> {
+        let Lane { implementation, table, .. } = self;
+        check::fill(table, |_| 0)?;
+        let mine = draws.of(world.rank().index());
+        let mut clock = Clock::start(world)?;
+        clock.sharing("update", || match implementation {
+            Implementation::Accumulate => accumulate(table, mine),
+            Implementation::Naive => in_turns(world, table, mine),
+            _ => release(table, mine),
+        })?;
+        clock.stop()
+    }
+}
+
+/// What the sequential program counts, and how long it takes.
+struct Answer {
+    table: Vec<u64>,
+    seconds: f64,
+}
+
+impl Answer {
+    fn new(table: usize, draws: Draws, ranks: usize) -> Self {
+        let mut table = vec![0; table];
+        let start = Instant::now();
+        sequential(&mut table, (0..ranks).flat_map(|rank| draws.of(rank)));
+        Answer { seconds: start.elapsed().as_secs_f64(), table }
+    }
+}
+
+/// Collective. Whether the counters of all ranks do not add up to so many updates.
+fn wrong_sum(table: &GVector<u64>, sums: &mut Table, updates: usize) -> Result<u64> {
+    let own: u64 = table.owner_computes()?.local().iter().sum();
+    let sum: f64 = sums.exchange(&[own as f64])?.iter().flatten().sum();
+    Ok(u64::from(sum != updates as f64))
+}
+
+/// Moves an update from one counter of rank 0 to the next: their sum is as it was. Of a single one, it is lost.
+fn misplace(world: &World, table: &mut GVector<u64>) -> Result<()> {
+    if world.is_root() {
+        let mut own = table.owner_computes_mut()?;
+        let own = own.local_mut();
+        if let Some(counted) = own.iter().position(|count| *count > 0) {
+            own[counted] -= 1;
+            if let Some(next) = own.get_mut(counted + 1) {
+                *next += 1;
+            }
+        }
+    }
+    world.barrier()
+}

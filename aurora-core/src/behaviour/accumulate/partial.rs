@@ -1,0 +1,234 @@
+//! What one rank has accumulated: of each element that it has touched all its operands in one.
+//!
+//! An element's first operand is kept as it is and every other combined with what is there, so an operation needs no neutral
+//! element; what was not touched is not there, and not sent. At first only touched elements take memory; once it would take a table of
+//! them more to grow than a copy of the whole vector with a mark for each element, there is that.
+
+use super::sparse::Sparse;
+use crate::behaviour::marks::Marks;
+use crate::element::Element;
+use crate::error::Result;
+use crate::memory::{Array, Shortage};
+use std::ops::Range;
+
+/// The operands of one rank.
+pub(super) struct Partial<T> {
+    /// Elements of the vector.
+    len: usize,
+    form: Form<T>,
+    /// Memory for a copy of the whole that is there already, or none.
+    spare: Array<T>,
+}
+
+enum Form<T> {
+    /// Of touched elements only.
+    Sparse(Sparse<T>),
+    /// Of all elements; those that are not touched have any value.
+    Dense { values: Array<T>, touched: Marks },
+}
+
+impl<T: Element> Partial<T> {
+    /// Of a vector of `len` elements: nothing yet. If `spare` has as many, it is used before any other memory.
+    pub(super) fn new(len: usize, spare: Array<T>) -> Self {
+        let spare = if spare.len() == len { spare } else { Array::default() };
+        Partial { len, form: Form::Sparse(Sparse::new()), spare }
+    }
+
+    /// Adds an operand to an element, which exists. False: there is no room for it before it [grows](Self::grow).
+    #[inline]
+    pub(super) fn update(&mut self, index: usize, operand: T, combine: impl Fn(T, T) -> T) -> bool {
+        match &mut self.form {
+            Form::Dense { values, touched } => {
+                let is_first = touched.mark(index);
+                let value = &mut values[index];
+                *value = if is_first { operand } else { combine(*value, operand) };
+                true
+            }
+            Form::Sparse(sparse) => sparse.update(index, operand, combine),
+        }
+    }
+
+    /// Adds operands to consecutive elements, which exist. How many of them: for the next there is no room before it grows.
+    pub(super) fn update_slice(&mut self, start: usize, operands: &[T], combine: impl Fn(T, T) -> T) -> usize {
+        match &mut self.form {
+            Form::Dense { values, touched } => {
+                update_dense(values, touched, start, operands, combine);
+                operands.len()
+            }
+            Form::Sparse(sparse) => {
+                let mut pairs = (start..).zip(operands);
+                pairs.position(|(index, operand)| !sparse.update(index, *operand, &combine)).unwrap_or(operands.len())
+            }
+        }
+    }
+
+    /// Makes room for more elements.
+    pub(super) fn grow(&mut self) -> Result<(), Shortage> {
+        let Form::Sparse(sparse) = &mut self.form else {
+            return Ok(());
+        };
+        let is_spare = self.spare.len() == self.len;
+        let copy = if is_spare { 0 } else { self.len.saturating_mul(size_of::<T>()) };
+        if sparse.bytes_to_grow() <= copy.saturating_add(Marks::bytes(self.len)) {
+            return sparse.grow();
+        }
+        let mut touched = Marks::default();
+        touched.prepare(self.len)?;
+        let mut values = if is_spare { std::mem::take(&mut self.spare) } else { Array::zeroed(self.len)? };
+        for (index, value) in sparse.iter() {
+            touched.mark(index);
+            values[index] = value;
+        }
+        self.form = Form::Dense { values, touched };
+        Ok(())
+    }
+
+    /// Nothing is added from here on: it can be [read](Self::runs).
+    pub(super) fn seal(&mut self) {
+        if let Form::Sparse(sparse) = &mut self.form {
+            sparse.sort();
+        }
+    }
+
+    /// Shows what was touched of some elements, in ascending order: the first element of each run, and values.
+    pub(super) fn runs(&self, range: Range<usize>, mut show: impl FnMut(usize, &[T]) -> Result<()>) -> Result<()> {
+        match &self.form {
+            Form::Sparse(sparse) => {
+                sparse.range(range).try_for_each(|(index, value)| show(index, std::slice::from_ref(value)))
+            }
+            Form::Dense { values, touched } => {
+                touched.runs_in(range).try_for_each(|run| show(run.start, &values[run.clone()]))
+            }
+        }
+    }
+
+    /// Empties it. Its memory for a copy of the whole, if it has some, is for the next who needs one.
+    pub(super) fn end(&mut self) -> Array<T> {
+        match std::mem::replace(&mut self.form, Form::Sparse(Sparse::new())) {
+            Form::Dense { values, .. } => values,
+            Form::Sparse(_) => std::mem::take(&mut self.spare),
+        }
+    }
+
+    #[cfg(test)]
+    fn is_dense(&self) -> bool {
+        matches!(self.form, Form::Dense { .. })
+    }
+}
+
+/// A word of marks at a time: most have all of their elements touched, or none.
+fn update_dense<T: Element>(
+    values: &mut [T],
+    touched: &mut Marks,
+    start: usize,
+    operands: &[T],
+    combine: impl Fn(T, T) -> T,
+) {
+    let mut rest = operands;
+    for piece in Marks::pieces(start..start + operands.len()) {
+        let (operands, later) = rest.split_at(piece.len());
+        rest = later;
+        let pairs = values[piece.clone()].iter_mut().zip(operands);
+        match touched.count(piece.clone()) {
+            0 => values[piece.clone()].copy_from_slice(operands),
+            all if all == piece.len() => pairs.for_each(|(value, operand)| *value = combine(*value, *operand)),
+            _ => {
+                for (index, (value, operand)) in piece.clone().zip(pairs) {
+                    *value = if touched.is_marked(index) { combine(*value, *operand) } else { *operand };
+                }
+            }
+        }
+        touched.mark_all(piece);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn combine(old: u64, new: u64) -> u64 {
+        old.wrapping_mul(3) ^ new
+    }
+
+    fn update(partial: &mut Partial<u64>, start: usize, operands: &[u64]) {
+        if let [operand] = operands {
+            while !partial.update(start, *operand, combine) {
+                partial.grow().expect("there is memory");
+            }
+            return;
+        }
+        let mut done = 0;
+        while done < operands.len() {
+            done += partial.update_slice(start + done, &operands[done..], combine);
+            partial.grow().expect("there is memory");
+        }
+    }
+
+    fn touched(partial: &Partial<u64>, range: Range<usize>) -> Vec<(usize, u64)> {
+        let mut found = Vec::new();
+        let show = |start, values: &[u64]| {
+            found.extend((start..).zip(values.iter().copied()));
+            Ok(())
+        };
+        partial.runs(range, show).expect("nothing fails");
+        found
+    }
+
+    #[test]
+    fn a_few_of_many_stay_few() {
+        let mut partial = Partial::<u64>::new(1 << 40, Array::default());
+        (0..1000).for_each(|i| update(&mut partial, i << 25, &[i as u64]));
+        partial.seal();
+        assert_eq!(touched(&partial, 3 << 25..7 << 25), [(3 << 25, 3), (4 << 25, 4), (5 << 25, 5), (6 << 25, 6)]);
+        assert!(partial.end().is_empty());
+    }
+
+    #[test]
+    fn it_takes_the_form_that_needs_less_memory() {
+        // Tables of 1024 and 2048 slots of 16 bytes are less than all elements and marks, the next two are more.
+        let mut partial = Partial::<u64>::new(9000, Array::default());
+        (0..1536).for_each(|i| update(&mut partial, i, &[1]));
+        assert!(!partial.is_dense());
+        update(&mut partial, 1536, &[1]);
+        assert!(partial.is_dense());
+        // What the first has left is there for the next: it only takes the marks.
+        let mut next = Partial::new(9000, partial.end());
+        (0..48).for_each(|i| update(&mut next, i, &[1]));
+        assert!(!next.is_dense());
+        update(&mut next, 8999, &[2]);
+        assert!(next.is_dense());
+        next.seal();
+        assert_eq!(touched(&next, 40..9000), Vec::from_iter((40..48).map(|i| (i, 1)).chain([(8999, 2)])));
+        assert_eq!(next.end().len(), 9000);
+    }
+
+    #[test]
+    fn memory_of_another_length_is_of_no_use() {
+        let partial = Partial::new(10, Array::<u64>::zeroed(9).expect("there is memory"));
+        assert!(partial.spare.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_touched_is_there_and_nothing_else(
+            updates in prop::collection::vec((0usize..700, 1usize..300, any::<u64>()), 0..60),
+            single in prop::collection::vec((0usize..1000, any::<u64>()), 0..60),
+            cuts in (0usize..1000, 0usize..1000),
+        ) {
+            let mut partial = Partial::new(1000, Array::default());
+            let mut model = vec![None; 1000];
+            let slices = updates.into_iter().map(|(start, len, x)| (start, (0..len as u64).map(|i| x ^ i).collect()));
+            for (start, operands) in single.into_iter().map(|(at, x)| (at, vec![x])).chain(slices) {
+                update(&mut partial, start, &operands);
+                for (old, new) in model[start..].iter_mut().zip(&operands) {
+                    *old = Some(old.map_or(*new, |old| combine(old, *new)));
+                }
+            }
+            partial.seal();
+            let range = cuts.0.min(cuts.1)..cuts.0.max(cuts.1);
+            let want: Vec<_> = range.clone().filter_map(|i| Some((i, model[i]?))).collect();
+            prop_assert_eq!(touched(&partial, range), want);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Values of the few elements that have been touched: a hash table, open addressing.
+
+use crate::element::Element;
+use crate::memory::{Shortage, filled};
+use std::ops::Range;
+
+/// Slots of the smallest table.
+const FEWEST: usize = 64;
+
+/// No element has this number.
+const EMPTY: usize = usize::MAX;
+
+/// 2^64 divided by the golden ratio: it spreads neighbours, and what lies at regular distances.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A value for each of some elements.
+#[derive(Debug)]
+pub(super) struct Sparse<T> {
+    /// A power of two of them, or none.
+    slots: Vec<Slot<T>>,
+    /// What of a hash is too much for a place.
+    shift: u32,
+    used: usize,
+    /// So many may be used before the table has to grow: three quarters.
+    limit: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot<T> {
+    index: usize,
+    value: T,
+}
+
+impl<T: Element> Sparse<T> {
+    /// Without memory.
+    pub(super) fn new() -> Self {
+        Sparse { slots: Vec::new(), shift: u64::BITS - 1, used: 0, limit: 0 }
+    }
+
+    /// Bytes that it takes while it grows: of what it is now and of the next larger table.
+    pub(super) fn bytes_to_grow(&self) -> usize {
+        (self.slots.len() + self.slots_to_come()).saturating_mul(size_of::<Slot<T>>())
+    }
+
+    fn slots_to_come(&self) -> usize {
+        FEWEST.max(2 * self.slots.len())
+    }
+
+    /// Combines the value of an element with another, or keeps that if there is none. False: the table has to grow first.
+    #[inline]
+    pub(super) fn update(&mut self, index: usize, value: T, combine: impl Fn(T, T) -> T) -> bool {
+        let last = self.slots.len().wrapping_sub(1);
+        let mut at = place(index, self.shift);
+        // A quarter is empty, so this ends. Where there are no slots at all there is none at any place.
+        while let Some(slot) = self.slots.get_mut(at & last) {
+            if slot.index == index {
+                slot.value = combine(slot.value, value);
+                return true;
+            }
+            if slot.index == EMPTY {
+                let room = self.used < self.limit;
+                if room {
+                    *slot = Slot { index, value };
+                    self.used += 1;
+                }
+                return room;
+            }
+            at += 1;
+        }
+        false
+    }
+
+    /// Doubles the table.
+    pub(super) fn grow(&mut self) -> Result<(), Shortage> {
+        let slots = filled(self.slots_to_come(), Slot { index: EMPTY, value: T::zeroed() })?;
+        let (shift, limit) = (u64::BITS - slots.len().trailing_zeros(), slots.len() / 4 * 3);
+        let before = std::mem::replace(self, Sparse { slots, shift, used: 0, limit });
+        for (index, value) in before.iter() {
+            self.update(index, value, |_, _| unreachable!("each element was there once"));
+        }
+        Ok(())
+    }
+
+    /// All that is there, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, T)> + '_ {
+        self.slots.iter().filter(|slot| slot.index != EMPTY).map(|slot| (slot.index, slot.value))
+    }
+
+    /// Brings the elements into their order: what follows is only [`range`](Self::range).
+    pub(super) fn sort(&mut self) {
+        self.slots.retain(|slot| slot.index != EMPTY);
+        self.slots.sort_unstable_by_key(|slot| slot.index);
+        self.limit = 0;
+    }
+
+    /// The elements of a range that are there, in ascending order, once they are [sorted](Self::sort).
+    pub(super) fn range(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &T)> {
+        let start = self.slots.partition_point(|slot| slot.index < range.start);
+        let slots = self.slots[start..].iter().take_while(move |slot| slot.index < range.end);
+        slots.map(|slot| (slot.index, &slot.value))
+    }
+}
+
+/// Where to look first for an element: at what the upper bits of the hash say.
+#[inline]
+fn place(index: usize, shift: u32) -> usize {
+    ((index as u64).wrapping_mul(GOLDEN) >> shift) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn put(sparse: &mut Sparse<u64>, index: usize, value: u64) {
+        while !sparse.update(index, value, |old, new| old.wrapping_mul(3) ^ new) {
+            sparse.grow().expect("there is memory");
+        }
+    }
+
+    #[test]
+    fn it_grows_and_keeps_what_it_has() {
+        let mut sparse = Sparse::<u8>::new();
+        assert!(!sparse.update(7, 1, |_, new| new), "there is no memory yet");
+        for round in 0..2 {
+            for i in 0..10_000_usize {
+                while !sparse.update(i << 20, 1, |old, new| old + new) {
+                    sparse.grow().expect("there is memory");
+                }
+            }
+            assert_eq!((sparse.used, sparse.slots.len()), (10_000, 16_384));
+            assert!(sparse.iter().all(|(_, value)| value == round + 1));
+        }
+    }
+
+    #[test]
+    fn elements_at_regular_distances_are_found_soon() {
+        for distance in (0..56).map(|bits| 1_usize << bits).chain([3, 704, 1000, 4095]) {
+            let mut taken = vec![0; 1024];
+            for i in 0..128_usize {
+                taken[place(i.wrapping_mul(distance), 64 - 10)] += 1;
+            }
+            let most = taken.iter().max();
+            assert!(most <= Some(&8), "{most:?} elements at a distance of {distance} begin at one place");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_map(updates in prop::collection::vec((prop_oneof![0usize..300, any::<usize>()], any::<u64>()), 0..600)) {
+            let mut sparse = Sparse::new();
+            let mut model = BTreeMap::new();
+            for (index, value) in updates.into_iter().filter(|(index, _)| *index != EMPTY) {
+                put(&mut sparse, index, value);
+                model.entry(index).and_modify(|old: &mut u64| *old = old.wrapping_mul(3) ^ value).or_insert(value);
+            }
+            prop_assert_eq!(sparse.iter().collect::<BTreeMap<_, _>>(), model.clone());
+            sparse.sort();
+            for range in [0..EMPTY, 0..100, 100..100, 7..250] {
+                let found: Vec<_> = sparse.range(range.clone()).map(|(index, value)| (index, *value)).collect();
+                prop_assert_eq!(found, model.range(range).map(|(index, value)| (*index, *value)).collect::<Vec<_>>());
+            }
+        }
+    }
+}
