@@ -99,7 +99,7 @@ impl Service {
         received
     }
 
-    /// Gives up a request whose answer nobody waits for any more.
+    /// Gives up a request whose answer nobody waits for any more: it is thrown away when it comes.
     pub(crate) fn give_up(&mut self, id: CallId) {
         self.calls.remove(&id);
     }

@@ -18,6 +18,10 @@ impl Handler for Service {
             Some(Message::Forward { object, epoch, owner, .. }) => {
                 self.place_forward(from, (object, epoch, owner), len)
             }
+            Some(Message::Reply { id, .. }) if !self.calls.contains_key(&id) => {
+                // It may be as long as a block.
+                Placement::At(self.loans.add(Loan::Nowhere))
+            }
             Some(Message::Reply { id, refused: false }) => {
                 let landing = self.calls.get(&id).and_then(|call| call.landing);
                 let fits =
@@ -265,8 +269,11 @@ impl Service {
     }
 
     fn replied(&mut self, from: Rank, id: crate::message::CallId, refused: bool, payload: Received) {
-        // The answer to a call that was given up is of no interest.
         let Some(call) = self.calls.get_mut(&id) else {
+            // The answer to a call that was given up is of no interest.
+            if let Received::Placed(token) = payload {
+                self.loans.end(token);
+            }
             return;
         };
         call.reply = Some(match (payload, call.landing) {
