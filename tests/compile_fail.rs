@@ -35,6 +35,7 @@ lacks! {
     OwnerComputesMut<'static, i32>: Send Sync Clone;
     ReadCache<'static, i32>: Send Sync Clone;
     ReleaseC<'static, i32>: Send Sync Clone;
+    Gather<'static, i32>: Send Sync Clone;
     ReleaseAlone<'static, i32>: Send Sync Clone;
 }
 

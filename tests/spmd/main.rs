@@ -7,6 +7,7 @@ mod combined;
 mod copy;
 mod counters;
 mod direct;
+mod gather;
 mod lifetime;
 mod ordering;
 mod owner;
@@ -39,6 +40,7 @@ fn bodies() -> Vec<Body> {
         combined::bodies(),
         access::bodies(),
         direct::bodies(),
+        gather::bodies(),
         ordering::bodies(),
         counters::bodies(),
         program::bodies(),

@@ -5,12 +5,14 @@
 
 mod buffers;
 mod combined;
+mod gather;
 mod marks;
 mod owner;
 mod read_cache;
 mod release;
 
 pub use combined::Combined;
+pub use gather::{GatherIter, GatherPairs, GatherQueue, Gathering};
 pub use owner::{Owner, OwnerMut};
 pub use read_cache::Cached;
 pub use release::{Alone, PutOnly, Together};
@@ -32,6 +34,8 @@ pub type ReadCache<'v, T> = Scope<'v, Cached<T>>;
 pub type ReleaseC<'v, T, O = PutOnly> = Scope<'v, Together<T, O>>;
 /// The whole vector, to read and to write: [`GVector::read_cache_release_c`].
 pub type ReadCacheReleaseC<'v, T> = Scope<'v, Combined<T>>;
+/// Many elements, read in batches: [`GVector::gatherer`].
+pub type Gather<'v, T> = Scope<'v, Gathering<T>>;
 /// Buffered writes by one rank alone: [`GVector::release_alone`].
 pub type ReleaseAlone<'v, T, O = PutOnly> = Scope<'v, Alone<T, O>>;
 

@@ -268,7 +268,7 @@ impl Service {
         }
     }
 
-    fn replied(&mut self, from: Rank, id: crate::message::CallId, refused: bool, payload: Received) {
+    fn replied(&mut self, from: Rank, id: crate::message::CallId, refused: bool, mut payload: Received) {
         let Some(call) = self.calls.get_mut(&id) else {
             // The answer to a call that was given up is of no interest.
             if let Received::Placed(token) = payload {
@@ -276,6 +276,10 @@ impl Service {
             }
             return;
         };
+        if call.ahead {
+            // It may be long until somebody takes it, and its sender has other use for the memory.
+            payload.detach();
+        }
         call.reply = Some(match (payload, call.landing) {
             (placed @ Received::Placed(_), _) => Ok(placed),
             (error, _) if refused => Err(decode_error(from, error.bytes())),
