@@ -2,6 +2,7 @@
 
 use crate::bench::arguments::BenchCommand;
 use crate::implementation::ProgramImplementations;
+use aurora_apps::indexgather::IndexGather;
 use aurora_apps::mm2::{Kernel, Mm2};
 use aurora_apps::psrs::{Input, Psrs};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
@@ -21,6 +22,8 @@ pub enum Command {
     Mm2(Mm2Arguments),
     /// Parallel sorting by regular sampling
     Psrs(PsrsArguments),
+    /// Random reads of a distributed table
+    Indexgather(IndexGatherArguments),
     /// Measure one operation between ranks, also by MPI
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -52,6 +55,22 @@ pub struct PsrsArguments {
     /// Which keys
     #[arg(long, value_enum, default_value_t)]
     pub input: InputName,
+    #[command(flatten)]
+    pub implementations: ProgramImplementations,
+    #[command(flatten)]
+    pub repetitions: Repetitions,
+    #[command(flatten)]
+    pub world: WorldArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct IndexGatherArguments {
+    /// How many 64-bit elements the table has
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..))]
+    pub table: u64,
+    /// How many of them each rank reads
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub reads: u64,
     #[command(flatten)]
     pub implementations: ProgramImplementations,
     #[command(flatten)]
@@ -153,6 +172,19 @@ impl PsrsArguments {
                 InputName::Few => Input::Few,
                 InputName::Zipf => Input::Zipf,
             },
+            implementations: self.implementations.list(),
+            reps: self.repetitions.reps as usize,
+            seed: self.repetitions.seed,
+            damage: self.repetitions.damage,
+        }
+    }
+}
+
+impl IndexGatherArguments {
+    pub fn job(&self) -> IndexGather {
+        IndexGather {
+            table: self.table as usize,
+            reads: self.reads as usize,
             implementations: self.implementations.list(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,

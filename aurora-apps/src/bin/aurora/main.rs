@@ -12,10 +12,10 @@ mod progress;
 mod refusal;
 mod table;
 
-use arguments::{Arguments, Command, Mm2Arguments, PsrsArguments, WorldArguments};
+use arguments::{Arguments, Command, IndexGatherArguments, Mm2Arguments, PsrsArguments, WorldArguments};
 use aurora_apps::implementation::{Implementation, Program};
 use aurora_apps::report::Measured;
-use aurora_apps::{mm2, psrs};
+use aurora_apps::{indexgather, mm2, psrs};
 use aurora_core::Surroundings;
 use aurora_core::prelude::*;
 use clap::error::ErrorKind;
@@ -43,6 +43,7 @@ fn main() -> ExitCode {
     let outcome = match &arguments.command {
         Command::Mm2(mm2) => run_mm2(mm2, starter),
         Command::Psrs(psrs) => run_psrs(psrs, starter),
+        Command::Indexgather(indexgather) => run_indexgather(indexgather, starter),
         Command::Bench(arguments) => bench::start(arguments, starter),
         Command::Info(world) => prepare(*world, starter, None).map(|config| info::show(config, *world, starter)),
     };
@@ -66,6 +67,16 @@ fn run_psrs(arguments: &PsrsArguments, starter: Surroundings) -> Result<ExitCode
     let config = prepare(world, starter, Some(Demand { argument: "--keys <N>", value: arguments.keys, bytes }))?;
     implementation::check(&Program("psrs"), &job.implementations, &config, starter)?;
     Ok(measure(config, world, starter, job.reps, |world, progress| psrs::run(world, &job, progress)))
+}
+
+fn run_indexgather(arguments: &IndexGatherArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+    let (world, job) = (arguments.world, arguments.job());
+    let table = Demand { argument: "--table <N>", value: arguments.table, bytes: memory::tables };
+    let config = prepare(world, starter, Some(table))?;
+    let reads = Demand { argument: "--reads <N>", value: arguments.reads, bytes: memory::lookups };
+    launch::check_memory(reads, &config, starter)?;
+    implementation::check(&Program("indexgather"), &job.implementations, &config, starter)?;
+    Ok(measure(config, world, starter, job.reps, |world, progress| indexgather::run(world, &job, progress)))
 }
 
 fn beside_others(implementations: &[Implementation]) -> bool {
