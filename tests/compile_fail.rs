@@ -36,6 +36,7 @@ lacks! {
     ReadCache<'static, i32>: Send Sync Clone;
     ReleaseC<'static, i32>: Send Sync Clone;
     Accumulate<'static, i32, Add>: Send Sync Clone;
+    Gather<'static, i32>: Send Sync Clone;
     ReleaseAlone<'static, i32>: Send Sync Clone;
 }
 

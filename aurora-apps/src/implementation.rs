@@ -20,6 +20,8 @@ pub enum Implementation {
     Naive,
     /// By this library with an Accumulate, where the first choice is a ReleaseC.
     Accumulate,
+    /// By rank 0 alone, without sharing anything.
+    Sequential,
     /// By one TCP connection.
     Tcp,
     /// By threads of one rank, as many as there are ranks, with rayon.
@@ -36,6 +38,7 @@ impl Implementation {
             Implementation::MpiAlltoallv => "mpi-alltoallv",
             Implementation::Naive => "naive",
             Implementation::Accumulate => "accumulate",
+            Implementation::Sequential => "sequential",
             Implementation::Tcp => "tcp",
             Implementation::Rayon => "rayon",
         }
@@ -173,10 +176,11 @@ impl Offer for Program {
     }
 
     fn implementations(&self) -> &'static [Implementation] {
-        use Implementation::{Accumulate, Aurora, MpiCollective, Naive, Rayon};
+        use Implementation::{Accumulate, Aurora, MpiCollective, Naive, Rayon, Sequential};
         match self.0 {
             "psrs" => &[Aurora, MpiCollective, Rayon],
             "histogram" => &[Aurora, Accumulate, Naive],
+            "indexgather" => &[Aurora, Naive, Sequential],
             _ => &[Aurora, MpiCollective],
         }
     }

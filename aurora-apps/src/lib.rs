@@ -4,6 +4,7 @@
 //! - [`mm2`]: two-stage matrix multiplication, P <- Q x R, then R <- Q x P (an allgather per stage).
 //! - [`psrs`]: parallel sorting by regular sampling (a gather, a broadcast and an all-to-all exchange).
 //! - [`histogram`]: counting in a distributed table (many small updates from everywhere).
+//! - [`indexgather`]: random reads of a distributed table (many small messages, or batches).
 //! - [`bench`]: the operations that such programs consist of, one by one, beside the same over MPI.
 //!
 //! ```
@@ -27,6 +28,7 @@ pub mod check;
 pub mod clock;
 pub mod histogram;
 pub mod implementation;
+pub mod indexgather;
 pub mod meeting;
 pub mod mm2;
 #[cfg(feature = "mpi")]

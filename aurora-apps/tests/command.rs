@@ -13,6 +13,7 @@ fn a_table_says_verified_once() {
         "mm2 --size 33 --kernel dot --reps 1 --ranks 2 --route local",
         "psrs --keys 1000 --input zipf --reps 2 --ranks 3 --route local",
         "histogram --table 1000 --updates 5000 --reps 2 --ranks 3 --route local",
+        "indexgather --table 1000 --reads 3000 --reps 2 --ranks 3 --route local",
     ] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
@@ -54,6 +55,7 @@ fn a_wrong_result_is_exit_code_1() {
         "mm2 --size 33 --reps 1 --ranks 2 --route local --damage",
         "psrs --keys 1000 --reps 1 --ranks 2 --route local --damage",
         "histogram --table 1000 --updates 500 --impl accumulate --reps 1 --ranks 2 --route local --damage",
+        "indexgather --table 1000 --reads 300 --reps 1 --ranks 2 --route local --damage",
     ] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(1), "{line}");
@@ -67,7 +69,7 @@ fn a_wrong_result_is_exit_code_1() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 17] = [
+    let cases: [(&str, &[&str]); 21] = [
         ("mm2 --impl mpi-isend", &["--impl", "aurora", "mpi-collective"]),
         ("mm2 --impl aurora,mpi-collective", mpi),
         ("psrs --impl mpi-collective", mpi),
@@ -85,6 +87,10 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("psrs --impl accumulate", &["--impl", "aurora, mpi-collective, rayon"]),
         ("histogram --impl rayon", &["--impl", "aurora, accumulate, naive"]),
         ("histogram --table 9000000000000000", &["--table", "the most that fits"]),
+        ("indexgather --impl rayon", &["--impl", "aurora, naive, sequential"]),
+        ("indexgather --table 0", &["--table", "1.."]),
+        ("indexgather --table 9000000000000000", &["--table", "the most that fits"]),
+        ("indexgather --reads 9000000000000000", &["--reads", "the most that fits"]),
     ];
     for (line, expected) in cases {
         let output = aurora(line);
@@ -159,6 +165,23 @@ fn a_histogram_says_what_each_behaviour_gains() {
     assert_eq!((&report["impl"], &report["updates"]), (&"aurora".into(), &400.into()));
     let results = report["results"].as_array().expect("a list");
     assert!(results.iter().all(|result| result["verified"] == true && result["messages"].is_number()), "{report}");
+}
+
+#[test]
+fn reads_without_a_gather_say_how_much_longer_they_take() {
+    let line = "indexgather --table 3000 --reads 500 --reps 1 --ranks 2 --impl naive,aurora,sequential --route udp";
+    let output = aurora(line);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("indexgather 3000 random, reads 500, naive: 2 ranks"), "{text}");
+    assert_eq!(text.matches("without a behaviour it takes").count(), 1, "{text}");
+    let report: Value = serde_json::from_str(stdout(&aurora(&format!("{line} --json"))).trim()).expect("an object");
+    assert_eq!((&report["impl"], &report["reads"]), (&"aurora".into(), &500.into()));
+    let results = report["results"].as_array().expect("a list");
+    assert!(results.iter().all(|result| result["verified"] == true), "{report}");
+    // The naive one sends each of its remote reads by itself.
+    let messages = |of: usize| results[of]["messages"].as_u64().expect("a number");
+    assert!(messages(0) > 10 * messages(1), "{report}");
 }
 
 #[test]

@@ -126,10 +126,12 @@ pub enum Error {
         limit: Duration,
     },
     /// An index outside the vector.
-    #[error("index {index} is outside {object}, which has {len} elements (at {site})")]
+    #[error("index {index}{} is outside {object}, which has {len} elements (at {site})", listed(.position))]
     IndexOutside {
         /// The index.
         index: usize,
+        /// Its place, from 0, among those asked for by one call or in one queue.
+        position: Option<usize>,
         /// Number of elements.
         len: usize,
         /// Of which object.
@@ -445,6 +447,11 @@ fn with_others(asked: usize, together: usize) -> String {
         true => format!(", {} with the ranks that share its memory", memory(together)),
         false => String::new(),
     }
+}
+
+/// The place of an index in a list.
+fn listed(position: &Option<usize>) -> String {
+    position.map(|position| format!(", at position {position} of those asked for,")).unwrap_or_default()
 }
 
 /// The line that asked, unless it is the one that made the object.

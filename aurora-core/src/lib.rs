@@ -74,7 +74,8 @@ mod world;
 pub use aurora_net::bootstrap::Launcher;
 pub use aurora_net::{Network, Rank, Route, Traffic, UdpInfo};
 pub use behaviour::{
-    Accumulate, OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
+    Accumulate, Gather, GatherIter, GatherPairs, GatherQueue, OwnerComputes, OwnerComputesMut, PutOnly, ReadCache,
+    ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
 };
 pub use config::Config;
 pub use distribution::{MatrixDim, Shape};
@@ -94,9 +95,9 @@ pub use world::{About, LineUsage, World};
 /// What a program imports.
 pub mod prelude {
     pub use crate::{
-        Accumulate, Add, Config, Element, Error, GScalar, GVector, GlobalRead, GlobalWrite, MatrixDim, Max, Min, Op,
-        Or, OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Result, World,
-        distmemcpy, distmemcpy_many, run,
+        Accumulate, Add, Config, Element, Error, GScalar, GVector, Gather, GlobalRead, GlobalWrite, MatrixDim, Max,
+        Min, Op, Or, OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
+        Result, World, distmemcpy, distmemcpy_many, run,
     };
 }
 

@@ -126,3 +126,93 @@ fn a_copy_in_that_fails_midway_sends_nothing_else() {
         told.all_say(&["rank 2 panicked inside the OwnerComputes"]);
     });
 }
+
+/// Two vectors are written by one call, and one of them breaks off midway: what has been counted as sent to the other comes
+/// there, so that its next load finds what it waits for.
+#[test]
+fn a_copy_in_that_fails_midway_leaves_the_other_vector_whole() {
+    on_every_route([3], |job| {
+        let order = Order::new();
+        let told = job.run(|world| {
+            let mut sound = GVector::<u64>::new(world, 3 * BLOCK)?;
+            let mut broken = GVector::<u64>::new(world, 3)?;
+            let mut outcome = Ok(());
+            if world.rank() == 2 {
+                let broken_off = catch_unwind(AssertUnwindSafe(|| {
+                    let own = broken.owner_computes().unwrap();
+                    assert_eq!(own.local(), [0]);
+                    order.advance();
+                    // Until the copy is under way, and far from its end.
+                    let first = sound.local_range().start;
+                    while sound.at(first).unwrap() == 0 {
+                        std::hint::spin_loop();
+                    }
+                    panic_any("half a phase")
+                }));
+                assert!(broken_off.is_err());
+            }
+            if world.is_root() {
+                order.wait_for(1);
+                let memory = vec![7u64; 3 * BLOCK];
+                outcome = distmemcpy_many([(broken.range_mut(..), &[1; 3][..]), (sound.range_mut(..), &memory[..])]);
+                assert!(matches!(outcome, Err(Error::Poisoned { .. })), "{outcome:?}");
+                drop(memory);
+                assert!(untouched(&reused(3 * BLOCK)));
+            }
+            let all = sound.read_cache()?;
+            assert!(all.iter().all(|x| *x == 0 || *x == 7));
+            outcome
+        });
+        told.says(0, &["is poisoned", "rank 2 panicked inside the OwnerComputes"]);
+        assert!(told.ranks[1..].iter().flatten().all(Result::is_ok), "{told:?}");
+    });
+}
+
+/// What a call had asked for when it failed is asked for no longer: who holds that back, and waits for us, is no reason to give up
+/// another wait.
+#[test]
+fn a_copy_out_that_fails_at_once_waits_for_nobody_afterwards() {
+    on_every_route([3], |job| {
+        let order = Order::new();
+        let told = job.run(|world| {
+            let mut held = GVector::<u64>::new(world, 3)?;
+            let mut late = GVector::<u64>::new(world, 3)?;
+            let mut broken = GVector::<u64>::new(world, 3)?;
+            if world.rank() == 2 {
+                let broken_off = catch_unwind(AssertUnwindSafe(|| {
+                    let _own = broken.owner_computes_mut().unwrap();
+                    panic_any("half a phase")
+                }));
+                assert!(broken_off.is_err());
+            }
+            world.barrier()?;
+            match world.rank().index() {
+                0 => {
+                    order.wait_for(2);
+                    let (mut first, mut second) = ([0], [0]);
+                    let pairs = [(&mut first[..], held.range(1..2)), (&mut second[..], broken.range(1..2))];
+                    let outcome = distmemcpy_many(pairs);
+                    assert!(matches!(outcome, Err(Error::Poisoned { .. })), "{outcome:?}");
+                    assert_eq!(late.at(2)?, 5);
+                }
+                1 => {
+                    let mut own = held.owner_computes_mut()?;
+                    own.local_mut()[0] = 1;
+                    order.advance();
+                    world.barrier()?;
+                    return own.finish();
+                }
+                _ => {
+                    let mut own = late.owner_computes_mut()?;
+                    own.local_mut()[0] = 5;
+                    order.advance();
+                    // For several looks of those who wait.
+                    std::thread::sleep(Duration::from_millis(300));
+                    own.finish()?;
+                }
+            }
+            world.barrier()
+        });
+        told.run.expect("each waits for the next and nobody in a circle");
+    });
+}

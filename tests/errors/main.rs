@@ -6,6 +6,7 @@ mod construction;
 mod copies;
 mod ended;
 mod environment;
+mod gather;
 mod guards;
 mod late;
 mod leaked;

@@ -8,6 +8,7 @@ mod combined;
 mod copy;
 mod counters;
 mod direct;
+mod gather;
 mod lifetime;
 mod ordering;
 mod owner;
@@ -43,6 +44,7 @@ fn bodies() -> Vec<Body> {
         accumulate::bodies(),
         access::bodies(),
         direct::bodies(),
+        gather::bodies(),
         ordering::bodies(),
         counters::bodies(),
         program::bodies(),

@@ -266,7 +266,7 @@ impl<'w> Program<'w> {
 
     fn look(&mut self) -> Result<()> {
         let model = &self.model;
-        let how = self.shared.below(4);
+        let how = self.shared.below(5);
         if how < 2 {
             let all = self.v.read_cache()?;
             check::same(&all, 0, |i| model[i])?;
@@ -282,6 +282,9 @@ impl<'w> Program<'w> {
             if how == 2 {
                 check::whole(&self.v, |i| model[i])?;
                 self.world.barrier()?;
+            } else if how == 4 {
+                self.gather()?;
+                self.world.barrier()?;
             } else {
                 let root = self.shared.below(self.world.size());
                 if let Some(all) = self.v.gather(root)? {
@@ -291,5 +294,36 @@ impl<'w> Program<'w> {
         }
         self.unordered = Writers::None;
         Ok(())
+    }
+
+    /// Elements that this rank alone picks, more or fewer than go into a batch, all or some of them taken.
+    fn gather(&mut self) -> Result<()> {
+        let (model, speed) = (&self.model, &mut self.speed);
+        let count = [0, 3, 500, 20_000][speed.below(4)] * usize::from(!model.is_empty());
+        let indices: Vec<usize> = (0..count).map(|_| speed.below(model.len())).collect();
+        let taken = if speed.below(2) == 0 { count } else { count / 2 };
+        let gather = self.v.gatherer()?;
+        match speed.below(3) {
+            0 => check::same(&gather.read(&indices)?, 0, |k| model[indices[k]]),
+            1 => {
+                let values = gather.iter(indices.iter().copied()).take(taken).collect::<Result<Vec<_>>>()?;
+                check::equal("number of values", values.len(), taken)?;
+                check::same(&values, 0, |k| model[indices[k]])
+            }
+            _ => {
+                let mut queue = gather.keyed_queue();
+                for (k, index) in indices.iter().enumerate() {
+                    queue.push_with(k, *index)?;
+                    if speed.below(3) == 0 {
+                        let popped = queue.pop_with()?;
+                        assert!(popped.is_some_and(|(k, value)| value == model[indices[k]]), "{popped:?}");
+                    }
+                }
+                while let Some((k, value)) = queue.pop_with()? {
+                    check::equal("value", value, model[indices[k]])?;
+                }
+                Ok(())
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@
 mod accumulate;
 mod buffers;
 mod combined;
+mod gather;
 mod marks;
 mod owner;
 mod read_cache;
@@ -14,6 +15,7 @@ mod rows;
 
 pub use accumulate::Accumulated;
 pub use combined::Combined;
+pub use gather::{GatherIter, GatherPairs, GatherQueue, Gathering};
 pub use owner::{Owner, OwnerMut};
 pub use read_cache::Cached;
 pub use release::{Alone, PutOnly, Together};
@@ -38,6 +40,8 @@ pub type ReleaseC<'v, T, O = PutOnly> = Scope<'v, Together<T, O>>;
 pub type Accumulate<'v, T, O> = Scope<'v, Accumulated<T, O>>;
 /// The whole vector, to read and to write: [`GVector::read_cache_release_c`].
 pub type ReadCacheReleaseC<'v, T> = Scope<'v, Combined<T>>;
+/// Many elements, read in batches: [`GVector::gatherer`].
+pub type Gather<'v, T> = Scope<'v, Gathering<T>>;
 /// Buffered writes by one rank alone: [`GVector::release_alone`].
 pub type ReleaseAlone<'v, T, O = PutOnly> = Scope<'v, Alone<T, O>>;
 

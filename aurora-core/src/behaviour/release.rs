@@ -223,8 +223,11 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
     const NAME: &'static str = "ReleaseC alone";
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, _: bool) -> Result<()> {
-        flush(&mut self.buffers, &mut self.calls, vector, site)?;
-        vector.link.me.others(vector.link.size).try_for_each(|owner| self.calls.wait_for(vector, owner, site))
+        let flushed = flush(&mut self.buffers, &mut self.calls, vector, site);
+        let mut owners = vector.link.me.others(vector.link.size);
+        let ended = flushed.and_then(|()| owners.try_for_each(|owner| self.calls.wait_for(vector, owner, site)));
+        // Of a scope that has failed some may be under way still.
+        ended.inspect_err(|_| self.abandon(vector))
     }
 
     fn abandon(&mut self, vector: &GVector<T>) {

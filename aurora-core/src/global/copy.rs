@@ -1,6 +1,6 @@
 //! `distmemcpy`: one-sided bulk copies (paper section 3.4).
 
-use super::GVector;
+use super::{Asked, GVector};
 use crate::element::Element;
 use crate::error::Result;
 use crate::memory::{self, with_lent, with_lent_mut};
@@ -206,7 +206,9 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
                     (Request::Read { start, len, owners }, tokens[index])
                 })?;
                 read_own()?;
-                answer_all(&others, asked)
+                others.iter().zip(asked).try_for_each(|(piece, asked)| {
+                    piece.vector.answer(asked.hand_over(), "distmemcpy", &piece.site).map(drop)
+                })
             },
         )
     }
@@ -299,6 +301,9 @@ impl<'a, T: Element> Writing<'a, T> {
     }
 
     /// Does `meanwhile` once every owner has been sent its first pieces.
+    ///
+    /// What has been asked is counted as written, which the next load will look for. So even if something fails, the memory stays
+    /// lent until the rest of it has been answered; no more is asked then.
     fn run(mut self, meanwhile: impl FnOnce() -> Result<()>) -> Result<()> {
         let Piece { vector, site, .. } = &self.pieces[0];
         let link = &vector.link;
@@ -310,26 +315,31 @@ impl<'a, T: Element> Writing<'a, T> {
             Ok(())
         })?;
         let what = What::Calls { object: vector.id, action: "distmemcpy" };
-        let outcome =
-            meanwhile().and_then(|()| link.wait(what, site, |service, out| self.advance(service, out).transpose()));
+        let mut outcome = meanwhile();
+        let answered = link.wait(what, site, |service, out| self.advance(&mut outcome, service, out).then_some(Ok(())));
+        // Some are left only of a job that is over.
         link.tidy(|service, _| self.asked.iter().for_each(|(call, ..)| service.give_up(*call)));
-        outcome
+        answered.and(outcome)
     }
 
-    /// Takes the answers that are here, each of which makes room for another piece. `Some` when nothing is left.
-    fn advance(&mut self, service: &mut Service, out: &mut Outbox) -> Result<Option<()>> {
+    /// Takes the answers that are here, each of which makes room for another piece, until the first error. True when nothing is left.
+    fn advance(&mut self, outcome: &mut Result<()>, service: &mut Service, out: &mut Outbox) -> bool {
         let mut next = 0;
         while let Some(&(call, owner, bytes)) = self.asked.get(next) {
-            match service.take_reply(call).transpose()? {
-                Some(_) => {
-                    self.asked.swap_remove(next);
-                    self.owners[owner].ahead -= bytes;
-                    self.ask(owner, service, out);
-                }
-                None => next += 1,
+            let Some(reply) = service.take_reply(call) else {
+                next += 1;
+                continue;
+            };
+            self.asked.swap_remove(next);
+            self.owners[owner].ahead -= bytes;
+            if outcome.is_ok() {
+                *outcome = reply.map(drop);
+            }
+            if outcome.is_ok() {
+                self.ask(owner, service, out);
             }
         }
-        Ok(self.asked.is_empty().then_some(()))
+        self.asked.is_empty()
     }
 
     /// Sends an owner what it has room for.
@@ -383,38 +393,24 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, VectorRange<'_, T>) {
     }
 }
 
-/// Sends one request for each piece, whose token is where its answer goes.
-fn ask_all<T: Element, M>(
-    pieces: &[Piece<'_, T, M>],
-    request: impl Fn(&Piece<'_, T, M>, usize) -> (Request, Token),
-) -> Result<Vec<CallId>> {
+/// Sends one request for each piece, whose token is where its answer goes; if one cannot be sent, none.
+fn ask_all<'v, T: Element, M>(
+    pieces: &[Piece<'v, T, M>],
+    request: impl Fn(&Piece<'v, T, M>, usize) -> (Request, Token),
+) -> Result<Vec<Asked<'v>>> {
     let Some(first) = pieces.first() else {
         return Ok(Vec::new());
     };
     first.vector.link.act(&first.site, |service, out| {
-        let mut asked = Vec::with_capacity(pieces.len());
-        for (index, piece) in pieces.iter().enumerate() {
-            let (request, token) = request(piece, index);
+        for piece in pieces {
             service.usable(piece.vector.id, false, out)?;
+        }
+        let asked = pieces.iter().enumerate().map(|(index, piece)| {
+            let (request, token) = request(piece, index);
             let reason = piece.vector.reason("distmemcpy", &piece.site);
             let asking = Asking { object: piece.vector.id, to: piece.owner, reason: &reason };
-            asked.push(service.ask_into(&asking, request, token, out));
-        }
-        Ok(asked)
+            Asked::new(&piece.vector.link, service.ask_into(&asking, request, token, out))
+        });
+        Ok(asked.collect())
     })
-}
-
-/// Waits for all answers, and gives up the rest after the first error.
-fn answer_all<T: Element, M>(pieces: &[Piece<'_, T, M>], asked: Vec<CallId>) -> Result<()> {
-    let mut outcome = Ok(());
-    for (piece, call) in pieces.iter().zip(asked) {
-        outcome = match outcome {
-            Ok(()) => piece.vector.answer(call, "distmemcpy", &piece.site).map(drop),
-            error => {
-                piece.vector.link.tidy(|service, _| service.give_up(call));
-                error
-            }
-        };
-    }
-    outcome
 }

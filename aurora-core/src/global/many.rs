@@ -1,10 +1,11 @@
 //! Many elements in one call: requests to all owners under way at the same time.
 
-use super::GVector;
+use super::{Asked, GVector};
 use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
-use crate::message::{CallId, Request, malformed};
+use crate::message::{Request, malformed};
+use crate::service::Reason;
 use crate::service::asking::Asking;
 use crate::service::batch::BatchBuilder;
 use crate::service::places::{Places, PlacesBuilder};
@@ -21,27 +22,28 @@ const PIECE: usize = 64 << 10;
 const AHEAD: usize = 4;
 
 /// What is wanted of one owner.
-struct Wanted {
+struct Wanted<'a> {
     /// The first element of its block.
     start: usize,
     places: PlacesBuilder,
     /// Where in the answer to the caller each of them belongs.
     positions: Vec<u32>,
-    asked: VecDeque<Asked>,
+    asked: VecDeque<Question<'a>>,
 }
 
 /// A request under way.
-struct Asked {
-    call: CallId,
+struct Question<'a> {
+    asked: Asked<'a>,
     positions: Vec<u32>,
 }
 
-/// One call of `at_many`.
+/// Elements being read for one line of the program, on whose account `reason` puts it.
 struct Reading<'a, T: Element> {
     vector: &'a GVector<T>,
     site: &'a Site,
+    reason: &'a Reason,
     values: &'a mut [T],
-    wanted: Vec<Wanted>,
+    wanted: Vec<Wanted<'a>>,
     /// Elements of a piece.
     piece: usize,
     /// Memory to be used again.
@@ -49,35 +51,41 @@ struct Reading<'a, T: Element> {
 }
 
 impl<T: Element> GVector<T> {
-    /// The elements at `indices`, in their order: their owners are asked all at once, and not at all where all ranks share memory.
+    /// The elements at `indices`, in their order: their owners are asked all at once, and not at all where they share memory with this
+    /// rank.
     ///
     /// # Errors
-    /// As [`GVector::at`].
+    /// As [`GVector::at`]; an index outside the vector is found before anything is read.
     #[track_caller]
     pub fn at_many(&self, indices: &[usize]) -> Result<Vec<T>> {
         let site = Site::here();
-        if let Some(outside) = indices.iter().find(|index| **index >= self.len()) {
-            self.check_index(*outside, &site)?;
-        }
         let mut values = vec![T::zeroed(); indices.len()];
-        let done = self.direct.at_many(indices, &mut values);
-        let (indices, values_left) = (&indices[done..], &mut values[done..]);
-        if done > 0 && indices.is_empty() {
-            return Ok(values);
-        }
-        self.link.act(&site, |service, out| service.usable(self.id, false, out).map(drop))?;
-        for (indices, values) in indices.chunks(AT_ONCE).zip(values_left.chunks_mut(AT_ONCE)) {
-            let mut reading = Reading::new(self, &site, values);
-            let outcome = reading.read(indices);
-            reading.end();
-            outcome?;
-        }
+        self.read_many(indices, &mut values, &self.reason("at_many", &site), &site)?;
         Ok(values)
+    }
+
+    /// The same into memory of the same length, on the account that `reason` says.
+    pub(crate) fn read_many(&self, indices: &[usize], values: &mut [T], reason: &Reason, site: &Site) -> Result<()> {
+        if let Some(outside) = indices.iter().position(|index| *index >= self.len()) {
+            return Err(self.outside(indices[outside], Some(outside), site));
+        }
+        let done = self.direct.at_many(indices, values);
+        let (indices, values) = (&indices[done..], &mut values[done..]);
+        if done > 0 && indices.is_empty() {
+            return Ok(());
+        }
+        self.link.act(site, |service, out| service.usable(self.id, false, out).map(drop))?;
+        for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
+            let mut reading = Reading::new(self, values, reason, site);
+            reading.read(indices)?;
+            reading.end();
+        }
+        Ok(())
     }
 }
 
 impl<'a, T: Element> Reading<'a, T> {
-    fn new(vector: &'a GVector<T>, site: &'a Site, values: &'a mut [T]) -> Self {
+    fn new(vector: &'a GVector<T>, values: &'a mut [T], reason: &'a Reason, site: &'a Site) -> Self {
         let mut spare = vector.positions.take();
         let wanted = (0..vector.link.size).map(|owner| {
             let block = vector.dist.range(Rank::new(owner));
@@ -87,7 +95,7 @@ impl<'a, T: Element> Reading<'a, T> {
         let wanted: Vec<_> = wanted.collect();
         let widest = wanted.iter().map(|wanted| wanted.places.width()).max().unwrap_or(1).max(size_of::<T>());
         let piece = (PIECE / widest).clamp(1, values.len().max(1));
-        Reading { vector, site, values, wanted, piece, spare }
+        Reading { vector, site, reason, values, wanted, piece, spare }
     }
 
     fn read(&mut self, indices: &[usize]) -> Result<()> {
@@ -106,8 +114,8 @@ impl<'a, T: Element> Reading<'a, T> {
             self.ask(owner, true)?;
         }
         for owner in me.others(self.vector.link.size) {
-            while let Some(asked) = self.wanted[owner.index()].asked.pop_front() {
-                self.take(owner, asked)?;
+            while let Some(question) = self.wanted[owner.index()].asked.pop_front() {
+                self.take(owner, question)?;
             }
         }
         Ok(())
@@ -122,9 +130,9 @@ impl<'a, T: Element> Reading<'a, T> {
         self.ask(owner, false)?;
         if owner != vector.link.me
             && self.wanted[owner.index()].asked.len() >= AHEAD
-            && let Some(asked) = self.wanted[owner.index()].asked.pop_front()
+            && let Some(question) = self.wanted[owner.index()].asked.pop_front()
         {
-            self.take(owner, asked)?;
+            self.take(owner, question)?;
         }
         let wanted = &mut self.wanted[owner.index()];
         let len = self.piece * wanted.places.width();
@@ -134,23 +142,26 @@ impl<'a, T: Element> Reading<'a, T> {
 
     /// Asks an owner. `last`: for the last time.
     fn ask(&mut self, owner: Rank, last: bool) -> Result<()> {
-        let Reading { vector, site, values, wanted, spare, .. } = self;
+        let Reading { vector, site, reason, values, wanted, spare, .. } = self;
         let wanted = &mut wanted[owner.index()];
         if wanted.positions.is_empty() {
             return Ok(());
         }
         let width = wanted.places.width();
         let places = wanted.places.take();
+        let here = Places::parse(width, &places).expect("whole places");
         if owner == vector.link.me {
-            let places = Places::parse(width, &places).expect("whole places");
-            vector.read_own(site, |block| places.spread(block, &wanted.positions, values))?;
+            vector.read_own(site, |block| here.spread(block, &wanted.positions, values))?;
+            wanted.positions.clear();
+            return Ok(());
+        }
+        if vector.direct.is_here(owner.index()) && read_of_mate(vector, owner, here, &wanted.positions, values) {
             wanted.positions.clear();
             return Ok(());
         }
         // Others' requests to us, which we are not woken for.
         vector.link.look();
-        let reason = vector.reason("at_many", site);
-        let asking = Asking { object: vector.id, to: owner, reason: &reason };
+        let asking = Asking { object: vector.id, to: owner, reason };
         let request = Request::ReadMany { width: width as u8 };
         let call = vector.link.act(site, |service, out| {
             Ok(match last {
@@ -159,14 +170,14 @@ impl<'a, T: Element> Reading<'a, T> {
             })
         })?;
         let positions = std::mem::replace(&mut wanted.positions, spare.pop().unwrap_or_default());
-        wanted.asked.push_back(Asked { call, positions });
+        wanted.asked.push_back(Question { asked: Asked::new(&vector.link, call), positions });
         Ok(())
     }
 
     /// Puts the values of an answer into their positions.
-    fn take(&mut self, owner: Rank, asked: Asked) -> Result<()> {
-        let Asked { call, mut positions } = asked;
-        let answer = self.vector.received(call, "at_many", self.site)?;
+    fn take(&mut self, owner: Rank, question: Question<'_>) -> Result<()> {
+        let Question { asked, mut positions } = question;
+        let answer = self.vector.received(asked.hand_over(), self.reason.action, self.site)?;
         let bytes = answer.bytes();
         if bytes.len() != positions.len() * size_of::<T>() {
             return Err(malformed(owner));
@@ -179,18 +190,34 @@ impl<'a, T: Element> Reading<'a, T> {
         Ok(())
     }
 
-    /// Gives up what is still under way, and keeps the memory.
+    /// Keeps the memory for the next.
     fn end(mut self) {
-        let left: Vec<Asked> = self.wanted.iter_mut().flat_map(|wanted| wanted.asked.drain(..)).collect();
-        if !left.is_empty() {
-            self.vector.link.tidy(|service, _| left.iter().for_each(|asked| service.give_up(asked.call)));
-        }
         for Wanted { mut positions, .. } in self.wanted {
             positions.clear();
             self.spare.push(positions);
         }
         self.vector.positions.set(self.spare);
     }
+}
+
+/// Reads the elements at these places of a block whose memory we share, each into its position; false if its owner has it lent.
+fn read_of_mate<T: Element>(
+    vector: &GVector<T>,
+    owner: Rank,
+    places: Places<'_>,
+    positions: &[u32],
+    values: &mut [T],
+) -> bool {
+    let block = vector.dist.range(owner);
+    let indices = places.indices(block.start);
+    let mut read = vec![T::zeroed(); indices.len()];
+    if vector.direct.at_many_of(owner.index(), block, &indices, &mut read) < indices.len() {
+        return false;
+    }
+    for (position, value) in positions.iter().zip(read) {
+        values[*position as usize] = value;
+    }
+    true
 }
 
 impl<T: Element> GVector<T> {
@@ -201,8 +228,8 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn put_many(&mut self, writes: &[(usize, T)]) -> Result<()> {
         let site = Site::here();
-        if let Some((outside, _)) = writes.iter().find(|(index, _)| *index >= self.len()) {
-            self.check_index(*outside, &site)?;
+        if let Some(outside) = writes.iter().position(|(index, _)| *index >= self.len()) {
+            return Err(self.outside(writes[outside].0, Some(outside), &site));
         }
         let done = self.direct.put_many(writes);
         let writes = &writes[done..];
@@ -214,7 +241,7 @@ impl<T: Element> GVector<T> {
         let mut batches: Vec<_> = blocks.map(|block| (block.start, BatchBuilder::new(block.len()))).collect();
         let own = self.local_range();
         // One after the other to each owner: transfers may overtake each other.
-        let mut under_way = vec![None; self.link.size];
+        let mut under_way: Vec<_> = (0..self.link.size).map(|_| None).collect();
         for &(index, value) in writes.iter().filter(|(index, _)| !own.contains(index)) {
             let owner = self.dist.owner_index(index);
             let (start, batch) = &mut batches[owner];
@@ -235,24 +262,25 @@ impl<T: Element> GVector<T> {
                 }
             })?;
         }
-        under_way.into_iter().flatten().try_for_each(|call| self.answer(call, "put_many", &site).map(drop))
+        let mut under_way = under_way.into_iter().flatten();
+        under_way.try_for_each(|asked: Asked<'_>| self.answer(asked.hand_over(), "put_many", &site).map(drop))
     }
 
     /// Sends a batch to its owner, if anything is in it. `last`: the last one.
-    fn write_batch(
-        &self,
+    fn write_batch<'v>(
+        &'v self,
         owner: Rank,
         batch: &mut BatchBuilder<T>,
         last: bool,
-        under_way: &mut [Option<CallId>],
+        under_way: &mut [Option<Asked<'v>>],
         site: &Site,
     ) -> Result<()> {
         if batch.is_empty() {
             return Ok(());
         }
         self.link.look();
-        if let Some(call) = under_way[owner.index()].take() {
-            self.answer(call, "put_many", site)?;
+        if let Some(asked) = under_way[owner.index()].take() {
+            self.answer(asked.hand_over(), "put_many", site)?;
         }
         let reason = self.reason("put_many", site);
         let asking = Asking { object: self.id, to: owner, reason: &reason };
@@ -263,7 +291,7 @@ impl<T: Element> GVector<T> {
                 false => service.ask_and_go_on(&asking, request, batch.take(), out),
             })
         })?;
-        under_way[owner.index()] = Some(call);
+        under_way[owner.index()] = Some(Asked::new(&self.link, call));
         Ok(())
     }
 }

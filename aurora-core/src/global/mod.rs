@@ -1,12 +1,14 @@
 //! The shared objects: handles through which the ranks of a job reach data that lies on all of them.
 
 mod access;
+mod asked;
 mod construct;
 mod copy;
 mod many;
 mod scalar;
 mod vector;
 
+pub(crate) use asked::Asked;
 pub(crate) use construct::short;
 
 pub use access::{GlobalRead, GlobalWrite};

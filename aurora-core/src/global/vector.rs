@@ -35,7 +35,7 @@ pub struct GVector<T: Element> {
     pub(crate) made_at: Site,
     /// Memory of the last `at_many`, for the next.
     pub(super) positions: Cell<Vec<Vec<u32>>>,
-    pub(super) direct: Direct<T>,
+    pub(crate) direct: Direct<T>,
     /// Memory of a copy of the whole, for the next scope that needs one.
     pub(crate) private: Cell<Array<T>>,
     element: PhantomData<*const T>,
@@ -284,10 +284,13 @@ impl<T: Element> GVector<T> {
     }
 
     pub(crate) fn check_index(&self, index: usize, site: &Site) -> Result<()> {
-        if index < self.len() {
-            return Ok(());
-        }
-        Err(Error::IndexOutside { index, len: self.len(), object: self.name(), site: site.clone() })
+        if index < self.len() { Ok(()) } else { Err(self.outside(index, None, site)) }
+    }
+
+    /// The error of an index that is no element's, at this place of a list.
+    #[cold]
+    pub(crate) fn outside(&self, index: usize, position: Option<usize>, site: &Site) -> Error {
+        Error::IndexOutside { index, position, len: self.len(), object: self.name(), site: site.clone() }
     }
 
     pub(crate) fn reason(&self, action: &'static str, site: &Site) -> Reason {
@@ -349,7 +352,7 @@ impl<T: Element> GVector<T> {
     }
 
     /// The same, where it lies.
-    pub(super) fn received(&self, call: crate::message::CallId, action: &'static str, site: &Site) -> Result<Received> {
+    pub(crate) fn received(&self, call: crate::message::CallId, action: &'static str, site: &Site) -> Result<Received> {
         let what = What::Calls { object: self.id, action };
         self.link
             .wait(what, site, |service, out| service.await_received(call, out))

@@ -198,20 +198,53 @@ impl<T: Element> Direct<T> {
 const AT_ONCE: usize = 256;
 
 impl<T: Element> Direct<T> {
+    /// Whether every element lies in memory that is shared.
+    pub(crate) fn is_all_here(&self) -> bool {
+        self.shared.as_ref().is_some_and(Shared::is_all_here)
+    }
+
+    /// Whether the block of rank `owner` lies in memory that is shared.
+    pub(crate) fn is_here(&self, owner: usize) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.seat(owner).is_some())
+    }
+
     /// Reads the elements at `indices`, as long as all doors are open. Returns how many it has read; for the rest ask the service.
     ///
     /// # Panics
     /// If there is no such element.
     pub(crate) fn at_many(&self, indices: &[usize], values: &mut [T]) -> usize {
-        let Some(Shared { whole, len, sharing, .. }) = self.shared.as_ref().filter(|shared| shared.is_all_here())
-        else {
+        let Some(shared) = self.shared.as_ref().filter(|shared| shared.is_all_here()) else {
             return 0;
         };
+        self.read(shared, 0..shared.len, indices, values, |epoch| enter_all(&shared.sharing, Intent::Read, epoch))
+    }
+
+    /// The same of elements of `block`, which is that of rank `owner`, as long as its door is open.
+    ///
+    /// # Panics
+    /// If an element lies outside of it.
+    pub(crate) fn at_many_of(&self, owner: usize, block: Range<usize>, indices: &[usize], values: &mut [T]) -> usize {
+        let Some((shared, seat)) = self.shared.as_ref().and_then(|shared| Some((shared, shared.seat(owner)?))) else {
+            return 0;
+        };
+        self.read(shared, block, indices, values, |epoch| enter(&shared.sharing, seat, Intent::Read, epoch))
+    }
+
+    /// Reads elements of `block`, into which `enter` leads.
+    fn read(
+        &self,
+        Shared { whole, len, sharing, .. }: &Shared<T>,
+        block: Range<usize>,
+        indices: &[usize],
+        values: &mut [T],
+        enter: impl Fn(Epoch) -> bool,
+    ) -> usize {
+        assert!(block.end <= *len, "elements {block:?} of {len}");
         let memory = Prefetch::from(whole.as_ptr());
         let mut done = 0;
         for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
             let ready = self.front.ready.load(Ordering::Acquire);
-            if ready & READ == 0 || !enter_all(sharing, Intent::Read, ready >> 3) {
+            if ready & READ == 0 || !enter(ready >> 3) {
                 break;
             }
             let inside = Inside(sharing);
@@ -219,7 +252,7 @@ impl<T: Element> Direct<T> {
             // to look before it comes there.
             indices.iter().for_each(|index| memory.fetch(*index));
             for (value, index) in values.iter_mut().zip(indices) {
-                assert!(index < len, "element {index} of {len}");
+                assert!(block.contains(index), "element {index} of {block:?}");
                 // SAFETY: invariants 1 and 4.
                 let at = unsafe { whole.add(*index) };
                 *value = if cells::is_word::<T>() {

@@ -40,6 +40,21 @@ impl Service {
         id
     }
 
+    /// The same, for a request whose answer is of use later: until [it is waited for](Service::await_received), nobody waits for it.
+    pub(crate) fn ask_ahead(
+        &mut self,
+        asking: &Asking<'_>,
+        request: Request,
+        payload: impl Into<Payload>,
+        out: &mut Outbox,
+    ) -> CallId {
+        let id = self.ask(asking, request, payload, out);
+        if let Some(call) = self.calls.get_mut(&id) {
+            call.ahead = true;
+        }
+        id
+    }
+
     /// Sends a read whose answer goes straight to a caller's memory.
     pub(crate) fn ask_into(
         &mut self,
@@ -69,7 +84,7 @@ impl Service {
         debug_assert_ne!(asking.to, self.me, "our own block needs no message");
         self.next_call += 1;
         let id = CallId(self.next_call);
-        self.calls.insert(id, Call { to: asking.to, landing, reply: None });
+        self.calls.insert(id, Call { to: asking.to, landing, ahead: false, reply: None });
         let object = self.objects.get_mut(&asking.object).expect("an object lives as long as its handle");
         if matches!(request, Request::Write { .. } | Request::WriteAt { .. }) {
             object.made[asking.to.index()] += 1;
@@ -92,14 +107,15 @@ impl Service {
     pub(crate) fn await_received(&mut self, id: CallId, out: &mut Outbox) -> Option<Result<Received, Error>> {
         let received = self.take_received(id);
         if received.is_none()
-            && let Some(call) = self.calls.get(&id)
+            && let Some(call) = self.calls.get_mut(&id)
         {
+            call.ahead = false;
             out.call(call.to);
         }
         received
     }
 
-    /// Gives up a request whose answer nobody waits for any more.
+    /// Gives up a request whose answer nobody waits for any more: it is thrown away when it comes.
     pub(crate) fn give_up(&mut self, id: CallId) {
         self.calls.remove(&id);
     }

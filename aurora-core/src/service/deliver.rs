@@ -18,6 +18,10 @@ impl Handler for Service {
             Some(Message::Forward { object, epoch, owner, .. }) => {
                 self.place_forward(from, (object, epoch, owner), len)
             }
+            Some(Message::Reply { id, .. }) if !self.calls.contains_key(&id) => {
+                // It may be as long as a block.
+                Placement::At(self.loans.add(Loan::Nowhere))
+            }
             Some(Message::Reply { id, refused: false }) => {
                 let landing = self.calls.get(&id).and_then(|call| call.landing);
                 let fits =
@@ -264,11 +268,18 @@ impl Service {
         }
     }
 
-    fn replied(&mut self, from: Rank, id: crate::message::CallId, refused: bool, payload: Received) {
-        // The answer to a call that was given up is of no interest.
+    fn replied(&mut self, from: Rank, id: crate::message::CallId, refused: bool, mut payload: Received) {
         let Some(call) = self.calls.get_mut(&id) else {
+            // The answer to a call that was given up is of no interest.
+            if let Received::Placed(token) = payload {
+                self.loans.end(token);
+            }
             return;
         };
+        if call.ahead {
+            // It may be long until somebody takes it, and its sender has other use for the memory.
+            payload.detach();
+        }
         call.reply = Some(match (payload, call.landing) {
             (placed @ Received::Placed(_), _) => Ok(placed),
             (error, _) if refused => Err(decode_error(from, error.bytes())),

@@ -51,6 +51,8 @@ pub(crate) struct Call {
     pub(crate) to: Rank,
     /// Where the answer's payload goes, if not into a buffer.
     landing: Option<Token>,
+    /// Nobody waits for the answer yet.
+    ahead: bool,
     /// The answer, once it is here.
     pub(crate) reply: Option<Result<Received, Error>>,
 }
@@ -323,13 +325,16 @@ impl Service {
                 .filter(|ranks| !ranks.is_empty())
                 .unwrap_or_else(|| self.receivers_awaited(object, epoch)),
             What::Settle { object } => ledger(object).and_then(|l| missing(l, l.epoch)).unwrap_or_default(),
-            What::Calls { .. } => self.calls.values().filter(|call| call.reply.is_none()).map(|call| call.to).collect(),
             What::Room { object, owner } if owner == self.me => ledger(object)
                 .map(|l| {
                     let earlier = missing(l, l.epoch.saturating_sub(1));
                     earlier.unwrap_or_else(|| l.awaited_before(l.epoch, self.me).collect())
                 })
                 .unwrap_or_default(),
+            What::Calls { .. } => {
+                let awaited = |call: &&Call| call.reply.is_none() && !call.ahead;
+                self.calls.values().filter(awaited).map(|call| call.to).collect()
+            }
             What::Room { owner, .. } => vec![owner],
             What::Gate { .. } => Vec::new(),
             What::Leave => self.others().filter(|rank| self.left[rank.index()].is_none()).collect(),

@@ -142,6 +142,14 @@ impl<'b> Places<'b> {
         }
     }
 
+    /// The indices of the elements at these places, unmarked ones, in the vector of which the block begins at `start`.
+    pub(crate) fn indices(self, start: usize) -> Vec<usize> {
+        match self {
+            Places::Narrow(places) => places.iter().map(|place| start + place.number()).collect(),
+            Places::Wide(places) => places.iter().map(|place| start + place.number()).collect(),
+        }
+    }
+
     /// The bytes of the elements at these places, unmarked ones.
     #[inline]
     pub(crate) fn gather<T: Element>(self, block: &[T], into: &mut [u8]) {

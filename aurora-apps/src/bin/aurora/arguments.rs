@@ -3,6 +3,7 @@
 use crate::bench::arguments::BenchCommand;
 use crate::implementation::ProgramImplementations;
 use aurora_apps::histogram::Histogram;
+use aurora_apps::indexgather::IndexGather;
 use aurora_apps::mm2::{Kernel, Mm2};
 use aurora_apps::psrs::{Input, Psrs};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
@@ -24,6 +25,8 @@ pub enum Command {
     Psrs(PsrsArguments),
     /// Counting in a distributed table: many small updates
     Histogram(HistogramArguments),
+    /// Random reads of a distributed table
+    Indexgather(IndexGatherArguments),
     /// Measure one operation between ranks, also by MPI
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -71,6 +74,22 @@ pub struct HistogramArguments {
     /// How many updates each rank makes
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub updates: u32,
+    #[command(flatten)]
+    pub implementations: ProgramImplementations,
+    #[command(flatten)]
+    pub repetitions: Repetitions,
+    #[command(flatten)]
+    pub world: WorldArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct IndexGatherArguments {
+    /// How many 64-bit elements the table has
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..))]
+    pub table: u64,
+    /// How many of them each rank reads
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub reads: u64,
     #[command(flatten)]
     pub implementations: ProgramImplementations,
     #[command(flatten)]
@@ -185,6 +204,19 @@ impl HistogramArguments {
         Histogram {
             table: self.table as usize,
             updates: self.updates as usize,
+            implementations: self.implementations.list(),
+            reps: self.repetitions.reps as usize,
+            seed: self.repetitions.seed,
+            damage: self.repetitions.damage,
+        }
+    }
+}
+
+impl IndexGatherArguments {
+    pub fn job(&self) -> IndexGather {
+        IndexGather {
+            table: self.table as usize,
+            reads: self.reads as usize,
             implementations: self.implementations.list(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,

@@ -40,10 +40,12 @@ enum ProgramName {
     Aurora,
     /// MPI's collective operations (of `mm2` and `psrs`)
     MpiCollective,
-    /// This library without a behaviour, element by element (of `histogram`)
+    /// This library without a behaviour, element by element (of `histogram`, `indexgather`)
     Naive,
     /// Partial sums of each rank, merged at the end (of `histogram`)
     Accumulate,
+    /// Rank 0 alone (of `indexgather`)
+    Sequential,
     /// As many threads as there are ranks, all of rank 0, with rayon (of `psrs`)
     Rayon,
 }
@@ -70,6 +72,7 @@ impl ProgramImplementations {
             ProgramName::MpiCollective => Implementation::MpiCollective,
             ProgramName::Naive => Implementation::Naive,
             ProgramName::Accumulate => Implementation::Accumulate,
+            ProgramName::Sequential => Implementation::Sequential,
             ProgramName::Rayon => Implementation::Rayon,
         };
         self.names.iter().map(of).collect()

@@ -12,10 +12,12 @@ mod progress;
 mod refusal;
 mod table;
 
-use arguments::{Arguments, Command, HistogramArguments, Mm2Arguments, PsrsArguments, WorldArguments};
+use arguments::{
+    Arguments, Command, HistogramArguments, IndexGatherArguments, Mm2Arguments, PsrsArguments, WorldArguments,
+};
 use aurora_apps::implementation::{Implementation, Program};
 use aurora_apps::report::Measured;
-use aurora_apps::{histogram, mm2, psrs};
+use aurora_apps::{histogram, indexgather, mm2, psrs};
 use aurora_core::Surroundings;
 use aurora_core::prelude::*;
 use clap::error::ErrorKind;
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Mm2(mm2) => run_mm2(mm2, starter),
         Command::Psrs(psrs) => run_psrs(psrs, starter),
         Command::Histogram(histogram) => run_histogram(histogram, starter),
+        Command::Indexgather(indexgather) => run_indexgather(indexgather, starter),
         Command::Bench(arguments) => bench::start(arguments, starter),
         Command::Info(world) => prepare(*world, starter, None).map(|config| info::show(config, *world, starter)),
     };
@@ -75,6 +78,16 @@ fn run_histogram(arguments: &HistogramArguments, starter: Surroundings) -> Resul
     let config = prepare(world, starter, Some(Demand { argument: "--table <N>", value: arguments.table, bytes }))?;
     implementation::check(&Program("histogram"), &job.implementations, &config, starter)?;
     Ok(measure(config, world, starter, job.reps, |world, progress| histogram::run(world, &job, progress)))
+}
+
+fn run_indexgather(arguments: &IndexGatherArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+    let (world, job) = (arguments.world, arguments.job());
+    let table = Demand { argument: "--table <N>", value: arguments.table, bytes: memory::tables };
+    let config = prepare(world, starter, Some(table))?;
+    let reads = Demand { argument: "--reads <N>", value: arguments.reads, bytes: memory::lookups };
+    launch::check_memory(reads, &config, starter)?;
+    implementation::check(&Program("indexgather"), &job.implementations, &config, starter)?;
+    Ok(measure(config, world, starter, job.reps, |world, progress| indexgather::run(world, &job, progress)))
 }
 
 fn beside_others(implementations: &[Implementation]) -> bool {

@@ -65,6 +65,11 @@ pub fn tables(length: u64, _ranks: u64) -> u128 {
     2 * 8 * u128::from(length)
 }
 
+/// Reads by every rank: their indices and what is found there, and the same once more on rank 0.
+pub fn lookups(reads: u64, ranks: u64) -> u128 {
+    2 * 2 * 8 * u128::from(ranks) * u128::from(reads)
+}
+
 /// Fresh memory of each rank, one kind at a time; and two vectors with everyone's caches.
 pub fn touched(bytes: u64, ranks: u64) -> u128 {
     (2 + 4 * u128::from(ranks)) * u128::from(bytes)

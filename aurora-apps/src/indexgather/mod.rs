@@ -1,0 +1,43 @@
+#![doc = include_str!("README.md")]
+
+mod lookups;
+mod run;
+
+pub use lookups::Lookups;
+pub use run::{IndexGather, run};
+
+use aurora_core::prelude::*;
+
+/// The parallel program: `values[k]` becomes element `indices[k]` of the table.
+///
+/// # Panics
+/// If there are fewer indices than values.
+///
+/// # Errors
+/// Whatever ended the job.
+pub fn gather(table: &GVector<u64>, indices: &[usize], values: &mut [u64]) -> Result<()> {
+    let table = table.gatherer()?;
+    let mut found = table.iter(indices.iter().copied());
+    for value in values {
+        *value = found.next().expect("an index for each value")?;
+    }
+    Ok(())
+}
+
+/// The program as it is written first: right on the bare table, and under any behaviour that reads.
+///
+/// # Errors
+/// As [`gather`].
+pub fn one_by_one(table: &impl GlobalRead<u64>, indices: &[usize], values: &mut [u64]) -> Result<()> {
+    for (value, index) in values.iter_mut().zip(indices) {
+        *value = table.at(*index)?;
+    }
+    Ok(())
+}
+
+/// The sequential program: `values[k]` becomes `table[indices[k]]`.
+pub fn sequential(table: &[u64], indices: &[usize], values: &mut [u64]) {
+    for (value, index) in values.iter_mut().zip(indices) {
+        *value = table[*index];
+    }
+}

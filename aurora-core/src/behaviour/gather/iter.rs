@@ -1,0 +1,140 @@
+//! Indices in, values out, as iterators.
+
+use super::queue::GatherQueue;
+use crate::Error;
+use crate::element::Element;
+use crate::error::Result;
+use std::iter::FusedIterator;
+
+/// The elements at the indices of another iterator, each with a key: [`Gather::pairs`](crate::Gather).
+///
+/// It takes indices some way ahead, as many as keep four requests of 64 KiB under way to each owner, and never more than 16 MiB of
+/// values: the next batches are asked for while the earlier are used. Dropping it gives up what is under way.
+///
+/// An error is the last item. That of an index comes in its turn, behind the values of the indices before it; what keeps an
+/// owner from answering comes at once.
+#[must_use = "iterators read nothing before they are used"]
+pub struct GatherPairs<'g, T: Element, K, I> {
+    queue: GatherQueue<'g, T, K>,
+    /// None once it has ended.
+    source: Option<I>,
+    /// As many are queued at most.
+    window: usize,
+    /// Found among the indices, and to be told behind what is queued.
+    outside: Option<Error>,
+}
+
+impl<'g, T: Element, K, I: Iterator<Item = (K, usize)>> GatherPairs<'g, T, K, I> {
+    pub(super) fn new(queue: GatherQueue<'g, T, K>, source: I) -> Self {
+        GatherPairs { window: queue.window(), queue, source: Some(source), outside: None }
+    }
+
+    /// Takes more indices, once a quarter of the window is free.
+    #[cold]
+    #[inline(never)]
+    fn refill(&mut self) -> Result<()> {
+        self.queue.refill()?;
+        while self.queue.len() < self.window
+            && let Some(source) = &mut self.source
+        {
+            let wanted = source.next().map(|(key, index)| self.queue.push_here(key, index));
+            match wanted {
+                Some(Ok(())) => continue,
+                Some(Err(error)) => self.outside = Some(error),
+                None => {}
+            }
+            self.source = None;
+            self.queue.send()?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<Option<(K, T)>> {
+        if self.source.is_some() && self.queue.len() <= self.window - self.window / 4 {
+            self.refill()?;
+        }
+        match self.queue.pop_with()? {
+            Some(pair) => Ok(Some(pair)),
+            None => self.outside.take().map_or(Ok(None), Err),
+        }
+    }
+}
+
+impl<T: Element, K, I: Iterator<Item = (K, usize)>> Iterator for GatherPairs<'_, T, K, I> {
+    type Item = Result<(K, T)>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.step() {
+            Ok(pair) => pair.map(Ok),
+            Err(error) => {
+                self.source = None;
+                self.outside = None;
+                self.queue.clear();
+                Some(Err(error))
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let queued = self.queue.len() + usize::from(self.outside.is_some());
+        let most = self.source.as_ref().map_or(Some(0), |source| source.size_hint().1);
+        // An error may end it early.
+        (0, most.and_then(|most| most.checked_add(queued)))
+    }
+}
+
+impl<T: Element, K, I: Iterator<Item = (K, usize)>> FusedIterator for GatherPairs<'_, T, K, I> {}
+
+/// The elements at the indices of another iterator, in their order: [`Gather::iter`](crate::Gather). As [`GatherPairs`], without keys.
+#[must_use = "iterators read nothing before they are used"]
+pub struct GatherIter<'g, T: Element, I>(GatherPairs<'g, T, (), WithoutKeys<I>>);
+
+/// Indices that need no key.
+struct WithoutKeys<I>(I);
+
+impl<I: Iterator> Iterator for WithoutKeys<I> {
+    type Item = ((), I::Item);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|index| ((), index))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<'g, T: Element, I: Iterator<Item = usize>> GatherIter<'g, T, I> {
+    pub(super) fn new(queue: GatherQueue<'g, T>, source: I) -> Self {
+        GatherIter(GatherPairs::new(queue, WithoutKeys(source)))
+    }
+}
+
+impl<T: Element, I: Iterator<Item = usize>> Iterator for GatherIter<'_, T, I> {
+    type Item = Result<T>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.0.next()?.map(|((), value)| value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<T: Element, I: Iterator<Item = usize>> FusedIterator for GatherIter<'_, T, I> {}
+
+impl<T: Element, K, I> std::fmt::Debug for GatherPairs<'_, T, K, I> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "iterator over {:?}", self.queue)
+    }
+}
+
+impl<T: Element, I> std::fmt::Debug for GatherIter<'_, T, I> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,285 @@
+//! What is wanted of one owner, in order: elements still to be asked for, batches that are under way, values that are here.
+
+use crate::Site;
+use crate::element::Element;
+use crate::error::Result;
+use crate::global::{Asked, GVector};
+use crate::memory::Prefetch;
+use crate::message::{Request, malformed};
+use crate::service::Reason;
+use crate::service::asking::Asking;
+use crate::service::places::{Places, PlacesBuilder};
+use aurora_net::Rank;
+use std::collections::VecDeque;
+use std::mem;
+use std::ops::Range;
+
+/// Bytes of a request, and of its answer.
+const BATCH: usize = 64 << 10;
+
+/// Elements that are read at once where their memory is here: enough for the processor to have its cache misses under way together.
+const AT_ONCE: usize = 1024;
+
+/// Requests that one owner has at a time.
+pub(super) const AHEAD: usize = 4;
+
+/// Elements of a request, and of its answer, in a vector whose longest block has so many.
+pub(super) fn most_asked<T>(longest: usize) -> usize {
+    (BATCH / Places::width_for(longest).max(size_of::<T>())).max(1)
+}
+
+/// Elements that are read at once.
+pub(super) fn most_read<T>() -> usize {
+    (BATCH / size_of::<T>()).clamp(1, AT_ONCE)
+}
+
+/// For whom all this is done.
+#[derive(Debug)]
+pub(super) struct Reader<'g, T: Element> {
+    pub(super) vector: &'g GVector<T>,
+    /// The line that opened the queue.
+    pub(super) site: Site,
+    /// The behaviour, on whose account messages go.
+    pub(super) reason: Reason,
+}
+
+/// The elements of one owner, or of all where all memory is here.
+pub(super) struct Lane<'g, T: Element> {
+    owner: Rank,
+    block: Range<usize>,
+    wanted: Wanted,
+    /// Elements of a batch.
+    most: usize,
+    /// When the first of them was asked for, in refills of the queue.
+    pub(super) since: u64,
+    /// In the order in which they were asked for.
+    batches: VecDeque<Batch<'g, T>>,
+    /// So many of the first batches are here.
+    here: usize,
+    /// So many are under way.
+    asked: usize,
+    /// The batch that is being taken from, and how much of it has been.
+    values: Vec<T>,
+    taken: usize,
+}
+
+/// Elements that nobody has been asked for.
+enum Wanted {
+    /// Of an owner who is asked by message: their places in its block.
+    Places { places: PlacesBuilder, count: usize },
+    /// Of memory that is here: their indices.
+    Indices { indices: Vec<usize>, everyones: bool },
+}
+
+enum Batch<'g, T> {
+    /// Under way: so many elements.
+    Asked(Asked<'g>, usize),
+    Here(Vec<T>),
+}
+
+impl<'g, T: Element> Lane<'g, T> {
+    /// Of the elements of all, which lie here.
+    pub(super) fn of_all(vector: &'g GVector<T>) -> Self {
+        let wanted = Wanted::Indices { indices: Vec::new(), everyones: true };
+        Lane::new(vector.link.me, 0..vector.len(), wanted, most_read::<T>())
+    }
+
+    /// Of those of `owner`, asked for in batches of `most` if by message.
+    pub(super) fn of(vector: &'g GVector<T>, owner: Rank, most: usize) -> Self {
+        let block = vector.dist.range(owner);
+        if owner == vector.link.me || vector.direct.is_here(owner.index()) {
+            let wanted = Wanted::Indices { indices: Vec::new(), everyones: false };
+            return Lane::new(owner, block, wanted, most_read::<T>());
+        }
+        let wanted = Wanted::Places { places: PlacesBuilder::new(block.len()), count: 0 };
+        Lane::new(owner, block, wanted, most)
+    }
+
+    fn new(owner: Rank, block: Range<usize>, wanted: Wanted, most: usize) -> Self {
+        Lane {
+            owner,
+            block,
+            wanted,
+            most,
+            since: 0,
+            batches: VecDeque::new(),
+            here: 0,
+            asked: 0,
+            values: Vec::new(),
+            taken: 0,
+        }
+    }
+
+    /// Whether it has to [make room](Lane::make_room) before another element is wanted.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        match &self.wanted {
+            Wanted::Places { places, .. } => places.is_full(),
+            Wanted::Indices { indices, .. } => indices.len() >= self.most,
+        }
+    }
+
+    /// Whether there are elements that nobody has been asked for.
+    pub(super) fn has_wanted(&self) -> bool {
+        match &self.wanted {
+            Wanted::Places { count, .. } => *count > 0,
+            Wanted::Indices { indices, .. } => !indices.is_empty(),
+        }
+    }
+
+    /// Wants element `index` of the vector, which is one of these.
+    #[inline]
+    pub(super) fn want(&mut self, index: usize) {
+        match &mut self.wanted {
+            Wanted::Places { places, count } => {
+                places.push(index - self.block.start);
+                *count += 1;
+            }
+            Wanted::Indices { indices, .. } => indices.push(index),
+        }
+    }
+
+    /// The next value, if it is at hand.
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<T> {
+        let value = *self.values.get(self.taken)?;
+        self.taken += 1;
+        Some(value)
+    }
+
+    /// Has the next value at hand, for which it may have to wait. False: it has not been asked for.
+    pub(super) fn advance(&mut self, reader: &Reader<'g, T>) -> Result<bool> {
+        if self.here == 0 {
+            if self.asked == 0 {
+                return Ok(false);
+            }
+            self.receive(reader)?;
+        }
+        if let Some(Batch::Here(values)) = self.batches.pop_front() {
+            self.here -= 1;
+            self.values = values;
+            self.taken = 0;
+        }
+        Ok(true)
+    }
+
+    /// Makes room for wanting more.
+    pub(super) fn make_room(&mut self, reader: &Reader<'g, T>) -> Result<()> {
+        self.send(reader)?;
+        if let Wanted::Places { places, .. } = &mut self.wanted {
+            let (owner, len) = (self.owner, self.most * places.width());
+            places.open(reader.vector.link.tidy(|_, out| out.buffer(owner, len)));
+        }
+        Ok(())
+    }
+
+    /// Asks for what is wanted: reads it, or sends a request.
+    pub(super) fn send(&mut self, reader: &Reader<'g, T>) -> Result<()> {
+        if !self.has_wanted() {
+            return Ok(());
+        }
+        match &mut self.wanted {
+            Wanted::Places { places, count } => {
+                let (width, count) = (places.width(), mem::take(count));
+                let places = places.take();
+                self.ask(reader, width, places, count)
+            }
+            Wanted::Indices { indices, everyones } => {
+                let (indices, everyones) = (mem::take(indices), *everyones);
+                self.read(reader, &indices, everyones)?;
+                if let Wanted::Indices { indices: kept, .. } = &mut self.wanted {
+                    *kept = indices;
+                    kept.clear();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Forgets everything, and has no room for more.
+    pub(super) fn shut(&mut self) {
+        let wanted = Wanted::Indices { indices: Vec::new(), everyones: false };
+        *self = Lane::new(self.owner, self.block.clone(), wanted, 0);
+    }
+
+    fn read(&mut self, reader: &Reader<'g, T>, indices: &[usize], everyones: bool) -> Result<()> {
+        let Reader { vector, site, reason } = reader;
+        let mut values = vec![T::zeroed(); indices.len()];
+        if everyones {
+            vector.read_many(indices, &mut values, reason, site)?;
+        } else if vector.direct.at_many_of(self.owner.index(), self.block.clone(), indices, &mut values) < indices.len()
+        {
+            if self.owner != vector.link.me {
+                // A mate who has its block lent or moved.
+                let mut places = PlacesBuilder::new(self.block.len());
+                places.open(vector.link.tidy(|_, out| out.buffer(self.owner, indices.len() * places.width())));
+                indices.iter().for_each(|index| places.push(index - self.block.start));
+                let width = places.width();
+                return self.ask(reader, width, places.take(), indices.len());
+            }
+            let start = self.block.start;
+            vector.read_own(site, |own| pick(own, start, indices, &mut values))?;
+        }
+        self.add(Batch::Here(values));
+        Ok(())
+    }
+
+    fn ask(&mut self, reader: &Reader<'g, T>, width: usize, places: aurora_net::Buffer, count: usize) -> Result<()> {
+        if self.asked >= AHEAD {
+            self.receive(reader)?;
+        }
+        let Reader { vector, site, reason } = reader;
+        // Others' requests to us, which we are not woken for.
+        vector.link.look();
+        let asking = Asking { object: vector.id, to: self.owner, reason };
+        let call = vector.link.act(site, |service, out| {
+            service.usable(vector.id, false, out)?;
+            Ok(service.ask_ahead(&asking, Request::ReadMany { width: width as u8 }, places, out))
+        })?;
+        self.add(Batch::Asked(Asked::new(&vector.link, call), count));
+        Ok(())
+    }
+
+    fn add(&mut self, batch: Batch<'g, T>) {
+        match batch {
+            Batch::Asked(..) => self.asked += 1,
+            Batch::Here(_) if self.here == self.batches.len() => self.here += 1,
+            // Behind one that is under way.
+            Batch::Here(_) => {}
+        }
+        self.batches.push_back(batch);
+    }
+
+    /// Waits for the first batch that is under way; there is one.
+    fn receive(&mut self, reader: &Reader<'g, T>) -> Result<()> {
+        let Some(batch) = self.batches.get_mut(self.here) else {
+            return Ok(());
+        };
+        if let Batch::Asked(asked, count) = mem::replace(batch, Batch::Here(Vec::new())) {
+            self.asked -= 1;
+            let answer = reader.vector.received(asked.hand_over(), reader.reason.action, &reader.site)?;
+            let bytes = answer.bytes();
+            if bytes.len() != count * size_of::<T>() {
+                return Err(malformed(self.owner));
+            }
+            let mut values = vec![T::zeroed(); count];
+            bytemuck::cast_slice_mut(&mut values).copy_from_slice(bytes);
+            *batch = Batch::Here(values);
+        }
+        while matches!(self.batches.get(self.here), Some(Batch::Here(_))) {
+            self.here += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Elements of a block that begins at `start`. Nothing depends on the element before, and the processor is told early where to look.
+fn pick<T: Element>(block: &[T], start: usize, indices: &[usize], values: &mut [T]) {
+    let memory = Prefetch::of(block);
+    for (indices, values) in indices.chunks(AT_ONCE / 4).zip(values.chunks_mut(AT_ONCE / 4)) {
+        indices.iter().for_each(|index| memory.fetch(index - start));
+        for (value, index) in values.iter_mut().zip(indices) {
+            *value = block[index - start];
+        }
+    }
+}

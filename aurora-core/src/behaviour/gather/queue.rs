@@ -1,0 +1,232 @@
+//! Indices in, values out, in the same order.
+
+use super::lane::{AHEAD, Lane, Reader, most_asked, most_read};
+use crate::element::Element;
+use crate::error::Result;
+use crate::global::GVector;
+use crate::service::Reason;
+use crate::{Error, Site};
+use aurora_net::Rank;
+use std::collections::VecDeque;
+
+/// Bytes that look-ahead may take: values, and what is noted of them.
+const LOOK_AHEAD: usize = 16 << 20;
+
+/// A queue of elements to be read, from [`Gather::queue`](crate::Gather) or, with a key for each, from
+/// [`Gather::keyed_queue`](crate::Gather).
+///
+/// Indices are pushed and values popped in the same order. Each owner is asked for 64 KiB at a time, four times ahead, as soon as so much
+/// is wanted of it; for the rest when a value is popped that has not been asked for, or by [`send`](GatherQueue::send). An element is
+/// read at some time between its push and its pop. A queue that is dropped gives up what is under way.
+///
+/// After an error other than that of an index every push and pop says the same again: values that are due will not come.
+pub struct GatherQueue<'g, T: Element, K = ()> {
+    reader: Reader<'g, T>,
+    lanes: Vec<Lane<'g, T>>,
+    /// The lane of each element that is queued; of a single one nothing is noted.
+    order: VecDeque<u32>,
+    keys: VecDeque<K>,
+    pushed: usize,
+    /// How often it has been filled up.
+    refills: u64,
+    fault: Option<Error>,
+}
+
+impl<T: Element> GatherQueue<'_, T> {
+    /// Wants element `index`.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutside`], with how many have been pushed before: then nothing is queued. `Leaked`, `Poisoned` or `Mismatch` of the
+    /// vector; whatever ended the job.
+    #[inline]
+    #[track_caller]
+    pub fn push(&mut self, index: usize) -> Result<()> {
+        self.push_with((), index)
+    }
+
+    /// The value of the element that was pushed first, for which it waits if need be; `None` if all have been popped.
+    ///
+    /// # Errors
+    /// `Leaked`, `Poisoned` or `Mismatch` of the vector; whatever ended the job.
+    #[inline]
+    pub fn pop(&mut self) -> Result<Option<T>> {
+        Ok(self.pop_with()?.map(|((), value)| value))
+    }
+}
+
+impl<'g, T: Element, K> GatherQueue<'g, T, K> {
+    pub(super) fn new(vector: &'g GVector<T>, reason: Reason, site: Site) -> Self {
+        let size = vector.link.size;
+        let lanes = match vector.direct.is_all_here() {
+            true => vec![Lane::of_all(vector)],
+            false => {
+                let most = batch(vector);
+                (0..size).map(|owner| Lane::of(vector, Rank::new(owner), most)).collect()
+            }
+        };
+        let reader = Reader { vector, site, reason };
+        let (order, keys) = (VecDeque::new(), VecDeque::new());
+        GatherQueue { reader, lanes, order, keys, pushed: 0, refills: 0, fault: None }
+    }
+
+    /// Wants element `index`, whose value comes with `key`.
+    ///
+    /// # Errors
+    /// As [`GatherQueue::push`].
+    #[inline]
+    #[track_caller]
+    pub fn push_with(&mut self, key: K, index: usize) -> Result<()> {
+        if index >= self.reader.vector.len() {
+            return Err(self.reader.vector.outside(index, Some(self.pushed), &Site::here()));
+        }
+        self.want(key, index)
+    }
+
+    /// The same, for the line that opened the queue.
+    #[inline]
+    pub(super) fn push_here(&mut self, key: K, index: usize) -> Result<()> {
+        let Reader { vector, site, .. } = &self.reader;
+        if index >= vector.len() {
+            return Err(vector.outside(index, Some(self.pushed), site));
+        }
+        self.want(key, index)
+    }
+
+    /// The same, of an element that is there.
+    #[inline]
+    fn want(&mut self, key: K, index: usize) -> Result<()> {
+        let several = self.lanes.len() > 1;
+        let number = if several { self.reader.vector.dist.owner_index(index) } else { 0 };
+        if self.lanes[number].is_full() {
+            self.make_room(number)?;
+        }
+        self.lanes[number].want(index);
+        if several {
+            self.order.push_back(number as u32);
+        }
+        self.keys.push_back(key);
+        self.pushed += 1;
+        Ok(())
+    }
+
+    /// The value of the element that was pushed first, with its key.
+    ///
+    /// # Errors
+    /// As [`GatherQueue::pop`].
+    #[inline]
+    pub fn pop_with(&mut self) -> Result<Option<(K, T)>> {
+        if self.keys.is_empty() {
+            return self.sound().map(|()| None);
+        }
+        let number = self.order.front().map_or(0, |number| *number as usize);
+        let value = match self.lanes[number].take() {
+            Some(value) => value,
+            None => self.fetch(number)?,
+        };
+        self.order.pop_front();
+        Ok(self.keys.pop_front().map(|key| (key, value)))
+    }
+
+    /// How many are queued: pushed and not popped.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether none are.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Asks for all that is queued, so that it is under way while this rank computes.
+    ///
+    /// # Errors
+    /// As [`GatherQueue::pop`].
+    pub fn send(&mut self) -> Result<()> {
+        self.sound()?;
+        let reader = &self.reader;
+        // From the next rank on: not everyone asks the same owner first.
+        let lanes = self.lanes.len();
+        let first = (reader.vector.link.me.index() + 1) % lanes;
+        let outcome = (0..lanes).try_for_each(|lane| self.lanes[(first + lane) % lanes].send(reader));
+        outcome.map_err(|error| self.break_off(error))
+    }
+
+    /// Elements that are to be queued at most, to have enough under way.
+    pub(super) fn window(&self) -> usize {
+        match self.lanes.len() {
+            1 => AHEAD * most_read::<T>(),
+            lanes => AHEAD * lanes * batch(self.reader.vector),
+        }
+    }
+
+    /// Before more is queued: asks for what has been wanted for so long that it will soon be needed, however little of an owner it is.
+    pub(super) fn refill(&mut self) -> Result<()> {
+        self.sound()?;
+        self.refills += 1;
+        let (reader, now) = (&self.reader, self.refills);
+        let mut late = self.lanes.iter_mut().filter(|lane| lane.since + 1 < now);
+        let outcome = late.try_for_each(|lane| lane.send(reader));
+        outcome.map_err(|error| self.break_off(error))
+    }
+
+    /// Forgets all that is queued; nothing can be queued any more.
+    pub(super) fn clear(&mut self) {
+        self.lanes.iter_mut().for_each(Lane::shut);
+        self.order.clear();
+        self.keys.clear();
+        self.fault = None;
+    }
+
+    /// The error that has broken it off.
+    fn sound(&self) -> Result<()> {
+        self.fault.clone().map_or(Ok(()), Err)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, number: usize) -> Result<()> {
+        self.sound()?;
+        self.lanes[number].since = self.refills;
+        self.lanes[number].make_room(&self.reader).map_err(|error| self.break_off(error))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fetch(&mut self, number: usize) -> Result<T> {
+        self.sound()?;
+        loop {
+            let lane = &mut self.lanes[number];
+            if let Some(value) = lane.take() {
+                return Ok(value);
+            }
+            match lane.advance(&self.reader) {
+                Ok(true) => {}
+                Ok(false) => self.send()?,
+                Err(error) => return Err(self.break_off(error)),
+            }
+        }
+    }
+
+    /// Gives up all that is under way.
+    #[cold]
+    fn break_off(&mut self, error: Error) -> Error {
+        self.lanes.iter_mut().for_each(Lane::shut);
+        self.fault = Some(error.clone());
+        error
+    }
+}
+
+/// Elements of a request that is sent to an owner: as many as it answers at a time, or less, where there are so many owners that
+/// looking ahead to all would take too much memory.
+fn batch<T: Element>(vector: &GVector<T>) -> usize {
+    let size = vector.link.size;
+    let longest = (0..size).map(|owner| vector.dist.range(Rank::new(owner)).len()).max().unwrap_or(0);
+    let ahead = LOOK_AHEAD / (size_of::<T>() + size_of::<usize>());
+    most_asked::<T>(longest).min(ahead / (AHEAD * size)).max(1)
+}
+
+impl<T: Element, K> std::fmt::Debug for GatherQueue<'_, T, K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} elements of {:?}, queued at {}", self.len(), self.reader.vector, self.reader.site)
+    }
+}
