@@ -19,6 +19,8 @@ pub struct Job {
     /// None: two ranks on each node, and what leads best from each to each.
     route: Option<Route>,
     limit: Duration,
+    check: bool,
+    deny: bool,
 }
 
 /// What the ranks were told.
@@ -35,7 +37,7 @@ pub struct Told {
 pub fn on_every_route(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job)) {
     for ranks in ranks {
         for route in [Some(Route::Local), Some(Route::Shm), Some(Route::Udp), None] {
-            test(Job { ranks, route, limit: LIMIT });
+            test(Job { ranks, route, limit: LIMIT, check: false, deny: false });
         }
     }
 }
@@ -44,6 +46,16 @@ impl Job {
     /// With another limit for waits.
     pub fn limit(self, limit: Duration) -> Self {
         Job { limit, ..self }
+    }
+
+    /// In checking mode.
+    pub fn checking(self) -> Self {
+        Job { check: true, ..self }
+    }
+
+    /// Where single elements of other ranks are denied.
+    pub fn denying(self) -> Self {
+        Job { deny: true, ..self }
     }
 
     /// Runs `body` on every rank. No rank leaves before all have said what they were told, so that each is told by
@@ -63,7 +75,7 @@ impl Job {
         let _watchdog = Watchdog::new(format!("{self:?}"));
         let told: Mutex<Slots> = Mutex::new((vec![None; self.ranks], false));
         let all_told = Condvar::new();
-        let config = Config::threads(self.ranks).timeout(self.limit);
+        let config = Config::threads(self.ranks).timeout(self.limit).check(self.check).deny_scalar(self.deny);
         let config = match self.route {
             Some(route) => config.route(route),
             None => config.ranks_per_node(2),

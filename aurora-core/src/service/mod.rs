@@ -6,6 +6,7 @@
 pub(crate) mod asking;
 pub(crate) mod batch;
 mod cache;
+pub(crate) mod check;
 mod deliver;
 pub(crate) mod entering;
 mod guests;
@@ -30,9 +31,11 @@ pub use mail::Usage;
 
 use crate::Error;
 use crate::collective::{Rendezvous, Tell};
+use crate::config::Modes;
 use crate::error::Claim;
 use crate::memory::LOST;
 use crate::message::{CallId, Message, ObjectId, encode_error};
+use aurora_net::bootstrap::capture;
 use aurora_net::{Buffer, Node, Outbox, Payload, Rank, Received, Token};
 use loans::Loans;
 use mail::Mail;
@@ -40,7 +43,9 @@ use nodes::Nodes;
 use object::{Object, Obstacle, Outcome, Parked, Work};
 use rally::Rally;
 use scope::Ledger;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use watch::{Act, GuardState, RankState, Watch, What};
@@ -59,6 +64,7 @@ pub(crate) struct Call {
 pub(crate) struct Service {
     pub(crate) me: Rank,
     pub(crate) size: usize,
+    pub(crate) modes: Modes,
     pub(crate) objects: BTreeMap<ObjectId, Object>,
     pub(crate) mail: Mail,
     pub(crate) loans: Loans,
@@ -75,8 +81,10 @@ pub(crate) struct Service {
     pub(crate) watch: Watch,
     /// What ended the job, for every later call.
     pub(crate) fault: Option<Error>,
-    /// An error that had nowhere to go when it happened: `run` returns it.
-    pub(crate) deferred: Option<Error>,
+    /// An error that had nowhere to go when it happened: `run` returns it, if no call does before.
+    deferred: Option<(ObjectId, Error)>,
+    /// Errors of objects that calls have returned to the program.
+    told: BTreeSet<(ObjectId, u64)>,
     /// Who has left the closure, and how many objects it had dropped.
     left: Vec<Option<u64>>,
     /// Objects that each rank has said it has dropped.
@@ -91,6 +99,7 @@ impl Service {
         Service {
             me,
             size,
+            modes: Modes::default(),
             objects: BTreeMap::new(),
             mail: Mail::new(size),
             loans: Loans::default(),
@@ -104,6 +113,7 @@ impl Service {
             watch: Watch::new(me, limit),
             fault: None,
             deferred: None,
+            told: BTreeSet::new(),
             left: vec![None; size],
             farewells: vec![0; size],
             leaving: false,
@@ -136,9 +146,9 @@ impl Service {
         };
         *place = Some(error.clone());
         if let Some(id) = object
-            && self.has_dropped_writes(id)
+            && (self.has_dropped_writes(id) || matches!(error, Error::Conflict { .. }))
         {
-            self.deferred.get_or_insert(error.clone());
+            self.defer(id, error.clone());
         }
         self.watch.progress();
         match object {
@@ -146,6 +156,29 @@ impl Service {
             None => self.refresh_all(),
         }
         true
+    }
+
+    /// Keeps an error of an object for the end of `run`, unless the program has heard of it.
+    pub(crate) fn defer(&mut self, object: ObjectId, error: Error) {
+        if !self.told.contains(&(object, digest_of(&error))) {
+            self.deferred.get_or_insert((object, error));
+        }
+    }
+
+    /// What nobody has heard of.
+    pub(crate) fn take_deferred(&mut self) -> Option<Error> {
+        self.deferred.take().map(|(_, error)| error)
+    }
+
+    /// A call, on this object or on none, returns an error to the program, which need not hear of it again.
+    pub(crate) fn has_told(&mut self, object: Option<ObjectId>, error: &Error) {
+        let digest = digest_of(error);
+        match object {
+            Some(object) => drop(self.told.insert((object, digest))),
+            None => self.told.extend(self.objects.keys().map(|object| (*object, digest))),
+        }
+        let told = &self.told;
+        self.deferred.take_if(|(object, error)| told.contains(&(*object, digest_of(error))));
     }
 
     /// Whether a ReleaseC has been dropped whose writes are lost if the object fails now, and nobody waits to hear of it.
@@ -211,11 +244,11 @@ impl Service {
 
     /// Does a piece of work or parks it; true if it is done.
     pub(crate) fn work(&mut self, id: ObjectId, mut work: Parked, out: &mut Outbox) -> bool {
-        let Some(object) = self.objects.get_mut(&id) else {
-            // Everyone has dropped the object, so nobody can ever see what this would write.
+        let Some(outcome) = self.attempt(id, work.from, &work.work, work.payload.bytes(), out) else {
             return true;
         };
-        match (object.attempt(work.from, &work.work, work.payload.bytes()), &work.work) {
+        let object = self.objects.get_mut(&id).expect("just used");
+        match (outcome, &work.work) {
             (Outcome::Park, _) => {
                 // It may wait for long, and its sender for the memory.
                 work.payload.detach();
@@ -252,6 +285,50 @@ impl Service {
             out.recycle(buffer);
         }
         true
+    }
+
+    /// Does a piece of work, if its time has come. `None`: there is no such object any more, so nobody can ever see what this would write;
+    /// or an operation of the user's has panicked amid it, and the object is poisoned.
+    ///
+    /// # Panics
+    /// If the work is the program's own, of this rank: then it is in a call on that object. In what others have sent an operation
+    /// may panic amid any call, or with nobody there but the daemon.
+    pub(crate) fn attempt(
+        &mut self,
+        id: ObjectId,
+        from: Rank,
+        work: &Work,
+        payload: &[u8],
+        out: &mut Outbox,
+    ) -> Option<Outcome> {
+        let object = self.objects.get_mut(&id)?;
+        let attempt = AssertUnwindSafe(|| object.attempt(from, work, payload));
+        if from == self.me {
+            let panic = match catch_unwind(attempt) {
+                Ok(outcome) => return Some(outcome),
+                Err(panic) => panic,
+            };
+            self.break_off(id, work, out);
+            resume_unwind(panic);
+        }
+        let failure = match capture(self.me, attempt) {
+            Ok(outcome) => return Some(outcome),
+            Err(failure) => failure,
+        };
+        let error = self.break_off(id, work, out)?;
+        crate::notice::operation_panicked(&failure, &error);
+        if let Work::Call { id: call, .. } = work {
+            self.answer(from, *call, Err(error.clone()), out);
+        }
+        self.defer(id, error);
+        None
+    }
+
+    /// An operation of the user's has left an object half written.
+    fn break_off(&mut self, id: ObjectId, work: &Work, out: &mut Outbox) -> Option<Error> {
+        let error = self.objects.get(&id)?.broken_off(work);
+        self.fail(Some(id), error.clone(), out);
+        Some(error)
     }
 
     /// Makes room at the sender of a batch, if it waits for that.
@@ -298,6 +375,7 @@ impl Service {
             && !object.block.is_in_flight()
         {
             self.objects.remove(&id);
+            self.told.retain(|(of, _)| *of != id);
         }
     }
 
@@ -414,4 +492,11 @@ impl Service {
             }
         }
     }
+}
+
+/// The same for errors that say the same.
+fn digest_of(error: &Error) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    error.to_string().hash(&mut hasher);
+    hasher.finish()
 }
