@@ -145,11 +145,7 @@ fn without_it_one_of_them_wins() {
 }
 
 /// Rank 1 has written elements, and has not ended its scope; `read` is what the others do meanwhile.
-fn read_too_early(
-    job: Job,
-    owner: usize,
-    read: impl Fn(&GVector<u64>, usize) -> Result<Vec<u64>> + Sync,
-) -> Told {
+fn read_too_early(job: Job, owner: usize, read: impl Fn(&GVector<u64>, usize) -> Result<Vec<u64>> + Sync) -> Told {
     let order = Order::new();
     job.checking().run(|world| {
         let mut v = GVector::<u64>::new(world, 12)?;

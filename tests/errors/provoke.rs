@@ -61,17 +61,18 @@ impl Job {
     /// Runs `body` on every rank. No rank leaves before all have said what they were told, so that each is told by
     /// Aurora itself and not by the end of the job.
     pub fn run(self, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
-        let told = self.told(body, true);
+        let told = self.told(&body, true);
         assert!(told.ranks.iter().all(Option::is_some), "{told:?}");
         told
     }
 
     /// Runs `body` on every rank, each of which leaves when its body does.
     pub fn run_freely(self, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
-        self.told(body, false)
+        self.told(&body, false)
     }
 
-    fn told(self, body: impl Fn(&World) -> Result<()> + Sync, together: bool) -> Told {
+    /// Not generic: starting a job is compiled once.
+    fn told(self, body: &(dyn Fn(&World) -> Result<()> + Sync), together: bool) -> Told {
         let _watchdog = Watchdog::new(format!("{self:?}"));
         let told: Mutex<Slots> = Mutex::new((vec![None; self.ranks], false));
         let all_told = Condvar::new();

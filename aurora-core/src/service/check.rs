@@ -203,7 +203,13 @@ impl Checker {
     ///
     /// # Errors
     /// As [`applied`](Self::applied).
-    pub(crate) fn announced(&mut self, from: Rank, deed: Deed, run: Range<usize>, write: [&Site; 2]) -> Result<(), Shortage> {
+    pub(crate) fn announced(
+        &mut self,
+        from: Rank,
+        deed: Deed,
+        run: Range<usize>,
+        write: [&Site; 2],
+    ) -> Result<(), Shortage> {
         let [line, opened] = write.map(|site| self.number(site));
         let mark = Mark { rank: from.index() as u32, line, opened };
         let places = self.alone.entry(from).or_default();

@@ -16,6 +16,8 @@ pub(crate) mod load;
 mod loans;
 mod lodging;
 mod mail;
+#[cfg(test)]
+mod model;
 pub(crate) mod nodes;
 pub(crate) mod object;
 pub(crate) mod places;

@@ -400,9 +400,8 @@ impl Object {
                         ..usize::try_from(end).ok()?.checked_mul(element)?;
                     (range.end <= bytes).then_some(range)
                 });
-                let unflushed = range.as_ref().and_then(|range| {
-                    self.unflushed(from, range.start / element..range.end / element)
-                });
+                let unflushed =
+                    range.as_ref().and_then(|range| self.unflushed(from, range.start / element..range.end / element));
                 match range {
                     None => Outcome::Refuse(self.nonsense()),
                     _ if unflushed.is_some() => Outcome::Refuse(unflushed.expect("just seen")),
@@ -587,8 +586,7 @@ impl Object {
         let object = Box::new(self.name.clone());
         match later {
             Some(later) => {
-                let (first, second) =
-                    if earlier.rank <= later.rank { (earlier, later) } else { (later, earlier) };
+                let (first, second) = if earlier.rank <= later.rank { (earlier, later) } else { (later, earlier) };
                 Error::Conflict { index, object, first: Box::new(claim(first)), second: Box::new(claim(second)) }
             }
             None => {
