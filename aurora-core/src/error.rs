@@ -411,6 +411,11 @@ impl Error {
 }
 
 impl Error {
+    /// Whether it is the end of the object that it is about: every use of it says so from then on.
+    pub(crate) fn is_of_an_object(&self) -> bool {
+        matches!(self, Error::Mismatch { .. } | Error::Leaked { .. } | Error::Poisoned { .. } | Error::Conflict { .. })
+    }
+
     /// The same as its reader is told, who alone knows its line.
     pub(crate) fn read_by(mut self, me: Rank, action: &str, site: &Site) -> Self {
         if let Error::Unflushed { reader, .. } = &mut self

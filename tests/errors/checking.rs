@@ -276,6 +276,13 @@ fn a_program_without_misuse_is_left_in_peace() {
                 (0..30).try_for_each(|i| scope.update(i, 1))?;
                 scope.finish()?;
                 assert!(v.read_cache()?.iter().all(|x| *x == round + size as u64));
+                // Read where it was written, as soon as that scope has ended here.
+                let mut scope = v.release_c()?;
+                (0..30).filter(|i| i % size == me).try_for_each(|i| scope.put(i, round + size as u64))?;
+                drop(scope);
+                for i in (0..30).step_by(7) {
+                    assert_eq!(v.at(i)?, round + size as u64);
+                }
                 let mut all = v.read_cache_release_c()?;
                 for i in (0..30).filter(|i| i % size == me) {
                     all[i] += all[(i + 1) % 30];

@@ -307,10 +307,15 @@ impl<T: Element> GVector<T> {
         if !self.link.modes.check {
             return Ok(());
         }
-        let me = self.link.me;
-        self.link.act(site, |service, _| {
-            let found = service.objects.get(&self.id).and_then(|object| object.unflushed(me, places));
-            found.map_or(Ok(()), |error| Err(error.read_by(me, action, site)))
+        let (me, mut places) = (self.link.me, Some(places));
+        // What is written in a scope that this rank has ended is there to be read once all have.
+        self.link.wait(What::Settle { object: self.id }, site, |service, out| {
+            let object = match service.settled(self.id, false, out)? {
+                Ok(object) => object,
+                Err(error) => return Some(Err(error)),
+            };
+            let found = places.take().and_then(|places| object.unflushed(me, places));
+            Some(found.map_or(Ok(()), |error| Err(error.read_by(me, action, site))))
         })
     }
 

@@ -83,8 +83,8 @@ pub(crate) struct Service {
     pub(crate) watch: Watch,
     /// What ended the job, for every later call.
     pub(crate) fault: Option<Error>,
-    /// An error that had nowhere to go when it happened: `run` returns it, if no call does before.
-    deferred: Option<(ObjectId, Error)>,
+    /// Errors that had nowhere to go when they happened: `run` returns the first that no call has returned before.
+    deferred: Vec<(ObjectId, Error)>,
     /// Errors of objects that calls have returned to the program.
     told: BTreeSet<(ObjectId, u64)>,
     /// Who has left the closure, and how many objects it had dropped.
@@ -114,7 +114,7 @@ impl Service {
             next_guard: 0,
             watch: Watch::new(me, limit),
             fault: None,
-            deferred: None,
+            deferred: Vec::new(),
             told: BTreeSet::new(),
             left: vec![None; size],
             farewells: vec![0; size],
@@ -162,25 +162,40 @@ impl Service {
 
     /// Keeps an error of an object for the end of `run`, unless the program has heard of it.
     pub(crate) fn defer(&mut self, object: ObjectId, error: Error) {
-        if !self.told.contains(&(object, digest_of(&error))) {
-            self.deferred.get_or_insert((object, error));
+        if !self.knows(object, &error) {
+            self.deferred.push((object, error));
         }
     }
 
     /// What nobody has heard of.
     pub(crate) fn take_deferred(&mut self) -> Option<Error> {
-        self.deferred.take().map(|(_, error)| error)
+        std::mem::take(&mut self.deferred).into_iter().next().map(|(_, error)| error)
     }
 
     /// A call, on this object or on none, returns an error to the program, which need not hear of it again.
     pub(crate) fn has_told(&mut self, object: Option<ObjectId>, error: &Error) {
         let digest = digest_of(error);
         match object {
-            Some(object) => drop(self.told.insert((object, digest))),
+            Some(object) => {
+                self.told.insert((object, digest));
+                if error.is_of_an_object() {
+                    self.told.insert((object, ANY_FAULT));
+                }
+            }
             None => self.told.extend(self.objects.keys().map(|object| (*object, digest))),
         }
-        let told = &self.told;
-        self.deferred.take_if(|(object, error)| told.contains(&(*object, digest_of(error))));
+        let deferred = std::mem::take(&mut self.deferred);
+        let is_news = |(of, error): &(ObjectId, Error)| {
+            !self.knows(*of, error) && (object.is_some() || digest_of(error) != digest)
+        };
+        self.deferred = deferred.into_iter().filter(is_news).collect();
+    }
+
+    /// Whether the program has heard of this error of an object, or of another that is its end as well: ranks do not all find the same
+    /// words for what is wrong.
+    fn knows(&self, object: ObjectId, error: &Error) -> bool {
+        self.told.contains(&(object, digest_of(error)))
+            || error.is_of_an_object() && self.told.contains(&(object, ANY_FAULT))
     }
 
     /// Whether a ReleaseC has been dropped whose writes are lost if the object fails now, and nobody waits to hear of it.
@@ -495,6 +510,9 @@ impl Service {
         }
     }
 }
+
+/// In place of what it says, for errors that are the end of their object.
+const ANY_FAULT: u64 = 0;
 
 /// The same for errors that say the same.
 fn digest_of(error: &Error) -> u64 {
