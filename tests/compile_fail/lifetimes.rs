@@ -1,6 +1,5 @@
 //! How long vectors, guards, and what they show live; and what reading does not change.
 use aurora_core::prelude::*;
-use std::cell::RefCell;
 
 /// A cache is for reading.
 fn assign_through_read_cache(v: &GVector<i32>) -> Result<()> {
@@ -72,23 +71,12 @@ fn put_after_finish(v: &mut GVector<i32>) -> Result<()> {
     scope.put(0, 1)
 }
 
-/// A guard lives no longer than its vector, on any rank, whatever asks for it.
+/// A guard lives no longer than its vector, on any rank, wherever it is to be kept: in the thread, or leaked.
 fn keep_a_guard_beyond_run() -> Result<()> {
     fn keep(_: ReadCache<'static, i32>) {}
     Config::threads(2).run(|world| {
         let v = GVector::<i32>::new(world, 10)?;
         keep(v.read_cache()?);
-        Ok(())
-    })
-}
-
-thread_local!(static KEPT: RefCell<Option<OwnerComputes<'static, i32>>> = const { RefCell::new(None) });
-
-/// Not even in the thread.
-fn keep_a_guard_in_the_thread() -> Result<()> {
-    Config::threads(2).run(|world| {
-        let v = GVector::<i32>::new(world, 10)?;
-        KEPT.set(Some(v.owner_computes()?));
         Ok(())
     })
 }

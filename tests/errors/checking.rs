@@ -7,8 +7,10 @@ use aurora_core::prelude::*;
 fn written(job: Job, write: impl Fn(&World, &mut GVector<u64>) -> Result<()> + Sync) -> Told {
     job.checking().run(|world| {
         let mut v = GVector::<u64>::new(world, 12)?;
-        write(world, &mut v)?;
+        let outcome = write(world, &mut v);
+        // Behind it all ranks know, also those whose scopes ended before.
         world.barrier()?;
+        outcome?;
         v.at(0).map(drop)
     })
 }
@@ -100,14 +102,15 @@ fn one_among_many_batches() {
             let (me, size) = (world.rank().index(), world.size());
             let mut v = GVector::<u64>::new(world, LEN)?;
             let mut scope = v.release_c()?;
-            for i in (0..LEN).filter(|i| i % size == me) {
-                scope.put(i, 1)?; // each its own
-            }
-            if me == 0 {
-                scope.put(77_777, 2)?; // not its own
-            }
-            scope.finish()?;
+            let written = (0..LEN).filter(|i| i % size == me).try_for_each(|i| {
+                if i == 77_776 {
+                    scope.put(77_777, 2)?; // not its own
+                }
+                scope.put(i, 1) // each its own
+            });
+            let outcome = written.and(scope.finish());
             world.barrier()?;
+            outcome?;
             v.at(0).map(drop)
         });
         told.all_say(&["two ranks write element 77777 of"]).all_cite(&["each its own", "not its own"]);

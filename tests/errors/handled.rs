@@ -1,30 +1,33 @@
 //! Errors that the program has been told of and goes on from: `run` does not bring them up again. Those of which it has not been told
 //! are never lost.
 
-use crate::provoke::on_every_route;
+use crate::provoke::{Job, Order, on_every_route};
 use aurora_core::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::time::Duration;
 
 /// Ranks disagree about a scope of `v`, which rank 1 has dropped with its writes.
-fn disagree(world: &World, v: &mut GVector<i32>) -> Result<()> {
+fn disagree(world: &World, v: &mut GVector<i32>, order: &Order, step: usize) -> Result<()> {
     if world.rank() == 1 {
         let mut scope = v.release_c()?;
         scope.put(0, 1)?;
+        order.advance();
         // Until the others have opened something else.
         std::thread::sleep(Duration::from_millis(100));
         drop(scope);
         return Ok(());
     }
+    order.wait_for(step);
     v.read_cache()?.finish()
 }
 
 #[test]
 fn what_a_call_has_returned_is_not_returned_by_run() {
     on_every_route([2, 3], |job| {
+        let order = Order::new();
         let told = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
-            if disagree(world, &mut v).is_ok() {
+            if disagree(world, &mut v, &order, 1).is_ok() {
                 let error = v.at(0).expect_err("all ranks hear of it");
                 assert!(matches!(error, Error::Mismatch { .. }), "{error}");
             }
@@ -41,11 +44,12 @@ fn what_a_call_has_returned_is_not_returned_by_run() {
 fn what_no_call_has_returned_is_returned_by_run_also_the_second_time() {
     // The same lines, the same words, but another vector.
     on_every_route([2, 3], |job| {
+        let order = Order::new();
         let told = job.run_freely(|world| {
-            for round in 0..2 {
+            for round in 1..3 {
                 let mut v = GVector::<i32>::new(world, 10)?;
-                let outcome = disagree(world, &mut v);
-                if round == 0 {
+                let outcome = disagree(world, &mut v, &order, round);
+                if round == 1 {
                     assert!(outcome.is_err() || v.at(0).is_err());
                 }
                 world.barrier()?;
@@ -60,15 +64,18 @@ fn what_no_call_has_returned_is_returned_by_run_also_the_second_time() {
 #[test]
 fn a_put_that_says_so_and_a_scope_that_is_dropped_then() {
     on_every_route([2, 3], |job| {
+        let order = Order::new();
         let told = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 100_000)?;
             if world.rank() == 1 {
                 let mut scope = v.release_c()?;
-                std::thread::sleep(Duration::from_millis(100));
-                let put = (0..100_000).try_for_each(|i| scope.put(i, 1));
+                order.advance();
+                // More than may be on its way to anybody.
+                let put = (0..2_000_000).try_for_each(|i| scope.put(i % 100_000, 1));
                 assert!(matches!(put, Err(Error::Mismatch { .. })), "{put:?}");
                 // What is left in its buffers cannot leave either, which is no news.
             } else {
+                order.wait_for(1);
                 let read = v.read_cache().map(drop);
                 assert!(matches!(read, Err(Error::Mismatch { .. })), "{read:?}");
             }
@@ -93,10 +100,7 @@ impl Op<i32> for Stumbles {
 }
 
 /// Rank 0 owns the element, and waits in a call on another object when the batch comes.
-fn stumble_elsewhere(
-    job: crate::provoke::Job,
-    elsewhere: impl Fn(&World, &mut GVector<i32>, &GScalar<u64>) -> Result<()> + Sync,
-) {
+fn stumble_elsewhere(job: Job, elsewhere: impl Fn(&World, &mut GVector<i32>, &GScalar<u64>) -> Result<()> + Sync) {
     let told = job.run(|world| {
         let mut v = GVector::<i32>::new(world, 9)?;
         let mut w = GVector::<i32>::new(world, 9)?;

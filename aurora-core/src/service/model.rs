@@ -220,6 +220,8 @@ fn beside_requests(len: usize, program: fn(&Node)) {
         let mut answers = endpoint.join().expect("it has not panicked");
         node.take_answers(&mut answers);
         node.send(&mut answers);
+        // What has waited for that.
+        node.take_answers(&mut answers);
         assert_eq!(answers.read.keys().copied().collect::<Vec<_>>(), [1, 2], "what was parked is answered");
         assert!([1, 2, 3].contains(&uniform(&answers.read[&1])));
         node.act(|service, _| {
