@@ -2,15 +2,20 @@
 
 mod accumulate;
 mod arguments;
+mod checking;
 mod construction;
 mod copies;
+mod denied;
 mod ended;
 mod environment;
 mod gather;
 mod guards;
+mod handled;
 mod late;
 mod leaked;
 mod mismatch;
+mod order;
+mod pairs;
 mod poisoned;
 mod provoke;
 mod stuck;

@@ -70,7 +70,22 @@ fn every_use_on_every_rank() {
 #[test]
 fn every_kind_of_scope() {
     type Open = fn(&mut GVector<i32>);
-    let kinds: [(&str, Open); 4] = [
+    let kinds: [(&str, Open); 7] = [
+        ("ReleaseC", |v| {
+            let mut scope = v.release_c_with::<Add>().unwrap();
+            scope.update(0, 666).unwrap();
+            panic_any(Quiet)
+        }),
+        ("ReadCache + ReleaseC", |v| {
+            let mut all = v.read_cache_release_c().unwrap();
+            all[0] = 666;
+            panic_any(Quiet)
+        }),
+        ("OwnerComputes", |v| {
+            let mut own = v.owner_computes_mut().unwrap();
+            own.local_mut().fill(666);
+            panic_any(Quiet)
+        }),
         ("OwnerComputes", |v| {
             let _seen = v.owner_computes().unwrap();
             panic_any(Quiet)
@@ -99,6 +114,8 @@ fn every_kind_of_scope() {
                 } else if name == "ReadCache" {
                     // The panic may be known before the scope is.
                     let _ = v.read_cache();
+                } else if name == "ReadCache + ReleaseC" {
+                    let _ = v.read_cache_release_c();
                 }
                 world.barrier()?;
                 v.at(0).map(drop)
@@ -213,7 +230,7 @@ fn what_waits_behind_an_operation_that_panics_is_answered() {
                 0 => {
                     // Until the writes of rank 1 and the question of rank 2 wait here, in this order.
                     std::thread::sleep(Duration::from_millis(150));
-                    caught(|| drop(v.release_c_with::<Unlucky>()));
+                    drop(v.release_c_with::<Unlucky>());
                 }
                 1 => v.release_c_with::<Unlucky>()?.update(0, 13)?,
                 _ => {

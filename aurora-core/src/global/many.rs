@@ -151,6 +151,7 @@ impl<'a, T: Element> Reading<'a, T> {
         let places = wanted.places.take();
         let here = Places::parse(width, &places).expect("whole places");
         if owner == vector.link.me {
+            vector.check_read(here.iter(), "at_many", site)?;
             vector.read_own(site, |block| here.spread(block, &wanted.positions, values))?;
             wanted.positions.clear();
             return Ok(());

@@ -2,7 +2,7 @@
 
 mod access;
 mod asked;
-mod construct;
+pub(crate) mod construct;
 mod copy;
 mod many;
 mod scalar;

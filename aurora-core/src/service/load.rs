@@ -109,6 +109,9 @@ impl Service {
             Collective::ReadCache | Collective::Combined => self.settle_read_cache(id, epoch, out),
             Collective::ReleaseC | Collective::Fill | Collective::Accumulate | Collective::AccumulateInOrder => {
                 object.ledger.forget(epoch);
+                if let Some(checker) = &mut object.check {
+                    checker.settled();
+                }
             }
         }
         true
