@@ -34,6 +34,8 @@ lacks! {
     OwnerComputes<'static, i32>: Send Sync Clone;
     OwnerComputesMut<'static, i32>: Send Sync Clone;
     ReadCache<'static, i32>: Send Sync Clone;
+    HaloCache<'static, i32>: Send Sync Clone;
+    HaloCacheMut<'static, i32>: Send Sync Clone;
     ReleaseC<'static, i32>: Send Sync Clone;
     ReleaseAlone<'static, i32>: Send Sync Clone;
 }

@@ -16,6 +16,10 @@ pub enum Implementation {
     MpiIsend,
     /// By MPI's Alltoallv of batches that are made by hand.
     MpiAlltoallv,
+    /// By MPI's Sendrecv with the neighbours.
+    MpiSendrecv,
+    /// By this library without a behaviour: element by element.
+    Naive,
     /// By one TCP connection.
     Tcp,
     /// By threads of one rank, as many as there are ranks, with rayon.
@@ -30,6 +34,8 @@ impl Implementation {
             Implementation::MpiCollective => "mpi-collective",
             Implementation::MpiIsend => "mpi-isend",
             Implementation::MpiAlltoallv => "mpi-alltoallv",
+            Implementation::MpiSendrecv => "mpi-sendrecv",
+            Implementation::Naive => "naive",
             Implementation::Tcp => "tcp",
             Implementation::Rayon => "rayon",
         }
@@ -37,7 +43,8 @@ impl Implementation {
 
     /// Whether MPI carries it.
     pub fn is_mpi(self) -> bool {
-        matches!(self, Implementation::MpiCollective | Implementation::MpiIsend | Implementation::MpiAlltoallv)
+        use Implementation::{MpiAlltoallv, MpiCollective, MpiIsend, MpiSendrecv};
+        matches!(self, MpiCollective | MpiIsend | MpiAlltoallv | MpiSendrecv)
     }
 }
 
@@ -152,7 +159,7 @@ pub trait Offer {
     }
 }
 
-/// A program: by this library, by MPI's collectives, or, if it is the sort, by threads.
+/// A program: by this library, by MPI, or, if it is the sort, by threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Program(pub &'static str);
 
@@ -162,9 +169,10 @@ impl Offer for Program {
     }
 
     fn implementations(&self) -> &'static [Implementation] {
-        use Implementation::{Aurora, MpiCollective, Rayon};
+        use Implementation::{Aurora, MpiCollective, MpiSendrecv, Naive, Rayon};
         match self.0 {
             "psrs" => &[Aurora, MpiCollective, Rayon],
+            "diffusion" => &[Aurora, Naive, MpiSendrecv],
             _ => &[Aurora, MpiCollective],
         }
     }

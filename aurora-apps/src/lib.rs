@@ -1,8 +1,9 @@
-//! Programs on shared data: the two applications of the Aurora papers, each with its sequential version, a
+//! Programs on shared data: the applications of the Aurora papers, each with its sequential version, a
 //! verification that can fail, and figures of where its time goes.
 //!
 //! - [`mm2`]: two-stage matrix multiplication, P <- Q x R, then R <- Q x P (an allgather per stage).
 //! - [`psrs`]: parallel sorting by regular sampling (a gather, a broadcast and an all-to-all exchange).
+//! - [`diffusion`]: heat on a plate, step by step (edges exchanged with the neighbours).
 //! - [`bench`]: the operations that such programs consist of, one by one, beside the same over MPI.
 //!
 //! ```
@@ -24,6 +25,7 @@ pub mod bench;
 pub mod block;
 pub mod check;
 pub mod clock;
+pub mod diffusion;
 pub mod implementation;
 pub mod meeting;
 pub mod mm2;

@@ -12,6 +12,7 @@ fn a_table_says_verified_once() {
         "mm2 --size 33 --reps 2 --ranks 3 --route local",
         "mm2 --size 33 --kernel dot --reps 1 --ranks 2 --route local",
         "psrs --keys 1000 --input zipf --reps 2 --ranks 3 --route local",
+        "diffusion --rows 33 --cols 20 --steps 7 --reps 2 --ranks 3 --route local",
     ] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
@@ -52,6 +53,7 @@ fn a_wrong_result_is_exit_code_1() {
     for line in [
         "mm2 --size 33 --reps 1 --ranks 2 --route local --damage",
         "psrs --keys 1000 --reps 1 --ranks 2 --route local --damage",
+        "diffusion --rows 9 --cols 9 --reps 1 --ranks 2 --route local --damage",
     ] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(1), "{line}");
@@ -65,7 +67,7 @@ fn a_wrong_result_is_exit_code_1() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 14] = [
+    let cases: [(&str, &[&str]); 18] = [
         ("mm2 --impl mpi-isend", &["--impl", "aurora", "mpi-collective"]),
         ("mm2 --impl aurora,mpi-collective", mpi),
         ("psrs --impl mpi-collective", mpi),
@@ -80,6 +82,10 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("psrs --keys 9000000000000000", &["--keys", "the most that fits"]),
         ("psrs --keys -5", &["-5"]),
         ("mm2 --reps 0", &["--reps", "1..="]),
+        ("mm2 --impl naive", &["--impl", "aurora, mpi-collective"]),
+        ("diffusion --impl mpi-collective", &["--impl", "aurora, naive, mpi-sendrecv"]),
+        ("diffusion --rows 0", &["--rows", "1.."]),
+        ("diffusion --rows 4000000000 --cols 4000000000", &["--rows", "the most that fits"]),
     ];
     for (line, expected) in cases {
         let output = aurora(line);
@@ -137,6 +143,15 @@ fn a_job_of_processes_speaks_with_one_voice() {
         assert_eq!(stdout(&output).lines().count(), 1);
         assert_eq!(stderr(&output), "", "{line}");
     }
+}
+
+#[test]
+fn a_program_without_its_behaviour_says_how_much_longer_it_takes() {
+    let output = aurora("diffusion --rows 40 --cols 30 --steps 9 --reps 1 --ranks 2 --impl aurora,naive --route udp");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("diffusion 40 fixed, cols 30, steps 9, naive: 2 ranks"), "{text}");
+    assert!(text.contains("without a behaviour it takes"), "{text}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod copies;
 mod ended;
 mod environment;
 mod guards;
+mod halo;
 mod late;
 mod leaked;
 mod mismatch;

@@ -7,6 +7,7 @@ mod combined;
 mod copy;
 mod counters;
 mod direct;
+mod halo;
 mod lifetime;
 mod ordering;
 mod owner;
@@ -37,6 +38,7 @@ fn bodies() -> Vec<Body> {
         read_cache::bodies(),
         release::bodies(),
         combined::bodies(),
+        halo::bodies(),
         access::bodies(),
         direct::bodies(),
         ordering::bodies(),

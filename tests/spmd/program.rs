@@ -2,7 +2,7 @@
 //!
 //! Every rank draws the same program from the seed and computes what all of them write, so that each knows the outcome.
 
-use aurora_core::{Add, Error, GVector, MatrixDim, Result, World, distmemcpy};
+use aurora_core::{Add, Error, GVector, GlobalRead, Halo, MatrixDim, Result, World, distmemcpy};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
@@ -74,12 +74,13 @@ impl<'w> Program<'w> {
             if self.speed.below(6) == 0 {
                 std::thread::sleep(Duration::from_micros(self.speed.below(1500) as u64));
             }
-            match self.shared.below(8) {
+            match self.shared.below(9) {
                 0 | 1 => self.one_sided()?,
                 2 | 3 => self.release()?,
                 4 => self.owners()?,
                 5 => self.fill()?,
                 6 => self.combined()?,
+                7 => self.halo()?,
                 _ => self.look()?,
             }
         }
@@ -186,6 +187,33 @@ impl<'w> Program<'w> {
             own[i] = own[i].wrapping_mul(3) ^ mix(key.wrapping_add(i as u64));
         }
         drop(own);
+        self.unordered = Writers::Owners;
+        Ok(())
+    }
+
+    /// Steps in which each rank changes its own part, and sees what lies around it change.
+    fn halo(&mut self) -> Result<()> {
+        if self.unordered == Writers::Classes {
+            self.order()?;
+        }
+        let width = self.shared.below(4);
+        let halo = if self.shared.below(2) == 0 { Halo::fixed(width) } else { Halo::periodic(width) };
+        let mut scope = self.v.halo_cache_mut(halo)?;
+        for _ in 0..self.shared.below(3) {
+            let key = self.shared.draw();
+            for (i, x) in self.model.iter_mut().enumerate() {
+                *x = x.wrapping_mul(5) ^ mix(key.wrapping_add(i as u64));
+            }
+            let own = scope.indices();
+            scope.local_mut().copy_from_slice(&self.model[own]);
+            scope.refresh()?;
+            for (i, want) in self.model.iter().enumerate() {
+                if let Ok(x) = scope.at(i) {
+                    check::equal("shown", x, *want)?;
+                }
+            }
+        }
+        drop(scope);
         self.unordered = Writers::Owners;
         Ok(())
     }

@@ -6,6 +6,7 @@ use crate::element::{Access, Element, built_in_ops};
 use crate::error::{ObjectName, Result};
 use crate::memory::{Array, Demand, Limits, Sharing, Storage};
 use crate::message::ObjectId;
+use crate::service::edges::Edges;
 use crate::service::home::{Home, Place};
 use crate::service::nodes::Nodes;
 use crate::service::object::{Block, Object, ScalarFn};
@@ -197,6 +198,7 @@ impl Plan {
                 sent_abroad: 0,
                 loads: 0,
                 meeting: None,
+                edges: Edges::default(),
                 outstanding: vec![0; size],
                 open: Vec::new(),
                 parked: Default::default(),

@@ -1,6 +1,7 @@
 //! What arrives: the service as the transport's handler.
 
 use super::batch::Batch;
+use super::edges::Exchange;
 use super::load::{Announced, add_made};
 use super::object::{Parked, Work};
 use super::rally::Rally;
@@ -165,6 +166,12 @@ impl Handler for Service {
                     self.work(object, Parked { from, work, payload }, out);
                 }
                 self.advance(object, out);
+            }
+            Message::Edge { object, epoch, number, opening } => {
+                if let Some(opening) = opening {
+                    self.opened(object, from, epoch, &opening, out);
+                }
+                self.edge_came(object, from, Exchange { epoch, number }, payload.into_vec(), out);
             }
             Message::Dropped { object, scopes } => {
                 self.farewells[from.index()] += 1;

@@ -107,7 +107,7 @@ impl Service {
         };
         match behaviour {
             Collective::ReadCache | Collective::Combined => self.settle_read_cache(id, epoch, out),
-            Collective::ReleaseC | Collective::Fill => object.ledger.forget(epoch),
+            Collective::ReleaseC | Collective::Fill | Collective::HaloCache { .. } => object.ledger.forget(epoch),
         }
         true
     }

@@ -7,6 +7,7 @@ pub(crate) mod asking;
 pub(crate) mod batch;
 mod cache;
 mod deliver;
+pub(crate) mod edges;
 pub(crate) mod entering;
 mod guests;
 pub(crate) mod home;
@@ -322,6 +323,9 @@ impl Service {
                 .map(|l| missing(l, epoch).unwrap_or_else(|| l.incomplete_blocks(epoch).collect()))
                 .filter(|ranks| !ranks.is_empty())
                 .unwrap_or_else(|| self.receivers_awaited(object, epoch)),
+            What::Halo { object } => {
+                self.objects.get(&object).map(|object| object.edges.awaited().collect()).unwrap_or_default()
+            }
             What::Settle { object } => ledger(object).and_then(|l| missing(l, l.epoch)).unwrap_or_default(),
             What::Calls { .. } => self.calls.values().filter(|call| call.reply.is_none()).map(|call| call.to).collect(),
             What::Room { object, owner } if owner == self.me => {
@@ -346,6 +350,10 @@ impl Service {
         let action = match what {
             What::Rendezvous(action) => format!("is in {action}"),
             What::Load { object, .. } => format!("opens a ReadCache of {}", name(object)),
+            What::Halo { object } => {
+                let number = self.objects.get(&object).map_or(0, |object| object.edges.current.number);
+                format!("{} a HaloCache of {}", if number == 0 { "opens" } else { "refreshes" }, name(object))
+            }
             What::Settle { object } => format!("waits for the end of a scope of {}", name(object)),
             What::Calls { object, action } => {
                 format!("waits for the answer to `{action}` on {}", name(object))

@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use super::cache::{Cache, Fresh};
+use super::edges::Edges;
 use super::home::{Home, Place};
 use super::nodes::Nodes;
 use super::places::Places;
@@ -352,6 +353,8 @@ pub(crate) struct Object {
     pub(crate) loads: u64,
     /// The one for which it does at this moment.
     pub(crate) meeting: Option<Turn>,
+    /// What neighbours have pushed for HaloCaches.
+    pub(crate) edges: Edges,
     /// Batches that each owner has not yet applied.
     pub(crate) outstanding: Vec<usize>,
     pub(crate) open: Vec<OpenGuard>,
@@ -567,9 +570,9 @@ impl Object {
             let mine = ledger.find(next);
             let entered = mine.and_then(|record| record.mine.as_ref());
             let behind = match entered.map(|opening| opening.behaviour) {
-                Some(Collective::ReadCache | Collective::Combined | Collective::ReleaseC) => {
-                    ledger.awaited(next).collect()
-                }
+                Some(
+                    Collective::ReadCache | Collective::Combined | Collective::ReleaseC | Collective::HaloCache { .. },
+                ) => ledger.awaited(next).collect(),
                 // Not known yet, or over everywhere but here.
                 None | Some(Collective::Fill) => Vec::new(),
             };

@@ -113,6 +113,11 @@ impl Ledger {
     /// Notes what another rank opened; an opening (ours or a third rank's) that disagrees comes back.
     pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), (Rank, Opening)> {
         let me = self.me;
+        if epoch <= self.settled {
+            // It was settled without that rank: a HaloCache needs its neighbours alone.
+            let mine = self.last.as_ref().filter(|mine| epoch == self.epoch && !mine.agrees_with(opening));
+            return mine.map_or(Ok(()), |mine| Err((me, mine.clone())));
+        }
         let record = self.record(epoch);
         record.from[from.index()].opening = Some(opening.clone());
         if let Some(mine) = &record.mine
@@ -188,6 +193,11 @@ impl Ledger {
         self.records.remove(&epoch);
     }
 
+    /// What this rank has entered last, as a number: equal on all ranks that agree.
+    pub(crate) fn entered(&self) -> u64 {
+        self.last.as_ref().map_or(0, Opening::digest)
+    }
+
     /// What this rank did last, in words.
     pub(crate) fn last_claim(&self, object: &crate::error::ObjectName) -> Claim {
         Self::claim_of(self.me, self.last.as_ref(), object)
@@ -217,6 +227,10 @@ impl Opening {
             }
             Collective::ReleaseC => format!("opened a ReleaseC of {object}"),
             Collective::Fill => format!("filled {object}"),
+            Collective::HaloCache { halo, writes } => {
+                let writes = if writes { ", for writing" } else { "" };
+                format!("opened a HaloCache ({halo}{writes}) of {object}")
+            }
         };
         Claim { rank, action, site: self.site.clone() }
     }

@@ -2,6 +2,7 @@
 
 use crate::bench::arguments::BenchCommand;
 use crate::implementation::ProgramImplementations;
+use aurora_apps::diffusion::Diffusion;
 use aurora_apps::mm2::{Kernel, Mm2};
 use aurora_apps::psrs::{Input, Psrs};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
@@ -21,6 +22,8 @@ pub enum Command {
     Mm2(Mm2Arguments),
     /// Parallel sorting by regular sampling
     Psrs(PsrsArguments),
+    /// Heat that spreads over a plate, step by step
+    Diffusion(DiffusionArguments),
     /// Measure one operation between ranks, also by MPI
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -52,6 +55,25 @@ pub struct PsrsArguments {
     /// Which keys
     #[arg(long, value_enum, default_value_t)]
     pub input: InputName,
+    #[command(flatten)]
+    pub implementations: ProgramImplementations,
+    #[command(flatten)]
+    pub repetitions: Repetitions,
+    #[command(flatten)]
+    pub world: WorldArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct DiffusionArguments {
+    /// Rows of the plate
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
+    pub rows: u32,
+    /// Cells of a row
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
+    pub cols: u32,
+    /// Steps of a repetition
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub steps: u32,
     #[command(flatten)]
     pub implementations: ProgramImplementations,
     #[command(flatten)]
@@ -153,6 +175,20 @@ impl PsrsArguments {
                 InputName::Few => Input::Few,
                 InputName::Zipf => Input::Zipf,
             },
+            implementations: self.implementations.list(),
+            reps: self.repetitions.reps as usize,
+            seed: self.repetitions.seed,
+            damage: self.repetitions.damage,
+        }
+    }
+}
+
+impl DiffusionArguments {
+    pub fn job(&self) -> Diffusion {
+        Diffusion {
+            rows: self.rows as usize,
+            cols: self.cols as usize,
+            steps: self.steps as usize,
             implementations: self.implementations.list(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
