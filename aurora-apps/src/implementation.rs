@@ -20,6 +20,8 @@ pub enum Implementation {
     MpiSendrecv,
     /// By this library without a behaviour: element by element.
     Naive,
+    /// By the sequential program, on rank 0 alone.
+    Sequential,
     /// By one TCP connection.
     Tcp,
     /// By threads of one rank, as many as there are ranks, with rayon.
@@ -36,6 +38,7 @@ impl Implementation {
             Implementation::MpiAlltoallv => "mpi-alltoallv",
             Implementation::MpiSendrecv => "mpi-sendrecv",
             Implementation::Naive => "naive",
+            Implementation::Sequential => "sequential",
             Implementation::Tcp => "tcp",
             Implementation::Rayon => "rayon",
         }
@@ -169,10 +172,10 @@ impl Offer for Program {
     }
 
     fn implementations(&self) -> &'static [Implementation] {
-        use Implementation::{Aurora, MpiCollective, MpiSendrecv, Naive, Rayon};
+        use Implementation::{Aurora, MpiCollective, MpiSendrecv, Naive, Rayon, Sequential};
         match self.0 {
             "psrs" => &[Aurora, MpiCollective, Rayon],
-            "diffusion" => &[Aurora, Naive, MpiSendrecv],
+            "diffusion" => &[Aurora, Naive, Sequential, MpiSendrecv],
             _ => &[Aurora, MpiCollective],
         }
     }

@@ -83,7 +83,7 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("psrs --keys -5", &["-5"]),
         ("mm2 --reps 0", &["--reps", "1..="]),
         ("mm2 --impl naive", &["--impl", "aurora, mpi-collective"]),
-        ("diffusion --impl mpi-collective", &["--impl", "aurora, naive, mpi-sendrecv"]),
+        ("diffusion --impl mpi-collective", &["--impl", "aurora, naive, sequential, mpi-sendrecv"]),
         ("diffusion --rows 0", &["--rows", "1.."]),
         ("diffusion --rows 4000000000 --cols 4000000000", &["--rows", "the most that fits"]),
     ];

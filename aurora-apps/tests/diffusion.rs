@@ -35,14 +35,15 @@ fn every_shape_is_verified() {
 
 #[test]
 fn element_by_element_it_comes_to_the_same() {
-    let implementations = vec![Implementation::Naive, Implementation::Aurora];
+    let implementations = vec![Implementation::Naive, Implementation::Aurora, Implementation::Sequential];
     for ranks in 1..=4 {
         let job = Diffusion { implementations: implementations.clone(), ..small(13, 11, 5) };
         let comparison = compare(Config::threads(ranks).route(Route::Udp), &job);
         assert!(comparison.verified(), "{comparison:?}");
         assert_eq!(comparison.main.implementation, "aurora");
-        let [naive, aurora] = &comparison.results[..] else { panic!("{comparison:?}") };
+        let [naive, aurora, sequential] = &comparison.results[..] else { panic!("{comparison:?}") };
         assert!(ranks == 1 || naive.messages > aurora.messages, "{comparison:?}");
+        assert_eq!((sequential.implementation, sequential.messages), ("sequential", None));
     }
 }
 
@@ -65,7 +66,7 @@ fn a_step_costs_a_message_to_each_neighbour() {
 fn one_flipped_bit_is_noticed() {
     for ranks in 1..=4 {
         for (rows, cols) in [(1, 1), (16, 5)] {
-            for implementation in [Implementation::Aurora, Implementation::Naive] {
+            for implementation in [Implementation::Aurora, Implementation::Naive, Implementation::Sequential] {
                 let job = Diffusion { damage: true, implementations: vec![implementation], ..small(rows, cols, 3) };
                 let report = run(ranks, job);
                 assert!(!report.verified, "{report:?}");

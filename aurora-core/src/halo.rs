@@ -68,10 +68,40 @@ pub(crate) struct Neighbour {
     pub(crate) fills: Vec<Range<usize>>,
 }
 
+impl Neighbour {
+    /// Elements that it gets.
+    pub(crate) fn gets(&self) -> usize {
+        self.sends.iter().map(ExactSizeIterator::len).sum()
+    }
+
+    /// Elements that it sends.
+    pub(crate) fn gives(&self) -> usize {
+        self.fills.iter().map(ExactSizeIterator::len).sum()
+    }
+
+    /// Bytes of what it sends, from `offset` on: `put` gets each run of them with its place in our halo, in bytes. Elements have
+    /// `element` of them.
+    pub(crate) fn land(&self, element: usize, mut offset: usize, mut bytes: &[u8], mut put: impl FnMut(usize, &[u8])) {
+        for fill in &self.fills {
+            let len = fill.len() * element;
+            if offset < len {
+                let (part, rest) = bytes.split_at(bytes.len().min(len - offset));
+                put(fill.start * element + offset, part);
+                bytes = rest;
+            }
+            offset = offset.saturating_sub(len);
+            if bytes.is_empty() {
+                break;
+            }
+        }
+    }
+}
+
 /// What one rank has around its block, and where it comes from.
 ///
-/// Its *halo* is a row of elements: those before the block, then those behind it.
-#[derive(Clone, Debug)]
+/// Its *halo* is a row of elements: those before the block, then those behind it. Where it reaches around a periodic whole more than
+/// once, the nearest round is exchanged and the others [repeat](Plan::repeat) it, so that a plan is short however wide the halo.
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Plan {
     /// Elements before the block.
     pub(crate) before: usize,
@@ -81,6 +111,8 @@ pub(crate) struct Plan {
     pub(crate) neighbours: Vec<Neighbour>,
     /// What comes around the ends to ourselves: local indices, and where it goes.
     pub(crate) around: Vec<(Range<usize>, usize)>,
+    /// Elements of the whole.
+    whole: usize,
 }
 
 impl Plan {
@@ -90,12 +122,12 @@ impl Plan {
         before.saturating_add(behind)
     }
 
-    /// The plan of rank `me`.
+    /// The plan of rank `me`, whose [`room`](Plan::room) can be counted.
     pub(crate) fn new(dist: &Distribution, me: Rank, halo: Halo) -> Plan {
         let (before, behind) = reach(dist, me, halo);
         let own = dist.range(me);
         let local = |range: &Range<usize>| range.start - own.start..range.end - own.start;
-        let mut plan = Plan { before, behind, neighbours: Vec::new(), around: Vec::new() };
+        let mut plan = Plan { before, behind, whole: dist.len(), ..Plan::default() };
         for Piece { owner, elements, at } in pieces(dist, me, halo) {
             if owner == me {
                 plan.around.push((local(&elements), at));
@@ -113,6 +145,29 @@ impl Plan {
             neighbour.sends = ours.map(|piece| local(&piece.elements)).collect();
         }
         plan
+    }
+
+    /// What we exchange with a rank, if anything.
+    pub(crate) fn neighbour(&self, rank: Rank) -> Option<&Neighbour> {
+        self.neighbours.iter().find(|neighbour| neighbour.rank == rank)
+    }
+
+    /// Fills in the rounds beyond the nearest, in the bytes of a halo that has that one. Elements have `element` bytes.
+    pub(crate) fn repeat(&self, halo: &mut [u8], element: usize) {
+        let whole = self.whole * element;
+        let (before, all) = (self.before * element, (self.before + self.behind) * element);
+        let mut to_do = before.saturating_sub(whole);
+        while to_do > 0 {
+            let from = to_do - to_do.min(whole);
+            halo.copy_within(from + whole..to_do + whole, from);
+            to_do = from;
+        }
+        let mut done = before.saturating_add(whole);
+        while done < all {
+            let end = all.min(done + whole);
+            halo.copy_within(done - whole..end - whole, done);
+            done = end;
+        }
     }
 }
 
@@ -142,15 +197,16 @@ fn reach(dist: &Distribution, rank: Rank, halo: Halo) -> (usize, usize) {
     }
 }
 
-/// The halo of a rank, piece by piece.
+/// The halo of a rank, piece by piece: once around at most, on either side.
 fn pieces(dist: &Distribution, rank: Rank, halo: Halo) -> Vec<Piece> {
     let (own, len, (before, behind)) = (dist.range(rank), dist.len(), reach(dist, rank, halo));
     let mut pieces = Vec::new();
     if own.is_empty() {
         return pieces;
     }
-    let first = (own.start + (len - before % len)) % len;
-    for (first, count, mut at) in [(first, before, 0), (own.end % len, behind, before)] {
+    let (near, far) = (before.min(len), behind.min(len));
+    let first = (own.start + len - near) % len;
+    for (first, count, mut at) in [(first, near, before - near), (own.end % len, far, before)] {
         let (mut next, end) = (first, at + count);
         while at < end {
             let run = next..len.min(next + (end - at));
@@ -190,13 +246,20 @@ mod tests {
     proptest! {
         /// Carries out everyone's plans on a vector that holds its own indices.
         #[test]
-        fn all_plans_together_bring_everyone_what_lies_around_it((dist, ranks) in distributions(), halo in halos()) {
+        fn all_plans_together_bring_everyone_what_lies_around_it(
+            (dist, ranks) in distributions(),
+            halo in halos(),
+            length in 1usize..300,
+        ) {
             let plans: Vec<_> = (0..ranks).map(|rank| Plan::new(&dist, Rank::new(rank), halo)).collect();
             let value = |rank: usize, local: usize| dist.range(Rank::new(rank)).start + local;
             let mut sent = BTreeMap::new();
             for (rank, plan) in plans.iter().enumerate() {
+                prop_assert!(plan.neighbours.len() < ranks && plan.around.len() <= 4);
                 for neighbour in &plan.neighbours {
                     prop_assert!(neighbour.rank != rank && !neighbour.sends.is_empty());
+                    prop_assert!(neighbour.gets() <= 2 * dist.range(Rank::new(rank)).len());
+                    prop_assert_eq!(plan.neighbour(neighbour.rank), Some(neighbour));
                     let edge: Vec<_> = neighbour.sends.iter().cloned().flatten().map(|i| value(rank, i)).collect();
                     prop_assert!(sent.insert((rank, neighbour.rank.index()), edge).is_none());
                 }
@@ -209,10 +272,17 @@ mod tests {
                 }
                 for neighbour in &plan.neighbours {
                     let edge = sent.remove(&(neighbour.rank.index(), rank)).expect("who needs is needed");
-                    let places: Vec<_> = neighbour.fills.iter().cloned().flatten().collect();
-                    prop_assert_eq!(places.len(), edge.len());
-                    places.iter().zip(edge).for_each(|(place, value)| around[*place] = value);
+                    prop_assert_eq!(neighbour.gives(), edge.len());
+                    // As it comes: in pieces of any length.
+                    let bytes: &[u8] = bytemuck::cast_slice(&edge);
+                    for (number, piece) in bytes.chunks(length).enumerate() {
+                        let place: &mut [u8] = bytemuck::cast_slice_mut(&mut around);
+                        neighbour.land(size_of::<usize>(), number * length, piece, |at, part| {
+                            place[at..at + part.len()].copy_from_slice(part);
+                        });
+                    }
                 }
+                plan.repeat(bytemuck::cast_slice_mut(&mut around), size_of::<usize>());
                 let own = dist.range(Rank::new(rank));
                 let len = dist.len();
                 for (i, found) in around.iter().enumerate() {

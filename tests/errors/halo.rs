@@ -4,6 +4,8 @@ use crate::provoke::{Told, cited, on_every_route};
 use aurora_core::prelude::*;
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// What one rank alone does.
 const ODD: usize = 1;
@@ -100,7 +102,9 @@ fn a_rank_that_refreshes_once_more() {
             let mut h = v.halo_cache_mut(1)?;
             h.refresh()?;
             if world.rank() == ODD {
-                h.refresh()?; // once more
+                let error = h.refresh().expect_err("nobody comes"); // once more
+                assert!(h.before().is_empty() && h.behind().is_empty(), "nothing is shown of what was not exchanged");
+                return Err(error);
             }
             drop(h);
             world.barrier()
@@ -126,6 +130,81 @@ fn a_rank_that_is_one_scope_further() {
             world.barrier()
         });
         told.all_say(&["ranks disagree", "rank 1 refreshes a HaloCache", "opens a HaloCache"]);
+    });
+}
+
+#[test]
+fn two_that_are_refreshed_in_another_order() {
+    on_every_route([2, 3, 4], |job| {
+        let told = job.run(|world| {
+            let v = GVector::<i32>::new(world, 10)?;
+            let (mut older, mut newer) = (v.halo_cache(1)?, v.halo_cache(2)?);
+            if world.rank() == ODD {
+                newer.refresh()?; // as the first
+                older.refresh()?;
+            } else {
+                older.refresh()?;
+                newer.refresh()?;
+            }
+            world.barrier()
+        });
+        told.all_say(&["ranks disagree", "rank 1 refreshes a HaloCache of the GVector<i32> of 10"])
+            .all_cite(&["as the first", "older.refresh()"]);
+    });
+}
+
+/// Without a neighbour a rank is through at once, and has forgotten what it waited for.
+#[test]
+fn what_ranks_that_are_past_it_have_not_opened() {
+    type Open = fn(&mut GVector<u64>) -> Result<()>;
+    let others: [(&str, Open); 4] = [
+        ("opened a ReadCache of", |v| v.read_cache()?.finish()),
+        ("opened a ReadCache + ReleaseC of", |v| v.read_cache_release_c()?.finish()),
+        ("opened a ReleaseC of", |v| {
+            let len = v.len();
+            let mut scope = v.release_c()?;
+            (0..len).try_for_each(|i| scope.put(i, 1))?;
+            scope.finish()
+        }),
+        ("opened a ReleaseC of", |v| v.release_c()?.finish()),
+    ];
+    on_every_route([2, 3], |job| {
+        for (text, open) in others {
+            for owner in [0, ODD] {
+                let told = job.run_freely(|world| {
+                    let mut v = GVector::<u64>::on(world, owner, 30_000)?;
+                    if world.rank() == ODD {
+                        sleep(Duration::from_millis(10));
+                        return open(&mut v);
+                    }
+                    (0..3).try_for_each(|_| v.halo_cache(2)?.finish())?;
+                    world.barrier()
+                });
+                let theirs = "opened a HaloCache (width 2, fixed) of the GVector<u64> of 30000";
+                job_says(&told, &["ranks disagree", theirs, text], &["v.halo_cache(2)"]);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_width_for_which_a_rank_has_no_neighbour() {
+    on_every_route([2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let v = GVector::<i32>::new(world, 10)?;
+            let none = world.rank() == ODD;
+            if none {
+                for _ in 0..100 {
+                    let alone = v.halo_cache(0)?;
+                    alone.finish()?;
+                }
+            } else {
+                v.halo_cache(1)?.finish()?;
+            }
+            world.barrier()
+        });
+        let texts = ["ranks disagree", "rank 1 opened a HaloCache (width 0, fixed)", "a HaloCache (width 1, fixed) of"];
+        job_says(&told, &texts, &["let alone", "v.halo_cache(1)"]);
     });
 }
 

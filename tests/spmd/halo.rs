@@ -26,6 +26,9 @@ pub fn bodies() -> Vec<Body> {
         Body::of(others_read_and_write_between_steps),
         Body::of(among_other_scopes),
         Body::of(threads_share_the_parts),
+        Body::of(elements_of_odd_size),
+        Body::of(long_edges),
+        Body::of(memory_is_kept_and_given_back),
     ]
 }
 
@@ -102,7 +105,6 @@ macro_rules! looks {
             check::equal("own", h.local(), &model[indices.clone()])?;
             check::equal("before", h.before(), &values(&before)[..])?;
             check::equal("behind", h.behind(), &values(&behind)[..])?;
-            assert_eq!(h.parts(), (h.before(), h.local(), h.behind()));
             for (i, want) in model.iter().enumerate() {
                 let shown = indices.contains(&i) || before.contains(&i) || behind.contains(&i);
                 match h.at(i) {
@@ -470,5 +472,65 @@ fn threads_share_the_parts(world: &World) -> Result<()> {
     assert_eq!(seen, 5 * neighbours(world, Halo::fixed(1)) as usize);
     h.refresh()?;
     assert!(h.before().iter().all(|x| *x == 2) && h.behind().iter().all(|x| *x == 1));
+    Ok(())
+}
+
+fn elements_of_odd_size(world: &World) -> Result<()> {
+    let pixel = |i: usize| [want(i) as u8, (want(i) >> 8) as u8, i as u8];
+    for (len, halo) in [(7, Halo::fixed(2)), (7, Halo::periodic(20)), (41, Halo::periodic(5))] {
+        let mut v = GVector::<[u8; 3]>::from_fn(world, len, pixel)?;
+        let mut h = v.halo_cache_mut(halo)?;
+        for shift in 1..4 {
+            for i in h.indices() {
+                h[i] = pixel(i + shift);
+            }
+            h.refresh()?;
+            let (before, behind) = around(&h.indices(), len, 1, halo);
+            let pixels = |of: Vec<usize>| of.into_iter().map(|i| pixel(i + shift)).collect::<Vec<_>>();
+            check::equal("before", h.before(), &pixels(before)[..])?;
+            check::equal("behind", h.behind(), &pixels(behind)[..])?;
+        }
+    }
+    Ok(())
+}
+
+/// Longer than any packet, ring or buffer, and than what is taken without a look.
+fn long_edges(world: &World) -> Result<()> {
+    const LEN: usize = 200_000;
+    let p = world.size();
+    let mut v = GVector::<u64>::new(world, LEN * p)?;
+    let halo = Halo::periodic(LEN - 1);
+    let mut h = v.halo_cache_mut(halo)?;
+    for step in 1..4 {
+        let start = h.indices().start;
+        h.local_mut().iter_mut().enumerate().for_each(|(i, x)| *x = (start + i) as u64 * step);
+        h.refresh()?;
+        let shown = |of: &[u64], first: usize| {
+            let wrong = of.iter().enumerate().find(|(i, x)| **x != ((first + i) % (LEN * p)) as u64 * step);
+            check::equal("wrong", wrong, None)
+        };
+        shown(h.before(), start + LEN * p - (LEN - 1))?;
+        shown(h.behind(), start + LEN)?;
+    }
+    Ok(())
+}
+
+fn memory_is_kept_and_given_back(world: &World) -> Result<()> {
+    let mut v = GVector::<u64>::new(world, 6 * world.size())?;
+    let len = v.len();
+    for round in 0..12 {
+        let mut h = v.halo_cache_mut(Halo::periodic(1 + round % 3))?;
+        h.local_mut().fill(round as u64);
+        if round % 2 == 0 {
+            h.refresh()?;
+        }
+        drop(h);
+        for _ in 0..2 {
+            look(&v.halo_cache(Halo::periodic(2))?, &vec![round as u64; len], 1)?;
+        }
+        if round % 4 == 3 {
+            v.release_cache()?;
+        }
+    }
     Ok(())
 }

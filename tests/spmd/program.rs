@@ -196,9 +196,10 @@ impl<'w> Program<'w> {
         if self.unordered == Writers::Classes {
             self.order()?;
         }
-        let width = self.shared.below(4);
-        let halo = if self.shared.below(2) == 0 { Halo::fixed(width) } else { Halo::periodic(width) };
-        let mut scope = self.v.halo_cache_mut(halo)?;
+        if self.shared.below(3) == 0 {
+            return self.halos_for_reading();
+        }
+        let mut scope = self.v.halo_cache_mut(draw_halo(&mut self.shared))?;
         for _ in 0..self.shared.below(3) {
             let key = self.shared.draw();
             for (i, x) in self.model.iter_mut().enumerate() {
@@ -215,6 +216,23 @@ impl<'w> Program<'w> {
         }
         drop(scope);
         self.unordered = Writers::Owners;
+        Ok(())
+    }
+
+    /// Two beside each other, refreshed in any order.
+    fn halos_for_reading(&mut self) -> Result<()> {
+        let mut older = self.v.halo_cache(draw_halo(&mut self.shared))?;
+        let mut newer = self.v.halo_cache(draw_halo(&mut self.shared))?;
+        for _ in 0..self.shared.below(5) {
+            if self.shared.below(2) == 0 { older.refresh()? } else { newer.refresh()? }
+        }
+        for scope in [&older, &newer] {
+            for (i, want) in self.model.iter().enumerate() {
+                if let Ok(x) = scope.at(i) {
+                    check::equal("shown to be read", x, *want)?;
+                }
+            }
+        }
         Ok(())
     }
 
@@ -262,4 +280,10 @@ impl<'w> Program<'w> {
         self.unordered = Writers::None;
         Ok(())
     }
+}
+
+/// Often wider than a block, seldom than the whole.
+fn draw_halo(shared: &mut Random) -> Halo {
+    let width = [0, 1, 2, 3, 60, 300][shared.below(6)];
+    if shared.below(2) == 0 { Halo::fixed(width) } else { Halo::periodic(width) }
 }

@@ -1,7 +1,8 @@
 //! The repetitions: a new plate, the sequential program, the parallel ones, verification.
 
+use super::parallel::STENCIL;
 use super::{Plate, sequential, step_by_elements, steps};
-use crate::clock::{Clock, Laps};
+use crate::clock::{Clock, Kind, Laps};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
 use crate::report::{Comparison, Repetition, Report};
 use crate::tally::{Subject, Tally};
@@ -84,11 +85,13 @@ struct Lane<'w> {
 }
 
 impl<'w> Lane<'w> {
+    #[cfg_attr(not(feature = "mpi"), allow(unused_variables))] // MPI's rows are made for a job
     fn new(world: &'w World, job: &Diffusion, implementation: Implementation) -> Result<Self> {
         let heating: Box<dyn Heating + 'w> = match implementation {
             #[cfg(feature = "mpi")]
             Implementation::MpiSendrecv => Box::new(super::mpi::Sendrecv::new(world, job)?),
             Implementation::Naive => Box::new(ByElements { world }),
+            Implementation::Sequential => Box::new(Alone { world }),
             _ => Box::new(ByHalos { world }),
         };
         Ok(Lane { implementation, heating, tally: Tally::default() })
@@ -124,6 +127,26 @@ impl Heating for ByElements<'_> {
             std::mem::swap(&mut now, &mut next);
         }
         clock.stop()
+    }
+}
+
+/// On rank 0, while the others wait.
+struct Alone<'w> {
+    world: &'w World,
+}
+
+impl Heating for Alone<'_> {
+    fn run(&mut self, job: &Diffusion, plate: Plate, shared: &mut Shared) -> Result<Laps> {
+        let mut plates = if self.world.is_root() { plates(job, plate) } else { Default::default() };
+        let mut clock = Clock::start(self.world)?;
+        clock.part(STENCIL, Kind::Computing, || {
+            let (plate, other) = &mut plates;
+            sequential(plate, other, job.cols, job.steps);
+            Ok(())
+        })?;
+        let laps = clock.stop()?;
+        check::spread(self.world, &plates.0, shared.result(job))?;
+        Ok(laps)
     }
 }
 
@@ -172,14 +195,19 @@ struct Answer {
 
 impl Answer {
     fn new(job: &Diffusion, plate: Plate) -> Self {
-        let mut plate: Vec<f64> = (0..job.rows * job.cols).map(|i| plate.cell(i)).collect();
-        // Not first touched while it is measured.
-        let mut other = vec![-1.0; plate.len()];
+        let (mut plate, mut other) = plates(job, plate);
         let start = Instant::now();
         sequential(&mut plate, &mut other, job.cols, job.steps);
         let seconds = start.elapsed().as_secs_f64();
         Answer { plate, seconds }
     }
+}
+
+/// What the sequential program starts from; neither is first touched while it is measured.
+fn plates(job: &Diffusion, plate: Plate) -> (Vec<f64>, Vec<f64>) {
+    let plate: Vec<f64> = (0..job.rows * job.cols).map(|i| plate.cell(i)).collect();
+    let other = vec![-1.0; plate.len()];
+    (plate, other)
 }
 
 /// How many cells of this rank's part differ from what is `expected`, by a bit at least.

@@ -106,8 +106,8 @@ impl<T: Element> GVector<T> {
         Ok(Cached { whole: typed(array), reading })
     }
 
-    /// Collective. Gives back the memory in which this vector's ReadCaches were loaded; it is kept otherwise, for as long
-    /// as the vector lives, so that the next one finds it and what has not changed need not be sent again.
+    /// Collective. Gives back the memory in which this vector's ReadCaches were loaded, and that of its HaloCaches; it is kept otherwise,
+    /// for as long as the vector lives, so that the next one finds it and what has not changed need not be sent again.
     ///
     /// # Errors
     /// As [`World::barrier`](crate::World::barrier).

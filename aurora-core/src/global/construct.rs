@@ -184,6 +184,7 @@ impl Plan {
                 dist: self.dist,
                 block: Block::new(storage, size_of::<T>().max(1), home),
                 fresh: Arc::new(move || Ok(Arc::new(Array::<T>::promised(len)?))),
+                promise: |len| Ok(Arc::new(Array::<T>::promised(len)?)),
                 scalar,
                 scalar_ops: scalar_ops.into_iter().collect(),
                 ops: built_in_ops::<T>().into_iter().collect::<BTreeMap<_, _>>(),

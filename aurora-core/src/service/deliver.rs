@@ -19,6 +19,9 @@ impl Handler for Service {
             Some(Message::Forward { object, epoch, owner, .. }) => {
                 self.place_forward(from, (object, epoch, owner), len)
             }
+            Some(Message::Edge { object, epoch, number, opening }) => {
+                self.place_edge(from, object, Exchange { epoch, number }, opening.as_ref(), len)
+            }
             Some(Message::Reply { id, refused: false }) => {
                 let landing = self.calls.get(&id).and_then(|call| call.landing);
                 let fits =
@@ -42,6 +45,11 @@ impl Handler for Service {
                     && let Some(replica) = object.cache.find_loading(*epoch)
                 {
                     replica.write(place.start, bytes);
+                }
+            }
+            Some(Loan::EdgeIn { object, exchange, from }) => {
+                if let Some(object) = self.objects.get_mut(object) {
+                    object.write_edge(*from, *exchange, offset, bytes);
                 }
             }
             Some(Loan::RoomIn { object, owner, epoch, len }) => {
@@ -70,7 +78,10 @@ impl Handler for Service {
                 copy(self.objects.get(object).and_then(|object| object.cache.bytes(*serial)), *base, into)
             }
             Some(Loan::Caller(lent)) => lent.read(offset, into),
-            Some(Loan::CallerMut(_) | Loan::CacheIn { .. } | Loan::RoomIn { .. } | Loan::Nowhere) | None => false,
+            Some(
+                Loan::CallerMut(_) | Loan::CacheIn { .. } | Loan::RoomIn { .. } | Loan::EdgeIn { .. } | Loan::Nowhere,
+            )
+            | None => false,
         }
     }
 
@@ -153,7 +164,7 @@ impl Handler for Service {
             }
             Message::End { object, epoch, opening, batches, op } => {
                 self.opened(object, from, epoch, &opening, out);
-                if let Some(object) = self.objects.get_mut(&object) {
+                if let Some(object) = self.objects.get_mut(&object).filter(|object| object.fault.is_none()) {
                     let arrival = &mut object.ledger.record(epoch).from[from.index()];
                     arrival.complete = true;
                     arrival.batches = batches;
@@ -168,10 +179,10 @@ impl Handler for Service {
                 self.advance(object, out);
             }
             Message::Edge { object, epoch, number, opening } => {
-                if let Some(opening) = opening {
-                    self.opened(object, from, epoch, &opening, out);
+                if let Some(opening) = &opening {
+                    self.opened(object, from, epoch, opening, out);
                 }
-                self.edge_came(object, from, Exchange { epoch, number }, payload.into_vec(), out);
+                self.edge_came(object, from, Exchange { epoch, number }, opening, payload, out);
             }
             Message::Dropped { object, scopes } => {
                 self.farewells[from.index()] += 1;

@@ -351,8 +351,8 @@ impl Service {
             What::Rendezvous(action) => format!("is in {action}"),
             What::Load { object, .. } => format!("opens a ReadCache of {}", name(object)),
             What::Halo { object } => {
-                let number = self.objects.get(&object).map_or(0, |object| object.edges.current.number);
-                format!("{} a HaloCache of {}", if number == 0 { "opens" } else { "refreshes" }, name(object))
+                let refreshes = self.objects.get(&object).is_some_and(|object| object.edges.is_refreshing());
+                format!("{} a HaloCache of {}", if refreshes { "refreshes" } else { "opens" }, name(object))
             }
             What::Settle { object } => format!("waits for the end of a scope of {}", name(object)),
             What::Calls { object, action } => {

@@ -331,6 +331,8 @@ pub(crate) struct Object {
     pub(crate) block: Block,
     /// Makes memory for a replica of the whole.
     pub(crate) fresh: Arc<dyn Fn() -> Fresh + Send + Sync>,
+    /// Promises memory for so many elements.
+    pub(crate) promise: fn(usize) -> Fresh,
     pub(crate) scalar: Option<Vec<u8>>,
     pub(crate) scalar_ops: BTreeMap<OpId, ScalarFn>,
     pub(crate) ops: BTreeMap<OpId, ApplyFn>,
@@ -353,7 +355,7 @@ pub(crate) struct Object {
     pub(crate) loads: u64,
     /// The one for which it does at this moment.
     pub(crate) meeting: Option<Turn>,
-    /// What neighbours have pushed for HaloCaches.
+    /// What neighbours push for HaloCaches.
     pub(crate) edges: Edges,
     /// Batches that each owner has not yet applied.
     pub(crate) outstanding: Vec<usize>,

@@ -8,7 +8,7 @@
 use crate::error::Claim;
 use crate::message::{Collective, Epoch, Opening};
 use aurora_net::Rank;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What has arrived from one rank for one epoch.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +54,9 @@ pub(crate) struct Record {
     pub(crate) made: Vec<u64>,
 }
 
+/// So many HaloCaches are remembered that were settled without some ranks.
+const REMEMBERED: usize = 64;
+
 /// All epochs that are not over.
 #[derive(Debug)]
 pub(crate) struct Ledger {
@@ -64,13 +67,17 @@ pub(crate) struct Ledger {
     /// Epochs that are settled.
     pub(crate) settled: Epoch,
     records: BTreeMap<Epoch, Record>,
+    /// HaloCaches, the latest last. A HaloCache is settled without the ranks that are no neighbours; what they open instead may
+    /// come later.
+    settled_early: VecDeque<(Epoch, Opening)>,
     /// The last opening of this rank, for messages.
     pub(crate) last: Option<Opening>,
 }
 
 impl Ledger {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
-        Ledger { me, size, epoch: 0, settled: 0, records: BTreeMap::new(), last: None }
+        let (records, settled_early) = (BTreeMap::new(), VecDeque::new());
+        Ledger { me, size, epoch: 0, settled: 0, records, settled_early, last: None }
     }
 
     /// This rank.
@@ -114,8 +121,9 @@ impl Ledger {
     pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), (Rank, Opening)> {
         let me = self.me;
         if epoch <= self.settled {
-            // It was settled without that rank: a HaloCache needs its neighbours alone.
-            let mine = self.last.as_ref().filter(|mine| epoch == self.epoch && !mine.agrees_with(opening));
+            // Settled without that rank, so it was a HaloCache in which that one is no neighbour: it would not speak of it.
+            let mut early = self.settled_early.iter();
+            let mine = early.find(|(settled, _)| *settled >= epoch).map(|(_, mine)| mine).or(self.last.as_ref());
             return mine.map_or(Ok(()), |mine| Err((me, mine.clone())));
         }
         let record = self.record(epoch);
@@ -135,9 +143,17 @@ impl Ledger {
     pub(crate) fn try_settle(&mut self) -> Option<(Epoch, Collective)> {
         let epoch = self.settled + 1;
         let record = self.records.get(&epoch)?;
-        let behaviour = record.mine.as_ref()?.behaviour;
+        let mine = record.mine.as_ref()?;
         if self.missing(epoch).next().is_some() || !record.mine_complete {
             return None;
+        }
+        let behaviour = mine.behaviour;
+        if matches!(behaviour, Collective::HaloCache { .. }) {
+            let mine = mine.clone();
+            self.settled_early.push_back((epoch, mine));
+            if self.settled_early.len() > REMEMBERED {
+                self.settled_early.pop_front();
+            }
         }
         self.settled = epoch;
         Some((epoch, behaviour))
@@ -233,5 +249,50 @@ impl Opening {
             }
         };
         Claim { rank, action, site: self.site.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Site;
+    use crate::halo::Halo;
+
+    fn halo(width: usize) -> Opening {
+        Opening::new(Collective::HaloCache { halo: Halo::fixed(width), writes: false }, &Site::here())
+    }
+
+    /// Of a rank that has entered HaloCaches of these widths, without a neighbour.
+    fn alone(widths: impl IntoIterator<Item = usize>) -> Ledger {
+        let mut ledger = Ledger::new(Rank::new(0), 3);
+        for width in widths {
+            let epoch = ledger.enter(halo(width)).expect("nobody has said anything else");
+            let record = ledger.record(epoch);
+            record.mine_complete = true;
+            record.from.iter_mut().for_each(|arrival| arrival.complete = true);
+            assert_eq!(ledger.try_settle().map(|(settled, _)| settled), Some(epoch));
+            ledger.forget(epoch);
+        }
+        ledger
+    }
+
+    #[test]
+    fn what_others_open_instead_of_a_halo_that_is_over_disagrees() {
+        let mut ledger = alone([1, 2, 3]);
+        let release = Opening::new(Collective::ReleaseC, &Site::here());
+        for (epoch, width) in [(1, 1), (2, 2), (3, 3)] {
+            let (rank, mine) = ledger.opened(Rank::new(2), epoch, &release).expect_err("a disagreement");
+            assert!(rank == 0 && mine.agrees_with(&halo(width)), "{mine:?}");
+        }
+        assert!(ledger.opened(Rank::new(2), 4, &release).is_ok());
+    }
+
+    #[test]
+    fn few_of_them_are_remembered() {
+        let mut ledger = alone((0..500).map(|width| width % 7));
+        assert!(ledger.settled_early.len() <= REMEMBERED && ledger.records.is_empty());
+        let release = Opening::new(Collective::ReleaseC, &Site::here());
+        let (_, mine) = ledger.opened(Rank::new(1), 3, &release).expect_err("a disagreement");
+        assert!(matches!(mine.behaviour, Collective::HaloCache { .. }));
     }
 }

@@ -44,6 +44,8 @@ enum ProgramName {
     MpiSendrecv,
     /// This library without a behaviour, element by element (of `diffusion`)
     Naive,
+    /// The sequential program, on rank 0 alone (of `diffusion`)
+    Sequential,
     /// As many threads as there are ranks, all of rank 0, with rayon (of `psrs`)
     Rayon,
 }
@@ -70,6 +72,7 @@ impl ProgramImplementations {
             ProgramName::MpiCollective => Implementation::MpiCollective,
             ProgramName::MpiSendrecv => Implementation::MpiSendrecv,
             ProgramName::Naive => Implementation::Naive,
+            ProgramName::Sequential => Implementation::Sequential,
             ProgramName::Rayon => Implementation::Rayon,
         };
         self.names.iter().map(of).collect()

@@ -7,19 +7,22 @@ use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
 use crate::global::GVector;
-use crate::halo::{Halo, Plan};
-use crate::memory;
+use crate::halo::Halo;
+use crate::memory::{Array, typed};
 use crate::message::{Collective, Opening};
-use crate::service::edges::Exchange;
+use crate::service::edges::{Exchange, Shown};
 use crate::service::watch::What;
+use std::sync::Arc;
 
 /// Holds our block as `O` does, and a copy of what lies around it.
 pub struct Haloed<O: ShowsOwnPart> {
     own: O,
     halo: Halo,
-    plan: Plan,
-    /// The elements before the block, then those behind it, as they were at the last exchange.
-    around: Vec<O::Element>,
+    /// The elements before the block, then those behind it, as they were at the last exchange. None while one is under way, nor
+    /// after one that failed.
+    around: Arc<Array<O::Element>>,
+    /// How many are before it, and how many behind.
+    reach: (usize, usize),
     exchange: Exchange,
 }
 
@@ -31,13 +34,13 @@ impl<O: ShowsOwnPart> Behaviour for Haloed<O> {
 
     fn close(&mut self, vector: &GVector<O::Element>, site: &Site, checked: bool) -> Result<()> {
         self.own.close(vector, site, checked)?;
-        vector.link.tidy(|service, _| service.end_halo(vector.id, self.exchange.epoch));
+        self.end(vector);
         Ok(())
     }
 
     fn abandon(&mut self, vector: &GVector<O::Element>) {
         self.own.abandon(vector);
-        vector.link.tidy(|service, _| service.end_halo(vector.id, self.exchange.epoch));
+        self.end(vector);
     }
 }
 
@@ -47,7 +50,8 @@ impl<T: Element> GVector<T> {
     ///
     /// Every rank sends each neighbour the edge that it needs, unasked: with a halo no wider than a block that is two messages, or one
     /// at the ends. It waits for theirs and for nobody else's. What lies in the halo is a copy, as it was when its
-    /// owner came here; other ranks' `put`s of before are seen after a [`barrier`](crate::World::barrier).
+    /// owner came here; other ranks' `put`s of before are seen after a [`barrier`](crate::World::barrier). Its memory, twice the halo, is
+    /// kept for the next HaloCache of that width, until [`release_cache`](GVector::release_cache).
     ///
     /// # Errors
     /// Those of earlier collective scopes, whose end it waits for; `Mismatch` where ranks open different scopes, or ask for different
@@ -115,17 +119,13 @@ impl<T: Element> GVector<T> {
                 service.gate(self.id, out).map(|object| object.map(drop))
             })?;
         }
-        let around = memory::zeros(Plan::room(&self.dist, self.link.me, halo));
-        let around = around.map_err(|shortage| {
-            let error = shortage.error(self.link.me, "a HaloCache", self.name(), &site);
-            self.link.tidy(|service, out| service.fail(Some(self.id), error.clone(), out));
-            error
-        })?;
-        let plan = Plan::new(&self.dist, self.link.me, halo);
+        while self.link.act(&site, |service, out| service.take_halo(self.id, halo, &site, out))? {}
         let opening = Opening::new(Collective::HaloCache { halo, writes }, &site);
-        let epoch = self.link.act(&site, |service, out| service.enter_halo(self.id, &opening, &plan, out))?;
-        let mut state = Haloed { own, halo, plan, around, exchange: Exchange { epoch, number: 0 } };
-        state.exchange(self, Some(&opening), &site)?;
+        let epoch = self.link.act(&site, |service, out| service.enter_halo(self.id, &opening, out))?;
+        let exchange = Exchange { epoch, number: 0 };
+        let mut state = Haloed { own, halo, around: Arc::default(), reach: (0, 0), exchange };
+        let entered = state.exchange(self, Some(&opening), &site);
+        entered.inspect_err(|_| state.end(self))?;
         Ok(Scope::open(self, site, state, writes, false))
     }
 }
@@ -133,23 +133,39 @@ impl<T: Element> GVector<T> {
 impl<O: ShowsOwnPart> Haloed<O> {
     /// Sends our edges to the neighbours and waits for theirs.
     fn exchange(&mut self, vector: &GVector<O::Element>, opening: Option<&Opening>, site: &Site) -> Result<()> {
+        self.hide();
         let (id, exchange) = (vector.id, self.exchange);
         let reason = vector.reason(Self::NAME, site);
-        let (plan, around) = (&self.plan, &mut self.around);
         let mut pushed = false;
-        vector.link.wait(What::Halo { object: id }, site, |service, out| {
-            let halo = bytemuck::cast_slice_mut(around);
-            if !std::mem::replace(&mut pushed, true) {
-                service.push_edges(id, exchange, (plan, &mut *halo), (opening, &reason), out);
+        let Shown { array, reach } = vector.link.wait(What::Halo { object: id }, site, |service, out| {
+            if !std::mem::replace(&mut pushed, true)
+                && let Err(error) = service.push_edges(id, exchange, opening, (&reason, site), out)
+            {
+                return Some(Err(error));
             }
-            service.poll_edges(id, (plan, halo), out)
-        })
+            service.poll_edges(id)
+        })?;
+        (self.around, self.reach) = (typed(array), reach);
+        Ok(())
+    }
+
+    /// Shows nothing of the halo any more: others may write there.
+    fn hide(&mut self) {
+        (self.around, self.reach) = (Arc::default(), (0, 0));
+    }
+
+    fn end(&mut self, vector: &GVector<O::Element>) {
+        self.hide();
+        vector.link.tidy(|service, _| service.end_halo(vector.id, self.exchange.epoch));
     }
 }
 
 impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     /// Collective with the neighbours: sends them this rank's edges as they are now, and fetches theirs. One message to each neighbour,
-    /// and nothing else; it waits until they have come to their refresh of the same number.
+    /// and nothing else; it waits until they have come to their refresh of the same number. Of several HaloCaches that are open, all ranks
+    /// refresh the same one.
+    ///
+    /// After an error the scope shows its own part, and no halo.
     ///
     /// # Errors
     /// `Poisoned`, `Mismatch` or `Leaked` of the vector; `RankLeft` or `Mismatch` where a neighbour will never refresh; whatever ended

@@ -49,19 +49,13 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     /// where a fixed end is nearer.
     #[inline]
     pub fn before(&self) -> &[O::Element] {
-        &self.state.around[..self.state.plan.before]
+        &self.state.around[..self.state.reach.0]
     }
 
     /// The halo behind this rank's own part, in order: the first element is the one just behind it.
     #[inline]
     pub fn behind(&self) -> &[O::Element] {
-        &self.state.around[self.state.plan.before..]
-    }
-
-    /// [`before`](Self::before), [`local`](Self::local) and [`behind`](Self::behind).
-    #[allow(clippy::type_complexity)] // three slices, which a name would only hide
-    pub fn parts(&self) -> (&[O::Element], &[O::Element], &[O::Element]) {
-        (self.before(), self.local(), self.behind())
+        &self.state.around[self.state.reach.0..]
     }
 
     /// Row `row` of the matrix, an own one or one of the halo, by its global number.
@@ -92,7 +86,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     }
 
     fn place_around(&self, index: usize, own: Range<usize>) -> Option<Place> {
-        let (len, before, behind) = (self.vector.len(), self.state.plan.before, self.state.plan.behind);
+        let (len, (before, behind)) = (self.vector.len(), self.state.reach);
         // Around the ends it is so much farther.
         let around = match self.state.halo.boundary {
             _ if index >= len => return None,
@@ -113,10 +107,10 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
 
     /// The first global index shown and one past the last: of a periodic halo around the ends.
     fn shown(&self) -> Range<usize> {
-        let (own, len, plan) = (self.indices(), self.vector.len().max(1), &self.state.plan);
+        let (own, len, (before, behind)) = (self.indices(), self.vector.len().max(1), self.state.reach);
         match self.state.halo.boundary {
-            Boundary::Fixed => own.start - plan.before..own.end + plan.behind,
-            Boundary::Periodic => (own.start + (len - plan.before % len)) % len..(own.end + plan.behind % len) % len,
+            Boundary::Fixed => own.start - before..own.end + behind,
+            Boundary::Periodic => (own.start + (len - before % len)) % len..(own.end + behind % len) % len,
         }
     }
 
@@ -169,7 +163,7 @@ impl<T: Element> HaloCacheMut<'_, T> {
     /// The halo [`before`](Scope::before) this rank's own part, that part for writing, and the halo [`behind`](Scope::behind) it.
     #[inline]
     pub fn parts_mut(&mut self) -> (&[T], &mut [T], &[T]) {
-        let (before, behind) = self.state.around.split_at(self.state.plan.before);
+        let (before, behind) = self.state.around.split_at(self.state.reach.0);
         (before, self.state.own.part_mut(self.vector), behind)
     }
 
