@@ -26,7 +26,7 @@ pub struct Combined<T: Element> {
 
 impl<T: Element> Combined<T> {
     #[inline]
-    fn shown(&self) -> &[T] {
+    pub(super) fn shown(&self) -> &[T] {
         if self.copied { &self.copy } else { self.loaded.whole() }
     }
 

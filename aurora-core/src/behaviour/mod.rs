@@ -10,6 +10,7 @@ mod marks;
 mod owner;
 mod read_cache;
 mod release;
+mod rows;
 
 pub use combined::Combined;
 pub use halo::Haloed;
