@@ -101,6 +101,8 @@ lacks! {
     OwnerComputes<'static, i32>: Send Sync Clone;
     OwnerComputesMut<'static, i32>: Send Sync Clone;
     ReadCache<'static, i32>: Send Sync Clone;
+    HaloCache<'static, i32>: Send Sync Clone;
+    HaloCacheMut<'static, i32>: Send Sync Clone;
     ReleaseC<'static, i32>: Send Sync Clone;
     Accumulate<'static, i32, Add>: Send Sync Clone;
     Gather<'static, i32>: Send Sync Clone;

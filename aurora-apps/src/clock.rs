@@ -70,6 +70,18 @@ impl<'w> Clock<'w> {
         self.lap(name, Kind::Sharing, work)
     }
 
+    /// A part of a phase that takes turns with others, step by step: it counts to the phase of that name. There is no barrier before
+    /// it, so sharing counts the time in which a rank waits for another that still computes.
+    pub fn part<R>(&mut self, name: &'static str, kind: Kind, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        let result = self.lap(name, kind, work)?;
+        let first = self.phases.iter().position(|lap| lap.name == name).expect("just pushed");
+        if first + 1 < self.phases.len() {
+            let more = self.phases.pop().expect("just pushed");
+            self.phases[first].seconds += more.seconds;
+        }
+        Ok(result)
+    }
+
     /// Collective. This rank has done its part; what it sent is counted once all have.
     pub fn stop(self) -> Result<Laps> {
         let seconds = self.started.elapsed().as_secs_f64();

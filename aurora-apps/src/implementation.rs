@@ -16,11 +16,13 @@ pub enum Implementation {
     MpiIsend,
     /// By MPI's Alltoallv of batches that are made by hand.
     MpiAlltoallv,
+    /// By MPI's Sendrecv with the neighbours.
+    MpiSendrecv,
     /// By this library without a behaviour: element by element.
     Naive,
     /// By this library with an Accumulate, where the first choice is a ReleaseC.
     Accumulate,
-    /// By rank 0 alone, without sharing anything.
+    /// By the sequential program, on rank 0 alone.
     Sequential,
     /// By one TCP connection.
     Tcp,
@@ -36,6 +38,7 @@ impl Implementation {
             Implementation::MpiCollective => "mpi-collective",
             Implementation::MpiIsend => "mpi-isend",
             Implementation::MpiAlltoallv => "mpi-alltoallv",
+            Implementation::MpiSendrecv => "mpi-sendrecv",
             Implementation::Naive => "naive",
             Implementation::Accumulate => "accumulate",
             Implementation::Sequential => "sequential",
@@ -51,7 +54,8 @@ impl Implementation {
 
     /// Whether MPI carries it.
     pub fn is_mpi(self) -> bool {
-        matches!(self, Implementation::MpiCollective | Implementation::MpiIsend | Implementation::MpiAlltoallv)
+        use Implementation::{MpiAlltoallv, MpiCollective, MpiIsend, MpiSendrecv};
+        matches!(self, MpiCollective | MpiIsend | MpiAlltoallv | MpiSendrecv)
     }
 }
 
@@ -166,7 +170,7 @@ pub trait Offer {
     }
 }
 
-/// A program: by this library, by MPI's collectives, or, if it is the sort, by threads.
+/// A program: by this library, by MPI, or, if it is the sort, by threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Program(pub &'static str);
 
@@ -176,9 +180,10 @@ impl Offer for Program {
     }
 
     fn implementations(&self) -> &'static [Implementation] {
-        use Implementation::{Accumulate, Aurora, MpiCollective, Naive, Rayon, Sequential};
+        use Implementation::{Accumulate, Aurora, MpiCollective, MpiSendrecv, Naive, Rayon, Sequential};
         match self.0 {
             "psrs" => &[Aurora, MpiCollective, Rayon],
+            "diffusion" => &[Aurora, Naive, Sequential, MpiSendrecv],
             "histogram" => &[Aurora, Accumulate, Naive],
             "indexgather" => &[Aurora, Naive, Sequential],
             _ => &[Aurora, MpiCollective],

@@ -1,10 +1,11 @@
-//! Programs on shared data: the two applications of the Aurora papers, each with its sequential version, a
+//! Programs on shared data: the applications of the Aurora papers, each with its sequential version, a
 //! verification that can fail, and figures of where its time goes.
 //!
 //! - [`mm2`]: two-stage matrix multiplication, P <- Q x R, then R <- Q x P (an allgather per stage).
 //! - [`psrs`]: parallel sorting by regular sampling (a gather, a broadcast and an all-to-all exchange).
 //! - [`histogram`]: counting in a distributed table (many small updates from everywhere).
 //! - [`indexgather`]: random reads of a distributed table (many small messages, or batches).
+//! - [`diffusion`]: heat on a plate, step by step (edges exchanged with the neighbours).
 //! - [`bench`]: the operations that such programs consist of, one by one, beside the same over MPI.
 //!
 //! ```
@@ -26,6 +27,7 @@ pub mod bench;
 pub mod block;
 pub mod check;
 pub mod clock;
+pub mod diffusion;
 pub mod histogram;
 pub mod implementation;
 pub mod indexgather;

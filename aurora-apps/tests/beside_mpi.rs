@@ -92,26 +92,29 @@ fn damage_is_seen_by_each_implementation() {
 }
 
 /// Programs, also with less data than ranks.
-const PROGRAMS: [(&str, usize); 10] = [
-    ("mm2 --size 129", 3),
-    ("mm2 --size 2", 3),
-    ("mm2 --size 33", 1),
-    ("psrs --keys 100003", 3),
-    ("psrs --keys 100003 --input sorted", 2),
-    ("psrs --keys 100003 --input reverse", 3),
-    ("psrs --keys 5000 --input equal", 2),
-    ("psrs --keys 5000 --input zipf", 1),
-    ("psrs --keys 0", 2),
-    ("psrs --keys 2", 3),
+const PROGRAMS: [(&str, &str, usize); 13] = [
+    ("mm2 --size 129", "mpi-collective", 3),
+    ("mm2 --size 2", "mpi-collective", 3),
+    ("mm2 --size 33", "mpi-collective", 1),
+    ("psrs --keys 100003", "mpi-collective", 3),
+    ("psrs --keys 100003 --input sorted", "mpi-collective", 2),
+    ("psrs --keys 100003 --input reverse", "mpi-collective", 3),
+    ("psrs --keys 5000 --input equal", "mpi-collective", 2),
+    ("psrs --keys 5000 --input zipf", "mpi-collective", 1),
+    ("psrs --keys 0", "mpi-collective", 2),
+    ("psrs --keys 2", "mpi-collective", 3),
+    ("diffusion --rows 40 --cols 30 --steps 25", "mpi-sendrecv", 3),
+    ("diffusion --rows 2 --cols 3 --steps 2", "mpi-sendrecv", 3),
+    ("diffusion --rows 9 --cols 9 --steps 3", "mpi-sendrecv", 1),
 ];
 
 #[test]
 fn programs_are_right_over_mpi_too() {
-    for (program, ranks) in PROGRAMS {
-        let report = report(ranks, &format!("{program} --impl mpi-collective,aurora --reps 2"));
+    for (program, implementation, ranks) in PROGRAMS {
+        let report = report(ranks, &format!("{program} --impl {implementation},aurora --reps 2"));
         assert_eq!((&report["impl"], &report["verified"]), (&Value::from("aurora"), &Value::Bool(true)), "{program}");
         let mpi = &report["results"][0];
-        assert_eq!((&mpi["impl"], &mpi["verified"]), (&Value::from("mpi-collective"), &Value::Bool(true)), "{program}");
+        assert_eq!((&mpi["impl"], &mpi["verified"]), (&Value::from(implementation), &Value::Bool(true)), "{program}");
         assert!(mpi["sharing_seconds"]["median"].is_f64() && mpi["messages"].is_null(), "{program}: {mpi}");
         let phases = |of: &Value| of["phases"].as_array().expect("a list").iter().map(|p| p["name"].clone()).collect();
         let (ours, theirs): (Vec<Value>, Vec<Value>) = (phases(&report), phases(mpi));
@@ -121,8 +124,12 @@ fn programs_are_right_over_mpi_too() {
 
 #[test]
 fn programs_that_are_wrong_over_mpi_are_found_out() {
-    for program in ["mm2 --size 33", "psrs --keys 1000"] {
-        let output = mpirun(3, &format!("{program} --impl mpi-collective --reps 1 --damage"));
+    for program in [
+        "mm2 --size 33 --impl mpi-collective",
+        "psrs --keys 1000 --impl mpi-collective",
+        "diffusion --impl mpi-sendrecv",
+    ] {
+        let output = mpirun(3, &format!("{program} --reps 1 --damage"));
         assert!(!output.status.success(), "{program}");
         assert!(String::from_utf8_lossy(&output.stdout).contains("NOT VERIFIED"), "{program}");
     }

@@ -14,6 +14,7 @@ fn a_table_says_verified_once() {
         "psrs --keys 1000 --input zipf --reps 2 --ranks 3 --route local",
         "histogram --table 1000 --updates 5000 --reps 2 --ranks 3 --route local",
         "indexgather --table 1000 --reads 3000 --reps 2 --ranks 3 --route local",
+        "diffusion --rows 33 --cols 20 --steps 7 --reps 2 --ranks 3 --route local",
     ] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
@@ -56,6 +57,7 @@ fn a_wrong_result_is_exit_code_1() {
         "psrs --keys 1000 --reps 1 --ranks 2 --route local --damage",
         "histogram --table 1000 --updates 500 --impl accumulate --reps 1 --ranks 2 --route local --damage",
         "indexgather --table 1000 --reads 300 --reps 1 --ranks 2 --route local --damage",
+        "diffusion --rows 9 --cols 9 --reps 1 --ranks 2 --route local --damage",
     ] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(1), "{line}");
@@ -69,7 +71,7 @@ fn a_wrong_result_is_exit_code_1() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 21] = [
+    let cases: [(&str, &[&str]); 25] = [
         ("mm2 --impl mpi-isend", &["--impl", "aurora", "mpi-collective"]),
         ("mm2 --impl aurora,mpi-collective", mpi),
         ("psrs --impl mpi-collective", mpi),
@@ -91,6 +93,10 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("indexgather --table 0", &["--table", "1.."]),
         ("indexgather --table 9000000000000000", &["--table", "the most that fits"]),
         ("indexgather --reads 9000000000000000", &["--reads", "the most that fits"]),
+        ("mm2 --impl naive", &["--impl", "aurora, mpi-collective"]),
+        ("diffusion --impl mpi-collective", &["--impl", "aurora, naive, sequential, mpi-sendrecv"]),
+        ("diffusion --rows 0", &["--rows", "1.."]),
+        ("diffusion --rows 4000000000 --cols 4000000000", &["--rows", "the most that fits"]),
     ];
     for (line, expected) in cases {
         let output = aurora(line);
@@ -182,6 +188,15 @@ fn reads_without_a_gather_say_how_much_longer_they_take() {
     // The naive one sends each of its remote reads by itself.
     let messages = |of: usize| results[of]["messages"].as_u64().expect("a number");
     assert!(messages(0) > 10 * messages(1), "{report}");
+}
+
+#[test]
+fn a_program_without_its_behaviour_says_how_much_longer_it_takes() {
+    let output = aurora("diffusion --rows 40 --cols 30 --steps 9 --reps 1 --ranks 2 --impl aurora,naive --route udp");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("diffusion 40 fixed, cols 30, steps 9, naive: 2 ranks"), "{text}");
+    assert!(text.contains("without a behaviour it takes"), "{text}");
 }
 
 #[test]

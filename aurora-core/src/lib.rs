@@ -40,7 +40,8 @@
 //! # What orders what
 //!
 //! [`World::barrier`], construction, `fill`, `gather` and entering a ReadCache order all ranks. After a collective scope every access
-//! sees what all ranks did in it. Entering any other scope orders nothing. An access that is not ordered after a write
+//! sees what all ranks did in it. Entering or refreshing a HaloCache orders a rank and its neighbours, as far as what it shows
+//! of them goes; entering any other scope orders nothing. An access that is not ordered after a write
 //! returns some value that was written there; elements are read and written whole.
 //!
 //! # Where things live
@@ -50,7 +51,7 @@
 //! | `run`, `config`, `world` | starting a job, choosing how, and what a rank sees of it |
 //! | `global` | [`GVector`], [`GScalar`], [`distmemcpy`] |
 //! | `behaviour` | the scoped behaviours, with a README of their own |
-//! | `distribution`, `element` | who owns what; what may be shared |
+//! | `distribution`, `halo`, `element` | who owns what, and what lies around it; what may be shared |
 //! | `collective` | rendezvous of all ranks, as a pure machine |
 //! | `service` | what a rank's daemon decides: requests, epochs, caches, the watch over waiting ranks |
 //! | `memory` | arrays that are lent, how much of them there may be, and the files with `unsafe` code |
@@ -63,6 +64,7 @@ mod element;
 mod environment;
 mod error;
 mod global;
+mod halo;
 mod memory;
 mod message;
 mod notice;
@@ -74,8 +76,8 @@ mod world;
 pub use aurora_net::bootstrap::Launcher;
 pub use aurora_net::{Network, Rank, Route, Traffic, UdpInfo};
 pub use behaviour::{
-    Accumulate, Gather, GatherIter, GatherPairs, GatherQueue, OwnerComputes, OwnerComputesMut, PutOnly, ReadCache,
-    ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
+    Accumulate, Gather, GatherIter, GatherPairs, GatherQueue, HaloCache, HaloCacheMut, OwnerComputes, OwnerComputesMut,
+    PutOnly, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
 };
 pub use config::Config;
 pub use distribution::{MatrixDim, Shape};
@@ -86,6 +88,7 @@ pub use global::{
     Atomic, GScalar, GVector, GlobalRead, GlobalWrite, ScalarValue, Transfer, VectorRange, VectorRangeMut, distmemcpy,
     distmemcpy_many,
 };
+pub use halo::{Boundary, Halo};
 pub use memory::{MemoryLimit, available as available_memory};
 pub use run::run;
 pub use service::Usage;
@@ -95,9 +98,9 @@ pub use world::{About, LineUsage, World};
 /// What a program imports.
 pub mod prelude {
     pub use crate::{
-        Accumulate, Add, Config, Element, Error, GScalar, GVector, Gather, GlobalRead, GlobalWrite, MatrixDim, Max,
-        Min, Op, Or, OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
-        Result, World, distmemcpy, distmemcpy_many, run,
+        Accumulate, Add, Config, Element, Error, GScalar, GVector, Gather, GlobalRead, GlobalWrite, Halo, HaloCache,
+        HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC,
+        ReleaseAlone, ReleaseC, Result, World, distmemcpy, distmemcpy_many, run,
     };
 }
 

@@ -1,10 +1,12 @@
 //! What ranks say to each other: the headers of transfers. Payloads follow beside them.
 
 use crate::element::OpId;
+use crate::halo::Halo;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A shared object; every rank counts its constructions, so the numbers agree.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -18,7 +20,7 @@ pub(crate) struct CallId(pub(crate) u64);
 pub(crate) type Epoch = u64;
 
 /// The behaviours that all ranks enter together.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub(crate) enum Collective {
     ReadCache,
     /// The load of a ReadCache and ReleaseC in one; its writes are the next scope.
@@ -28,6 +30,10 @@ pub(crate) enum Collective {
     Accumulate,
     /// What ranks have for an owner is applied there in the order of their numbers.
     AccumulateInOrder,
+    HaloCache {
+        halo: Halo,
+        writes: bool,
+    },
 }
 
 impl Collective {
@@ -44,6 +50,7 @@ impl Collective {
             Collective::ReleaseC => "ReleaseC",
             Collective::Fill => "a fill",
             Collective::Accumulate | Collective::AccumulateInOrder => "Accumulate",
+            Collective::HaloCache { .. } => "HaloCache",
         }
     }
 }
@@ -62,6 +69,13 @@ impl Opening {
     /// Without an operation.
     pub(crate) fn new(behaviour: Collective, site: &Site) -> Self {
         Opening { behaviour, op: None, op_name: Cow::Borrowed(""), site: site.clone().clipped() }
+    }
+
+    /// A number that is the same of all that agree.
+    pub(crate) fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.behaviour, self.op).hash(&mut hasher);
+        hasher.finish()
     }
 
     pub(crate) fn agrees_with(&self, other: &Opening) -> bool {
@@ -106,6 +120,8 @@ pub(crate) enum Message {
     /// "My ReleaseC scope has ended, and I sent you so many batches in it." Payload: the last of them, with operation
     /// `op`, or nothing.
     End { object: ObjectId, epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId> },
+    /// My edge for exchange `number` of a HaloCache, 0 at its entry, which alone has an opening; payload: the edge.
+    Edge { object: ObjectId, epoch: Epoch, number: u64, opening: Option<Opening> },
     /// "I have dropped this object, having entered so many of its scopes, the last like this."
     Dropped {
         object: ObjectId,

@@ -10,6 +10,7 @@ mod ended;
 mod environment;
 mod gather;
 mod guards;
+mod halo;
 mod handled;
 mod late;
 mod leaked;

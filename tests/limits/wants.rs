@@ -184,6 +184,48 @@ pub const ALL: &[Want] = &[
         },
     },
     Want {
+        name: "halos_for_which_there_is_no_room",
+        nodes: Nodes::Apart,
+        words: &["OutOfMemory", "for a HaloCache of", "tests/limits/wants.rs"],
+        body: |world| {
+            let v = GVector::<u64>::new(world, 30 * MIB / 8)?;
+            v.halo_cache(Halo::periodic(30 * MIB / 8)).map(drop)
+        },
+    },
+    Want {
+        name: "a_halo_into_which_neighbours_push_before_there_is_room",
+        nodes: Nodes::One,
+        words: &["OutOfMemory", "for a HaloCache of", "tests/limits/wants.rs"],
+        body: |world| {
+            let v = GVector::<u64>::new(world, 30 * MIB / 8)?;
+            let mut taken = Vec::new();
+            if world.rank() == 1 {
+                taken.resize(120 * MIB, 1u8);
+                std::thread::sleep(std::time::Duration::from_millis(500));
+            }
+            let shown = v.halo_cache(Halo::fixed(10 * MIB / 8)).map(drop);
+            assert!(taken.iter().all(|byte| *byte == 1));
+            shown
+        },
+    },
+    Want {
+        name: "halos_and_edges_that_fit",
+        nodes: Nodes::Apart,
+        words: FINE,
+        body: |world| {
+            let mut v = GVector::<u64>::new(world, 30 * MIB / 8)?;
+            for _ in 0..3 {
+                let mut h = v.halo_cache_mut(Halo::fixed(8 * MIB / 8))?;
+                for step in 1..6 {
+                    h.local_mut().fill(step);
+                    h.refresh()?;
+                    assert!(h.before().iter().chain(h.behind()).all(|value| *value == step));
+                }
+            }
+            Ok(())
+        },
+    },
+    Want {
         name: "a_gather",
         nodes: Nodes::One,
         words: &["OutOfMemory", "rank 1 needs 140 MiB for a gather of"],

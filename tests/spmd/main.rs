@@ -9,6 +9,7 @@ mod copy;
 mod counters;
 mod direct;
 mod gather;
+mod halo;
 mod lifetime;
 mod ordering;
 mod owner;
@@ -42,6 +43,7 @@ fn bodies() -> Vec<Body> {
         release::bodies(),
         combined::bodies(),
         accumulate::bodies(),
+        halo::bodies(),
         access::bodies(),
         direct::bodies(),
         gather::bodies(),

@@ -2,7 +2,7 @@
 //!
 //! Every rank draws the same program from the seed and computes what all of them write, so that each knows the outcome.
 
-use aurora_core::{Accumulate, Add, Error, GVector, MatrixDim, Op, Result, World, distmemcpy};
+use aurora_core::{Accumulate, Add, Error, GVector, GlobalRead, Halo, MatrixDim, Op, Result, World, distmemcpy};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
@@ -99,13 +99,14 @@ impl<'w> Program<'w> {
             if self.speed.below(6) == 0 {
                 std::thread::sleep(Duration::from_micros(self.speed.below(1500) as u64));
             }
-            match self.shared.below(9) {
+            match self.shared.below(10) {
                 0 | 1 => self.one_sided()?,
                 2 | 3 => self.release()?,
                 4 => self.owners()?,
                 5 => self.fill()?,
                 6 => self.combined()?,
                 7 => self.accumulate()?,
+                8 => self.halo()?,
                 _ => self.look()?,
             }
         }
@@ -248,6 +249,51 @@ impl<'w> Program<'w> {
         Ok(())
     }
 
+    /// Steps in which each rank changes its own part, and sees what lies around it change.
+    fn halo(&mut self) -> Result<()> {
+        if self.unordered == Writers::Classes {
+            self.order()?;
+        }
+        if self.shared.below(3) == 0 {
+            return self.halos_for_reading();
+        }
+        let mut scope = self.v.halo_cache_mut(draw_halo(&mut self.shared))?;
+        for _ in 0..self.shared.below(3) {
+            let key = self.shared.draw();
+            for (i, x) in self.model.iter_mut().enumerate() {
+                *x = x.wrapping_mul(5) ^ mix(key.wrapping_add(i as u64));
+            }
+            let own = scope.indices();
+            scope.local_mut().copy_from_slice(&self.model[own]);
+            scope.refresh()?;
+            for (i, want) in self.model.iter().enumerate() {
+                if let Ok(x) = scope.at(i) {
+                    check::equal("shown", x, *want)?;
+                }
+            }
+        }
+        drop(scope);
+        self.unordered = Writers::Owners;
+        Ok(())
+    }
+
+    /// Two beside each other, refreshed in any order.
+    fn halos_for_reading(&mut self) -> Result<()> {
+        let mut older = self.v.halo_cache(draw_halo(&mut self.shared))?;
+        let mut newer = self.v.halo_cache(draw_halo(&mut self.shared))?;
+        for _ in 0..self.shared.below(5) {
+            if self.shared.below(2) == 0 { older.refresh()? } else { newer.refresh()? }
+        }
+        for scope in [&older, &newer] {
+            for (i, want) in self.model.iter().enumerate() {
+                if let Ok(x) = scope.at(i) {
+                    check::equal("shown to be read", x, *want)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn fill(&mut self) -> Result<()> {
         let value = self.shared.draw();
         self.v.fill(value)?;
@@ -326,4 +372,10 @@ impl<'w> Program<'w> {
             }
         }
     }
+}
+
+/// Often wider than a block, seldom than the whole.
+fn draw_halo(shared: &mut Random) -> Halo {
+    let width = [0, 1, 2, 3, 60, 300][shared.below(6)];
+    if shared.below(2) == 0 { Halo::fixed(width) } else { Halo::periodic(width) }
 }

@@ -245,8 +245,10 @@ impl Offer for Operation {
     fn lack(&self, implementation: Implementation) -> &'static str {
         match (self, implementation) {
             (_, Implementation::Tcp) => "is not what one connection can do",
+            (_, Implementation::MpiSendrecv) => "has no neighbours",
             (_, Implementation::Naive) => "is one operation, without a behaviour to leave out",
             (_, Implementation::Accumulate) => "is not measured that way",
+            (_, Implementation::Sequential) => "is between ranks",
             (_, Implementation::Rayon) => "is between ranks, and rayon's threads are of one",
             (Operation::FirstTouch { .. } | Operation::Local { .. }, _) => "is about memory, and no messages",
             (Operation::Updates { .. } | Operation::Reads { .. }, _) => {

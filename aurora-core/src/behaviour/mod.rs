@@ -7,6 +7,7 @@ mod accumulate;
 mod buffers;
 mod combined;
 mod gather;
+mod halo;
 mod marks;
 mod owner;
 mod read_cache;
@@ -16,7 +17,8 @@ mod rows;
 pub use accumulate::Accumulated;
 pub use combined::Combined;
 pub use gather::{GatherIter, GatherPairs, GatherQueue, Gathering};
-pub use owner::{Owner, OwnerMut};
+pub use halo::Haloed;
+pub use owner::{Owner, OwnerMut, ShowsOwnPart};
 pub use read_cache::Cached;
 pub use release::{Alone, PutOnly, Together};
 
@@ -34,6 +36,10 @@ pub type OwnerComputes<'v, T> = Scope<'v, Owner<T>>;
 pub type OwnerComputesMut<'v, T> = Scope<'v, OwnerMut<T>>;
 /// The whole vector, for reading: [`GVector::read_cache`].
 pub type ReadCache<'v, T> = Scope<'v, Cached<T>>;
+/// My rows and some around them, for reading: [`GVector::halo_cache`].
+pub type HaloCache<'v, T> = Scope<'v, Haloed<Owner<T>>>;
+/// My rows, for writing, and some around them: [`GVector::halo_cache_mut`].
+pub type HaloCacheMut<'v, T> = Scope<'v, Haloed<OwnerMut<T>>>;
 /// Buffered writes by all ranks together: [`GVector::release_c`].
 pub type ReleaseC<'v, T, O = PutOnly> = Scope<'v, Together<T, O>>;
 /// Updates by all ranks, each into a partial copy of its own: [`GVector::accumulate`].

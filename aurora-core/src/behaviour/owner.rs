@@ -28,6 +28,18 @@ pub trait ShowsOwnPart: Behaviour {
     fn part<'a>(&'a self, vector: &GVector<Self::Element>) -> &'a [Self::Element];
 }
 
+impl<T> Default for Owner<T> {
+    fn default() -> Self {
+        Owner { shown: OnceCell::new() }
+    }
+}
+
+impl<T> Default for OwnerMut<T> {
+    fn default() -> Self {
+        OwnerMut { taken: OnceCell::new() }
+    }
+}
+
 impl<T> sealed::Sealed for Owner<T> {}
 impl<T> sealed::Sealed for OwnerMut<T> {}
 
@@ -92,7 +104,7 @@ impl<T: Element> OwnerMut<T> {
     }
 
     #[inline]
-    fn part_mut(&mut self, vector: &GVector<T>) -> &mut [T] {
+    pub(super) fn part_mut(&mut self, vector: &GVector<T>) -> &mut [T] {
         if self.taken.get().is_none() {
             self.take(vector);
         }
@@ -113,7 +125,7 @@ impl<T: Element> GVector<T> {
         self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
             service.settled(self.id, false, out).map(|object| object.map(drop))
         })?;
-        Ok(Scope::open(self, site, Owner { shown: OnceCell::new() }, false, false))
+        Ok(Scope::open(self, site, Owner::default(), false, false))
     }
 
     /// Opens `OwnerComputes` for writing: this rank's own part, as a mutable slice. No message.
@@ -131,7 +143,7 @@ impl<T: Element> GVector<T> {
         self.link.wait(What::Gate { object: self.id }, &site, |service, out| {
             service.gate(self.id, out).map(|object| object.map(drop))
         })?;
-        Ok(Scope::open(self, site, OwnerMut { taken: OnceCell::new() }, true, false))
+        Ok(Scope::open(self, site, OwnerMut::default(), true, false))
     }
 }
 

@@ -106,9 +106,9 @@ impl<T: Element> GVector<T> {
         Ok(Cached { whole: typed(array), reading })
     }
 
-    /// Collective. Gives back the memory in which this vector's ReadCaches were loaded; it is kept otherwise, for as long
-    /// as the vector lives, so that the next one finds it and what has not changed need not be sent again. So is a copy of the whole that
-    /// this rank had for itself, in a scope that reads and writes or in an Accumulate.
+    /// Collective. Gives back the memory in which this vector's ReadCaches were loaded, and that of its HaloCaches; it is kept otherwise,
+    /// for as long as the vector lives, so that the next one finds it and what has not changed need not be sent again. So is a copy of the
+    /// whole that this rank had for itself, in a scope that reads and writes or in an Accumulate.
     ///
     /// # Errors
     /// As [`World::barrier`](crate::World::barrier).

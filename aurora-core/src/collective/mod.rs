@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 pub(crate) struct ObjectState {
     pub(crate) rank: Rank,
     pub(crate) epoch: Epoch,
+    /// What all ranks must have entered alike: [`Opening::digest`] of the last scope.
+    pub(crate) entered: u64,
     /// Text for a message: the last collective scope and its line.
     pub(crate) last: Claim,
     /// The open scope whose end is awaited by all, as the error that it is if the others have closed theirs.
@@ -102,7 +104,7 @@ impl Summary {
                 // Whoever uses it is told; how far its scopes got means nothing.
                 return None;
             }
-            if mine.epoch != theirs.epoch {
+            if (mine.epoch, mine.entered) != (theirs.epoch, theirs.entered) {
                 return Some(mismatch(mine.last.clone(), theirs.last.clone()));
             }
             match (&mine.open, &theirs.open) {

@@ -7,6 +7,7 @@ use crate::error::{ObjectName, Result};
 use crate::memory::{Array, Demand, Limits, Sharing};
 use crate::message::ObjectId;
 use crate::service::Service;
+use crate::service::edges::Edges;
 use crate::service::home::{Home, Place};
 use crate::service::nodes::Nodes;
 use crate::service::object::{Block, Object, ScalarFn};
@@ -201,6 +202,7 @@ pub(crate) fn object<T: Element>(
         dist,
         block,
         fresh: Arc::new(move || Ok(Arc::new(Array::<T>::promised(len)?))),
+        promise: |len| Ok(Arc::new(Array::<T>::promised(len)?)),
         check: service.modes.check.then(Box::default),
         scalar: scalar.value,
         scalar_ops: scalar.ops.into_iter().collect(),
@@ -216,6 +218,7 @@ pub(crate) fn object<T: Element>(
         sent_abroad: 0,
         loads: 0,
         meeting: None,
+        edges: Edges::default(),
         outstanding: vec![0; size],
         open: Vec::new(),
         parked: Default::default(),

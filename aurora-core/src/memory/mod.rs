@@ -17,6 +17,7 @@ mod gate;
 mod group;
 mod lent;
 mod meter;
+mod metered;
 mod prefetch;
 mod shared;
 
@@ -31,6 +32,7 @@ pub(crate) use direct::{Direct, Front, OWN, READ, WRITE};
 pub(crate) use door::Door;
 pub(crate) use lent::{Lent, LentMut, with_lent, with_lent_mut};
 pub(crate) use meter::{Meter, filled, promise, zeros};
+pub(crate) use metered::Metered;
 pub(crate) use prefetch::Prefetch;
 pub(crate) use shared::{LOST, Reading, Sharing, Turn};
 

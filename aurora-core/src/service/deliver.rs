@@ -1,6 +1,7 @@
 //! What arrives: the service as the transport's handler.
 
 use super::batch::Batch;
+use super::edges::Exchange;
 use super::load::{Announced, add_made};
 use super::object::{Parked, Work};
 use super::rally::Rally;
@@ -21,6 +22,9 @@ impl Handler for Service {
             Some(Message::Reply { id, .. }) if !self.calls.contains_key(&id) => {
                 // It may be as long as a block.
                 Placement::At(self.loans.add(Loan::Nowhere))
+            }
+            Some(Message::Edge { object, epoch, number, opening }) => {
+                self.place_edge(from, object, Exchange { epoch, number }, opening.as_ref(), len)
             }
             Some(Message::Reply { id, refused: false }) => {
                 let landing = self.calls.get(&id).and_then(|call| call.landing);
@@ -45,6 +49,11 @@ impl Handler for Service {
                     && let Some(replica) = object.cache.find_loading(*epoch)
                 {
                     replica.write(place.start, bytes);
+                }
+            }
+            Some(Loan::EdgeIn { object, exchange, from }) => {
+                if let Some(object) = self.objects.get_mut(object) {
+                    object.write_edge(*from, *exchange, offset, bytes);
                 }
             }
             Some(Loan::RoomIn { object, owner, epoch, len }) => {
@@ -73,7 +82,10 @@ impl Handler for Service {
                 copy(self.objects.get(object).and_then(|object| object.cache.bytes(*serial)), *base, into)
             }
             Some(Loan::Caller(lent)) => lent.read(offset, into),
-            Some(Loan::CallerMut(_) | Loan::CacheIn { .. } | Loan::RoomIn { .. } | Loan::Nowhere) | None => false,
+            Some(
+                Loan::CallerMut(_) | Loan::CacheIn { .. } | Loan::RoomIn { .. } | Loan::EdgeIn { .. } | Loan::Nowhere,
+            )
+            | None => false,
         }
     }
 
@@ -156,7 +168,7 @@ impl Handler for Service {
             }
             Message::End { object, epoch, opening, batches, op } => {
                 self.opened(object, from, epoch, &opening, out);
-                if let Some(object) = self.objects.get_mut(&object) {
+                if let Some(object) = self.objects.get_mut(&object).filter(|object| object.fault.is_none()) {
                     let arrival = &mut object.ledger.record(epoch).from[from.index()];
                     arrival.complete = true;
                     arrival.batches = batches;
@@ -169,6 +181,12 @@ impl Handler for Service {
                     self.work(object, Parked { from, work, payload }, out);
                 }
                 self.advance(object, out);
+            }
+            Message::Edge { object, epoch, number, opening } => {
+                if let Some(opening) = &opening {
+                    self.opened(object, from, epoch, opening, out);
+                }
+                self.edge_came(object, from, Exchange { epoch, number }, opening, payload, out);
             }
             Message::Dropped { object, scopes } => {
                 self.farewells[from.index()] += 1;

@@ -28,9 +28,13 @@ impl Service {
             // It may be faulty because there is no memory for this.
             return Placement::At(self.loans.add(Loan::Nowhere));
         };
+        if epoch <= object.ledger.settled {
+            // We have opened something else, as is about to be found out.
+            return Placement::At(self.loans.add(Loan::Nowhere));
+        }
         let bytes = object.bytes_of(from);
         let ours = object.nodes.are_mates(from, me) || object.nodes.receives(from, me);
-        if len != bytes.len() || epoch <= object.ledger.settled || !ours {
+        if len != bytes.len() || !ours {
             return Placement::Buffer;
         }
         if let Some(room) = object.block.home().and_then(|home| home.open_room(from, epoch)) {
@@ -107,6 +111,7 @@ impl Service {
         };
         match behaviour {
             Collective::ReadCache | Collective::Combined => self.settle_read_cache(id, epoch, out),
+            Collective::HaloCache { .. } => object.ledger.forget(epoch),
             Collective::ReleaseC | Collective::Fill | Collective::Accumulate | Collective::AccumulateInOrder => {
                 object.ledger.forget(epoch);
                 if let Some(checker) = &mut object.check {
@@ -251,6 +256,7 @@ impl Object {
     pub(crate) fn release_cache(&mut self) {
         (self.pushed, self.sent_abroad) = (0, 0);
         self.cache.release();
+        self.edges.release();
         let epoch = self.ledger.epoch;
         if let Some(home) = self.block.home() {
             home.guests.release(epoch);

@@ -1,5 +1,6 @@
 //! Memory that the transport reads from or writes into at this moment.
 
+use super::edges::Exchange;
 use crate::memory::{Lent, LentMut, Storage};
 use crate::message::{Epoch, ObjectId};
 use aurora_net::{Rank, Token};
@@ -18,6 +19,8 @@ pub(crate) enum Loan {
     CacheIn { object: ObjectId, epoch: Epoch, base: usize, len: usize },
     /// A block of another node, on its way into the memory that this one shares.
     RoomIn { object: ObjectId, owner: Rank, epoch: Epoch, len: usize },
+    /// A neighbour's edge, on its way into the halo of an exchange.
+    EdgeIn { object: ObjectId, exchange: Exchange, from: Rank },
     /// What arrives is of no use to anybody.
     Nowhere,
     /// Memory of the calling rank, read.

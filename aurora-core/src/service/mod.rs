@@ -8,6 +8,7 @@ pub(crate) mod batch;
 mod cache;
 pub(crate) mod check;
 mod deliver;
+pub(crate) mod edges;
 pub(crate) mod entering;
 mod guests;
 pub(crate) mod home;
@@ -419,6 +420,9 @@ impl Service {
                 .map(|l| missing(l, epoch).unwrap_or_else(|| l.incomplete_blocks(epoch).collect()))
                 .filter(|ranks| !ranks.is_empty())
                 .unwrap_or_else(|| self.receivers_awaited(object, epoch)),
+            What::Halo { object } => {
+                self.objects.get(&object).map(|object| object.edges.awaited().collect()).unwrap_or_default()
+            }
             What::Settle { object } => ledger(object).and_then(|l| missing(l, l.epoch)).unwrap_or_default(),
             What::Room { object, owner } if owner == self.me => ledger(object)
                 .map(|l| {
@@ -449,6 +453,10 @@ impl Service {
         let action = match what {
             What::Rendezvous(action) => format!("is in {action}"),
             What::Load { object, .. } => format!("opens a ReadCache of {}", name(object)),
+            What::Halo { object } => {
+                let refreshes = self.objects.get(&object).is_some_and(|object| object.edges.is_refreshing());
+                format!("{} a HaloCache of {}", if refreshes { "refreshes" } else { "opens" }, name(object))
+            }
             What::Settle { object } => format!("waits for the end of a scope of {}", name(object)),
             What::Calls { object, action } => {
                 format!("waits for the answer to `{action}` on {}", name(object))

@@ -3,6 +3,7 @@
 use super::batch::Batch;
 use super::cache::{Cache, Fresh};
 use super::check::{Checker, Deed};
+use super::edges::Edges;
 use super::home::{Home, Place};
 use super::nodes::Nodes;
 use super::places::Places;
@@ -333,6 +334,8 @@ pub(crate) struct Object {
     pub(crate) check: Option<Box<Checker>>,
     /// Makes memory for a replica of the whole.
     pub(crate) fresh: Arc<dyn Fn() -> Fresh + Send + Sync>,
+    /// Promises memory for so many elements.
+    pub(crate) promise: fn(usize) -> Fresh,
     pub(crate) scalar: Option<Vec<u8>>,
     pub(crate) scalar_ops: BTreeMap<OpId, ScalarFn>,
     pub(crate) ops: BTreeMap<OpId, ApplyFn>,
@@ -355,6 +358,8 @@ pub(crate) struct Object {
     pub(crate) loads: u64,
     /// The one for which it does at this moment.
     pub(crate) meeting: Option<Turn>,
+    /// What neighbours push for HaloCaches.
+    pub(crate) edges: Edges,
     /// Batches that each owner has not yet applied.
     pub(crate) outstanding: Vec<usize>,
     pub(crate) open: Vec<OpenGuard>,

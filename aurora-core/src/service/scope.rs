@@ -9,7 +9,7 @@
 use crate::error::Claim;
 use crate::message::{Collective, Epoch, Opening};
 use aurora_net::Rank;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What has arrived from one rank for one epoch.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +55,9 @@ pub(crate) struct Record {
     pub(crate) made: Vec<u64>,
 }
 
+/// So many HaloCaches are remembered that were settled without some ranks.
+const REMEMBERED: usize = 64;
+
 impl Record {
     /// Whether what ranks write is applied in the order of their numbers.
     fn is_in_order(&self) -> bool {
@@ -72,13 +75,17 @@ pub(crate) struct Ledger {
     /// Epochs that are settled.
     pub(crate) settled: Epoch,
     records: BTreeMap<Epoch, Record>,
+    /// HaloCaches, the latest last. A HaloCache is settled without the ranks that are no neighbours; what they open instead may
+    /// come later.
+    settled_early: VecDeque<(Epoch, Opening)>,
     /// The last opening of this rank, for messages.
     pub(crate) last: Option<Opening>,
 }
 
 impl Ledger {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
-        Ledger { me, size, epoch: 0, settled: 0, records: BTreeMap::new(), last: None }
+        let (records, settled_early) = (BTreeMap::new(), VecDeque::new());
+        Ledger { me, size, epoch: 0, settled: 0, records, settled_early, last: None }
     }
 
     /// This rank.
@@ -121,6 +128,12 @@ impl Ledger {
     /// Notes what another rank opened; an opening (ours or a third rank's) that disagrees comes back.
     pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), (Rank, Opening)> {
         let me = self.me;
+        if epoch <= self.settled {
+            // Settled without that rank, so it was a HaloCache in which that one is no neighbour: it would not speak of it.
+            let mut early = self.settled_early.iter();
+            let mine = early.find(|(settled, _)| *settled >= epoch).map(|(_, mine)| mine).or(self.last.as_ref());
+            return mine.map_or(Ok(()), |mine| Err((me, mine.clone())));
+        }
         let record = self.record(epoch);
         record.from[from.index()].opening = Some(opening.clone());
         if let Some(mine) = &record.mine
@@ -138,9 +151,17 @@ impl Ledger {
     pub(crate) fn try_settle(&mut self) -> Option<(Epoch, Collective)> {
         let epoch = self.settled + 1;
         let record = self.records.get(&epoch)?;
-        let behaviour = record.mine.as_ref()?.behaviour;
+        let mine = record.mine.as_ref()?;
         if self.missing(epoch).next().is_some() || !record.mine_complete {
             return None;
+        }
+        let behaviour = mine.behaviour;
+        if matches!(behaviour, Collective::HaloCache { .. }) {
+            let mine = mine.clone();
+            self.settled_early.push_back((epoch, mine));
+            if self.settled_early.len() > REMEMBERED {
+                self.settled_early.pop_front();
+            }
         }
         self.settled = epoch;
         Some((epoch, behaviour))
@@ -215,6 +236,11 @@ impl Ledger {
         self.records.remove(&epoch);
     }
 
+    /// What this rank has entered last, as a number: equal on all ranks that agree.
+    pub(crate) fn entered(&self) -> u64 {
+        self.last.as_ref().map_or(0, Opening::digest)
+    }
+
     /// What this rank did last, in words.
     pub(crate) fn last_claim(&self, object: &crate::error::ObjectName) -> Claim {
         Self::claim_of(self.me, self.last.as_ref(), object)
@@ -248,6 +274,10 @@ impl Opening {
             Collective::AccumulateInOrder => {
                 format!("opened an Accumulate in order with operation {} of {object}", self.op_name)
             }
+            Collective::HaloCache { halo, writes } => {
+                let writes = if writes { ", for writing" } else { "" };
+                format!("opened a HaloCache ({halo}{writes}) of {object}")
+            }
         };
         Claim { rank, action, site: self.site.clone() }
     }
@@ -257,6 +287,7 @@ impl Opening {
 mod tests {
     use super::*;
     use crate::Site;
+    use crate::halo::Halo;
 
     const FIRST: Epoch = 1;
 
@@ -297,5 +328,43 @@ mod tests {
         let ledger = entered(Collective::Accumulate);
         assert_eq!(state(&ledger), (vec![0, 1, 2, 3], vec![]));
         assert!(ledger.is_turn(FIRST + 1, Rank::new(3)), "no such scope is known yet");
+    }
+
+    fn halo(width: usize) -> Opening {
+        Opening::new(Collective::HaloCache { halo: Halo::fixed(width), writes: false }, &Site::here())
+    }
+
+    /// Of a rank that has entered HaloCaches of these widths, without a neighbour.
+    fn alone(widths: impl IntoIterator<Item = usize>) -> Ledger {
+        let mut ledger = Ledger::new(Rank::new(0), 3);
+        for width in widths {
+            let epoch = ledger.enter(halo(width)).expect("nobody has said anything else");
+            let record = ledger.record(epoch);
+            record.mine_complete = true;
+            record.from.iter_mut().for_each(|arrival| arrival.complete = true);
+            assert_eq!(ledger.try_settle().map(|(settled, _)| settled), Some(epoch));
+            ledger.forget(epoch);
+        }
+        ledger
+    }
+
+    #[test]
+    fn what_others_open_instead_of_a_halo_that_is_over_disagrees() {
+        let mut ledger = alone([1, 2, 3]);
+        let release = Opening::new(Collective::ReleaseC, &Site::here());
+        for (epoch, width) in [(1, 1), (2, 2), (3, 3)] {
+            let (rank, mine) = ledger.opened(Rank::new(2), epoch, &release).expect_err("a disagreement");
+            assert!(rank == 0 && mine.agrees_with(&halo(width)), "{mine:?}");
+        }
+        assert!(ledger.opened(Rank::new(2), 4, &release).is_ok());
+    }
+
+    #[test]
+    fn few_of_them_are_remembered() {
+        let mut ledger = alone((0..500).map(|width| width % 7));
+        assert!(ledger.settled_early.len() <= REMEMBERED && ledger.records.is_empty());
+        let release = Opening::new(Collective::ReleaseC, &Site::here());
+        let (_, mine) = ledger.opened(Rank::new(1), 3, &release).expect_err("a disagreement");
+        assert!(matches!(mine.behaviour, Collective::HaloCache { .. }));
     }
 }

@@ -145,6 +145,7 @@ impl Service {
         for (id, object) in self.objects.iter().filter(|(_, object)| !object.dropped[self.me.index()]) {
             add(id.0);
             add(object.ledger.epoch << 1 | u64::from(object.open.iter().any(|guard| guard.awaited)));
+            add(object.ledger.entered());
             to_tell |= object.fault.is_some();
         }
         if to_tell {
@@ -164,6 +165,7 @@ impl Service {
                 let state = ObjectState {
                     rank: self.me,
                     epoch: object.ledger.epoch,
+                    entered: object.ledger.entered(),
                     last: object.ledger.last_claim(&object.name),
                     open: awaited.map(|guard| Box::new(object.leak(self.me, guard))),
                     fault: object.fault.clone().map(Box::new),

@@ -2,6 +2,7 @@
 
 use crate::bench::arguments::BenchCommand;
 use crate::implementation::ProgramImplementations;
+use aurora_apps::diffusion::Diffusion;
 use aurora_apps::histogram::Histogram;
 use aurora_apps::indexgather::IndexGather;
 use aurora_apps::mm2::{Kernel, Mm2};
@@ -27,6 +28,8 @@ pub enum Command {
     Histogram(HistogramArguments),
     /// Random reads of a distributed table
     Indexgather(IndexGatherArguments),
+    /// Heat that spreads over a plate, step by step
+    Diffusion(DiffusionArguments),
     /// Measure one operation between ranks, also by MPI
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -90,6 +93,25 @@ pub struct IndexGatherArguments {
     /// How many of them each rank reads
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub reads: u64,
+    #[command(flatten)]
+    pub implementations: ProgramImplementations,
+    #[command(flatten)]
+    pub repetitions: Repetitions,
+    #[command(flatten)]
+    pub world: WorldArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct DiffusionArguments {
+    /// Rows of the plate
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
+    pub rows: u32,
+    /// Cells of a row
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
+    pub cols: u32,
+    /// Steps of a repetition
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub steps: u32,
     #[command(flatten)]
     pub implementations: ProgramImplementations,
     #[command(flatten)]
@@ -217,6 +239,20 @@ impl IndexGatherArguments {
         IndexGather {
             table: self.table as usize,
             reads: self.reads as usize,
+            implementations: self.implementations.list(),
+            reps: self.repetitions.reps as usize,
+            seed: self.repetitions.seed,
+            damage: self.repetitions.damage,
+        }
+    }
+}
+
+impl DiffusionArguments {
+    pub fn job(&self) -> Diffusion {
+        Diffusion {
+            rows: self.rows as usize,
+            cols: self.cols as usize,
+            steps: self.steps as usize,
             implementations: self.implementations.list(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,

@@ -40,11 +40,13 @@ enum ProgramName {
     Aurora,
     /// MPI's collective operations (of `mm2` and `psrs`)
     MpiCollective,
-    /// This library without a behaviour, element by element (of `histogram`, `indexgather`)
+    /// MPI's Sendrecv with the neighbours (of `diffusion`)
+    MpiSendrecv,
+    /// This library without a behaviour, element by element (of `diffusion`, `histogram`, `indexgather`)
     Naive,
     /// Partial sums of each rank, merged at the end (of `histogram`)
     Accumulate,
-    /// Rank 0 alone (of `indexgather`)
+    /// The sequential program, on rank 0 alone (of `diffusion`, `indexgather`)
     Sequential,
     /// As many threads as there are ranks, all of rank 0, with rayon (of `psrs`)
     Rayon,
@@ -70,6 +72,7 @@ impl ProgramImplementations {
         let of = |name: &ProgramName| match name {
             ProgramName::Aurora => Implementation::Aurora,
             ProgramName::MpiCollective => Implementation::MpiCollective,
+            ProgramName::MpiSendrecv => Implementation::MpiSendrecv,
             ProgramName::Naive => Implementation::Naive,
             ProgramName::Accumulate => Implementation::Accumulate,
             ProgramName::Sequential => Implementation::Sequential,

@@ -13,11 +13,12 @@ mod refusal;
 mod table;
 
 use arguments::{
-    Arguments, Command, HistogramArguments, IndexGatherArguments, Mm2Arguments, PsrsArguments, WorldArguments,
+    Arguments, Command, DiffusionArguments, HistogramArguments, IndexGatherArguments, Mm2Arguments, PsrsArguments,
+    WorldArguments,
 };
 use aurora_apps::implementation::{Implementation, Program};
 use aurora_apps::report::Measured;
-use aurora_apps::{histogram, indexgather, mm2, psrs};
+use aurora_apps::{diffusion, histogram, indexgather, mm2, psrs};
 use aurora_core::Surroundings;
 use aurora_core::prelude::*;
 use clap::error::ErrorKind;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Psrs(psrs) => run_psrs(psrs, starter),
         Command::Histogram(histogram) => run_histogram(histogram, starter),
         Command::Indexgather(indexgather) => run_indexgather(indexgather, starter),
+        Command::Diffusion(diffusion) => run_diffusion(diffusion, starter),
         Command::Bench(arguments) => bench::start(arguments, starter),
         Command::Info(world) => prepare(*world, starter, None).map(|config| info::show(config, *world, starter)),
     };
@@ -88,6 +90,16 @@ fn run_indexgather(arguments: &IndexGatherArguments, starter: Surroundings) -> R
     launch::check_memory(reads, &config, starter)?;
     implementation::check(&Program("indexgather"), &job.implementations, &config, starter)?;
     Ok(measure(config, world, starter, job.reps, |world, progress| indexgather::run(world, &job, progress)))
+}
+
+fn run_diffusion(arguments: &DiffusionArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+    let (world, job) = (arguments.world, arguments.job());
+    let bytes = if beside_others(&job.implementations) { memory::plates_beside_others } else { memory::plates };
+    let cells = u64::from(arguments.rows) * u64::from(arguments.cols);
+    let config =
+        prepare(world, starter, Some(Demand { argument: "--rows <N> times --cols <N>", value: cells, bytes }))?;
+    implementation::check(&Program("diffusion"), &job.implementations, &config, starter)?;
+    Ok(measure(config, world, starter, job.reps, |world, progress| diffusion::run(world, &job, progress)))
 }
 
 fn beside_others(implementations: &[Implementation]) -> bool {

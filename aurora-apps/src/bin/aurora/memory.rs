@@ -40,6 +40,16 @@ pub fn counters(count: u64, ranks: u64) -> u128 {
     (3 + 1 + 2 + 2 * u128::from(ranks)) * 8 * u128::from(count)
 }
 
+/// Cells of a plate: three shared ones, rank 0's sequential two, and what is on its way.
+pub fn plates(cells: u64, _ranks: u64) -> u128 {
+    (3 + 2 + 1) * 8 * u128::from(cells)
+}
+
+/// The same; besides, others' two in memory of their own.
+pub fn plates_beside_others(cells: u64, ranks: u64) -> u128 {
+    plates(cells, ranks) + 2 * 8 * u128::from(cells)
+}
+
 /// A vector that every rank caches whole: its blocks, and in each rank the caches of all implementations.
 pub fn caches(bytes: u64, ranks: u64) -> u128 {
     (3 + 4 * u128::from(ranks)) * u128::from(bytes)

@@ -35,6 +35,8 @@ pub(crate) enum What {
     Rendezvous(&'static str),
     /// All blocks of a ReadCache.
     Load { object: ObjectId, epoch: Epoch },
+    /// The edges of a HaloCache's neighbours.
+    Halo { object: ObjectId },
     /// The end of an earlier scope on all ranks.
     Settle { object: ObjectId },
     /// Answers to one-sided requests.

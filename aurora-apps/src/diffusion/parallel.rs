@@ -1,0 +1,47 @@
+//! The parallel program: my rows, and one on either side.
+
+use super::stencil::step_row;
+use crate::clock::{Clock, Kind};
+use aurora_core::prelude::*;
+
+/// What computes, in the report.
+pub(super) const STENCIL: &str = "stencil";
+/// What shares.
+pub(super) const EDGES: &str = "edges";
+
+/// Collective. `steps` steps of `plate`. It and `other`, which must hold the same plate, take turns as the present one and the next:
+/// the result is in `plate` after an even number of steps, else in `other`.
+///
+/// ```
+/// use aurora_apps::clock::Clock;
+/// use aurora_apps::diffusion::steps;
+/// use aurora_core::prelude::*;
+///
+/// Config::threads(3).run(|world| {
+///     let warm = |i| if i == 12 { 100.0 } else { 0.0 }; // in the middle
+///     let mut plate = GVector::<f64>::from_fn(world, MatrixDim::new(5, 5), warm)?;
+///     let mut other = GVector::<f64>::from_fn(world, MatrixDim::new(5, 5), warm)?;
+///     steps(&mut plate, &mut other, 2, &mut Clock::start(world)?)?;
+///     world.barrier()?;
+///     assert_eq!(plate.at(6)?, 8.0);
+///     Ok(())
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
+pub fn steps(plate: &mut GVector<f64>, other: &mut GVector<f64>, steps: usize, clock: &mut Clock<'_>) -> Result<()> {
+    let rows = plate.dim().map_or(0, |dim| dim.rows);
+    let (mut now, mut next) =
+        clock.part(EDGES, Kind::Sharing, || Ok((plate.halo_cache_mut(1)?, other.halo_cache_mut(1)?)))?;
+    for _ in 0..steps {
+        clock.part(STENCIL, Kind::Computing, || {
+            for row in now.rows().filter(|row| *row > 0 && row + 1 < rows) {
+                step_row(now.row(row - 1), now.row(row), now.row(row + 1), next.row_mut(row));
+            }
+            Ok(())
+        })?;
+        clock.part(EDGES, Kind::Sharing, || next.refresh())?;
+        std::mem::swap(&mut now, &mut next);
+    }
+    now.finish()?;
+    next.finish()
+}

@@ -1,0 +1,181 @@
+//! `HaloCache`: this rank's own part and some of what lies around it, refreshed from the neighbours.
+
+mod show;
+
+use super::{Behaviour, HaloCache, HaloCacheMut, Owner, OwnerMut, Scope, ShowsOwnPart, sealed};
+use crate::Site;
+use crate::element::Element;
+use crate::error::Result;
+use crate::global::GVector;
+use crate::halo::Halo;
+use crate::memory::{Array, typed};
+use crate::message::{Collective, Opening};
+use crate::service::edges::{Exchange, Shown};
+use crate::service::watch::What;
+use std::sync::Arc;
+
+/// Holds our block as `O` does, and a copy of what lies around it.
+pub struct Haloed<O: ShowsOwnPart> {
+    own: O,
+    halo: Halo,
+    /// The elements before the block, then those behind it, as they were at the last exchange. None while one is under way, nor
+    /// after one that failed.
+    around: Arc<Array<O::Element>>,
+    /// How many are before it, and how many behind.
+    reach: (usize, usize),
+    exchange: Exchange,
+}
+
+impl<O: ShowsOwnPart> sealed::Sealed for Haloed<O> {}
+
+impl<O: ShowsOwnPart> Behaviour for Haloed<O> {
+    type Element = O::Element;
+    const NAME: &'static str = "HaloCache";
+
+    fn close(&mut self, vector: &GVector<O::Element>, site: &Site, checked: bool) -> Result<()> {
+        self.own.close(vector, site, checked)?;
+        self.end(vector);
+        Ok(())
+    }
+
+    fn abandon(&mut self, vector: &GVector<O::Element>) {
+        self.own.abandon(vector);
+        self.end(vector);
+    }
+}
+
+impl<T: Element> GVector<T> {
+    /// Collective with the neighbours. Opens a `HaloCache` for reading: this rank's own part and the rows (of a vector that is no
+    /// matrix: the elements) around it that `halo` asks for, by one subscript.
+    ///
+    /// Every rank sends each neighbour the edge that it needs, unasked: with a halo no wider than a block that is two messages, or one
+    /// at the ends. It waits for theirs and for nobody else's. What lies in the halo is a copy, as it was when its
+    /// owner came here; other ranks' `put`s of before are seen after a [`barrier`](crate::World::barrier). Its memory, twice the halo, is
+    /// kept for the next HaloCache of that width, until [`release_cache`](GVector::release_cache).
+    ///
+    /// # Errors
+    /// Those of earlier collective scopes, whose end it waits for; `Mismatch` where ranks open different scopes, or ask for different
+    /// halos; `Leaked` where a write guard was forgotten; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where a rank has no room
+    /// for the halo; whatever ended the job.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let v = GVector::<i64>::from_fn(world, 10, |i| (i * i) as i64)?;
+    ///     let h = v.halo_cache(1)?;
+    ///     for i in h.indices().filter(|i| (1..9).contains(i)) {
+    ///         assert_eq!(h[i - 1] - 2 * h[i] + h[i + 1], 2); // the second difference of squares
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn halo_cache(&self, halo: impl Into<Halo>) -> Result<HaloCache<'_, T>> {
+        self.open_halo(halo.into(), Owner::default(), false, Site::here())
+    }
+
+    /// Collective with the neighbours. Opens a `HaloCache` for writing: as [`halo_cache`](GVector::halo_cache), and this rank's own part
+    /// can be written. After [`refresh`](Scope::refresh) the neighbours see what was written, each when it refreshes too.
+    ///
+    /// # Errors
+    /// As [`halo_cache`](GVector::halo_cache); `Leaked` where any guard was forgotten.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// // A wave that travels around a ring, one element in each step.
+    /// Config::threads(3).run(|world| {
+    ///     let mut v = GVector::<u8>::from_fn(world, 12, |i| (i == 0) as u8)?;
+    ///     let mut h = v.halo_cache_mut(Halo::periodic(1))?;
+    ///     for _ in 0..7 {
+    ///         let (before, own, _) = h.parts_mut();
+    ///         own.rotate_right(1);
+    ///         own[0] = before[0];
+    ///         h.refresh()?; // one message to each of the two neighbours
+    ///     }
+    ///     h.finish()?;
+    ///     world.barrier()?;
+    ///     assert_eq!(v.at(7)?, 1);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn halo_cache_mut(&mut self, halo: impl Into<Halo>) -> Result<HaloCacheMut<'_, T>> {
+        self.open_halo(halo.into(), OwnerMut::default(), true, Site::here())
+    }
+
+    fn open_halo<O>(&self, halo: Halo, own: O, writes: bool, site: Site) -> Result<Scope<'_, Haloed<O>>>
+    where
+        O: ShowsOwnPart<Element = T>,
+    {
+        self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
+            service.settled(self.id, writes, out).map(|object| object.map(drop))
+        })?;
+        if writes {
+            self.link.wait(What::Gate { object: self.id }, &site, |service, out| {
+                service.gate(self.id, out).map(|object| object.map(drop))
+            })?;
+        }
+        while self.link.act(&site, |service, out| service.take_halo(self.id, halo, &site, out))? {}
+        let opening = Opening::new(Collective::HaloCache { halo, writes }, &site);
+        let epoch = self.link.act(&site, |service, out| service.enter_halo(self.id, &opening, out))?;
+        let exchange = Exchange { epoch, number: 0 };
+        let mut state = Haloed { own, halo, around: Arc::default(), reach: (0, 0), exchange };
+        let entered = state.exchange(self, Some(&opening), &site);
+        entered.inspect_err(|_| state.end(self))?;
+        Ok(Scope::open(self, site, state, writes, false))
+    }
+}
+
+impl<O: ShowsOwnPart> Haloed<O> {
+    /// Sends our edges to the neighbours and waits for theirs.
+    fn exchange(&mut self, vector: &GVector<O::Element>, opening: Option<&Opening>, site: &Site) -> Result<()> {
+        self.hide();
+        let (id, exchange) = (vector.id, self.exchange);
+        let reason = vector.reason(Self::NAME, site);
+        let mut pushed = false;
+        let Shown { array, reach } = vector.link.wait(What::Halo { object: id }, site, |service, out| {
+            if !std::mem::replace(&mut pushed, true)
+                && let Err(error) = service.push_edges(id, exchange, opening, (&reason, site), out)
+            {
+                return Some(Err(error));
+            }
+            service.poll_edges(id)
+        })?;
+        (self.around, self.reach) = (typed(array), reach);
+        Ok(())
+    }
+
+    /// Shows nothing of the halo any more: others may write there.
+    fn hide(&mut self) {
+        (self.around, self.reach) = (Arc::default(), (0, 0));
+    }
+
+    fn end(&mut self, vector: &GVector<O::Element>) {
+        self.hide();
+        vector.link.tidy(|service, _| service.end_halo(vector.id, self.exchange.epoch));
+    }
+}
+
+impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
+    /// Collective with the neighbours: sends them this rank's edges as they are now, and fetches theirs. One message to each neighbour,
+    /// and nothing else; it waits until they have come to their refresh of the same number. Of several HaloCaches that are open, all ranks
+    /// refresh the same one.
+    ///
+    /// After an error the scope shows its own part, and no halo.
+    ///
+    /// # Errors
+    /// `Poisoned`, `Mismatch` or `Leaked` of the vector; `RankLeft` or `Mismatch` where a neighbour will never refresh; whatever ended
+    /// the job.
+    #[track_caller]
+    pub fn refresh(&mut self) -> Result<()> {
+        let site = Site::here();
+        // No slice is out: what others have asked of our block in the meantime is done now.
+        self.state.own.abandon(self.vector);
+        self.state.exchange.number += 1;
+        self.state.exchange(self.vector, None, &site)
+    }
+}

@@ -1,0 +1,299 @@
+//! What a HaloCache shows: by global index, by row, and as slices.
+
+use super::Haloed;
+use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
+use crate::element::Element;
+use crate::error::Result;
+use crate::global::{GlobalRead, GlobalWrite};
+use crate::halo::{Boundary, Halo};
+use crate::{Error, Site};
+use std::fmt;
+use std::ops::{Index, IndexMut, Range};
+
+/// Where an element lies that is shown.
+#[derive(Clone, Copy)]
+enum Place {
+    /// In our own part.
+    Own(usize),
+    /// In the halo.
+    Around(usize),
+}
+
+/// An own element is always the own one, also where the halo reaches around the ends to it.
+impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
+    /// What it was asked to show.
+    pub fn halo(&self) -> Halo {
+        self.state.halo
+    }
+
+    /// The global indices of this rank's own part.
+    #[inline]
+    pub fn indices(&self) -> Range<usize> {
+        self.vector.local_range()
+    }
+
+    /// The global numbers of this rank's own rows; of a vector that is no matrix every element is a row.
+    #[inline]
+    pub fn rows(&self) -> Range<usize> {
+        let (own, cols) = (self.indices(), self.cols());
+        own.start / cols..own.end / cols
+    }
+
+    /// This rank's own part.
+    #[inline]
+    pub fn local(&self) -> &[O::Element] {
+        self.state.own.part(self.vector)
+    }
+
+    /// The halo before this rank's own part, in order: the last element is the one just before it. Shorter than the width, or empty,
+    /// where a fixed end is nearer.
+    #[inline]
+    pub fn before(&self) -> &[O::Element] {
+        &self.state.around[..self.state.reach.0]
+    }
+
+    /// The halo behind this rank's own part, in order: the first element is the one just behind it.
+    #[inline]
+    pub fn behind(&self) -> &[O::Element] {
+        &self.state.around[self.state.reach.0..]
+    }
+
+    /// Row `row` of the matrix, an own one or one of the halo, by its global number.
+    ///
+    /// # Panics
+    /// If it is neither.
+    #[inline]
+    #[track_caller]
+    pub fn row(&self, row: usize) -> &[O::Element] {
+        let cols = self.cols();
+        match self.place(row.saturating_mul(cols)) {
+            Some(Place::Own(at)) => &self.local()[at..at + cols],
+            Some(Place::Around(at)) => &self.state.around[at..at + cols],
+            None => self.no_row(row),
+        }
+    }
+
+    #[inline]
+    fn cols(&self) -> usize {
+        self.vector.dim().map_or(1, |dim| dim.cols.max(1))
+    }
+
+    #[inline]
+    fn place(&self, index: usize) -> Option<Place> {
+        let own = self.indices();
+        let local = index.wrapping_sub(own.start);
+        if local < own.len() { Some(Place::Own(local)) } else { self.place_around(index, own) }
+    }
+
+    fn place_around(&self, index: usize, own: Range<usize>) -> Option<Place> {
+        let (len, (before, behind)) = (self.vector.len(), self.state.reach);
+        // Around the ends it is so much farther.
+        let around = match self.state.halo.boundary {
+            _ if index >= len => return None,
+            Boundary::Fixed => None,
+            Boundary::Periodic => Some(len),
+        };
+        let (ahead, back) = if index < own.start {
+            (around.map(|len| index + len - own.end), Some(own.start - index))
+        } else {
+            (Some(index - own.end), around.map(|len| own.start + len - index))
+        };
+        match (ahead, back) {
+            (Some(ahead), _) if ahead < behind => Some(Place::Around(before + ahead)),
+            (_, Some(back)) if back <= before => Some(Place::Around(before - back)),
+            _ => None,
+        }
+    }
+
+    /// The first global index shown and one past the last: of a periodic halo around the ends.
+    fn shown(&self) -> Range<usize> {
+        let (own, len, (before, behind)) = (self.indices(), self.vector.len().max(1), self.state.reach);
+        match self.state.halo.boundary {
+            Boundary::Fixed => own.start - before..own.end + behind,
+            Boundary::Periodic => (own.start + (len - before % len)) % len..(own.end + behind % len) % len,
+        }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn no_index(&self, index: usize) -> ! {
+        panic!(
+            "index {index} is outside {}: use a wider halo, or `at` of the vector",
+            Shown(self.shown(), self.state.halo)
+        )
+    }
+
+    #[cold]
+    #[track_caller]
+    fn no_row(&self, row: usize) -> ! {
+        let (shown, cols) = (self.shown(), self.cols());
+        let rows = Shown(shown.start / cols..shown.end / cols, self.state.halo);
+        panic!("row {row} is outside rows {rows}: use a wider halo, or `read_cache` of the matrix")
+    }
+
+    #[inline]
+    #[track_caller]
+    fn cell(&self, (row, col): (usize, usize)) -> usize {
+        let cols = self.cols();
+        assert!(col < cols, "column {col} is outside 0..{cols}");
+        row.saturating_mul(cols).saturating_add(col)
+    }
+}
+
+/// A range that is shown, in words.
+struct Shown(Range<usize>, Halo);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let around = match self.1.boundary {
+            Boundary::Fixed => "",
+            Boundary::Periodic => " around the ends",
+        };
+        write!(f, "{}..{}{around}, the part and the halo that this rank shows", self.0.start, self.0.end)
+    }
+}
+
+impl<T: Element> HaloCacheMut<'_, T> {
+    /// This rank's own part, for writing.
+    #[inline]
+    pub fn local_mut(&mut self) -> &mut [T] {
+        self.state.own.part_mut(self.vector)
+    }
+
+    /// The halo [`before`](Scope::before) this rank's own part, that part for writing, and the halo [`behind`](Scope::behind) it.
+    #[inline]
+    pub fn parts_mut(&mut self) -> (&[T], &mut [T], &[T]) {
+        let (before, behind) = self.state.around.split_at(self.state.reach.0);
+        (before, self.state.own.part_mut(self.vector), behind)
+    }
+
+    /// Own row `row` of the matrix, by its global number, for writing.
+    ///
+    /// # Panics
+    /// If it is not one of [`rows`](Scope::rows).
+    #[inline]
+    #[track_caller]
+    pub fn row_mut(&mut self, row: usize) -> &mut [T] {
+        let (rows, cols) = (self.rows(), self.cols());
+        assert!(
+            rows.contains(&row),
+            "row {row} is outside rows {}..{}, which this rank owns: those of the halo are only to be read",
+            rows.start,
+            rows.end
+        );
+        let at = (row - rows.start) * cols;
+        &mut self.local_mut()[at..at + cols]
+    }
+
+    #[cold]
+    #[track_caller]
+    fn not_writable(&self, index: usize) -> ! {
+        let own = self.indices();
+        panic!("index {index} is outside {}..{}, which this rank owns: the halo is only to be read", own.start, own.end)
+    }
+
+    #[inline]
+    #[track_caller]
+    fn writable(&mut self, index: usize) -> &mut T {
+        let own = self.indices();
+        if !own.contains(&index) {
+            self.not_writable(index);
+        }
+        &mut self.local_mut()[index - own.start]
+    }
+}
+
+/// By global index, own and halo.
+impl<O: ShowsOwnPart> Index<usize> for Scope<'_, Haloed<O>> {
+    type Output = O::Element;
+
+    #[inline]
+    #[track_caller]
+    fn index(&self, index: usize) -> &O::Element {
+        match self.place(index) {
+            Some(Place::Own(at)) => &self.local()[at],
+            Some(Place::Around(at)) => &self.state.around[at],
+            None => self.no_index(index),
+        }
+    }
+}
+
+/// By global row and column, own and halo.
+impl<O: ShowsOwnPart> Index<(usize, usize)> for Scope<'_, Haloed<O>> {
+    type Output = O::Element;
+
+    #[inline]
+    #[track_caller]
+    fn index(&self, cell: (usize, usize)) -> &O::Element {
+        match self.place(self.cell(cell)) {
+            Some(Place::Own(at)) => &self.local()[at],
+            Some(Place::Around(at)) => &self.state.around[at],
+            None => self.no_row(cell.0),
+        }
+    }
+}
+
+/// Own elements by global index.
+impl<T: Element> IndexMut<usize> for HaloCacheMut<'_, T> {
+    #[inline]
+    #[track_caller]
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        self.writable(index)
+    }
+}
+
+/// Own elements by global row and column.
+impl<T: Element> IndexMut<(usize, usize)> for HaloCacheMut<'_, T> {
+    #[inline]
+    #[track_caller]
+    fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
+        let col = self.cell((0, cell.1));
+        &mut self.row_mut(cell.0)[col]
+    }
+}
+
+impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
+    fn not_shown(&self, index: usize, shown: Range<usize>, site: Site) -> Error {
+        Error::NotShown {
+            index,
+            start: shown.start,
+            end: shown.end,
+            behaviour: format!("a HaloCache ({})", self.state.halo),
+            object: Box::new(self.vector.name()),
+            site,
+        }
+    }
+}
+
+impl<O: ShowsOwnPart> GlobalRead<O::Element> for Scope<'_, Haloed<O>> {
+    fn len(&self) -> usize {
+        self.vector.len()
+    }
+
+    #[track_caller]
+    fn at(&self, index: usize) -> Result<O::Element> {
+        match self.place(index) {
+            Some(Place::Own(at)) => Ok(self.local()[at]),
+            Some(Place::Around(at)) => Ok(self.state.around[at]),
+            None => {
+                let site = Site::here();
+                self.vector.check_index(index, &site)?;
+                Err(self.not_shown(index, self.shown(), site))
+            }
+        }
+    }
+}
+
+impl<T: Element> GlobalWrite<T> for HaloCacheMut<'_, T> {
+    #[track_caller]
+    fn put(&mut self, index: usize, value: T) -> Result<()> {
+        let own = self.indices();
+        if own.contains(&index) {
+            self.local_mut()[index - own.start] = value;
+            return Ok(());
+        }
+        let site = Site::here();
+        self.vector.check_index(index, &site)?;
+        Err(self.not_shown(index, own, site))
+    }
+}

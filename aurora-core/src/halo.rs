@@ -1,0 +1,327 @@
+//! Which elements lie around a block, and who sends them to whom: pure arithmetic.
+//!
+//! A rank needs the elements within the halo's width before and behind its own block. If it needs some of another rank's, that one
+//! needs some of its: both lie within the width of each other, counted the same way. So ranks exchange with the ranks
+//! that they wait for, and with nobody else.
+
+use crate::distribution::{Distribution, Shape};
+use aurora_net::Rank;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::Range;
+
+/// What lies beyond the first and the last row of a matrix, or element of a vector.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
+pub enum Boundary {
+    /// Nothing.
+    Fixed,
+    /// The other end: the row before the first is the last.
+    Periodic,
+}
+
+/// How much a HaloCache shows around each rank's own block.
+///
+/// A number alone is a width with a fixed boundary: `v.halo_cache(1)` is `v.halo_cache(Halo::fixed(1))`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
+pub struct Halo {
+    /// Rows of a matrix, or elements of a vector, on either side.
+    pub width: usize,
+    /// What lies beyond the ends of the whole.
+    pub boundary: Boundary,
+}
+
+impl Halo {
+    /// So many rows or elements on either side; nothing beyond the ends.
+    pub const fn fixed(width: usize) -> Self {
+        Halo { width, boundary: Boundary::Fixed }
+    }
+
+    /// So many rows or elements on either side, around the ends: from the last on to the first.
+    pub const fn periodic(width: usize) -> Self {
+        Halo { width, boundary: Boundary::Periodic }
+    }
+}
+
+impl From<usize> for Halo {
+    fn from(width: usize) -> Self {
+        Halo::fixed(width)
+    }
+}
+
+impl fmt::Display for Halo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let boundary = match self.boundary {
+            Boundary::Fixed => "fixed",
+            Boundary::Periodic => "periodic",
+        };
+        write!(f, "width {}, {boundary}", self.width)
+    }
+}
+
+/// What one rank exchanges with another, as ranges of elements.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Neighbour {
+    pub(crate) rank: Rank,
+    /// What it gets, in this order: local indices.
+    pub(crate) sends: Vec<Range<usize>>,
+    /// Where in our halo that goes which it sends.
+    pub(crate) fills: Vec<Range<usize>>,
+}
+
+impl Neighbour {
+    /// Elements that it gets.
+    pub(crate) fn gets(&self) -> usize {
+        self.sends.iter().map(ExactSizeIterator::len).sum()
+    }
+
+    /// Elements that it sends.
+    pub(crate) fn gives(&self) -> usize {
+        self.fills.iter().map(ExactSizeIterator::len).sum()
+    }
+
+    /// Bytes of what it sends, from `offset` on: `put` gets each run of them with its place in our halo, in bytes. Elements have
+    /// `element` of them.
+    pub(crate) fn land(&self, element: usize, mut offset: usize, mut bytes: &[u8], mut put: impl FnMut(usize, &[u8])) {
+        for fill in &self.fills {
+            let len = fill.len() * element;
+            if offset < len {
+                let (part, rest) = bytes.split_at(bytes.len().min(len - offset));
+                put(fill.start * element + offset, part);
+                bytes = rest;
+            }
+            offset = offset.saturating_sub(len);
+            if bytes.is_empty() {
+                break;
+            }
+        }
+    }
+}
+
+/// What one rank has around its block, and where it comes from.
+///
+/// Its *halo* is a row of elements: those before the block, then those behind it. Where it reaches around a periodic whole more than
+/// once, the nearest round is exchanged and the others [repeat](Plan::repeat) it, so that a plan is short however wide the halo.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Plan {
+    /// Elements before the block.
+    pub(crate) before: usize,
+    /// Elements behind it.
+    pub(crate) behind: usize,
+    /// Everyone else who owns some of them, and to whom we send.
+    pub(crate) neighbours: Vec<Neighbour>,
+    /// What comes around the ends to ourselves: local indices, and where it goes.
+    pub(crate) around: Vec<(Range<usize>, usize)>,
+    /// Elements of the whole.
+    whole: usize,
+}
+
+impl Plan {
+    /// Elements of a rank's halo; more than there is memory for, if they cannot be counted.
+    pub(crate) fn room(dist: &Distribution, rank: Rank, halo: Halo) -> usize {
+        let (before, behind) = reach(dist, rank, halo);
+        before.saturating_add(behind)
+    }
+
+    /// The plan of rank `me`, whose [`room`](Plan::room) can be counted.
+    pub(crate) fn new(dist: &Distribution, me: Rank, halo: Halo) -> Plan {
+        let (before, behind) = reach(dist, me, halo);
+        let own = dist.range(me);
+        let local = |range: &Range<usize>| range.start - own.start..range.end - own.start;
+        let mut plan = Plan { before, behind, whole: dist.len(), ..Plan::default() };
+        for Piece { owner, elements, at } in pieces(dist, me, halo) {
+            if owner == me {
+                plan.around.push((local(&elements), at));
+                continue;
+            }
+            let fills = at..at + elements.len();
+            match plan.neighbours.iter_mut().find(|neighbour| neighbour.rank == owner) {
+                Some(neighbour) => neighbour.fills.push(fills),
+                None => plan.neighbours.push(Neighbour { rank: owner, sends: Vec::new(), fills: vec![fills] }),
+            }
+        }
+        for neighbour in &mut plan.neighbours {
+            let theirs = pieces(dist, neighbour.rank, halo);
+            let ours = theirs.iter().filter(|piece| piece.owner == me);
+            neighbour.sends = ours.map(|piece| local(&piece.elements)).collect();
+        }
+        plan
+    }
+
+    /// What we exchange with a rank, if anything.
+    pub(crate) fn neighbour(&self, rank: Rank) -> Option<&Neighbour> {
+        self.neighbours.iter().find(|neighbour| neighbour.rank == rank)
+    }
+
+    /// Fills in the rounds beyond the nearest, in the bytes of a halo that has that one. Elements have `element` bytes.
+    pub(crate) fn repeat(&self, halo: &mut [u8], element: usize) {
+        let whole = self.whole * element;
+        let (before, all) = (self.before * element, (self.before + self.behind) * element);
+        let mut to_do = before.saturating_sub(whole);
+        while to_do > 0 {
+            let from = to_do - to_do.min(whole);
+            halo.copy_within(from + whole..to_do + whole, from);
+            to_do = from;
+        }
+        let mut done = before.saturating_add(whole);
+        while done < all {
+            let end = all.min(done + whole);
+            halo.copy_within(done - whole..end - whole, done);
+            done = end;
+        }
+    }
+}
+
+/// Elements of one owner that lie together in a halo.
+struct Piece {
+    owner: Rank,
+    /// Their global indices.
+    elements: Range<usize>,
+    /// Where in the halo they begin.
+    at: usize,
+}
+
+/// Elements before and behind the block of a rank. Who owns nothing has nothing around it.
+fn reach(dist: &Distribution, rank: Rank, halo: Halo) -> (usize, usize) {
+    let own = dist.range(rank);
+    if own.is_empty() {
+        return (0, 0);
+    }
+    let row = match dist.shape() {
+        Shape::Matrix(dim) => dim.cols,
+        Shape::Vector(_) => 1,
+    };
+    let width = halo.width.saturating_mul(row);
+    match halo.boundary {
+        Boundary::Fixed => (width.min(own.start), width.min(dist.len() - own.end)),
+        Boundary::Periodic => (width, width),
+    }
+}
+
+/// The halo of a rank, piece by piece: once around at most, on either side.
+fn pieces(dist: &Distribution, rank: Rank, halo: Halo) -> Vec<Piece> {
+    let (own, len, (before, behind)) = (dist.range(rank), dist.len(), reach(dist, rank, halo));
+    let mut pieces = Vec::new();
+    if own.is_empty() {
+        return pieces;
+    }
+    let (near, far) = (before.min(len), behind.min(len));
+    let first = (own.start + len - near) % len;
+    for (first, count, mut at) in [(first, near, before - near), (own.end % len, far, before)] {
+        let (mut next, end) = (first, at + count);
+        while at < end {
+            let run = next..len.min(next + (end - at));
+            for (owner, elements) in dist.pieces(run.clone()) {
+                pieces.push(Piece { owner, at, elements: elements.clone() });
+                at += elements.len();
+            }
+            next = run.end % len;
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distribution::MatrixDim;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn distributions() -> impl Strategy<Value = (Distribution, usize)> {
+        let shapes = prop_oneof![
+            (0usize..60).prop_map(Shape::Vector),
+            (0usize..30, 0usize..5).prop_map(|(rows, cols)| Shape::Matrix(MatrixDim::new(rows, cols))),
+        ];
+        (shapes, 1usize..9, any::<bool>()).prop_map(|(shape, ranks, placed)| match placed {
+            true => (Distribution::on(Rank::new(ranks / 2), shape), ranks),
+            false => (Distribution::block(shape, ranks), ranks),
+        })
+    }
+
+    fn halos() -> impl Strategy<Value = Halo> {
+        (0usize..40, any::<bool>())
+            .prop_map(|(width, wraps)| if wraps { Halo::periodic(width) } else { Halo::fixed(width) })
+    }
+
+    proptest! {
+        /// Carries out everyone's plans on a vector that holds its own indices.
+        #[test]
+        fn all_plans_together_bring_everyone_what_lies_around_it(
+            (dist, ranks) in distributions(),
+            halo in halos(),
+            length in 1usize..300,
+        ) {
+            let plans: Vec<_> = (0..ranks).map(|rank| Plan::new(&dist, Rank::new(rank), halo)).collect();
+            let value = |rank: usize, local: usize| dist.range(Rank::new(rank)).start + local;
+            let mut sent = BTreeMap::new();
+            for (rank, plan) in plans.iter().enumerate() {
+                prop_assert!(plan.neighbours.len() < ranks && plan.around.len() <= 4);
+                for neighbour in &plan.neighbours {
+                    prop_assert!(neighbour.rank != rank && !neighbour.sends.is_empty());
+                    prop_assert!(neighbour.gets() <= 2 * dist.range(Rank::new(rank)).len());
+                    prop_assert_eq!(plan.neighbour(neighbour.rank), Some(neighbour));
+                    let edge: Vec<_> = neighbour.sends.iter().cloned().flatten().map(|i| value(rank, i)).collect();
+                    prop_assert!(sent.insert((rank, neighbour.rank.index()), edge).is_none());
+                }
+            }
+            for (rank, plan) in plans.iter().enumerate() {
+                let mut around = vec![usize::MAX; plan.before + plan.behind];
+                prop_assert_eq!(around.len(), Plan::room(&dist, Rank::new(rank), halo));
+                for (from, at) in &plan.around {
+                    from.clone().enumerate().for_each(|(i, local)| around[at + i] = value(rank, local));
+                }
+                for neighbour in &plan.neighbours {
+                    let edge = sent.remove(&(neighbour.rank.index(), rank)).expect("who needs is needed");
+                    prop_assert_eq!(neighbour.gives(), edge.len());
+                    // As it comes: in pieces of any length.
+                    let bytes: &[u8] = bytemuck::cast_slice(&edge);
+                    for (number, piece) in bytes.chunks(length).enumerate() {
+                        let place: &mut [u8] = bytemuck::cast_slice_mut(&mut around);
+                        neighbour.land(size_of::<usize>(), number * length, piece, |at, part| {
+                            place[at..at + part.len()].copy_from_slice(part);
+                        });
+                    }
+                }
+                plan.repeat(bytemuck::cast_slice_mut(&mut around), size_of::<usize>());
+                let own = dist.range(Rank::new(rank));
+                let len = dist.len();
+                for (i, found) in around.iter().enumerate() {
+                    let want = match i.checked_sub(plan.before) {
+                        None => (own.start + len * plan.before - (plan.before - i)) % len,
+                        Some(i) => (own.end + i) % len,
+                    };
+                    prop_assert_eq!(*found, want);
+                }
+                let rows = match dist.shape() {
+                    Shape::Matrix(dim) => dim.cols,
+                    Shape::Vector(_) => 1,
+                };
+                let full = if own.is_empty() { 0 } else { halo.width * rows };
+                let (before, behind) = match halo.boundary {
+                    Boundary::Fixed => (full.min(own.start), full.min(len - own.end)),
+                    Boundary::Periodic => (full, full),
+                };
+                prop_assert_eq!((plan.before, plan.behind), (before, behind));
+            }
+            prop_assert!(sent.is_empty());
+        }
+    }
+
+    #[test]
+    fn inner_ranks_have_two_neighbours() {
+        let dist = Distribution::block(Shape::Matrix(MatrixDim::new(40, 7)), 4);
+        let neighbours = |rank: usize, halo| -> Vec<usize> {
+            let plan = Plan::new(&dist, Rank::new(rank), halo);
+            plan.neighbours.iter().map(|neighbour| neighbour.rank.index()).collect()
+        };
+        assert_eq!((neighbours(0, Halo::fixed(1)), neighbours(1, Halo::fixed(10))), (vec![1], vec![0, 2]));
+        assert_eq!((neighbours(0, Halo::periodic(1)), neighbours(1, Halo::fixed(11))), (vec![3, 1], vec![0, 2, 3]));
+    }
+
+    #[test]
+    fn a_width_beyond_all_memory_is_only_counted() {
+        let dist = Distribution::block(Shape::Vector(10), 2);
+        assert_eq!(Plan::room(&dist, Rank::new(0), Halo::periodic(usize::MAX)), usize::MAX);
+        assert_eq!(Plan::room(&dist, Rank::new(0), Halo::fixed(usize::MAX)), 5);
+    }
+}

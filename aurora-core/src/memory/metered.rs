@@ -1,0 +1,110 @@
+//! Memory that others fill: taken before that, or as what arrives is written there.
+
+use super::{Array, Meter, Shortage, Storage};
+use std::sync::Arc;
+
+/// Memory that the system has promised, with a meter for what is touched of it. What there is no memory for is not written, and the
+/// shortage is kept until somebody asks.
+pub(crate) struct Metered {
+    storage: Arc<dyn Storage>,
+    meter: Meter,
+    short: Option<Shortage>,
+}
+
+impl Metered {
+    /// Of `bytes` bytes, as they were promised.
+    pub(crate) fn new(bytes: usize, promised: Result<Arc<dyn Storage>, Shortage>) -> Self {
+        match promised {
+            Ok(storage) => Metered { storage, meter: Meter::new(bytes), short: None },
+            Err(shortage) => {
+                Metered { storage: Arc::new(Array::<u8>::default()), meter: Meter::new(0), short: Some(shortage) }
+            }
+        }
+    }
+
+    /// Why it cannot be filled.
+    pub(crate) fn short(&self) -> Option<&Shortage> {
+        self.short.as_ref()
+    }
+
+    /// Takes about `most` bytes of it, before they are written; false once all are taken.
+    pub(crate) fn take(&mut self, most: usize) -> Result<bool, Shortage> {
+        if let Some(shortage) = &self.short {
+            return Err(shortage.clone());
+        }
+        let Some(bytes) = self.meter.next(most)? else {
+            return Ok(false);
+        };
+        if let Some(storage) = Arc::get_mut(&mut self.storage) {
+            storage.take(bytes)?;
+        }
+        Ok(true)
+    }
+
+    /// Writes bytes from `at` on; nothing where somebody shows it, nor once it is [`short`](Metered::short).
+    pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
+        let range = at..at + bytes.len();
+        if self.short.is_none() {
+            self.short = self.meter.touch(range.clone()).err();
+        }
+        if let Some(place) = self.bytes_mut().and_then(|all| all.get_mut(range)) {
+            place.copy_from_slice(bytes);
+        }
+    }
+
+    /// All of it, unless somebody shows it or it is [`short`](Metered::short).
+    pub(crate) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        let storage = Arc::get_mut(&mut self.storage).filter(|_| self.short.is_none());
+        storage.map(Storage::bytes_mut)
+    }
+
+    /// Shows it.
+    pub(crate) fn share(&self) -> Arc<dyn Storage> {
+        self.storage.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::MemoryLimit;
+
+    fn metered(len: usize) -> Metered {
+        let promised = Array::<u8>::promised(len).map(|array| Arc::new(array) as Arc<dyn Storage>);
+        Metered::new(len, promised)
+    }
+
+    #[test]
+    fn what_is_shown_is_not_written() {
+        let mut memory = metered(4);
+        memory.write(1, &[1, 2]);
+        let shown = memory.share();
+        memory.write(0, &[9; 4]);
+        assert!(memory.bytes_mut().is_none());
+        assert_eq!(shown.bytes(), [0, 1, 2, 0]);
+        drop(shown);
+        memory.write(2, &[3, 4]);
+        memory.write(3, &[9, 9]);
+        assert_eq!(memory.share().bytes(), [0, 1, 3, 4]);
+    }
+
+    #[test]
+    fn all_of_it_is_taken_in_steps() {
+        let mut memory = metered(5 << 20);
+        let mut steps = 0;
+        while memory.take(1 << 20).expect("there is memory") {
+            steps += 1;
+        }
+        assert!((5..=20).contains(&steps), "{steps}");
+        assert!(!metered(100).take(1).expect("too little to look at"));
+    }
+
+    #[test]
+    fn a_shortage_is_kept() {
+        let shortage = Shortage { asked: 8, together: 8, available: 1, limit: MemoryLimit::Machine };
+        let mut memory = Metered::new(8, Err(shortage.clone()));
+        memory.write(0, &[1]);
+        assert_eq!(memory.short(), Some(&shortage));
+        assert_eq!(memory.take(8), Err(shortage));
+    }
+}

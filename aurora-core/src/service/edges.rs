@@ -1,0 +1,351 @@
+//! The edges of blocks that neighbours push to each other for a HaloCache.
+//!
+//! An *exchange* is the entry of such a scope or one of its refreshes. In each a rank sends every neighbour its edge as it is then, and
+//! waits for theirs of the same number; it asks for nothing. Who needs the edge of a rank sends it one, so a neighbour that
+//! is ahead waits for us in its next exchange. An edge that comes is hence of the exchange under way, or of the next:
+//!
+//! * Each HaloCache that is open has memory for two exchanges, taken before this rank says that it enters. The guard shows one half, the
+//!   next exchange goes straight into the other; and while one is under way, the guard shows neither.
+//! * The first edge of a HaloCache may come before this rank enters it. It says which halo is meant, so that its memory is
+//!   taken then, as far as it is filled.
+//!
+//! Several HaloCaches of one object may be open; what comes tells by its epoch which is meant. Who has no neighbours waits for nobody,
+//! and may be ahead as far as it likes: it sends nothing that others would have to keep. That it has entered the same as
+//! they is found out at the next barrier, or at what it says next (`scope.rs`).
+
+use super::cache::{Fresh, STEP};
+use super::object::Object;
+use super::{Loan, Reason, Service};
+use crate::distribution::Distribution;
+use crate::halo::{Halo, Neighbour, Plan};
+use crate::memory::{Metered, Shortage, Storage, zeros};
+use crate::message::{Collective, Epoch, Message, ObjectId, Opening, malformed};
+use crate::{Error, Site};
+use aurora_net::{Buffer, Outbox, Placement, Rank, Received};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The entry of a HaloCache, or one of its refreshes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) struct Exchange {
+    pub(crate) epoch: Epoch,
+    /// 0 at the entry.
+    pub(crate) number: u64,
+}
+
+/// What one rank knows of the HaloCaches of one object.
+#[derive(Default)]
+pub(crate) struct Edges {
+    /// Those that are open here, and those that a neighbour has entered before us.
+    halos: BTreeMap<Epoch, Surroundings>,
+    /// The one whose exchange is under way, or was the last.
+    current: Epoch,
+    /// Memory of one that has ended, for the next: the first touch of fresh pages costs more than what they are filled with.
+    spare: Option<Surroundings>,
+}
+
+/// What lies around our block in one HaloCache.
+struct Surroundings {
+    halo: Halo,
+    plan: Plan,
+    /// For exchanges of even and of odd numbers.
+    halves: [Half; 2],
+    /// The exchange under way, or the last one.
+    number: u64,
+}
+
+struct Half {
+    memory: Metered,
+    /// Whose edges are here, of the exchange under way or the next one.
+    came: Vec<Rank>,
+}
+
+/// The halo of an exchange that is complete.
+pub(crate) struct Shown {
+    pub(crate) array: Arc<dyn Storage>,
+    /// Elements before the block, and behind it.
+    pub(crate) reach: (usize, usize),
+}
+
+impl Surroundings {
+    fn new(dist: &Distribution, me: Rank, halo: Halo, element: usize, promise: fn(usize) -> Fresh) -> Self {
+        let room = Plan::room(dist, me, halo);
+        let half = || Half { memory: Metered::new(room.saturating_mul(element), promise(room)), came: Vec::new() };
+        let halves = [half(), half()];
+        let short = halves.iter().any(|half| half.memory.short().is_some());
+        let plan = if short { Plan::default() } else { Plan::new(dist, me, halo) };
+        Surroundings { halo, plan, halves, number: 0 }
+    }
+
+    fn half(&mut self, number: u64) -> &mut Half {
+        &mut self.halves[(number % 2) as usize]
+    }
+
+    /// The neighbours whose edges are missing.
+    fn awaited(&self) -> impl Iterator<Item = Rank> + '_ {
+        let came = &self.halves[(self.number % 2) as usize].came;
+        self.plan.neighbours.iter().map(|neighbour| neighbour.rank).filter(|rank| !came.contains(rank))
+    }
+
+    /// Whether an edge of that exchange may come now.
+    fn is_due(&self, number: u64) -> bool {
+        number == self.number || number == self.number + 1
+    }
+
+    /// Takes some of the memory; false once all is taken.
+    fn take(&mut self) -> Result<bool, Shortage> {
+        for half in &mut self.halves {
+            if half.memory.take(STEP)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Why it can never be complete.
+    fn short(&self) -> Option<&Shortage> {
+        self.halves.iter().find_map(|half| half.memory.short())
+    }
+
+    /// All edges of the exchange are here.
+    fn complete(&mut self, element: usize) -> Shown {
+        let number = self.number;
+        self.half(number).came.clear();
+        let half = &mut self.halves[(number % 2) as usize];
+        if let Some(halo) = half.memory.bytes_mut() {
+            self.plan.repeat(halo, element);
+        }
+        Shown { array: half.memory.share(), reach: (self.plan.before, self.plan.behind) }
+    }
+
+    /// Ready for another scope, unless somebody still shows it.
+    fn anew(mut self) -> Option<Self> {
+        let free = self.halves.iter_mut().all(|half| half.memory.bytes_mut().is_some());
+        self.halves.iter_mut().for_each(|half| half.came.clear());
+        self.number = 0;
+        free.then_some(self)
+    }
+}
+
+impl Edges {
+    /// The neighbours whose edges are missing in the exchange under way.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = Rank> + '_ {
+        self.halos.get(&self.current).into_iter().flat_map(Surroundings::awaited)
+    }
+
+    /// Whether the exchange under way is not the first of its scope.
+    pub(crate) fn is_refreshing(&self) -> bool {
+        self.halos.get(&self.current).is_some_and(|halo| halo.number > 0)
+    }
+
+    /// Gives back the memory of scopes that have ended.
+    pub(crate) fn release(&mut self) {
+        self.spare = None;
+    }
+}
+
+impl Object {
+    /// The memory of the HaloCache of `epoch`, made if it is not there; of another halo, if a neighbour has entered that.
+    fn surroundings(&mut self, epoch: Epoch, halo: Halo) -> &mut Surroundings {
+        let (dist, me, element, promise) = (&self.dist, self.ledger.me(), self.block.element, self.promise);
+        let Edges { halos, spare, .. } = &mut self.edges;
+        halos.entry(epoch).or_insert_with(|| {
+            let spare = spare.take_if(|spare| spare.halo == halo).and_then(Surroundings::anew);
+            spare.unwrap_or_else(|| Surroundings::new(dist, me, halo, element, promise))
+        })
+    }
+
+    /// Whether an edge of so many bytes can be put where it belongs.
+    fn admits(&mut self, from: Rank, exchange: Exchange, opening: Option<&Opening>, len: usize) -> bool {
+        let Exchange { epoch, number } = exchange;
+        if self.fault.is_some() {
+            return false;
+        }
+        if epoch > self.ledger.epoch
+            && number == 0
+            && let Some(Opening { behaviour: Collective::HaloCache { halo, .. }, .. }) = opening
+        {
+            self.surroundings(epoch, *halo);
+        }
+        let element = self.block.element;
+        self.edges.halos.get_mut(&epoch).is_some_and(|halo| {
+            let gives = halo.plan.neighbour(from).map(|neighbour| neighbour.gives() * element);
+            halo.is_due(number) && gives == Some(len) && !halo.half(number).came.contains(&from)
+        })
+    }
+
+    /// Some of an edge has arrived.
+    pub(super) fn write_edge(&mut self, from: Rank, exchange: Exchange, offset: usize, bytes: &[u8]) {
+        let element = self.block.element;
+        let halo = self.edges.halos.get_mut(&exchange.epoch).filter(|halo| halo.is_due(exchange.number));
+        if let Some(Surroundings { plan, halves, .. }) = halo
+            && let Some(neighbour) = plan.neighbour(from)
+        {
+            let memory = &mut halves[(exchange.number % 2) as usize].memory;
+            neighbour.land(element, offset, bytes, |at, part| memory.write(at, part));
+        }
+    }
+}
+
+impl Service {
+    /// Takes some memory for the HaloCache that is entered next, while earlier scopes are over; false once all is taken.
+    pub(crate) fn take_halo(&mut self, id: ObjectId, halo: Halo, site: &Site, out: &mut Outbox) -> Result<bool, Error> {
+        let object = self.objects.get_mut(&id).expect("an object lives as long as its handle");
+        let epoch = object.ledger.epoch + 1;
+        let surroundings = object.surroundings(epoch, halo);
+        if surroundings.halo != halo {
+            // Which is an error as soon as we say what we enter.
+            return Ok(false);
+        }
+        surroundings.take().map_err(|shortage| self.no_halo(id, shortage, site, out))
+    }
+
+    /// This rank has no memory for its halo, or to send an edge from.
+    fn no_halo(&mut self, id: ObjectId, shortage: Shortage, site: &Site, out: &mut Outbox) -> Error {
+        let error = shortage.error(self.me, "a HaloCache", self.objects[&id].name.clone(), site);
+        self.fail(Some(id), error.clone(), out);
+        error
+    }
+
+    /// Enters a HaloCache, for which memory was taken: its first exchange may begin.
+    pub(crate) fn enter_halo(&mut self, id: ObjectId, opening: &Opening, out: &mut Outbox) -> Result<Epoch, Error> {
+        let epoch = self.enter(id, opening.clone(), out)?;
+        let Object { ledger, edges, .. } = self.objects.get_mut(&id).expect("just entered");
+        let record = ledger.record(epoch);
+        record.mine_complete = true;
+        for (rank, arrival) in record.from.iter_mut().enumerate() {
+            // From all others nothing is to come.
+            let plan = edges.halos.get(&epoch).map(|halo| &halo.plan);
+            arrival.complete |= plan.is_none_or(|plan| plan.neighbour(Rank::new(rank)).is_none());
+        }
+        Ok(epoch)
+    }
+
+    /// Sends every neighbour its edge for an exchange, at the entry together with the word what is entered, and puts into the
+    /// halo what comes around the ends to ourselves.
+    pub(crate) fn push_edges(
+        &mut self,
+        id: ObjectId,
+        Exchange { epoch, number }: Exchange,
+        opening: Option<&Opening>,
+        (reason, site): (&Reason, &Site),
+        out: &mut Outbox,
+    ) -> Result<(), Error> {
+        let Object { block, edges, fault, .. } =
+            self.objects.get_mut(&id).expect("a scope lives no longer than its object");
+        if let Some(fault) = fault {
+            return Err(fault.clone());
+        }
+        let halo = edges.halos.get_mut(&epoch).expect("it was entered and has not ended");
+        (edges.current, halo.number) = (epoch, number);
+        let (element, Surroundings { plan, halves, .. }) = (block.element, halo);
+        let in_bytes = |range: &Range<usize>| range.start * element..range.end * element;
+        let made = block.read(|block| {
+            for (from, at) in &plan.around {
+                halves[(number % 2) as usize].memory.write(at * element, &block[in_bytes(from)]);
+            }
+            let edges = plan.neighbours.iter().map(|neighbour| edge(neighbour, block, element, out));
+            edges.collect::<Result<Vec<_>, _>>()
+        });
+        match made.expect("its own guard has given it back") {
+            Ok(edges) => {
+                let message = Message::Edge { object: id, epoch, number, opening: opening.cloned() };
+                for (rank, edge) in edges {
+                    self.mail.post_for(out, reason, rank, &message, edge.into());
+                }
+            }
+            Err(shortage) => return Err(self.no_halo(id, shortage, site, out)),
+        }
+        self.advance(id, out);
+        Ok(())
+    }
+
+    /// The halo of the exchange under way, once all edges are here.
+    pub(crate) fn poll_edges(&mut self, id: ObjectId) -> Option<Result<Shown, Error>> {
+        let Object { fault, ledger, edges, block, .. } = self.objects.get_mut(&id)?;
+        if let Some(fault) = fault {
+            return Some(Err(fault.clone()));
+        }
+        let halo = edges.halos.get_mut(&edges.current)?;
+        if halo.awaited().next().is_some() || ledger.settled < edges.current {
+            return None;
+        }
+        Some(Ok(halo.complete(block.element)))
+    }
+
+    /// A HaloCache has ended on this rank: what comes for it now, nobody will see.
+    pub(crate) fn end_halo(&mut self, id: ObjectId, epoch: Epoch) {
+        if let Some(Object { edges, .. }) = self.objects.get_mut(&id)
+            && let Some(ended) = edges.halos.remove(&epoch)
+        {
+            edges.spare = Some(ended);
+        }
+    }
+
+    /// Where the edge of another rank goes.
+    pub(super) fn place_edge(
+        &mut self,
+        from: Rank,
+        id: ObjectId,
+        exchange: Exchange,
+        opening: Option<&Opening>,
+        len: usize,
+    ) -> Placement {
+        let admitted = self.objects.get_mut(&id).is_some_and(|object| object.admits(from, exchange, opening, len));
+        let loan = if admitted { Loan::EdgeIn { object: id, exchange, from } } else { Loan::Nowhere };
+        Placement::At(self.loans.add(loan))
+    }
+
+    /// It is here.
+    pub(super) fn edge_came(
+        &mut self,
+        id: ObjectId,
+        from: Rank,
+        Exchange { epoch, number }: Exchange,
+        opening: Option<Opening>,
+        payload: Received,
+        out: &mut Outbox,
+    ) {
+        let loan = match payload {
+            Received::Placed(token) => self.loans.end(token),
+            _ => None,
+        };
+        let Some(Object { fault: None, edges, ledger, .. }) = self.objects.get_mut(&id) else {
+            return;
+        };
+        let Some(halo) = edges.halos.get_mut(&epoch) else {
+            if epoch > ledger.epoch {
+                self.fail(None, malformed(from), out);
+            }
+            // Else it has ended here.
+            return;
+        };
+        if let (Some(shortage), Some(opening)) = (halo.short().cloned(), &opening) {
+            return drop(self.no_halo(id, shortage, &opening.site, out));
+        }
+        if !matches!(loan, Some(Loan::EdgeIn { .. })) {
+            return self.fail(None, malformed(from), out);
+        }
+        halo.half(number).came.push(from);
+        if number == 0 && epoch > ledger.settled {
+            ledger.record(epoch).from[from.index()].complete = true;
+        }
+        self.advance(id, out);
+    }
+}
+
+/// What a neighbour gets, in memory that it can read, where that is short enough.
+fn edge(neighbour: &Neighbour, block: &[u8], element: usize, out: &Outbox) -> Result<(Rank, Buffer), Shortage> {
+    /// Below this memory is not looked at.
+    const SHORT: usize = 1 << 20;
+    let len = neighbour.gets() * element;
+    let mut edge = if len < SHORT { out.buffer(neighbour.rank, len) } else { Buffer::own(zeros(len)?) };
+    let mut at = 0;
+    for range in &neighbour.sends {
+        let part = &block[range.start * element..range.end * element];
+        edge[at..at + part.len()].copy_from_slice(part);
+        at += part.len();
+    }
+    Ok((neighbour.rank, edge))
+}

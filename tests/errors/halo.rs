@@ -1,0 +1,347 @@
+//! HaloCaches that go wrong: ranks that ask for different ones, or never come, and what may not be touched.
+
+use crate::provoke::{Told, cited, on_every_route};
+use aurora_core::prelude::*;
+use std::mem::forget;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// What one rank alone does.
+const ODD: usize = 1;
+
+/// Says nothing on stderr.
+struct Quiet;
+
+/// What the job ends with. A rank that waits for all, and not for the object in question, hears of it by that.
+#[track_caller]
+fn job_says(told: &Told, words: &[&str], lines: &[&str]) {
+    let text = told.run.as_ref().expect_err("the job fails").to_string();
+    words.iter().for_each(|word| assert!(text.contains(word), "`{word}` is not in `{text}`"));
+    let cited = cited(&text);
+    lines.iter().for_each(|line| assert!(cited.iter().any(|cited| cited.contains(line)), "`{line}` not in {cited:?}"));
+}
+
+#[test]
+fn different_widths_boundaries_and_kinds() {
+    on_every_route([2, 3, 4], |job| {
+        for (usual, odd, text) in [
+            (Halo::fixed(1), Halo::fixed(2), "rank 1 opened a HaloCache (width 2, fixed) of the GVector<i32> of 10"),
+            (Halo::fixed(2), Halo::fixed(0), "rank 1 opened a HaloCache (width 0, fixed) of"),
+            (Halo::periodic(1), Halo::fixed(1), "opened a HaloCache (width 1, periodic) of the GVector<i32> of 10"),
+        ] {
+            let told = job.run_freely(|world| {
+                let v = GVector::<i32>::new(world, 10)?;
+                if world.rank() == ODD {
+                    let odd_one = v.halo_cache(odd)?;
+                    odd_one.finish()?;
+                } else {
+                    let usual_one = v.halo_cache(usual)?;
+                    usual_one.finish()?;
+                }
+                world.barrier()
+            });
+            job_says(&told, &["ranks disagree", text], &["let odd_one", "let usual_one"]);
+        }
+        let told = job.run_freely(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == ODD {
+                v.halo_cache_mut(1)?.finish()?
+            } else {
+                v.halo_cache(1)?.finish()?
+            }
+            world.barrier()
+        });
+        job_says(&told, &["ranks disagree", "rank 1 opened a HaloCache (width 1, fixed, for writing) of"], &[]);
+    });
+}
+
+#[test]
+fn a_rank_that_owns_nothing_asks_for_another() {
+    on_every_route([3, 4], |job| {
+        let told = job.run_freely(|world| {
+            let v = GVector::<i32>::new(world, 2)?;
+            let last = world.rank() == world.size() - 1;
+            let h = v.halo_cache(if last { 2 } else { 1 })?;
+            // As long as nothing is opened after it.
+            world.barrier()?;
+            h.finish()?;
+            world.barrier()
+        });
+        job_says(&told, &["ranks disagree", "opened a HaloCache (width 2, fixed)", "(width 1, fixed)"], &[]);
+    });
+}
+
+#[test]
+fn another_behaviour() {
+    type Open = fn(&mut GVector<i32>) -> Result<()>;
+    let others: [(&str, Open); 3] = [
+        ("a ReadCache of", |v| v.read_cache()?.finish()),
+        ("a ReleaseC of", |v| v.release_c()?.finish()),
+        ("the filling of", |v| v.fill(1)),
+    ];
+    on_every_route([2, 3, 4], |job| {
+        for (text, open) in others {
+            for odd_has_halo in [false, true] {
+                let told = job.run_freely(|world| {
+                    let mut v = GVector::<i32>::new(world, 10)?;
+                    if (world.rank() == ODD) == odd_has_halo { v.halo_cache(1)?.finish() } else { open(&mut v) }?;
+                    world.barrier()
+                });
+                job_says(&told, &["ranks disagree", "a HaloCache", text], &[]);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_rank_that_refreshes_once_more() {
+    on_every_route([2, 3, 4], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            let mut h = v.halo_cache_mut(1)?;
+            h.refresh()?;
+            if world.rank() == ODD {
+                let error = h.refresh().expect_err("nobody comes"); // once more
+                assert!(h.before().is_empty() && h.behind().is_empty(), "nothing is shown of what was not exchanged");
+                return Err(error);
+            }
+            drop(h);
+            world.barrier()
+        });
+        told.all_say(&["ranks disagree", "rank 1 refreshes a HaloCache of the GVector<i32> of 10", "is in a barrier"])
+            .all_cite(&["once more"]);
+    });
+}
+
+#[test]
+fn a_rank_that_is_one_scope_further() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let v = GVector::<i32>::new(world, 10)?;
+            let mut h = v.halo_cache(1)?;
+            if world.rank() == ODD {
+                h.refresh()?;
+                drop(h);
+            } else {
+                drop(h);
+                drop(v.halo_cache(1)?);
+            }
+            world.barrier()
+        });
+        told.all_say(&["ranks disagree", "rank 1 refreshes a HaloCache", "opens a HaloCache"]);
+    });
+}
+
+#[test]
+fn two_that_are_refreshed_in_another_order() {
+    on_every_route([2, 3, 4], |job| {
+        let told = job.run(|world| {
+            let v = GVector::<i32>::new(world, 10)?;
+            let (mut older, mut newer) = (v.halo_cache(1)?, v.halo_cache(2)?);
+            if world.rank() == ODD {
+                newer.refresh()?; // as the first
+                older.refresh()?;
+            } else {
+                older.refresh()?;
+                newer.refresh()?;
+            }
+            world.barrier()
+        });
+        told.all_say(&["ranks disagree", "rank 1 refreshes a HaloCache of the GVector<i32> of 10"])
+            .all_cite(&["as the first", "older.refresh()"]);
+    });
+}
+
+/// Without a neighbour a rank is through at once, and has forgotten what it waited for.
+#[test]
+fn what_ranks_that_are_past_it_have_not_opened() {
+    type Open = fn(&mut GVector<u64>) -> Result<()>;
+    let others: [(&str, Open); 4] = [
+        ("opened a ReadCache of", |v| v.read_cache()?.finish()),
+        ("opened a ReadCache + ReleaseC of", |v| v.read_cache_release_c()?.finish()),
+        ("opened a ReleaseC of", |v| {
+            let len = v.len();
+            let mut scope = v.release_c()?;
+            (0..len).try_for_each(|i| scope.put(i, 1))?;
+            scope.finish()
+        }),
+        ("opened a ReleaseC of", |v| v.release_c()?.finish()),
+    ];
+    on_every_route([2, 3], |job| {
+        for (text, open) in others {
+            for owner in [0, ODD] {
+                let told = job.run_freely(|world| {
+                    let mut v = GVector::<u64>::on(world, owner, 30_000)?;
+                    if world.rank() == ODD {
+                        sleep(Duration::from_millis(10));
+                        return open(&mut v);
+                    }
+                    (0..3).try_for_each(|_| v.halo_cache(2)?.finish())?;
+                    world.barrier()
+                });
+                let theirs = "opened a HaloCache (width 2, fixed) of the GVector<u64> of 30000";
+                job_says(&told, &["ranks disagree", theirs, text], &["v.halo_cache(2)"]);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_width_for_which_a_rank_has_no_neighbour() {
+    on_every_route([2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let v = GVector::<i32>::new(world, 10)?;
+            let none = world.rank() == ODD;
+            if none {
+                for _ in 0..100 {
+                    let alone = v.halo_cache(0)?;
+                    alone.finish()?;
+                }
+            } else {
+                v.halo_cache(1)?.finish()?;
+            }
+            world.barrier()
+        });
+        let texts = ["ranks disagree", "rank 1 opened a HaloCache (width 0, fixed)", "a HaloCache (width 1, fixed) of"];
+        job_says(&told, &texts, &["let alone", "v.halo_cache(1)"]);
+    });
+}
+
+#[test]
+fn different_vectors() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let (apples, pears) = (GVector::<i32>::new(world, 10)?, GVector::<i32>::new(world, 20)?);
+            if world.rank() == ODD { pears.halo_cache(1)?.finish() } else { apples.halo_cache(1)?.finish() }
+        });
+        told.all_say(&["ranks disagree", "opens a HaloCache of the GVector<i32> of 20", "of the GVector<i32> of 10"])
+            .all_cite(&["pears.halo_cache(1)", "apples.halo_cache(1)"]);
+    });
+}
+
+#[test]
+fn a_neighbour_that_has_left() {
+    on_every_route([2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == ODD { Ok(()) } else { v.halo_cache(1)?.finish() }
+        });
+        told.says(0, &["rank 1 has left `run` and will never come", "opens a HaloCache of"]);
+    });
+}
+
+#[test]
+fn a_forgotten_guard() {
+    on_every_route([2, 3], |job| {
+        // For writing: at the next use of any kind; for reading: at the next that writes.
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            let mut open = v.halo_cache_mut(1)?;
+            open.local_mut();
+            if world.rank() == ODD {
+                forget(open);
+            } else {
+                open.finish()?;
+            }
+            v.halo_cache(1)?.finish()
+        });
+        told.all_say(&["rank 1 never closed the HaloCache of the GVector<i32> of 10"]).all_cite(&["let mut open"]);
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            let open = v.halo_cache(1)?;
+            if world.rank() == ODD {
+                forget(open);
+            } else {
+                open.finish()?;
+            }
+            v.halo_cache_mut(1)?.finish()
+        });
+        told.all_say(&["rank 1 never closed the HaloCache of the GVector<i32> of 10"]).all_cite(&["let open"]);
+    });
+}
+
+#[test]
+fn a_panic_inside() {
+    on_every_route([2, 3, 4], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            let steps = |v: &mut GVector<i32>| -> Result<()> {
+                let mut h = v.halo_cache_mut(1)?;
+                for step in 0..3 {
+                    h.local_mut().fill(step);
+                    if world.rank() == ODD && step == 1 {
+                        panic_any(Quiet);
+                    }
+                    h.refresh()?;
+                }
+                Ok(())
+            };
+            match catch_unwind(AssertUnwindSafe(|| steps(&mut v))) {
+                Ok(outcome) => outcome?,
+                Err(_) => assert!(world.rank() == ODD),
+            }
+            // The one that panicked hears of it at its next use; the others, if not already, at theirs.
+            v.halo_cache(1)?.finish()
+        });
+        told.all_say(&["is poisoned: rank 1 panicked inside the HaloCache that it opened at"]).all_cite(&["let mut h"]);
+    });
+}
+
+/// What a panic says.
+fn panics(run: impl FnOnce()) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(run)).expect_err("it panics");
+    payload.downcast_ref::<String>().expect("a text").clone()
+}
+
+#[test]
+fn what_is_not_shown_and_what_is_not_to_be_written() {
+    on_every_route([3], |job| {
+        let told = job.run_freely(|world| {
+            let mut v = GVector::<i32>::new(world, 30)?;
+            let mut m = GVector::<i32>::new(world, MatrixDim::new(6, 4))?;
+            if world.rank() != ODD {
+                return (v.halo_cache_mut(2)?.finish(), m.halo_cache_mut(1)?.finish()).1;
+            }
+            // A panic inside a scope poisons its vector, so they come one by one from outside, on guards that are fine.
+            let mut h = v.halo_cache_mut(2)?;
+            let mut g = m.halo_cache_mut(1)?;
+            for (text, wanted) in [
+                (panics(|| _ = h[7]), "index 7 is outside 8..22, the part and the halo"),
+                (panics(|| _ = h[22]), "index 22 is outside 8..22"),
+                (panics(|| _ = h[30]), "index 30 is outside 8..22"),
+                (panics(|| h[9] = 1), "index 9 is outside 10..20, which this rank owns: the halo is only to be read"),
+                (panics(|| h[20] += 1), "index 20 is outside 10..20"),
+                (panics(|| _ = g[(5, 0)]), "row 5 is outside rows 1..5"),
+                (panics(|| _ = g.row(0)[0]), "row 0 is outside rows 1..5"),
+                (panics(|| _ = g[(2, 4)]), "column 4 is outside 0..4"),
+                (panics(|| g[(4, 0)] = 1), "row 4 is outside rows 2..4, which this rank owns"),
+                (panics(|| g.row_mut(1)[0] = 1), "row 1 is outside rows 2..4, which this rank owns"),
+                (panics(|| g[(2, 4)] = 1), "column 4 is outside 0..4"),
+            ] {
+                assert!(text.contains(wanted), "{text}");
+            }
+            assert!(matches!(h.at(7), Err(Error::NotShown { index: 7, start: 8, end: 22, .. })));
+            assert!(matches!(h.at(30), Err(Error::IndexOutside { index: 30, .. })));
+            assert!(matches!(h.put(8, 1), Err(Error::NotShown { index: 8, start: 10, end: 20, .. })));
+            drop(h);
+            drop(g);
+            let r = v.halo_cache(Halo::periodic(12));
+            r.map(drop)
+        });
+        // The others have not opened the last one.
+        told.says(ODD, &["a HaloCache"]);
+    });
+}
+
+#[test]
+fn a_halo_that_does_not_fit() {
+    on_every_route([2], |job| {
+        let told = job.run(|world| {
+            let v = GVector::<u64>::new(world, 10)?;
+            let wide = v.halo_cache(Halo::periodic(usize::MAX / 16));
+            wide.map(drop)
+        });
+        told.all_say(&["for a HaloCache of the GVector<u64> of 10"]);
+    });
+}
