@@ -243,3 +243,34 @@ fn what_waits_behind_an_operation_that_panics_is_answered() {
         told.all_say(&["is poisoned: rank 0 panicked inside the ReleaseC"]);
     });
 }
+
+#[test]
+fn an_operation_that_panics_amid_a_write_of_a_scope_that_goes_on() {
+    /// More than a buffer holds.
+    const MANY: usize = 40_000;
+    on_every_route([1, 2], |job| {
+        for alone in [false, true] {
+            let told = job.run(|world| {
+                let mut v = GVector::<i32>::new(world, 9)?;
+                v.release_c_with::<Unlucky>()?.finish()?;
+                let culprit = world.size() - 1;
+                let unlucky = |update: &mut dyn FnMut(usize) -> Result<()>| {
+                    if world.rank() == culprit {
+                        caught(|| (0..MANY).for_each(|_| update(8).unwrap()));
+                    }
+                };
+                // The fault may be known before the scope is.
+                if !alone {
+                    let _ = v.release_c_with::<Unlucky>().map(|mut scope| unlucky(&mut |i| scope.update(i, 13)));
+                } else if world.rank() == culprit {
+                    let mut scope = v.release_alone_with::<Unlucky>()?;
+                    unlucky(&mut |i| scope.update(i, 13));
+                }
+                world.barrier()?;
+                v.at(8).map(drop)
+            });
+            let words = format!("is poisoned: rank {} panicked inside the ReleaseC", job.ranks - 1);
+            told.all_say(&[&words]);
+        }
+    });
+}

@@ -14,7 +14,7 @@ use crate::service::asking::Asking;
 use crate::service::batch::BatchBuilder;
 use crate::service::check::Deed;
 use crate::service::entering::{ReleaseScope, SCOPES_AHEAD};
-use crate::service::object::Object;
+use crate::service::object::{Object, Work};
 use crate::service::watch::What;
 use crate::{Error, Site};
 use aurora_net::Rank;
@@ -198,12 +198,12 @@ impl<T: Element> Sender<T> for Calls {
     ) -> Result<()> {
         let link = &vector.link;
         if owner == link.me {
-            link.wait(What::Gate { object: vector.id }, site, |service, _| {
-                let object = service.objects.get_mut(&vector.id)?;
-                if let Some(fault) = &object.fault {
-                    return Some(Err(fault.clone()));
-                }
-                object.write(op, batch.bytes()).map(|done| done.then_some(())).transpose()
+            let work = Work::Call { id: CallId(0), epoch: 0, request: Request::Write { op } };
+            link.wait(What::Gate { object: vector.id }, site, |service, out| {
+                service.by_itself(vector.id, &work, out, |object| match &object.fault {
+                    Some(fault) => Some(Err(fault.clone())),
+                    None => object.write(op, batch.bytes()).map(|done| done.then_some(())).transpose(),
+                })?
             })?;
             batch.clear();
             return Ok(());

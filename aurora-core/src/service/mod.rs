@@ -321,21 +321,15 @@ impl Service {
         payload: &[u8],
         out: &mut Outbox,
     ) -> Option<Outcome> {
-        let object = self.objects.get_mut(&id)?;
-        let attempt = AssertUnwindSafe(|| object.attempt(from, work, payload));
         if from == self.me {
-            let panic = match catch_unwind(attempt) {
-                Ok(outcome) => return Some(outcome),
-                Err(panic) => panic,
-            };
-            self.break_off(id, work, out);
-            resume_unwind(panic);
+            return self.by_itself(id, work, out, |object| object.attempt(from, work, payload));
         }
-        let failure = match capture(self.me, attempt) {
+        let object = self.objects.get_mut(&id)?;
+        let failure = match capture(self.me, || object.attempt(from, work, payload)) {
             Ok(outcome) => return Some(outcome),
             Err(failure) => failure,
         };
-        let error = self.break_off(id, work, out)?;
+        let error = self.break_off(id, work, false, out)?;
         crate::notice::operation_panicked(&failure, &error);
         if let Work::Call { id: call, .. } = work {
             self.answer(from, *call, Err(error.clone()), out);
@@ -344,9 +338,30 @@ impl Service {
         None
     }
 
+    /// Does a piece of the program's own work, amid its own call. `None`: there is no such object.
+    ///
+    /// # Panics
+    /// If an operation of the user's does; the object is poisoned by then.
+    pub(crate) fn by_itself<R>(
+        &mut self,
+        id: ObjectId,
+        work: &Work,
+        out: &mut Outbox,
+        act: impl FnOnce(&mut Object) -> R,
+    ) -> Option<R> {
+        let object = self.objects.get_mut(&id)?;
+        match catch_unwind(AssertUnwindSafe(|| act(object))) {
+            Ok(outcome) => Some(outcome),
+            Err(panic) => {
+                self.break_off(id, work, true, out);
+                resume_unwind(panic)
+            }
+        }
+    }
+
     /// An operation of the user's has left an object half written.
-    fn break_off(&mut self, id: ObjectId, work: &Work, out: &mut Outbox) -> Option<Error> {
-        let error = self.objects.get(&id)?.broken_off(work);
+    fn break_off(&mut self, id: ObjectId, work: &Work, own: bool, out: &mut Outbox) -> Option<Error> {
+        let error = self.objects.get(&id)?.broken_off(work, own);
         self.fail(Some(id), error.clone(), out);
         Some(error)
     }

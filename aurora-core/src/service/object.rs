@@ -536,17 +536,18 @@ impl Object {
         }
     }
 
-    /// The fault of an object that an operation of the user's, in this piece of work, has left half written.
-    pub(crate) fn broken_off(&self, work: &Work) -> Error {
+    /// The fault of an object that an operation of the user's, in this piece of work, our `own` or not, has left half written.
+    pub(crate) fn broken_off(&self, work: &Work, own: bool) -> Error {
         let rank = self.ledger.me();
         let mine = match work {
             Work::Batch { epoch, .. } => self.ledger.find(*epoch).and_then(|record| record.mine.as_ref()),
             Work::Call { .. } => None,
         };
-        let (behaviour, opened) = match mine {
-            Some(mine) => ("ReleaseC", &mine.site),
+        let (behaviour, opened) = match (mine, self.open.last()) {
+            (Some(mine), _) => ("ReleaseC", &mine.site),
+            (None, Some(guard)) if own => (guard.behaviour, &guard.site),
             // That another rank has opened.
-            None => ("ReleaseC alone", &self.name.made_at),
+            _ => ("ReleaseC alone", &self.name.made_at),
         };
         Error::Poisoned { rank, behaviour: behaviour.into(), object: self.name.clone(), opened: opened.clone() }
     }
