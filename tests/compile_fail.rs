@@ -36,6 +36,8 @@ lacks! {
     ReadCache<'static, i32>: Send Sync Clone;
     ReleaseC<'static, i32>: Send Sync Clone;
     ReleaseAlone<'static, i32>: Send Sync Clone;
+    Slice<'static, i32>: Send Sync;
+    SliceMut<'static, i32>: Send Sync Clone;
 }
 
 /// What they show is ordinary data: threads inside a scope may share it. And errors go anywhere.

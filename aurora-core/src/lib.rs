@@ -69,6 +69,7 @@ mod notice;
 mod run;
 mod service;
 mod site;
+mod window;
 mod world;
 
 pub use aurora_net::bootstrap::Launcher;
@@ -82,8 +83,8 @@ pub use element::{Add, Element, Max, Min, Op, Or};
 pub use environment::{MOST_RANKS, Surroundings, VARIABLES};
 pub use error::{Claim, Error, ObjectName, Result};
 pub use global::{
-    Atomic, GScalar, GVector, GlobalRead, GlobalWrite, ScalarValue, Transfer, VectorRange, VectorRangeMut, distmemcpy,
-    distmemcpy_many,
+    Atomic, GScalar, GVector, GlobalRead, GlobalWrite, ScalarValue, Slice, SliceMut, Transfer, VectorRange,
+    VectorRangeMut, distmemcpy, distmemcpy_many,
 };
 pub use memory::{MemoryLimit, available as available_memory};
 pub use run::run;
@@ -95,8 +96,8 @@ pub use world::{About, LineUsage, World};
 pub mod prelude {
     pub use crate::{
         Add, Config, Element, Error, GScalar, GVector, GlobalRead, GlobalWrite, MatrixDim, Max, Min, Op, Or,
-        OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Result, World,
-        distmemcpy, distmemcpy_many, run,
+        OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Result, Slice,
+        SliceMut, World, distmemcpy, distmemcpy_many, run,
     };
 }
 

@@ -1,6 +1,7 @@
 //! What ranks say to each other: the headers of transfers. Payloads follow beside them.
 
 use crate::element::OpId;
+use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
@@ -34,17 +35,23 @@ pub(crate) struct Opening {
     pub(crate) op: Option<OpId>,
     /// The operation as messages call it; empty without one.
     pub(crate) op_name: Cow<'static, str>,
+    pub(crate) window: Window,
     pub(crate) site: Site,
 }
 
 impl Opening {
-    /// Without an operation.
+    /// Of the whole vector, without an operation.
     pub(crate) fn new(behaviour: Collective, site: &Site) -> Self {
-        Opening { behaviour, op: None, op_name: Cow::Borrowed(""), site: site.clone().clipped() }
+        Opening { behaviour, op: None, op_name: Cow::Borrowed(""), window: Window::WHOLE, site: site.clone().clipped() }
+    }
+
+    /// Of a part of it.
+    pub(crate) fn of(self, window: Window) -> Self {
+        Opening { window, ..self }
     }
 
     pub(crate) fn agrees_with(&self, other: &Opening) -> bool {
-        self.behaviour == other.behaviour && self.op == other.op
+        (self.behaviour, self.op, self.window) == (other.behaviour, other.op, other.window)
     }
 }
 
@@ -108,12 +115,22 @@ pub(crate) enum Request {
     Read { start: u64, len: u64, owners: u32 },
     /// Scattered elements; payload: their local indices, of `width` bytes each.
     ReadMany { width: u8 },
-    /// Writes or operations; payload: a batch.
-    Write { op: Option<OpId> },
+    /// Writes or operations on elements of a window; payload: a batch.
+    Write { op: Option<OpId>, window: Window },
     /// Consecutive elements from local index `start` on; payload: their values.
     WriteAt { start: u64 },
     /// On a scalar; payload: operands.
     Scalar(ScalarRequest),
+}
+
+impl Request {
+    /// The part of the vector that it is about, which decides on the scopes that it comes behind.
+    pub(crate) fn window(&self) -> Window {
+        match self {
+            Request::Write { window, .. } => *window,
+            _ => Window::WHOLE,
+        }
+    }
 }
 
 /// What can be done to a scalar at its home.

@@ -14,6 +14,7 @@ mod program;
 mod read_cache;
 mod release;
 mod scalar;
+mod slices;
 mod structs;
 mod threads;
 mod vector;
@@ -37,6 +38,7 @@ fn bodies() -> Vec<Body> {
         read_cache::bodies(),
         release::bodies(),
         combined::bodies(),
+        slices::bodies(),
         access::bodies(),
         direct::bodies(),
         ordering::bodies(),

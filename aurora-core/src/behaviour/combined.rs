@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::global::{GVector, GlobalRead, GlobalWrite};
 use crate::memory::Array;
 use crate::message::Collective;
+use crate::window::Window;
 use std::ops::{Deref, Index, IndexMut, Range};
 
 /// Holds what was loaded and, from the first write on, a copy of it.
@@ -21,13 +22,15 @@ pub struct Combined<T: Element> {
     copy: Array<T>,
     copied: bool,
     written: Marks,
+    /// The number of the first element in it.
+    first: usize,
     release: Together<T, PutOnly>,
 }
 
 impl<T: Element> Combined<T> {
     #[inline]
     fn shown(&self) -> &[T] {
-        if self.copied { &self.copy } else { self.loaded.whole() }
+        if self.copied { &self.copy } else { self.loaded.shown() }
     }
 
     #[inline]
@@ -40,7 +43,7 @@ impl<T: Element> Combined<T> {
 
     #[cold]
     fn make_copy(&mut self) {
-        self.copy.copy_from_slice(self.loaded.whole());
+        self.copy.copy_from_slice(self.loaded.shown());
         self.written.prepare(self.copy.len());
         self.copied = true;
         // Whoever waits to write to what we have shown need not any longer.
@@ -63,10 +66,10 @@ impl<T: Element> Behaviour for Combined<T> {
     const NAME: &'static str = "ReadCache + ReleaseC";
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
-        let Combined { copy, written, release, .. } = self;
+        let Combined { copy, written, first, release, .. } = self;
         let (buffers, sender) = release.parts();
-        let sent =
-            written.runs().try_for_each(|run| put_run(buffers, sender, vector, run.start, &copy[run.clone()], site));
+        let mut put = |run: Range<usize>| put_run(buffers, sender, vector, *first + run.start, &copy[run], site);
+        let sent = written.runs().try_for_each(&mut put);
         self.end(vector);
         sent?;
         self.release.close(vector, site, checked)
@@ -108,21 +111,27 @@ impl<T: Element> GVector<T> {
     /// ```
     #[track_caller]
     pub fn read_cache_release_c(&mut self) -> Result<ReadCacheReleaseC<'_, T>> {
-        let site = Site::here();
+        self.open_combined(Window::WHOLE, Site::here())
+    }
+
+    /// The caller has that part to itself.
+    pub(crate) fn open_combined(&self, window: Window, site: Site) -> Result<ReadCacheReleaseC<'_, T>> {
+        let shown = window.range(self.len());
         let mut copy = self.private.take();
-        if copy.len() != self.len() {
-            copy = self.private_copy(&site)?;
+        if copy.len() != shown.len() {
+            copy = self.private_copy(shown.len(), &site)?;
         }
-        let loaded = self.load(Collective::Combined, &site)?;
-        let release = self.enter_together(None, &site)?;
-        let state = Combined { loaded, copy, copied: false, written: Marks::default(), release };
-        let scope = Scope::open(self, site, state, true, true);
+        let loaded = self.load(Collective::Combined, window, &site)?;
+        let release = self.enter_together(None, window, &site)?;
+        let written = Marks::default();
+        let state = Combined { loaded, copy, copied: false, written, first: shown.start, release };
+        let scope = Scope::open_in(self, window, site, state, true, true);
         scope.vector.opened();
         Ok(scope)
     }
 
-    fn private_copy(&self, site: &Site) -> Result<Array<T>> {
-        Array::zeroed(self.len()).map_err(|shortage| {
+    fn private_copy(&self, len: usize, site: &Site) -> Result<Array<T>> {
+        Array::zeroed(len).map_err(|shortage| {
             let name = self.name();
             let error = shortage.error(self.link.me, "the copy of a ReadCache + ReleaseC", name, site);
             // The others would wait for us.
@@ -139,47 +148,41 @@ impl<T: Element> ReadCacheReleaseC<'_, T> {
     /// If there is no such row; as all that follow.
     #[track_caller]
     pub fn row(&self, row: usize) -> &[T] {
-        &self.state.shown()[self.row_range(row)]
+        &self.state.shown()[self.places_of_row(row)]
     }
 
     /// The same for writing: all of it counts as written.
     #[track_caller]
     pub fn row_mut(&mut self, row: usize) -> &mut [T] {
-        self.slice_mut(self.row_range(row))
+        let places = self.places_of_row(row);
+        self.written_at(places)
     }
 
     /// The elements of a range, for writing: all of them count as written.
     #[track_caller]
     pub fn slice_mut(&mut self, range: Range<usize>) -> &mut [T] {
-        let len = self.vector.len();
-        assert!(
-            range.start <= range.end && range.end <= len,
-            "range {}..{} is outside a vector of {len} elements",
-            range.start,
-            range.end
-        );
+        let places = self.places_of(range);
+        self.written_at(places)
+    }
+
+    fn written_at(&mut self, places: Range<usize>) -> &mut [T] {
         self.state.writable();
-        self.state.written.mark_all(range.clone());
-        &mut self.state.copy[range]
+        self.state.written.mark_all(places.clone());
+        &mut self.state.copy[places]
     }
 
-    #[track_caller]
-    fn row_range(&self, row: usize) -> Range<usize> {
-        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
-        let rows = self.vector.len() / cols.max(1);
-        assert!(row < rows, "row {row} is outside a matrix of {rows} rows");
-        row * cols..(row + 1) * cols
+    /// Number of elements of the whole vector.
+    pub fn len(&self) -> usize {
+        self.vector.len()
     }
 
-    #[inline]
-    #[track_caller]
-    fn cell(&self, (row, col): (usize, usize)) -> usize {
-        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
-        assert!(col < cols, "column {col} is outside 0..{cols}");
-        row.saturating_mul(cols).saturating_add(col)
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.vector.is_empty()
     }
 }
 
+/// All elements, or those of the slice that it is of: of its [`window`](Scope::window).
 impl<T: Element> Deref for ReadCacheReleaseC<'_, T> {
     type Target = [T];
 
@@ -196,7 +199,7 @@ impl<T: Element> Index<usize> for ReadCacheReleaseC<'_, T> {
     #[inline]
     #[track_caller]
     fn index(&self, index: usize) -> &T {
-        &self.state.shown()[index]
+        &self.state.shown()[self.place_of(index)]
     }
 }
 
@@ -205,10 +208,10 @@ impl<T: Element> IndexMut<usize> for ReadCacheReleaseC<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, index: usize) -> &mut T {
-        let len = self.state.writable().len();
-        assert!(index < len, "index {index} is outside a vector of {len} elements");
-        self.state.written.mark(index);
-        &mut self.state.copy[index]
+        let place = self.place_of(index);
+        self.state.writable();
+        self.state.written.mark(place);
+        &mut self.state.copy[place]
     }
 }
 
@@ -219,7 +222,7 @@ impl<T: Element> Index<(usize, usize)> for ReadCacheReleaseC<'_, T> {
     #[inline]
     #[track_caller]
     fn index(&self, cell: (usize, usize)) -> &T {
-        &self.state.shown()[self.cell(cell)]
+        &self.state.shown()[self.place_of_cell(cell)]
     }
 }
 
@@ -228,7 +231,7 @@ impl<T: Element> IndexMut<(usize, usize)> for ReadCacheReleaseC<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
-        let index = self.cell(cell);
+        let index = self.window().start + self.place_of_cell(cell);
         &mut self[index]
     }
 }
@@ -240,7 +243,7 @@ impl<T: Element> GlobalRead<T> for ReadCacheReleaseC<'_, T> {
 
     #[track_caller]
     fn at(&self, index: usize) -> Result<T> {
-        self.vector.check_index(index, &Site::here())?;
+        self.check_shown(index)?;
         Ok(self[index])
     }
 }
@@ -248,7 +251,7 @@ impl<T: Element> GlobalRead<T> for ReadCacheReleaseC<'_, T> {
 impl<T: Element> GlobalWrite<T> for ReadCacheReleaseC<'_, T> {
     #[track_caller]
     fn put(&mut self, index: usize, value: T) -> Result<()> {
-        self.vector.check_index(index, &Site::here())?;
+        self.check_shown(index)?;
         self[index] = value;
         Ok(())
     }

@@ -6,10 +6,13 @@ use crate::element::{Access, Element, built_in_ops};
 use crate::error::{ObjectName, Result};
 use crate::memory::{Array, Demand, Limits, Sharing, Storage};
 use crate::message::ObjectId;
+use crate::service::block::Block;
 use crate::service::home::{Home, Place};
 use crate::service::nodes::Nodes;
-use crate::service::object::{Block, Object, ScalarFn};
+use crate::service::object::{Object, ScalarFn};
 use crate::service::using::Came;
+use crate::service::writes::Writes;
+use crate::window::Window;
 use crate::world::Link;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
@@ -172,7 +175,7 @@ impl Plan {
         home: Option<Home>,
         scalar: Option<ScalarPart>,
     ) -> Result<()> {
-        let (size, len) = (link.size, self.dist.len());
+        let size = link.size;
         let (name, action) = (self.name(), self.action());
         let ScalarPart { value: scalar, ops: scalar_ops } = scalar.unwrap_or_default();
         let storage: Arc<dyn Storage> = Arc::new(block);
@@ -182,21 +185,22 @@ impl Plan {
                 name: name.clone(),
                 dist: self.dist,
                 block: Block::new(storage, size_of::<T>().max(1), home),
-                fresh: Arc::new(move || Ok(Arc::new(Array::<T>::promised(len)?))),
+                fresh: Arc::new(|len| Ok(Arc::new(Array::<T>::promised(len)?))),
                 scalar,
                 scalar_ops: scalar_ops.into_iter().collect(),
                 ops: built_in_ops::<T>().into_iter().collect::<BTreeMap<_, _>>(),
                 access: Access::of::<T>(),
                 ledger: service.ledger(),
                 cache: Default::default(),
-                made: vec![0; size],
-                applied: 0,
+                made: Writes::new(size),
+                applied: Writes::new(1),
                 touched: None,
                 nodes,
                 pushed: 0,
                 sent_abroad: 0,
                 loads: 0,
                 meeting: None,
+                behind: (Window::WHOLE, 0),
                 outstanding: vec![0; size],
                 open: Vec::new(),
                 parked: Default::default(),

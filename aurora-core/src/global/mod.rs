@@ -5,6 +5,7 @@ mod construct;
 mod copy;
 mod many;
 mod scalar;
+mod slice;
 mod vector;
 
 pub(crate) use construct::short;
@@ -12,4 +13,5 @@ pub(crate) use construct::short;
 pub use access::{GlobalRead, GlobalWrite};
 pub use copy::{Transfer, VectorRange, VectorRangeMut, distmemcpy, distmemcpy_many};
 pub use scalar::{Atomic, GScalar, ScalarValue};
+pub use slice::{Slice, SliceMut};
 pub use vector::GVector;

@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 impl Handler for Service {
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
         match Message::decode(header) {
+            Some(Message::Enter { object: id, epoch, opening, .. }) if !opening.window.is_whole() => {
+                self.place_part(from, (id, epoch, opening.window), len)
+            }
             Some(Message::Enter { object: id, epoch, .. }) => self.place_block(from, id, epoch, len),
             Some(Message::Forward { object, epoch, owner, .. }) => {
                 self.place_forward(from, (object, epoch, owner), len)
@@ -43,6 +46,14 @@ impl Handler for Service {
                     replica.write(place.start, bytes);
                 }
             }
+            Some(Loan::PartIn { object, epoch, base, len }) => {
+                let place =
+                    offset.checked_add(bytes.len()).filter(|end| end <= len).map(|end| *base + offset..*base + end);
+                let part = self.objects.get_mut(object).and_then(|object| object.cache.parts.find(*epoch));
+                if let (Some(place), Some(part)) = (place, part) {
+                    part.replica.write(place.start, bytes);
+                }
+            }
             Some(Loan::RoomIn { object, owner, epoch, len }) => {
                 let fits = offset.checked_add(bytes.len()).is_some_and(|end| end <= *len);
                 let home = self.objects.get_mut(object).and_then(|object| object.block.home());
@@ -62,14 +73,17 @@ impl Handler for Service {
         };
         match self.loans.get(token) {
             Some(Loan::Block { object, base }) => {
-                copy(self.objects.get(object).and_then(|object| object.block.bytes()), *base, into)
+                self.objects.get(object).is_some_and(|object| object.block.copy(base + offset, into))
             }
             Some(Loan::Detached { copy: bytes, base }) => copy(Some(bytes.bytes()), *base, into),
             Some(Loan::CacheOut { object, serial, base }) => {
                 copy(self.objects.get(object).and_then(|object| object.cache.bytes(*serial)), *base, into)
             }
             Some(Loan::Caller(lent)) => lent.read(offset, into),
-            Some(Loan::CallerMut(_) | Loan::CacheIn { .. } | Loan::RoomIn { .. } | Loan::Nowhere) | None => false,
+            Some(
+                Loan::CallerMut(_) | Loan::CacheIn { .. } | Loan::PartIn { .. } | Loan::RoomIn { .. } | Loan::Nowhere,
+            )
+            | None => false,
         }
     }
 

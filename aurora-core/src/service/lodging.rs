@@ -80,7 +80,9 @@ impl Service {
     /// The mates who have not said yet what has become of a block that they receive.
     pub(super) fn receivers_awaited(&self, id: ObjectId, epoch: Epoch) -> Vec<Rank> {
         let object = self.objects.get(&id).filter(|object| object.block.find_home().is_some());
-        let Some(object) = object.filter(|object| object.ledger.find(epoch).is_some()) else {
+        let is_whole =
+            |object: &&Object| object.ledger.find(epoch).is_some() && object.ledger.scope_of(epoch).0.is_whole();
+        let Some(object) = object.filter(is_whole) else {
             return Vec::new();
         };
         let missing = object.abroad(self.me).into_iter().filter(|owner| !object.has_from_abroad(*owner, epoch));
@@ -167,7 +169,8 @@ impl Object {
     /// The copy that is loaded for `epoch`.
     pub(super) fn loading(&mut self, epoch: Epoch) -> &mut Replica {
         let (size, bytes) = (self.nodes.size(), self.dist.len() * self.block.element);
-        self.cache.loading(epoch, size, bytes, || (self.fresh)())
+        let len = self.dist.len();
+        self.cache.loading(epoch, size, bytes, || (self.fresh)(len))
     }
 
     /// A rank's block within the whole, in bytes.

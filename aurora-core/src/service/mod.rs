@@ -5,6 +5,7 @@
 
 pub(crate) mod asking;
 pub(crate) mod batch;
+pub(crate) mod block;
 mod cache;
 mod deliver;
 pub(crate) mod entering;
@@ -17,12 +18,14 @@ mod lodging;
 mod mail;
 pub(crate) mod nodes;
 pub(crate) mod object;
+mod part;
 pub(crate) mod places;
 pub(crate) mod rally;
 mod scalar;
 mod scope;
 pub(crate) mod using;
 pub(crate) mod watch;
+pub(crate) mod writes;
 
 pub(crate) use loans::Loan;
 pub(crate) use mail::Reason;
@@ -32,7 +35,8 @@ use crate::Error;
 use crate::collective::{Rendezvous, Tell};
 use crate::error::Claim;
 use crate::memory::LOST;
-use crate::message::{CallId, Message, ObjectId, encode_error};
+use crate::message::{CallId, Epoch, Message, ObjectId, encode_error};
+use crate::window::Window;
 use aurora_net::{Buffer, Node, Outbox, Payload, Rank, Received, Token};
 use loans::Loans;
 use mail::Mail;
@@ -304,11 +308,15 @@ impl Service {
     /// The ranks that a wait is for.
     fn awaited(&self, what: What) -> Vec<Rank> {
         let ledger = |object: ObjectId| self.objects.get(&object).map(|object| &object.ledger);
-        let missing = |ledger: &Ledger, epoch| {
-            (ledger.settled + 1..=epoch).find_map(|epoch| {
+        let missing = |ledger: &Ledger, (window, upto): (Window, Epoch)| {
+            ledger.in_the_way(window, upto).find_map(|epoch| {
                 let missing: Vec<_> = ledger.awaited(epoch).collect();
                 (!missing.is_empty()).then_some(missing)
             })
+        };
+        let behind = |object: ObjectId| {
+            let object = self.objects.get(&object)?;
+            missing(&object.ledger, object.behind)
         };
         let mut ranks: Vec<Rank> = match what {
             What::Rendezvous(_) => match &self.node {
@@ -319,14 +327,12 @@ impl Service {
                 self.meeting(object).map(|(sharing, turn)| sharing.absent(turn)).unwrap_or_default()
             }
             What::Load { object, epoch } => ledger(object)
-                .map(|l| missing(l, epoch).unwrap_or_else(|| l.incomplete_blocks(epoch).collect()))
+                .map(|l| missing(l, l.scope_of(epoch)).unwrap_or_else(|| l.incomplete_blocks(epoch).collect()))
                 .filter(|ranks| !ranks.is_empty())
                 .unwrap_or_else(|| self.receivers_awaited(object, epoch)),
-            What::Settle { object } => ledger(object).and_then(|l| missing(l, l.epoch)).unwrap_or_default(),
+            What::Settle { object } => behind(object).unwrap_or_default(),
             What::Calls { .. } => self.calls.values().filter(|call| call.reply.is_none()).map(|call| call.to).collect(),
-            What::Room { object, owner } if owner == self.me => {
-                ledger(object).and_then(|l| missing(l, l.epoch.saturating_sub(1))).unwrap_or_default()
-            }
+            What::Room { object, owner } if owner == self.me => behind(object).unwrap_or_default(),
             What::Room { owner, .. } => vec![owner],
             What::Gate { .. } => Vec::new(),
             What::Leave => self.others().filter(|rank| self.left[rank.index()].is_none()).collect(),
