@@ -20,9 +20,8 @@ fn main() -> Result<()> {
             let a = a.owner_computes()?; // my rows
             let b = b.read_cache()?; // the whole matrix
             let mut c = c.owner_computes_mut()?; // my rows, writable
-            let (a, b) = (a.local(), &b[..]);
-            let rows = c.local_mut().par_chunks_mut(DIM.cols).zip(a.par_chunks(DIM.cols));
-            rows.for_each(|(c, a)| {
+            let (rows, b) = (a.par_rows(), &b[..]);
+            c.par_rows_mut().zip(rows).for_each(|((_, c), (_, a))| {
                 for (a, b) in a.iter().zip(b.chunks(DIM.cols)) {
                     c.iter_mut().zip(b).for_each(|(c, b)| *c += a * b);
                 }

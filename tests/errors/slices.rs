@@ -28,8 +28,11 @@ fn different_ranges() {
                 }
                 world.barrier()
             });
-            told.all_say(&["ranks disagree", &format!("rank 1 opened a {behaviour} of elements 2..7 of the GVector<i32>")])
-                .all_say(&[&format!("opened a {behaviour} of elements 2..8 of the GVector<i32>")]);
+            told.all_say(&[
+                "ranks disagree",
+                &format!("rank 1 opened a {behaviour} of elements 2..7 of the GVector<i32>"),
+            ])
+            .all_say(&[&format!("opened a {behaviour} of elements 2..8 of the GVector<i32>")]);
         }
     });
 }
@@ -140,7 +143,10 @@ fn an_index_outside_of_a_part() {
             drop(cache);
             let mut both = m.rows_mut(1..4).read_cache_release_c()?;
             let text = panic_of(|| both[20] = 1);
-            assert!(text.contains("index 20 is outside 5..20, the slice that this ReadCache + ReleaseC is of"), "{text}");
+            assert!(
+                text.contains("index 20 is outside 5..20, the slice that this ReadCache + ReleaseC is of"),
+                "{text}"
+            );
             let text = panic_of(|| both.slice_mut(15..21)[0]);
             assert!(text.contains("range 15..21 is outside 5..20"), "{text}");
             drop(both);

@@ -1,7 +1,7 @@
 //! Launchers that this program was not built for: an error, never worlds of one rank.
 
 use crate::cell::Place;
-use crate::job;
+use crate::{MACHINE, job};
 use aurora_suite::driver::Job;
 use aurora_suite::harness;
 use aurora_suite::mpi::{self, Flavour};
@@ -36,6 +36,7 @@ fn own_launcher(flavour: Flavour) -> Result<(), String> {
 }
 
 fn is_refused(flavour: Flavour, words: &[&str]) -> Result<(), Failed> {
+    let _beside_others = MACHINE.read();
     let mut command = flavour.launcher(2)?;
     command.arg(std::env::current_exe()?);
     // As a program would be that leaves the choice to its surroundings.

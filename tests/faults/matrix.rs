@@ -1,7 +1,7 @@
 //! Every cell as a trial, and all of them as a table.
 
 use crate::cell::{Cell, Fault, Place, RANKS, Starter};
-use crate::start;
+use crate::{MACHINE, start};
 use aurora_suite::driver::Ended;
 use aurora_suite::{harness, mpi};
 use libtest_mimic::{Failed, Trial};
@@ -45,6 +45,7 @@ fn applies(cell: Cell) -> bool {
 }
 
 fn run(cell: Cell) -> Result<(), Failed> {
+    let _beside_others = MACHINE.read();
     let mut job = start::job(cell.starter, cell.fault.name(), cell.place, cell.rank)?;
     let stopped_parent = cell.starter == Starter::Processes && cell.fault == Fault::Stop && cell.rank == 0;
     if stopped_parent {

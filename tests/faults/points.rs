@@ -2,8 +2,8 @@
 //! in time, and nothing of Aurora's is left: no process, file, socket or shared memory.
 
 use crate::cell::Starter;
-use crate::start;
 use crate::walk::{Moment, Point};
+use crate::{MACHINE, start};
 use aurora_suite::driver::Job;
 use aurora_suite::random::Random;
 use aurora_suite::traces::Traces;
@@ -52,6 +52,7 @@ pub fn trials() -> Vec<Trial> {
 
 #[allow(clippy::print_stdout)]
 fn all(starter: Starter, counts: Counts, rank: usize) -> Result<(), Failed> {
+    let _alone = MACHINE.write();
     let seed = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(fresh_seed);
     println!("{starter}, rank {rank}: {SEED}={seed}");
     let mut random = Random::new(seed + rank as u64);
@@ -138,6 +139,7 @@ impl Drop for Temporary {
 
 /// A test of the tests.
 fn what_is_left_behind_is_seen() -> Result<(), Failed> {
+    let _alone = MACHINE.write();
     let temporary = Temporary::new()?;
     let before = Traces::in_directory(&temporary.0);
     let left = |what: &str| match &before.new_ones()[..] {

@@ -1,7 +1,7 @@
 //! Signals from outside: Ctrl-C, and the end of rank 0.
 
 use crate::cell::{Place, RANKS, Starter};
-use crate::start;
+use crate::{MACHINE, start};
 use aurora_suite::mpi;
 use libtest_mimic::{Failed, Trial};
 use rustix::process::Signal;
@@ -33,6 +33,7 @@ pub fn trials() -> Vec<Trial> {
 
 /// All processes end, and not as if nothing had happened.
 fn all_end(starter: Starter, place: Place, signal: Signal, group: bool) -> Result<(), Failed> {
+    let _beside_others = MACHINE.read();
     // Rank 1 never comes to the load.
     let mut job = start::job(starter, NONE, place, 1)?;
     start::wait_for_ranks(&mut job)?;

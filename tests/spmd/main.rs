@@ -13,6 +13,7 @@ mod owner;
 mod program;
 mod read_cache;
 mod release;
+mod rows;
 mod scalar;
 mod slices;
 mod structs;
@@ -34,6 +35,7 @@ fn bodies() -> Vec<Body> {
         copy::bodies(),
         scalar::bodies(),
         owner::bodies(),
+        rows::bodies(),
         threads::bodies(),
         read_cache::bodies(),
         release::bodies(),

@@ -22,14 +22,14 @@ pub struct Combined<T: Element> {
     copy: Array<T>,
     copied: bool,
     written: Marks,
-    /// The number of the first element in it.
-    first: usize,
+    /// The number of the first element shown.
+    pub(super) first: usize,
     release: Together<T, PutOnly>,
 }
 
 impl<T: Element> Combined<T> {
     #[inline]
-    fn shown(&self) -> &[T] {
+    pub(super) fn shown(&self) -> &[T] {
         if self.copied { &self.copy } else { self.loaded.shown() }
     }
 
@@ -222,7 +222,7 @@ impl<T: Element> Index<(usize, usize)> for ReadCacheReleaseC<'_, T> {
     #[inline]
     #[track_caller]
     fn index(&self, cell: (usize, usize)) -> &T {
-        &self.state.shown()[self.place_of_cell(cell)]
+        &self[self.index_of(cell)]
     }
 }
 
@@ -231,7 +231,7 @@ impl<T: Element> IndexMut<(usize, usize)> for ReadCacheReleaseC<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
-        let index = self.window().start + self.place_of_cell(cell);
+        let index = self.index_of(cell);
         &mut self[index]
     }
 }

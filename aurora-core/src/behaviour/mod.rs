@@ -9,6 +9,7 @@ mod marks;
 mod owner;
 mod read_cache;
 mod release;
+mod rows;
 
 pub use combined::Combined;
 pub use owner::{Owner, OwnerMut};
@@ -172,13 +173,13 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         self.places_of(elements)
     }
 
-    /// Where a cell of a matrix lies in the window.
+    /// The index of a cell of a matrix.
     #[inline]
     #[track_caller]
-    pub(crate) fn place_of_cell(&self, (row, col): (usize, usize)) -> usize {
+    pub(crate) fn index_of(&self, (row, col): (usize, usize)) -> usize {
         let cols = self.vector.dim().map_or(1, |dim| dim.cols);
         assert!(col < cols, "column {col} is outside 0..{cols}");
-        self.place_of(row.saturating_mul(cols).saturating_add(col))
+        row.saturating_mul(cols).saturating_add(col)
     }
 
     #[cold]

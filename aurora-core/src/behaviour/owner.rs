@@ -15,13 +15,13 @@ use std::sync::Arc;
 /// Holds our part for reading, from the first slice on.
 pub struct Owner<T> {
     /// What of our block it is, by local indices.
-    local: Range<usize>,
+    pub(super) local: Range<usize>,
     shown: OnceCell<Shown<T>>,
 }
 
 /// Holds our part for writing, from the first slice on.
 pub struct OwnerMut<T> {
-    local: Range<usize>,
+    pub(super) local: Range<usize>,
     taken: OnceCell<Array<T>>,
 }
 

@@ -11,7 +11,7 @@ use crate::service::load::Loaded;
 use crate::service::watch::What;
 use crate::window::Window;
 use aurora_net::Met;
-use std::ops::{Deref, Index, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo};
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 /// Holds the copy, or keeps everyone from writing to the memory that all share.
@@ -19,6 +19,8 @@ pub struct Cached<T> {
     array: Arc<Array<T>>,
     /// What of it the scope is about.
     places: Range<usize>,
+    /// The number of the first element of that.
+    pub(super) first: usize,
     reading: Option<Reading>,
 }
 
@@ -111,7 +113,8 @@ impl<T: Element> GVector<T> {
                 Some(loaded.map_err(|shortage| service.no_cache(self.id, shortage, site, out)))
             })?;
         let shown = window.range(self.len());
-        Ok(Cached { array: typed(array), places: shown.start - first..shown.end - first, reading })
+        let places = shown.start - first..shown.end - first;
+        Ok(Cached { array: typed(array), places, first: shown.start, reading })
     }
 
     /// Collective. Gives back the memory in which this vector's ReadCaches were loaded; it is kept otherwise, for as long
@@ -167,55 +170,6 @@ impl<T: Element> Deref for ReadCache<'_, T> {
     fn deref(&self) -> &[T] {
         self.state.shown()
     }
-}
-
-/// By global index, a range of them, or row and column.
-impl<T: Element, I: Position<T>> Index<I> for ReadCache<'_, T> {
-    type Output = I::Output;
-
-    #[inline]
-    #[track_caller]
-    fn index(&self, position: I) -> &I::Output {
-        position.of(self)
-    }
-}
-
-/// What a cache is indexed by. Not for users to implement.
-pub trait Position<T: Element>: sealed::Sealed {
-    /// An element, or several.
-    type Output: ?Sized;
-
-    /// What is there.
-    #[doc(hidden)]
-    #[track_caller]
-    fn of<'c>(self, cache: &'c ReadCache<'_, T>) -> &'c Self::Output;
-}
-
-macro_rules! positions {
-    ($($position:ty => $output:ty, |$this:ident, $cache:ident| $place:expr;)*) => {$(
-        impl sealed::Sealed for $position {}
-
-        impl<T: Element> Position<T> for $position {
-            type Output = $output;
-
-            #[inline]
-            #[track_caller]
-            fn of<'c>(self, $cache: &'c ReadCache<'_, T>) -> &'c $output {
-                let $this = self;
-                &$cache.state.shown()[$place]
-            }
-        }
-    )*};
-}
-
-positions! {
-    usize => T, |index, cache| cache.place_of(index);
-    (usize, usize) => T, |cell, cache| cache.place_of_cell(cell);
-    Range<usize> => [T], |range, cache| cache.places_of(range);
-    RangeInclusive<usize> => [T], |range, cache| cache.places_of(*range.start()..range.end().saturating_add(1));
-    RangeFrom<usize> => [T], |range, cache| cache.places_of(range.start..cache.window().end);
-    RangeTo<usize> => [T], |range, cache| cache.places_of(cache.window().start..range.end);
-    RangeFull => [T], |_all, cache| cache.places_of(cache.window());
 }
 
 impl<T: Element> GlobalRead<T> for ReadCache<'_, T> {

@@ -29,7 +29,7 @@ pub struct VectorRangeMut<'v, T: Element> {
 }
 
 /// What of `within` a range names.
-pub(super) fn resolve(range: impl RangeBounds<usize>, within: &Range<usize>) -> Range<usize> {
+pub(crate) fn resolve(range: impl RangeBounds<usize>, within: &Range<usize>) -> Range<usize> {
     let start = match range.start_bound() {
         Bound::Included(start) => *start,
         Bound::Excluded(start) => start.saturating_add(1),

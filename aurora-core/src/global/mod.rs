@@ -9,6 +9,7 @@ mod slice;
 mod vector;
 
 pub(crate) use construct::short;
+pub(crate) use copy::resolve;
 
 pub use access::{GlobalRead, GlobalWrite};
 pub use copy::{Transfer, VectorRange, VectorRangeMut, distmemcpy, distmemcpy_many};

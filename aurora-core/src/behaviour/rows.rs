@@ -1,0 +1,252 @@
+//! Matrices by whole rows: one after the other, in parallel (feature `rayon`), or as views (feature `ndarray`).
+
+use super::combined::Combined;
+use super::owner::{Owner, OwnerMut, ShowsOwnPart};
+use super::read_cache::Cached;
+use super::{Behaviour, OwnerComputesMut, ReadCache, ReadCacheReleaseC, Scope};
+use crate::element::Element;
+use crate::global::{GVector, resolve};
+use std::ops::{Index, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+/// A behaviour that shows consecutive elements. Not for users to implement.
+pub trait ShowsElements: Behaviour {
+    /// The global index of the first, and all of them.
+    #[doc(hidden)]
+    fn elements<'a>(&'a self, vector: &GVector<Self::Element>) -> (usize, &'a [Self::Element]);
+}
+
+impl<T: Element> ShowsElements for Owner<T> {
+    fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
+        (vector.local_range().start + self.local.start, self.part(vector))
+    }
+}
+
+impl<T: Element> ShowsElements for OwnerMut<T> {
+    fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
+        (vector.local_range().start + self.local.start, self.part(vector))
+    }
+}
+
+impl<T: Element> ShowsElements for Cached<T> {
+    fn elements<'a>(&'a self, _: &GVector<T>) -> (usize, &'a [T]) {
+        (self.first, self.shown())
+    }
+}
+
+impl<T: Element> ShowsElements for Combined<T> {
+    fn elements<'a>(&'a self, _: &GVector<T>) -> (usize, &'a [T]) {
+        (self.first, self.shown())
+    }
+}
+
+/// The whole rows among consecutive elements.
+struct WholeRows {
+    /// Their global numbers.
+    rows: Range<usize>,
+    cols: usize,
+    /// Where they lie among the elements.
+    within: Range<usize>,
+}
+
+impl WholeRows {
+    fn of<T: Element>(vector: &GVector<T>, first: usize, len: usize) -> Self {
+        let cols = vector.dim().map_or(1, |dim| dim.cols);
+        let per_row = cols.max(1);
+        let start = first.div_ceil(per_row);
+        let rows = start..((first + len) / per_row).max(start);
+        let within = if rows.is_empty() { 0..0 } else { rows.start * cols - first..rows.end * cols - first };
+        WholeRows { rows, cols, within }
+    }
+
+    /// What a slice is cut by; it is empty where rows are.
+    fn chunk(&self) -> usize {
+        self.cols.max(1)
+    }
+}
+
+impl<B: ShowsElements> Scope<'_, B> {
+    fn whole_rows(&self) -> (WholeRows, &[B::Element]) {
+        let (first, elements) = self.state.elements(self.vector);
+        let whole = WholeRows::of(self.vector, first, elements.len());
+        let elements = &elements[whole.within.clone()];
+        (whole, elements)
+    }
+
+    /// The rows that are shown, one after the other, with their global numbers; of a vector that is no matrix every element is a row.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(2).run(|world| {
+    ///     let matrix = GVector::<u64>::from_fn(world, MatrixDim::new(3, 4), |i| i as u64)?;
+    ///     for (row, elements) in matrix.read_cache()?.iter_rows() {
+    ///         assert_eq!(elements[0], 4 * row as u64);
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn iter_rows(&self) -> impl ExactSizeIterator<Item = (usize, &[B::Element])> {
+        let (whole, elements) = self.whole_rows();
+        let chunk = whole.chunk();
+        whole.rows.zip(elements.chunks_exact(chunk))
+    }
+}
+
+impl<T: Element> OwnerComputesMut<'_, T> {
+    fn whole_rows_mut(&mut self) -> (WholeRows, &mut [T]) {
+        let first = self.indices().start;
+        let elements = self.local_mut();
+        let len = elements.len();
+        let whole = WholeRows::of(self.vector, first, len);
+        let within = whole.within.clone();
+        (whole, &mut self.local_mut()[within])
+    }
+
+    /// This rank's rows, one after the other, with their global numbers, for writing.
+    pub fn iter_rows_mut(&mut self) -> impl ExactSizeIterator<Item = (usize, &mut [T])> {
+        let (whole, elements) = self.whole_rows_mut();
+        let chunk = whole.chunk();
+        whole.rows.zip(elements.chunks_exact_mut(chunk))
+    }
+}
+
+impl<T: Element> ReadCache<'_, T> {
+    /// The global numbers of the rows that are shown; of a vector that is no matrix every element is a row.
+    pub fn rows(&self) -> Range<usize> {
+        self.whole_rows().0.rows
+    }
+}
+
+impl<T: Element> ReadCacheReleaseC<'_, T> {
+    /// The global numbers of the rows that are shown; of a vector that is no matrix every element is a row.
+    pub fn rows(&self) -> Range<usize> {
+        self.whole_rows().0.rows
+    }
+}
+
+/// By global row and column.
+impl<T: Element> Index<(usize, usize)> for ReadCache<'_, T> {
+    type Output = T;
+
+    #[inline]
+    #[track_caller]
+    fn index(&self, cell: (usize, usize)) -> &T {
+        &self[self.index_of(cell)]
+    }
+}
+
+/// By global index.
+impl<T: Element> Index<usize> for ReadCache<'_, T> {
+    type Output = T;
+
+    #[inline]
+    #[track_caller]
+    fn index(&self, index: usize) -> &T {
+        &self.state.shown()[self.place_of(index)]
+    }
+}
+
+/// What else a slice can be indexed by: a guard that has an `Index` of its own is no longer looked through for it.
+macro_rules! index_by_ranges {
+    ($guard:ident by $($index:ty),+) => {$(
+        /// By global indices; an open end is that of what is shown.
+        impl<T: Element> Index<$index> for $guard<'_, T> {
+            type Output = [T];
+
+            #[inline]
+            #[track_caller]
+            fn index(&self, range: $index) -> &[T] {
+                &(**self)[self.places_of(resolve(range, &self.window()))]
+            }
+        }
+    )+};
+}
+
+index_by_ranges!(ReadCache by Range<usize>, RangeTo<usize>, RangeFrom<usize>, RangeFull);
+index_by_ranges!(ReadCache by RangeInclusive<usize>, RangeToInclusive<usize>);
+index_by_ranges!(ReadCacheReleaseC by Range<usize>, RangeTo<usize>, RangeFrom<usize>, RangeFull);
+index_by_ranges!(ReadCacheReleaseC by RangeInclusive<usize>, RangeToInclusive<usize>);
+
+#[cfg(feature = "rayon")]
+mod parallel {
+    use super::*;
+    use rayon::iter::{IndexedParallelIterator, IntoParallelIterator};
+    use rayon::slice::{ParallelSlice, ParallelSliceMut};
+
+    impl<B: ShowsElements> Scope<'_, B> {
+        /// As [`iter_rows`](Scope::iter_rows), by the threads of the current rayon pool (feature `rayon`).
+        ///
+        /// A rank's pool has a thread for every core of the machine unless it is told otherwise: where several ranks share a machine, run it
+        /// in a pool with this rank's part of the cores.
+        pub fn par_rows(&self) -> impl IndexedParallelIterator<Item = (usize, &[B::Element])> {
+            let (whole, elements) = self.whole_rows();
+            let chunk = whole.chunk();
+            whole.rows.into_par_iter().zip(elements.par_chunks_exact(chunk))
+        }
+    }
+
+    impl<T: Element> OwnerComputesMut<'_, T> {
+        /// As [`iter_rows_mut`](OwnerComputesMut::iter_rows_mut), by the threads of the current rayon pool (feature `rayon`).
+        ///
+        /// ```
+        /// use aurora_core::prelude::*;
+        /// use rayon::prelude::*;
+        ///
+        /// Config::threads(2).run(|world| {
+        ///     let a = GVector::<f64>::from_fn(world, MatrixDim::new(5, 4), |i| i as f64)?;
+        ///     let mut sums = GVector::<f64>::new(world, MatrixDim::new(5, 1))?;
+        ///     let a = a.owner_computes()?;
+        ///     let (mut sums, rows) = (sums.owner_computes_mut()?, a.par_rows());
+        ///     sums.par_rows_mut().zip(rows).for_each(|((_, sum), (_, row))| sum[0] = row.iter().sum());
+        ///     assert!(sums.iter_rows().all(|(row, sum)| sum[0] == (16 * row + 6) as f64));
+        ///     Ok(())
+        /// })?;
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn par_rows_mut(&mut self) -> impl IndexedParallelIterator<Item = (usize, &mut [T])> {
+            let (whole, elements) = self.whole_rows_mut();
+            let chunk = whole.chunk();
+            whole.rows.into_par_iter().zip(elements.par_chunks_exact_mut(chunk))
+        }
+    }
+}
+
+#[cfg(feature = "ndarray")]
+mod views {
+    use super::*;
+    use ndarray::{ArrayView2, ArrayViewMut2};
+
+    impl<B: ShowsElements> Scope<'_, B> {
+        /// The rows that are shown as a view of the crate `ndarray` (feature `ndarray`): `rows` x `cols`, without copying. **Row 0 of the view is the
+        /// first row shown**, which [`iter_rows`](Scope::iter_rows) numbers: a view knows nothing of the whole.
+        ///
+        /// ```
+        /// use aurora_core::prelude::*;
+        ///
+        /// Config::threads(2).run(|world| {
+        ///     let matrix = GVector::<i64>::from_fn(world, MatrixDim::new(3, 2), |i| i as i64)?;
+        ///     let all = matrix.read_cache()?;
+        ///     assert_eq!(all.view().t().dot(&all.view())[(0, 1)], 0 * 1 + 2 * 3 + 4 * 5);
+        ///     let mine = matrix.owner_computes()?;
+        ///     assert_eq!(mine.view()[(0, 0)], 2 * mine.rows().start as i64);
+        ///     Ok(())
+        /// })?;
+        /// # Ok::<(), Error>(())
+        /// ```
+        pub fn view(&self) -> ArrayView2<'_, B::Element> {
+            let (whole, elements) = self.whole_rows();
+            let shape = (whole.rows.len(), whole.cols);
+            ArrayView2::from_shape(shape, elements).expect("whole rows have that many elements")
+        }
+    }
+
+    impl<T: Element> OwnerComputesMut<'_, T> {
+        /// This rank's rows as a view of the crate `ndarray` for writing; numbered as in [`view`](Scope::view).
+        pub fn view_mut(&mut self) -> ArrayViewMut2<'_, T> {
+            let (whole, elements) = self.whole_rows_mut();
+            let shape = (whole.rows.len(), whole.cols);
+            ArrayViewMut2::from_shape(shape, elements).expect("whole rows have that many elements")
+        }
+    }
+}
