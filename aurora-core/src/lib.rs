@@ -50,7 +50,7 @@
 //! | `run`, `config`, `world` | starting a job, choosing how, and what a rank sees of it |
 //! | `global` | [`GVector`], [`GScalar`], [`distmemcpy`] |
 //! | `behaviour` | the scoped behaviours, with a README of their own |
-//! | `distribution`, `element` | who owns what; what may be shared |
+//! | `distribution`, `element`, `window` | who owns what; what may be shared; the part that a scope is about |
 //! | `collective` | rendezvous of all ranks, as a pure machine |
 //! | `service` | what a rank's daemon decides: requests, epochs, caches, the watch over waiting ranks |
 //! | `memory` | arrays that are lent, how much of them there may be, and the files with `unsafe` code |

@@ -311,7 +311,7 @@ fn one_rank_writes_alone_beside_a_scope_of_all(world: &World) -> Result<()> {
         (len / 2..len).filter(|i| i % p == me).try_for_each(|i| alone.update(i, 1))?;
         check::same(&left.slice(..).read_cache()?, 0, |_| round)?;
         (len / 2..len).filter(|i| i % p == me).try_for_each(|i| alone.update(i, 1))?;
-        drop(left.slice_mut(..).owner_computes_mut()?.local_mut());
+        left.slice_mut(..).owner_computes_mut()?.local_mut().reverse();
         alone.finish()?;
         check::same(&v.read_cache()?, 0, |i| if i < len / 2 { round } else { round + 2 })?;
     }
@@ -404,7 +404,7 @@ fn a_place_that_others_show(world: &World) -> Result<()> {
         let mut other = right.slice_mut(..).owner_computes_mut()?;
         other.local_mut().fill(round + 1);
         drop(one);
-        drop(left.slice(..).owner_computes()?.local());
+        check::same(left.slice(..).owner_computes()?.local(), mine.start, |_| round + 1)?;
         drop(other);
         check::same(v.owner_computes()?.local(), mine.start, |_| round + 1)?;
         let local = v.owner_computes()?;

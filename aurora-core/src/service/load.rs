@@ -93,7 +93,8 @@ impl Service {
         let arrival = &mut record.from[from.index()];
         arrival.complete = true;
         arrival.version = said.version;
-        arrival.came = came;
+        // A mate may have forwarded it before.
+        arrival.came |= came;
         arrival.at_home = said.at_home;
         arrival.list_follows = said.list_follows;
         if arrival.correction.is_none() {
@@ -192,7 +193,7 @@ impl Service {
         object.ledger.find(epoch)?;
         let window = object.ledger.scope_of(epoch).0;
         if !window.is_whole() {
-            return self.has_part(id, (epoch, window)).then(|| self.part_loaded(id, (epoch, window)));
+            return self.has_part(id, (epoch, window), out).then(|| self.part_loaded(id, (epoch, window)));
         }
         match self.lodge(id, epoch, out) {
             Ok(true) => {}

@@ -80,11 +80,13 @@ impl Service {
     /// The mates who have not said yet what has become of a block that they receive.
     pub(super) fn receivers_awaited(&self, id: ObjectId, epoch: Epoch) -> Vec<Rank> {
         let object = self.objects.get(&id).filter(|object| object.block.find_home().is_some());
-        let is_whole =
-            |object: &&Object| object.ledger.find(epoch).is_some() && object.ledger.scope_of(epoch).0.is_whole();
-        let Some(object) = object.filter(is_whole) else {
+        let Some(object) = object.filter(|object| object.ledger.find(epoch).is_some()) else {
             return Vec::new();
         };
+        let window = object.ledger.scope_of(epoch).0;
+        if !window.is_whole() {
+            return self.part_awaited(id, (epoch, window));
+        }
         let missing = object.abroad(self.me).into_iter().filter(|owner| !object.has_from_abroad(*owner, epoch));
         missing.map(|owner| object.nodes.receiver(owner, self.me)).collect()
     }
@@ -124,6 +126,10 @@ impl Service {
         if owner.index() >= size || !object.nodes.receives(owner, from) || !object.nodes.are_mates(from, me) {
             return Placement::Buffer;
         }
+        if let Some(place) = self.place_forwarded_part((id, epoch, owner), len) {
+            return place;
+        }
+        let object = self.objects.get_mut(&id).expect("just looked at");
         let bytes = object.bytes_of(owner);
         let expected = object.ledger.find(epoch).is_some() && object.cache.may_load(epoch);
         if len != bytes.len() || !expected {
@@ -148,6 +154,7 @@ impl Service {
         };
         match loan {
             Some(Loan::CacheIn { .. }) => {}
+            Some(Loan::PartIn { .. }) => return self.forwarded_part((id, epoch, owner), out),
             Some(_) => return,
             None => return self.fail(None, malformed(from), out),
         }

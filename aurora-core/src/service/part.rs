@@ -1,9 +1,9 @@
 //! Loading a part of a vector: only what the owners have of it travels, and it lands in memory of its own.
 //!
 //! Where all ranks share their memory and all of the part lies in its place, nothing is sent and the guard shows that place, as for
-//! the whole. Else each rank puts what it owns of the part into a copy of the part and sends it from there to all
-//! who do not have it before their eyes. The copy is the guard's and goes with it: copies of the whole, and what is
-//! known of their versions, are not touched.
+//! the whole. Else each rank puts what it owns of the part into a copy of the part and sends it from there to its mates, if they do
+//! not have it before their eyes, and to one rank of each other node, which forwards it when it is final. The copy is the
+//! guard's and goes with it: copies of the whole, and what is known of their versions, are not touched.
 
 use super::batch::{Batch, batch_of_runs};
 use super::cache::{Cache, Replica};
@@ -27,6 +27,8 @@ const LOADS: usize = 2;
 pub(super) struct Part {
     window: Window,
     pub(super) replica: Replica,
+    /// Our mates have been sent what we receive for them.
+    forwarded: bool,
 }
 
 /// Those being loaded.
@@ -69,7 +71,7 @@ impl Object {
         if !parts.contains_key(&epoch) && parts.len() < LOADS {
             *serial += 1;
             let replica = Replica::new(*serial, ranks, len * element, (self.fresh)(len));
-            parts.insert(epoch, Part { window, replica });
+            parts.insert(epoch, Part { window, replica, forwarded: false });
         }
         parts.get_mut(&epoch).filter(|part| part.window == window)
     }
@@ -86,6 +88,21 @@ impl Object {
         let window = window.range(self.dist.len());
         let shown = common(&window, &self.dist.range(owner));
         self.block.bytes_of(&(shown.start - window.start..shown.end - window.start))
+    }
+
+    /// What late writes changed in what a rank owns of a part: byte offsets in the part, and what stands there now.
+    fn part_changes(&self, owner: Rank, (epoch, window): (Epoch, Window)) -> Vec<(usize, Vec<u8>)> {
+        let (element, block) = (self.block.element, self.dist.range(owner));
+        let first = window.range(self.dist.len()).start;
+        let correction = self.ledger.find(epoch).and_then(|record| record.from[owner.index()].correction.as_ref());
+        let batch = correction.and_then(|(_, changes)| Batch::parse(changes, element, block.len()));
+        let runs = batch.map_or(Vec::new(), |batch| batch.runs(element));
+        let own = self.within_part(owner, window);
+        let places = runs.into_iter().filter_map(|(run, bytes)| {
+            let at = (block.start + run.start).checked_sub(first)? * element;
+            (own.start <= at && at + bytes.len() <= own.end).then(|| (at, bytes.to_vec()))
+        });
+        places.collect()
     }
 
     /// The writes that this rank has made and that a load has to contain, by owners; they count for no other.
@@ -116,7 +133,8 @@ impl Service {
         }
         let (own, place) = (object.own_part(window), object.within_part(me, window));
         let at_home = object.block.bring_home(&own);
-        let sends_to = |rank| !own.is_empty() && !(at_home && nodes.are_mates(me, rank));
+        let lacks = |rank| if nodes.are_mates(me, rank) { !at_home } else { nodes.receives(me, rank) };
+        let sends_to = |rank| !own.is_empty() && lacks(rank);
         let copied =
             if own.len() <= COPIED_BLOCK { object.block.read_range(&own, bytes::Bytes::copy_from_slice) } else { None };
         if !at_home || nodes.mates(me).len() < size {
@@ -174,6 +192,7 @@ impl Service {
         (id, epoch, window): (ObjectId, Epoch, Window),
         len: usize,
     ) -> Placement {
+        let me = self.me;
         let object = self.objects.get_mut(&id).filter(|object| object.fault.is_none());
         let Some(object) = object else {
             // It may be faulty because there is no memory for this.
@@ -184,7 +203,8 @@ impl Service {
             return Placement::Buffer;
         }
         let place = object.within_part(from, window);
-        if len != place.len() || object.ledger.is_settled(epoch) {
+        let ours = object.nodes.are_mates(from, me) || object.nodes.receives(from, me);
+        if len != place.len() || object.ledger.is_settled(epoch) || !ours {
             return Placement::Buffer;
         }
         let loan = match object.part(epoch, window) {
@@ -241,21 +261,105 @@ impl Service {
         let reason = Reason { object: Some(id), action: "correction", site: None };
         let message = Message::Correct { object: id, epoch, version, contains };
         for rank in self.others() {
-            let changes = if nodes.are_mates(me, rank) { for_mates } else { &changes };
+            let changes = match (nodes.are_mates(me, rank), nodes.receives(me, rank)) {
+                (true, _) => for_mates,
+                (false, true) => &changes,
+                (false, false) => &nothing,
+            };
             self.mail.post_for(out, &reason, rank, &message, Payload::Bytes(changes.clone()));
         }
     }
 
-    /// Whether all that was to come of a part has come.
-    pub(super) fn has_part(&self, id: ObjectId, (epoch, window): (Epoch, Window)) -> bool {
-        let (me, object) = (self.me, &self.objects[&id]);
-        let here = |owner: Rank, arrival: &Arrival| {
-            arrival.came
-                || arrival.at_home && object.nodes.are_mates(owner, me)
-                || object.within_part(owner, window).is_empty()
+    /// Whether all that was to come of a part has come, now that it is final. What we receive for our mates they are sent.
+    pub(super) fn has_part(&mut self, id: ObjectId, (epoch, window): (Epoch, Window), out: &mut Outbox) -> bool {
+        let me = self.me;
+        let object = self.objects.get_mut(&id).expect("it is being loaded");
+        let Some(record) = object.ledger.find(epoch) else {
+            return false;
         };
-        let record = object.ledger.find(epoch);
-        record.is_some_and(|record| me.others(self.size).all(|owner| here(owner, &record.from[owner.index()])))
+        let has_come = |owner: &Rank| record.from[owner.index()].came;
+        let nodes = object.nodes.clone();
+        let received: Vec<_> = me.others(self.size).filter(|owner| nodes.receives(*owner, me)).collect();
+        let received: Vec<_> =
+            received.into_iter().filter(|owner| !object.within_part(*owner, window).is_empty()).collect();
+        if received.iter().all(has_come) {
+            self.forward_part(id, (epoch, window), &received, out);
+        }
+        self.part_awaited(id, (epoch, window)).is_empty()
+    }
+
+    /// The ranks from whom something of a part is still to come.
+    pub(super) fn part_awaited(&self, id: ObjectId, (epoch, window): (Epoch, Window)) -> Vec<Rank> {
+        let (me, object) = (self.me, &self.objects[&id]);
+        let Some(record) = object.ledger.find(epoch) else {
+            return Vec::new();
+        };
+        let nodes = &object.nodes;
+        let missing = me.others(self.size).filter(|owner| {
+            let arrival = &record.from[owner.index()];
+            let before_our_eyes = arrival.at_home && nodes.are_mates(*owner, me);
+            !(arrival.came || before_our_eyes || object.within_part(*owner, window).is_empty())
+        });
+        missing.map(|owner| if nodes.are_mates(owner, me) { owner } else { nodes.receiver(owner, me) }).collect()
+    }
+
+    /// Sends our mates what these owners on other nodes have of a part.
+    fn forward_part(&mut self, id: ObjectId, (epoch, window): (Epoch, Window), owners: &[Rank], out: &mut Outbox) {
+        let me = self.me;
+        let object = self.objects.get_mut(&id).expect("it is being loaded");
+        let changes: Vec<_> = owners.iter().flat_map(|owner| object.part_changes(*owner, (epoch, window))).collect();
+        let version = |owner: &Rank| object.ledger.find(epoch).map_or(0, |record| record.from[owner.index()].version);
+        let versions: Vec<_> = owners.iter().map(version).collect();
+        let site = object.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
+        let nodes = object.nodes.clone();
+        let Some(part) = object.cache.parts.find(epoch).filter(|part| !part.forwarded && !owners.is_empty()) else {
+            return;
+        };
+        part.forwarded = true;
+        changes.iter().for_each(|(at, bytes)| part.replica.write(*at, bytes));
+        if part.replica.short().is_some() {
+            // As all are about to hear.
+            return;
+        }
+        let reason = Reason { object: Some(id), action: "ReadCache", site };
+        for mate in nodes.mates(me).iter().copied().filter(|mate| *mate != me) {
+            for (owner, version) in owners.iter().zip(&versions) {
+                let place = self.objects[&id].within_part(*owner, window);
+                let payload = self.lend_part(id, epoch, place);
+                let message = Message::Forward { object: id, epoch, owner: *owner, version: *version };
+                self.mail.post_for(out, &reason, mate, &message, payload);
+            }
+        }
+    }
+
+    /// Where what a mate forwards goes, if it is of a part.
+    pub(super) fn place_forwarded_part(
+        &mut self,
+        (id, epoch, owner): (ObjectId, Epoch, Rank),
+        len: usize,
+    ) -> Option<Placement> {
+        let object = self.objects.get_mut(&id)?;
+        object.ledger.find(epoch)?;
+        let window = Some(object.ledger.scope_of(epoch).0).filter(|window| !window.is_whole())?;
+        let place = object.within_part(owner, window);
+        if len != place.len() || object.part(epoch, window).is_none() {
+            return Some(Placement::Buffer);
+        }
+        Some(Placement::At(self.loans.add(Loan::PartIn { object: id, epoch, base: place.start, len })))
+    }
+
+    /// A mate has forwarded what an owner has of a part.
+    pub(super) fn forwarded_part(&mut self, (id, epoch, owner): (ObjectId, Epoch, Rank), out: &mut Outbox) {
+        let Some(object) = self.objects.get_mut(&id).filter(|object| object.ledger.find(epoch).is_some()) else {
+            return;
+        };
+        let record = object.ledger.record(epoch);
+        record.from[owner.index()].came = true;
+        let site = record.mine.as_ref().map(|mine| mine.site.clone());
+        let short = object.cache.parts.find(epoch).and_then(|part| part.replica.short().cloned());
+        if let Some((shortage, site)) = short.zip(site) {
+            self.no_cache(id, shortage, &site, out);
+        }
     }
 
     /// A part, once all of it is here and final.
@@ -269,22 +373,8 @@ impl Service {
             (0..size).map(Rank::new).filter(|owner| !object.within_part(*owner, window).is_empty()).collect();
         let record = object.ledger.find(epoch).expect("it is complete, not over");
         let arrivals: Vec<_> = owners.iter().map(|owner| (*owner, record.from[owner.index()].clone())).collect();
+        let changes: Vec<_> = owners.iter().map(|owner| object.part_changes(*owner, (epoch, window))).collect();
         object.ledger.forget(epoch);
-        let element = object.block.element;
-        let changes: Vec<_> = arrivals
-            .iter()
-            .map(|(owner, arrival)| {
-                let block = object.dist.range(*owner);
-                let correction = arrival.correction.as_ref();
-                let batch = correction.and_then(|(_, changes)| Batch::parse(changes, element, block.len()));
-                let runs = batch.map_or(Vec::new(), |batch| batch.runs(element));
-                let runs = runs.into_iter().map(|(run, bytes)| {
-                    // Of the whole, in bytes.
-                    ((block.start + run.start) * element, bytes.to_vec())
-                });
-                runs.collect::<Vec<_>>()
-            })
-            .collect();
         let at_home = |owner: Rank, arrival: &Arrival| arrival.at_home && nodes.are_mates(owner, me);
         let all_home = arrivals.iter().zip(&changes).all(|((owner, a), runs)| at_home(*owner, a) && runs.is_empty());
         if let Some(home) = object.block.home().filter(|_| all_home) {
@@ -303,9 +393,7 @@ impl Service {
             home.pass(epoch);
         }
         for (at, changed) in changes.into_iter().flatten() {
-            if at >= bytes.start && at + changed.len() <= bytes.end {
-                replica.write(at - bytes.start, &changed);
-            }
+            replica.write(at, &changed);
         }
         if let Some(shortage) = replica.short().cloned() {
             return Err(shortage);
