@@ -249,7 +249,9 @@ impl<'w> Program<'w> {
         }
         let is_mine = |i: &usize| i % p == me && mix(key ^ *i as u64).is_multiple_of(3);
         let (mut left, mut right) = self.v.split_at_mut(at);
-        let open = |(first, kind): (&mut SliceMut<'_, u64>, usize), (second, next): (&mut SliceMut<'_, u64>, usize)| {
+        let open = |(first, kind): (&mut SliceMut<'_, u64>, usize),
+                    (second, next): (&mut SliceMut<'_, u64>, usize)|
+         -> Result<()> {
             let (mine, others) = (first.range(), second.range());
             let mut one = Open::new(kind, first.slice_mut(..))?;
             one.use_it(mine.clone(), &before, &after, &is_mine)?;

@@ -292,7 +292,7 @@ fn many_scopes_around_each_other(world: &World) -> Result<()> {
 }
 
 fn one_rank_writes_alone_beside_a_scope_of_all(world: &World) -> Result<()> {
-    let (p, me, len) = (world.size(), world.rank().index(), 3000 * world.size());
+    let (p, me, len) = (world.size(), world.rank().index(), 24_000 * world.size());
     let mut v = GVector::<u64>::new(world, len)?;
     for round in 1..4_u64 {
         let (mut left, mut right) = v.split_at_mut(len / 2);
