@@ -108,6 +108,8 @@ lacks! {
     Gather<'static, i32>: Send Sync Clone;
     ReleaseAlone<'static, i32>: Send Sync Clone;
     ReadCacheReleaseC<'static, i32>: Send Sync Clone;
+    Slice<'static, i32>: Send Sync;
+    SliceMut<'static, i32>: Send Sync Clone;
 }
 
 /// What they show is ordinary data: threads inside a scope may share it. And errors go anywhere.

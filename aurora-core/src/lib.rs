@@ -52,6 +52,7 @@
 //! | `global` | [`GVector`], [`GScalar`], [`distmemcpy`] |
 //! | `behaviour` | the scoped behaviours, with a README of their own |
 //! | `distribution`, `halo`, `element` | who owns what, and what lies around it; what may be shared |
+//! | `window` | the part of a vector that a scope is about |
 //! | `collective` | rendezvous of all ranks, as a pure machine |
 //! | `service` | what a rank's daemon decides: requests, epochs, caches, the watch over waiting ranks |
 //! | `memory` | arrays that are lent, how much of them there may be, and the files with `unsafe` code |
@@ -71,6 +72,7 @@ mod notice;
 mod run;
 mod service;
 mod site;
+mod window;
 mod world;
 
 pub use aurora_net::bootstrap::Launcher;
@@ -85,8 +87,8 @@ pub use element::{Add, Element, Max, Min, Op, Or};
 pub use environment::{MOST_RANKS, Surroundings, VARIABLES};
 pub use error::{Claim, Error, ObjectName, Result};
 pub use global::{
-    Atomic, GScalar, GVector, GlobalRead, GlobalWrite, ScalarValue, Transfer, VectorRange, VectorRangeMut, distmemcpy,
-    distmemcpy_many,
+    Atomic, GScalar, GVector, GlobalRead, GlobalWrite, ScalarValue, Slice, SliceMut, Transfer, VectorRange,
+    VectorRangeMut, distmemcpy, distmemcpy_many,
 };
 pub use halo::{Boundary, Halo};
 pub use memory::{MemoryLimit, available as available_memory};
@@ -100,7 +102,7 @@ pub mod prelude {
     pub use crate::{
         Accumulate, Add, Config, Element, Error, GScalar, GVector, Gather, GlobalRead, GlobalWrite, Halo, HaloCache,
         HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC,
-        ReleaseAlone, ReleaseC, Result, World, distmemcpy, distmemcpy_many, run,
+        ReleaseAlone, ReleaseC, Result, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
     };
 }
 

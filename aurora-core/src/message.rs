@@ -2,6 +2,7 @@
 
 use crate::element::OpId;
 use crate::halo::Halo;
+use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
@@ -62,24 +63,30 @@ pub(crate) struct Opening {
     pub(crate) op: Option<OpId>,
     /// The operation as messages call it; empty without one.
     pub(crate) op_name: Cow<'static, str>,
+    pub(crate) window: Window,
     pub(crate) site: Site,
 }
 
 impl Opening {
-    /// Without an operation.
+    /// Of the whole vector, without an operation.
     pub(crate) fn new(behaviour: Collective, site: &Site) -> Self {
-        Opening { behaviour, op: None, op_name: Cow::Borrowed(""), site: site.clone().clipped() }
+        Opening { behaviour, op: None, op_name: Cow::Borrowed(""), window: Window::WHOLE, site: site.clone().clipped() }
+    }
+
+    /// Of a part of it.
+    pub(crate) fn of(self, window: Window) -> Self {
+        Opening { window, ..self }
     }
 
     /// A number that is the same of all that agree.
     pub(crate) fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (self.behaviour, self.op).hash(&mut hasher);
+        (self.behaviour, self.op, self.window).hash(&mut hasher);
         hasher.finish()
     }
 
     pub(crate) fn agrees_with(&self, other: &Opening) -> bool {
-        self.behaviour == other.behaviour && self.op == other.op
+        (self.behaviour, self.op, self.window) == (other.behaviour, other.op, other.window)
     }
 }
 
@@ -145,8 +152,8 @@ pub(crate) enum Request {
     Read { start: u64, len: u64, owners: u32 },
     /// Scattered elements; payload: their local indices, of `width` bytes each.
     ReadMany { width: u8 },
-    /// Writes or operations; payload: a batch.
-    Write { op: Option<OpId> },
+    /// Writes or operations on elements of a window; payload: a batch.
+    Write { op: Option<OpId>, window: Window },
     /// Consecutive elements from local index `start` on; payload: their values.
     WriteAt { start: u64 },
     /// On a scalar; payload: operands.
@@ -156,6 +163,16 @@ pub(crate) enum Request {
     Announce { start: u64, len: u64, update: bool, line: Site, opened: Site },
     /// Checking mode: "you have them, and that scope has ended."
     Flushed,
+}
+
+impl Request {
+    /// The part of the vector that it is about, which decides on the scopes that it comes behind.
+    pub(crate) fn window(&self) -> Window {
+        match self {
+            Request::Write { window, .. } => *window,
+            _ => Window::WHOLE,
+        }
+    }
 }
 
 /// What can be done to a scalar at its home.

@@ -19,5 +19,6 @@ mod order;
 mod pairs;
 mod poisoned;
 mod provoke;
+mod slices;
 mod stuck;
 mod user;

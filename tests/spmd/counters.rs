@@ -12,6 +12,8 @@ pub fn bodies() -> Vec<Body> {
     vec![
         Body::of(a_read_cache_is_one_transfer_to_each),
         Body::of(each_node_receives_each_block_once),
+        Body::of(a_part_costs_what_it_shows),
+        Body::of(a_scope_of_a_part_is_not_in_the_way_of_another),
         Body::of(an_unchanged_block_is_not_sent_again),
         Body::of(owner_computes_sends_nothing),
         Body::of(a_remote_element_is_a_question_and_an_answer).from_ranks(2),
@@ -112,6 +114,65 @@ fn each_node_receives_each_block_once(world: &World) -> Result<()> {
     let (total, least) = (sent.get()?, ROUNDS * abroad * 8 * v.len() as u64);
     let most = least + ROUNDS * world.size() as u64 * 64;
     assert!((least..=most).contains(&total), "{total} bytes instead of {least}");
+    Ok(())
+}
+
+/// Of a part only what its owners have of it travels, to those who do not have it before their eyes: to one rank of each node, which
+/// forwards it.
+fn a_part_costs_what_it_shows(world: &World) -> Result<()> {
+    let (others, words, abroad, about) = (announcements(world), words(world), nodes(world) - 1, world.about());
+    let apart = if about.shared { world.size() - about.mates.len() } else { world.size() - 1 } as u64;
+    let (sent, wanted) = (GScalar::new(world, 0, 0u64)?, GScalar::new(world, 0, 0u64)?);
+    for len in [100, 100_003] {
+        let mut v = GVector::<u32>::new(world, len)?;
+        let (part, mine) = (len / 3..len / 2 + 7, v.local_range());
+        let own = 4 * (mine.start.max(part.start)..mine.end.min(part.end)).len() as u64;
+        for round in 1..=ROUNDS as u32 {
+            v.owner_computes_mut()?.local_mut().fill(round);
+            let before = accounted(world);
+            let seen = v.slice(part.clone()).read_cache()?;
+            let after = accounted(world);
+            check::same(&seen, part.start, |_| round)?;
+            drop(seen);
+            let (messages, bytes) = (after.0 - before.0, after.1 - before.1);
+            // What it receives for its mates, from each rank of other nodes at most.
+            assert!(
+                (others..=others + words * apart).contains(&messages) && bytes >= abroad * own,
+                "{messages}, {bytes}"
+            );
+            wanted.fetch_add(apart * own)?;
+            sent.fetch_add(bytes)?;
+            world.barrier()?;
+        }
+    }
+    check::equal("bytes of all", sent.get()?, wanted.get()?)
+}
+
+/// A block is written in its place while others show another part of it: no later load has to fetch it from elsewhere.
+fn a_scope_of_a_part_is_not_in_the_way_of_another(world: &World) -> Result<()> {
+    let len = 1000 * world.size();
+    let mut v = GVector::<u64>::new(world, len)?;
+    let shares = nodes(world) == 1;
+    for round in 1..=ROUNDS {
+        let mine = v.local_range();
+        let (mut left, mut right) = v.split_at_mut(len / 2);
+        let seen = left.slice(..).read_cache()?;
+        check::same(&seen, 0, |_| 0)?;
+        // Everybody shows it now, and goes on doing so.
+        world.barrier()?;
+        right.slice_mut(..).owner_computes_mut()?.local_mut().fill(round);
+        world.barrier()?;
+        let before = accounted(world);
+        let whole = right.slice(..).read_cache()?;
+        let after = accounted(world);
+        check::same(&whole, len / 2, |_| round)?;
+        if shares {
+            check::equal("messages", after.0 - before.0, 0)?;
+        }
+        drop((seen, whole));
+        check::equal("my part", v.owner_computes()?.local().len(), mine.len())?;
+        world.barrier()?;
+    }
     Ok(())
 }
 

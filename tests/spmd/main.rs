@@ -18,6 +18,7 @@ mod read_cache;
 mod release;
 mod rows;
 mod scalar;
+mod slices;
 mod structs;
 mod threads;
 mod vector;
@@ -44,6 +45,7 @@ fn bodies() -> Vec<Body> {
         combined::bodies(),
         accumulate::bodies(),
         halo::bodies(),
+        slices::bodies(),
         access::bodies(),
         direct::bodies(),
         gather::bodies(),

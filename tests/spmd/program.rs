@@ -2,10 +2,14 @@
 //!
 //! Every rank draws the same program from the seed and computes what all of them write, so that each knows the outcome.
 
-use aurora_core::{Accumulate, Add, Error, GVector, GlobalRead, Halo, MatrixDim, Op, Result, World, distmemcpy};
+use aurora_core::{
+    Accumulate, Add, Error, GVector, GlobalRead, Halo, MatrixDim, Op, OwnerComputes, OwnerComputesMut, ReadCache,
+    ReadCacheReleaseC, ReleaseAlone, ReleaseC, Result, SliceMut, World, distmemcpy,
+};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
+use std::ops::Range;
 use std::time::Duration;
 
 pub fn bodies() -> Vec<Body> {
@@ -36,6 +40,57 @@ enum Writers {
     Classes,
     /// Each rank has written its own block.
     Owners,
+}
+
+/// A scope of a part.
+enum Open<'v> {
+    Cache(ReadCache<'v, u64>),
+    Own(OwnerComputes<'v, u64>),
+    OwnMut(OwnerComputesMut<'v, u64>, bool),
+    Release(ReleaseC<'v, u64>),
+    Both(ReadCacheReleaseC<'v, u64>, bool),
+    Alone(ReleaseAlone<'v, u64>),
+}
+
+impl<'v> Open<'v> {
+    fn new(kind: usize, part: SliceMut<'v, u64>) -> Result<Self> {
+        Ok(match kind {
+            0 => Open::Cache(part.read_cache()?),
+            1 => Open::Own(part.owner_computes()?),
+            2 => Open::OwnMut(part.owner_computes_mut()?, false),
+            3 => Open::Release(part.release_c()?),
+            4 => Open::Both(part.read_cache_release_c()?, false),
+            _ => Open::Alone(part.release_alone()?),
+        })
+    }
+
+    /// Reads what it shows, which was `before`, and writes its share of what comes `after`.
+    fn use_it(
+        &mut self,
+        part: Range<usize>,
+        before: &[u64],
+        after: &[u64],
+        is_mine: &impl Fn(&usize) -> bool,
+    ) -> Result<()> {
+        match self {
+            Open::Cache(cache) => check::same(cache, part.start, |i| before[i]),
+            Open::Own(own) => check::same(own.local(), own.indices().start, |i| before[i]),
+            Open::OwnMut(own, written) => {
+                let shown = if std::mem::replace(written, true) { after } else { before };
+                check::same(own.local(), own.indices().start, |i| shown[i])?;
+                own.indices().for_each(|i| own[i] = after[i]);
+                Ok(())
+            }
+            Open::Release(scope) => part.filter(is_mine).try_for_each(|i| scope.put(i, after[i])),
+            Open::Both(scope, written) => {
+                let seen = std::mem::replace(written, true);
+                check::same(scope, part.start, |i| if seen && is_mine(&i) { after[i] } else { before[i] })?;
+                part.filter(is_mine).for_each(|i| scope[i] = after[i]);
+                Ok(())
+            }
+            Open::Alone(scope) => part.filter(is_mine).try_for_each(|i| scope.put(i, after[i])),
+        }
+    }
 }
 
 struct Program<'w> {
@@ -99,7 +154,7 @@ impl<'w> Program<'w> {
             if self.speed.below(6) == 0 {
                 std::thread::sleep(Duration::from_micros(self.speed.below(1500) as u64));
             }
-            match self.shared.below(10) {
+            match self.shared.below(12) {
                 0 | 1 => self.one_sided()?,
                 2 | 3 => self.release()?,
                 4 => self.owners()?,
@@ -107,6 +162,7 @@ impl<'w> Program<'w> {
                 6 => self.combined()?,
                 7 => self.accumulate()?,
                 8 => self.halo()?,
+                9 | 10 => self.parts()?,
                 _ => self.look()?,
             }
         }
@@ -230,6 +286,54 @@ impl<'w> Program<'w> {
         }
         self.unordered = Writers::None;
         Ok(())
+    }
+
+    /// Two parts, each with a scope of its own, which are open at the same time.
+    fn parts(&mut self) -> Result<()> {
+        if self.unordered != Writers::None {
+            self.order()?;
+        }
+        let (p, me) = (self.world.size(), self.world.rank().index());
+        let (at, key) = (self.shared.below(self.model.len() + 1), self.shared.draw());
+        let kinds: [usize; 2] = std::array::from_fn(|_| self.shared.below(6));
+        let (right_first, ends_first) = (self.shared.below(2) == 0, self.shared.below(2) == 0);
+        let before = self.model.clone();
+        let mut after = before.clone();
+        for (i, x) in after.iter_mut().enumerate() {
+            match kinds[usize::from(i >= at)] {
+                0 | 1 => {}
+                2 => *x = x.wrapping_mul(3) ^ mix(key.wrapping_add(i as u64)),
+                _ => *x = if mix(key ^ i as u64).is_multiple_of(3) { mix(key.wrapping_add(i as u64)) } else { *x },
+            }
+        }
+        let is_mine = |i: &usize| i % p == me && mix(key ^ *i as u64).is_multiple_of(3);
+        let (mut left, mut right) = self.v.split_at_mut(at);
+        let open = |(first, kind): (&mut SliceMut<'_, u64>, usize),
+                    (second, next): (&mut SliceMut<'_, u64>, usize)|
+         -> Result<()> {
+            let (mine, others) = (first.range(), second.range());
+            let mut one = Open::new(kind, first.slice_mut(..))?;
+            one.use_it(mine.clone(), &before, &after, &is_mine)?;
+            let mut other = Open::new(next, second.slice_mut(..))?;
+            other.use_it(others, &before, &after, &is_mine)?;
+            one.use_it(mine, &before, &after, &is_mine)?;
+            if ends_first {
+                drop(one);
+                drop(other);
+            } else {
+                drop(other);
+                drop(one);
+            }
+            Ok(())
+        };
+        let (left, right) = ((&mut left, kinds[0]), (&mut right, kinds[1]));
+        if right_first {
+            open(right, left)?
+        } else {
+            open(left, right)?
+        }
+        self.model = after;
+        self.world.barrier()
     }
 
     fn owners(&mut self) -> Result<()> {

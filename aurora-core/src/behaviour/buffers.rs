@@ -144,10 +144,13 @@ impl<B: Buffered> Scope<'_, B> {
     /// [`Error::RangeOutside`], before anything is written; else as [`put`](Self::put).
     #[track_caller]
     pub fn put_slice(&mut self, start: usize, values: &[B::Element]) -> Result<()> {
-        let len = self.vector.len();
+        let (len, shown, site) = (self.vector.len(), self.window(), Site::here());
         let end = start.saturating_add(values.len());
         if end > len {
-            return Err(Error::RangeOutside { start, end, len, object: self.vector.name(), site: Site::here() });
+            return Err(Error::RangeOutside { start, end, len, object: self.vector.name(), site });
+        }
+        if start < end && (start < shown.start || end > shown.end) {
+            return self.not_shown(if start < shown.start { start } else { end - 1 }, &shown, site);
         }
         let (buffers, sender) = self.state.parts();
         if buffers.check {
@@ -173,9 +176,7 @@ impl<B: Buffered> Scope<'_, B> {
     #[inline]
     #[track_caller]
     fn write(&mut self, op: Option<OpId>, index: usize, value: B::Element) -> Result<()> {
-        if index >= self.vector.dist.len() {
-            return self.vector.check_index(index, &Site::here());
-        }
+        self.check_shown(index)?;
         match self.state.parts().0.push(op, index, value) {
             None => Ok(()),
             Some(full) => self.write_with_room(full, op, index, value),

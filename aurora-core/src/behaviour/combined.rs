@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::global::{GVector, GlobalRead, GlobalWrite};
 use crate::memory::Array;
 use crate::message::Collective;
+use crate::window::Window;
 use std::ops::{Deref, Index, IndexMut, Range};
 
 /// Holds what was loaded and, from the first write on, a copy of it.
@@ -21,13 +22,15 @@ pub struct Combined<T: Element> {
     copy: Array<T>,
     copied: bool,
     written: Marks,
+    /// The number of the first element shown.
+    pub(super) first: usize,
     release: Together<T, PutOnly>,
 }
 
 impl<T: Element> Combined<T> {
     #[inline]
     pub(super) fn shown(&self) -> &[T] {
-        if self.copied { &self.copy } else { self.loaded.whole() }
+        if self.copied { &self.copy } else { self.loaded.shown() }
     }
 
     #[inline]
@@ -40,7 +43,7 @@ impl<T: Element> Combined<T> {
 
     #[cold]
     fn make_copy(&mut self) {
-        self.copy.copy_from_slice(self.loaded.whole());
+        self.copy.copy_from_slice(self.loaded.shown());
         self.copied = true;
         // Whoever waits to write to what we have shown need not any longer.
         self.loaded.let_go();
@@ -62,11 +65,11 @@ impl<T: Element> Behaviour for Combined<T> {
     const NAME: &'static str = "ReadCache + ReleaseC";
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
-        let Combined { copy, written, release, .. } = self;
+        let Combined { copy, written, first, release, .. } = self;
         let (buffers, sender) = release.parts();
-        let sent = written
-            .runs()
-            .try_for_each(|run| write_run(buffers, sender, vector, None, run.start, &copy[run.clone()], site));
+        let mut put =
+            |run: Range<usize>| write_run(buffers, sender, vector, None, *first + run.start, &copy[run], site);
+        let sent = written.runs().try_for_each(&mut put);
         self.end(vector);
         sent?;
         self.release.close(vector, site, checked)
@@ -108,18 +111,23 @@ impl<T: Element> GVector<T> {
     /// ```
     #[track_caller]
     pub fn read_cache_release_c(&mut self) -> Result<ReadCacheReleaseC<'_, T>> {
-        let site = Site::here();
+        self.open_combined(Window::WHOLE, Site::here())
+    }
+
+    /// The caller has that part to itself.
+    pub(crate) fn open_combined(&self, window: Window, site: Site) -> Result<ReadCacheReleaseC<'_, T>> {
+        let shown = window.range(self.len());
         let mut copy = self.private.take();
         let mut written = Marks::default();
         let short = |shortage| self.short_of(shortage, "the copy of a ReadCache + ReleaseC", &site);
-        written.prepare(self.len()).map_err(short)?;
-        if copy.len() != self.len() {
-            copy = Array::zeroed(self.len()).map_err(short)?;
+        written.prepare(shown.len()).map_err(short)?;
+        if copy.len() != shown.len() {
+            copy = Array::zeroed(shown.len()).map_err(short)?;
         }
-        let loaded = self.load(Collective::Combined, &site)?;
-        let release = self.enter_together(Collective::ReleaseC, None, &site)?;
-        let state = Combined { loaded, copy, copied: false, written, release };
-        let scope = Scope::open(self, site, state, true, true);
+        let loaded = self.load(Collective::Combined, window, &site)?;
+        let release = self.enter_together(Collective::ReleaseC, None, window, &site)?;
+        let state = Combined { loaded, copy, copied: false, written, first: shown.start, release };
+        let scope = Scope::open_in(self, window, site, state, true, true);
         scope.vector.opened();
         Ok(scope)
     }
@@ -132,47 +140,41 @@ impl<T: Element> ReadCacheReleaseC<'_, T> {
     /// If there is no such row; as all that follow.
     #[track_caller]
     pub fn row(&self, row: usize) -> &[T] {
-        &self.state.shown()[self.row_range(row)]
+        &self.state.shown()[self.places_of_row(row)]
     }
 
     /// The same for writing: all of it counts as written.
     #[track_caller]
     pub fn row_mut(&mut self, row: usize) -> &mut [T] {
-        self.slice_mut(self.row_range(row))
+        let places = self.places_of_row(row);
+        self.written_at(places)
     }
 
     /// The elements of a range, for writing: all of them count as written.
     #[track_caller]
     pub fn slice_mut(&mut self, range: Range<usize>) -> &mut [T] {
-        let len = self.vector.len();
-        assert!(
-            range.start <= range.end && range.end <= len,
-            "range {}..{} is outside a vector of {len} elements",
-            range.start,
-            range.end
-        );
+        let places = self.places_of(range);
+        self.written_at(places)
+    }
+
+    fn written_at(&mut self, places: Range<usize>) -> &mut [T] {
         self.state.writable();
-        self.state.written.mark_all(range.clone());
-        &mut self.state.copy[range]
+        self.state.written.mark_all(places.clone());
+        &mut self.state.copy[places]
     }
 
-    #[track_caller]
-    fn row_range(&self, row: usize) -> Range<usize> {
-        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
-        let rows = self.vector.len() / cols.max(1);
-        assert!(row < rows, "row {row} is outside a matrix of {rows} rows");
-        row * cols..(row + 1) * cols
+    /// Number of elements of the whole vector.
+    pub fn len(&self) -> usize {
+        self.vector.len()
     }
 
-    #[inline]
-    #[track_caller]
-    fn cell(&self, (row, col): (usize, usize)) -> usize {
-        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
-        assert!(col < cols, "column {col} is outside 0..{cols}");
-        row.saturating_mul(cols).saturating_add(col)
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.vector.is_empty()
     }
 }
 
+/// All elements, or those of the slice that it is of: of its [`window`](Scope::window).
 impl<T: Element> Deref for ReadCacheReleaseC<'_, T> {
     type Target = [T];
 
@@ -189,7 +191,7 @@ impl<T: Element> Index<usize> for ReadCacheReleaseC<'_, T> {
     #[inline]
     #[track_caller]
     fn index(&self, index: usize) -> &T {
-        &self.state.shown()[index]
+        &self.state.shown()[self.place_of(index)]
     }
 }
 
@@ -198,10 +200,10 @@ impl<T: Element> IndexMut<usize> for ReadCacheReleaseC<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, index: usize) -> &mut T {
-        let len = self.state.writable().len();
-        assert!(index < len, "index {index} is outside a vector of {len} elements");
-        self.state.written.mark(index);
-        &mut self.state.copy[index]
+        let place = self.place_of(index);
+        self.state.writable();
+        self.state.written.mark(place);
+        &mut self.state.copy[place]
     }
 }
 
@@ -212,7 +214,7 @@ impl<T: Element> Index<(usize, usize)> for ReadCacheReleaseC<'_, T> {
     #[inline]
     #[track_caller]
     fn index(&self, cell: (usize, usize)) -> &T {
-        &self.state.shown()[self.cell(cell)]
+        &self[self.index_of(cell)]
     }
 }
 
@@ -221,7 +223,7 @@ impl<T: Element> IndexMut<(usize, usize)> for ReadCacheReleaseC<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
-        let index = self.cell(cell);
+        let index = self.index_of(cell);
         &mut self[index]
     }
 }
@@ -233,7 +235,7 @@ impl<T: Element> GlobalRead<T> for ReadCacheReleaseC<'_, T> {
 
     #[track_caller]
     fn at(&self, index: usize) -> Result<T> {
-        self.vector.check_index(index, &Site::here())?;
+        self.check_shown(index)?;
         Ok(self[index])
     }
 }
@@ -241,7 +243,7 @@ impl<T: Element> GlobalRead<T> for ReadCacheReleaseC<'_, T> {
 impl<T: Element> GlobalWrite<T> for ReadCacheReleaseC<'_, T> {
     #[track_caller]
     fn put(&mut self, index: usize, value: T) -> Result<()> {
-        self.vector.check_index(index, &Site::here())?;
+        self.check_shown(index)?;
         self[index] = value;
         Ok(())
     }

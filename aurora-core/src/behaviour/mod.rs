@@ -26,8 +26,10 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::global::GVector;
 use crate::memory::Shortage;
+use crate::window::Window;
 use crate::{Error, Site};
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// My rows, for reading: [`GVector::owner_computes`].
@@ -83,6 +85,9 @@ pub(crate) mod sealed {
 #[must_use = "a scope ends when its guard is dropped"]
 pub struct Scope<'v, B: Behaviour> {
     pub(crate) vector: &'v GVector<B::Element>,
+    /// The part of it that the scope is about, and its elements.
+    pub(crate) window: Window,
+    shown: Range<usize>,
     pub(crate) site: Site,
     pub(crate) state: B,
     guard: u64,
@@ -93,11 +98,111 @@ pub struct Scope<'v, B: Behaviour> {
 }
 
 impl<'v, B: Behaviour> Scope<'v, B> {
-    /// Registers an open scope.
+    /// Registers an open scope of the whole vector.
     pub(crate) fn open(vector: &'v GVector<B::Element>, site: Site, state: B, mutable: bool, awaited: bool) -> Self {
-        let guard = vector.link.tidy(|service, _| service.open_guard(vector.id, B::NAME, &site, mutable, awaited));
+        Self::open_in(vector, Window::WHOLE, site, state, mutable, awaited)
+    }
+
+    /// Registers an open scope of a part.
+    pub(crate) fn open_in(
+        vector: &'v GVector<B::Element>,
+        window: Window,
+        site: Site,
+        state: B,
+        mutable: bool,
+        awaited: bool,
+    ) -> Self {
+        let how = (mutable, awaited);
+        let guard = vector.link.tidy(|service, _| service.open_guard(vector.id, B::NAME, &site, how, window));
         let amid_panic = std::thread::panicking();
-        Scope { vector, site, state, guard, closed: false, amid_panic, not_send: PhantomData }
+        let shown = window.range(vector.len());
+        Scope { vector, window, shown, site, state, guard, closed: false, amid_panic, not_send: PhantomData }
+    }
+
+    /// The elements of the vector that the scope is about: all, or those of a [`Slice`](crate::Slice).
+    #[inline]
+    pub fn window(&self) -> Range<usize> {
+        self.shown.clone()
+    }
+
+    /// Whether the scope is about element `index`: the typed error of `at` and `put` else.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn check_shown(&self, index: usize) -> Result<()> {
+        if self.shown.contains(&index) { Ok(()) } else { self.not_shown(index, &self.shown, Site::here()) }
+    }
+
+    /// Where element `index` lies in the window: the panic of an index else.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn place_of(&self, index: usize) -> usize {
+        if !self.shown.contains(&index) {
+            self.panic_outside(index);
+        }
+        index - self.shown.start
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn panic_outside(&self, index: usize) -> ! {
+        let (start, end, len) = (self.shown.start, self.shown.end, self.vector.len());
+        match self.window.is_whole() {
+            true => panic!("index {index} is outside a vector of {len} elements"),
+            false => panic!("index {index} is outside {start}..{end}, the slice that this {} is of", B::NAME),
+        }
+    }
+
+    /// Where a range lies in the window.
+    #[track_caller]
+    pub(crate) fn places_of(&self, range: Range<usize>) -> Range<usize> {
+        let (start, end, shown) = (range.start, range.end, &self.shown);
+        if start > end || start < shown.start || end > shown.end {
+            match self.window.is_whole() {
+                true => panic!("range {start}..{end} is outside a vector of {} elements", self.vector.len()),
+                false => panic!(
+                    "range {start}..{end} is outside {}..{}, the slice that this {} is of",
+                    shown.start,
+                    shown.end,
+                    B::NAME
+                ),
+            }
+        }
+        start - shown.start..end - shown.start
+    }
+
+    /// Where a row of a matrix lies in the window; of a vector that is no matrix one element.
+    #[track_caller]
+    pub(crate) fn places_of_row(&self, row: usize) -> Range<usize> {
+        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
+        let rows = self.vector.len() / cols.max(1);
+        assert!(row < rows, "row {row} is outside a matrix of {rows} rows");
+        let elements = row * cols..(row + 1) * cols;
+        assert!(
+            self.shown.start <= elements.start && elements.end <= self.shown.end,
+            "row {row} is outside elements {}..{}, the slice that this {} is of",
+            self.shown.start,
+            self.shown.end,
+            B::NAME
+        );
+        self.places_of(elements)
+    }
+
+    /// The index of a cell of a matrix.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn index_of(&self, (row, col): (usize, usize)) -> usize {
+        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
+        assert!(col < cols, "column {col} is outside 0..{cols}");
+        row.saturating_mul(cols).saturating_add(col)
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn not_shown(&self, index: usize, shown: &Range<usize>, site: Site) -> Result<()> {
+        self.vector.check_index(index, &site)?;
+        let (start, end, behaviour, object) = (shown.start, shown.end, B::NAME.into(), Box::new(self.vector.name()));
+        Err(Error::NotShown { index, start, end, behaviour, object, site })
     }
 
     /// Ends the scope and reports what went wrong: the checked form of dropping the guard.

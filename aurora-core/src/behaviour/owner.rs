@@ -1,24 +1,37 @@
 //! `OwnerComputes`: each rank computes on the part that it owns, in place and without messages (paper, Table 2).
 
 use super::{Behaviour, OwnerComputes, OwnerComputesMut, Scope, sealed};
+use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
 use crate::global::{GVector, GlobalRead, GlobalWrite};
 use crate::memory::{Array, typed};
 use crate::service::watch::What;
-use crate::{Error, Site};
+use crate::window::{Window, common};
 use std::cell::OnceCell;
 use std::ops::{Index, IndexMut, Range};
 use std::sync::Arc;
 
-/// Holds our block for reading, from the first slice on.
+/// Holds our part for reading, from the first slice on.
 pub struct Owner<T> {
-    shown: OnceCell<Arc<Array<T>>>,
+    /// What of our block it is, by local indices.
+    pub(super) local: Range<usize>,
+    shown: OnceCell<Shown<T>>,
 }
 
-/// Holds our block for writing, from the first slice on.
+/// Holds our part for writing, from the first slice on.
 pub struct OwnerMut<T> {
+    pub(super) local: Range<usize>,
     taken: OnceCell<Array<T>>,
+}
+
+/// Elements of our block that nobody may write to.
+struct Shown<T> {
+    /// Where they lie: from an element on.
+    pieces: Vec<Arc<Array<T>>>,
+    from: usize,
+    /// All of them, where other guards hold the block in pieces that do not match.
+    copy: Option<Array<T>>,
 }
 
 /// A behaviour that shows this rank's own part.
@@ -28,15 +41,17 @@ pub trait ShowsOwnPart: Behaviour {
     fn part<'a>(&'a self, vector: &GVector<Self::Element>) -> &'a [Self::Element];
 }
 
-impl<T> Default for Owner<T> {
-    fn default() -> Self {
-        Owner { shown: OnceCell::new() }
+impl<T> Owner<T> {
+    /// Of these elements of our block.
+    pub(super) fn of(local: Range<usize>) -> Self {
+        Owner { local, shown: OnceCell::new() }
     }
 }
 
-impl<T> Default for OwnerMut<T> {
-    fn default() -> Self {
-        OwnerMut { taken: OnceCell::new() }
+impl<T> OwnerMut<T> {
+    /// Of these elements of our block.
+    pub(super) fn of(local: Range<usize>) -> Self {
+        OwnerMut { local, taken: OnceCell::new() }
     }
 }
 
@@ -67,23 +82,52 @@ impl<T: Element> Behaviour for OwnerMut<T> {
     }
 
     fn abandon(&mut self, vector: &GVector<T>) {
-        if let Some(block) = self.taken.take() {
+        if let Some(part) = self.taken.take().filter(|part| !part.is_empty()) {
+            let at = self.local.start * size_of::<T>();
             vector.link.tidy(|service, _| {
                 if let Some(object) = service.objects.get_mut(&vector.id) {
-                    object.block.give_back(Arc::new(block));
+                    object.block.give_back(at, Arc::new(part));
                 }
             });
         }
     }
 }
 
+impl<T: Element> Shown<T> {
+    /// The elements `local` of our block.
+    fn new(vector: &GVector<T>, local: &Range<usize>) -> Self {
+        if local.is_empty() {
+            return Shown { pieces: Vec::new(), from: 0, copy: None };
+        }
+        let shared = vector.link.tidy(|service, _| {
+            let object = service.objects.get_mut(&vector.id)?;
+            let bytes = object.block.bytes_of(local);
+            object.block.share(&bytes)
+        });
+        let shared = shared.expect("no write guard can exist beside a shared one");
+        let from = local.start - shared.first().map_or(local.start, |(at, _)| at / size_of::<T>());
+        let pieces: Vec<_> = shared.into_iter().map(|(_, piece)| typed::<T>(piece)).collect();
+        let copy = (pieces.len() > 1).then(|| {
+            let all = pieces.iter().flat_map(|piece| piece.iter().copied());
+            Array::from(all.skip(from).take(local.len()).collect::<Vec<_>>())
+        });
+        Shown { pieces, from, copy }
+    }
+
+    #[inline]
+    fn elements(&self, len: usize) -> &[T] {
+        match (&self.copy, self.pieces.first()) {
+            (Some(copy), _) => copy,
+            (None, Some(piece)) => &piece[self.from..self.from + len],
+            (None, None) => &[],
+        }
+    }
+}
+
 impl<T: Element> ShowsOwnPart for Owner<T> {
+    #[inline]
     fn part<'a>(&'a self, vector: &GVector<T>) -> &'a [T] {
-        self.shown.get_or_init(|| {
-            let shared =
-                vector.link.tidy(|service, _| service.objects.get_mut(&vector.id).and_then(|o| o.block.share()));
-            typed(shared.expect("no write guard can exist beside a shared one"))
-        })
+        self.shown.get_or_init(|| Shown::new(vector, &self.local)).elements(self.local.len())
     }
 }
 
@@ -96,10 +140,13 @@ impl<T: Element> ShowsOwnPart for OwnerMut<T> {
 impl<T: Element> OwnerMut<T> {
     fn take(&self, vector: &GVector<T>) -> &Array<T> {
         self.taken.get_or_init(|| {
-            let block = vector.link.tidy(|service, _| service.take_block(vector.id));
-            let block = typed::<T>(block.expect("one write guard at a time"));
+            if self.local.is_empty() {
+                return Array::default();
+            }
+            let part = vector.link.tidy(|service, _| service.take_block(vector.id, &self.local));
+            let part = typed::<T>(part.expect("one write guard of a part at a time"));
             // Nobody else can hold it: open guards were looked for when this one was made.
-            Arc::try_unwrap(block).unwrap_or_else(|shared| Array::clone(&shared))
+            Arc::try_unwrap(part).unwrap_or_else(|shared| Array::clone(&shared))
         })
     }
 
@@ -121,11 +168,15 @@ impl<T: Element> GVector<T> {
     /// Those of earlier collective scopes, whose end it waits for; `Leaked` where a write guard was forgotten.
     #[track_caller]
     pub fn owner_computes(&self) -> Result<OwnerComputes<'_, T>> {
-        let site = Site::here();
+        self.open_owner(Window::WHOLE, Site::here())
+    }
+
+    pub(crate) fn open_owner(&self, window: Window, site: Site) -> Result<OwnerComputes<'_, T>> {
         self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
-            service.settled(self.id, false, out).map(|object| object.map(drop))
+            service.settled_in(self.id, false, window, out).map(|object| object.map(drop))
         })?;
-        Ok(Scope::open(self, site, Owner::default(), false, false))
+        let state = Owner::of(self.own_part(window));
+        Ok(Scope::open_in(self, window, site, state, false, false))
     }
 
     /// Opens `OwnerComputes` for writing: this rank's own part, as a mutable slice. No message.
@@ -136,14 +187,26 @@ impl<T: Element> GVector<T> {
     /// Those of earlier collective scopes, whose end it waits for; `Leaked` where a guard was forgotten.
     #[track_caller]
     pub fn owner_computes_mut(&mut self) -> Result<OwnerComputesMut<'_, T>> {
-        let site = Site::here();
+        self.open_owner_mut(Window::WHOLE, Site::here())
+    }
+
+    /// The caller has that part to itself.
+    pub(crate) fn open_owner_mut(&self, window: Window, site: Site) -> Result<OwnerComputesMut<'_, T>> {
         self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
-            service.settled(self.id, true, out).map(|object| object.map(drop))
+            service.settled_in(self.id, true, window, out).map(|object| object.map(drop))
         })?;
         self.link.wait(What::Gate { object: self.id }, &site, |service, out| {
-            service.gate(self.id, out).map(|object| object.map(drop))
+            service.gate_in(self.id, window, out).map(|object| object.map(drop))
         })?;
-        Ok(Scope::open(self, site, OwnerMut::default(), true, false))
+        let state = OwnerMut::of(self.own_part(window));
+        Ok(Scope::open_in(self, window, site, state, true, false))
+    }
+
+    /// What this rank owns of a part, by local indices.
+    pub(super) fn own_part(&self, window: Window) -> Range<usize> {
+        let own = self.local_range();
+        let part = common(&own, &window.range(self.len()));
+        part.start - own.start..part.end - own.start
     }
 }
 
@@ -154,14 +217,17 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
     }
 
     /// The global indices of this rank's part.
+    #[inline]
     pub fn indices(&self) -> Range<usize> {
-        self.vector.local_range()
+        let own = self.vector.local_range();
+        if self.window.is_whole() { own } else { common(&own, &self.window()) }
     }
 
-    /// The global numbers of this rank's rows; of a vector that is no matrix every element is a row.
+    /// The global numbers of this rank's rows; of a vector that is no matrix every element is a row. Of rows of which only a part is
+    /// shown here, none.
     pub fn rows(&self) -> Range<usize> {
         let (own, cols) = (self.indices(), self.cols());
-        own.start / cols..own.end / cols
+        own.start.div_ceil(cols)..(own.end / cols).max(own.start.div_ceil(cols))
     }
 
     /// Row `row` of the matrix, by its global number.
@@ -178,17 +244,25 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         self.vector.dim().map_or(1, |dim| dim.cols.max(1))
     }
 
+    /// What it is that it shows, in words.
+    #[cold]
+    fn part_in_words(&self) -> &'static str {
+        if self.window.is_whole() { "the part that this rank owns" } else { "what this rank owns of the slice" }
+    }
+
     #[inline]
     #[track_caller]
     fn row_range(&self, row: usize) -> Range<usize> {
         let (rows, cols) = (self.rows(), self.cols());
         assert!(
             rows.contains(&row),
-            "row {row} is outside rows {}..{}, the part that this rank owns: use `read_cache` of the matrix",
+            "row {row} is outside rows {}..{}, {}: use `read_cache` of the matrix",
             rows.start,
-            rows.end
+            rows.end,
+            self.part_in_words()
         );
-        (row - rows.start) * cols..(row - rows.start + 1) * cols
+        let start = row * cols - self.indices().start;
+        start..start + cols
     }
 
     #[inline]
@@ -197,9 +271,10 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         let own = self.indices();
         assert!(
             own.contains(&index),
-            "index {index} is outside {}..{}, the part that this rank owns: use `at` or `read_cache` of the vector",
+            "index {index} is outside {}..{}, {}: use `at` or `read_cache` of the vector",
             own.start,
-            own.end
+            own.end,
+            self.part_in_words()
         );
         index - own.start
     }
@@ -212,9 +287,10 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         let (own, index) = (self.indices(), row.saturating_mul(cols).saturating_add(col));
         assert!(
             own.contains(&index),
-            "row {row} is outside rows {}..{}, the part that this rank owns: use `read_cache` of the matrix",
+            "row {row} is outside rows {}..{}, {}: use `read_cache` of the matrix",
             own.start / cols,
-            own.end / cols
+            own.end.div_ceil(cols),
+            self.part_in_words()
         );
         index - own.start
     }
@@ -282,21 +358,12 @@ impl<T: Element> IndexMut<(usize, usize)> for OwnerComputesMut<'_, T> {
 impl<B: ShowsOwnPart> Scope<'_, B> {
     #[track_caller]
     fn shown(&self, index: usize) -> Result<usize> {
-        let site = Site::here();
-        self.vector.check_index(index, &site)?;
         let own = self.indices();
         if own.contains(&index) {
             return Ok(index - own.start);
         }
-        let (start, end) = (own.start, own.end);
-        Err(Error::NotShown {
-            index,
-            start,
-            end,
-            behaviour: B::NAME.into(),
-            object: Box::new(self.vector.name()),
-            site,
-        })
+        self.not_shown(index, &own, Site::here())?;
+        unreachable!("an index inside is shown")
     }
 }
 

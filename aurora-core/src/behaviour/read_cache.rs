@@ -9,25 +9,31 @@ use crate::memory::{Array, Reading, typed};
 use crate::message::{Collective, Opening};
 use crate::service::load::Loaded;
 use crate::service::watch::What;
+use crate::window::Window;
 use aurora_net::Met;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 /// Holds the copy, or keeps everyone from writing to the memory that all share.
 pub struct Cached<T> {
-    whole: Arc<Array<T>>,
+    array: Arc<Array<T>>,
+    /// What of it the scope is about.
+    places: Range<usize>,
+    /// The number of the first element of that.
+    pub(super) first: usize,
     reading: Option<Reading>,
 }
 
 impl<T> Cached<T> {
     #[inline]
-    pub(super) fn whole(&self) -> &[T] {
-        &self.whole
+    pub(super) fn shown(&self) -> &[T] {
+        &self.array[self.places.clone()]
     }
 
     /// Shows nothing any more.
     pub(super) fn let_go(&mut self) {
-        self.whole = Arc::default();
+        self.array = Arc::default();
+        self.places = 0..0;
         self.reading = None;
     }
 }
@@ -61,23 +67,26 @@ impl<T: Element> GVector<T> {
     /// [`Error::OutOfMemory`] where a rank has no room for the copy; whatever ended the job.
     #[track_caller]
     pub fn read_cache(&self) -> Result<ReadCache<'_, T>> {
-        let site = Site::here();
-        let cached = self.load(Collective::ReadCache, &site)?;
-        Ok(Scope::open(self, site, cached, false, false))
+        self.open_cache(Window::WHOLE, Site::here())
     }
 
-    /// Loads the whole, in a collective scope of this kind.
-    pub(super) fn load(&self, behaviour: Collective, site: &Site) -> Result<Cached<T>> {
+    pub(crate) fn open_cache(&self, window: Window, site: Site) -> Result<ReadCache<'_, T>> {
+        let cached = self.load(Collective::ReadCache, window, &site)?;
+        Ok(Scope::open_in(self, window, site, cached, false, false))
+    }
+
+    /// Loads the whole or a part, in a collective scope of this kind.
+    pub(super) fn load(&self, behaviour: Collective, window: Window, site: &Site) -> Result<Cached<T>> {
         // Before we announce ourselves: who has a whole copy knows by that that all have memory for one.
         while self.link.wait(What::Settle { object: self.id }, site, |service, out| {
-            match service.settled(self.id, false, out)? {
-                Ok(_) => Some(service.take_cache(self.id, site, out)),
+            match service.settled_in(self.id, false, window, out)? {
+                Ok(_) => Some(service.take_cache(self.id, window, site, out)),
                 Err(error) => Some(Err(error)),
             }
         })? {}
         let (epoch, meeting) = self.link.act(site, |service, out| {
-            service.usable(self.id, false, out)?;
-            let epoch = service.enter_read_cache(self.id, Opening::new(behaviour, site), out)?;
+            service.usable_in(self.id, false, window, out)?;
+            let epoch = service.enter_read_cache(self.id, Opening::new(behaviour, site).of(window), out)?;
             Ok((epoch, service.meeting(self.id).map(|(sharing, turn)| (sharing.clone(), turn))))
         })?;
         if let Some((sharing, turn)) = meeting {
@@ -95,7 +104,7 @@ impl<T: Element> GVector<T> {
                 Ok(())
             })?;
         }
-        let Loaded { array, reading } =
+        let Loaded { array, first, reading } =
             self.link.wait(What::Load { object: self.id, epoch }, site, |service, out| {
                 if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {
                     return Some(Err(fault));
@@ -103,7 +112,9 @@ impl<T: Element> GVector<T> {
                 let loaded = service.poll_loaded(self.id, epoch, out)?;
                 Some(loaded.map_err(|shortage| service.no_cache(self.id, shortage, site, out)))
             })?;
-        Ok(Cached { whole: typed(array), reading })
+        let shown = window.range(self.len());
+        let places = shown.start - first..shown.end - first;
+        Ok(Cached { array: typed(array), places, first: shown.start, reading })
     }
 
     /// Collective. Gives back the memory in which this vector's ReadCaches were loaded, and that of its HaloCaches; it is kept otherwise,
@@ -138,19 +149,27 @@ impl<T: Element> ReadCache<'_, T> {
     /// If there is no such row.
     #[track_caller]
     pub fn row(&self, row: usize) -> &[T] {
-        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
-        let rows = self.vector.len() / cols.max(1);
-        assert!(row < rows, "row {row} is outside a matrix of {rows} rows");
-        &self[row * cols..(row + 1) * cols]
+        &self.state.shown()[self.places_of_row(row)]
+    }
+
+    /// Number of elements of the whole vector.
+    pub fn len(&self) -> usize {
+        self.vector.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.vector.is_empty()
     }
 }
 
+/// All elements, or those of the slice that it is of: of its [`window`](Scope::window).
 impl<T: Element> Deref for ReadCache<'_, T> {
     type Target = [T];
 
     #[inline]
     fn deref(&self) -> &[T] {
-        &self.state.whole
+        self.state.shown()
     }
 }
 
@@ -161,7 +180,7 @@ impl<T: Element> GlobalRead<T> for ReadCache<'_, T> {
 
     #[track_caller]
     fn at(&self, index: usize) -> Result<T> {
-        self.vector.check_index(index, &Site::here())?;
+        self.check_shown(index)?;
         Ok(self[index])
     }
 }

@@ -16,6 +16,7 @@ use crate::service::check::Deed;
 use crate::service::entering::{ReleaseScope, SCOPES_AHEAD};
 use crate::service::object::{Object, Work};
 use crate::service::watch::What;
+use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use std::any::type_name;
@@ -86,6 +87,7 @@ struct Batches {
 /// Batches of a lone scope: one for each owner may be under way, so that they are applied in order.
 struct Calls {
     reason: Reason,
+    window: Window,
     under_way: Vec<Option<CallId>>,
     /// Checking mode: the owners that know of writes which they do not have.
     announced: Vec<bool>,
@@ -130,6 +132,8 @@ impl<T: Element> Sender<T> for Batches {
                 return Some(Err(fault.clone()));
             }
             if object.outstanding[owner.index()] >= AHEAD {
+                let behind = (self.opening.window, self.epoch - 1);
+                service.objects.get_mut(&vector.id)?.behind = behind;
                 if owner != service.me {
                     out.call(owner);
                 }
@@ -198,7 +202,7 @@ impl<T: Element> Sender<T> for Calls {
     ) -> Result<()> {
         let link = &vector.link;
         if owner == link.me {
-            let work = Work::Call { id: CallId(0), epoch: 0, request: Request::Write { op } };
+            let work = Work::Call { id: CallId(0), epoch: 0, request: Request::Write { op, window: self.window } };
             link.wait(What::Gate { object: vector.id }, site, |service, out| {
                 service.by_itself(vector.id, &work, out, |object| match &object.fault {
                     Some(fault) => Some(Err(fault.clone())),
@@ -210,7 +214,8 @@ impl<T: Element> Sender<T> for Calls {
         }
         self.wait_for(vector, owner, site)?;
         let asking = Asking { object: vector.id, to: owner, reason: &self.reason };
-        let call = link.act(site, |service, out| Ok(service.ask(&asking, Request::Write { op }, batch.take(), out)))?;
+        let request = Request::Write { op, window: self.window };
+        let call = link.act(site, |service, out| Ok(service.ask(&asking, request, batch.take(), out)))?;
         self.under_way[owner.index()] = Some(call);
         Ok(())
     }
@@ -264,12 +269,13 @@ impl<T: Element, O> Behaviour for Together<T, O> {
         if !checked {
             return Ok(());
         }
-        let epoch = sent.epoch;
+        let (epoch, window) = (sent.epoch, sent.opening.window);
         vector.link.wait(What::Settle { object: vector.id }, site, |service, _| {
-            let object = service.objects.get(&vector.id)?;
+            let object = service.objects.get_mut(&vector.id)?;
+            object.behind = (window, epoch);
             match &object.fault {
                 Some(fault) => Some(Err(fault.clone())),
-                None => (object.ledger.settled >= epoch).then_some(Ok(())),
+                None => object.ledger.is_settled(epoch).then_some(Ok(())),
             }
         })
     }
@@ -308,7 +314,7 @@ impl<T: Element> GVector<T> {
     /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope.
     #[track_caller]
     pub fn release_c(&mut self) -> Result<ReleaseC<'_, T>> {
-        self.open_together(None, Site::here())
+        self.open_together(None, Window::WHOLE, Site::here())
     }
 
     /// Collective. Opens a `ReleaseC` in which elements can also be updated by operation `O` at their owners: the sum of
@@ -334,7 +340,12 @@ impl<T: Element> GVector<T> {
     /// ```
     #[track_caller]
     pub fn release_c_with<O: Op<T>>(&mut self) -> Result<ReleaseC<'_, T, O>> {
-        self.open_together(Some(self.know::<O>()), Site::here())
+        self.open_together_with(Window::WHOLE, Site::here())
+    }
+
+    /// The caller has that part to itself.
+    pub(crate) fn open_together_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseC<'_, T, O>> {
+        self.open_together(Some(self.know::<O>()), window, site)
     }
 
     /// Tells the service what an operation does.
@@ -348,9 +359,10 @@ impl<T: Element> GVector<T> {
         op
     }
 
-    fn open_together<O>(&mut self, op: Option<OpId>, site: Site) -> Result<ReleaseC<'_, T, O>> {
-        let state = self.enter_together(Collective::ReleaseC, op, &site)?;
-        let scope = Scope::open(self, site, state, true, true);
+    /// The caller has that part to itself.
+    pub(crate) fn open_together<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseC<'_, T, O>> {
+        let state = self.enter_together(Collective::ReleaseC, op, window, &site)?;
+        let scope = Scope::open_in(self, window, site, state, true, true);
         scope.vector.opened();
         Ok(scope)
     }
@@ -365,17 +377,21 @@ impl<T: Element> GVector<T> {
         &self,
         behaviour: Collective,
         op: Option<OpId>,
+        window: Window,
         site: &Site,
     ) -> Result<Together<T, O>> {
-        let mut opening = Opening::new(behaviour, site);
+        let mut opening = Opening::new(behaviour, site).of(window);
         if op.is_some() {
             opening.op = op;
             opening.op_name = short::<O>().chars().take(LONGEST_NAME).collect::<String>().into();
         }
         let epoch = self.link.wait(What::Settle { object: self.id }, site, |service, out| {
-            match service.usable(self.id, true, out) {
+            match service.usable_in(self.id, true, window, out) {
                 Err(error) => Some(Err(error)),
-                Ok(object) if object.ledger.epoch >= object.ledger.settled + SCOPES_AHEAD => None,
+                Ok(object) if object.ledger.ahead() >= SCOPES_AHEAD => {
+                    object.behind = (Window::WHOLE, object.ledger.epoch);
+                    None
+                }
                 Ok(_) => Some(service.enter(self.id, opening.clone(), out)),
             }
         })?;
@@ -390,7 +406,7 @@ impl<T: Element> GVector<T> {
     /// As [`owner_computes_mut`](GVector::owner_computes_mut).
     #[track_caller]
     pub fn release_alone(&mut self) -> Result<ReleaseAlone<'_, T>> {
-        self.open_alone(None, Site::here())
+        self.open_alone(None, Window::WHOLE, Site::here())
     }
 
     /// As [`release_alone`](GVector::release_alone), with operation `O` at the owners, who must know it: `Add`, `Min`,
@@ -401,23 +417,28 @@ impl<T: Element> GVector<T> {
     /// As [`release_alone`](GVector::release_alone), and [`Error::UnknownOp`].
     #[track_caller]
     pub fn release_alone_with<O: Op<T>>(&mut self) -> Result<ReleaseAlone<'_, T, O>> {
-        let site = Site::here();
+        self.open_alone_with(Window::WHOLE, Site::here())
+    }
+
+    /// The caller has that part to itself.
+    pub(crate) fn open_alone_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
         let known = self.link.tidy(|service, _| {
             service.objects.get(&self.id).is_some_and(|object| object.ops.contains_key(&OpId::of::<O>()))
         });
         if !known {
             return Err(Error::UnknownOp { op: type_name::<O>().into(), object: self.name(), site });
         }
-        self.open_alone(Some(OpId::of::<O>()), site)
+        self.open_alone(Some(OpId::of::<O>()), window, site)
     }
 
-    fn open_alone<O>(&mut self, op: Option<OpId>, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
+    /// The caller has that part to itself.
+    pub(crate) fn open_alone<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
         self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
-            service.settled(self.id, true, out).map(|object| object.map(drop))
+            service.settled_in(self.id, true, window, out).map(|object| object.map(drop))
         })?;
         let (reason, under_way) = (self.reason("ReleaseC alone", &site), vec![None; self.link.size]);
-        let calls = Calls { reason, under_way, announced: Vec::new() };
+        let calls = Calls { reason, window, under_way, announced: Vec::new() };
         let state = Alone { buffers: Buffers::new(self), calls, op, operation: PhantomData };
-        Ok(Scope::open(self, site, state, true, false))
+        Ok(Scope::open_in(self, window, site, state, true, false))
     }
 }

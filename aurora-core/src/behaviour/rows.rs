@@ -5,7 +5,7 @@ use super::owner::{Owner, OwnerMut, ShowsOwnPart};
 use super::read_cache::Cached;
 use super::{Behaviour, OwnerComputesMut, ReadCache, ReadCacheReleaseC, Scope};
 use crate::element::Element;
-use crate::global::GVector;
+use crate::global::{GVector, resolve};
 use std::ops::{Index, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 /// A behaviour that shows consecutive elements. Not for users to implement.
@@ -17,25 +17,25 @@ pub trait ShowsElements: Behaviour {
 
 impl<T: Element> ShowsElements for Owner<T> {
     fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
-        (vector.local_range().start, self.part(vector))
+        (vector.local_range().start + self.local.start, self.part(vector))
     }
 }
 
 impl<T: Element> ShowsElements for OwnerMut<T> {
     fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
-        (vector.local_range().start, self.part(vector))
+        (vector.local_range().start + self.local.start, self.part(vector))
     }
 }
 
 impl<T: Element> ShowsElements for Cached<T> {
     fn elements<'a>(&'a self, _: &GVector<T>) -> (usize, &'a [T]) {
-        (0, self.whole())
+        (self.first, self.shown())
     }
 }
 
 impl<T: Element> ShowsElements for Combined<T> {
     fn elements<'a>(&'a self, _: &GVector<T>) -> (usize, &'a [T]) {
-        (0, self.shown())
+        (self.first, self.shown())
     }
 }
 
@@ -131,32 +131,42 @@ impl<T: Element> Index<(usize, usize)> for ReadCache<'_, T> {
 
     #[inline]
     #[track_caller]
-    fn index(&self, (row, col): (usize, usize)) -> &T {
-        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
-        assert!(col < cols, "column {col} is outside 0..{cols}");
-        &self.state.whole()[row.saturating_mul(cols).saturating_add(col)]
+    fn index(&self, cell: (usize, usize)) -> &T {
+        &self[self.index_of(cell)]
     }
 }
 
-/// What a slice can be indexed by: a guard that has an `Index` of its own is no longer looked through for it.
-macro_rules! index_like_a_slice {
+/// By global index.
+impl<T: Element> Index<usize> for ReadCache<'_, T> {
+    type Output = T;
+
+    #[inline]
+    #[track_caller]
+    fn index(&self, index: usize) -> &T {
+        &self.state.shown()[self.place_of(index)]
+    }
+}
+
+/// What else a slice can be indexed by: a guard that has an `Index` of its own is no longer looked through for it.
+macro_rules! index_by_ranges {
     ($guard:ident by $($index:ty),+) => {$(
+        /// By global indices; an open end is that of what is shown.
         impl<T: Element> Index<$index> for $guard<'_, T> {
-            type Output = <[T] as Index<$index>>::Output;
+            type Output = [T];
 
             #[inline]
             #[track_caller]
-            fn index(&self, index: $index) -> &Self::Output {
-                &(**self)[index]
+            fn index(&self, range: $index) -> &[T] {
+                &(**self)[self.places_of(resolve(range, &self.window()))]
             }
         }
     )+};
 }
 
-index_like_a_slice!(ReadCache by usize, Range<usize>, RangeTo<usize>, RangeFrom<usize>, RangeFull);
-index_like_a_slice!(ReadCache by RangeInclusive<usize>, RangeToInclusive<usize>);
-index_like_a_slice!(ReadCacheReleaseC by Range<usize>, RangeTo<usize>, RangeFrom<usize>, RangeFull);
-index_like_a_slice!(ReadCacheReleaseC by RangeInclusive<usize>, RangeToInclusive<usize>);
+index_by_ranges!(ReadCache by Range<usize>, RangeTo<usize>, RangeFrom<usize>, RangeFull);
+index_by_ranges!(ReadCache by RangeInclusive<usize>, RangeToInclusive<usize>);
+index_by_ranges!(ReadCacheReleaseC by Range<usize>, RangeTo<usize>, RangeFrom<usize>, RangeFull);
+index_by_ranges!(ReadCacheReleaseC by RangeInclusive<usize>, RangeToInclusive<usize>);
 
 #[cfg(feature = "rayon")]
 mod parallel {

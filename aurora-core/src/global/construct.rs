@@ -7,11 +7,14 @@ use crate::error::{ObjectName, Result};
 use crate::memory::{Array, Demand, Limits, Sharing};
 use crate::message::ObjectId;
 use crate::service::Service;
+use crate::service::block::Block;
 use crate::service::edges::Edges;
 use crate::service::home::{Home, Place};
 use crate::service::nodes::Nodes;
-use crate::service::object::{Block, Object, ScalarFn};
+use crate::service::object::{Object, ScalarFn};
 use crate::service::using::Came;
+use crate::service::writes::Writes;
+use crate::window::Window;
 use crate::world::Link;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
@@ -196,13 +199,12 @@ pub(crate) fn object<T: Element>(
     nodes: Arc<Nodes>,
     scalar: ScalarPart,
 ) -> Object {
-    let (size, len) = (service.size, dist.len());
+    let size = service.size;
     Object {
         name,
         dist,
         block,
-        fresh: Arc::new(move || Ok(Arc::new(Array::<T>::promised(len)?))),
-        promise: |len| Ok(Arc::new(Array::<T>::promised(len)?)),
+        fresh: Arc::new(|len| Ok(Arc::new(Array::<T>::promised(len)?))),
         check: service.modes.check.then(Box::default),
         scalar: scalar.value,
         scalar_ops: scalar.ops.into_iter().collect(),
@@ -210,8 +212,8 @@ pub(crate) fn object<T: Element>(
         access: Access::of::<T>(),
         ledger: service.ledger(),
         cache: Default::default(),
-        made: vec![0; size],
-        applied: 0,
+        made: Writes::new(size),
+        applied: Writes::new(1),
         touched: None,
         nodes,
         pushed: 0,
@@ -219,6 +221,7 @@ pub(crate) fn object<T: Element>(
         loads: 0,
         meeting: None,
         edges: Edges::default(),
+        behind: (Window::WHOLE, 0),
         outstanding: vec![0; size],
         open: Vec::new(),
         parked: Default::default(),

@@ -28,29 +28,30 @@ pub struct VectorRangeMut<'v, T: Element> {
     site: Site,
 }
 
-fn resolve(range: impl RangeBounds<usize>, len: usize) -> Range<usize> {
+/// What of `within` a range names.
+pub(crate) fn resolve(range: impl RangeBounds<usize>, within: &Range<usize>) -> Range<usize> {
     let start = match range.start_bound() {
         Bound::Included(start) => *start,
         Bound::Excluded(start) => start.saturating_add(1),
-        Bound::Unbounded => 0,
+        Bound::Unbounded => within.start,
     };
     let end = match range.end_bound() {
         Bound::Included(end) => end.saturating_add(1),
         Bound::Excluded(end) => *end,
-        Bound::Unbounded => len,
+        Bound::Unbounded => within.end,
     };
     start..end
 }
 
 impl<'v, T: Element> VectorRange<'v, T> {
     pub(crate) fn new(vector: &'v GVector<T>, range: impl RangeBounds<usize>, site: Site) -> Self {
-        VectorRange { vector, range: resolve(range, vector.len()), site }
+        VectorRange { vector, range: resolve(range, &(0..vector.len())), site }
     }
 }
 
 impl<'v, T: Element> VectorRangeMut<'v, T> {
     pub(crate) fn new(vector: &'v mut GVector<T>, range: impl RangeBounds<usize>, site: Site) -> Self {
-        let range = resolve(range, vector.len());
+        let range = resolve(range, &(0..vector.len()));
         VectorRangeMut { vector, range, site }
     }
 }

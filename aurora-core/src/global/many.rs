@@ -9,6 +9,7 @@ use crate::service::Reason;
 use crate::service::asking::Asking;
 use crate::service::batch::BatchBuilder;
 use crate::service::places::{Places, PlacesBuilder};
+use crate::window::Window;
 use aurora_net::Rank;
 use std::collections::VecDeque;
 
@@ -285,7 +286,7 @@ impl<T: Element> GVector<T> {
         }
         let reason = self.reason("put_many", site);
         let asking = Asking { object: self.id, to: owner, reason: &reason };
-        let request = Request::Write { op: None };
+        let request = Request::Write { op: None, window: Window::WHOLE };
         let call = self.link.act(site, |service, out| {
             Ok(match last {
                 true => service.ask(&asking, request, batch.take(), out),

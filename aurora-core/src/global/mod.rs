@@ -6,12 +6,15 @@ pub(crate) mod construct;
 mod copy;
 mod many;
 mod scalar;
+mod slice;
 mod vector;
 
 pub(crate) use asked::Asked;
 pub(crate) use construct::short;
+pub(crate) use copy::resolve;
 
 pub use access::{GlobalRead, GlobalWrite};
 pub use copy::{Transfer, VectorRange, VectorRangeMut, distmemcpy, distmemcpy_many};
 pub use scalar::{Atomic, GScalar, ScalarValue};
+pub use slice::{Slice, SliceMut};
 pub use vector::GVector;

@@ -13,9 +13,12 @@
 //! 3. All bytes of a new mapping are zero, which is a value of every [`Element`]; it begins at a page, which is aligned for
 //!    every type that [`is_large`] lets in.
 //! 4. Huge pages and populating change no byte.
+//! 5. The pieces of an array share its elements out among them: each is in one piece alone. The array that was cut is kept by
+//!    all of them, and nobody else has it, so it is not used again before it is dropped.
 
 #![allow(unsafe_code)]
 
+use super::Storage;
 use super::cells::Cells;
 use super::demand::Shortage;
 use super::direct::{Direct, Front};
@@ -35,11 +38,11 @@ const HUGE_PAGE: usize = 2 << 20;
 pub(crate) struct Array<T> {
     start: NonNull<T>,
     len: usize,
-    owner: Owner,
+    owner: Owner<T>,
 }
 
 /// Whose memory it is.
-enum Owner {
+enum Owner<T> {
     /// A `Vec` of this capacity.
     Heap(usize),
     Mapping(MmapMut),
@@ -48,6 +51,8 @@ enum Owner {
         segment: Segment,
         at: usize,
     },
+    /// Of the array that this is a piece of.
+    Piece(Arc<Array<T>>),
 }
 
 // SAFETY: invariant 1: it owns its elements as a `Vec` does.
@@ -106,6 +111,58 @@ impl<T: Element> Array<T> {
         Ok(array)
     }
 
+    /// Cuts it: the elements from `at` on are in what comes back, and no longer here. [`join`](Array::join) undoes it.
+    ///
+    /// # Panics
+    /// If it is shorter.
+    pub(crate) fn split_off(&mut self, at: usize) -> Self {
+        assert!(at <= self.len, "an array of {} is cut at {at}", self.len);
+        let len = self.len - at;
+        // SAFETY: inside.
+        let start = unsafe { self.start.add(at) };
+        let owner = match &self.owner {
+            Owner::Shared { segment, at: from } => {
+                Owner::Shared { segment: segment.clone(), at: from + at * size_of::<T>() }
+            }
+            Owner::Piece(whole) => Owner::Piece(whole.clone()),
+            Owner::Heap(_) | Owner::Mapping(_) => {
+                let whole = Arc::new(std::mem::take(self));
+                // Invariant 5.
+                *self = Array { start: whole.start, len: whole.len, owner: Owner::Piece(whole.clone()) };
+                Owner::Piece(whole)
+            }
+        };
+        self.len = at;
+        Array { start, len, owner }
+    }
+
+    /// Takes over the elements of `next`, if they come behind its own and both were one array before. False: nothing is changed.
+    pub(crate) fn join(&mut self, next: &mut Self) -> bool {
+        let joins = next.follows(self);
+        if joins {
+            // Invariants 1 and 5: all of them lie in what was one array.
+            self.len += std::mem::take(next).len;
+        }
+        joins
+    }
+
+    /// Whether it comes behind another piece of what was one array.
+    pub(super) fn follows(&self, before: &Self) -> bool {
+        let of_one = match (&before.owner, &self.owner) {
+            (Owner::Shared { segment: one, .. }, Owner::Shared { segment: other, .. }) => {
+                one.as_ptr() == other.as_ptr()
+            }
+            (Owner::Piece(one), Owner::Piece(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
+        of_one && before.as_ptr_range().end.addr() == self.as_ptr().addr()
+    }
+
+    /// Its first byte, by a pointer to all of what it is a piece of.
+    pub(super) fn begin(&self) -> NonNull<u8> {
+        self.start.cast()
+    }
+
     /// The same memory, for writes that others see element by element.
     pub(crate) fn cells(&mut self) -> Cells<'_> {
         // SAFETY: invariants 1 and 2.
@@ -141,7 +198,8 @@ impl<T: Element> Array<T> {
     /// Touches these bytes, if they have only been promised; what is in them stays.
     pub(crate) fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage> {
         let mapping = match &self.owner {
-            Owner::Heap(_) => return Ok(()),
+            // What has been cut has been taken.
+            Owner::Heap(_) | Owner::Piece(_) => return Ok(()),
             Owner::Shared { segment, at } => {
                 let taken = segment.populate(at + bytes.start..at + bytes.end);
                 return taken.map_err(|_| refused(self.len * size_of::<T>()));
@@ -156,6 +214,15 @@ impl<T: Element> Array<T> {
             Ok(()) | Err(_) => Ok(()),
         }
     }
+}
+
+/// The bytes of consecutive pieces of what was one array, as one slice; `None` if they are not.
+pub(super) fn across<'a>(pieces: &[&'a dyn Storage]) -> Option<&'a [u8]> {
+    let begin = pieces.first()?.begin();
+    let len = pieces.iter().map(|piece| piece.bytes().len()).sum();
+    // SAFETY: invariants 1, 2 and 5: all of it is borrowed by the pieces, for reading.
+    let all = || unsafe { std::slice::from_raw_parts(begin.as_ptr(), len) };
+    pieces.windows(2).all(|pair| pair[1].follows(pair[0])).then(all)
 }
 
 /// Worth a mapping of its own, which starts at a page.
@@ -236,6 +303,32 @@ mod tests {
         let after = resident();
         // Other tests come and go.
         assert!(taken > before + LEN / 2 && after < taken - LEN / 2, "{before}, {taken}, {after}");
+    }
+
+    #[test]
+    fn pieces_join_to_what_they_were_cut_from() {
+        for len in [10, LOOKED_AT / 8 + 5] {
+            let mut first = Array::<u64>::zeroed(len).expect("there is memory");
+            let begin = first.as_ptr();
+            first.iter_mut().enumerate().for_each(|(i, element)| *element = i as u64);
+            let mut last = first.split_off(7);
+            let mut middle = first.split_off(3);
+            assert_eq!((first.len(), middle.len(), last.len()), (3, 4, len - 7));
+            middle.fill(1);
+            // Another thread may have one of them.
+            std::thread::scope(|scope| drop(scope.spawn(|| last.fill(2))));
+            assert!(!first.join(&mut last) && !middle.join(&mut first), "they are not neighbours");
+            let mut other = Array::from(vec![0_u64; 4]);
+            assert!(!other.join(&mut middle) && !first.join(&mut other), "of different arrays");
+            assert!(middle.join(&mut last) && first.join(&mut middle) && middle.is_empty());
+            assert_eq!((first.as_ptr(), first.len()), (begin, len));
+            assert!(
+                first.iter().enumerate().all(|(i, x)| *x == [i as u64, 1, 2][(i >= 3) as usize + (i >= 7) as usize])
+            );
+            let again = first.split_off(5);
+            drop(first);
+            assert_eq!(again[..2], [1, 1], "a piece keeps the memory");
+        }
     }
 
     #[test]

@@ -186,7 +186,7 @@ impl<T: Element> Direct<T> {
         if self.clear.get() == load + 1 {
             return true;
         }
-        let clear = sharing.is_clear(load);
+        let clear = sharing.is_clear(load, &(0..usize::MAX));
         if clear {
             self.clear.set(load + 1);
         }

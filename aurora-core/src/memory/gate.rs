@@ -5,9 +5,14 @@
 //! completed the last load that it has announced to all, and nobody reads any more: nobody can begin to read then before
 //! the owner announces the next load.
 //!
+//! A load may be of a range, and so may be what a rank writes to. Each rank says between which bytes all that it shows lies; that
+//! grows with each load, and begins anew once it shows nothing. A writer looks whether everyone has completed the last load *of its
+//! range*, and where they read now. A later load of another range may widen what it looks at meanwhile, never narrow it.
+//!
 //! Reading happens before the reader leaves (release), leaving before the owner finds nobody (acquire), and that before its
 //! write. So the two never race; `model` below has a checker try all interleavings.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A number that one rank writes and others read.
@@ -70,13 +75,25 @@ pub(crate) struct Seat<W> {
     loaded: W,
     /// How many guards of it show the shared memory.
     readers: W,
+    /// If any, between these bytes.
+    start: W,
+    end: W,
 }
 
 impl<W: Word> Seat<W> {
-    /// Completes `load`, with a guard that shows the shared memory if `reads`. By its own rank alone.
-    pub(crate) fn enter(&self, load: u64, reads: bool) {
-        if reads {
-            self.readers.store(self.readers.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    /// Completes `load`, with a guard that shows these bytes if it `reads`. By its own rank alone.
+    pub(crate) fn enter(&self, load: u64, reads: Option<Range<usize>>) {
+        if let Some(bytes) = reads {
+            let readers = self.readers.load(Ordering::Relaxed);
+            let (mut start, mut end) = (bytes.start as u64, bytes.end as u64);
+            if readers > 0 {
+                start = start.min(self.start.load(Ordering::Relaxed));
+                end = end.max(self.end.load(Ordering::Relaxed));
+            }
+            // Whoever finds any of these knows that what was read before has been read.
+            self.start.store(start, Ordering::Release);
+            self.end.store(end, Ordering::Release);
+            self.readers.store(readers + 1, Ordering::Release);
         }
         self.loaded.store(load, Ordering::Release);
     }
@@ -86,9 +103,13 @@ impl<W: Word> Seat<W> {
         self.readers.store(self.readers.load(Ordering::Relaxed) - 1, Ordering::Release);
     }
 
-    /// Whether its rank has completed `load` and reads nothing. In this order: it counts itself before it completes.
-    pub(crate) fn is_clear(&self, load: u64) -> bool {
-        self.loaded.load(Ordering::Acquire) >= load && self.readers.load(Ordering::Acquire) == 0
+    /// Whether its rank has completed `load`, the last one of these bytes, and reads none of them. In this order: it counts itself
+    /// before it completes.
+    pub(crate) fn is_clear(&self, load: u64, bytes: &Range<usize>) -> bool {
+        self.loaded.load(Ordering::Acquire) >= load
+            && (self.readers.load(Ordering::Acquire) == 0
+                || self.end.load(Ordering::Acquire) <= bytes.start as u64
+                || self.start.load(Ordering::Acquire) >= bytes.end as u64)
     }
 }
 
@@ -145,15 +166,15 @@ mod model {
                             return;
                         }
                         if shows {
-                            shared.seats[1].enter(load, true);
+                            shared.seats[1].enter(load, Some(0..8));
                         }
                         let value = shared.read();
                         assert!(load == 1 && value == 1 || load == 2 && value == 2, "load {load} shows {value}");
-                        if shows { shared.seats[1].leave() } else { shared.seats[1].enter(load, false) }
+                        if shows { shared.seats[1].leave() } else { shared.seats[1].enter(load, None) }
                     }
                 })
             };
-            shared.seats[0].enter(1, false);
+            shared.seats[0].enter(1, None);
             if shared.seats.iter().all(|seat| is_clear(seat, 1)) {
                 shared.write(2);
                 shared.announced.store(2, Ordering::Release);
@@ -164,14 +185,15 @@ mod model {
 
     impl Seat<Modelled> {
         fn default_modelled() -> Self {
-            Seat { loaded: Modelled::new(0), readers: Modelled::new(0) }
+            let word = || Modelled::new(0);
+            Seat { loaded: word(), readers: word(), start: word(), end: word() }
         }
     }
 
     #[test]
     fn nobody_writes_what_another_reads() {
         for reads in [[true, true], [true, false], [false, true], [false, false]] {
-            owner_and_reader(Seat::is_clear, reads);
+            owner_and_reader(|seat, load| seat.is_clear(load, &(0..8)), reads);
         }
     }
 
@@ -185,5 +207,59 @@ mod model {
     #[should_panic]
     fn a_gate_that_looks_at_loads_alone_is_found_out() {
         owner_and_reader(|seat, load| seat.loaded.load(Ordering::Acquire) >= load, [true, true]);
+    }
+
+    /// An owner of bytes 8 to 16 writes there, while another rank ends a load of both halves, where it `reads_first`, and
+    /// completes a later one of the first half.
+    fn writer_beside_a_reader(is_clear: fn(&Seat<Modelled>, u64) -> bool, reads_first: bool) {
+        loom::model(move || {
+            let shared = Arc::new(Shared {
+                seats: [Seat::default_modelled(), Seat::default_modelled()],
+                block: UnsafeCell::new(1),
+                announced: Modelled::new(2),
+            });
+            let reader = {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    shared.seats[1].enter(1, reads_first.then_some(0..16));
+                    if reads_first {
+                        assert_eq!(shared.read(), 1);
+                        shared.seats[1].leave();
+                    }
+                    // It shows nothing of what is written.
+                    shared.seats[1].enter(2, Some(0..8));
+                })
+            };
+            if is_clear(&shared.seats[1], 1) {
+                shared.write(2);
+            }
+            reader.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn who_reads_elsewhere_is_not_in_the_way() {
+        for reads_first in [true, false] {
+            writer_beside_a_reader(|seat, load| seat.is_clear(load, &(8..16)), reads_first);
+        }
+        let seat = Seat::<AtomicU64>::default();
+        seat.enter(1, Some(0..8));
+        assert!(seat.is_clear(1, &(8..16)) && !seat.is_clear(1, &(7..16)) && !seat.is_clear(2, &(8..16)));
+        seat.enter(2, Some(20..30));
+        // Between the two it shows nothing, but does not say so.
+        assert!(!seat.is_clear(2, &(8..16)) && seat.is_clear(2, &(30..31)));
+        seat.leave();
+        seat.leave();
+        assert!(seat.is_clear(2, &(0..30)));
+    }
+
+    #[test]
+    #[should_panic]
+    fn a_range_that_is_looked_at_before_the_load_is_found_out() {
+        let range_first = |seat: &Seat<Modelled>, load| {
+            let elsewhere = seat.end.load(Ordering::Acquire) <= 8;
+            elsewhere && seat.loaded.load(Ordering::Acquire) >= load
+        };
+        writer_beside_a_reader(range_first, true);
     }
 }

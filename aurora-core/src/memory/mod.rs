@@ -3,7 +3,8 @@
 //! A block or a cache is one [`Array`] behind an `Arc`, known to the service by its bytes ([`Storage`]) and to guards
 //! by its elements. **The `Arc` is the lending protocol**: a guard that shows a block holds a clone, so the service
 //! cannot get it mutably and parks remote writes; a guard that writes has taken the array itself, so there is nothing to
-//! serve and every remote access is parked. Nothing of this depends on a guard's `Drop` being run.
+//! serve and every remote access is parked. Nothing of this depends on a guard's `Drop` being run. Who shows a part of a block holds
+//! a piece that was cut off for it ([`Parts`]); the rest is served meanwhile.
 //!
 //! Where large memory comes from, and what happens when there is none: `README.md`.
 
@@ -18,6 +19,7 @@ mod group;
 mod lent;
 mod meter;
 mod metered;
+mod parts;
 mod prefetch;
 mod shared;
 
@@ -33,12 +35,14 @@ pub(crate) use door::Door;
 pub(crate) use lent::{Lent, LentMut, with_lent, with_lent_mut};
 pub(crate) use meter::{Meter, filled, promise, zeros};
 pub(crate) use metered::Metered;
+pub(crate) use parts::{Parts, Piece};
 pub(crate) use prefetch::Prefetch;
 pub(crate) use shared::{LOST, Reading, Sharing, Turn};
 
 use crate::element::Element;
 use std::any::Any;
 use std::ops::Range;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// An [`Array`] whose element type is not known here.
@@ -53,6 +57,16 @@ pub(crate) trait Storage: Any + Send + Sync {
     fn give_back(&mut self);
     /// A second one with the same contents.
     fn duplicate(&self) -> Arc<dyn Storage>;
+    /// One of the same type with these contents, one behind the other.
+    fn gathered(&self, contents: &[&[u8]]) -> Arc<dyn Storage>;
+    /// Cuts it at a byte: [`Array::split_off`].
+    fn split_off(&mut self, at: usize) -> Arc<dyn Storage>;
+    /// Whether it comes behind another piece: [`Array::follows`].
+    fn follows(&self, before: &(dyn Storage + 'static)) -> bool;
+    /// Its first byte: [`Array::begin`].
+    fn begin(&self) -> NonNull<u8>;
+    /// Undoes that, if it can be: [`Array::join`].
+    fn join(&mut self, next: &mut (dyn Storage + 'static)) -> bool;
 }
 
 impl<T: Element> Storage for Array<T> {
@@ -78,6 +92,35 @@ impl<T: Element> Storage for Array<T> {
 
     fn duplicate(&self) -> Arc<dyn Storage> {
         Arc::new(self.clone())
+    }
+
+    fn gathered(&self, contents: &[&[u8]]) -> Arc<dyn Storage> {
+        let mut all = vec![T::zeroed(); contents.iter().map(|part| part.len()).sum::<usize>() / size_of::<T>()];
+        let mut rest: &mut [u8] = bytemuck::cast_slice_mut(&mut all);
+        for part in contents {
+            let (own, behind) = rest.split_at_mut(part.len());
+            own.copy_from_slice(part);
+            rest = behind;
+        }
+        Arc::new(Array::from(all))
+    }
+
+    fn split_off(&mut self, at: usize) -> Arc<dyn Storage> {
+        Arc::new(Array::split_off(self, at / size_of::<T>()))
+    }
+
+    fn follows(&self, before: &(dyn Storage + 'static)) -> bool {
+        let before: &dyn Any = before;
+        before.downcast_ref::<Self>().is_some_and(|before| Array::follows(self, before))
+    }
+
+    fn begin(&self) -> NonNull<u8> {
+        Array::begin(self)
+    }
+
+    fn join(&mut self, next: &mut (dyn Storage + 'static)) -> bool {
+        let next: &mut dyn Any = next;
+        next.downcast_mut::<Self>().is_some_and(|next| Array::join(self, next))
     }
 }
 

@@ -10,11 +10,11 @@
 //! 2. Its first bytes are seats, which are atomics and valid with all bits zero; nobody writes there otherwise.
 //! 3. The elements of a block are written by one rank alone, its owner or the one that receives it from another node, through
 //!    the one array over them ([`Sharing::arrays`], [`Sharing::room`]); of an owner's, while it keeps others out by its door, and
-//!    by those as words from inside of that ([`Direct`]). All of it only while the gate is clear: [`Sharing::is_clear`], tested by
-//!    whoever writes, between two loads of its own rank. Who receives a block for a load writes before anybody can
+//!    by those as words from inside of that ([`Direct`]). All of it only while the gate is clear of the bytes that are written:
+//!    [`Sharing::is_clear`], tested by whoever writes, between two loads of its own rank. Who receives a block for a load writes before anybody can
 //!    complete that load.
-//! 4. The whole is shown only between [`Sharing::enter`] with `reads` and the drop of what it returns, and copied from only before
-//!    `enter`; by invariant 3 nobody writes then.
+//! 4. The whole is shown only between [`Sharing::enter`] with `reads` and the drop of what it returns, those bytes of it, and
+//!    copied from only before `enter`, within the load; by invariant 3 nobody writes there then.
 //! 5. All bytes of a new segment are zero, which is a value of every [`Element`]; the page that elements begin at is
 //!    aligned for them ([`Sharing::suits`]).
 #![allow(unsafe_code)]
@@ -130,10 +130,11 @@ impl Sharing {
         self.node.absent_at(self, turn.number)
     }
 
-    /// This rank has completed a load. If it `reads`, it shows the shared memory until what comes back is dropped.
-    pub(crate) fn enter(self: &Arc<Self>, load: Epoch, reads: bool) -> Option<Reading> {
+    /// This rank has completed a load. If it `reads`, it shows these bytes of the shared elements until what comes back is dropped.
+    pub(crate) fn enter(self: &Arc<Self>, load: Epoch, reads: Option<Range<usize>>) -> Option<Reading> {
+        let shows = reads.is_some();
         self.seat(self.me).gate.enter(load, reads);
-        reads.then(|| Reading { sharing: self.clone() })
+        shows.then(|| Reading { sharing: self.clone() })
     }
 
     /// How many ranks share it.
@@ -142,9 +143,9 @@ impl Sharing {
         self.ranks
     }
 
-    /// Whether all ranks have completed `load`, and none shows the shared memory.
-    pub(crate) fn is_clear(&self, load: Epoch) -> bool {
-        (0..self.ranks).all(|rank| self.seat(rank).gate.is_clear(load))
+    /// Whether all ranks have completed `load`, the last one of these bytes of the shared elements, and none shows any of them.
+    pub(crate) fn is_clear(&self, load: Epoch, bytes: &Range<usize>) -> bool {
+        (0..self.ranks).all(|rank| self.seat(rank).gate.is_clear(load, bytes))
     }
 
     /// Single elements of it, of which this rank owns `range`. `seats` are the positions on the node of all ranks; for those of

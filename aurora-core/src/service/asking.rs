@@ -86,10 +86,13 @@ impl Service {
         let id = CallId(self.next_call);
         self.calls.insert(id, Call { to: asking.to, landing, ahead: false, reply: None });
         let object = self.objects.get_mut(&asking.object).expect("an object lives as long as its handle");
+        let window = request.window();
         if matches!(request, Request::Write { .. } | Request::WriteAt { .. }) {
-            object.made[asking.to.index()] += 1;
+            object.made.note(window, asking.to.index());
         }
-        (id, Message::Call { id, object: asking.object, epoch: object.ledger.epoch, request })
+        // Scopes of other parts may be open around this one.
+        let epoch = if window.is_whole() { object.ledger.epoch } else { object.ledger.behind() };
+        (id, Message::Call { id, object: asking.object, epoch, request })
     }
 
     /// The answer to a request, once it is here.

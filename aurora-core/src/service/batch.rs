@@ -12,6 +12,7 @@ use super::places::{Place, Places, visit};
 use crate::Site;
 use crate::element::Element;
 use crate::memory::Elements;
+use crate::window::common;
 use aurora_net::Buffer;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -214,13 +215,23 @@ impl<T: Element> BatchBuilder<T> {
 
 /// The bytes of a batch with the elements of `block` at `runs`, as they are now.
 pub(crate) fn batch_of(block: &[u8], element: usize, runs: &[Range<usize>]) -> Vec<u8> {
-    let width = Places::width_for(block.len() / element);
+    let values = |run: &Range<usize>| (run.clone(), &block[run.start * element..run.end * element]);
+    batch_of_runs(block.len() / element, element, runs.iter().map(values))
+}
+
+/// The bytes of a batch with these runs of elements of a block of `len`, and their values.
+pub(crate) fn batch_of_runs<'b>(
+    len: usize,
+    element: usize,
+    runs: impl Iterator<Item = (Range<usize>, &'b [u8])>,
+) -> Vec<u8> {
+    let width = Places::width_for(len);
     let (mut places, mut values) = (Vec::new(), Vec::new());
-    for run in runs.iter().filter(|run| !run.is_empty()) {
+    for (run, bytes) in runs.filter(|(run, _)| !run.is_empty()) {
         for place in [Places::marked(width, run.start as u64), run.len() as u64] {
             places.extend_from_slice(&place.to_le_bytes()[..width]);
         }
-        values.extend_from_slice(&block[run.start * element..run.end * element]);
+        values.extend_from_slice(bytes);
     }
     let head = [width, places.len() / width, values.len() / element, 0].map(|word| (word as u64).to_le_bytes());
     [head.as_flattened(), &values, &places].concat()
@@ -277,6 +288,17 @@ impl<'b> Batch<'b> {
             Places::Narrow(places) => run_by_run(places, self.values, block, op),
             Places::Wide(places) => run_by_run(places, self.values, block, op),
         }
+    }
+
+    /// What of it is for the elements `part` of the block, as the bytes of a batch for that part alone.
+    pub(crate) fn cut(&self, element: usize, part: &Range<usize>) -> Vec<u8> {
+        let inside = |(run, bytes): (Range<usize>, &'b [u8])| {
+            let own = common(part, &run);
+            let from = own.start.saturating_sub(run.start) * element;
+            let values = if own.is_empty() { &[] } else { &bytes[from..from + own.len() * element] };
+            (own.start - part.start..own.end - part.start, values)
+        };
+        batch_of_runs(part.len(), element, self.runs(element).into_iter().map(inside))
     }
 
     /// Its runs and the bytes of their values, of `element` bytes each.
@@ -440,6 +462,16 @@ mod tests {
             }
             let bytes = batch.take();
             prop_assert_eq!(applied(&bytes, 50), want);
+        }
+
+        #[test]
+        fn a_batch_that_is_cut_does_the_same(writes in writes(), at in 0usize..51) {
+            let mut batch = open(50);
+            writes.iter().for_each(|(start, values)| batch.extend(*start, values));
+            let bytes = batch.take();
+            let whole = Batch::parse(&bytes, 2, 50).expect("it fits");
+            let (left, right) = (whole.cut(2, &(0..at)), whole.cut(2, &(at..50)));
+            prop_assert_eq!([applied(&left, at), applied(&right, 50 - at)].concat(), applied(&bytes, 50));
         }
 
         #[test]

@@ -4,6 +4,7 @@
 //! nothing is sent from it; otherwise the load gets memory of its own. So at most two loads are under way, the second
 //! for ranks that are one scope ahead.
 
+use super::part::Parts;
 use crate::memory::{Array, Meter, Shortage, Storage};
 use crate::message::Epoch;
 use aurora_net::Rank;
@@ -19,12 +20,12 @@ pub(crate) const STEP: usize = 16 << 20;
 
 /// One copy of the whole vector.
 pub(crate) struct Replica {
-    serial: u64,
+    pub(super) serial: u64,
     pub(crate) array: Arc<dyn Storage>,
     /// The version of each rank's block in it; 0 is none.
     pub(crate) have: Vec<u64>,
     /// Transfers that read our own part of it.
-    in_flight: usize,
+    pub(super) in_flight: usize,
     /// Of memory that is written for the first time.
     meter: Meter,
     /// There is not so much: it will never be whole.
@@ -35,7 +36,7 @@ pub(crate) struct Replica {
 pub(crate) type Fresh = Result<Arc<dyn Storage>, Shortage>;
 
 impl Replica {
-    fn new(serial: u64, ranks: usize, bytes: usize, fresh: Fresh) -> Self {
+    pub(super) fn new(serial: u64, ranks: usize, bytes: usize, fresh: Fresh) -> Self {
         let (array, short) = match fresh {
             Ok(array) => (array, None),
             Err(shortage) => (Arc::new(Array::<u8>::default()) as Arc<dyn Storage>, Some(shortage)),
@@ -98,11 +99,13 @@ pub(crate) struct BlockArrived {
 /// All copies of one vector on this rank.
 #[derive(Default)]
 pub(crate) struct Cache {
-    next_serial: u64,
+    pub(super) next_serial: u64,
     latest: Option<Replica>,
     loading: BTreeMap<Epoch, Replica>,
     /// Replaced copies from which something is still sent.
-    retired: Vec<Replica>,
+    pub(super) retired: Vec<Replica>,
+    /// Of parts, being loaded.
+    pub(super) parts: Parts,
 }
 
 impl Cache {
@@ -194,7 +197,7 @@ impl Cache {
 
     /// Bytes of the replica that a transfer reads from.
     pub(crate) fn bytes(&self, serial: u64) -> Option<&[u8]> {
-        let all = self.latest.iter().chain(self.loading.values()).chain(&self.retired);
+        let all = self.latest.iter().chain(self.loading.values()).chain(&self.retired).chain(self.parts.replicas());
         all.into_iter().find(|r| r.serial == serial).map(|r| r.array.bytes())
     }
 
@@ -230,6 +233,7 @@ impl Cache {
     }
 
     fn all(&mut self) -> impl Iterator<Item = &mut Replica> {
-        self.latest.iter_mut().chain(self.loading.values_mut()).chain(&mut self.retired)
+        let parts = self.parts.replicas_mut();
+        self.latest.iter_mut().chain(self.loading.values_mut()).chain(&mut self.retired).chain(parts)
     }
 }

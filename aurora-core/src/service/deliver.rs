@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 impl Handler for Service {
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
         match Message::decode(header) {
+            Some(Message::Enter { object: id, epoch, opening, .. }) if !opening.window.is_whole() => {
+                self.place_part(from, (id, epoch, opening.window), len)
+            }
             Some(Message::Enter { object: id, epoch, .. }) => self.place_block(from, id, epoch, len),
             Some(Message::Forward { object, epoch, owner, .. }) => {
                 self.place_forward(from, (object, epoch, owner), len)
@@ -56,6 +59,14 @@ impl Handler for Service {
                     object.write_edge(*from, *exchange, offset, bytes);
                 }
             }
+            Some(Loan::PartIn { object, epoch, base, len }) => {
+                let place =
+                    offset.checked_add(bytes.len()).filter(|end| end <= len).map(|end| *base + offset..*base + end);
+                let part = self.objects.get_mut(object).and_then(|object| object.cache.parts.find(*epoch));
+                if let (Some(place), Some(part)) = (place, part) {
+                    part.replica.write(place.start, bytes);
+                }
+            }
             Some(Loan::RoomIn { object, owner, epoch, len }) => {
                 let fits = offset.checked_add(bytes.len()).is_some_and(|end| end <= *len);
                 let home = self.objects.get_mut(object).and_then(|object| object.block.home());
@@ -75,7 +86,7 @@ impl Handler for Service {
         };
         match self.loans.get(token) {
             Some(Loan::Block { object, base }) => {
-                copy(self.objects.get(object).and_then(|object| object.block.bytes()), *base, into)
+                self.objects.get(object).is_some_and(|object| object.block.copy(base + offset, into))
             }
             Some(Loan::Detached { copy: bytes, base }) => copy(Some(bytes.bytes()), *base, into),
             Some(Loan::CacheOut { object, serial, base }) => {
@@ -83,7 +94,12 @@ impl Handler for Service {
             }
             Some(Loan::Caller(lent)) => lent.read(offset, into),
             Some(
-                Loan::CallerMut(_) | Loan::CacheIn { .. } | Loan::RoomIn { .. } | Loan::EdgeIn { .. } | Loan::Nowhere,
+                Loan::CallerMut(_)
+                | Loan::CacheIn { .. }
+                | Loan::PartIn { .. }
+                | Loan::RoomIn { .. }
+                | Loan::EdgeIn { .. }
+                | Loan::Nowhere,
             )
             | None => false,
         }

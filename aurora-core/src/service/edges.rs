@@ -69,7 +69,7 @@ pub(crate) struct Shown {
 }
 
 impl Surroundings {
-    fn new(dist: &Distribution, me: Rank, halo: Halo, element: usize, promise: fn(usize) -> Fresh) -> Self {
+    fn new(dist: &Distribution, me: Rank, halo: Halo, element: usize, promise: &dyn Fn(usize) -> Fresh) -> Self {
         let room = Plan::room(dist, me, halo);
         let half = || Half { memory: Metered::new(room.saturating_mul(element), promise(room)), came: Vec::new() };
         let halves = [half(), half()];
@@ -148,11 +148,11 @@ impl Edges {
 impl Object {
     /// The memory of the HaloCache of `epoch`, made if it is not there; of another halo, if a neighbour has entered that.
     fn surroundings(&mut self, epoch: Epoch, halo: Halo) -> &mut Surroundings {
-        let (dist, me, element, promise) = (&self.dist, self.ledger.me(), self.block.element, self.promise);
+        let (dist, me, element, fresh) = (&self.dist, self.ledger.me(), self.block.element, self.fresh.clone());
         let Edges { halos, spare, .. } = &mut self.edges;
         halos.entry(epoch).or_insert_with(|| {
             let spare = spare.take_if(|spare| spare.halo == halo).and_then(Surroundings::anew);
-            spare.unwrap_or_else(|| Surroundings::new(dist, me, halo, element, promise))
+            spare.unwrap_or_else(|| Surroundings::new(dist, me, halo, element, &*fresh))
         })
     }
 
@@ -268,7 +268,7 @@ impl Service {
             return Some(Err(fault.clone()));
         }
         let halo = edges.halos.get_mut(&edges.current)?;
-        if halo.awaited().next().is_some() || ledger.settled < edges.current {
+        if halo.awaited().next().is_some() || !ledger.is_settled(edges.current) {
             return None;
         }
         Some(Ok(halo.complete(block.element)))
@@ -328,7 +328,7 @@ impl Service {
             return self.fail(None, malformed(from), out);
         }
         halo.half(number).came.push(from);
-        if number == 0 && epoch > ledger.settled {
+        if number == 0 && !ledger.is_settled(epoch) {
             ledger.record(epoch).from[from.index()].complete = true;
         }
         self.advance(id, out);

@@ -10,14 +10,14 @@ use aurora_net::{Buffer, Outbox, Payload, Rank, Received};
 use std::sync::Arc;
 
 /// More writes in an announcement would not fit a header.
-const ANNOUNCED_WRITES: usize = 32;
+pub(super) const ANNOUNCED_WRITES: usize = 32;
 
 /// A rank may be so many scopes ahead of the slowest before it waits, so that what it sends ahead stays bounded.
-pub(crate) const SCOPES_AHEAD: Epoch = 8;
+pub(crate) const SCOPES_AHEAD: usize = 8;
 
 /// Blocks up to this length, in bytes, are sent from a copy, so that no write waits for acknowledgements, which are in no
 /// hurry for what fits a packet.
-const COPIED_BLOCK: usize = 1024;
+pub(super) const COPIED_BLOCK: usize = 1024;
 
 /// A ReleaseC scope under way.
 pub(crate) struct ReleaseScope<'a> {
@@ -59,19 +59,20 @@ impl Service {
         out: &mut Outbox,
     ) -> Result<Epoch, Error> {
         let (me, size) = (self.me, self.size);
-        let combined = opening.behaviour == Collective::Combined;
+        let (combined, window) = (opening.behaviour == Collective::Combined, opening.window);
         let epoch = self.enter(id, opening, out)?;
         let object = self.objects.get_mut(&id).expect("just entered");
         if object.block.find_home().is_none() || object.nodes.mates(me).len() < size {
             self.announce(id, epoch, out);
             return Ok(epoch);
         }
-        let at_home = object.block.go_home();
-        let to_tell = !at_home || object.cache.is_used() || object.made.iter().any(|made| *made > 0);
+        let own = object.own_part(window);
+        let at_home = object.block.bring_home(&own);
+        let to_tell = !at_home || window.is_whole() && object.cache.is_used() || object.made.concern(window);
         object.loads += 1;
         // The same for all who have nothing to tell.
         let word = epoch << 24 | u64::from(combined) << 23 | if to_tell { me.index() as u64 + 1 } else { 0 };
-        object.meeting = Some(Turn { number: object.loads, word });
+        object.meeting = Some(Turn { number: object.loads, word: word ^ window.digest() });
         Ok(epoch)
     }
 
@@ -103,6 +104,9 @@ impl Service {
         let (me, size) = (self.me, self.size);
         let object = self.objects.get_mut(&id).expect("just entered");
         let opening = object.ledger.record(epoch).mine.clone().expect("just entered");
+        if !opening.window.is_whole() {
+            return self.announce_part(id, epoch, opening, out);
+        }
         let site = opening.site.clone();
         let element = object.block.element;
         let range = object.dist.range(me);
@@ -126,18 +130,13 @@ impl Service {
             }
         }
         object.touched = Some(Vec::new());
-        let mut made: Vec<(u32, u64)> = std::mem::replace(&mut object.made, vec![0; size])
-            .into_iter()
-            .enumerate()
-            .filter(|(_, writes)| *writes > 0)
-            .map(|(owner, writes)| (owner as u32, writes))
-            .collect();
+        let mut made = object.take_made(opening.window);
         let version = object.block.version;
         // What lies at home our mates have before their eyes; of another node one rank receives it for all.
         let to_mates = !at_home && version != object.pushed && !range.is_empty();
         let abroad = version != object.sent_abroad && !range.is_empty() && nodes.mates(me).len() < size;
         let sends_to = |rank| if nodes.are_mates(me, rank) { to_mates } else { abroad && nodes.receives(me, rank) };
-        let contains = object.applied;
+        let contains = object.applied.count(opening.window)[0];
         let record = object.ledger.record(epoch);
         for (owner, writes) in &made {
             record.made[*owner as usize] += writes;
@@ -150,8 +149,8 @@ impl Service {
         let list = list_follows.then(|| std::mem::take(&mut made));
         let message = Message::Enter { object: id, epoch, opening, version, at_home, contains, made, list_follows };
         let own = range.start * element..range.end * element;
-        let block = object.block.bytes().filter(|block| (to_mates || abroad) && block.len() <= COPIED_BLOCK);
-        let copied = block.map(bytes::Bytes::copy_from_slice);
+        let is_short = (to_mates || abroad) && own.len() <= COPIED_BLOCK;
+        let copied = if is_short { object.block.read(bytes::Bytes::copy_from_slice) } else { None };
         for rank in me.others(size) {
             let payload = match &copied {
                 _ if !sends_to(rank) => Payload::Empty,
@@ -272,7 +271,7 @@ impl Service {
     /// `fill` is over on this rank: its epoch needs nothing of the others, who have all come before.
     pub(crate) fn end_fill(&mut self, id: ObjectId, epoch: Epoch, out: &mut Outbox) {
         if let Some(object) = self.objects.get_mut(&id) {
-            object.ledger.settled = epoch;
+            object.ledger.set_settled(epoch);
             object.ledger.forget(epoch);
         }
         self.advance(id, out);

@@ -4,10 +4,12 @@
 //! owner must not write there; instead of waiting for the mate, which may take long or be waiting for us, it moves
 //! the block to memory of its own and writes there. The next load brings it home again, if all have finished reading by then, or
 //! else sends it like a block of another node.
+//!
+//! Who shows a range of the vector is in the way of those only who write there. A block of which parts are lent moves part by part.
 
 use super::guests::{Guests, Room};
 use crate::element::Element;
-use crate::memory::{Array, Direct, Door, Front, Reading, Sharing, Storage};
+use crate::memory::{Array, Direct, Door, Front, Parts, Piece, Reading, Sharing, Storage};
 use crate::message::Epoch;
 use aurora_net::Rank;
 use std::ops::Range;
@@ -25,10 +27,13 @@ pub(crate) struct Home {
     whole: Arc<dyn Storage>,
     /// Where it begins, to be compared.
     address: usize,
-    /// The array over our place, while our block is elsewhere.
-    vacant: Option<Arc<dyn Storage>>,
-    /// The last load that is settled here: everyone has begun it.
-    load: Epoch,
+    /// The same, in bytes of the whole.
+    start: usize,
+    /// The pieces of our place from which the block has moved.
+    vacant: Parts,
+    /// The loads that are settled here, and what they show, in bytes of the whole: everyone has begun them. Those that show nothing
+    /// besides what a later one shows are left out.
+    loads: Vec<(Epoch, Range<usize>)>,
     /// How the ranks that share the memory may use our block, and what of it they know to be settled.
     door: (Door, Epoch),
     /// A rank that does not leave the door: it must have been stopped there.
@@ -41,6 +46,8 @@ pub(crate) struct Home {
 pub(crate) struct Place<T> {
     /// For our block.
     pub(crate) own: Array<T>,
+    /// The byte of the whole at which that begins.
+    start: usize,
     whole: Array<T>,
     guests: Guests,
     sharing: Sharing,
@@ -55,60 +62,110 @@ impl<T: Element> Place<T> {
         len: usize,
         (ranks, guests): (usize, impl Iterator<Item = (Rank, Range<usize>)>),
     ) -> Self {
+        let start = range.start * size_of::<T>();
         let (own, whole) = sharing.arrays(range, len);
         let room = |(owner, range)| -> (Rank, Box<dyn Storage>) { (owner, Box::new(sharing.room::<T>(range))) };
         let guests = Guests::new(ranks, guests.map(room));
-        Place { own, whole, guests, sharing }
+        Place { own, start, whole, guests, sharing }
     }
 
     /// With our block in it.
     pub(crate) fn occupied(self) -> (Array<T>, Home) {
         let (address, whole) = (self.own.bytes().as_ptr().addr(), Arc::new(self.whole));
         let (sharing, guests, door) = (Arc::new(self.sharing), self.guests, (Door::Shut, 0));
-        (self.own, Home { sharing, whole, address, vacant: None, load: 0, door, stuck: None, guests })
+        let (start, vacant, loads) = (self.start, Parts::default(), Vec::new());
+        (self.own, Home { sharing, whole, address, start, vacant, loads, door, stuck: None, guests })
     }
 }
 
 impl Home {
-    /// Whether a block lies here. An empty one is at home everywhere.
-    pub(crate) fn holds(&self, block: &dyn Storage) -> bool {
-        let bytes = block.bytes();
-        bytes.is_empty() || bytes.as_ptr().addr() == self.address
+    /// Whether what is here of a block lies in its place. An empty one is at home everywhere.
+    #[inline]
+    pub(crate) fn holds(&self, block: &Parts) -> bool {
+        block.pieces().iter().all(|piece| self.holds_piece(piece))
     }
 
-    /// Before a write to `block`: leaves the place to those who read it.
-    pub(crate) fn yield_to_readers(&mut self, block: &mut Arc<dyn Storage>) {
-        if self.holds(&**block) && !block.bytes().is_empty() && !self.becomes_clear() {
-            let copy = block.duplicate();
-            self.vacant = Some(std::mem::replace(block, copy));
+    /// The same of a range of it.
+    pub(crate) fn holds_range(&self, block: &Parts, range: &Range<usize>) -> bool {
+        let found = block.find(range);
+        found.is_some_and(|found| block.pieces()[found].iter().all(|piece| self.holds_piece(piece)))
+    }
+
+    #[inline]
+    fn holds_piece(&self, piece: &Piece) -> bool {
+        let bytes = piece.array.bytes();
+        bytes.is_empty() || bytes.as_ptr().addr() == self.address + piece.at
+    }
+
+    /// Before a write to a range of the block: leaves the place to those who read there.
+    pub(crate) fn yield_to_readers(&mut self, block: &mut Parts, range: &Range<usize>) {
+        let pieces = block.find(range).unwrap_or_default();
+        for piece in &mut block.pieces_mut()[pieces] {
+            if !self.holds_piece(piece) || piece.array.bytes().is_empty() || self.becomes_clear(range) {
+                continue;
+            }
+            let copy = piece.array.duplicate();
+            self.vacant.insert(piece.at, std::mem::replace(&mut piece.array, copy));
         }
     }
 
-    /// Before a load, of a block that nobody holds: brings it home if nobody reads there any more. Whether it is there now.
-    pub(crate) fn take_in(&mut self, block: &mut Arc<dyn Storage>) -> bool {
-        if self.holds(&**block) {
-            return true;
+    /// A piece of the block has moved away, or lay elsewhere.
+    pub(crate) fn leave(&mut self, piece: Piece) {
+        if self.holds_piece(&piece) {
+            self.vacant.insert(piece.at, piece.array);
         }
-        // A guard that was forgotten may still hold the array.
-        let Some(place) = self.vacant.as_mut().and_then(Arc::get_mut) else {
-            return false;
-        };
-        if !self.sharing.is_clear(self.load) {
-            return false;
-        }
-        place.bytes_mut().copy_from_slice(block.bytes());
-        *block = self.vacant.take().expect("just written to");
-        true
     }
 
-    /// A load is settled: everyone has announced it.
-    pub(crate) fn settled(&mut self, load: Epoch) {
-        self.load = load;
+    /// Before a load: brings home what nobody holds of a block, if nobody reads there any more.
+    pub(crate) fn take_in(&mut self, block: &mut Parts) {
+        if self.holds(block) {
+            return;
+        }
+        for piece in block.pieces_mut() {
+            let range = piece.range();
+            if self.holds_piece(piece) || !piece.is_free() || !self.is_clear(&range) {
+                continue;
+            }
+            self.vacant.cut(&range);
+            // A guard that was forgotten may still hold the array.
+            let Some(found) = self.vacant.find(&range).filter(|found| found.len() == 1) else {
+                continue;
+            };
+            let vacant = &mut self.vacant.pieces_mut()[found.start];
+            if let Some(place) = Some(&mut vacant.array).filter(|_| vacant.at == range.start).and_then(Arc::get_mut)
+                && place.bytes().len() == range.len()
+            {
+                place.bytes_mut().copy_from_slice(piece.array.bytes());
+                piece.array = self.vacant.remove(found).pop().expect("just written to").array;
+            }
+        }
+        self.vacant.join();
+        block.join();
+    }
+
+    /// A load of these bytes of the whole is settled: everyone has begun it.
+    pub(crate) fn settled(&mut self, load: Epoch, bytes: Range<usize>) {
+        /// More are taken together.
+        const LOADS: usize = 16;
+        self.loads.retain(|(_, before)| before.start < bytes.start || before.end > bytes.end);
+        self.loads.push((load, bytes));
+        if self.loads.len() > LOADS {
+            let (_, first) = self.loads.remove(0);
+            let (_, second) = &mut self.loads[0];
+            *second = first.start.min(second.start)..first.end.max(second.end);
+        }
     }
 
     /// The last one.
     pub(crate) fn load(&self) -> Epoch {
-        self.load
+        self.loads.last().map_or(0, |(load, _)| *load)
+    }
+
+    /// The last one that shows some of these bytes of the whole.
+    fn load_of(&self, bytes: &Range<usize>) -> Epoch {
+        let mut loads = self.loads.iter().rev();
+        let load = loads.find(|(_, shown)| shown.start < bytes.end && bytes.start < shown.end);
+        load.map_or(0, |(load, _)| *load)
     }
 
     /// Sets the block's door. Returns once nobody is inside whom it does not admit.
@@ -154,7 +211,7 @@ impl Home {
     /// Whether the block of another node can be written to its room, for a load: nobody shows the one before, and this one nobody can
     /// complete without it.
     pub(crate) fn is_free_for(&self, load: Epoch) -> bool {
-        self.sharing.is_clear(self.guests.before(load))
+        self.sharing.is_clear(self.guests.before(load), &(0..usize::MAX))
     }
 
     /// The room of a block of another node that comes for a load, if it can be written to.
@@ -163,9 +220,9 @@ impl Home {
         self.guests.room(owner).filter(|_| free)
     }
 
-    /// This rank has completed a load by which every block is in its place: shows the whole.
-    pub(crate) fn show(&self, load: Epoch) -> (Arc<dyn Storage>, Option<Reading>) {
-        (self.whole.clone(), self.sharing.enter(load, true))
+    /// This rank has completed a load by which every block is in its place: shows these bytes of the whole.
+    pub(crate) fn show(&self, load: Epoch, bytes: Range<usize>) -> (Arc<dyn Storage>, Option<Reading>) {
+        (self.whole.clone(), self.sharing.enter(load, Some(bytes)))
     }
 
     /// Before this rank completes a load in memory of its own: the blocks that are in their places.
@@ -175,17 +232,23 @@ impl Home {
 
     /// It has completed it.
     pub(crate) fn pass(&self, load: Epoch) {
-        self.sharing.enter(load, false);
+        self.sharing.enter(load, None);
     }
 
-    fn becomes_clear(&self) -> bool {
-        if self.sharing.is_clear(self.load) {
+    /// Whether nobody shows these bytes of our block, nor will before the next load.
+    fn is_clear(&self, range: &Range<usize>) -> bool {
+        let bytes = self.start + range.start..self.start + range.end;
+        self.sharing.is_clear(self.load_of(&bytes), &bytes)
+    }
+
+    fn becomes_clear(&self, range: &Range<usize>) -> bool {
+        if self.is_clear(range) {
             return true;
         }
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
             thread::yield_now();
-            if self.sharing.is_clear(self.load) {
+            if self.is_clear(range) {
                 return true;
             }
         }

@@ -6,6 +6,7 @@ use super::object::Object;
 use super::{Loan, Service};
 use crate::memory::{Reading, Shortage, Storage};
 use crate::message::{Collective, Epoch, Message, ObjectId, malformed};
+use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Outbox, Payload, Placement, Rank, Received};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ impl Service {
             // It may be faulty because there is no memory for this.
             return Placement::At(self.loans.add(Loan::Nowhere));
         };
-        if epoch <= object.ledger.settled {
+        if object.ledger.is_settled(epoch) {
             // We have opened something else, as is about to be found out.
             return Placement::At(self.loans.add(Loan::Nowhere));
         }
@@ -78,6 +79,10 @@ impl Service {
                     (came, short) = (true, replica.short().cloned());
                 }
             }
+            Some(Loan::PartIn { .. }) => {
+                let part = object.cache.parts.find(epoch);
+                (came, short) = (true, part.and_then(|part| part.replica.short().cloned()));
+            }
             Some(Loan::RoomIn { .. }) => {
                 let room = object.block.home().and_then(|home| home.guests.room(from));
                 (came, short) = (true, room.and_then(|room| room.short().cloned()));
@@ -92,7 +97,8 @@ impl Service {
         let arrival = &mut record.from[from.index()];
         arrival.complete = true;
         arrival.version = said.version;
-        arrival.came = came;
+        // A mate may have forwarded it before.
+        arrival.came |= came;
         arrival.at_home = said.at_home;
         arrival.list_follows = said.list_follows;
         if arrival.correction.is_none() {
@@ -115,7 +121,7 @@ impl Service {
             Collective::ReleaseC | Collective::Fill | Collective::Accumulate | Collective::AccumulateInOrder => {
                 object.ledger.forget(epoch);
                 if let Some(checker) = &mut object.check {
-                    checker.settled();
+                    checker.settled(epoch);
                 }
             }
         }
@@ -128,14 +134,18 @@ impl Service {
         let Some(object) = self.objects.get_mut(&id) else {
             return;
         };
-        let contains = std::mem::take(&mut object.applied);
+        let window = object.ledger.scope_of(epoch).0;
+        if !window.is_whole() {
+            return self.settle_part(id, (epoch, window), out);
+        }
+        let contains = object.applied.take(window)[0];
         let announced_at_home = object.ledger.record(epoch).from[me.index()].at_home;
         // Of a block at home nobody needs to keep a copy.
         object.pushed = if announced_at_home { 0 } else { object.block.version };
         object.sent_abroad = object.block.version;
         object.block.thaw();
         if let Some(home) = object.block.home() {
-            home.settled(epoch);
+            home.settled(epoch, 0..usize::MAX);
         }
         let touched = object.touched.take().unwrap_or_default();
         if touched.is_empty() {
@@ -187,10 +197,14 @@ impl Service {
     ) -> Option<Result<Loaded, Shortage>> {
         let me = self.me;
         let object = self.objects.get_mut(&id)?;
-        if object.ledger.settled < epoch || object.ledger.incomplete_blocks(epoch).next().is_some() {
+        if !object.ledger.is_settled(epoch) || object.ledger.incomplete_blocks(epoch).next().is_some() {
             return None;
         }
         object.ledger.find(epoch)?;
+        let window = object.ledger.scope_of(epoch).0;
+        if !window.is_whole() {
+            return self.has_part(id, (epoch, window), out).then(|| self.part_loaded(id, (epoch, window)));
+        }
         match self.lodge(id, epoch, out) {
             Ok(true) => {}
             Ok(false) => return None,
@@ -204,10 +218,10 @@ impl Service {
             block.range.is_empty() || block.at_home && is_final
         });
         if let Some(home) = object.block.home().filter(|_| whole_is_home) {
-            let (array, reading) = home.show(epoch);
+            let (array, reading) = home.show(epoch, 0..usize::MAX);
             object.cache.give_up(epoch);
             object.cache.release();
-            return Some(Ok(Loaded { array, reading }));
+            return Some(Ok(Loaded { array, first: 0, reading }));
         }
         let (pushed, nodes) = (object.pushed, object.nodes.clone());
         object.loading(epoch);
@@ -230,7 +244,7 @@ impl Service {
         if !arrived[me.index()].at_home {
             replica.have[me.index()] = pushed;
         }
-        Some(Ok(Loaded { array: object.cache.complete(epoch, &arrived), reading: None }))
+        Some(Ok(Loaded { array: object.cache.complete(epoch, &arrived), first: 0, reading: None }))
     }
 }
 
@@ -264,18 +278,34 @@ impl Object {
     }
 }
 
-/// The whole of a vector, as a guard shows it.
+/// The whole of a vector, or a part, as a guard shows it.
 pub(crate) struct Loaded {
     pub(crate) array: Arc<dyn Storage>,
+    /// The number of the first element in it.
+    pub(crate) first: usize,
     /// It is memory that the ranks of a node share.
     pub(crate) reading: Option<Reading>,
 }
 
 impl Service {
     /// Takes some memory for the next ReadCache, while earlier scopes are over; false once all is taken.
-    pub(crate) fn take_cache(&mut self, id: ObjectId, site: &Site, out: &mut Outbox) -> Result<bool, Error> {
+    pub(crate) fn take_cache(
+        &mut self,
+        id: ObjectId,
+        window: Window,
+        site: &Site,
+        out: &mut Outbox,
+    ) -> Result<bool, Error> {
+        let (me, size) = (self.me, self.size);
         let object = self.objects.get_mut(&id).expect("an object lives as long as its handle");
         let epoch = object.ledger.epoch + 1;
+        if !window.is_whole() {
+            // Where all share their memory it most likely needs none.
+            let apart = object.nodes.mates(me).len() < size;
+            let part = if apart { object.part(epoch, window) } else { None };
+            let taken = part.map_or(Ok(false), |part| part.replica.take());
+            return taken.map_err(|shortage| self.no_cache(id, shortage, site, out));
+        }
         let taken = match object.block.home() {
             // Most likely it needs no copy: only our share of the places for other nodes' blocks.
             Some(home) => home.guests.take(STEP),

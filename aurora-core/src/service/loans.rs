@@ -17,6 +17,8 @@ pub(crate) enum Loan {
     CacheOut { object: ObjectId, serial: u64, base: usize },
     /// Another rank's part of a cache that is being loaded.
     CacheIn { object: ObjectId, epoch: Epoch, base: usize, len: usize },
+    /// What a rank has of a part that is being loaded.
+    PartIn { object: ObjectId, epoch: Epoch, base: usize, len: usize },
     /// A block of another node, on its way into the memory that this one shares.
     RoomIn { object: ObjectId, owner: Rank, epoch: Epoch, len: usize },
     /// A neighbour's edge, on its way into the halo of an exchange.

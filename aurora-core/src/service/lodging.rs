@@ -83,6 +83,10 @@ impl Service {
         let Some(object) = object.filter(|object| object.ledger.find(epoch).is_some()) else {
             return Vec::new();
         };
+        let window = object.ledger.scope_of(epoch).0;
+        if !window.is_whole() {
+            return self.part_awaited(id, (epoch, window));
+        }
         let missing = object.abroad(self.me).into_iter().filter(|owner| !object.has_from_abroad(*owner, epoch));
         missing.map(|owner| object.nodes.receiver(owner, self.me)).collect()
     }
@@ -122,6 +126,10 @@ impl Service {
         if owner.index() >= size || !object.nodes.receives(owner, from) || !object.nodes.are_mates(from, me) {
             return Placement::Buffer;
         }
+        if let Some(place) = self.place_forwarded_part((id, epoch, owner), len) {
+            return place;
+        }
+        let object = self.objects.get_mut(&id).expect("just looked at");
         let bytes = object.bytes_of(owner);
         let expected = object.ledger.find(epoch).is_some() && object.cache.may_load(epoch);
         if len != bytes.len() || !expected {
@@ -146,6 +154,7 @@ impl Service {
         };
         match loan {
             Some(Loan::CacheIn { .. }) => {}
+            Some(Loan::PartIn { .. }) => return self.forwarded_part((id, epoch, owner), out),
             Some(_) => return,
             None => return self.fail(None, malformed(from), out),
         }
@@ -167,7 +176,8 @@ impl Object {
     /// The copy that is loaded for `epoch`.
     pub(super) fn loading(&mut self, epoch: Epoch) -> &mut Replica {
         let (size, bytes) = (self.nodes.size(), self.dist.len() * self.block.element);
-        self.cache.loading(epoch, size, bytes, || (self.fresh)())
+        let len = self.dist.len();
+        self.cache.loading(epoch, size, bytes, || (self.fresh)(len))
     }
 
     /// A rank's block within the whole, in bytes.

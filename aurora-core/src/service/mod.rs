@@ -5,6 +5,7 @@
 
 pub(crate) mod asking;
 pub(crate) mod batch;
+pub(crate) mod block;
 mod cache;
 pub(crate) mod check;
 mod deliver;
@@ -21,12 +22,14 @@ mod mail;
 mod model;
 pub(crate) mod nodes;
 pub(crate) mod object;
+mod part;
 pub(crate) mod places;
 pub(crate) mod rally;
 mod scalar;
 mod scope;
 pub(crate) mod using;
 pub(crate) mod watch;
+pub(crate) mod writes;
 
 pub(crate) use loans::Loan;
 pub(crate) use mail::Reason;
@@ -37,7 +40,8 @@ use crate::collective::{Rendezvous, Tell};
 use crate::config::Modes;
 use crate::error::Claim;
 use crate::memory::LOST;
-use crate::message::{CallId, Collective, Message, ObjectId, encode_error};
+use crate::message::{CallId, Collective, Epoch, Message, ObjectId, encode_error};
+use crate::window::Window;
 use aurora_net::bootstrap::capture;
 use aurora_net::{Buffer, Node, Outbox, Payload, Rank, Received, Token};
 use loans::Loans;
@@ -417,11 +421,15 @@ impl Service {
     /// The ranks that a wait is for.
     fn awaited(&self, what: What) -> Vec<Rank> {
         let ledger = |object: ObjectId| self.objects.get(&object).map(|object| &object.ledger);
-        let missing = |ledger: &Ledger, epoch| {
-            (ledger.settled + 1..=epoch).find_map(|epoch| {
+        let missing = |ledger: &Ledger, (window, upto): (Window, Epoch)| {
+            ledger.in_the_way(window, upto).find_map(|epoch| {
                 let missing: Vec<_> = ledger.awaited(epoch).collect();
                 (!missing.is_empty()).then_some(missing)
             })
+        };
+        let behind = |object: ObjectId| {
+            let object = self.objects.get(&object)?;
+            missing(&object.ledger, object.behind)
         };
         let mut ranks: Vec<Rank> = match what {
             What::Rendezvous(_) => match &self.node {
@@ -432,19 +440,17 @@ impl Service {
                 self.meeting(object).map(|(sharing, turn)| sharing.absent(turn)).unwrap_or_default()
             }
             What::Load { object, epoch } => ledger(object)
-                .map(|l| missing(l, epoch).unwrap_or_else(|| l.incomplete_blocks(epoch).collect()))
+                .map(|l| missing(l, l.scope_of(epoch)).unwrap_or_else(|| l.incomplete_blocks(epoch).collect()))
                 .filter(|ranks| !ranks.is_empty())
                 .unwrap_or_else(|| self.receivers_awaited(object, epoch)),
             What::Halo { object } => {
                 self.objects.get(&object).map(|object| object.edges.awaited().collect()).unwrap_or_default()
             }
-            What::Settle { object } => ledger(object).and_then(|l| missing(l, l.epoch)).unwrap_or_default(),
-            What::Room { object, owner } if owner == self.me => ledger(object)
-                .map(|l| {
-                    let earlier = missing(l, l.epoch.saturating_sub(1));
-                    earlier.unwrap_or_else(|| l.awaited_before(l.epoch, self.me).collect())
-                })
-                .unwrap_or_default(),
+            What::Settle { object } => behind(object).unwrap_or_default(),
+            What::Room { object, owner } if owner == self.me => {
+                let turn = |l: &Ledger| l.awaited_before(l.epoch, self.me).collect();
+                behind(object).or_else(|| ledger(object).map(turn)).unwrap_or_default()
+            }
             What::Calls { .. } => {
                 let awaited = |call: &&Call| call.reply.is_none() && !call.ahead;
                 self.calls.values().filter(awaited).map(|call| call.to).collect()

@@ -1,269 +1,26 @@
 //! One shared object as its rank's service knows it: the block, who has it open, and what waits for it.
 
-use super::batch::Batch;
+use super::batch::{Batch, batch_of_runs};
+use super::block::Block;
 use super::cache::{Cache, Fresh};
 use super::check::{Checker, Deed};
 use super::edges::Edges;
-use super::home::{Home, Place};
+use super::home::Home;
 use super::nodes::Nodes;
 use super::places::Places;
 use super::scope::Ledger;
+use super::writes::Writes;
 use crate::distribution::Distribution;
 use crate::element::{Access, ApplyFn, Element, OpId};
 use crate::error::ObjectName;
-use crate::memory::{Cells, Direct, Door, Front, OWN, READ, Storage, Turn, WRITE};
+use crate::memory::{Direct, OWN, READ, Turn, WRITE};
 use crate::message::{CallId, Collective, Epoch, Opening, Request};
+use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Rank, Received};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// The part of a vector that this rank owns.
-///
-/// Ranks that share its memory may touch single elements of it themselves, by its [`Door`], except while it is lent, being sent,
-/// or used by one of the methods here.
-pub(crate) struct Block {
-    /// `None` while it is lent to its owner for writing.
-    storage: Option<Arc<dyn Storage>>,
-    /// Bytes of an element.
-    pub(crate) element: usize,
-    /// Counts changes, from 1.
-    pub(crate) version: u64,
-    /// Transfers that read it at this moment.
-    in_flight: usize,
-    /// Its place in memory that the ranks of its node share, where there is such.
-    home: Option<Home>,
-    /// What the calling thread may do without us.
-    front: Arc<Front>,
-    /// It is on its way to other nodes: nobody else may change it.
-    frozen: bool,
-    /// Nobody else may touch it any more: its object is faulty, or the job over.
-    closed: bool,
-}
-
-impl Block {
-    pub(crate) fn new(storage: Arc<dyn Storage>, element: usize, home: Option<Home>) -> Self {
-        Block {
-            storage: Some(storage),
-            element,
-            version: 1,
-            in_flight: 0,
-            home,
-            front: Arc::default(),
-            frozen: false,
-            closed: false,
-        }
-    }
-
-    /// The bytes, unless they are lent for writing. Others may change single elements of them: to be compared, not to be
-    /// read, but while [it is being sent](Block::lend_to_transfer).
-    pub(crate) fn bytes(&self) -> Option<&[u8]> {
-        self.storage.as_deref().map(Storage::bytes)
-    }
-
-    /// Shows the bytes, unless they are lent for writing.
-    pub(crate) fn read<R>(&mut self, show: impl FnOnce(&[u8]) -> R) -> Option<R> {
-        self.storage.as_ref()?;
-        let held = Held::new(self, Door::ReadOnly);
-        held.block.bytes().map(show)
-    }
-
-    /// The bytes for a write, unless somebody holds them or a transfer reads them. Counts as a change. For its owner's own thread, which
-    /// alone reads elements meanwhile.
-    pub(crate) fn write<R>(&mut self, fill: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
-        self.change(|storage| fill(storage.bytes_mut()))
-    }
-
-    /// The same for any thread: element by element.
-    pub(crate) fn write_cells<R>(&mut self, fill: impl FnOnce(Cells<'_>) -> R) -> Option<R> {
-        self.change(|storage| fill(storage.cells()))
-    }
-
-    fn change<R>(&mut self, change: impl FnOnce(&mut dyn Storage) -> R) -> Option<R> {
-        if !self.is_free() {
-            return None;
-        }
-        let held = Held::new(self, Door::Busy);
-        held.block.yield_to_readers();
-        held.block.version += 1;
-        Some(change(Arc::get_mut(held.block.storage.as_mut()?)?))
-    }
-
-    /// Whether nobody holds it, and no transfer reads it.
-    fn is_free(&mut self) -> bool {
-        self.in_flight == 0 && self.storage.as_mut().is_some_and(|storage| Arc::get_mut(storage).is_some())
-    }
-
-    /// Number of elements.
-    pub(crate) fn len(&self) -> Option<usize> {
-        self.bytes().map(|bytes| bytes.len() / self.element)
-    }
-
-    /// Lends it for reading.
-    pub(crate) fn share(&mut self) -> Option<Arc<dyn Storage>> {
-        self.storage.as_ref()?;
-        self.set_door(Door::ReadOnly);
-        self.storage.clone()
-    }
-
-    /// Lends it for writing.
-    pub(crate) fn take(&mut self) -> Option<Arc<dyn Storage>> {
-        self.storage.as_ref()?;
-        self.set_door(Door::Shut);
-        self.yield_to_readers();
-        self.storage.take()
-    }
-
-    /// Leaves its place to those who show it.
-    fn yield_to_readers(&mut self) {
-        if let (Some(home), Some(storage)) = (&mut self.home, &mut self.storage) {
-            home.yield_to_readers(storage);
-            if !home.holds(&**storage) {
-                // It is not to be read where it was.
-                self.front.close();
-            }
-        }
-    }
-
-    /// A transfer reads it from now on.
-    pub(crate) fn lend_to_transfer(&mut self) {
-        self.in_flight += 1;
-        self.set_door(Door::ReadOnly);
-    }
-
-    /// It does not any more.
-    pub(crate) fn back_from_transfer(&mut self) {
-        self.in_flight -= 1;
-    }
-
-    /// Whether some transfer reads it.
-    pub(crate) fn is_in_flight(&self) -> bool {
-        self.in_flight > 0
-    }
-
-    /// A copy, from which all transfers go on.
-    pub(crate) fn take_from_transfers(&mut self) -> Option<Arc<dyn Storage>> {
-        let copy = self.storage.as_ref()?.duplicate();
-        self.in_flight = 0;
-        Some(copy)
-    }
-
-    /// Moves it to memory that all ranks share.
-    pub(crate) fn settle_down<T: Element>(&mut self, mut place: Place<T>) {
-        let block = self.bytes().expect("nobody has seen it yet");
-        place.own.bytes_mut().copy_from_slice(block);
-        let (own, home) = place.occupied();
-        self.storage = Some(Arc::new(own));
-        self.home = Some(home);
-    }
-
-    /// Its place in shared memory.
-    pub(crate) fn home(&mut self) -> Option<&mut Home> {
-        self.home.as_mut()
-    }
-
-    /// The same, to look at.
-    pub(crate) fn find_home(&self) -> Option<&Home> {
-        self.home.as_ref()
-    }
-
-    /// Whether it lies there.
-    pub(crate) fn is_at_home(&self) -> bool {
-        self.home.as_ref().zip(self.storage.as_deref()).is_some_and(|(home, storage)| home.holds(storage))
-    }
-
-    /// Brings it there for a load, if it can. Whether it is there now.
-    pub(crate) fn go_home(&mut self) -> bool {
-        // What is lent or being sent stays where it is.
-        let free = self.is_free();
-        let (Some(home), Some(storage)) = (&mut self.home, &mut self.storage) else {
-            return false;
-        };
-        if home.take_written() {
-            self.version += 1;
-        }
-        if free { home.take_in(storage) } else { home.holds(&**storage) }
-    }
-
-    /// Whether a guard holds it.
-    pub(crate) fn is_lent(&self) -> bool {
-        self.storage.as_ref().is_none_or(|storage| Arc::strong_count(storage) > 1)
-    }
-
-    /// Takes it back.
-    pub(crate) fn give_back(&mut self, storage: Arc<dyn Storage>) {
-        self.version += 1;
-        self.storage = Some(storage);
-    }
-
-    /// Nobody else may change it until a load is settled: it is about to be sent to other nodes.
-    pub(crate) fn freeze(&mut self) {
-        self.frozen = true;
-        self.set_door(Door::ReadOnly);
-    }
-
-    /// That load is settled.
-    pub(crate) fn thaw(&mut self) {
-        self.frozen = false;
-    }
-
-    /// Nobody else may touch it from now on.
-    pub(crate) fn close(&mut self) {
-        self.closed = true;
-        self.set_door(Door::Shut);
-    }
-
-    /// Lets others touch it as far as they may, and know what is settled.
-    fn reopen(&mut self, settled: Epoch) {
-        let door = self.resting_door();
-        if let Some(home) = &mut self.home {
-            home.set_door(door, settled);
-        }
-    }
-
-    fn resting_door(&self) -> Door {
-        if self.closed || !self.is_at_home() {
-            Door::Shut
-        } else if self.frozen || self.in_flight > 0 || self.is_lent() {
-            Door::ReadOnly
-        } else {
-            Door::Open
-        }
-    }
-
-    fn set_door(&mut self, door: Door) {
-        if let Some(home) = &mut self.home {
-            let (before, settled) = home.door();
-            home.set_door(door.max(before), settled);
-        }
-    }
-}
-
-/// A block that one of its methods uses; the door is set back afterwards, also by a panic.
-struct Held<'b> {
-    block: &'b mut Block,
-    before: Option<(Door, Epoch)>,
-}
-
-impl<'b> Held<'b> {
-    fn new(block: &'b mut Block, door: Door) -> Self {
-        let before = block.home.as_ref().map(Home::door);
-        block.set_door(door);
-        Held { block, before }
-    }
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        if let Some((before, settled)) = self.before {
-            let door = before.max(self.block.resting_door());
-            if let Some(home) = &mut self.block.home {
-                home.set_door(door, settled);
-            }
-        }
-    }
-}
 
 /// A guard that is open on this rank.
 #[derive(Clone, Debug)]
@@ -275,6 +32,15 @@ pub(crate) struct OpenGuard {
     pub(crate) mutable: bool,
     /// Its end is awaited by all ranks.
     pub(crate) awaited: bool,
+    /// What of the object.
+    pub(crate) window: Window,
+}
+
+impl OpenGuard {
+    /// Whether it forbids to use a part of the object, for writing if `mutable`.
+    pub(crate) fn forbids(&self, mutable: bool, window: Window) -> bool {
+        (mutable || self.mutable) && self.window.overlaps(window)
+    }
 }
 
 /// Something that cannot be done yet.
@@ -332,10 +98,8 @@ pub(crate) struct Object {
     pub(crate) block: Block,
     /// Checking mode: who has written what.
     pub(crate) check: Option<Box<Checker>>,
-    /// Makes memory for a replica of the whole.
-    pub(crate) fresh: Arc<dyn Fn() -> Fresh + Send + Sync>,
-    /// Promises memory for so many elements.
-    pub(crate) promise: fn(usize) -> Fresh,
+    /// Makes memory for a replica of so many elements.
+    pub(crate) fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
     pub(crate) scalar: Option<Vec<u8>>,
     pub(crate) scalar_ops: BTreeMap<OpId, ScalarFn>,
     pub(crate) ops: BTreeMap<OpId, ApplyFn>,
@@ -343,9 +107,9 @@ pub(crate) struct Object {
     pub(crate) ledger: Ledger,
     pub(crate) cache: Cache,
     /// Writes that we have made to each owner's block since our last announcement.
-    pub(crate) made: Vec<u64>,
+    pub(crate) made: Writes,
     /// Writes of other ranks applied here since the last ReadCache was settled.
-    pub(crate) applied: u64,
+    pub(crate) applied: Writes,
     /// Local ranges that they touched since we pushed our block, while a ReadCache is being entered.
     pub(crate) touched: Option<Vec<Range<usize>>>,
     /// Who shares its memory with whom.
@@ -360,6 +124,8 @@ pub(crate) struct Object {
     pub(crate) meeting: Option<Turn>,
     /// What neighbours push for HaloCaches.
     pub(crate) edges: Edges,
+    /// The scopes whose end the calling thread waits for, if it waits for that: of this part, up to this epoch.
+    pub(crate) behind: (Window, Epoch),
     /// Batches that each owner has not yet applied.
     pub(crate) outstanding: Vec<usize>,
     pub(crate) open: Vec<OpenGuard>,
@@ -387,7 +153,9 @@ impl Object {
             return Outcome::Refuse(fault.clone());
         }
         match work {
-            Work::Call { epoch, .. } if self.ledger.settled < *epoch => Outcome::Park,
+            Work::Call { epoch, request, .. } if self.ledger.pending(request.window(), *epoch).is_some() => {
+                Outcome::Park
+            }
             Work::Call { request, .. } => self.serve(from, request, payload),
             Work::Batch { epoch, seq, op, .. } => self.apply_batch(from, *epoch, *seq, *op, payload),
         }
@@ -397,9 +165,7 @@ impl Object {
         let element = self.block.element;
         match request {
             Request::Read { start, len, .. } => {
-                let Some(bytes) = self.block.len().map(|len| len * element) else {
-                    return Outcome::Park;
-                };
+                let bytes = self.block.len() * element;
                 let range = start.checked_add(*len).and_then(|end| {
                     let range = usize::try_from(*start).ok()?.checked_mul(element)?
                         ..usize::try_from(end).ok()?.checked_mul(element)?;
@@ -410,26 +176,24 @@ impl Object {
                 match range {
                     None => Outcome::Refuse(self.nonsense()),
                     _ if unflushed.is_some() => Outcome::Refuse(unflushed.expect("just seen")),
-                    Some(range) if range.len() > COPIED_REPLY => Outcome::ReplyFromBlock(range),
-                    Some(range) => self.block.read(|bytes| bytes[range].to_vec()).map_or(Outcome::Park, Outcome::Reply),
-                }
-            }
-            Request::ReadMany { width } => {
-                let Some(len) = self.block.len() else {
-                    return Outcome::Park;
-                };
-                match Places::parse((*width).into(), payload) {
-                    Some(places) if places.are_below(len) => {
-                        if let Some(error) = self.unflushed(from, places.iter()) {
-                            return Outcome::Refuse(error);
-                        }
-                        Outcome::Gather { width: (*width).into(), len: places.len() * element }
+                    Some(range) if range.len() > COPIED_REPLY && self.block.is_all_here() => {
+                        Outcome::ReplyFromBlock(range)
                     }
-                    _ => Outcome::Refuse(self.nonsense()),
+                    Some(range) => self.block.read_range(&range, <[u8]>::to_vec).map_or(Outcome::Park, Outcome::Reply),
                 }
             }
-            Request::Write { op } => self.write_for_another(|object| object.write(*op, payload)),
-            Request::WriteAt { start } => self.write_for_another(|object| object.write_at(*start, payload)),
+            Request::ReadMany { width } => match Places::parse((*width).into(), payload) {
+                Some(places) if !places.are_below(self.block.len()) => Outcome::Refuse(self.nonsense()),
+                Some(places) if self.block.is_cut() => {
+                    self.block.read_elements(&places.numbers()).map_or(Outcome::Park, Outcome::Reply)
+                }
+                Some(places) => Outcome::Gather { width: (*width).into(), len: places.len() * element },
+                None => Outcome::Refuse(self.nonsense()),
+            },
+            Request::Write { op, window } => self.write_for_another(*window, |object| object.write(*op, payload)),
+            Request::WriteAt { start } => {
+                self.write_for_another(Window::WHOLE, |object| object.write_at(*start, payload))
+            }
             Request::Scalar(request) => super::scalar::serve(self, *request, payload),
             Request::Announce { start, len, update, line, opened } => {
                 let place = |at: Option<u64>| at.and_then(|at| usize::try_from(at).ok());
@@ -458,10 +222,10 @@ impl Object {
         }
     }
 
-    fn write_for_another(&mut self, write: impl FnOnce(&mut Self) -> Result<bool, Error>) -> Outcome {
+    fn write_for_another(&mut self, window: Window, write: impl FnOnce(&mut Self) -> Result<bool, Error>) -> Outcome {
         match write(self) {
             Ok(true) => {
-                self.applied += 1;
+                self.applied.note(window, 0);
                 Outcome::Reply(Vec::new())
             }
             Ok(false) => Outcome::Park,
@@ -471,17 +235,14 @@ impl Object {
 
     /// Applies a batch. False: not yet.
     pub(crate) fn write(&mut self, op: Option<OpId>, payload: &[u8]) -> Result<bool, Error> {
-        let Some(len) = self.block.len() else {
-            return Ok(false);
-        };
-        let Some(batch) = Batch::parse(payload, self.block.element, len) else {
+        let Some(batch) = Batch::parse(payload, self.block.element, self.block.len()) else {
             return Err(self.nonsense());
         };
         let apply = match op {
             None => self.access.put,
             Some(op) => *self.ops.get(&op).ok_or_else(|| self.unknown_op())?,
         };
-        if self.block.write_cells(|cells| apply(cells, &batch)).is_none() {
+        if self.block.write_cells(|cells| apply(cells, &batch)).is_none() && !self.write_in_pieces(apply, &batch) {
             return Ok(false);
         }
         if let Some(touched) = &mut self.touched {
@@ -490,11 +251,27 @@ impl Object {
         Ok(true)
     }
 
-    fn write_at(&mut self, start: u64, values: &[u8]) -> Result<bool, Error> {
-        let Some(len) = self.block.len() else {
-            return Ok(false);
-        };
+    /// Applies a batch where some of the block is lent and the batch has nothing to do with that.
+    fn write_in_pieces(&mut self, apply: ApplyFn, batch: &Batch<'_>) -> bool {
+        if !self.block.is_cut() {
+            return false;
+        }
         let element = self.block.element;
+        let runs = batch.runs(element).into_iter().map(|(run, _)| run.start * element..run.end * element);
+        let Some(pieces) = self.block.pieces_of(runs) else {
+            return false;
+        };
+        for piece in pieces {
+            let elements = piece.start / element..piece.end / element;
+            let own = batch.cut(element, &elements);
+            let own = Batch::parse(&own, element, elements.len()).expect("cut to fit");
+            self.block.write_piece(&piece, |cells| apply(cells, &own)).expect("it is free");
+        }
+        true
+    }
+
+    fn write_at(&mut self, start: u64, values: &[u8]) -> Result<bool, Error> {
+        let (element, len) = (self.block.element, self.block.len());
         let end = (start as usize).checked_add(values.len() / element);
         match end.filter(|end| *end <= len && values.len().is_multiple_of(element)) {
             Some(end) => self.write_run(start as usize..end, values),
@@ -505,7 +282,15 @@ impl Object {
     fn write_run(&mut self, run: Range<usize>, values: &[u8]) -> Result<bool, Error> {
         let store = self.access.store;
         if self.block.write_cells(|cells| store(cells, run.start, values)).is_none() {
-            return Ok(false);
+            if !self.block.is_cut() {
+                return Ok(false);
+            }
+            let (len, element) = (self.block.len(), self.block.element);
+            let batch = batch_of_runs(len, element, std::iter::once((run.clone(), values)));
+            let batch = Batch::parse(&batch, element, len).expect("it was found to fit");
+            if !self.write_in_pieces(self.access.put, &batch) {
+                return Ok(false);
+            }
         }
         if let Some(touched) = &mut self.touched {
             touch(touched, std::iter::once(run));
@@ -515,8 +300,7 @@ impl Object {
 
     /// Whether the time has come for what a rank writes in a collective scope.
     pub(crate) fn is_due(&self, from: Rank, epoch: Epoch) -> bool {
-        let here = self.ledger.epoch >= epoch && self.ledger.settled + 1 == epoch;
-        here && self.ledger.is_turn(epoch, from)
+        self.ledger.may_apply(epoch) && self.ledger.is_turn(epoch, from)
     }
 
     fn apply_batch(&mut self, from: Rank, epoch: Epoch, seq: u64, op: Option<OpId>, payload: &[u8]) -> Outcome {
@@ -569,17 +353,18 @@ impl Object {
         if !usable {
             self.block.close();
         }
+        self.block.mend();
         self.block.reopen(settled);
         // In checking mode everything goes by the service.
         let direct = usable && self.check.is_none();
         let readable = direct && settled >= epoch && !self.open.iter().any(|guard| guard.mutable);
         let may = [
             (READ, readable),
-            (OWN, readable && (self.block.home.is_none() || self.block.is_at_home())),
+            (OWN, readable && (self.block.find_home().is_none() || self.block.is_at_home())),
             (WRITE, readable && self.open.is_empty()),
         ];
         let may = may.into_iter().filter(|(_, may)| *may).map(|(flag, _)| flag).sum();
-        let load = self.block.home.as_ref().map_or(0, Home::load);
+        let load = self.block.find_home().map_or(0, Home::load);
         self.block.front.set(epoch, load, may);
     }
 
@@ -587,7 +372,7 @@ impl Object {
     pub(crate) fn direct<T: Element>(&self, own: bool) -> Direct<T> {
         let me = self.ledger.me();
         let (front, range) = (self.block.front.clone(), self.dist.range(me));
-        match &self.block.home {
+        match self.block.find_home() {
             Some(home) => {
                 let seat = |rank| match self.nodes.are_mates(rank, me) && (rank == me || !own) {
                     true => self.nodes.position(rank) as u32,
@@ -596,7 +381,7 @@ impl Object {
                 let seats = (0..self.nodes.size()).map(|rank| seat(Rank::new(rank))).collect();
                 home.direct(front, range, self.dist.len(), seats)
             }
-            None => Direct::to(front, self.block.storage.clone().expect("nobody has borrowed it yet"), range),
+            None => Direct::to(front, self.block.storage().expect("nobody has borrowed it yet"), range),
         }
     }
 
@@ -617,17 +402,22 @@ impl Object {
             Work::Batch { epoch, .. } => (*epoch, true),
         };
         let ledger = &self.ledger;
-        let next = ledger.settled + 1;
+        let mine = |epoch| ledger.find(epoch).and_then(|record| record.mine.as_ref());
         // A batch belongs into the scope that its settling ends, a call behind it.
-        if next < epoch || !batch && next == epoch {
-            let mine = ledger.find(next);
-            let entered = mine.and_then(|record| record.mine.as_ref());
-            let behind = match entered.map(|opening| opening.behaviour) {
+        let (window, upto) = match work {
+            Work::Call { request, .. } => (request.window(), epoch),
+            Work::Batch { .. } => {
+                (ledger.opening(epoch).map_or(Window::WHOLE, |opening| opening.window), epoch.saturating_sub(1))
+            }
+        };
+        if let Some(next) = ledger.pending(window, upto) {
+            let behind = match mine(next).map(|opening| opening.behaviour) {
                 // Not known yet, or over everywhere but here.
                 None | Some(Collective::Fill) => Vec::new(),
                 Some(_) => ledger.awaited(next).collect(),
             };
-            return Obstacle { by_itself: mine.is_none_or(|record| !record.mine_complete), behind };
+            let complete = ledger.find(next).is_some_and(|record| record.mine_complete);
+            return Obstacle { by_itself: !complete, behind };
         }
         let before = if batch { ledger.awaited_before(epoch, from).collect() } else { Vec::new() };
         let by_itself = batch && ledger.epoch < epoch || self.block.is_lent() || before.contains(&ledger.me());

@@ -159,6 +159,14 @@ impl<'b> Places<'b> {
         }
     }
 
+    /// The places as numbers, unmarked ones.
+    pub(crate) fn numbers(self) -> Vec<usize> {
+        match self {
+            Places::Narrow(places) => places.iter().map(|place| place.number()).collect(),
+            Places::Wide(places) => places.iter().map(|place| place.number()).collect(),
+        }
+    }
+
     /// The bytes of the elements at these places, unmarked ones.
     #[inline]
     pub(crate) fn gather<T: Element>(self, block: &[T], into: &mut [u8]) {

@@ -5,11 +5,16 @@
 //! our own scope and everyone's have ended and all batches that they announce are applied. A request tagged with epoch
 //! `e` is served once `e` is settled. In an Accumulate *in order* a rank's batches are applied when the ranks before it have ended
 //! theirs and all of those are. Pure: no messages, no memory.
+//!
+//! Scopes of different parts of the object have nothing to do with each other: an epoch may be settled *early*, before an earlier
+//! one of another part, which may be open around it on every rank. Loads settle in their order among themselves: who enters one
+//! waits for it there, so it never waits for anything that comes later in the program.
 
 use crate::error::Claim;
 use crate::message::{Collective, Epoch, Opening};
+use crate::window::Window;
 use aurora_net::Rank;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What has arrived from one rank for one epoch.
 #[derive(Clone, Debug, Default)]
@@ -72,20 +77,22 @@ pub(crate) struct Ledger {
     size: usize,
     /// Scopes that this rank has entered.
     pub(crate) epoch: Epoch,
-    /// Epochs that are settled.
+    /// All epochs up to this one are settled.
     pub(crate) settled: Epoch,
+    /// Later ones that are.
+    early: BTreeSet<Epoch>,
     records: BTreeMap<Epoch, Record>,
     /// HaloCaches, the latest last. A HaloCache is settled without the ranks that are no neighbours; what they open instead may
     /// come later.
-    settled_early: VecDeque<(Epoch, Opening)>,
+    halos: VecDeque<(Epoch, Opening)>,
     /// The last opening of this rank, for messages.
     pub(crate) last: Option<Opening>,
 }
 
 impl Ledger {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
-        let (records, settled_early) = (BTreeMap::new(), VecDeque::new());
-        Ledger { me, size, epoch: 0, settled: 0, records, settled_early, last: None }
+        let (records, halos) = (BTreeMap::new(), VecDeque::new());
+        Ledger { me, size, epoch: 0, settled: 0, early: BTreeSet::new(), records, halos, last: None }
     }
 
     /// This rank.
@@ -128,9 +135,9 @@ impl Ledger {
     /// Notes what another rank opened; an opening (ours or a third rank's) that disagrees comes back.
     pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), (Rank, Opening)> {
         let me = self.me;
-        if epoch <= self.settled {
+        if self.is_settled(epoch) {
             // Settled without that rank, so it was a HaloCache in which that one is no neighbour: it would not speak of it.
-            let mut early = self.settled_early.iter();
+            let mut early = self.halos.iter();
             let mine = early.find(|(settled, _)| *settled >= epoch).map(|(_, mine)| mine).or(self.last.as_ref());
             return mine.map_or(Ok(()), |mine| Err((me, mine.clone())));
         }
@@ -147,24 +154,97 @@ impl Ledger {
         other.map_or(Ok(()), Err)
     }
 
-    /// Settles the next epoch if nothing is missing; returns its behaviour.
+    /// Settles an epoch to which nothing is missing; returns its behaviour.
     pub(crate) fn try_settle(&mut self) -> Option<(Epoch, Collective)> {
-        let epoch = self.settled + 1;
-        let record = self.records.get(&epoch)?;
-        let mine = record.mine.as_ref()?;
-        if self.missing(epoch).next().is_some() || !record.mine_complete {
-            return None;
-        }
+        let epoch = self.unsettled(self.epoch).find(|epoch| self.is_ripe(*epoch))?;
+        let mine = self.records[&epoch].mine.clone().expect("it is ripe");
         let behaviour = mine.behaviour;
         if matches!(behaviour, Collective::HaloCache { .. }) {
-            let mine = mine.clone();
-            self.settled_early.push_back((epoch, mine));
-            if self.settled_early.len() > REMEMBERED {
-                self.settled_early.pop_front();
+            self.halos.push_back((epoch, mine));
+            if self.halos.len() > REMEMBERED {
+                self.halos.pop_front();
             }
         }
-        self.settled = epoch;
+        self.set_settled(epoch);
         Some((epoch, behaviour))
+    }
+
+    /// Whether an epoch can be settled now.
+    fn is_ripe(&self, epoch: Epoch) -> bool {
+        let Some(record) = self.records.get(&epoch) else {
+            return false;
+        };
+        let Some(mine) = record.mine.as_ref().filter(|_| record.mine_complete) else {
+            return false;
+        };
+        let holds_up = |other: &Opening| other.window.overlaps(mine.window) || mine.is_load() && other.is_load();
+        let behind = self.unsettled(epoch - 1).any(|earlier| self.opening(earlier).is_none_or(holds_up));
+        !behind && self.missing(epoch).next().is_none()
+    }
+
+    /// Notes that an epoch is settled.
+    pub(crate) fn set_settled(&mut self, epoch: Epoch) {
+        self.early.insert(epoch);
+        while self.early.remove(&(self.settled + 1)) {
+            self.settled += 1;
+        }
+    }
+
+    /// Whether an epoch is settled.
+    pub(crate) fn is_settled(&self, epoch: Epoch) -> bool {
+        epoch <= self.settled || self.early.contains(&epoch)
+    }
+
+    /// The epochs up to this one that are not settled, in their order.
+    fn unsettled(&self, upto: Epoch) -> impl Iterator<Item = Epoch> + '_ {
+        (self.settled + 1..=upto).filter(|epoch| !self.early.contains(epoch))
+    }
+
+    /// How many scopes that this rank is through with are not settled.
+    pub(crate) fn ahead(&self) -> usize {
+        self.unsettled(self.epoch).filter(|epoch| self.is_complete(*epoch)).count()
+    }
+
+    /// Whether this rank's own part of an epoch is done.
+    fn is_complete(&self, epoch: Epoch) -> bool {
+        self.records.get(&epoch).is_some_and(|record| record.mine_complete)
+    }
+
+    /// The first epoch up to this one that is not settled and may have to do with a part of the object.
+    pub(crate) fn pending(&self, window: Window, upto: Epoch) -> Option<Epoch> {
+        let mut unsettled = self.unsettled(upto);
+        unsettled.find(|epoch| self.opening(*epoch).is_none_or(|opening| opening.window.overlaps(window)))
+    }
+
+    /// All of those that this rank is through with, and the loads among the others if it is a load that waits.
+    pub(crate) fn in_the_way(&self, window: Window, upto: Epoch) -> impl Iterator<Item = Epoch> + '_ {
+        let load = self.opening(upto).is_some_and(Opening::is_load);
+        let holds_up = move |opening: &Opening| opening.window.overlaps(window) || load && opening.is_load();
+        let holds_up = move |epoch: &Epoch| self.opening(*epoch).is_none_or(holds_up);
+        self.unsettled(upto).filter(|epoch| self.is_complete(*epoch)).filter(holds_up)
+    }
+
+    /// The part that a scope is about, and itself.
+    pub(crate) fn scope_of(&self, epoch: Epoch) -> (Window, Epoch) {
+        (self.opening(epoch).map_or(Window::WHOLE, |opening| opening.window), epoch)
+    }
+
+    /// What an access of this rank to a part of the object comes behind, now that nothing of that part is pending here: so every
+    /// rank has been there.
+    pub(crate) fn behind(&self) -> Epoch {
+        self.early.last().copied().unwrap_or(self.settled)
+    }
+
+    /// Whether batches of an epoch may be applied.
+    pub(crate) fn may_apply(&self, epoch: Epoch) -> bool {
+        let mine = self.records.get(&epoch).and_then(|record| record.mine.as_ref());
+        !self.is_settled(epoch) && mine.is_some_and(|mine| self.pending(mine.window, epoch - 1).is_none())
+    }
+
+    /// What some rank has opened as an epoch that is not over.
+    pub(crate) fn opening(&self, epoch: Epoch) -> Option<&Opening> {
+        let record = self.records.get(&epoch)?;
+        record.mine.as_ref().or_else(|| record.from.iter().find_map(|arrival| arrival.opening.as_ref()))
     }
 
     /// The other ranks without whom an epoch cannot be settled.
@@ -188,12 +268,13 @@ impl Ledger {
     /// The other ranks that have not announced or ended their part of an epoch. Of those who have, batches may still be
     /// parked here: that is no reason to wait for *them*.
     pub(crate) fn awaited(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
-        let record = self.records.get(&epoch);
+        let (record, over) = (self.records.get(&epoch), self.is_settled(epoch));
         self.me.others(self.size).filter(move |rank| {
-            record.is_none_or(|record| {
-                let arrival = &record.from[rank.index()];
-                !arrival.complete || arrival.list_follows != arrival.list_came
-            })
+            !over
+                && record.is_none_or(|record| {
+                    let arrival = &record.from[rank.index()];
+                    !arrival.complete || arrival.list_follows != arrival.list_came
+                })
         })
     }
 
@@ -260,15 +341,21 @@ impl Ledger {
 }
 
 impl Opening {
+    /// Whether it is a load, which its rank waits for.
+    pub(crate) fn is_load(&self) -> bool {
+        matches!(self.behaviour, Collective::ReadCache | Collective::Combined)
+    }
+
     /// The opening as another rank quotes it.
     pub(crate) fn claim(&self, rank: Rank, object: &crate::error::ObjectName) -> Claim {
+        let part = self.window;
         let action = match self.behaviour {
-            Collective::ReadCache => format!("opened a ReadCache of {object}"),
-            Collective::Combined => format!("opened a ReadCache + ReleaseC of {object}"),
+            Collective::ReadCache => format!("opened a ReadCache of {part}{object}"),
+            Collective::Combined => format!("opened a ReadCache + ReleaseC of {part}{object}"),
             Collective::ReleaseC if self.op.is_some() => {
-                format!("opened a ReleaseC with operation {} of {object}", self.op_name)
+                format!("opened a ReleaseC with operation {} of {part}{object}", self.op_name)
             }
-            Collective::ReleaseC => format!("opened a ReleaseC of {object}"),
+            Collective::ReleaseC => format!("opened a ReleaseC of {part}{object}"),
             Collective::Fill => format!("filled {object}"),
             Collective::Accumulate => format!("opened an Accumulate with operation {} of {object}", self.op_name),
             Collective::AccumulateInOrder => {
@@ -291,7 +378,7 @@ mod tests {
 
     const FIRST: Epoch = 1;
 
-    fn entered(behaviour: Collective) -> Ledger {
+    fn of_four(behaviour: Collective) -> Ledger {
         let mut ledger = Ledger::new(Rank::new(1), 4);
         let opening = Opening::new(behaviour, &Site::here());
         assert_eq!(ledger.enter(opening).ok(), Some(FIRST));
@@ -309,7 +396,7 @@ mod tests {
 
     #[test]
     fn in_order_each_rank_waits_for_those_before_it() {
-        let mut ledger = entered(Collective::AccumulateInOrder);
+        let mut ledger = of_four(Collective::AccumulateInOrder);
         assert_eq!(state(&ledger), (vec![0], vec![0, 1, 2]));
         // What a rank has ended is awaited no longer, but has to be applied.
         let record = ledger.record(FIRST);
@@ -325,7 +412,7 @@ mod tests {
 
     #[test]
     fn else_nobody_waits_for_a_turn() {
-        let ledger = entered(Collective::Accumulate);
+        let ledger = of_four(Collective::Accumulate);
         assert_eq!(state(&ledger), (vec![0, 1, 2, 3], vec![]));
         assert!(ledger.is_turn(FIRST + 1, Rank::new(3)), "no such scope is known yet");
     }
@@ -362,9 +449,67 @@ mod tests {
     #[test]
     fn few_of_them_are_remembered() {
         let mut ledger = alone((0..500).map(|width| width % 7));
-        assert!(ledger.settled_early.len() <= REMEMBERED && ledger.records.is_empty());
+        assert!(ledger.halos.len() <= REMEMBERED && ledger.records.is_empty());
         let release = Opening::new(Collective::ReleaseC, &Site::here());
         let (_, mine) = ledger.opened(Rank::new(1), 3, &release).expect_err("a disagreement");
         assert!(matches!(mine.behaviour, Collective::HaloCache { .. }));
+    }
+
+    fn opening(behaviour: Collective, start: usize, end: usize) -> Opening {
+        Opening::new(behaviour, &Site::here()).of(Window::of(&(start..end), 10))
+    }
+
+    /// Rank 0 of two enters these, in their order.
+    fn entered(openings: &[Opening]) -> Ledger {
+        let mut ledger = Ledger::new(Rank::new(0), 2);
+        openings.iter().for_each(|opening| drop(ledger.enter(opening.clone())));
+        ledger
+    }
+
+    /// All have done their part of an epoch.
+    fn complete(ledger: &mut Ledger, epoch: Epoch) {
+        let record = ledger.record(epoch);
+        record.mine_complete = true;
+        record.from[1].complete = true;
+    }
+
+    #[test]
+    fn a_scope_of_another_part_is_settled_while_one_is_open() {
+        let (left, right) = (opening(Collective::ReleaseC, 0, 5), opening(Collective::ReadCache, 5, 10));
+        let mut ledger = entered(&[left.clone(), right, opening(Collective::ReleaseC, 4, 6)]);
+        assert!(ledger.try_settle().is_none());
+        complete(&mut ledger, 3);
+        assert!(ledger.try_settle().is_none(), "it overlaps both");
+        complete(&mut ledger, 2);
+        assert_eq!(ledger.try_settle(), Some((2, Collective::ReadCache)));
+        assert!(ledger.is_settled(2) && !ledger.is_settled(1) && ledger.settled == 0 && ledger.ahead() == 1);
+        assert_eq!((ledger.pending(left.window, 2), ledger.pending(Window::of(&(5..7), 10), 2)), (Some(1), None));
+        assert_eq!(ledger.behind(), 2);
+        assert!(ledger.may_apply(1) && !ledger.may_apply(2) && !ledger.may_apply(3));
+        complete(&mut ledger, 1);
+        assert_eq!(ledger.try_settle(), Some((1, Collective::ReleaseC)));
+        assert_eq!((ledger.settled, ledger.ahead()), (2, 1));
+        assert_eq!(ledger.in_the_way(Window::WHOLE, 3).collect::<Vec<_>>(), [3]);
+        assert_eq!(ledger.try_settle(), Some((3, Collective::ReleaseC)));
+    }
+
+    #[test]
+    fn loads_are_settled_in_their_order() {
+        let mut ledger = entered(&[opening(Collective::ReadCache, 0, 5), opening(Collective::Combined, 5, 10)]);
+        complete(&mut ledger, 2);
+        assert!(ledger.try_settle().is_none());
+        complete(&mut ledger, 1);
+        assert_eq!(ledger.try_settle().map(|settled| settled.0), Some(1));
+        assert_eq!(ledger.try_settle().map(|settled| settled.0), Some(2));
+    }
+
+    #[test]
+    fn a_scope_that_nobody_has_named_may_be_of_any_part() {
+        let mut ledger = entered(&[]);
+        assert_eq!(ledger.pending(Window::of(&(0..1), 10), 1), Some(1));
+        let theirs = opening(Collective::ReleaseC, 5, 10);
+        ledger.opened(Rank::new(1), 1, &theirs).expect("we have opened nothing");
+        assert_eq!(ledger.pending(Window::of(&(0..1), 10), 1), None);
+        assert_eq!(ledger.pending(Window::of(&(0..6), 10), 1), Some(1));
     }
 }

@@ -7,10 +7,12 @@ use crate::collective::{ObjectState, Summary};
 use crate::error::Claim;
 use crate::memory::{Demand, Storage};
 use crate::message::ObjectId;
+use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Outbox;
 use aurora_net::bootstrap::Failure;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a rank comes to a rendezvous for.
@@ -39,10 +41,21 @@ impl Service {
     /// Whether an object may be used now, for writing if `mutable`. A guard that was forgotten is found here: while a
     /// guard lives the borrow checker keeps such a use from happening.
     pub(crate) fn usable(&mut self, id: ObjectId, mutable: bool, out: &mut Outbox) -> Result<&mut Object, Error> {
+        self.usable_in(id, mutable, Window::WHOLE, out)
+    }
+
+    /// As [`Service::usable`], of a part of it: guards of other parts are not in the way.
+    pub(crate) fn usable_in(
+        &mut self,
+        id: ObjectId,
+        mutable: bool,
+        window: Window,
+        out: &mut Outbox,
+    ) -> Result<&mut Object, Error> {
         let Some(object) = self.objects.get(&id) else {
             unreachable!("an object lives as long as its handle");
         };
-        let forgotten = object.open.iter().find(|guard| mutable || guard.mutable);
+        let forgotten = object.open.iter().find(|guard| guard.forbids(mutable, window));
         if let Some(guard) = forgotten
             && object.fault.is_none()
         {
@@ -63,16 +76,40 @@ impl Service {
         mutable: bool,
         out: &mut Outbox,
     ) -> Option<Result<&mut Object, Error>> {
-        match self.usable(id, mutable, out) {
+        self.settled_in(id, mutable, Window::WHOLE, out)
+    }
+
+    /// As [`Service::usable_in`], once all earlier scopes of that part are over.
+    pub(crate) fn settled_in(
+        &mut self,
+        id: ObjectId,
+        mutable: bool,
+        window: Window,
+        out: &mut Outbox,
+    ) -> Option<Result<&mut Object, Error>> {
+        match self.usable_in(id, mutable, window, out) {
             Err(error) => Some(Err(error)),
-            Ok(object) if object.ledger.settled >= object.ledger.epoch => Some(Ok(object)),
-            Ok(_) => None,
+            Ok(object) if object.ledger.pending(window, object.ledger.epoch).is_none() => Some(Ok(object)),
+            Ok(object) => {
+                object.behind = (window, object.ledger.epoch);
+                None
+            }
         }
     }
 
     /// As [`Service::settled`], once nothing is sent from the block any more: the gate in front of every write.
     pub(crate) fn gate(&mut self, id: ObjectId, out: &mut Outbox) -> Option<Result<&mut Object, Error>> {
-        match self.settled(id, true, out)? {
+        self.gate_in(id, Window::WHOLE, out)
+    }
+
+    /// The same, in front of writes to a part.
+    pub(crate) fn gate_in(
+        &mut self,
+        id: ObjectId,
+        window: Window,
+        out: &mut Outbox,
+    ) -> Option<Result<&mut Object, Error>> {
+        match self.settled_in(id, true, window, out)? {
             Ok(object) if object.block.is_in_flight() => None,
             Ok(object) => {
                 // Where it had to move away, and nobody shows its place any more, it is better written there.
@@ -91,11 +128,11 @@ impl Service {
         id: ObjectId,
         behaviour: &'static str,
         site: &Site,
-        mutable: bool,
-        awaited: bool,
+        (mutable, awaited): (bool, bool),
+        window: Window,
     ) -> u64 {
         self.next_guard += 1;
-        let guard = OpenGuard { id: self.next_guard, behaviour, site: site.clone(), mutable, awaited };
+        let guard = OpenGuard { id: self.next_guard, behaviour, site: site.clone(), mutable, awaited, window };
         self.objects.get_mut(&id).expect("an object lives as long as its handle").open.push(guard);
         self.refresh(id);
         self.next_guard
@@ -122,14 +159,15 @@ impl Service {
         self.advance(id, out);
     }
 
-    /// Lends our block to its owner for writing. Transfers that still read it go on from a copy.
-    pub(crate) fn take_block(&mut self, id: ObjectId) -> Option<Arc<dyn Storage>> {
+    /// Lends elements of our block to its owner for writing. Transfers that still read it go on from a copy.
+    pub(crate) fn take_block(&mut self, id: ObjectId, elements: &Range<usize>) -> Option<Arc<dyn Storage>> {
         let object = self.objects.get_mut(&id)?;
         if object.block.is_in_flight() {
             let copy = object.block.take_from_transfers()?;
             self.loans.detach_block(id, &copy);
         }
-        object.block.take()
+        let bytes = object.block.bytes_of(elements);
+        object.block.take(&bytes)
     }
 
     /// What this rank comes to a rendezvous with, as one number: equal on all ranks if there is nothing to tell.

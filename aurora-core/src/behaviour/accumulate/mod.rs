@@ -13,6 +13,7 @@ use crate::element::{Element, Op};
 use crate::error::Result;
 use crate::global::GVector;
 use crate::message::Collective;
+use crate::window::Window;
 use crate::{Error, Site};
 use partial::Partial;
 use std::ops::Range;
@@ -149,7 +150,7 @@ impl<T: Element> GVector<T> {
 
     fn open_accumulate<O: Op<T>>(&mut self, behaviour: Collective, site: Site) -> Result<Accumulate<'_, T, O>> {
         let op = self.know::<O>();
-        let release = self.enter_together(behaviour, Some(op), &site)?;
+        let release = self.enter_together(behaviour, Some(op), Window::WHOLE, &site)?;
         let partial = Partial::new(self.len(), self.private.take());
         let scope = Scope::open(self, site, Accumulated { partial, release }, true, true);
         scope.vector.opened();

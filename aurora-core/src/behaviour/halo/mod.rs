@@ -12,6 +12,7 @@ use crate::memory::{Array, typed};
 use crate::message::{Collective, Opening};
 use crate::service::edges::{Exchange, Shown};
 use crate::service::watch::What;
+use crate::window::Window;
 use std::sync::Arc;
 
 /// Holds our block as `O` does, and a copy of what lies around it.
@@ -73,7 +74,7 @@ impl<T: Element> GVector<T> {
     /// ```
     #[track_caller]
     pub fn halo_cache(&self, halo: impl Into<Halo>) -> Result<HaloCache<'_, T>> {
-        self.open_halo(halo.into(), Owner::default(), false, Site::here())
+        self.open_halo(halo.into(), Owner::of(self.own_part(Window::WHOLE)), false, Site::here())
     }
 
     /// Collective with the neighbours. Opens a `HaloCache` for writing: as [`halo_cache`](GVector::halo_cache), and this rank's own part
@@ -104,7 +105,7 @@ impl<T: Element> GVector<T> {
     /// ```
     #[track_caller]
     pub fn halo_cache_mut(&mut self, halo: impl Into<Halo>) -> Result<HaloCacheMut<'_, T>> {
-        self.open_halo(halo.into(), OwnerMut::default(), true, Site::here())
+        self.open_halo(halo.into(), OwnerMut::of(self.own_part(Window::WHOLE)), true, Site::here())
     }
 
     fn open_halo<O>(&self, halo: Halo, own: O, writes: bool, site: Site) -> Result<Scope<'_, Haloed<O>>>

@@ -253,7 +253,7 @@ impl<T: Element> IndexMut<(usize, usize)> for HaloCacheMut<'_, T> {
 }
 
 impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
-    fn not_shown(&self, index: usize, shown: Range<usize>, site: Site) -> Error {
+    fn outside(&self, index: usize, shown: Range<usize>, site: Site) -> Error {
         Error::NotShown {
             index,
             start: shown.start,
@@ -278,7 +278,7 @@ impl<O: ShowsOwnPart> GlobalRead<O::Element> for Scope<'_, Haloed<O>> {
             None => {
                 let site = Site::here();
                 self.vector.check_index(index, &site)?;
-                Err(self.not_shown(index, self.shown(), site))
+                Err(self.outside(index, self.shown(), site))
             }
         }
     }
@@ -294,6 +294,6 @@ impl<T: Element> GlobalWrite<T> for HaloCacheMut<'_, T> {
         }
         let site = Site::here();
         self.vector.check_index(index, &site)?;
-        Err(self.not_shown(index, own, site))
+        Err(self.outside(index, own, site))
     }
 }

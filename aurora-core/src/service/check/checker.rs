@@ -99,13 +99,18 @@ pub(crate) struct Checker {
     /// Lines, by the numbers that stand for them.
     lines: Vec<Site>,
     numbers: BTreeMap<Site, LineNumber>,
-    /// The collective scope whose batches are being applied.
-    epoch: Epoch,
+    /// The collective scopes that are not settled, several at a time if they are of different parts.
+    scopes: BTreeMap<Epoch, Collective>,
+    /// What each rank has announced in its ReleaseC alone.
+    alone: BTreeMap<Rank, Alone>,
+}
+
+/// A collective scope.
+#[derive(Default, Debug)]
+struct Collective {
     /// Where each rank has opened it.
     opened: BTreeMap<u32, LineNumber>,
     writers: HashMap<usize, Writers>,
-    /// What each rank has announced in its ReleaseC alone.
-    alone: BTreeMap<Rank, Alone>,
 }
 
 /// A ReleaseC alone that has not ended.
@@ -128,32 +133,40 @@ impl Checker {
         deed: Deed,
         batch: &Batch<'_>,
     ) -> Result<Option<Clash>, Shortage> {
-        if self.epoch != epoch {
-            self.settled();
-            self.epoch = epoch;
-        }
-        make_room(&mut self.writers, batch.len())?;
+        let mut scope = self.scopes.remove(&epoch).unwrap_or_default();
+        let clash = self.note(&mut scope, (from, opened), deed, batch);
+        self.scopes.insert(epoch, scope);
+        clash
+    }
+
+    fn note(
+        &mut self,
+        scope: &mut Collective,
+        (from, opened): (Rank, &Site),
+        deed: Deed,
+        batch: &Batch<'_>,
+    ) -> Result<Option<Clash>, Shortage> {
+        make_room(&mut scope.writers, batch.len())?;
         let lines = Lines::decode(batch.lines());
         let (rank, opened) = (from.index() as u32, self.number(opened));
-        self.opened.insert(rank, opened);
+        scope.opened.insert(rank, opened);
         let mut of_values = lines.of_values();
         for (run, _) in batch.runs(0) {
             for place in run {
                 let line = of_values.next().flatten().map_or(opened, |line| self.number(line));
                 let mark = Mark { rank, line };
-                if let Some(earlier) = self.writers.entry(place).or_default().note(deed, mark) {
-                    let later = Some(self.together((deed, mark)));
-                    return Ok(Some(Clash { place, earlier: self.together(earlier), later }));
+                if let Some(earlier) = scope.writers.entry(place).or_default().note(deed, mark) {
+                    let later = Some(self.together(scope, (deed, mark)));
+                    return Ok(Some(Clash { place, earlier: self.together(scope, earlier), later }));
                 }
             }
         }
         Ok(None)
     }
 
-    /// The scope is settled.
-    pub(crate) fn settled(&mut self) {
-        self.writers = HashMap::new();
-        self.opened.clear();
+    /// A scope is settled.
+    pub(crate) fn settled(&mut self, epoch: Epoch) {
+        self.scopes.remove(&epoch);
     }
 
     /// A rank has written a run, in the ReleaseC alone that it opened at `opened`; its owner will have the values later.
@@ -183,12 +196,15 @@ impl Checker {
     /// An element, of those that `reader` reads, that another rank has written and not flushed.
     pub(crate) fn unflushed(&self, reader: Rank, mut places: impl Iterator<Item = usize>) -> Option<Clash> {
         let others = || self.alone.iter().filter(|(rank, _)| **rank != reader);
-        if self.writers.is_empty() && others().next().is_none() {
+        if self.scopes.is_empty() && others().next().is_none() {
             return None;
         }
         places.find_map(|place| {
-            let together = self.writers.get(&place).and_then(|writers| writers.of_another(reader.index() as u32));
-            let earlier = together.map(|write| self.together(write)).or_else(|| {
+            let together = self.scopes.values().find_map(|scope| {
+                let write = scope.writers.get(&place)?.of_another(reader.index() as u32)?;
+                Some(self.together(scope, write))
+            });
+            let earlier = together.or_else(|| {
                 let mut alone = others();
                 alone.find_map(|(_, alone)| Some(self.write(*alone.writes.get(&place)?, true, alone.opened)))
             })?;
@@ -206,9 +222,9 @@ impl Checker {
         number
     }
 
-    /// A write in the collective scope.
-    fn together(&self, (deed, mark): (Deed, Mark)) -> Write {
-        self.write((deed, mark), false, self.opened.get(&mark.rank).copied().unwrap_or(mark.line))
+    /// A write in a collective scope.
+    fn together(&self, scope: &Collective, (deed, mark): (Deed, Mark)) -> Write {
+        self.write((deed, mark), false, scope.opened.get(&mark.rank).copied().unwrap_or(mark.line))
     }
 
     fn write(&self, (deed, mark): (Deed, Mark), alone: bool, opened: LineNumber) -> Write {
@@ -288,9 +304,10 @@ mod tests {
             clash.expect("there is memory").is_some()
         };
         assert!(!wrote(1, 0) && !wrote(2, 1) && wrote(2, 0));
+        checker.settled(2);
         assert!(checker.unflushed(Rank::new(2), 0..3).is_some());
-        checker.settled();
-        assert_eq!((checker.unflushed(Rank::new(2), 0..3), checker.writers.capacity()), (None, 0));
+        checker.settled(1);
+        assert_eq!((checker.unflushed(Rank::new(2), 0..3), checker.scopes.len()), (None, 0));
     }
 
     #[test]

@@ -1,0 +1,84 @@
+//! Which part of a vector a scope is about.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::Range;
+
+/// The whole of a vector, or a range of its elements by global indices.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Window(Option<(usize, usize)>);
+
+impl Window {
+    /// All of it, however long it is.
+    pub(crate) const WHOLE: Window = Window(None);
+
+    /// A range of a vector of `len` elements.
+    pub(crate) fn of(range: &Range<usize>, len: usize) -> Self {
+        if *range == (0..len) { Window::WHOLE } else { Window(Some((range.start, range.end))) }
+    }
+
+    pub(crate) fn is_whole(self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The elements that it shows of a vector of `len`.
+    #[inline]
+    pub(crate) fn range(self, len: usize) -> Range<usize> {
+        self.0.map_or(0..len, |(start, end)| start..end)
+    }
+
+    /// A number for it, of the whole 0.
+    pub(crate) fn digest(self) -> u64 {
+        // As splitmix64 does.
+        let mix = |mut x: u64| {
+            x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            x ^ (x >> 31)
+        };
+        let add = |digest: u64, x: usize| mix((digest ^ x as u64).wrapping_add(0x9e37_79b9_7f4a_7c15));
+        self.0.map_or(0, |(start, end)| add(add(1, start), end))
+    }
+
+    /// Whether two scopes have to do with each other. The whole has to do with everything, be it empty.
+    pub(crate) fn overlaps(self, other: Window) -> bool {
+        match (self.0, other.0) {
+            (Some(one), Some(other)) => one.0.max(other.0) < one.1.min(other.1),
+            _ => true,
+        }
+    }
+}
+
+/// As it stands before `the GVector<..>`.
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |(start, end)| write!(f, "elements {start}..{end} of "))
+    }
+}
+
+/// What two ranges have in common; empty, at a place within the first, if that is nothing.
+pub(crate) fn common(one: &Range<usize>, other: &Range<usize>) -> Range<usize> {
+    let start = other.start.clamp(one.start, one.end);
+    start..other.end.clamp(start, one.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_overlap_where_they_share_an_element() {
+        let window = |start, end| Window::of(&(start..end), 10);
+        assert!(window(0, 5).overlaps(window(4, 6)) && !window(0, 5).overlaps(window(5, 10)));
+        assert!(!window(3, 3).overlaps(window(0, 9)) && window(3, 3).overlaps(Window::WHOLE));
+        assert!(window(0, 10).is_whole() && !window(0, 9).is_whole());
+        assert_eq!((window(0, 10).to_string(), window(2, 3).to_string()), (String::new(), "elements 2..3 of ".into()));
+    }
+
+    #[test]
+    fn what_is_common() {
+        assert_eq!(common(&(2..8), &(0..5)), 2..5);
+        assert_eq!(common(&(2..8), &(3..20)), 3..8);
+        assert!(common(&(2..8), &(8..20)).is_empty() && common(&(2..8), &(0..1)).is_empty());
+        assert_eq!(common(&(2..8), &(0..1)), 2..2);
+    }
+}

@@ -1,0 +1,163 @@
+//! Misuse of behaviours on parts of a vector.
+
+use crate::provoke::on_every_route;
+use aurora_core::prelude::*;
+use std::mem::forget;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+
+/// What one rank alone does.
+const ODD: usize = 1;
+
+#[test]
+fn different_ranges() {
+    type Open = fn(SliceMut<'_, i32>) -> Result<()>;
+    let opens: [(&str, Open); 4] = [
+        ("ReadCache", |part| part.read_cache().map(drop)),
+        ("ReleaseC", |part| part.release_c()?.finish()),
+        ("ReleaseC with operation Add", |part| part.release_c_with::<Add>()?.finish()),
+        ("ReadCache + ReleaseC", |part| part.read_cache_release_c()?.finish()),
+    ];
+    on_every_route([2, 3], |job| {
+        for (behaviour, open) in opens {
+            let told = job.run(|world| {
+                let mut v = GVector::<i32>::new(world, 10)?;
+                if world.rank() == ODD {
+                    open(v.slice_mut(2..7))?;
+                } else {
+                    open(v.slice_mut(2..8))?;
+                }
+                world.barrier()
+            });
+            told.all_say(&[
+                "ranks disagree",
+                &format!("rank 1 opened a {behaviour} of elements 2..7 of the GVector<i32>"),
+            ])
+            .all_say(&[&format!("opened a {behaviour} of elements 2..8 of the GVector<i32>")]);
+        }
+    });
+}
+
+#[test]
+fn a_part_and_the_whole() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let v = GVector::<i32>::new(world, 10)?;
+            if world.rank() == ODD { v.slice(1..).read_cache()?.finish() } else { v.read_cache()?.finish() }
+        });
+        told.all_say(&["ranks disagree", "opened a ReadCache of the GVector<i32> of 10"])
+            .all_say(&["rank 1 opened a ReadCache of elements 1..10 of the GVector<i32> of 10"])
+            .all_cite(&["v.slice(1..).read_cache()", "v.read_cache()"]);
+    });
+}
+
+/// The other part can be used until somebody wants the whole.
+#[test]
+fn a_forgotten_guard_of_a_part() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            let (mut left, mut right) = v.split_at_mut(8);
+            if world.rank() == ODD {
+                let mut own = left.slice_mut(..).owner_computes_mut()?;
+                own.local_mut()[0] = 1;
+                forget(own);
+            }
+            let mut writes = right.slice_mut(..).release_c()?;
+            writes.put(9, 7)?;
+            writes.finish()?;
+            assert_eq!(right.slice(9..).read_cache()?[9], 7);
+            assert_eq!(v.at(9)?, 7);
+            v.read_cache().map(drop)
+        });
+        told.all_say(&["rank 1 never closed the OwnerComputes of the GVector<i32> of 10 elements"])
+            .all_cite(&["left.slice_mut(..).owner_computes_mut()"]);
+    });
+}
+
+#[test]
+fn a_panic_beside_another_scope() {
+    struct Quiet;
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            let (mut left, mut right) = v.split_at_mut(5);
+            let writes = right.slice_mut(..).release_c()?;
+            if world.rank() == ODD {
+                let outcome = catch_unwind(AssertUnwindSafe(|| {
+                    let mut own = left.slice_mut(..).owner_computes_mut().unwrap();
+                    own.local_mut().fill(666);
+                    panic_any(Quiet)
+                }));
+                assert!(outcome.is_err());
+            }
+            drop(writes);
+            v.read_cache().map(drop)
+        });
+        told.all_say(&["is poisoned: rank 1 panicked inside the OwnerComputes"]);
+    });
+}
+
+/// An order of scopes that cannot be: each waits for the end of the other's.
+#[test]
+fn scopes_that_wait_for_each_other() {
+    on_every_route([2], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            let (mut left, mut right) = v.split_at_mut(5);
+            let writes = left.slice_mut(..).release_c()?;
+            if world.rank() == ODD {
+                // Before its own end of the scope that is open around it: the other is there already.
+                right.slice_mut(..).release_c()?.finish()?;
+                writes.finish()
+            } else {
+                writes.finish()?;
+                right.slice_mut(..).release_c()?.finish()
+            }
+        });
+        told.all_say(&["wait for each other"]).all_cite(&["left.slice_mut(..).release_c()"]);
+    });
+}
+
+fn panic_of<R>(action: impl FnOnce() -> R) -> String {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(action)) else { panic!("it does not panic") };
+    payload.downcast_ref::<String>().cloned().expect("a panic with numbers")
+}
+
+#[test]
+fn an_index_outside_of_a_part() {
+    on_every_route([2], |job| {
+        let told = job.run(|world| {
+            let mut m = GVector::<i32>::new(world, MatrixDim::new(6, 5))?;
+            let cache = m.rows(1..4).read_cache()?;
+            let words = [
+                (panic_of(|| cache[4]), "index 4 is outside 5..20, the slice that this ReadCache is of"),
+                (panic_of(|| cache[20]), "index 20 is outside 5..20"),
+                (panic_of(|| cache[4..6][0]), "range 4..6 is outside 5..20, the slice that this ReadCache is of"),
+                (panic_of(|| cache[(4, 0)]), "index 20 is outside 5..20"),
+                (panic_of(|| cache.row(0)[0]), "row 0 is outside elements 5..20, the slice that this ReadCache is of"),
+                (panic_of(|| cache.row(6)[0]), "row 6 is outside a matrix of 6 rows"),
+            ];
+            for (text, words) in words {
+                assert!(text.contains(words), "`{text}` without `{words}`");
+            }
+            drop(cache);
+            let mut both = m.rows_mut(1..4).read_cache_release_c()?;
+            let text = panic_of(|| both[20] = 1);
+            assert!(
+                text.contains("index 20 is outside 5..20, the slice that this ReadCache + ReleaseC is of"),
+                "{text}"
+            );
+            let text = panic_of(|| both.slice_mut(15..21)[0]);
+            assert!(text.contains("range 15..21 is outside 5..20"), "{text}");
+            drop(both);
+            let own = m.rows(1..).owner_computes()?;
+            let text = panic_of(|| own[0]);
+            assert!(text.contains("what this rank owns of the slice"), "{text}");
+            drop(own);
+            let text = panic_of(|| m.split_at_mut(31).0.range());
+            assert!(text.contains("element 31 is outside 0..30, the elements that are split"), "{text}");
+            m.read_cache()?.finish()
+        });
+        told.run.expect("the scopes ended well");
+    });
+}
