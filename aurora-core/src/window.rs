@@ -39,11 +39,12 @@ impl Window {
         self.0.map_or(0, |(start, end)| add(add(1, start), end))
     }
 
-    /// Whether two scopes have to do with each other. The whole has to do with everything, be it empty.
+    /// Whether two scopes have to do with each other. An empty range has to do with nothing, the whole of an empty vector with itself.
     pub(crate) fn overlaps(self, other: Window) -> bool {
         match (self.0, other.0) {
             (Some(one), Some(other)) => one.0.max(other.0) < one.1.min(other.1),
-            _ => true,
+            (Some(part), None) | (None, Some(part)) => part.0 < part.1,
+            (None, None) => true,
         }
     }
 }
@@ -69,7 +70,8 @@ mod tests {
     fn ranges_overlap_where_they_share_an_element() {
         let window = |start, end| Window::of(&(start..end), 10);
         assert!(window(0, 5).overlaps(window(4, 6)) && !window(0, 5).overlaps(window(5, 10)));
-        assert!(!window(3, 3).overlaps(window(0, 9)) && window(3, 3).overlaps(Window::WHOLE));
+        assert!(!window(3, 3).overlaps(window(0, 9)) && !window(3, 3).overlaps(Window::WHOLE));
+        assert!(window(3, 4).overlaps(Window::WHOLE) && Window::of(&(0..0), 0).overlaps(Window::WHOLE));
         assert!(window(0, 10).is_whole() && !window(0, 9).is_whole());
         assert_eq!((window(0, 10).to_string(), window(2, 3).to_string()), (String::new(), "elements 2..3 of ".into()));
     }

@@ -155,7 +155,7 @@ fn a_scope_of_a_part_is_not_in_the_way_of_another(world: &World) -> Result<()> {
     let shares = nodes(world) == 1;
     for round in 1..=ROUNDS {
         let mine = v.local_range();
-        let (mut left, mut right) = v.split_at_mut(len / 2);
+        let (left, mut right) = v.split_at_mut(len / 2);
         let seen = left.slice(..).read_cache()?;
         check::same(&seen, 0, |_| 0)?;
         // Everybody shows it now, and goes on doing so.

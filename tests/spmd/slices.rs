@@ -18,6 +18,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(two_collective_scopes_at_once),
         Body::of(many_scopes_around_each_other),
         Body::of(one_rank_writes_alone_beside_a_scope_of_all),
+        Body::of(a_load_does_not_wait_for_writes_to_another_part).from_ranks(2),
         Body::of(a_part_to_read_and_to_write),
         Body::of(rows),
         Body::of(a_place_that_others_show),
@@ -318,6 +319,48 @@ fn one_rank_writes_alone_beside_a_scope_of_all(world: &World) -> Result<()> {
     Ok(())
 }
 
+/// Rank 0 has the right of its block in its hands, and loads the left; rank 1 has sent writes to the right, and loads it too.
+fn a_load_does_not_wait_for_writes_to_another_part(world: &World) -> Result<()> {
+    let (block, me) = (20_000, world.rank().index());
+    let mut v = GVector::<u64>::new(world, block * world.size())?;
+    let (mut left, mut right) = v.split_at_mut(block / 2);
+    let mine = (me == 0).then(|| right.slice_mut(..).owner_computes_mut()).transpose()?;
+    let mine = mine.map(|mut own| {
+        own.local_mut().fill(1);
+        own
+    });
+    world.barrier()?;
+    match mine {
+        Some(own) => {
+            check::same(&left.slice(..).read_cache()?, 0, |_| 0)?;
+            check::same(own.local(), block / 2, |_| 1)?;
+            drop(own);
+        }
+        None if me == 1 => {
+            let mut alone = right.slice_mut(..).release_alone()?;
+            // More than one batch holds, less than two do.
+            (block / 2..block / 2 + 7000).try_for_each(|i| alone.put(i, if i % 2 == 0 { 7 } else { 8 }))?;
+            (block / 2..block / 2 + 10).rev().try_for_each(|i| alone.put(i, 9))?;
+            check::same(&left.slice(..).read_cache()?, 0, |_| 0)?;
+            alone.finish()?;
+        }
+        None => check::same(&left.slice(..).read_cache()?, 0, |_| 0)?,
+    }
+    world.barrier()?;
+    check::same(&v.slice(..block).read_cache()?, 0, |i| match i - block / 2 * usize::from(i >= block / 2) {
+        _ if i < block / 2 => 0,
+        0..10 => 9,
+        10..7000 => {
+            if i % 2 == 0 {
+                7
+            } else {
+                8
+            }
+        }
+        _ => 1,
+    })
+}
+
 fn a_part_to_read_and_to_write(world: &World) -> Result<()> {
     let (p, me, len) = (world.size(), world.rank().index(), 50 * world.size() + 1);
     let mut v = GVector::<u64>::from_fn(world, len, |i| i as u64)?;
@@ -463,7 +506,7 @@ fn outside_of_a_part(world: &World) -> Result<()> {
     // Ranges that cannot be: before anything is collective.
     assert!(matches!(v.slice(5..21).read_cache(), Err(Error::RangeOutside { start: 5, end: 21, len: 20, .. })));
     #[allow(clippy::reversed_empty_ranges)]
-    let reversed = v.slice(7..5).owner_computes();
+    let reversed = v.slice(7..5).owner_computes().map(drop);
     assert!(matches!(reversed, Err(Error::RangeOutside { start: 7, end: 5, len: 20, .. })));
     assert_eq!(shown(v.slice(5..15).slice(4..6).read_cache().unwrap_err()), (4, 5, 15));
     let (mut left, _) = v.split_at_mut(10);
