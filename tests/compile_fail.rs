@@ -36,6 +36,10 @@ lacks! {
     ReadCache<'static, i32>: Send Sync Clone;
     ReleaseC<'static, i32>: Send Sync Clone;
     ReleaseAlone<'static, i32>: Send Sync Clone;
+    ScalarReadCache<'static, u64>: Send Sync Clone;
+    ScalarReleaseC<'static, u64>: Send Sync Clone;
+    ScalarAccumulate<'static, u64, Add>: Send Sync Clone;
+    ReadMostly<'static, u64>: Send Sync Clone;
 }
 
 /// What they show is ordinary data: threads inside a scope may share it. And errors go anywhere.

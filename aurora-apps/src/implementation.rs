@@ -16,6 +16,10 @@ pub enum Implementation {
     MpiIsend,
     /// By MPI's Alltoallv of batches that are made by hand.
     MpiAlltoallv,
+    /// By this library without a behaviour: element by element.
+    Naive,
+    /// By the sequential program, on rank 0 alone.
+    Sequential,
     /// By one TCP connection.
     Tcp,
     /// By threads of one rank, as many as there are ranks, with rayon.
@@ -30,6 +34,8 @@ impl Implementation {
             Implementation::MpiCollective => "mpi-collective",
             Implementation::MpiIsend => "mpi-isend",
             Implementation::MpiAlltoallv => "mpi-alltoallv",
+            Implementation::Naive => "naive",
+            Implementation::Sequential => "sequential",
             Implementation::Tcp => "tcp",
             Implementation::Rayon => "rayon",
         }
@@ -162,9 +168,10 @@ impl Offer for Program {
     }
 
     fn implementations(&self) -> &'static [Implementation] {
-        use Implementation::{Aurora, MpiCollective, Rayon};
+        use Implementation::{Aurora, MpiCollective, Naive, Rayon, Sequential};
         match self.0 {
             "psrs" => &[Aurora, MpiCollective, Rayon],
+            "tsp" => &[Aurora, Naive, Sequential],
             _ => &[Aurora, MpiCollective],
         }
     }

@@ -1,8 +1,9 @@
-//! Programs on shared data: the two applications of the Aurora papers, each with its sequential version, a
+//! Programs on shared data: the applications of the Aurora papers and others, each with its sequential version, a
 //! verification that can fail, and figures of where its time goes.
 //!
 //! - [`mm2`]: two-stage matrix multiplication, P <- Q x R, then R <- Q x P (an allgather per stage).
 //! - [`psrs`]: parallel sorting by regular sampling (a gather, a broadcast and an all-to-all exchange).
+//! - [`tsp`]: the travelling salesman by branch and bound (a bound that every rank reads at each step).
 //! - [`bench`]: the operations that such programs consist of, one by one, beside the same over MPI.
 //!
 //! ```
@@ -33,3 +34,4 @@ pub mod psrs;
 pub mod random;
 pub mod report;
 pub mod tally;
+pub mod tsp;

@@ -3,6 +3,7 @@
 use crate::clock::{Kind, Laps};
 use crate::implementation::Implementation;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Least, middle and most of the repetitions.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -102,6 +103,9 @@ pub struct Report {
     pub ranks: usize,
     /// Rows of a matrix, or keys.
     pub size: usize,
+    /// What else was asked for, by name.
+    #[serde(flatten)]
+    pub measures: BTreeMap<&'static str, usize>,
     /// Repetitions.
     pub reps: usize,
     /// The seed that replays the run.

@@ -5,6 +5,7 @@ use crate::clock::Kind;
 use crate::implementation::Implementation;
 use crate::report::{Phase, Repetition, Report, Spread};
 use aurora_core::prelude::*;
+use std::collections::BTreeMap;
 
 /// Collects the repetitions of a run. Each figure is agreed among all ranks, so all hold the same tally.
 #[derive(Debug, Default)]
@@ -82,7 +83,7 @@ impl Tally {
             let sharing = phases.filter(|((_, kind), _)| *kind == Kind::Sharing);
             sharing.fold(0.0, |sum, (_, seconds)| sum + seconds)
         };
-        let ours = subject.implementation == Implementation::Aurora;
+        let ours = matches!(subject.implementation, Implementation::Aurora | Implementation::Naive);
         let sent = |figure: fn(&Job) -> f64| ours.then(|| of(figure).median.round() as u64);
         let seconds = of(|job| job.seconds);
         let sequential = of(|job| job.sequential).median;
@@ -92,6 +93,7 @@ impl Tally {
             variant: subject.variant,
             ranks: world.size(),
             size: subject.size,
+            measures: BTreeMap::new(),
             reps: self.jobs.len(),
             seed: subject.seed,
             seconds,

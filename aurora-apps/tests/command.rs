@@ -12,6 +12,7 @@ fn a_table_says_verified_once() {
         "mm2 --size 33 --reps 2 --ranks 3 --route local",
         "mm2 --size 33 --kernel dot --reps 1 --ranks 2 --route local",
         "psrs --keys 1000 --input zipf --reps 2 --ranks 3 --route local",
+        "tsp --instance gr17 --reps 2 --ranks 3 --route local",
     ] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
@@ -52,6 +53,7 @@ fn a_wrong_result_is_exit_code_1() {
     for line in [
         "mm2 --size 33 --reps 1 --ranks 2 --route local --damage",
         "psrs --keys 1000 --reps 1 --ranks 2 --route local --damage",
+        "tsp --instance burma14 --reps 1 --ranks 2 --route local --damage",
     ] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(1), "{line}");
@@ -65,7 +67,7 @@ fn a_wrong_result_is_exit_code_1() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 14] = [
+    let cases: [(&str, &[&str]); 18] = [
         ("mm2 --impl mpi-isend", &["--impl", "aurora", "mpi-collective"]),
         ("mm2 --impl aurora,mpi-collective", mpi),
         ("psrs --impl mpi-collective", mpi),
@@ -80,6 +82,10 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("psrs --keys 9000000000000000", &["--keys", "the most that fits"]),
         ("psrs --keys -5", &["-5"]),
         ("mm2 --reps 0", &["--reps", "1..="]),
+        ("tsp --instance gr48", &["--instance", "burma14", "gr17", "gr21"]),
+        ("tsp --cities 65", &["--cities", "1..=64"]),
+        ("tsp --cities 9 --file x.tsp", &["--cities", "--file"]),
+        ("tsp --impl rayon", &["--impl", "aurora", "naive", "sequential"]),
     ];
     for (line, expected) in cases {
         let output = aurora(line);
@@ -126,7 +132,11 @@ fn info_tells_the_ranks() {
 
 #[test]
 fn a_job_of_processes_speaks_with_one_voice() {
-    for line in ["mm2 --size 65 --reps 1 --ranks 3", "psrs --keys 10007 --input few --reps 1 --ranks 2 --route udp"] {
+    for line in [
+        "mm2 --size 65 --reps 1 --ranks 3",
+        "psrs --keys 10007 --input few --reps 1 --ranks 2 --route udp",
+        "tsp --cities 9 --reps 2 --ranks 3 --route udp",
+    ] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
         assert_eq!(stdout(&output).matches("verified").count(), 1);

@@ -74,7 +74,8 @@ mod world;
 pub use aurora_net::bootstrap::Launcher;
 pub use aurora_net::{Network, Rank, Route, Traffic, UdpInfo};
 pub use behaviour::{
-    OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
+    OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC,
+    ScalarAccumulate, ScalarReadCache, ScalarReleaseC, ScalarScope, Scope,
 };
 pub use config::Config;
 pub use distribution::{MatrixDim, Shape};
@@ -95,8 +96,8 @@ pub use world::{About, LineUsage, World};
 pub mod prelude {
     pub use crate::{
         Add, Config, Element, Error, GScalar, GVector, GlobalRead, GlobalWrite, MatrixDim, Max, Min, Op, Or,
-        OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Result, World,
-        distmemcpy, distmemcpy_many, run,
+        OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC,
+        Result, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, World, distmemcpy, distmemcpy_many, run,
     };
 }
 

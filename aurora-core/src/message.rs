@@ -25,6 +25,9 @@ pub(crate) enum Collective {
     Combined,
     ReleaseC,
     Fill,
+    Accumulate,
+    /// Of a scalar.
+    ReadMostly,
 }
 
 /// A rank's side of a collective scope: what must be the same everywhere, and the line that quotes it.
@@ -99,6 +102,20 @@ pub(crate) enum Message {
     Ask { look: u64 },
     /// The answer; payload: a [`RankState`](crate::service::watch::RankState).
     State { look: u64 },
+    /// To a scalar's home: "I have come to this scope", one that shows something.
+    Come { object: ObjectId, epoch: Epoch, opening: Opening },
+    /// To a scalar's home: "My part of this scope has ended, and I made so many offers in it." Payload: what it contributes,
+    /// if it does.
+    Part { object: ObjectId, epoch: Epoch, opening: Opening, offers: u64, contributes: bool },
+    /// From a scalar's home: "All have ended this scope."
+    Over { object: ObjectId, epoch: Epoch },
+    /// From a scalar's home: all have come to this scope, and this is the value, numbered in a ReadMostly; in it are so many of
+    /// your offers.
+    Spread { object: ObjectId, epoch: Epoch, number: u64, answered: u64 },
+    /// To a scalar's home: so many values of this ReadMostly have come.
+    Seen { object: ObjectId, epoch: Epoch, seen: u64 },
+    /// To a scalar's home, in a ReadMostly: an operand that nobody waits for, applied in the order of `seq`.
+    Offer { object: ObjectId, epoch: Epoch, seq: u64, op: OpId },
 }
 
 /// What a one-sided request asks of a block or a scalar.
@@ -114,6 +131,8 @@ pub(crate) enum Request {
     WriteAt { start: u64 },
     /// On a scalar; payload: operands.
     Scalar(ScalarRequest),
+    /// The same inside a ReadMostly, after so many offers of the same rank.
+    Numbered { request: ScalarRequest, after: u64 },
 }
 
 /// What can be done to a scalar at its home.

@@ -11,5 +11,6 @@ mod leaked;
 mod mismatch;
 mod poisoned;
 mod provoke;
+mod scalars;
 mod stuck;
 mod user;

@@ -14,6 +14,7 @@ mod program;
 mod read_cache;
 mod release;
 mod scalar;
+mod scalar_scopes;
 mod structs;
 mod threads;
 mod vector;
@@ -32,6 +33,7 @@ fn bodies() -> Vec<Body> {
         structs::bodies(),
         copy::bodies(),
         scalar::bodies(),
+        scalar_scopes::bodies(),
         owner::bodies(),
         threads::bodies(),
         read_cache::bodies(),

@@ -9,11 +9,13 @@ mod marks;
 mod owner;
 mod read_cache;
 mod release;
+mod scalar;
 
 pub use combined::Combined;
 pub use owner::{Owner, OwnerMut};
 pub use read_cache::Cached;
 pub use release::{Alone, PutOnly, Together};
+pub use scalar::{ReadMostly, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, ScalarScope};
 
 use crate::Site;
 use crate::element::Element;

@@ -9,6 +9,7 @@ use crate::message::ObjectId;
 use crate::service::home::{Home, Place};
 use crate::service::nodes::Nodes;
 use crate::service::object::{Block, Object, ScalarFn};
+use crate::service::scalar::ScalarScopes;
 use crate::service::using::Came;
 use crate::world::Link;
 use crate::{Error, Site, World};
@@ -29,8 +30,9 @@ pub(crate) fn short<T>() -> &'static str {
 }
 
 /// What makes an object a scalar.
-#[derive(Default)]
 pub(crate) struct ScalarPart {
+    /// Where it lives.
+    pub(crate) home: Rank,
     /// The encoded value, at home.
     pub(crate) value: Option<Vec<u8>>,
     /// What its home can compute.
@@ -174,7 +176,8 @@ impl Plan {
     ) -> Result<()> {
         let (size, len) = (link.size, self.dist.len());
         let (name, action) = (self.name(), self.action());
-        let ScalarPart { value: scalar, ops: scalar_ops } = scalar.unwrap_or_default();
+        let scalar_scopes = scalar.as_ref().map(|part| ScalarScopes::new(part.home));
+        let (scalar, scalar_ops) = scalar.map(|part| (part.value, part.ops)).unwrap_or_default();
         let storage: Arc<dyn Storage> = Arc::new(block);
         let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(size)) };
         link.tidy(|service, _| {
@@ -185,6 +188,7 @@ impl Plan {
                 fresh: Arc::new(move || Ok(Arc::new(Array::<T>::promised(len)?))),
                 scalar,
                 scalar_ops: scalar_ops.into_iter().collect(),
+                scalar_scopes,
                 ops: built_in_ops::<T>().into_iter().collect::<BTreeMap<_, _>>(),
                 access: Access::of::<T>(),
                 ledger: service.ledger(),

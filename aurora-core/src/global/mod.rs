@@ -4,10 +4,12 @@ mod access;
 mod construct;
 mod copy;
 mod many;
+pub(crate) mod plain;
 mod scalar;
 mod vector;
 
 pub(crate) use construct::short;
+pub(crate) use scalar::{decode, encode};
 
 pub use access::{GlobalRead, GlobalWrite};
 pub use copy::{Transfer, VectorRange, VectorRangeMut, distmemcpy, distmemcpy_many};

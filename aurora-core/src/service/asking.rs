@@ -74,7 +74,7 @@ impl Service {
         if matches!(request, Request::Write { .. } | Request::WriteAt { .. }) {
             object.made[asking.to.index()] += 1;
         }
-        (id, Message::Call { id, object: asking.object, epoch: object.ledger.epoch, request })
+        (id, Message::Call { id, object: asking.object, epoch: object.asking_epoch(), request })
     }
 
     /// The answer to a request, once it is here.

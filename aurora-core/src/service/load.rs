@@ -106,8 +106,11 @@ impl Service {
             return false;
         };
         match behaviour {
+            _ if object.scalar_scopes.is_some() => self.settle_scalar(id, epoch, behaviour, out),
             Collective::ReadCache | Collective::Combined => self.settle_read_cache(id, epoch, out),
-            Collective::ReleaseC | Collective::Fill => object.ledger.forget(epoch),
+            Collective::ReleaseC | Collective::Fill | Collective::Accumulate | Collective::ReadMostly => {
+                object.ledger.forget(epoch);
+            }
         }
         true
     }

@@ -19,7 +19,7 @@ pub(crate) mod nodes;
 pub(crate) mod object;
 pub(crate) mod places;
 pub(crate) mod rally;
-mod scalar;
+pub(crate) mod scalar;
 mod scope;
 pub(crate) mod using;
 pub(crate) mod watch;
@@ -32,7 +32,7 @@ use crate::Error;
 use crate::collective::{Rendezvous, Tell};
 use crate::error::Claim;
 use crate::memory::LOST;
-use crate::message::{CallId, Message, ObjectId, encode_error};
+use crate::message::{CallId, Collective, Message, ObjectId, encode_error};
 use aurora_net::{Buffer, Node, Outbox, Payload, Rank, Received, Token};
 use loans::Loans;
 use mail::Mail;
@@ -190,6 +190,7 @@ impl Service {
             }
             self.watch.progress();
         }
+        self.spread(id, out);
         self.refresh(id);
         let stuck = self.objects.get_mut(&id).and_then(|object| object.block.home()?.take_stuck());
         if let Some(rank) = stuck {
@@ -303,6 +304,9 @@ impl Service {
 
     /// The ranks that a wait is for.
     fn awaited(&self, what: What) -> Vec<Rank> {
+        if let Some(ranks) = self.awaited_at_scalar(what) {
+            return ranks;
+        }
         let ledger = |object: ObjectId| self.objects.get(&object).map(|object| &object.ledger);
         let missing = |ledger: &Ledger, epoch| {
             (ledger.settled + 1..=epoch).find_map(|epoch| {
@@ -345,7 +349,11 @@ impl Service {
         };
         let action = match what {
             What::Rendezvous(action) => format!("is in {action}"),
-            What::Load { object, .. } => format!("opens a ReadCache of {}", name(object)),
+            What::Load { object, .. } => {
+                let last = self.objects.get(&object).and_then(|object| object.ledger.last.as_ref());
+                let mostly = last.is_some_and(|last| last.behaviour == Collective::ReadMostly);
+                format!("opens a {} of {}", if mostly { "ReadMostly" } else { "ReadCache" }, name(object))
+            }
             What::Settle { object } => format!("waits for the end of a scope of {}", name(object)),
             What::Calls { object, action } => {
                 format!("waits for the answer to `{action}` on {}", name(object))

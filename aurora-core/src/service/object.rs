@@ -5,6 +5,7 @@ use super::cache::{Cache, Fresh};
 use super::home::{Home, Place};
 use super::nodes::Nodes;
 use super::places::Places;
+use super::scalar::ScalarScopes;
 use super::scope::Ledger;
 use crate::distribution::Distribution;
 use crate::element::{Access, ApplyFn, Element, OpId};
@@ -332,6 +333,8 @@ pub(crate) struct Object {
     pub(crate) fresh: Arc<dyn Fn() -> Fresh + Send + Sync>,
     pub(crate) scalar: Option<Vec<u8>>,
     pub(crate) scalar_ops: BTreeMap<OpId, ScalarFn>,
+    /// `None` of a vector.
+    pub(crate) scalar_scopes: Option<ScalarScopes>,
     pub(crate) ops: BTreeMap<OpId, ApplyFn>,
     pub(crate) access: Access,
     pub(crate) ledger: Ledger,
@@ -380,12 +383,12 @@ impl Object {
         }
         match work {
             Work::Call { epoch, .. } if self.ledger.settled < *epoch => Outcome::Park,
-            Work::Call { request, .. } => self.serve(request, payload),
+            Work::Call { request, .. } => self.serve(from, request, payload),
             Work::Batch { epoch, seq, op, .. } => self.apply_batch(from, *epoch, *seq, *op, payload),
         }
     }
 
-    fn serve(&mut self, request: &Request, payload: &[u8]) -> Outcome {
+    fn serve(&mut self, from: Rank, request: &Request, payload: &[u8]) -> Outcome {
         let element = self.block.element;
         match request {
             Request::Read { start, len, .. } => {
@@ -417,6 +420,9 @@ impl Object {
             Request::Write { op } => self.write_for_another(|object| object.write(*op, payload)),
             Request::WriteAt { start } => self.write_for_another(|object| object.write_at(*start, payload)),
             Request::Scalar(request) => super::scalar::serve(self, *request, payload),
+            Request::Numbered { request, after } => {
+                super::scalar::serve_numbered(self, from, *request, *after, payload)
+            }
         }
     }
 
@@ -488,7 +494,11 @@ impl Object {
         if !here || self.ledger.record(epoch).from[from.index()].applied != seq {
             return Outcome::Park;
         }
-        match self.write(op, payload) {
+        let written = match self.scalar_scopes {
+            Some(_) => super::scalar::update(self, op, payload),
+            None => self.write(op, payload),
+        };
+        match written {
             Ok(true) => {
                 self.ledger.record(epoch).from[from.index()].applied += 1;
                 Outcome::Applied
@@ -514,6 +524,7 @@ impl Object {
         let usable = usable && self.fault.is_none();
         if !usable {
             self.block.close();
+            self.scalar_scopes.iter().for_each(ScalarScopes::close);
         }
         self.block.reopen(settled);
         let readable = usable && settled >= epoch && !self.open.iter().any(|guard| guard.mutable);
@@ -567,9 +578,13 @@ impl Object {
             let mine = ledger.find(next);
             let entered = mine.and_then(|record| record.mine.as_ref());
             let behind = match entered.map(|opening| opening.behaviour) {
-                Some(Collective::ReadCache | Collective::Combined | Collective::ReleaseC) => {
-                    ledger.awaited(next).collect()
-                }
+                Some(
+                    Collective::ReadCache
+                    | Collective::Combined
+                    | Collective::ReleaseC
+                    | Collective::Accumulate
+                    | Collective::ReadMostly,
+                ) => ledger.awaited(next).collect(),
                 // Not known yet, or over everywhere but here.
                 None | Some(Collective::Fill) => Vec::new(),
             };

@@ -179,8 +179,17 @@ impl Ledger {
     /// Whether this rank has ended a ReleaseC that is not settled.
     pub(crate) fn has_ended_writes(&self) -> bool {
         self.records.values().any(|record| {
-            record.mine_complete && record.mine.as_ref().is_some_and(|mine| mine.behaviour == Collective::ReleaseC)
+            let writes = |mine: &Opening| {
+                matches!(mine.behaviour, Collective::ReleaseC | Collective::Accumulate | Collective::ReadMostly)
+            };
+            record.mine_complete && record.mine.as_ref().is_some_and(writes)
         })
+    }
+
+    /// Who decides that has said that all epochs up to this one are over.
+    pub(crate) fn conclude(&mut self, epoch: Epoch) {
+        self.settled = self.settled.max(epoch);
+        self.records.retain(|of, _| *of > epoch);
     }
 
     /// Forgets an epoch that is over.
@@ -217,6 +226,11 @@ impl Opening {
             }
             Collective::ReleaseC => format!("opened a ReleaseC of {object}"),
             Collective::Fill => format!("filled {object}"),
+            Collective::Accumulate => format!("opened an Accumulate with operation {} of {object}", self.op_name),
+            Collective::ReadMostly if self.op.is_some() => {
+                format!("opened a ReadMostly with operation {} of {object}", self.op_name)
+            }
+            Collective::ReadMostly => format!("opened a ReadMostly of {object}"),
         };
         Claim { rank, action, site: self.site.clone() }
     }

@@ -38,8 +38,12 @@ enum Name {
 enum ProgramName {
     /// This library
     Aurora,
-    /// MPI's collective operations
+    /// MPI's collective operations (of `mm2` and `psrs`)
     MpiCollective,
+    /// This library without a behaviour, element by element (of `tsp`)
+    Naive,
+    /// The sequential program, on rank 0 alone (of `tsp`)
+    Sequential,
     /// As many threads as there are ranks, all of rank 0, with rayon (of `psrs`)
     Rayon,
 }
@@ -64,6 +68,8 @@ impl ProgramImplementations {
         let of = |name: &ProgramName| match name {
             ProgramName::Aurora => Implementation::Aurora,
             ProgramName::MpiCollective => Implementation::MpiCollective,
+            ProgramName::Naive => Implementation::Naive,
+            ProgramName::Sequential => Implementation::Sequential,
             ProgramName::Rayon => Implementation::Rayon,
         };
         self.names.iter().map(of).collect()

@@ -12,10 +12,10 @@ mod progress;
 mod refusal;
 mod table;
 
-use arguments::{Arguments, Command, Mm2Arguments, PsrsArguments, WorldArguments};
+use arguments::{Arguments, Command, Mm2Arguments, PsrsArguments, TspArguments, WorldArguments};
 use aurora_apps::implementation::{Implementation, Program};
 use aurora_apps::report::Measured;
-use aurora_apps::{mm2, psrs};
+use aurora_apps::{mm2, psrs, tsp};
 use aurora_core::Surroundings;
 use aurora_core::prelude::*;
 use clap::error::ErrorKind;
@@ -43,6 +43,7 @@ fn main() -> ExitCode {
     let outcome = match &arguments.command {
         Command::Mm2(mm2) => run_mm2(mm2, starter),
         Command::Psrs(psrs) => run_psrs(psrs, starter),
+        Command::Tsp(tsp) => run_tsp(tsp, starter),
         Command::Bench(arguments) => bench::start(arguments, starter),
         Command::Info(world) => prepare(*world, starter, None).map(|config| info::show(config, *world, starter)),
     };
@@ -66,6 +67,13 @@ fn run_psrs(arguments: &PsrsArguments, starter: Surroundings) -> Result<ExitCode
     let config = prepare(world, starter, Some(Demand { argument: "--keys <N>", value: arguments.keys, bytes }))?;
     implementation::check(&Program("psrs"), &job.implementations, &config, starter)?;
     Ok(measure(config, world, starter, job.reps, |world, progress| psrs::run(world, &job, progress)))
+}
+
+fn run_tsp(arguments: &TspArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+    let (world, job) = (arguments.world, arguments.job());
+    let config = prepare(world, starter, None)?;
+    implementation::check(&Program("tsp"), &job.implementations, &config, starter)?;
+    Ok(measure(config, world, starter, job.reps, |world, progress| tsp::run(world, &job, progress)))
 }
 
 fn beside_others(implementations: &[Implementation]) -> bool {

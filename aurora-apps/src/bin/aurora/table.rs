@@ -13,6 +13,11 @@ impl Display for Table<'_, Comparison<Report>> {
             let space = if number > 0 { "\n" } else { "" };
             write!(f, "{space}{}", Table(report))?;
         }
+        let of = |name: &str| self.0.results.iter().find(|report| report.implementation == name);
+        if let (Some(aurora), Some(naive)) = (of("aurora"), of("naive")) {
+            let ratio = naive.seconds.median / aurora.seconds.median;
+            writeln!(f, "\nwithout a behaviour it takes {ratio:.1} times as long")?;
+        }
         Ok(())
     }
 }
@@ -22,10 +27,11 @@ impl Display for Table<'_, Report> {
         let report = self.0;
         writeln!(
             f,
-            "{} {} {}, {}: {}, {}, seed {}",
+            "{} {} {}{}, {}: {}, {}, seed {}",
             report.app,
             report.size,
             report.variant,
+            report.measures.iter().map(|(name, value)| format!(", {name} {value}")).collect::<String>(),
             report.implementation,
             count(report.ranks, "rank"),
             count(report.reps, "repetition"),
