@@ -182,6 +182,8 @@ fn a_replica_follows_what_is_set(world: &World) -> Result<()> {
         let (number_seen, wide_seen) = (number.read_mostly()?, wide.read_mostly()?);
         let (text_seen, flag_seen) = (text.read_mostly()?, flag.read_mostly()?);
         check::equal("text", text_seen.get()?, "start".into())?;
+        // Nobody sets anything before all have looked.
+        world.barrier()?;
         for writer in 0..p {
             let (low, high) = (writer as u32 + 1, (writer as u128 + 1) << 90);
             let long = format!("{writer}").repeat(300);
@@ -548,7 +550,8 @@ impl<'w> Program<'w> {
     fn bound(&mut self) -> Result<()> {
         let draws = self.draws();
         let scope = self.scalar.read_mostly_with::<Max>()?;
-        assert!(scope.get()? >= self.model);
+        let seen = scope.get()?;
+        assert!(seen >= self.model, "{seen} instead of {} at least", self.model);
         scope.offer(self.mine(&draws) / 2)?;
         scope.offer(self.mine(&draws))?;
         assert!(scope.get()? >= self.mine(&draws));

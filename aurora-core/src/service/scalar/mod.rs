@@ -1,5 +1,6 @@
 //! Scalars at their home: an encoded value and what is done to it in one round trip. Their scopes: [`scopes`].
 
+mod arrivals;
 mod offers;
 mod replica;
 mod scopes;
