@@ -110,6 +110,10 @@ lacks! {
     ReadCacheReleaseC<'static, i32>: Send Sync Clone;
     Slice<'static, i32>: Send Sync;
     SliceMut<'static, i32>: Send Sync Clone;
+    ScalarReadCache<'static, u64>: Send Sync Clone;
+    ScalarReleaseC<'static, u64>: Send Sync Clone;
+    ScalarAccumulate<'static, u64, Add>: Send Sync Clone;
+    ReadMostly<'static, u64>: Send Sync Clone;
 }
 
 /// What they show is ordinary data: threads inside a scope may share it. And errors go anywhere.

@@ -185,7 +185,7 @@ impl Offer for Program {
             "psrs" => &[Aurora, MpiCollective, Rayon],
             "diffusion" => &[Aurora, Naive, Sequential, MpiSendrecv],
             "histogram" => &[Aurora, Accumulate, Naive],
-            "indexgather" => &[Aurora, Naive, Sequential],
+            "indexgather" | "tsp" => &[Aurora, Naive, Sequential],
             _ => &[Aurora, MpiCollective],
         }
     }

@@ -1,4 +1,4 @@
-//! Programs on shared data: the applications of the Aurora papers, each with its sequential version, a
+//! Programs on shared data: the applications of the Aurora papers and others, each with its sequential version, a
 //! verification that can fail, and figures of where its time goes.
 //!
 //! - [`mm2`]: two-stage matrix multiplication, P <- Q x R, then R <- Q x P (an allgather per stage).
@@ -6,6 +6,7 @@
 //! - [`histogram`]: counting in a distributed table (many small updates from everywhere).
 //! - [`indexgather`]: random reads of a distributed table (many small messages, or batches).
 //! - [`diffusion`]: heat on a plate, step by step (edges exchanged with the neighbours).
+//! - [`tsp`]: the travelling salesman by branch and bound (a bound that every rank reads at each step).
 //! - [`bench`]: the operations that such programs consist of, one by one, beside the same over MPI.
 //!
 //! ```
@@ -39,3 +40,4 @@ pub mod psrs;
 pub mod random;
 pub mod report;
 pub mod tally;
+pub mod tsp;

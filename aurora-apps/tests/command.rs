@@ -15,6 +15,7 @@ fn a_table_says_verified_once() {
         "histogram --table 1000 --updates 5000 --reps 2 --ranks 3 --route local",
         "indexgather --table 1000 --reads 3000 --reps 2 --ranks 3 --route local",
         "diffusion --rows 33 --cols 20 --steps 7 --reps 2 --ranks 3 --route local",
+        "tsp --instance gr17 --reps 2 --ranks 3 --route local",
     ] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
@@ -58,6 +59,7 @@ fn a_wrong_result_is_exit_code_1() {
         "histogram --table 1000 --updates 500 --impl accumulate --reps 1 --ranks 2 --route local --damage",
         "indexgather --table 1000 --reads 300 --reps 1 --ranks 2 --route local --damage",
         "diffusion --rows 9 --cols 9 --reps 1 --ranks 2 --route local --damage",
+        "tsp --instance burma14 --reps 1 --ranks 2 --route local --damage",
     ] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(1), "{line}");
@@ -71,7 +73,7 @@ fn a_wrong_result_is_exit_code_1() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 25] = [
+    let cases: [(&str, &[&str]); 29] = [
         ("mm2 --impl mpi-isend", &["--impl", "aurora", "mpi-collective"]),
         ("mm2 --impl aurora,mpi-collective", mpi),
         ("psrs --impl mpi-collective", mpi),
@@ -97,6 +99,10 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("diffusion --impl mpi-collective", &["--impl", "aurora, naive, sequential, mpi-sendrecv"]),
         ("diffusion --rows 0", &["--rows", "1.."]),
         ("diffusion --rows 4000000000 --cols 4000000000", &["--rows", "the most that fits"]),
+        ("tsp --instance gr48", &["--instance", "burma14", "gr17", "gr21"]),
+        ("tsp --cities 65", &["--cities", "1..=64"]),
+        ("tsp --cities 9 --file x.tsp", &["--cities", "--file"]),
+        ("tsp --impl rayon", &["--impl", "aurora", "naive", "sequential"]),
     ];
     for (line, expected) in cases {
         let output = aurora(line);
@@ -143,7 +149,11 @@ fn info_tells_the_ranks() {
 
 #[test]
 fn a_job_of_processes_speaks_with_one_voice() {
-    for line in ["mm2 --size 65 --reps 1 --ranks 3", "psrs --keys 10007 --input few --reps 1 --ranks 2 --route udp"] {
+    for line in [
+        "mm2 --size 65 --reps 1 --ranks 3",
+        "psrs --keys 10007 --input few --reps 1 --ranks 2 --route udp",
+        "tsp --cities 9 --reps 2 --ranks 3 --route udp",
+    ] {
         let output = aurora(line);
         assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
         assert_eq!(stdout(&output).matches("verified").count(), 1);

@@ -79,7 +79,8 @@ pub use aurora_net::bootstrap::Launcher;
 pub use aurora_net::{Network, Rank, Route, Traffic, UdpInfo};
 pub use behaviour::{
     Accumulate, Gather, GatherIter, GatherPairs, GatherQueue, HaloCache, HaloCacheMut, OwnerComputes, OwnerComputesMut,
-    PutOnly, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
+    PutOnly, ReadCache, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, ScalarAccumulate, ScalarReadCache,
+    ScalarReleaseC, ScalarScope, Scope,
 };
 pub use config::Config;
 pub use distribution::{MatrixDim, Shape};
@@ -102,7 +103,8 @@ pub mod prelude {
     pub use crate::{
         Accumulate, Add, Config, Element, Error, GScalar, GVector, Gather, GlobalRead, GlobalWrite, Halo, HaloCache,
         HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC,
-        ReleaseAlone, ReleaseC, Result, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
+        ReadMostly, ReleaseAlone, ReleaseC, Result, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, Slice, SliceMut,
+        World, distmemcpy, distmemcpy_many, run,
     };
 }
 

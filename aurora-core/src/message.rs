@@ -35,12 +35,15 @@ pub(crate) enum Collective {
         halo: Halo,
         writes: bool,
     },
+    /// Of a scalar.
+    ReadMostly,
 }
 
 impl Collective {
     /// Whether its end sends what was written in it.
     pub(crate) fn has_writes(self) -> bool {
-        matches!(self, Collective::ReleaseC | Collective::Accumulate | Collective::AccumulateInOrder)
+        use Collective::{Accumulate, AccumulateInOrder, ReadMostly, ReleaseC};
+        matches!(self, ReleaseC | Accumulate | AccumulateInOrder | ReadMostly)
     }
 
     /// What its messages are accounted to.
@@ -52,6 +55,7 @@ impl Collective {
             Collective::Fill => "a fill",
             Collective::Accumulate | Collective::AccumulateInOrder => "Accumulate",
             Collective::HaloCache { .. } => "HaloCache",
+            Collective::ReadMostly => "ReadMostly",
         }
     }
 }
@@ -143,6 +147,20 @@ pub(crate) enum Message {
     Ask { look: u64 },
     /// The answer; payload: a [`RankState`](crate::service::watch::RankState).
     State { look: u64 },
+    /// To a scalar's home: "I have come to this scope", one that shows something.
+    Come { object: ObjectId, epoch: Epoch, opening: Opening },
+    /// To a scalar's home: "My part of this scope has ended, and I made so many offers in it." Payload: what it contributes,
+    /// if it does.
+    Part { object: ObjectId, epoch: Epoch, opening: Opening, offers: u64, contributes: bool },
+    /// From a scalar's home: "All have ended this scope."
+    Over { object: ObjectId, epoch: Epoch },
+    /// From a scalar's home: all have come to this scope, and this is the value, numbered in a ReadMostly; in it are so many of
+    /// your offers.
+    Spread { object: ObjectId, epoch: Epoch, number: u64, answered: u64 },
+    /// To a scalar's home: so many values of this ReadMostly have come.
+    Seen { object: ObjectId, epoch: Epoch, seen: u64 },
+    /// To a scalar's home, in a ReadMostly: an operand that nobody waits for, applied in the order of `seq`.
+    Offer { object: ObjectId, epoch: Epoch, seq: u64, op: OpId },
 }
 
 /// What a one-sided request asks of a block or a scalar.
@@ -163,6 +181,8 @@ pub(crate) enum Request {
     Announce { start: u64, len: u64, update: bool, line: Site, opened: Site },
     /// Checking mode: "you have them, and that scope has ended."
     Flushed,
+    /// The same as `Scalar` inside a ReadMostly, after so many offers of the same rank.
+    Numbered { request: ScalarRequest, after: u64 },
 }
 
 impl Request {

@@ -19,6 +19,7 @@ mod order;
 mod pairs;
 mod poisoned;
 mod provoke;
+mod scalars;
 mod slices;
 mod stuck;
 mod user;

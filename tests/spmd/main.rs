@@ -18,6 +18,7 @@ mod read_cache;
 mod release;
 mod rows;
 mod scalar;
+mod scalar_scopes;
 mod slices;
 mod structs;
 mod threads;
@@ -37,6 +38,7 @@ fn bodies() -> Vec<Body> {
         structs::bodies(),
         copy::bodies(),
         scalar::bodies(),
+        scalar_scopes::bodies(),
         owner::bodies(),
         rows::bodies(),
         threads::bodies(),

@@ -13,6 +13,7 @@ mod owner;
 mod read_cache;
 mod release;
 mod rows;
+mod scalar;
 
 pub use accumulate::Accumulated;
 pub use combined::Combined;
@@ -21,6 +22,7 @@ pub use halo::Haloed;
 pub use owner::{Owner, OwnerMut, ShowsOwnPart};
 pub use read_cache::Cached;
 pub use release::{Alone, PutOnly, Together};
+pub use scalar::{ReadMostly, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, ScalarScope};
 
 use crate::element::Element;
 use crate::error::Result;

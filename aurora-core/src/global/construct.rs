@@ -12,6 +12,7 @@ use crate::service::edges::Edges;
 use crate::service::home::{Home, Place};
 use crate::service::nodes::Nodes;
 use crate::service::object::{Object, ScalarFn};
+use crate::service::scalar::ScalarScopes;
 use crate::service::using::Came;
 use crate::service::writes::Writes;
 use crate::window::Window;
@@ -34,8 +35,9 @@ pub(crate) fn short<T>() -> &'static str {
 }
 
 /// What makes an object a scalar.
-#[derive(Default)]
 pub(crate) struct ScalarPart {
+    /// Where it lives.
+    pub(crate) home: Rank,
     /// The encoded value, at home.
     pub(crate) value: Option<Vec<u8>>,
     /// What its home can compute.
@@ -181,7 +183,7 @@ impl Plan {
         let block = Block::new(Arc::new(block), size_of::<T>().max(1), home);
         let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(link.size)) };
         link.tidy(|service, _| {
-            let object = object::<T>(service, name, self.dist, block, nodes, scalar.unwrap_or_default());
+            let object = object::<T>(service, name, self.dist, block, nodes, scalar);
             service.objects.insert(id, object);
         });
         let came = Came { action, key: self.key, refusal: self.refusal.take(), demand: Demand::default() };
@@ -197,17 +199,20 @@ pub(crate) fn object<T: Element>(
     dist: Distribution,
     block: Block,
     nodes: Arc<Nodes>,
-    scalar: ScalarPart,
+    scalar: Option<ScalarPart>,
 ) -> Object {
     let size = service.size;
+    let scalar_scopes = scalar.as_ref().map(|part| ScalarScopes::new(part.home));
+    let (scalar, scalar_ops) = scalar.map(|part| (part.value, part.ops)).unwrap_or_default();
     Object {
         name,
         dist,
         block,
         fresh: Arc::new(|len| Ok(Arc::new(Array::<T>::promised(len)?))),
         check: service.modes.check.then(Box::default),
-        scalar: scalar.value,
-        scalar_ops: scalar.ops.into_iter().collect(),
+        scalar,
+        scalar_ops: scalar_ops.into_iter().collect(),
+        scalar_scopes,
         ops: built_in_ops::<T>().into_iter().collect::<BTreeMap<_, _>>(),
         access: Access::of::<T>(),
         ledger: service.ledger(),

@@ -5,6 +5,7 @@ mod asked;
 pub(crate) mod construct;
 mod copy;
 mod many;
+pub(crate) mod plain;
 mod scalar;
 mod slice;
 mod vector;
@@ -12,6 +13,7 @@ mod vector;
 pub(crate) use asked::Asked;
 pub(crate) use construct::short;
 pub(crate) use copy::resolve;
+pub(crate) use scalar::{decode, encode};
 
 pub use access::{GlobalRead, GlobalWrite};
 pub use copy::{Transfer, VectorRange, VectorRangeMut, distmemcpy, distmemcpy_many};

@@ -1,20 +1,20 @@
 //! The shared scalar.
 
 use super::construct::{Plan, ScalarPart, short};
-use crate::element::{Add, Max, Min, Op, OpId};
+use super::plain;
+use crate::element::{Add, Max, Min, OpId};
 use crate::error::{ObjectName, Result};
 use crate::memory::Array;
 use crate::message::{ObjectId, Request, ScalarRequest};
 use crate::service::Reason;
 use crate::service::asking::Asking;
-use crate::service::object::{Outcome, ScalarFn, Work};
 use crate::service::watch::What;
 use crate::world::Link;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::any::{TypeId, type_name};
+use std::any::type_name;
 use std::marker::PhantomData;
 
 /// A type whose values may be shared in a [`GScalar`]: anything that serde can take apart and put together.
@@ -24,50 +24,6 @@ impl<T: Serialize + DeserializeOwned + 'static> ScalarValue for T {}
 
 /// A number on which the home of a [`GScalar`] can compute.
 pub trait Atomic: ScalarValue + bytemuck::Pod {}
-
-macro_rules! numbers {
-    ($($t:ty)*) => {
-        $(impl Atomic for $t {})*
-
-        /// The bytes of a primitive number in place of its general encoding: no allocation worth the name, no parsing.
-        fn plain_encode<T: 'static>(value: &T) -> Option<Vec<u8>> {
-            let value: &dyn std::any::Any = value;
-            $(if let Some(number) = value.downcast_ref::<$t>() {
-                return Some(number.to_le_bytes().to_vec());
-            })*
-            None
-        }
-
-        fn plain_decode<T: 'static>(bytes: &[u8]) -> Option<T> {
-            $(if TypeId::of::<T>() == TypeId::of::<$t>() {
-                let mut number = Some(<$t>::from_le_bytes(bytes.try_into().ok()?));
-                let number: &mut dyn std::any::Any = &mut number;
-                return number.downcast_mut::<Option<T>>()?.take();
-            })*
-            None
-        }
-
-        fn is_plain<T: 'static>() -> bool {
-            [$(TypeId::of::<$t>()),*].contains(&TypeId::of::<T>())
-        }
-
-        fn atomic_ops<T: 'static>() -> Vec<(OpId, ScalarFn)> {
-            let mut ops: Vec<(OpId, ScalarFn)> = Vec::new();
-            $(if TypeId::of::<T>() == TypeId::of::<$t>() {
-                ops.push((OpId::of::<Add>(), apply::<$t, Add>));
-                ops.push((OpId::of::<Min>(), apply::<$t, Min>));
-                ops.push((OpId::of::<Max>(), apply::<$t, Max>));
-            })*
-            ops
-        }
-    };
-}
-
-numbers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
-
-fn apply<T: 'static, O: Op<T>>(current: &[u8], operand: &[u8]) -> Option<Vec<u8>> {
-    plain_encode(&O::apply(plain_decode(current)?, plain_decode(operand)?))
-}
 
 /// A single value that all ranks share (paper section 2.1). It lives on one rank, its *home*, whose daemon serves it.
 ///
@@ -90,8 +46,8 @@ fn apply<T: 'static, O: Op<T>>(current: &[u8], operand: &[u8]) -> Option<Vec<u8>
 /// # Ok::<(), Error>(())
 /// ```
 pub struct GScalar<T: ScalarValue> {
-    link: Link,
-    id: ObjectId,
+    pub(crate) link: Link,
+    pub(crate) id: ObjectId,
     home: Rank,
     made_at: Site,
     value: PhantomData<*const T>,
@@ -116,7 +72,7 @@ impl<T: ScalarValue> GScalar<T> {
                 None
             }
         };
-        let part = ScalarPart { value: initial, ops: atomic_ops::<T>() };
+        let part = ScalarPart { home, value: initial, ops: plain::ops::<T>() };
         let link = world.link().share();
         let id = link.next_object();
         plan.agree::<u8>((&link, id), Array::default(), None, Some(part))?;
@@ -199,24 +155,31 @@ impl<T: ScalarValue> GScalar<T> {
     }
 
     fn ask(&self, request: ScalarRequest, payload: Vec<u8>, action: &'static str, site: &Site) -> Result<Vec<u8>> {
-        let request = Request::Scalar(request);
+        self.request(Request::Scalar(request), payload, action, site)
+    }
+
+    /// Has the home do something, once what this rank has done before is settled there.
+    pub(crate) fn request(
+        &self,
+        request: Request,
+        payload: Vec<u8>,
+        action: &'static str,
+        site: &Site,
+    ) -> Result<Vec<u8>> {
+        let id = self.id;
         if self.home == self.link.me {
-            return self.link.act(site, |service, _| {
-                let object = service.objects.get_mut(&self.id).expect("an object lives as long as its handle");
-                let work = Work::Call { id: crate::message::CallId(0), epoch: 0, request };
-                match object.attempt(self.home, &work, &payload) {
-                    Outcome::Reply(old) => Ok(old),
-                    Outcome::Refuse(error) => Err(error),
-                    _ => unreachable!("a scalar is served at once"),
-                }
+            return self.link.wait(What::Settle { object: id }, site, |service, out| {
+                service.serve_own(id, &request, &payload, out)
             });
         }
-        let reason = Reason { object: Some(self.id), action, site: Some(site.clone()) };
-        let asking = Asking { object: self.id, to: self.home, reason: &reason };
-        let call = self.link.act(site, |service, out| Ok(service.ask(&asking, request, payload, out)))?;
-        let what = What::Calls { object: self.id, action };
+        let reason = Reason { object: Some(id), action, site: Some(site.clone()) };
+        let asking = Asking { object: id, to: self.home, reason: &reason };
+        let call = self.link.act(site, |service, out| {
+            service.usable(id, false, out)?;
+            Ok(service.ask(&asking, request, payload, out))
+        })?;
         self.link
-            .wait(what, site, |service, _| service.take_reply(call))
+            .wait(What::Calls { object: id, action }, site, |service, _| service.take_reply(call))
             .inspect_err(|_| self.link.tidy(|service, _| service.give_up(call)))
     }
 }
@@ -255,16 +218,18 @@ impl<T: Atomic> GScalar<T> {
     }
 }
 
-fn encode<T: ScalarValue>(value: &T, site: &Site) -> Result<Vec<u8>> {
-    match plain_encode(value) {
+/// A value as it travels.
+pub(crate) fn encode<T: ScalarValue>(value: &T, site: &Site) -> Result<Vec<u8>> {
+    match plain::encode(value) {
         Some(bytes) => Ok(bytes),
         None => postcard::to_allocvec(value).map_err(|cause| cannot_travel::<T>(cause, site)),
     }
 }
 
-fn decode<T: ScalarValue>(bytes: &[u8], site: &Site) -> Result<T> {
-    if is_plain::<T>() {
-        return plain_decode(bytes).ok_or_else(|| cannot_travel::<T>(postcard::Error::DeserializeUnexpectedEnd, site));
+/// A value that has travelled.
+pub(crate) fn decode<T: ScalarValue>(bytes: &[u8], site: &Site) -> Result<T> {
+    if plain::is::<T>() {
+        return plain::decode(bytes).ok_or_else(|| cannot_travel::<T>(postcard::Error::DeserializeUnexpectedEnd, site));
     }
     postcard::from_bytes(bytes).map_err(|cause| cannot_travel::<T>(cause, site))
 }

@@ -90,8 +90,12 @@ impl Service {
         if matches!(request, Request::Write { .. } | Request::WriteAt { .. }) {
             object.made.note(window, asking.to.index());
         }
-        // Scopes of other parts may be open around this one.
-        let epoch = if window.is_whole() { object.ledger.epoch } else { object.ledger.behind() };
+        let epoch = match &object.scalar_scopes {
+            Some(_) => object.asking_epoch(),
+            None if window.is_whole() => object.ledger.epoch,
+            // Scopes of other parts may be open around this one.
+            None => object.ledger.behind(),
+        };
         (id, Message::Call { id, object: asking.object, epoch, request })
     }
 

@@ -230,6 +230,29 @@ impl Handler for Service {
                 }
                 Err(_) => self.fail(None, malformed(from), out),
             },
+            Message::Come { object, epoch, opening } => {
+                self.opened(object, from, epoch, &opening, out);
+                self.has_come(from, object, epoch, &opening);
+                self.advance(object, out);
+            }
+            Message::Part { object, epoch, opening, offers, contributes } => {
+                self.opened(object, from, epoch, &opening, out);
+                self.has_ended(from, (object, epoch), offers, contributes.then(|| payload.into_vec()));
+                self.advance(object, out);
+            }
+            Message::Over { object, epoch } => self.is_over(object, epoch, out),
+            Message::Spread { object, epoch, number, answered } => {
+                self.told((object, epoch), (number, answered), payload.bytes(), out);
+            }
+            Message::Seen { object, epoch, seen } => {
+                self.has_seen(from, (object, epoch), seen);
+                self.advance(object, out);
+            }
+            Message::Offer { object, epoch, seq, op } => {
+                let work = Work::Batch { epoch, seq, op: Some(op), acknowledge: false };
+                self.work(object, Parked { from, work, payload }, out);
+                self.advance(object, out);
+            }
         }
     }
 

@@ -116,8 +116,9 @@ impl Service {
             return false;
         };
         match behaviour {
+            _ if object.scalar_scopes.is_some() => self.settle_scalar(id, epoch, behaviour, out),
             Collective::ReadCache | Collective::Combined => self.settle_read_cache(id, epoch, out),
-            Collective::HaloCache { .. } => object.ledger.forget(epoch),
+            Collective::HaloCache { .. } | Collective::ReadMostly => object.ledger.forget(epoch),
             Collective::ReleaseC | Collective::Fill | Collective::Accumulate | Collective::AccumulateInOrder => {
                 object.ledger.forget(epoch);
                 if let Some(checker) = &mut object.check {

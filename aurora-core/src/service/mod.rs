@@ -25,7 +25,7 @@ pub(crate) mod object;
 mod part;
 pub(crate) mod places;
 pub(crate) mod rally;
-mod scalar;
+pub(crate) mod scalar;
 mod scope;
 pub(crate) mod using;
 pub(crate) mod watch;
@@ -247,6 +247,7 @@ impl Service {
             }
             self.watch.progress();
         }
+        self.spread(id, out);
         self.refresh(id);
         let stuck = self.objects.get_mut(&id).and_then(|object| object.block.home()?.take_stuck());
         if let Some(rank) = stuck {
@@ -420,6 +421,9 @@ impl Service {
 
     /// The ranks that a wait is for.
     fn awaited(&self, what: What) -> Vec<Rank> {
+        if let Some(ranks) = self.awaited_at_scalar(what) {
+            return ranks;
+        }
         let ledger = |object: ObjectId| self.objects.get(&object).map(|object| &object.ledger);
         let missing = |ledger: &Ledger, (window, upto): (Window, Epoch)| {
             ledger.in_the_way(window, upto).find_map(|epoch| {
@@ -473,10 +477,14 @@ impl Service {
         };
         let action = match what {
             What::Rendezvous(action) => format!("is in {action}"),
-            What::Load { object, .. } => format!("opens a ReadCache of {}", name(object)),
             What::Halo { object } => {
                 let refreshes = self.objects.get(&object).is_some_and(|object| object.edges.is_refreshing());
                 format!("{} a HaloCache of {}", if refreshes { "refreshes" } else { "opens" }, name(object))
+            }
+            What::Load { object, .. } => {
+                let last = self.objects.get(&object).and_then(|object| object.ledger.last.as_ref());
+                let mostly = last.is_some_and(|last| last.behaviour == Collective::ReadMostly);
+                format!("opens a {} of {}", if mostly { "ReadMostly" } else { "ReadCache" }, name(object))
             }
             What::Settle { object } => format!("waits for the end of a scope of {}", name(object)),
             What::Calls { object, action } => {

@@ -16,7 +16,7 @@ use super::nodes::Nodes;
 use crate::Site;
 use crate::distribution::{Distribution, Shape};
 use crate::error::ObjectName;
-use crate::global::construct::{ScalarPart, object};
+use crate::global::construct::object;
 use crate::memory::{Array, typed};
 use crate::message::{CallId, Collective, Message, ObjectId, Opening, Request};
 use crate::window::Window;
@@ -57,7 +57,7 @@ impl Node {
         let dist = Distribution::block(Shape::Vector(2 * len), 2);
         let block = Block::new(std::sync::Arc::new(block), size_of::<u64>(), None);
         let nodes = std::sync::Arc::new(Nodes::apart(2));
-        let made = object::<u64>(&service, name, dist, block, nodes, ScalarPart::default());
+        let made = object::<u64>(&service, name, dist, block, nodes, None);
         service.objects.insert(OBJECT, made);
         Arc::new(Node { state: Mutex::new((service, Outbox::default())), len, site })
     }

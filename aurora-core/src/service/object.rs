@@ -8,6 +8,7 @@ use super::edges::Edges;
 use super::home::Home;
 use super::nodes::Nodes;
 use super::places::Places;
+use super::scalar::ScalarScopes;
 use super::scope::Ledger;
 use super::writes::Writes;
 use crate::distribution::Distribution;
@@ -102,6 +103,8 @@ pub(crate) struct Object {
     pub(crate) fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
     pub(crate) scalar: Option<Vec<u8>>,
     pub(crate) scalar_ops: BTreeMap<OpId, ScalarFn>,
+    /// `None` of a vector.
+    pub(crate) scalar_scopes: Option<ScalarScopes>,
     pub(crate) ops: BTreeMap<OpId, ApplyFn>,
     pub(crate) access: Access,
     pub(crate) ledger: Ledger,
@@ -211,6 +214,9 @@ impl Object {
                 self.flushed(from);
                 Outcome::Reply(Vec::new())
             }
+            Request::Numbered { request, after } => {
+                super::scalar::serve_numbered(self, from, *request, *after, payload)
+            }
         }
     }
 
@@ -307,7 +313,11 @@ impl Object {
         if !self.is_due(from, epoch) || self.ledger.record(epoch).from[from.index()].applied != seq {
             return Outcome::Park;
         }
-        match self.write(op, payload) {
+        let written = match self.scalar_scopes {
+            Some(_) => super::scalar::update(self, op, payload),
+            None => self.write(op, payload),
+        };
+        match written {
             Ok(true) => {
                 self.ledger.record(epoch).from[from.index()].applied += 1;
                 match self.check_batch(from, epoch, op, payload) {
@@ -352,6 +362,7 @@ impl Object {
         let usable = usable && self.fault.is_none();
         if !usable {
             self.block.close();
+            self.scalar_scopes.iter().for_each(ScalarScopes::close);
         }
         self.block.mend();
         self.block.reopen(settled);

@@ -312,6 +312,13 @@ impl Ledger {
             .any(|record| record.mine_complete && record.mine.as_ref().is_some_and(|mine| mine.behaviour.has_writes()))
     }
 
+    /// Who decides that has said that all epochs up to this one are over.
+    pub(crate) fn conclude(&mut self, epoch: Epoch) {
+        self.settled = self.settled.max(epoch);
+        self.early.retain(|of| *of > epoch);
+        self.records.retain(|of, _| *of > epoch);
+    }
+
     /// Forgets an epoch that is over.
     pub(crate) fn forget(&mut self, epoch: Epoch) {
         self.records.remove(&epoch);
@@ -365,6 +372,10 @@ impl Opening {
                 let writes = if writes { ", for writing" } else { "" };
                 format!("opened a HaloCache ({halo}{writes}) of {object}")
             }
+            Collective::ReadMostly if self.op.is_some() => {
+                format!("opened a ReadMostly with operation {} of {object}", self.op_name)
+            }
+            Collective::ReadMostly => format!("opened a ReadMostly of {object}"),
         };
         Claim { rank, action, site: self.site.clone() }
     }

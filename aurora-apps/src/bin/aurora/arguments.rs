@@ -7,7 +7,9 @@ use aurora_apps::histogram::Histogram;
 use aurora_apps::indexgather::IndexGather;
 use aurora_apps::mm2::{Kernel, Mm2};
 use aurora_apps::psrs::{Input, Psrs};
+use aurora_apps::tsp::{MOST_CITIES, Named, Source, Tsp};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use std::path::PathBuf;
 
 /// Programs on distributed shared data, verified and measured.
 #[derive(Parser, Debug)]
@@ -30,6 +32,8 @@ pub enum Command {
     Indexgather(IndexGatherArguments),
     /// Heat that spreads over a plate, step by step
     Diffusion(DiffusionArguments),
+    /// The shortest round trip through all cities, by branch and bound
+    Tsp(TspArguments),
     /// Measure one operation between ranks, also by MPI
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -121,6 +125,28 @@ pub struct DiffusionArguments {
 }
 
 #[derive(Args, Debug)]
+pub struct TspArguments {
+    /// Which cities, of TSPLIB
+    #[arg(long, value_enum, default_value_t, conflicts_with_all = ["cities", "file"])]
+    pub instance: InstanceName,
+    /// So many random cities instead
+    #[arg(long, value_name = "N", conflicts_with = "file", value_parser = value_parser!(u8).range(1..=MOST_CITIES as i64))]
+    pub cities: Option<u8>,
+    /// Those of a TSPLIB file instead: EUC_2D, GEO, or EXPLICIT as LOWER_DIAG_ROW or FULL_MATRIX
+    #[arg(long, value_name = "X.tsp")]
+    pub file: Option<PathBuf>,
+    /// Parts of the search that a rank takes at a time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = value_parser!(u32).range(1..))]
+    pub chunk: u32,
+    #[command(flatten)]
+    pub implementations: ProgramImplementations,
+    #[command(flatten)]
+    pub repetitions: Repetitions,
+    #[command(flatten)]
+    pub world: WorldArguments,
+}
+
+#[derive(Args, Debug)]
 pub struct Repetitions {
     /// How often to run it, each time with new data
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..=1_000_000))]
@@ -183,6 +209,17 @@ pub enum InputName {
     Few,
     /// A few values very often, many rarely
     Zipf,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, Default)]
+pub enum InstanceName {
+    /// 14 towns in Burma
+    Burma14,
+    /// 17 cities
+    Gr17,
+    /// 21 cities
+    #[default]
+    Gr21,
 }
 
 impl Mm2Arguments {
@@ -253,6 +290,29 @@ impl DiffusionArguments {
             rows: self.rows as usize,
             cols: self.cols as usize,
             steps: self.steps as usize,
+            implementations: self.implementations.list(),
+            reps: self.repetitions.reps as usize,
+            seed: self.repetitions.seed,
+            damage: self.repetitions.damage,
+        }
+    }
+}
+
+impl TspArguments {
+    pub fn job(&self) -> Tsp {
+        let named = match self.instance {
+            InstanceName::Burma14 => Named::Burma14,
+            InstanceName::Gr17 => Named::Gr17,
+            InstanceName::Gr21 => Named::Gr21,
+        };
+        let source = match (&self.file, self.cities) {
+            (Some(path), _) => Source::File(path.clone()),
+            (None, Some(cities)) => Source::Random(cities.into()),
+            (None, None) => Source::Named(named),
+        };
+        Tsp {
+            source,
+            chunk: self.chunk.into(),
             implementations: self.implementations.list(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,

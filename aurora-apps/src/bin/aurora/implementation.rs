@@ -42,11 +42,11 @@ enum ProgramName {
     MpiCollective,
     /// MPI's Sendrecv with the neighbours (of `diffusion`)
     MpiSendrecv,
-    /// This library without a behaviour, element by element (of `diffusion`, `histogram`, `indexgather`)
+    /// This library without a behaviour, element by element (of `diffusion`, `histogram`, `indexgather`, `tsp`)
     Naive,
     /// Partial sums of each rank, merged at the end (of `histogram`)
     Accumulate,
-    /// The sequential program, on rank 0 alone (of `diffusion`, `indexgather`)
+    /// The sequential program, on rank 0 alone (of `diffusion`, `indexgather`, `tsp`)
     Sequential,
     /// As many threads as there are ranks, all of rank 0, with rayon (of `psrs`)
     Rayon,

@@ -14,11 +14,11 @@ mod table;
 
 use arguments::{
     Arguments, Command, DiffusionArguments, HistogramArguments, IndexGatherArguments, Mm2Arguments, PsrsArguments,
-    WorldArguments,
+    TspArguments, WorldArguments,
 };
 use aurora_apps::implementation::{Implementation, Program};
 use aurora_apps::report::Measured;
-use aurora_apps::{diffusion, histogram, indexgather, mm2, psrs};
+use aurora_apps::{diffusion, histogram, indexgather, mm2, psrs, tsp};
 use aurora_core::Surroundings;
 use aurora_core::prelude::*;
 use clap::error::ErrorKind;
@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Command::Histogram(histogram) => run_histogram(histogram, starter),
         Command::Indexgather(indexgather) => run_indexgather(indexgather, starter),
         Command::Diffusion(diffusion) => run_diffusion(diffusion, starter),
+        Command::Tsp(tsp) => run_tsp(tsp, starter),
         Command::Bench(arguments) => bench::start(arguments, starter),
         Command::Info(world) => prepare(*world, starter, None).map(|config| info::show(config, *world, starter)),
     };
@@ -100,6 +101,13 @@ fn run_diffusion(arguments: &DiffusionArguments, starter: Surroundings) -> Resul
         prepare(world, starter, Some(Demand { argument: "--rows <N> times --cols <N>", value: cells, bytes }))?;
     implementation::check(&Program("diffusion"), &job.implementations, &config, starter)?;
     Ok(measure(config, world, starter, job.reps, |world, progress| diffusion::run(world, &job, progress)))
+}
+
+fn run_tsp(arguments: &TspArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+    let (world, job) = (arguments.world, arguments.job());
+    let config = prepare(world, starter, None)?;
+    implementation::check(&Program("tsp"), &job.implementations, &config, starter)?;
+    Ok(measure(config, world, starter, job.reps, |world, progress| tsp::run(world, &job, progress)))
 }
 
 fn beside_others(implementations: &[Implementation]) -> bool {

@@ -1,0 +1,12 @@
+#![doc = include_str!("README.md")]
+
+mod instance;
+mod potential;
+mod run;
+mod search;
+mod tsplib;
+
+pub use instance::{Instance, MOST_CITIES, Named};
+pub use run::{Source, Tsp, run};
+pub use search::{Best, Bound, Search, Tour, sequential};
+pub use tsplib::{Fault, parse};

@@ -1,0 +1,249 @@
+//! The repetitions: an instance, the sequential program, the parallel ones, verification.
+
+use super::search::{Best, Bound, Search, Tour, sequential};
+use super::{Instance, Named, tsplib};
+use crate::agree;
+use crate::clock::{Clock, Laps};
+use crate::implementation::{Conditions, Implementation, Offer, Program};
+use crate::report::{Comparison, Repetition, Report};
+use crate::tally::{Subject, Tally};
+use aurora_core::prelude::*;
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Where the instance comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// One that is known by heart, with its optimum.
+    Named(Named),
+    /// So many random cities, others in each repetition.
+    Random(usize),
+    /// A TSPLIB file, which rank 0 reads.
+    File(PathBuf),
+}
+
+/// What to run. Every rank must ask for the same.
+#[derive(Clone, Debug)]
+pub struct Tsp {
+    /// Which instance.
+    pub source: Source,
+    /// Parts of the search that a rank takes at a time.
+    pub chunk: u64,
+    /// Who searches, in turns.
+    pub implementations: Vec<Implementation>,
+    /// How often.
+    pub reps: usize,
+    /// What random instances are made from; `None` draws a new seed.
+    pub seed: Option<u64>,
+    /// Visits a city twice in each result, to show that the verification can fail.
+    pub damage: bool,
+}
+
+impl Default for Tsp {
+    fn default() -> Self {
+        Tsp {
+            source: Source::Named(Named::default()),
+            chunk: 4,
+            implementations: vec![Implementation::Aurora],
+            reps: 5,
+            seed: None,
+            damage: false,
+        }
+    }
+}
+
+/// Collective. Searches for the shortest tour `job.reps` times by each implementation, and verifies that what is found is a tour,
+/// has the length that is said, and is as short as the sequential program's and, of an instance that is known by heart, as the
+/// optimum. After each repetition `progress` hears how many are done.
+///
+/// The report is the same on all ranks.
+///
+/// # Errors
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had; a file that cannot be read, or a
+/// [`Fault`](tsplib::Fault) in it; whatever ended the job.
+pub fn run(world: &World, job: &Tsp, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
+    let offer = Program("tsp");
+    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
+    let seed = agree::seed(world, job.seed)?;
+    let (mut lanes, mut size) = (Vec::new(), 0);
+    for &implementation in &job.implementations {
+        lanes.push(Lane { implementation, tally: Tally::default(), length: 0, nodes: 0, improvements: 0 });
+    }
+    for rep in 0..job.reps {
+        let instance = instance(world, job, seed.wrapping_add(rep as u64))?;
+        size = instance.cities();
+        let answer = if world.is_root() { Some(Answer::new(&instance)?) } else { None };
+        for lane in &mut lanes {
+            lane.run(world, job, &instance, answer.as_ref())?;
+        }
+        progress(rep + 1);
+    }
+    let reports = lanes.iter().map(|lane| {
+        let subject =
+            Subject { app: offer.name(), implementation: lane.implementation, variant: job.source.name(), size, seed };
+        let mut report = lane.tally.report(world, subject);
+        let Lane { length, nodes, improvements, .. } = *lane;
+        report.measures.extend([("length", length), ("nodes", nodes), ("improvements", improvements)]);
+        report
+    });
+    Comparison::of(reports.collect())
+}
+
+impl Source {
+    fn name(&self) -> &'static str {
+        match self {
+            Source::Named(named) => named.name(),
+            Source::Random(_) => "random",
+            Source::File(_) => "file",
+        }
+    }
+
+    fn make(&self, seed: u64) -> Result<Instance> {
+        match self {
+            Source::Named(named) => Ok(named.instance()),
+            Source::Random(cities) => Ok(Instance::random(*cities, seed)),
+            Source::File(path) => {
+                let told = |what: String| Error::user(format!("{}: {what}", path.display()));
+                let text = std::fs::read_to_string(path).map_err(|error| told(error.to_string()))?;
+                tsplib::parse(&text).map_err(|fault| told(fault.to_string()))
+            }
+        }
+    }
+}
+
+/// Collective. Rank 0's instance, or what kept it from having one, on all ranks.
+fn instance(world: &World, job: &Tsp, seed: u64) -> Result<Instance> {
+    let made = if world.is_root() { Some(job.source.make(seed)) } else { None };
+    let (made, failed) = match made {
+        Some(Ok(instance)) => (Some(Ok(instance)), None),
+        Some(Err(error)) => (Some(Err(error.to_string())), Some(error)),
+        None => (None, None),
+    };
+    let shared = GScalar::<Option<Result<Instance, String>>>::new(world, 0, made)?;
+    let shared = shared.read_cache()?;
+    match &*shared {
+        Some(Ok(instance)) => Ok(instance.clone()),
+        Some(Err(text)) => Err(failed.unwrap_or_else(|| Error::user(text.clone()))),
+        None => unreachable!("rank 0 has made one"),
+    }
+}
+
+/// One implementation with what was measured of it.
+struct Lane {
+    implementation: Implementation,
+    tally: Tally,
+    length: usize,
+    /// Beginnings of tours that were looked at in the last repetition, by all ranks.
+    nodes: usize,
+    improvements: usize,
+}
+
+impl Lane {
+    fn run(&mut self, world: &World, job: &Tsp, instance: &Instance, answer: Option<&Answer>) -> Result<()> {
+        let (laps, mut tour, [nodes, improvements]) = match self.implementation {
+            Implementation::Sequential => alone(world, instance)?,
+            other => together(world, job, other == Implementation::Naive, instance)?,
+        };
+        if job.damage {
+            match tour.cities.as_mut_slice() {
+                [first, .., last] => *last = *first,
+                _ => tour.length += 1,
+            }
+        }
+        (self.length, self.nodes, self.improvements) = (tour.length as usize, nodes as usize, improvements as usize);
+        let is_tour = instance.length(&tour.cities) == Some(tour.length);
+        let known = match job.source {
+            Source::Named(named) => named.optimum() == tour.length,
+            _ => true,
+        };
+        let shortest = answer.is_none_or(|answer| answer.tour.length == tour.length);
+        let wrong = u64::from(!(is_tour && known && shortest));
+        let sequential = answer.map_or(0.0, |answer| answer.seconds);
+        self.tally.add(world, &Repetition { laps, sequential, wrong })
+    }
+}
+
+/// What a search comes to: figures, the tour, nodes and improvements.
+type Outcome = (Laps, Tour, [u64; 2]);
+
+/// Collective. The parallel program: parts of the search are taken from a shared counter, the bound is shared.
+fn together(world: &World, job: &Tsp, naive: bool, instance: &Instance) -> Result<Outcome> {
+    let n = instance.cities();
+    let distances = GVector::<u32>::from_fn(world, MatrixDim::new(n, n), |k| instance.distances()[k])?;
+    let next = GScalar::new(world, 0, 0u64)?;
+    let bound = GScalar::new(world, 0, u32::MAX)?;
+    let mut best = GScalar::new(world, 0, Tour::none())?;
+    let (mut nodes, mut improvements) = (GScalar::new(world, 0, 0u64)?, GScalar::new(world, 0, 0u64)?);
+
+    let mut clock = Clock::start(world)?;
+    let distances = clock.sharing("read distances", || distances.read_cache())?;
+    let instance = Instance::new(n, |i, j| distances[i * n + j]);
+    let found = if naive {
+        clock.computing("search", || take_parts(job, &instance, &next, &bound))?
+    } else {
+        let bound = clock.sharing("read bound", || bound.read_mostly_with::<Min>())?;
+        clock.computing("search", || take_parts(job, &instance, &next, &bound))?
+    };
+    drop(distances);
+    clock.sharing("collect tours", || {
+        let (mut best, mut nodes) = (best.accumulate::<Best>()?, nodes.accumulate::<Add>()?);
+        let mut improvements = improvements.accumulate::<Add>()?;
+        best.update(found.tour);
+        nodes.update(found.nodes);
+        improvements.update(found.improvements);
+        Ok(())
+    })?;
+    let tour = best.read_cache()?.clone();
+    let figures = [*nodes.read_cache()?, *improvements.read_cache()?];
+    Ok((clock.stop()?, tour, figures))
+}
+
+/// What one rank has found.
+struct Found {
+    tour: Tour,
+    nodes: u64,
+    improvements: u64,
+}
+
+fn take_parts(job: &Tsp, instance: &Instance, next: &GScalar<u64>, bound: &impl Bound) -> Result<Found> {
+    let mut search = Search::new(instance, bound);
+    let parts = search.parts();
+    loop {
+        let first = next.fetch_add(job.chunk)?;
+        if first >= parts {
+            break;
+        }
+        (first..parts.min(first + job.chunk)).try_for_each(|part| search.part(part))?;
+    }
+    Ok(Found { tour: search.best, nodes: search.nodes, improvements: search.improvements })
+}
+
+/// Collective. The sequential program, on rank 0.
+fn alone(world: &World, instance: &Instance) -> Result<Outcome> {
+    let mut clock = Clock::start(world)?;
+    let bound = Cell::new(u32::MAX);
+    let mut search = Search::new(instance, &bound);
+    clock.computing("search", || {
+        let parts = if world.is_root() { search.parts() } else { 0 };
+        (0..parts).try_for_each(|part| search.part(part))
+    })?;
+    let laps = clock.stop()?;
+    let found = GScalar::new(world, 0, (search.best, search.nodes, search.improvements))?;
+    let (tour, nodes, improvements) = found.get()?;
+    Ok((laps, tour, [nodes, improvements]))
+}
+
+/// What the sequential program finds, and how long it takes.
+struct Answer {
+    tour: Tour,
+    seconds: f64,
+}
+
+impl Answer {
+    fn new(instance: &Instance) -> Result<Self> {
+        let start = Instant::now();
+        let tour = sequential(instance)?;
+        Ok(Answer { tour, seconds: start.elapsed().as_secs_f64() })
+    }
+}

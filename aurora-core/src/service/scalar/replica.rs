@@ -1,0 +1,73 @@
+//! A rank's replica of a scalar under ReadMostly: written by its service, read by its program without asking anybody.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The longest value, in bytes, that is read by one atomic load.
+pub(crate) const WORD: usize = 8;
+
+/// The replica. It has one writer at a time, its rank's service under the endpoint's lock, so what is read never goes back.
+#[derive(Debug, Default)]
+pub(crate) struct Replica {
+    /// A value of up to [`WORD`] bytes, little end first.
+    word: AtomicU64,
+    /// A longer one. Both are there, so that nobody has to know which.
+    bytes: Mutex<Vec<u8>>,
+    /// Nothing is to be read from it: its object is faulty, or the job over.
+    closed: AtomicBool,
+}
+
+impl Replica {
+    /// The value shown from now on.
+    pub(crate) fn store(&self, value: &[u8]) {
+        if value.len() <= WORD {
+            let mut word = [0; WORD];
+            word[..value.len()].copy_from_slice(value);
+            self.word.store(u64::from_le_bytes(word), Ordering::Release);
+        }
+        let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        bytes.clear();
+        bytes.extend_from_slice(value);
+    }
+
+    /// The value, of a type whose values all have as many bytes, [`WORD`] at most: as many bytes of this are it.
+    #[inline]
+    pub(crate) fn word(&self) -> Option<[u8; WORD]> {
+        // Before the load: what is shown after a fault is then a value from before it.
+        let open = !self.closed.load(Ordering::Acquire);
+        open.then(|| self.word.load(Ordering::Acquire).to_le_bytes())
+    }
+
+    /// Shows the value, of any type.
+    pub(crate) fn read<R>(&self, show: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        if self.closed.load(Ordering::Acquire) {
+            return None;
+        }
+        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(show(&bytes))
+    }
+
+    /// Shows nothing any more.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_what_was_stored_until_it_is_closed() {
+        let replica = Replica::default();
+        for value in [&[7u8, 1][..], &[1; 8], &[9; 300], &[]] {
+            replica.store(value);
+            assert_eq!(replica.read(<[u8]>::to_vec).as_deref(), Some(value));
+            if value.len() <= WORD {
+                assert_eq!(&replica.word().expect("open")[..value.len()], value);
+            }
+        }
+        replica.close();
+        assert_eq!((replica.word(), replica.read(|_| ())), (None, None));
+    }
+}

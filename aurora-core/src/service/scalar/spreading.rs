@@ -1,0 +1,124 @@
+//! The home's side of a ReadMostly: it numbers the values and owes each rank the newest. Pure.
+
+use aurora_net::Rank;
+
+/// So many values may be on their way to a rank before the newest waits for one of them to be seen. What comes meanwhile is
+/// never sent: only the newest matters.
+pub(super) const AHEAD: u64 = 8;
+/// A rank says after so many that it has seen them.
+pub(super) const SEEN: u64 = AHEAD / 2;
+
+/// What one rank has been told.
+#[derive(Clone, Debug, Default)]
+struct Told {
+    /// The number of the value, and how many of its offers that contains.
+    state: Option<(u64, u64)>,
+    /// Messages to it.
+    sent: u64,
+    /// Those that it says it has seen.
+    seen: u64,
+}
+
+/// The values of one ReadMostly, numbered.
+#[derive(Debug)]
+pub(super) struct Spreading {
+    number: u64,
+    told: Vec<Told>,
+}
+
+impl Spreading {
+    pub(super) fn new(size: usize) -> Self {
+        Spreading { number: 0, told: vec![Told::default(); size] }
+    }
+
+    /// The value has changed.
+    pub(super) fn changed(&mut self) {
+        self.number += 1;
+    }
+
+    /// The number of the value.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// A rank gets the value with the answer to its request, and has had `answered` offers applied.
+    pub(super) fn answers(&mut self, rank: Rank, answered: u64) {
+        self.told[rank.index()].state = Some((self.number, answered));
+    }
+
+    /// Whether to send the value to a rank now, of which `answered` offers are applied. Counts as sent.
+    pub(super) fn tell(&mut self, rank: Rank, answered: u64) -> bool {
+        let state = Some((self.number, answered));
+        let told = &mut self.told[rank.index()];
+        let due = told.state != state && told.sent - told.seen < AHEAD;
+        if due {
+            told.state = state;
+            told.sent += 1;
+        }
+        due
+    }
+
+    /// A rank has seen so many messages.
+    pub(super) fn seen(&mut self, rank: Rank, seen: u64) {
+        let told = &mut self.told[rank.index()];
+        told.seen = seen.clamp(told.seen, told.sent);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn r() -> Rank {
+        Rank::new(1)
+    }
+
+    #[test]
+    fn a_change_is_told_at_once_and_once() {
+        let mut home = Spreading::new(3);
+        assert!(home.tell(r(), 0), "the first value");
+        assert!(!home.tell(r(), 0));
+        home.changed();
+        assert!(home.tell(r(), 0) && !home.tell(r(), 0));
+        // An offer that changed nothing is answered all the same.
+        assert!(home.tell(r(), 1) && !home.tell(r(), 1));
+    }
+
+    #[test]
+    fn who_is_answered_is_not_told() {
+        let mut home = Spreading::new(3);
+        home.changed();
+        home.answers(r(), 0);
+        assert!(!home.tell(r(), 0) && home.tell(Rank::new(2), 0));
+    }
+
+    #[test]
+    fn only_the_newest_waits_for_a_slow_rank() {
+        let mut home = Spreading::new(2);
+        let mut sent = 0;
+        for _ in 0..1000 {
+            home.changed();
+            sent += u64::from(home.tell(r(), 0));
+        }
+        assert_eq!(sent, AHEAD);
+        assert!(!home.tell(r(), 0));
+        home.seen(r(), SEEN);
+        assert!(home.tell(r(), 0), "the newest");
+        assert!(!home.tell(r(), 0), "and nothing else");
+    }
+
+    #[test]
+    fn a_rank_that_says_what_it_has_seen_is_never_left_behind() {
+        // In any order of arrival: eight on their way are two words of having seen some.
+        let mut home = Spreading::new(2);
+        for round in 0..100 {
+            home.changed();
+            while home.tell(r(), 0) {
+                home.changed();
+            }
+            let received = home.told[1].sent;
+            home.seen(r(), received / SEEN * SEEN);
+            assert!(home.tell(r(), 0), "round {round}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Scopes of scalars that go wrong: ranks that disagree, panics, forgotten guards, ranks that never come.
+
+use crate::provoke::{Job, on_every_route};
+use aurora_core::prelude::*;
+use std::mem::forget;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+
+/// The rank that is to blame.
+const CULPRIT: usize = 1;
+
+/// Says nothing on stderr.
+struct Quiet;
+
+type Step = fn(&mut GScalar<u64>) -> Result<()>;
+
+/// With the home on the culprit, and elsewhere.
+fn at_each_home(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job, usize)) {
+    on_every_route(ranks, |job| (0..2).for_each(|home| test(job, home)));
+}
+
+const KINDS: [(Step, &str); 6] = [
+    (|s| s.read_cache()?.finish(), "opened a ReadCache of the GScalar<u64>"),
+    (|s| s.release_c()?.finish(), "opened a ReleaseC of the GScalar<u64>"),
+    (|s| s.accumulate::<Add>()?.finish(), "opened an Accumulate with operation Add of the GScalar<u64>"),
+    (|s| s.accumulate::<Min>()?.finish(), "opened an Accumulate with operation Min of the GScalar<u64>"),
+    (|s| s.read_mostly()?.finish(), "opened a ReadMostly of the GScalar<u64>"),
+    (|s| s.read_mostly_with::<Max>()?.finish(), "opened a ReadMostly with operation Max of the GScalar<u64>"),
+];
+
+#[test]
+fn different_behaviours() {
+    at_each_home([2, 3], |job, home| {
+        for (at, (usual, first)) in KINDS.iter().enumerate() {
+            for (odd, second) in &KINDS[at + 1..] {
+                let told = job.run(|world| {
+                    let mut s = GScalar::new(world, home, 0u64)?;
+                    if world.rank() == CULPRIT { odd(&mut s) } else { usual(&mut s) }
+                });
+                told.all_say(&["ranks disagree", first, second, "rank 1 opened"]);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_scope_that_one_rank_does_not_open() {
+    at_each_home([2, 3], |job, home| {
+        for (step, text) in KINDS {
+            let told = job.run(|world| {
+                let mut s = GScalar::new(world, home, 0u64)?;
+                if world.rank() != CULPRIT {
+                    step(&mut s)?;
+                }
+                world.barrier()
+            });
+            // Who waits for it says so; who need not wait is told what the other has opened.
+            for rank in 0..told.ranks.len() {
+                let said = told.text(rank);
+                let kind = text.split(' ').nth(2).expect("a name");
+                assert!(said.contains(kind) || said.contains("waits for the end of a scope"), "{said}");
+            }
+        }
+    });
+}
+
+#[test]
+fn panics_poison_on_every_rank() {
+    let kinds: [(&str, fn(&mut GScalar<u64>)); 4] = [
+        ("ReadCache", |s| {
+            let _seen = s.read_cache().unwrap();
+            panic_any(Quiet)
+        }),
+        ("ReleaseC", |s| {
+            s.release_c().unwrap().set(666).unwrap();
+            let mut scope = s.release_c().unwrap();
+            scope.set(666).unwrap();
+            panic_any(Quiet)
+        }),
+        ("Accumulate", |s| {
+            let mut scope = s.accumulate::<Add>().unwrap();
+            scope.update(666);
+            panic_any(Quiet)
+        }),
+        ("ReadMostly", |s| {
+            let scope = s.read_mostly_with::<Min>().unwrap();
+            scope.offer(0).unwrap();
+            panic_any(Quiet)
+        }),
+    ];
+    let uses: [Step; 7] = [
+        |s| s.get().map(drop),
+        |s| s.set(1),
+        |s| s.fetch_add(1).map(drop),
+        |s| s.read_cache().map(drop),
+        |s| s.release_c().map(drop),
+        |s| s.accumulate::<Add>().map(drop),
+        |s| s.read_mostly().map(drop),
+    ];
+    at_each_home([2, 3], |job, home| {
+        for (name, open) in kinds {
+            let told = job.run(|world| {
+                let mut s = GScalar::new(world, home, 5u64)?;
+                if world.rank() == CULPRIT {
+                    assert!(catch_unwind(AssertUnwindSafe(|| open(&mut s))).is_err());
+                } else {
+                    // The panic may be known before the scope is.
+                    match name {
+                        "ReadCache" => drop(s.read_cache()),
+                        "ReadMostly" => drop(s.read_mostly_with::<Min>()),
+                        _ => {}
+                    }
+                }
+                world.barrier()?;
+                let mut said = None;
+                for next_use in uses {
+                    match next_use(&mut s) {
+                        Err(error @ Error::Poisoned { .. }) => said = Some(error),
+                        other => panic!("{name}: {other:?}"),
+                    }
+                }
+                said.map_or(Ok(()), Err)
+            });
+            let words = format!("rank 1 panicked inside the {name} that it opened at");
+            told.all_say(&["the GScalar<u64> on rank", "is poisoned", &words]);
+        }
+    });
+}
+
+#[test]
+fn who_looks_at_a_replica_is_told_of_a_panic() {
+    at_each_home([2, 3], |job, home| {
+        let told = job.run(|world| {
+            let s = GScalar::new(world, home, 5u64)?;
+            let caught = catch_unwind(AssertUnwindSafe(|| -> Result<()> {
+                let scope = s.read_mostly()?;
+                if world.rank() == CULPRIT {
+                    panic_any(Quiet);
+                }
+                // Without asking anybody.
+                loop {
+                    assert_eq!(scope.get()?, 5);
+                    std::thread::yield_now();
+                }
+            }));
+            match caught {
+                Ok(told) => told,
+                Err(_) => s.get().map(drop),
+            }
+        });
+        told.all_say(&["is poisoned", "rank 1 panicked inside the ReadMostly"]).all_cite(&["s.read_mostly()"]);
+    });
+}
+
+#[test]
+fn forgotten_guards() {
+    let kinds: [(&str, Step); 3] = [
+        ("ReleaseC", |s| {
+            forget(s.release_c()?);
+            Ok(())
+        }),
+        ("Accumulate", |s| {
+            forget(s.accumulate::<Add>()?);
+            Ok(())
+        }),
+        ("ReadMostly", |s| {
+            forget(s.read_mostly()?);
+            Ok(())
+        }),
+    ];
+    at_each_home([2, 3], |job, home| {
+        for (name, open) in kinds {
+            let told = job.run(|world| {
+                let mut s = GScalar::new(world, home, 5u64)?;
+                if world.rank() == CULPRIT {
+                    open(&mut s)?;
+                } else {
+                    match name {
+                        "ReleaseC" => drop(s.release_c()?),
+                        "Accumulate" => drop(s.accumulate::<Add>()?),
+                        _ => drop(s.read_mostly()?),
+                    }
+                }
+                s.read_cache().map(drop)
+            });
+            told.all_say(&[&format!("rank 1 never closed the {name} of the GScalar<u64> on rank {home}")]);
+        }
+    });
+}
+
+#[test]
+fn a_forgotten_guard_at_a_barrier_and_at_the_end() {
+    at_each_home([2, 3], |job, home| {
+        let forgets = |world: &World, s: &GScalar<u64>| -> Result<()> {
+            let scope = s.read_mostly()?;
+            if world.rank() == CULPRIT {
+                forget(scope);
+            }
+            Ok(())
+        };
+        let told = job.run(|world| {
+            let s = GScalar::new(world, home, 5u64)?;
+            forgets(world, &s)?;
+            world.barrier()
+        });
+        told.all_say(&["rank 1 never closed the ReadMostly"]);
+        let told = job.run_freely(|world| {
+            let s = GScalar::new(world, home, 5u64)?;
+            forgets(world, &s)
+        });
+        let said = told.run.expect_err("run fails").to_string();
+        assert!(said.contains("rank 1 never closed the ReadMostly"), "{said}");
+    });
+}
+
+#[test]
+fn a_collective_scope_inside_a_read_mostly() {
+    at_each_home([2], |job, home| {
+        let told = job.run(|world| {
+            let s = GScalar::new(world, home, 5u64)?;
+            let outer = s.read_mostly()?;
+            let inner = s.read_cache().map(drop);
+            drop(outer);
+            inner
+        });
+        // Either rank may be the first to be told.
+        told.all_say(&["never closed the ReadMostly of the GScalar<u64>"]).all_cite(&["let outer"]);
+    });
+}
+
+#[test]
+fn a_rank_that_has_left() {
+    at_each_home([2, 3], |job, home| {
+        for (step, _) in KINDS {
+            let told = job.run_freely(|world| {
+                let mut s = GScalar::new(world, home, 5u64)?;
+                if world.rank() == CULPRIT {
+                    // Kept until the end, so that it is not the drop that tells.
+                    forget(s);
+                    return Ok(());
+                }
+                step(&mut s)
+            });
+            let said = told.run.expect_err("run fails").to_string();
+            assert!(said.contains("has left `run`"), "{said}");
+        }
+    });
+}
+
+struct Unlucky;
+
+impl Op<u64> for Unlucky {
+    fn apply(current: u64, operand: u64) -> u64 {
+        if operand == 13 {
+            panic_any(Quiet);
+        }
+        current + operand
+    }
+}
+
+#[test]
+fn an_operation_that_panics_at_home() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut s = GScalar::new(world, 0, 5u64)?;
+            if world.rank() == 0 {
+                // Until the others have ended theirs, so that this thread merges.
+                std::thread::sleep(std::time::Duration::from_millis(150));
+                assert!(catch_unwind(AssertUnwindSafe(|| drop(s.accumulate::<Unlucky>()))).is_err());
+            } else {
+                s.accumulate::<Unlucky>()?.update(13);
+            }
+            s.get().map(drop)
+        });
+        told.all_say(&["is poisoned: rank 0 panicked inside the Accumulate"]);
+    });
+}
