@@ -84,6 +84,7 @@ pub struct Scope<'v, B: Behaviour> {
 
 impl<'v, B: Behaviour> Scope<'v, B> {
     /// Registers an open scope of the whole vector.
+    #[allow(dead_code)]
     pub(crate) fn open(vector: &'v GVector<B::Element>, site: Site, state: B, mutable: bool, awaited: bool) -> Self {
         Self::open_in(vector, Window::WHOLE, site, state, mutable, awaited)
     }
@@ -98,7 +99,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         awaited: bool,
     ) -> Self {
         let how = (mutable, awaited);
-        let guard = vector.link.tidy(|service, _| service.open_guard(vector.id, B::NAME, &site, how, window));
+        let guard = vector.link.tidy(|service, _| service.open_guard_in(vector.id, B::NAME, &site, how, window));
         let amid_panic = std::thread::panicking();
         let shown = window.range(vector.len());
         Scope { vector, window, shown, site, state, guard, closed: false, amid_panic, not_send: PhantomData }
