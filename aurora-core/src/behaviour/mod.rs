@@ -118,6 +118,16 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         if self.shown.contains(&index) { Ok(()) } else { self.not_shown(index, &self.shown, Site::here()) }
     }
 
+    /// Element `index` among all that lie in the window.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn element<'a>(&self, shown: &'a [B::Element], index: usize) -> &'a B::Element {
+        match shown.get(index.wrapping_sub(self.shown.start)) {
+            Some(element) => element,
+            None => self.panic_outside(index),
+        }
+    }
+
     /// Where element `index` lies in the window: the panic of an index else.
     #[inline]
     #[track_caller]
