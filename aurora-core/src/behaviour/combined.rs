@@ -191,7 +191,7 @@ impl<T: Element> Index<usize> for ReadCacheReleaseC<'_, T> {
     #[inline]
     #[track_caller]
     fn index(&self, index: usize) -> &T {
-        &self.state.shown()[self.place_of(index)]
+        self.element(self.state.shown(), index)
     }
 }
 

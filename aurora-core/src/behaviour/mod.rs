@@ -101,6 +101,7 @@ pub struct Scope<'v, B: Behaviour> {
 
 impl<'v, B: Behaviour> Scope<'v, B> {
     /// Registers an open scope of the whole vector.
+    #[allow(dead_code)]
     pub(crate) fn open(vector: &'v GVector<B::Element>, site: Site, state: B, mutable: bool, awaited: bool) -> Self {
         Self::open_in(vector, Window::WHOLE, site, state, mutable, awaited)
     }
@@ -115,7 +116,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         awaited: bool,
     ) -> Self {
         let how = (mutable, awaited);
-        let guard = vector.link.tidy(|service, _| service.open_guard(vector.id, B::NAME, &site, how, window));
+        let guard = vector.link.tidy(|service, _| service.open_guard_in(vector.id, B::NAME, &site, how, window));
         let amid_panic = std::thread::panicking();
         let shown = window.range(vector.len());
         Scope { vector, window, shown, site, state, guard, closed: false, amid_panic, not_send: PhantomData }
@@ -132,6 +133,16 @@ impl<'v, B: Behaviour> Scope<'v, B> {
     #[track_caller]
     pub(crate) fn check_shown(&self, index: usize) -> Result<()> {
         if self.shown.contains(&index) { Ok(()) } else { self.not_shown(index, &self.shown, Site::here()) }
+    }
+
+    /// Element `index` among all that lie in the window.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn element<'a>(&self, shown: &'a [B::Element], index: usize) -> &'a B::Element {
+        match shown.get(index.wrapping_sub(self.shown.start)) {
+            Some(element) => element,
+            None => self.panic_outside(index),
+        }
     }
 
     /// Where element `index` lies in the window: the panic of an index else.

@@ -86,7 +86,7 @@ impl<T: Element> Behaviour for OwnerMut<T> {
             let at = self.local.start * size_of::<T>();
             vector.link.tidy(|service, _| {
                 if let Some(object) = service.objects.get_mut(&vector.id) {
-                    object.block.give_back(at, Arc::new(part));
+                    object.block.give_back_part(at, Arc::new(part));
                 }
             });
         }
@@ -102,7 +102,7 @@ impl<T: Element> Shown<T> {
         let shared = vector.link.tidy(|service, _| {
             let object = service.objects.get_mut(&vector.id)?;
             let bytes = object.block.bytes_of(local);
-            object.block.share(&bytes)
+            object.block.share_part(&bytes)
         });
         let shared = shared.expect("no write guard can exist beside a shared one");
         let from = local.start - shared.first().map_or(local.start, |(at, _)| at / size_of::<T>());
@@ -143,7 +143,7 @@ impl<T: Element> OwnerMut<T> {
             if self.local.is_empty() {
                 return Array::default();
             }
-            let part = vector.link.tidy(|service, _| service.take_block(vector.id, &self.local));
+            let part = vector.link.tidy(|service, _| service.take_part(vector.id, &self.local));
             let part = typed::<T>(part.expect("one write guard of a part at a time"));
             // Nobody else can hold it: open guards were looked for when this one was made.
             Arc::try_unwrap(part).unwrap_or_else(|shared| Array::clone(&shared))

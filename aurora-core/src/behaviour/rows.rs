@@ -143,7 +143,7 @@ impl<T: Element> Index<usize> for ReadCache<'_, T> {
     #[inline]
     #[track_caller]
     fn index(&self, index: usize) -> &T {
-        &self.state.shown()[self.place_of(index)]
+        self.element(self.state.shown(), index)
     }
 }
 

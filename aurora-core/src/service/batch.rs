@@ -290,6 +290,13 @@ impl<'b> Batch<'b> {
         }
     }
 
+    /// The bytes of the block between which it writes, with elements of `element` bytes.
+    pub(crate) fn range(&self, element: usize) -> Range<usize> {
+        let runs = self.runs(element);
+        let (starts, ends) = (runs.iter().map(|(run, _)| run.start), runs.iter().map(|(run, _)| run.end));
+        starts.min().unwrap_or(0) * element..ends.max().unwrap_or(0) * element
+    }
+
     /// What of it is for the elements `part` of the block, as the bytes of a batch for that part alone.
     pub(crate) fn cut(&self, element: usize, part: &Range<usize>) -> Vec<u8> {
         let inside = |(run, bytes): (Range<usize>, &'b [u8])| {
@@ -471,7 +478,10 @@ mod tests {
             let bytes = batch.take();
             let whole = Batch::parse(&bytes, 2, 50).expect("it fits");
             let (left, right) = (whole.cut(2, &(0..at)), whole.cut(2, &(at..50)));
-            prop_assert_eq!([applied(&left, at), applied(&right, 50 - at)].concat(), applied(&bytes, 50));
+            let all = applied(&bytes, 50);
+            let range = whole.range(2);
+            prop_assert!(all.iter().enumerate().all(|(i, x)| *x == 0 || range.contains(&(2 * i))));
+            prop_assert_eq!([applied(&left, at), applied(&right, 50 - at)].concat(), all);
         }
 
         #[test]

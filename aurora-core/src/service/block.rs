@@ -120,23 +120,35 @@ impl Block {
     /// The bytes for a write, unless somebody holds them or a transfer reads them. Counts as a change. For its owner's own thread, which
     /// alone reads elements meanwhile.
     pub(crate) fn write<R>(&mut self, fill: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
-        self.change(|storage| fill(storage.bytes_mut()))
+        self.change(|block| 0..block.bytes, |storage| fill(storage.bytes_mut()))
     }
 
-    /// The same for any thread: element by element.
-    pub(crate) fn write_cells<R>(&mut self, fill: impl FnOnce(Cells<'_>) -> R) -> Option<R> {
-        self.change(|storage| fill(storage.cells()))
+    /// The same for any thread: element by element, and only those that lie in the range that is named, for which is asked only if
+    /// somebody shows any of the block.
+    pub(crate) fn write_cells<R>(
+        &mut self,
+        range: impl FnOnce() -> Range<usize>,
+        fill: impl FnOnce(Cells<'_>) -> R,
+    ) -> Option<R> {
+        self.change(|_| range(), |storage| fill(storage.cells()))
     }
 
-    fn change<R>(&mut self, change: impl FnOnce(&mut dyn Storage) -> R) -> Option<R> {
+    fn change<R>(
+        &mut self,
+        range: impl FnOnce(&Self) -> Range<usize>,
+        change: impl FnOnce(&mut dyn Storage) -> R,
+    ) -> Option<R> {
         let free = self.parts.whole_mut(self.bytes).is_some_and(|whole| Arc::get_mut(whole).is_some());
         if self.in_flight > 0 || !free {
             return None;
         }
         let held = Held::new(self, Door::Busy);
-        held.block.yield_to_readers(&(0..held.block.bytes));
-        held.block.version += 1;
         let all = held.block.bytes;
+        if held.block.home.as_ref().is_some_and(|home| !home.is_clear(&(0..all))) {
+            let range = range(held.block);
+            held.block.yield_to_readers(&range);
+        }
+        held.block.version += 1;
         Some(change(Arc::get_mut(held.block.parts.whole_mut(all)?)?))
     }
 
@@ -167,7 +179,7 @@ impl Block {
     }
 
     /// Lends some of it for reading: the pieces that hold it, each with where it begins.
-    pub(crate) fn share(&mut self, range: &Range<usize>) -> Option<Vec<(usize, Arc<dyn Storage>)>> {
+    pub(crate) fn share_part(&mut self, range: &Range<usize>) -> Option<Vec<(usize, Arc<dyn Storage>)>> {
         self.set_door(Door::ReadOnly);
         self.parts.join();
         self.parts.cut(range);
@@ -176,7 +188,7 @@ impl Block {
     }
 
     /// Lends some of it for writing.
-    pub(crate) fn take(&mut self, range: &Range<usize>) -> Option<Arc<dyn Storage>> {
+    pub(crate) fn take_part(&mut self, range: &Range<usize>) -> Option<Arc<dyn Storage>> {
         if !self.is_here(range) {
             return None;
         }
@@ -199,7 +211,7 @@ impl Block {
     }
 
     /// Takes it back.
-    pub(crate) fn give_back(&mut self, at: usize, storage: Arc<dyn Storage>) {
+    pub(crate) fn give_back_part(&mut self, at: usize, storage: Arc<dyn Storage>) {
         self.version += 1;
         self.parts.insert(at, storage);
     }
@@ -253,8 +265,13 @@ impl Block {
 
     /// A copy, from which all transfers go on.
     pub(crate) fn take_from_transfers(&mut self) -> Option<Arc<dyn Storage>> {
-        let contents = self.parts.bytes(&(0..self.bytes))?;
-        let copy = self.parts.pieces().first()?.array.gathered(&contents);
+        let copy = match self.parts.whole(self.bytes) {
+            Some(whole) => whole.duplicate(),
+            None => {
+                let contents = self.parts.bytes(&(0..self.bytes))?;
+                self.parts.pieces().first()?.array.gathered(&contents)
+            }
+        };
         self.in_flight = 0;
         Some(copy)
     }
@@ -379,5 +396,91 @@ impl Drop for Held<'_> {
                 home.set_door(door, settled);
             }
         }
+    }
+}
+
+#[cfg(test)]
+impl Block {
+    /// All bytes, if they are in one piece here.
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        self.parts.whole(self.bytes).map(|whole| whole.bytes())
+    }
+
+    /// Lends all of it for reading.
+    pub(crate) fn share(&mut self) -> Option<Arc<dyn Storage>> {
+        Some(self.share_part(&(0..self.bytes))?.pop()?.1)
+    }
+
+    /// Lends all of it for writing.
+    pub(crate) fn take(&mut self) -> Option<Arc<dyn Storage>> {
+        self.take_part(&(0..self.bytes))
+    }
+
+    /// Takes all of it back.
+    pub(crate) fn give_back(&mut self, storage: Arc<dyn Storage>) {
+        self.give_back_part(0, storage);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Array;
+
+    fn block() -> Block {
+        Block::new(Arc::new(Array::from((0..20_u16).collect::<Vec<_>>())), 2, None)
+    }
+
+    #[test]
+    fn what_is_lent_whole_is_not_served() {
+        let mut block = block();
+        let shared = block.share().expect("it is here");
+        assert!(block.is_lent() && !block.is_cut() && block.write(|_| ()).is_none());
+        assert_eq!(block.read(<[u8]>::len), Some(40));
+        drop(shared);
+        let taken = block.take().expect("nobody holds it");
+        assert!(block.is_lent() && block.bytes().is_none() && block.read(|_| ()).is_none() && block.take().is_none());
+        block.give_back(taken);
+        assert!(!block.is_lent() && block.write(|_| ()).is_some() && block.version == 3);
+    }
+
+    #[test]
+    fn what_is_not_lent_is() {
+        let mut block = block();
+        let part = block.bytes_of(&(5..10));
+        let taken = block.take_part(&part).expect("nobody holds it");
+        assert_eq!(taken.bytes()[..2], 5_u16.to_ne_bytes());
+        assert!(block.is_cut() && block.is_lent() && !block.is_all_here());
+        assert!(block.read_elements(&[3, 19]).is_some() && block.read_elements(&[3, 5]).is_none());
+        assert!(block.read_range(&(20..40), |_| ()).is_some() && block.read_range(&(18..22), |_| ()).is_none());
+        assert!(block.pieces_of([0..2, 6..10].into_iter()).is_some());
+        assert!(block.pieces_of([0..2, 19..21].into_iter()).is_none());
+        let piece = block.pieces_of(std::iter::once(22..24)).expect("it is free").pop().expect("one");
+        assert_eq!(piece, 20..40);
+        assert!(block.write_piece(&piece, |cells| cells.elements::<u16>().set(1, 77)).is_some());
+        // A guard beside it, and one around that.
+        let shared = block.share_part(&(20..24)).expect("it is here");
+        let around = block.share_part(&(20..40)).expect("it is here");
+        assert_eq!((shared.len(), around.len()), (1, 2));
+        assert!(block.pieces_of(std::iter::once(22..24)).is_none());
+        drop((shared, around));
+        block.give_back_part(10, taken);
+        block.mend();
+        assert!(!block.is_cut() && !block.is_lent());
+        let all: Vec<u16> = block.read(|bytes| bytemuck::cast_slice(bytes).to_vec()).expect("it is here");
+        assert!(all.iter().enumerate().all(|(i, x)| *x == if i == 11 { 77 } else { i as u16 }));
+    }
+
+    #[test]
+    fn a_transfer_goes_on_from_pieces() {
+        let mut block = block();
+        block.lend_to_transfer();
+        let shared = block.share_part(&(4..8));
+        let mut some = [0; 8];
+        assert!(block.copy(2, &mut some) && some[6..] == 4_u16.to_ne_bytes() && !block.copy(34, &mut some));
+        drop(shared);
+        let copy = block.take_from_transfers().expect("all of it is here");
+        assert_eq!(copy.bytes().len(), 40);
+        assert!(block.take_part(&(0..4)).is_some() && !block.copy(2, &mut some));
     }
 }

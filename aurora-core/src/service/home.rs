@@ -236,7 +236,7 @@ impl Home {
     }
 
     /// Whether nobody shows these bytes of our block, nor will before the next load.
-    fn is_clear(&self, range: &Range<usize>) -> bool {
+    pub(super) fn is_clear(&self, range: &Range<usize>) -> bool {
         let bytes = self.start + range.start..self.start + range.end;
         self.sharing.is_clear(self.load_of(&bytes), &bytes)
     }

@@ -248,7 +248,10 @@ impl Object {
             None => self.access.put,
             Some(op) => *self.ops.get(&op).ok_or_else(|| self.unknown_op())?,
         };
-        if self.block.write_cells(|cells| apply(cells, &batch)).is_none() && !self.write_in_pieces(apply, &batch) {
+        let element = self.block.element;
+        let range = || batch.range(element);
+        if self.block.write_cells(range, |cells| apply(cells, &batch)).is_none() && !self.write_in_pieces(apply, &batch)
+        {
             return Ok(false);
         }
         if let Some(touched) = &mut self.touched {
@@ -287,7 +290,8 @@ impl Object {
 
     fn write_run(&mut self, run: Range<usize>, values: &[u8]) -> Result<bool, Error> {
         let store = self.access.store;
-        if self.block.write_cells(|cells| store(cells, run.start, values)).is_none() {
+        let range = self.block.bytes_of(&run);
+        if self.block.write_cells(|| range, |cells| store(cells, run.start, values)).is_none() {
             if !self.block.is_cut() {
                 return Ok(false);
             }

@@ -122,8 +122,21 @@ impl Service {
         }
     }
 
-    /// Registers a guard.
+    /// Registers a guard of a whole object.
+    #[allow(dead_code)]
     pub(crate) fn open_guard(
+        &mut self,
+        id: ObjectId,
+        behaviour: &'static str,
+        site: &Site,
+        mutable: bool,
+        awaited: bool,
+    ) -> u64 {
+        self.open_guard_in(id, behaviour, site, (mutable, awaited), Window::WHOLE)
+    }
+
+    /// Registers a guard of a part.
+    pub(crate) fn open_guard_in(
         &mut self,
         id: ObjectId,
         behaviour: &'static str,
@@ -160,14 +173,14 @@ impl Service {
     }
 
     /// Lends elements of our block to its owner for writing. Transfers that still read it go on from a copy.
-    pub(crate) fn take_block(&mut self, id: ObjectId, elements: &Range<usize>) -> Option<Arc<dyn Storage>> {
+    pub(crate) fn take_part(&mut self, id: ObjectId, elements: &Range<usize>) -> Option<Arc<dyn Storage>> {
         let object = self.objects.get_mut(&id)?;
         if object.block.is_in_flight() {
             let copy = object.block.take_from_transfers()?;
             self.loans.detach_block(id, &copy);
         }
         let bytes = object.block.bytes_of(elements);
-        object.block.take(&bytes)
+        object.block.take_part(&bytes)
     }
 
     /// What this rank comes to a rendezvous with, as one number: equal on all ranks if there is nothing to tell.
