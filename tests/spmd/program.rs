@@ -395,6 +395,8 @@ impl<'w> Program<'w> {
                 }
             }
         }
+        // Who is through may not write to the others' parts yet: these were shown as they are.
+        self.unordered = Writers::Owners;
         Ok(())
     }
 
