@@ -323,28 +323,23 @@ fn one_rank_writes_alone_beside_a_scope_of_all(world: &World) -> Result<()> {
 fn a_load_does_not_wait_for_writes_to_another_part(world: &World) -> Result<()> {
     let (block, me) = (20_000, world.rank().index());
     let mut v = GVector::<u64>::new(world, block * world.size())?;
-    let (mut left, mut right) = v.split_at_mut(block / 2);
-    let mine = (me == 0).then(|| right.slice_mut(..).owner_computes_mut()).transpose()?;
-    let mine = mine.map(|mut own| {
+    let (left, mut right) = v.split_at_mut(block / 2);
+    if me == 0 {
+        let mut own = right.slice_mut(..).owner_computes_mut()?;
         own.local_mut().fill(1);
-        own
-    });
-    world.barrier()?;
-    match mine {
-        Some(own) => {
-            check::same(&left.slice(..).read_cache()?, 0, |_| 0)?;
-            check::same(own.local(), block / 2, |_| 1)?;
-            drop(own);
-        }
-        None if me == 1 => {
-            let mut alone = right.slice_mut(..).release_alone()?;
+        world.barrier()?;
+        check::same(&left.slice(..).read_cache()?, 0, |_| 0)?;
+        check::same(own.local(), block / 2, |_| 1)?;
+    } else {
+        world.barrier()?;
+        let mut alone = right.slice_mut(..).release_alone()?;
+        if me == 1 {
             // More than one batch holds, less than two do.
             (block / 2..block / 2 + 7000).try_for_each(|i| alone.put(i, if i % 2 == 0 { 7 } else { 8 }))?;
             (block / 2..block / 2 + 10).rev().try_for_each(|i| alone.put(i, 9))?;
-            check::same(&left.slice(..).read_cache()?, 0, |_| 0)?;
-            alone.finish()?;
         }
-        None => check::same(&left.slice(..).read_cache()?, 0, |_| 0)?,
+        check::same(&left.slice(..).read_cache()?, 0, |_| 0)?;
+        alone.finish()?;
     }
     world.barrier()?;
     check::same(&v.slice(..block).read_cache()?, 0, |i| match i - block / 2 * usize::from(i >= block / 2) {

@@ -19,7 +19,6 @@ use crate::error::ObjectName;
 use crate::global::construct::object;
 use crate::memory::{Array, typed};
 use crate::message::{CallId, Collective, Message, ObjectId, Opening, Request};
-use crate::window::Window;
 use aurora_net::{Buffer, Handler, Outbox, Payload, Rank, Received, Token};
 use loom::sync::{Arc, Mutex, MutexGuard};
 use loom::thread;
@@ -151,9 +150,8 @@ fn write_by_a_guard(node: &Node) {
         |service: &mut Service, out: &mut Outbox| service.settled(OBJECT, true, out).map(|object| object.map(drop));
     node.wait(opens).expect("no fault");
     node.wait(|service, out| service.gate(OBJECT, out).map(|object| object.map(drop))).expect("no fault");
-    let guard =
-        node.act(|service, _| service.open_guard(OBJECT, "OwnerComputes", &node.site, (true, false), Window::WHOLE));
-    let block = node.act(|service, _| service.take_block(OBJECT, &(0..node.len))).expect("one write guard at a time");
+    let guard = node.act(|service, _| service.open_guard(OBJECT, "OwnerComputes", &node.site, true, false));
+    let block = node.act(|service, _| service.take_part(OBJECT, &(0..node.len))).expect("one write guard at a time");
     let mut block = std::sync::Arc::try_unwrap(typed::<u64>(block)).unwrap_or_else(|shared| Array::clone(&shared));
     let half = block.len() / 2;
     block[..half].fill(2);
@@ -161,7 +159,7 @@ fn write_by_a_guard(node: &Node) {
     block[half..].fill(2);
     node.act(|service, _| {
         let object = service.objects.get_mut(&OBJECT).expect("it lives");
-        object.block.give_back(0, std::sync::Arc::new(block));
+        object.block.give_back(std::sync::Arc::new(block));
     });
     node.act(|service, out| service.close_guard(OBJECT, guard, false, out));
 }
@@ -179,14 +177,11 @@ fn write_without_lending(node: &Node) {
 
 /// A guard as it must not be: it takes the block away from those who send from it.
 fn write_under_transfers(node: &Node) {
-    let guard =
-        node.act(|service, _| service.open_guard(OBJECT, "OwnerComputes", &node.site, (true, false), Window::WHOLE));
-    let block = node.act(|service, _| {
-        service.objects.get_mut(&OBJECT).and_then(|object| object.block.take(&(0..size_of::<u64>() * node.len)))
-    });
+    let guard = node.act(|service, _| service.open_guard(OBJECT, "OwnerComputes", &node.site, true, false));
+    let block = node.act(|service, _| service.objects.get_mut(&OBJECT).and_then(|object| object.block.take()));
     if let Some(block) = block {
         thread::yield_now();
-        node.act(|service, _| service.objects.get_mut(&OBJECT).expect("it lives").block.give_back(0, block));
+        node.act(|service, _| service.objects.get_mut(&OBJECT).expect("it lives").block.give_back(block));
     }
     node.act(|service, out| service.close_guard(OBJECT, guard, false, out));
 }
@@ -196,12 +191,9 @@ fn read_by_a_guard(node: &Node) {
     let opens =
         |service: &mut Service, out: &mut Outbox| service.settled(OBJECT, false, out).map(|object| object.map(drop));
     node.wait(opens).expect("no fault");
-    let guard =
-        node.act(|service, _| service.open_guard(OBJECT, "OwnerComputes", &node.site, (false, false), Window::WHOLE));
-    let shown = node.act(|service, _| {
-        service.objects.get_mut(&OBJECT).and_then(|object| object.block.share(&(0..size_of::<u64>() * node.len)))
-    });
-    let shown = typed::<u64>(shown.expect("no write guard beside a shared one").remove(0).1);
+    let guard = node.act(|service, _| service.open_guard(OBJECT, "OwnerComputes", &node.site, false, false));
+    let shown = node.act(|service, _| service.objects.get_mut(&OBJECT).and_then(|object| object.block.share()));
+    let shown = typed::<u64>(shown.expect("no write guard beside a shared one"));
     let before = uniform(bytemuck::cast_slice(&shown));
     thread::yield_now();
     assert_eq!(uniform(bytemuck::cast_slice(&shown)), before, "it has changed under a guard");
@@ -236,7 +228,7 @@ fn beside_requests(len: usize, program: fn(&Node)) {
             let object = service.objects.get_mut(&OBJECT).expect("it lives");
             assert!(object.parked.is_empty() && object.open.is_empty() && !object.block.is_lent());
             assert!(!object.block.is_in_flight());
-            assert!([1, 2, 3].contains(&object.block.read(uniform).expect("it is back")));
+            assert!([1, 2, 3].contains(&uniform(object.block.bytes().expect("it is back"))));
         });
     });
 }
@@ -289,8 +281,7 @@ fn split_end(entered: u64) {
         };
         let opening = Opening::new(Collective::ReleaseC, &node.site);
         let epoch = node.act(|service, out| service.enter(OBJECT, opening.clone(), out)).expect("the same scope");
-        let guard =
-            node.act(|service, _| service.open_guard(OBJECT, "ReleaseC", &node.site, (true, true), Window::WHOLE));
+        let guard = node.act(|service, _| service.open_guard(OBJECT, "ReleaseC", &node.site, true, true));
         node.act(|service, out| service.advance(OBJECT, out));
         let reason = Reason { object: Some(OBJECT), action: "ReleaseC", site: None };
         let scope = ReleaseScope { object: OBJECT, epoch, opening: &opening, reason: &reason, sent: 0 };

@@ -123,7 +123,6 @@ impl Service {
     }
 
     /// Registers a guard of a whole object.
-    #[allow(dead_code)]
     pub(crate) fn open_guard(
         &mut self,
         id: ObjectId,

@@ -23,7 +23,6 @@ use crate::service::Reason;
 use crate::service::object::ScalarFn;
 use crate::service::scalar::Ended;
 use crate::service::watch::What;
-use crate::window::Window;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -89,9 +88,7 @@ impl Entered {
 impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
     fn open(scalar: &'s GScalar<B::Value>, site: Site, entered: Entered, state: B, mutable: bool) -> Self {
         let awaited = state.is_awaited();
-        let guard = scalar
-            .link
-            .tidy(|service, _| service.open_guard(scalar.id, B::NAME, &site, (mutable, awaited), Window::WHOLE));
+        let guard = scalar.link.tidy(|service, _| service.open_guard(scalar.id, B::NAME, &site, mutable, awaited));
         let amid_panic = std::thread::panicking();
         ScalarScope { scalar, site, entered, state, guard, closed: false, amid_panic, not_send: PhantomData }
     }
