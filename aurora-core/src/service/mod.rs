@@ -351,8 +351,10 @@ impl Service {
             What::Rendezvous(action) => format!("is in {action}"),
             What::Load { object, .. } => format!("opens a ReadCache of {}", name(object)),
             What::Halo { object } => {
-                let refreshes = self.objects.get(&object).is_some_and(|object| object.edges.is_refreshing());
-                format!("{} a HaloCache of {}", if refreshes { "refreshes" } else { "opens" }, name(object))
+                let doing = self.objects.get(&object).map(|object| object.edges.exchange()).unwrap_or_default();
+                let action = if doing.number == 0 { "opens" } else { "refreshes" };
+                // Where several are open it says which.
+                format!("{action} a HaloCache of {}, scope {} of it", name(object), doing.epoch)
             }
             What::Settle { object } => format!("waits for the end of a scope of {}", name(object)),
             What::Calls { object, action } => {
