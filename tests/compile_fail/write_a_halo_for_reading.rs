@@ -6,7 +6,6 @@ fn main() -> Result<()> {
         let v = GVector::<i32>::new(world, 10)?;
         let mut halo = v.halo_cache(1)?;
         halo[0] = 1;
-        halo.local_mut()[0] = 1;
         halo.refresh()
     })
 }

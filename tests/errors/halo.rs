@@ -78,7 +78,7 @@ fn another_behaviour() {
     let others: [(&str, Open); 3] = [
         ("a ReadCache of", |v| v.read_cache()?.finish()),
         ("a ReleaseC of", |v| v.release_c()?.finish()),
-        ("the filling of", |v| v.fill(1)),
+        ("is in a fill", |v| v.fill(1)),
     ];
     on_every_route([2, 3, 4], |job| {
         for (text, open) in others {
@@ -148,7 +148,7 @@ fn two_that_are_refreshed_in_another_order() {
             }
             world.barrier()
         });
-        told.all_say(&["ranks disagree", "rank 1 refreshes a HaloCache of the GVector<i32> of 10"])
+        told.all_say(&["ranks disagree", "rank 1 refreshes a HaloCache of", "scope 1 of it", "scope 2 of it"])
             .all_cite(&["as the first", "older.refresh()"]);
     });
 }
@@ -174,14 +174,21 @@ fn what_ranks_that_are_past_it_have_not_opened() {
                 let told = job.run_freely(|world| {
                     let mut v = GVector::<u64>::on(world, owner, 30_000)?;
                     if world.rank() == ODD {
+                        // When the others are through.
                         sleep(Duration::from_millis(10));
                         return open(&mut v);
                     }
                     (0..3).try_for_each(|_| v.halo_cache(2)?.finish())?;
                     world.barrier()
                 });
-                let theirs = "opened a HaloCache (width 2, fixed) of the GVector<u64> of 30000";
-                job_says(&told, &["ranks disagree", theirs, text], &["v.halo_cache(2)"]);
+                // Where ranks share memory they meet for a ReadCache instead of speaking, and only the watch hears of it.
+                let error = told.run.as_ref().expect_err("the job fails").to_string();
+                if error.contains("rank 0 is in a barrier") {
+                    job_says(&told, &["ranks disagree", "rank 1 opens a ReadCache of"], &[]);
+                } else {
+                    let theirs = "opened a HaloCache (width 2, fixed) of the GVector<u64> of 30000";
+                    job_says(&told, &["ranks disagree", theirs, text], &["v.halo_cache(2)"]);
+                }
             }
         }
     });

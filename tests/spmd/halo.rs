@@ -221,6 +221,8 @@ fn rows_and_cells(world: &World) -> Result<()> {
         h.put(row * 4, 7)?;
     }
     h.refresh()?;
+    assert!(h.iter_rows().map(|(row, _)| row).eq(h.rows()), "its own rows");
+    assert!(h.iter_rows().all(|(row, elements)| elements[1] == row as u64));
     let shown = h.rows().start.saturating_sub(1)..(h.rows().end + 1).min(dim.rows);
     for row in shown.clone() {
         let x = row as u64;

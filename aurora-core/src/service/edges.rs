@@ -134,9 +134,10 @@ impl Edges {
         self.halos.get(&self.current).into_iter().flat_map(Surroundings::awaited)
     }
 
-    /// Whether the exchange under way is not the first of its scope.
-    pub(crate) fn is_refreshing(&self) -> bool {
-        self.halos.get(&self.current).is_some_and(|halo| halo.number > 0)
+    /// The exchange under way, or the last one.
+    pub(crate) fn exchange(&self) -> Exchange {
+        let number = self.halos.get(&self.current).map_or(0, |halo| halo.number);
+        Exchange { epoch: self.current, number }
     }
 
     /// Gives back the memory of scopes that have ended.

@@ -478,8 +478,10 @@ impl Service {
         let action = match what {
             What::Rendezvous(action) => format!("is in {action}"),
             What::Halo { object } => {
-                let refreshes = self.objects.get(&object).is_some_and(|object| object.edges.is_refreshing());
-                format!("{} a HaloCache of {}", if refreshes { "refreshes" } else { "opens" }, name(object))
+                let doing = self.objects.get(&object).map(|object| object.edges.exchange()).unwrap_or_default();
+                let action = if doing.number == 0 { "opens" } else { "refreshes" };
+                // Where several are open it says which.
+                format!("{action} a HaloCache of {}, scope {} of it", name(object), doing.epoch)
             }
             What::Load { object, .. } => {
                 let last = self.objects.get(&object).and_then(|object| object.ledger.last.as_ref());

@@ -1,10 +1,11 @@
 //! What a HaloCache shows: by global index, by row, and as slices.
 
 use super::Haloed;
+use crate::behaviour::rows::ShowsElements;
 use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
 use crate::element::Element;
 use crate::error::Result;
-use crate::global::{GlobalRead, GlobalWrite};
+use crate::global::{GVector, GlobalRead, GlobalWrite};
 use crate::halo::{Boundary, Halo};
 use crate::{Error, Site};
 use std::fmt;
@@ -249,6 +250,13 @@ impl<T: Element> IndexMut<(usize, usize)> for HaloCacheMut<'_, T> {
     fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
         let col = self.cell((0, cell.1));
         &mut self.row_mut(cell.0)[col]
+    }
+}
+
+/// Its own part, row by row.
+impl<O: ShowsOwnPart> ShowsElements for Haloed<O> {
+    fn elements<'a>(&'a self, vector: &GVector<O::Element>) -> (usize, &'a [O::Element]) {
+        (vector.local_range().start, self.own.part(vector))
     }
 }
 
