@@ -44,6 +44,11 @@
 //! of them goes; entering any other scope orders nothing. An access that is not ordered after a write
 //! returns some value that was written there; elements are read and written whole.
 //!
+//! # Guides
+//!
+//! [Which behaviour do I want?](guide::which_behaviour), [for MPI users](guide::for_mpi_users), [for users of Global Arrays, Chapel, OpenSHMEM and
+//! Lamellar](guide::for_pgas_users).
+//!
 //! # Where things live
 //!
 //! | module | what |
@@ -65,6 +70,7 @@ mod element;
 mod environment;
 mod error;
 mod global;
+pub mod guide;
 mod halo;
 mod memory;
 mod message;
