@@ -187,10 +187,13 @@ impl Object {
             }
             Request::ReadMany { width } => match Places::parse((*width).into(), payload) {
                 Some(places) if !places.are_below(self.block.len()) => Outcome::Refuse(self.nonsense()),
-                Some(places) if self.block.is_cut() => {
-                    self.block.read_elements(&places.numbers()).map_or(Outcome::Park, Outcome::Reply)
-                }
-                Some(places) => Outcome::Gather { width: (*width).into(), len: places.len() * element },
+                Some(places) => match self.unflushed(from, places.iter()) {
+                    Some(error) => Outcome::Refuse(error),
+                    None if self.block.is_cut() => {
+                        self.block.read_elements(&places.numbers()).map_or(Outcome::Park, Outcome::Reply)
+                    }
+                    None => Outcome::Gather { width: (*width).into(), len: places.len() * element },
+                },
                 None => Outcome::Refuse(self.nonsense()),
             },
             Request::Write { op, window } => self.write_for_another(*window, |object| object.write(*op, payload)),
