@@ -37,6 +37,7 @@ fn as_the_environment_says() {
         let mut v = GVector::<u64>::new(world, size)?;
         // What can be denied, and what can be found to be wrong.
         v.at((world.rank().index() + 1) % size)?;
+        world.barrier()?;
         let mut scope = v.release_c()?;
         scope.put(0, 1)?;
         let outcome = scope.finish();
