@@ -1,13 +1,80 @@
 //! What the compiler refuses: every conflict that the borrow rules of scoped behaviours forbid.
 //!
 //! The expected messages lie beside the cases. After a change of the compiler or of Aurora they are written anew by
-//! `TRYBUILD=overwrite cargo test --test compile_fail`; what has changed is then to be read, not only accepted.
+//! `TRYBUILD=overwrite cargo test --test compile_fail`; what has changed is then to be read, not only accepted. The cases of
+//! `beside/`, one file for each behaviour with all that cannot be done while it is open, are written by the same command from
+//! the tables below: a new behaviour is one line in each.
 
 use aurora_core::prelude::*;
+use std::fmt::Write as _;
+use std::{env, fs};
+
+/// How a scope or a use borrows its vector.
+#[derive(Clone, Copy, PartialEq)]
+enum Borrow {
+    Shared,
+    Mut,
+}
+use Borrow::{Mut, Shared};
+
+/// Behaviours that are open: their names, how they borrow the vector, how they are opened.
+const OPEN: [(&str, Borrow, &str); 8] = [
+    ("owner_computes", Shared, "v.owner_computes()?"),
+    ("owner_computes_mut", Mut, "v.owner_computes_mut()?"),
+    ("read_cache", Shared, "v.read_cache()?"),
+    ("release_c", Mut, "v.release_c()?"),
+    ("release_c_with", Mut, "v.release_c_with::<Add>()?"),
+    ("release_alone", Mut, "v.release_alone()?"),
+    ("release_alone_with", Mut, "v.release_alone_with::<Add>()?"),
+    ("read_cache_release_c", Mut, "v.read_cache_release_c()?"),
+];
+
+/// What else can be done with a vector, apart from opening one of those.
+const USES: [(&str, Borrow, &str); 9] = [
+    ("at", Shared, "v.at(0)?"),
+    ("at_many", Shared, "v.at_many(&[0])?"),
+    ("gather", Shared, "v.gather(0)?"),
+    ("copy_out", Shared, "distmemcpy(&mut [0][..], v.range(..1))?"),
+    ("copy_in", Mut, "distmemcpy(v.range_mut(..1), &[0][..])?"),
+    ("put", Mut, "v.put(0, 1)?"),
+    ("put_many", Mut, "v.put_many(&[(0, 1)])?"),
+    ("fill", Mut, "v.fill(1)?"),
+    ("release_cache", Mut, "v.release_cache()?"),
+];
 
 #[test]
 fn conflicts_are_refused() {
-    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
+    let overwrite = env::var_os("TRYBUILD").is_some_and(|value| value == "overwrite");
+    for (name, borrow, open) in OPEN {
+        let path = format!("{}/tests/compile_fail/beside/{name}.rs", env!("CARGO_MANIFEST_DIR"));
+        let case = beside(name, borrow, open);
+        if overwrite {
+            fs::write(&path, case).expect("the cases can be written");
+        } else {
+            let there = fs::read_to_string(&path).unwrap_or_default();
+            assert!(there == case, "{path} does not say what the tables do: see the head of tests/compile_fail.rs");
+        }
+    }
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/compile_fail/*.rs");
+    cases.compile_fail("tests/compile_fail/beside/*.rs");
+}
+
+/// A function for each use that conflicts with an open scope.
+fn beside(name: &str, borrow: Borrow, open: &str) -> String {
+    let mut case = format!("//! What cannot be done while a `{name}` is open.\nuse aurora_core::prelude::*;\n");
+    for (other, other_borrow, does) in USES.into_iter().chain(OPEN) {
+        if (borrow, other_borrow) != (Shared, Shared) {
+            let is_scope = OPEN.iter().any(|(scope, ..)| *scope == other);
+            let does = if is_scope { format!("drop({does})") } else { does.to_string() };
+            write!(
+                case,
+                "\nfn {other}(v: &mut GVector<i32>) -> Result<()> {{\n    let open = {open};\n    {does};\n    open.finish()\n}}\n"
+            )
+            .expect("a string takes all");
+        }
+    }
+    case + "\nfn main() {}\n"
 }
 
 /// Does not compile if the type implements the trait: the call would be ambiguous. (The compiler's own words about
@@ -36,6 +103,7 @@ lacks! {
     ReadCache<'static, i32>: Send Sync Clone;
     ReleaseC<'static, i32>: Send Sync Clone;
     ReleaseAlone<'static, i32>: Send Sync Clone;
+    ReadCacheReleaseC<'static, i32>: Send Sync Clone;
 }
 
 /// What they show is ordinary data: threads inside a scope may share it. And errors go anywhere.

@@ -1,0 +1,74 @@
+//! What a behaviour does not offer.
+use aurora_core::prelude::*;
+
+/// OwnerComputes for reading does not write.
+fn put_on_shared_owner_computes(v: &GVector<i32>) -> Result<()> {
+    let mut own = v.owner_computes()?;
+    own.put(0, 1)?;
+    own.finish()
+}
+
+/// It shows no mutable slice.
+fn local_mut_of_shared_owner_computes(v: &GVector<i32>) -> Result<()> {
+    let mut own = v.owner_computes()?;
+    own.local_mut()[0] = 1;
+    own.finish()
+}
+
+/// A ReleaseC has no old values to show.
+fn index_a_release(v: &mut GVector<i32>) -> Result<()> {
+    let mut scope = v.release_c()?;
+    scope[0] += 1;
+    scope.finish()
+}
+
+/// So what this rank has written there and not flushed, it cannot read.
+fn read_a_release(v: &mut GVector<i32>) -> Result<()> {
+    let mut scope = v.release_c()?;
+    scope.put(0, 1)?;
+    assert_eq!(scope.at(0)?, 0);
+    scope.finish()
+}
+
+/// The same in a scope of one rank alone.
+fn read_a_release_alone(v: &mut GVector<i32>) -> Result<()> {
+    let mut scope = v.release_alone()?;
+    scope.put(0, 1)?;
+    assert_eq!(scope.at(0)?, 0);
+    scope.finish()
+}
+
+/// A scope without an operation does not update.
+fn update_without_an_operation(v: &mut GVector<i32>) -> Result<()> {
+    let mut scope = v.release_c()?;
+    scope.update(0, 1)?;
+    scope.finish()
+}
+
+/// A closure cannot travel to an owner.
+fn closure_as_operation(v: &mut GVector<i32>) -> Result<()> {
+    let mut scope = v.release_c()?;
+    scope.update(0, |old: i32| old + 1)?;
+    scope.finish()
+}
+
+/// An operation is for the types that it is implemented for: no bitwise or of numbers with a fraction.
+fn operation_on_another_type(v: &mut GVector<f64>) -> Result<()> {
+    let mut scope = v.release_c_with::<Or>()?;
+    scope.update(0, 1.0)?;
+    scope.finish()
+}
+
+/// A vector is one object, not a value.
+fn clone_a_vector(v: GVector<i32>) {
+    let w = v.clone();
+    drop(w);
+}
+
+/// A world is one rank's view, not a value.
+fn clone_a_world(world: &World) {
+    let second: World = world.clone();
+    drop(second);
+}
+
+fn main() {}
