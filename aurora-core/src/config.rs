@@ -27,7 +27,18 @@ pub struct Config {
     timeout: Option<Duration>,
     silence: Option<Duration>,
     network: Option<Network>,
+    check: Option<bool>,
+    deny: Option<bool>,
     ranks_per_node: Option<usize>,
+}
+
+/// What is forbidden or looked after beyond what has to be. Nothing, unless somebody asks for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Modes {
+    /// Misuse that shows only in what is computed is looked for.
+    pub(crate) check: bool,
+    /// Single elements of other ranks are touched by behaviours alone.
+    pub(crate) deny: bool,
 }
 
 /// A configuration with everything decided.
@@ -35,6 +46,7 @@ pub(crate) struct Settings {
     pub(crate) launch: Launch,
     pub(crate) transport: Transport,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) modes: Modes,
     pub(crate) options: Options,
 }
 
@@ -90,6 +102,29 @@ impl Config {
         self
     }
 
+    /// Checking mode: looks for misuse that shows only in what is computed (default: `AURORA_CHECK`, else not).
+    ///
+    /// Two ranks that write one element in one ReleaseC or ReadCache + ReleaseC, unless both by its operation, are
+    /// [`Error::Conflict`](crate::Error::Conflict) for all ranks. Reading an element that another rank has written in a scope that has not ended
+    /// is [`Error::Unflushed`](crate::Error::Unflushed) for the reader.
+    ///
+    /// It is slow: every access goes by the service, a write in a ReleaseC alone is announced to its owner at once, and owners
+    /// remember who has written what, in 40 to 80 bytes for each element written, until the scope is over.
+    #[must_use]
+    pub fn check(mut self, check: bool) -> Self {
+        self.check = Some(check);
+        self
+    }
+
+    /// Whether `at` and `put` of a vector refuse elements of other ranks, with [`Error::Denied`](crate::Error::Denied), which names the behaviour
+    /// that would serve (default: `AURORA_SCALAR`, else not). What takes many elements at once stays allowed: `at_many`,
+    /// `put_many`, [`distmemcpy`](crate::distmemcpy); so do the operations of a [`GScalar`](crate::GScalar).
+    #[must_use]
+    pub fn deny_scalar(mut self, deny: bool) -> Self {
+        self.deny = Some(deny);
+        self
+    }
+
     /// For tests of jobs on several machines: takes the ranks of this machine for those of several, so many on each.
     #[doc(hidden)]
     #[must_use]
@@ -135,9 +170,11 @@ impl Config {
         let silence = self.silence.or(said.silence).unwrap_or(Duration::from_secs(5));
         let network = self.network.or(said.network).unwrap_or_default();
         let (timeout, ranks_per_node) = (self.timeout.or(said.timeout), self.ranks_per_node);
+        let or_else = |chosen: Option<bool>, said: Option<bool>| chosen.or(said).unwrap_or_default();
+        let modes = Modes { check: or_else(self.check, said.check), deny: or_else(self.deny, said.deny) };
         let transport = Transport { route, silence, network, mtu: said.mtu, ranks_per_node, ..Transport::default() };
         let options = Options { interface: environment.of("AURORA_INTERFACE").cloned(), ..Options::default() };
-        Ok(Settings { launch, transport, timeout, options })
+        Ok(Settings { launch, transport, timeout, modes, options })
     }
 }
 
@@ -207,6 +244,18 @@ mod tests {
         assert!(refusal(&[("AURORA_NETWORK", "mine")]).contains("one of dedicated, shared"));
         assert!(refusal(&[("AURORA_TIMEOUT", "-1")]).contains("seconds"));
         assert!(refusal(&[("AURORA_SILENCE", "soon")]).contains("seconds"));
+        assert!(refusal(&[("AURORA_CHECK", "yes")]).contains("AURORA_CHECK=yes is not possible: one of 0, 1"));
+        assert!(refusal(&[("AURORA_SCALAR", "no")]).contains("one of allow, deny"));
+    }
+
+    #[test]
+    fn modes_are_off_unless_asked_for_and_a_program_decides_before_the_environment() {
+        let modes = |config, variables| settle(config, variables).map(|settings| settings.modes).expect("settles");
+        assert_eq!(modes(Config::default(), &[]), Modes::default());
+        let on = [("AURORA_CHECK", "1"), ("AURORA_SCALAR", "deny")];
+        assert_eq!(modes(Config::default(), &on), Modes { check: true, deny: true });
+        assert_eq!(modes(Config::default().check(false).deny_scalar(false), &on), Modes::default());
+        assert_eq!(modes(Config::default().check(true), &[("AURORA_CHECK", "0")]), Modes { check: true, deny: false });
     }
 
     #[cfg(not(feature = "mpi"))]

@@ -18,8 +18,10 @@ use std::time::Duration;
 /// | `AURORA_NETWORK` | `dedicated`, `shared` | who uses the network between the ranks (default: this job alone) |
 /// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found out) |
 /// | `AURORA_MTU` | 1228 to 65535 | longest IP packet to send, in bytes (default: as long as the path is found to carry) |
+/// | `AURORA_CHECK` | `0`, `1` | looks for misuse that shows only in what is computed: two ranks that write one element in a ReleaseC, reading what is not flushed (default: 0; it is slow) |
+/// | `AURORA_SCALAR` | `allow`, `deny` | whether `at` and `put` may touch single elements of other ranks without a behaviour (default: allow) |
 /// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |
-pub const VARIABLES: [&str; 8] = [
+pub const VARIABLES: [&str; 10] = [
     "AURORA_RANKS",
     "AURORA_ROUTE",
     "AURORA_TIMEOUT",
@@ -27,6 +29,8 @@ pub const VARIABLES: [&str; 8] = [
     "AURORA_NETWORK",
     "AURORA_INTERFACE",
     "AURORA_MTU",
+    "AURORA_CHECK",
+    "AURORA_SCALAR",
     JOB,
 ];
 
@@ -125,6 +129,8 @@ pub(crate) struct Values {
     pub(crate) mtu: Option<usize>,
     pub(crate) silence: Option<Duration>,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) check: Option<bool>,
+    pub(crate) deny: Option<bool>,
 }
 
 impl Environment {
@@ -154,6 +160,8 @@ impl Environment {
             mtu: self.mtu()?,
             silence: self.seconds("AURORA_SILENCE")?,
             timeout: self.seconds("AURORA_TIMEOUT")?,
+            check: self.choice("AURORA_CHECK", ["0", "1"])?,
+            deny: self.choice("AURORA_SCALAR", ["allow", "deny"])?,
         })
     }
 
@@ -183,6 +191,17 @@ impl Environment {
             Some("dedicated") => Ok(Some(Network::Dedicated)),
             Some("shared") => Ok(Some(Network::Shared)),
             Some(other) => Err(bad("AURORA_NETWORK", other, "one of dedicated, shared")),
+        }
+    }
+
+    /// Which of two values a variable has: the second one is `true`.
+    fn choice(&self, name: &str, values: [&str; 2]) -> Result<Option<bool>> {
+        let Some(value) = self.of(name) else {
+            return Ok(None);
+        };
+        match values.iter().position(|possible| possible == value) {
+            Some(at) => Ok(Some(at == 1)),
+            None => Err(bad(name, value, &format!("one of {}", values.join(", ")))),
         }
     }
 

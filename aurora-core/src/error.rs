@@ -125,6 +125,54 @@ pub enum Error {
         /// The limit.
         limit: Duration,
     },
+    /// Two ranks have written one element in the same scope, so that one of them has written in vain. Found in
+    /// [checking mode](crate::Config::check).
+    #[error(
+        "two ranks write element {index} of {object} in one scope: {first}, and {second}; let one rank write it, or `update` it with an operation"
+    )]
+    Conflict {
+        /// The element.
+        index: usize,
+        /// Of which object.
+        object: Box<ObjectName>,
+        /// What the lower rank did; the line of the write, where it is known, or of the scope.
+        first: Box<Claim>,
+        /// What the other did.
+        second: Box<Claim>,
+    },
+    /// An element has been read that another rank has written in a scope which has not ended: before or after the write, as it comes. Found in
+    /// [checking mode](crate::Config::check).
+    #[error(
+        "element {index} of {object} is read before what was written there is flushed: {writer}, and {reader}; end the scope, and order \
+         the ranks before reading, by a barrier or a collective scope"
+    )]
+    Unflushed {
+        /// The element.
+        index: usize,
+        /// Of which object.
+        object: Box<ObjectName>,
+        /// Who has written it, in which scope.
+        writer: Box<Claim>,
+        /// Who reads it.
+        reader: Box<Claim>,
+    },
+    /// A single element of another rank, where [`AURORA_SCALAR`](crate::VARIABLES) denies it.
+    #[error(
+        "`{access}` of element {index} of {object}, which is on {owner} (at {site}): AURORA_SCALAR=deny forbids single elements of other ranks; {}",
+        instead(.access)
+    )]
+    Denied {
+        /// What was asked for: `at` or `put`.
+        access: String,
+        /// The element.
+        index: usize,
+        /// Its owner.
+        owner: Rank,
+        /// Of which object.
+        object: Box<ObjectName>,
+        /// The line that asked.
+        site: Site,
+    },
     /// An index outside the vector.
     #[error("index {index} is outside {object}, which has {len} elements (at {site})")]
     IndexOutside {
@@ -335,11 +383,13 @@ impl Error {
     /// The line of the user's program that this is about, if there is one.
     pub(crate) fn site(&self) -> Option<&Site> {
         match self {
-            Error::Mismatch { first, .. } => Some(&first.site),
+            Error::Mismatch { first, .. } | Error::Conflict { first, .. } => Some(&first.site),
+            Error::Unflushed { reader, .. } => Some(&reader.site),
             Error::Leaked { opened, .. } | Error::Poisoned { opened, .. } => Some(opened),
             Error::Deadlock { waits } => waits.first().map(|claim| &claim.site),
             Error::RankLeft { waiting, .. } | Error::Timeout { waiting, .. } => Some(&waiting.site),
             Error::IndexOutside { site, .. }
+            | Error::Denied { site, .. }
             | Error::RangeOutside { site, .. }
             | Error::NotShown { site, .. }
             | Error::LengthsDiffer { site, .. }
@@ -357,6 +407,23 @@ impl Error {
             | Error::BadSetting { .. }
             | Error::Start(_) => None,
         }
+    }
+}
+
+impl Error {
+    /// Whether it is the end of the object that it is about: every use of it says so from then on.
+    pub(crate) fn is_of_an_object(&self) -> bool {
+        matches!(self, Error::Mismatch { .. } | Error::Leaked { .. } | Error::Poisoned { .. } | Error::Conflict { .. })
+    }
+
+    /// The same as its reader is told, who alone knows its line.
+    pub(crate) fn read_by(mut self, me: Rank, action: &str, site: &Site) -> Self {
+        if let Error::Unflushed { reader, .. } = &mut self
+            && reader.rank == me
+        {
+            **reader = Claim { rank: me, action: format!("reads it by `{action}`"), site: site.clone() };
+        }
+        self
     }
 }
 
@@ -404,6 +471,14 @@ impl fmt::Debug for Error {
 
 fn join(waits: &[Claim]) -> String {
     waits.iter().map(Claim::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// The behaviour that serves in place of single accesses.
+fn instead(access: &str) -> &'static str {
+    match access {
+        "put" => "open a `release_c` and `put` there, or set many at once by `put_many`",
+        _ => "open a `read_cache`, or read many at once by a Gather or `at_many`",
+    }
 }
 
 /// Ranks in words; of many only the first.

@@ -114,6 +114,11 @@ pub(crate) enum Request {
     WriteAt { start: u64 },
     /// On a scalar; payload: operands.
     Scalar(ScalarRequest),
+    /// Checking mode: "I have written so many elements from local index `start` on, at this line, in the ReleaseC alone opened at that one, and
+    /// you will have the values later." Payload: nothing.
+    Announce { start: u64, len: u64, update: bool, line: Site, opened: Site },
+    /// Checking mode: "you have them, and that scope has ended."
+    Flushed,
 }
 
 /// What can be done to a scalar at its home.

@@ -51,7 +51,7 @@ impl Config {
 }
 
 fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, site: Site) -> Result<R> {
-    let Settings { launch, transport, timeout, options } = config.settle()?;
+    let Settings { launch, transport, timeout, modes, options } = config.settle()?;
     // The errors themselves, where they happened in this process: a failure only quotes them.
     let typed: Mutex<Vec<Error>> = Mutex::default();
     let outcome = bootstrap::run(launch, options, |seat: Seat| {
@@ -62,6 +62,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
         })?;
         let nodes = endpoint.nodes();
         endpoint.act(|service, _| {
+            service.modes = modes;
             service.rally = (nodes > 1).then(|| Rally::new(me, size));
             let node = endpoint.node();
             service.node = (size > 1 && node.ranks().len() == size).then(|| node.clone());

@@ -1,5 +1,6 @@
 //! The world of a job: all its ranks, as one of them sees them.
 
+use crate::config::Modes;
 use crate::error::Result;
 use crate::memory::{Demand, Shortage};
 use crate::message::ObjectId;
@@ -72,9 +73,10 @@ impl std::fmt::Display for LineUsage {
 
 impl World {
     pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, about: About) -> Self {
-        let (node, nodes) = endpoint.act(|service, _| (service.node.clone(), service.nodes.clone()));
-        let next_object = Rc::new(Cell::new(0));
-        let link = Link { endpoint: endpoint.clone(), me, size, node, nodes, next_object };
+        let (node, nodes, modes) =
+            endpoint.act(|service, _| (service.node.clone(), service.nodes.clone(), service.modes));
+        let (next_object, object, quiet) = (Rc::new(Cell::new(0)), Cell::new(None), Cell::new(false));
+        let link = Link { endpoint: endpoint.clone(), me, size, node, nodes, modes, next_object, object, quiet };
         World { link, about }
     }
 
@@ -144,7 +146,7 @@ impl World {
         self.link.wait(What::Leave, site, |service, _| service.all_left().then_some(Ok(())))?;
         let deferred = self.link.endpoint.act(|service, _| {
             service.end();
-            service.deferred.take()
+            service.take_deferred()
         });
         deferred.map_or(Ok(()), Err)
     }
@@ -179,7 +181,12 @@ pub(crate) struct Link {
     node: Option<Arc<Node>>,
     /// Who shares the memory of vectors with whom.
     pub(crate) nodes: Arc<Nodes>,
+    pub(crate) modes: Modes,
     next_object: Rc<Cell<u64>>,
+    /// The object whose way it is.
+    object: Cell<Option<ObjectId>>,
+    /// Errors that come this way at the moment are not told to the program.
+    quiet: Cell<bool>,
 }
 
 impl Link {
@@ -190,6 +197,8 @@ impl Link {
             node: self.node.clone(),
             nodes: self.nodes.clone(),
             next_object: self.next_object.clone(),
+            object: Cell::new(None),
+            quiet: Cell::new(false),
             ..*self
         }
     }
@@ -199,17 +208,41 @@ impl Link {
         Some(self.endpoint.node()).filter(|node| node.ranks().len() > 1)
     }
 
-    /// The number of the next object that this rank constructs.
+    /// The number of the next object that this rank constructs, whose way this is to be.
     pub(crate) fn next_object(&self) -> ObjectId {
         self.next_object.set(self.next_object.get() + 1);
-        ObjectId(self.next_object.get())
+        let id = ObjectId(self.next_object.get());
+        self.object.set(Some(id));
+        id
+    }
+
+    /// Does something whose errors the program is not told, by the guard that it drops: they are kept for it otherwise.
+    pub(crate) fn quietly<R>(&self, action: impl FnOnce() -> R) -> R {
+        struct Quiet<'a>(&'a Cell<bool>, bool);
+        impl Drop for Quiet<'_> {
+            fn drop(&mut self) {
+                self.0.set(self.1);
+            }
+        }
+        let _quiet = Quiet(&self.quiet, self.quiet.replace(true));
+        action()
+    }
+
+    /// A call returns an error to the program.
+    fn told(&self, service: &mut Service, error: &Error) {
+        if !self.quiet.get() {
+            service.has_told(self.object.get(), error);
+        }
     }
 
     /// Does something at once, unless the job is over.
     pub(crate) fn act<R>(&self, site: &Site, action: impl FnOnce(&mut Service, &mut Outbox) -> Result<R>) -> Result<R> {
-        self.endpoint.act(|service, out| match over(service, site) {
-            Some(error) => Err(error),
-            None => action(service, out),
+        self.endpoint.act(|service, out| {
+            let outcome = match over(service, site) {
+                Some(error) => Err(error),
+                None => action(service, out),
+            };
+            outcome.inspect_err(|error| self.told(service, error))
         })
     }
 
@@ -250,6 +283,9 @@ impl Link {
                 Some(error) => Some(Err(error)),
                 None => condition(service, out),
             };
+            if let Some(Err(error)) = &outcome {
+                self.told(service, error);
+            }
             if outcome.is_some() {
                 if !first {
                     service.watch.done();

@@ -1,5 +1,6 @@
 //! The environment of a program, which this one is when it is started again.
 
+use aurora_core::prelude::*;
 use std::process::{Command, Output};
 
 /// Runs this test program again, for the one test that starts a job as the environment says.
@@ -31,7 +32,20 @@ fn refused(variables: &[(&str, &str)], words: &[&str]) {
 #[ignore = "only for the others of this file to start"]
 #[expect(clippy::print_stdout, reason = "its output is what the others read")]
 fn as_the_environment_says() {
-    let ranks = aurora_core::run(|world| Ok(world.size()));
+    let ranks = aurora_core::run(|world| {
+        let size = world.size();
+        let mut v = GVector::<u64>::new(world, size)?;
+        // What can be denied, and what can be found to be wrong.
+        v.at((world.rank().index() + 1) % size)?;
+        world.barrier()?;
+        let mut scope = v.release_c()?;
+        scope.put(0, 1)?;
+        let outcome = scope.finish();
+        world.barrier()?;
+        outcome?;
+        v.read_cache()?.finish()?;
+        Ok(size)
+    });
     println!("{}", ranks.map_or_else(|error| panic!("refused: {error}"), |ranks| format!("{ranks} ranks")));
 }
 
@@ -53,6 +67,8 @@ fn a_value_that_cannot_be() {
     refused(&[("AURORA_TIMEOUT", "0")], &["AURORA_TIMEOUT=0 is not possible: seconds, more than 0"]);
     refused(&[("AURORA_SILENCE", "a while")], &["AURORA_SILENCE=a while is not possible"]);
     refused(&[("AURORA_MTU", "576")], &["AURORA_MTU=576 is not possible: bytes of an IP packet, from 1228 to 65535"]);
+    refused(&[("AURORA_CHECK", "yes")], &["AURORA_CHECK=yes is not possible: one of 0, 1"]);
+    refused(&[("AURORA_SCALAR", "forbid")], &["AURORA_SCALAR=forbid is not possible: one of allow, deny"]);
     refused(&[("AURORA_JOB", "yours")], &["AURORA_JOB does not belong to a running job"]);
 }
 
@@ -62,6 +78,21 @@ fn the_known_ones_are_taken() {
         let output = started_with(variables);
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && text.contains("3 ranks"), "{output:?}");
+    }
+}
+
+#[test]
+fn the_modes_are_those_that_it_says() {
+    for route in ["local", "auto", "udp"] {
+        let with = |mode| [("AURORA_RANKS", "3"), ("AURORA_ROUTE", route), mode];
+        refused(
+            &with(("AURORA_SCALAR", "deny")),
+            &["`at` of element", "AURORA_SCALAR=deny forbids", "environment.rs:"],
+        );
+        refused(&with(("AURORA_CHECK", "1")), &["two ranks write element 0 of", "environment.rs:"]);
+        for off in [("AURORA_SCALAR", "allow"), ("AURORA_CHECK", "0")] {
+            assert!(started_with(&with(off)).status.success(), "{off:?}");
+        }
     }
 }
 

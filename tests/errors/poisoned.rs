@@ -70,7 +70,22 @@ fn every_use_on_every_rank() {
 #[test]
 fn every_kind_of_scope() {
     type Open = fn(&mut GVector<i32>);
-    let kinds: [(&str, Open); 4] = [
+    let kinds: [(&str, Open); 7] = [
+        ("ReleaseC", |v| {
+            let mut scope = v.release_c_with::<Add>().unwrap();
+            scope.update(0, 666).unwrap();
+            panic_any(Quiet)
+        }),
+        ("ReadCache + ReleaseC", |v| {
+            let mut all = v.read_cache_release_c().unwrap();
+            all[0] = 666;
+            panic_any(Quiet)
+        }),
+        ("OwnerComputes", |v| {
+            let mut own = v.owner_computes_mut().unwrap();
+            own.local_mut().fill(666);
+            panic_any(Quiet)
+        }),
         ("OwnerComputes", |v| {
             let _seen = v.owner_computes().unwrap();
             panic_any(Quiet)
@@ -99,6 +114,8 @@ fn every_kind_of_scope() {
                 } else if name == "ReadCache" {
                     // The panic may be known before the scope is.
                     let _ = v.read_cache();
+                } else if name == "ReadCache + ReleaseC" {
+                    let _ = v.read_cache_release_c();
                 }
                 world.barrier()?;
                 v.at(0).map(drop)
@@ -213,7 +230,7 @@ fn what_waits_behind_an_operation_that_panics_is_answered() {
                 0 => {
                     // Until the writes of rank 1 and the question of rank 2 wait here, in this order.
                     std::thread::sleep(Duration::from_millis(150));
-                    caught(|| drop(v.release_c_with::<Unlucky>()));
+                    drop(v.release_c_with::<Unlucky>());
                 }
                 1 => v.release_c_with::<Unlucky>()?.update(0, 13)?,
                 _ => {
@@ -224,5 +241,36 @@ fn what_waits_behind_an_operation_that_panics_is_answered() {
             v.at(0).map(drop)
         });
         told.all_say(&["is poisoned: rank 0 panicked inside the ReleaseC"]);
+    });
+}
+
+#[test]
+fn an_operation_that_panics_amid_a_write_of_a_scope_that_goes_on() {
+    /// More than a buffer holds.
+    const MANY: usize = 40_000;
+    on_every_route([1, 2], |job| {
+        for alone in [false, true] {
+            let told = job.run(|world| {
+                let mut v = GVector::<i32>::new(world, 9)?;
+                v.release_c_with::<Unlucky>()?.finish()?;
+                let culprit = world.size() - 1;
+                let unlucky = |update: &mut dyn FnMut(usize) -> Result<()>| {
+                    if world.rank() == culprit {
+                        caught(|| (0..MANY).for_each(|_| update(8).unwrap()));
+                    }
+                };
+                // The fault may be known before the scope is.
+                if !alone {
+                    let _ = v.release_c_with::<Unlucky>().map(|mut scope| unlucky(&mut |i| scope.update(i, 13)));
+                } else if world.rank() == culprit {
+                    let mut scope = v.release_alone_with::<Unlucky>()?;
+                    unlucky(&mut |i| scope.update(i, 13));
+                }
+                world.barrier()?;
+                v.at(8).map(drop)
+            });
+            let words = format!("is poisoned: rank {} panicked inside the ReleaseC", job.ranks - 1);
+            told.all_say(&[&words]);
+        }
     });
 }

@@ -19,6 +19,8 @@ pub struct Job {
     /// None: two ranks on each node, and what leads best from each to each.
     route: Option<Route>,
     limit: Duration,
+    check: bool,
+    deny: bool,
 }
 
 /// What the ranks were told.
@@ -35,7 +37,7 @@ pub struct Told {
 pub fn on_every_route(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job)) {
     for ranks in ranks {
         for route in [Some(Route::Local), Some(Route::Shm), Some(Route::Udp), None] {
-            test(Job { ranks, route, limit: LIMIT });
+            test(Job { ranks, route, limit: LIMIT, check: false, deny: false });
         }
     }
 }
@@ -46,24 +48,35 @@ impl Job {
         Job { limit, ..self }
     }
 
+    /// In checking mode.
+    pub fn checking(self) -> Self {
+        Job { check: true, ..self }
+    }
+
+    /// Where single elements of other ranks are denied.
+    pub fn denying(self) -> Self {
+        Job { deny: true, ..self }
+    }
+
     /// Runs `body` on every rank. No rank leaves before all have said what they were told, so that each is told by
     /// Aurora itself and not by the end of the job.
     pub fn run(self, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
-        let told = self.told(body, true);
+        let told = self.told(&body, true);
         assert!(told.ranks.iter().all(Option::is_some), "{told:?}");
         told
     }
 
     /// Runs `body` on every rank, each of which leaves when its body does.
     pub fn run_freely(self, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
-        self.told(body, false)
+        self.told(&body, false)
     }
 
-    fn told(self, body: impl Fn(&World) -> Result<()> + Sync, together: bool) -> Told {
+    /// Not generic: starting a job is compiled once.
+    fn told(self, body: &(dyn Fn(&World) -> Result<()> + Sync), together: bool) -> Told {
         let _watchdog = Watchdog::new(format!("{self:?}"));
         let told: Mutex<Slots> = Mutex::new((vec![None; self.ranks], false));
         let all_told = Condvar::new();
-        let config = Config::threads(self.ranks).timeout(self.limit);
+        let config = Config::threads(self.ranks).timeout(self.limit).check(self.check).deny_scalar(self.deny);
         let config = match self.route {
             Some(route) => config.route(route),
             None => config.ranks_per_node(2),

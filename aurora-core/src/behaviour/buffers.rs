@@ -37,11 +37,30 @@ pub trait Sender<T: Element> {
         batch: &mut BatchBuilder<T>,
         site: &Site,
     ) -> Result<()>;
+
+    /// Checking mode: elements `run` of the vector have been written at `line`, in the scope that was opened at `site`, and wait in
+    /// the buffer for their owner.
+    #[doc(hidden)]
+    fn announce(
+        &mut self,
+        _: &GVector<T>,
+        _owner: Rank,
+        _op: Option<OpId>,
+        _run: Range<usize>,
+        _line: &Site,
+        _site: &Site,
+    ) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Writes that have not left yet, for each owner.
 pub struct Buffers<T> {
     dist: Distribution,
+    /// Checking mode: every write goes the slow way, and is noted.
+    check: bool,
+    /// Checking mode: the line of a `put_slice` under way.
+    line: Option<Site>,
     owners: Vec<Pending<T>>,
 }
 
@@ -72,14 +91,18 @@ impl<T: Element> Pending<T> {
 
 impl<T: Element> Buffers<T> {
     pub(super) fn new(vector: &GVector<T>) -> Self {
+        let check = vector.link.modes.check;
         let ranges = (0..vector.link.size).map(|owner| vector.dist.range(Rank::new(owner)));
         let pending = |block: Range<usize>| Pending {
             op: None,
-            batch: BatchBuilder::new(block.len()),
+            batch: match check {
+                true => BatchBuilder::new(block.len()).with_lines(),
+                false => BatchBuilder::new(block.len()),
+            },
             start: block.start,
             limits: [0; 2],
         };
-        Buffers { dist: vector.dist, owners: ranges.map(pending).collect() }
+        Buffers { dist: vector.dist, check, line: None, owners: ranges.map(pending).collect() }
     }
 
     /// Adds one element, or says for whose batch room has to be made first. A scope has one operation.
@@ -127,6 +150,9 @@ impl<B: Buffered> Scope<'_, B> {
             return Err(Error::RangeOutside { start, end, len, object: self.vector.name(), site: Site::here() });
         }
         let (buffers, sender) = self.state.parts();
+        if buffers.check {
+            buffers.line = Some(Site::here());
+        }
         put_run(buffers, sender, self.vector, start, values, &self.site)
     }
 
@@ -158,16 +184,16 @@ impl<B: Buffered> Scope<'_, B> {
 
     #[cold]
     #[inline(never)]
+    #[track_caller]
     fn write_with_room(&mut self, owner: Rank, op: Option<OpId>, index: usize, value: B::Element) -> Result<()> {
-        self.room(owner, op)?;
-        self.state.parts().0.push(op, index, value);
-        Ok(())
-    }
-
-    /// Makes room in an owner's buffer for writes of a kind.
-    fn room(&mut self, owner: Rank, op: Option<OpId>) -> Result<()> {
         let (buffers, sender) = self.state.parts();
-        room(buffers, sender, self.vector, owner, op, &self.site)
+        room(buffers, sender, self.vector, owner, op, &self.site)?;
+        buffers.push(op, index, value);
+        if buffers.check {
+            buffers.line = Some(Site::here());
+            note(buffers, sender, self.vector, owner, index..index + 1, &self.site)?;
+        }
+        Ok(())
     }
 }
 
@@ -193,6 +219,22 @@ fn room<T: Element>(
     Ok(())
 }
 
+/// Checking mode: notes the writes that were the last for an owner, and sees to it that the next one is noted too.
+fn note<T: Element>(
+    buffers: &mut Buffers<T>,
+    sender: &mut dyn Sender<T>,
+    vector: &GVector<T>,
+    owner: Rank,
+    run: Range<usize>,
+    site: &Site,
+) -> Result<()> {
+    let pending = &mut buffers.owners[owner.index()];
+    let line = buffers.line.as_ref().unwrap_or(site);
+    pending.batch.note(run.len(), line);
+    pending.limits = [0; 2];
+    sender.announce(vector, owner, pending.op, run, line, site)
+}
+
 /// Sets consecutive elements, which are there.
 pub(super) fn put_run<T: Element>(
     buffers: &mut Buffers<T>,
@@ -211,6 +253,9 @@ pub(super) fn put_run<T: Element>(
             let batch = &mut buffers.owners[owner.index()].batch;
             let upto = piece.end.min(at + batch.capacity() - batch.len());
             batch.extend(at - first, &values[at - start..upto - start]);
+            if buffers.check {
+                note(buffers, sender, vector, owner, at..upto, site)?;
+            }
             at = upto;
         }
     }

@@ -127,10 +127,10 @@ impl<'v, B: Behaviour> Scope<'v, B> {
 
 impl<B: Behaviour> Drop for Scope<'_, B> {
     fn drop(&mut self) {
-        if let Err(error) = self.end(false) {
-            let id = self.vector.id;
-            self.vector.link.tidy(|service, out| {
-                service.deferred.get_or_insert(error.clone());
+        let (link, id) = (&self.vector.link, self.vector.id);
+        if let Err(error) = link.quietly(|| self.end(false)) {
+            link.tidy(|service, out| {
+                service.defer(id, error.clone());
                 service.fail(Some(id), error, out);
             });
         }

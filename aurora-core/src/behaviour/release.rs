@@ -12,12 +12,15 @@ use crate::message::{CallId, Collective, Epoch, Opening, Request};
 use crate::service::Reason;
 use crate::service::asking::Asking;
 use crate::service::batch::BatchBuilder;
+use crate::service::check::Deed;
 use crate::service::entering::{ReleaseScope, SCOPES_AHEAD};
+use crate::service::object::{Object, Work};
 use crate::service::watch::What;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use std::any::type_name;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// An operation's name travels in headers, whose length is limited.
 const LONGEST_NAME: usize = 40;
@@ -84,6 +87,8 @@ struct Batches {
 struct Calls {
     reason: Reason,
     under_way: Vec<Option<CallId>>,
+    /// Checking mode: the owners that know of writes which they do not have.
+    announced: Vec<bool>,
 }
 
 impl Batches {
@@ -135,6 +140,36 @@ impl Calls {
             None => Ok(()),
         }
     }
+
+    /// Checking mode: all owners have all writes.
+    fn all_flushed<T: Element>(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
+        let told = std::mem::take(&mut self.announced);
+        let owners = (0..).map(Rank::new).zip(told).filter(|(_, announced)| *announced);
+        owners.into_iter().try_for_each(|(owner, _)| {
+            check(vector, owner, Request::Flushed, site, |object| {
+                object.flushed(vector.link.me);
+                Ok(())
+            })
+        })
+    }
+}
+
+/// Checking mode: has an owner note something, by a request or, if it is ours, at once.
+fn check<T: Element>(
+    vector: &GVector<T>,
+    owner: Rank,
+    request: Request,
+    site: &Site,
+    own: impl FnOnce(&mut Object) -> Result<()>,
+) -> Result<()> {
+    let link = &vector.link;
+    if owner == link.me {
+        return link.act(site, |service, _| service.objects.get_mut(&vector.id).map_or(Ok(()), own));
+    }
+    let reason = vector.reason("AURORA_CHECK", site);
+    let asking = Asking { object: vector.id, to: owner, reason: &reason };
+    let call = link.act(site, |service, out| Ok(service.ask(&asking, request, Vec::new(), out)))?;
+    vector.answer(call, "a note of AURORA_CHECK", site).map(drop)
 }
 
 impl<T: Element> Sender<T> for Calls {
@@ -148,12 +183,12 @@ impl<T: Element> Sender<T> for Calls {
     ) -> Result<()> {
         let link = &vector.link;
         if owner == link.me {
-            link.wait(What::Gate { object: vector.id }, site, |service, _| {
-                let object = service.objects.get_mut(&vector.id)?;
-                if let Some(fault) = &object.fault {
-                    return Some(Err(fault.clone()));
-                }
-                object.write(op, batch.bytes()).map(|done| done.then_some(())).transpose()
+            let work = Work::Call { id: CallId(0), epoch: 0, request: Request::Write { op } };
+            link.wait(What::Gate { object: vector.id }, site, |service, out| {
+                service.by_itself(vector.id, &work, out, |object| match &object.fault {
+                    Some(fault) => Some(Err(fault.clone())),
+                    None => object.write(op, batch.bytes()).map(|done| done.then_some(())).transpose(),
+                })?
             })?;
             batch.clear();
             return Ok(());
@@ -163,6 +198,30 @@ impl<T: Element> Sender<T> for Calls {
         let call = link.act(site, |service, out| Ok(service.ask(&asking, Request::Write { op }, batch.take(), out)))?;
         self.under_way[owner.index()] = Some(call);
         Ok(())
+    }
+
+    fn announce(
+        &mut self,
+        vector: &GVector<T>,
+        owner: Rank,
+        op: Option<OpId>,
+        run: Range<usize>,
+        line: &Site,
+        site: &Site,
+    ) -> Result<()> {
+        self.announced.resize(vector.link.size, false);
+        self.announced[owner.index()] = true;
+        let first = vector.dist.range(owner).start;
+        let run = run.start - first..run.end - first;
+        let (deed, [line, opened]) = (Deed::of(op), [line, site].map(|site| site.clone().clipped()));
+        let request = Request::Announce {
+            start: run.start as u64,
+            len: run.len() as u64,
+            update: deed == Deed::Update,
+            line: line.clone(),
+            opened: opened.clone(),
+        };
+        check(vector, owner, request, &line, |object| object.announced(vector.link.me, deed, run, [&line, &opened]))
     }
 }
 
@@ -208,8 +267,11 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
     const NAME: &'static str = "ReleaseC alone";
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, _: bool) -> Result<()> {
-        flush(&mut self.buffers, &mut self.calls, vector, site)?;
-        vector.link.me.others(vector.link.size).try_for_each(|owner| self.calls.wait_for(vector, owner, site))
+        let flushed = flush(&mut self.buffers, &mut self.calls, vector, site).and_then(|()| {
+            vector.link.me.others(vector.link.size).try_for_each(|owner| self.calls.wait_for(vector, owner, site))
+        });
+        let known = self.calls.all_flushed(vector, site);
+        flushed.and(known)
     }
 
     fn abandon(&mut self, vector: &GVector<T>) {
@@ -326,7 +388,8 @@ impl<T: Element> GVector<T> {
         self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
             service.settled(self.id, true, out).map(|object| object.map(drop))
         })?;
-        let calls = Calls { reason: self.reason("ReleaseC alone", &site), under_way: vec![None; self.link.size] };
+        let (reason, under_way) = (self.reason("ReleaseC alone", &site), vec![None; self.link.size]);
+        let calls = Calls { reason, under_way, announced: Vec::new() };
         let state = Alone { buffers: Buffers::new(self), calls, op, operation: PhantomData };
         Ok(Scope::open(self, site, state, true, false))
     }

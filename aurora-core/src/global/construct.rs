@@ -4,8 +4,9 @@ use crate::distribution::{Distribution, Shape};
 use crate::element::OpId;
 use crate::element::{Access, Element, built_in_ops};
 use crate::error::{ObjectName, Result};
-use crate::memory::{Array, Demand, Limits, Sharing, Storage};
+use crate::memory::{Array, Demand, Limits, Sharing};
 use crate::message::ObjectId;
+use crate::service::Service;
 use crate::service::home::{Home, Place};
 use crate::service::nodes::Nodes;
 use crate::service::object::{Block, Object, ScalarFn};
@@ -172,43 +173,55 @@ impl Plan {
         home: Option<Home>,
         scalar: Option<ScalarPart>,
     ) -> Result<()> {
-        let (size, len) = (link.size, self.dist.len());
         let (name, action) = (self.name(), self.action());
-        let ScalarPart { value: scalar, ops: scalar_ops } = scalar.unwrap_or_default();
-        let storage: Arc<dyn Storage> = Arc::new(block);
-        let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(size)) };
+        let block = Block::new(Arc::new(block), size_of::<T>().max(1), home);
+        let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(link.size)) };
         link.tidy(|service, _| {
-            let object = Object {
-                name: name.clone(),
-                dist: self.dist,
-                block: Block::new(storage, size_of::<T>().max(1), home),
-                fresh: Arc::new(move || Ok(Arc::new(Array::<T>::promised(len)?))),
-                scalar,
-                scalar_ops: scalar_ops.into_iter().collect(),
-                ops: built_in_ops::<T>().into_iter().collect::<BTreeMap<_, _>>(),
-                access: Access::of::<T>(),
-                ledger: service.ledger(),
-                cache: Default::default(),
-                made: vec![0; size],
-                applied: 0,
-                touched: None,
-                nodes,
-                pushed: 0,
-                sent_abroad: 0,
-                loads: 0,
-                meeting: None,
-                outstanding: vec![0; size],
-                open: Vec::new(),
-                parked: Default::default(),
-                fault: None,
-                dropped: vec![false; size],
-                ends: vec![None; size],
-            };
+            let object = object::<T>(service, name, self.dist, block, nodes, scalar.unwrap_or_default());
             service.objects.insert(id, object);
         });
         let came = Came { action, key: self.key, refusal: self.refusal.take(), demand: Demand::default() };
         let met = link.come("a construction", came, &self.site).map(drop);
         met.inspect_err(|_| link.tidy(|service, _| drop(service.objects.remove(&id))))
+    }
+}
+
+/// An object as a rank's service knows it at its construction.
+pub(crate) fn object<T: Element>(
+    service: &Service,
+    name: ObjectName,
+    dist: Distribution,
+    block: Block,
+    nodes: Arc<Nodes>,
+    scalar: ScalarPart,
+) -> Object {
+    let (size, len) = (service.size, dist.len());
+    Object {
+        name,
+        dist,
+        block,
+        fresh: Arc::new(move || Ok(Arc::new(Array::<T>::promised(len)?))),
+        check: service.modes.check.then(Box::default),
+        scalar: scalar.value,
+        scalar_ops: scalar.ops.into_iter().collect(),
+        ops: built_in_ops::<T>().into_iter().collect::<BTreeMap<_, _>>(),
+        access: Access::of::<T>(),
+        ledger: service.ledger(),
+        cache: Default::default(),
+        made: vec![0; size],
+        applied: 0,
+        touched: None,
+        nodes,
+        pushed: 0,
+        sent_abroad: 0,
+        loads: 0,
+        meeting: None,
+        outstanding: vec![0; size],
+        open: Vec::new(),
+        parked: Default::default(),
+        fault: None,
+        dropped: vec![false; size],
+        ends: vec![None; size],
     }
 }
 

@@ -177,6 +177,7 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
         let read_own = || {
             own.into_iter().try_for_each(|piece| {
                 let range = piece.start..piece.start + piece.memory.len();
+                piece.vector.check_read(range.clone(), "distmemcpy", &piece.site)?;
                 piece.vector.read_own(&piece.site, |block| piece.memory.copy_from_slice(&block[range]))
             })
         };

@@ -143,6 +143,7 @@ impl<'a, T: Element> Reading<'a, T> {
         let places = wanted.places.take();
         if owner == vector.link.me {
             let places = Places::parse(width, &places).expect("whole places");
+            vector.check_read(places.iter(), "at_many", site)?;
             vector.read_own(site, |block| places.spread(block, &wanted.positions, values))?;
             wanted.positions.clear();
             return Ok(());

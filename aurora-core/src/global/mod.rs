@@ -1,7 +1,7 @@
 //! The shared objects: handles through which the ranks of a job reach data that lies on all of them.
 
 mod access;
-mod construct;
+pub(crate) mod construct;
 mod copy;
 mod many;
 mod scalar;

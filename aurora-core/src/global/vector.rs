@@ -75,7 +75,7 @@ impl<T: Element> GVector<T> {
         let (dist, made_at) = (plan.dist, Site::here());
         let mut plan = plan;
         let link = world.link().share();
-        let id = link.next_object();
+        let (id, modes) = (link.next_object(), link.modes);
         // What is large is made where it stays.
         let place = if plan.admit::<T>(world)? { plan.place(&link, id)? } else { None };
         let settled = place.is_some();
@@ -89,7 +89,7 @@ impl<T: Element> GVector<T> {
             if let Some(place) = place {
                 object.block.settle_down(place);
             }
-            let direct = object.direct();
+            let direct = object.direct(modes.deny);
             service.advance(id, out);
             direct
         });
@@ -150,7 +150,8 @@ impl<T: Element> GVector<T> {
     /// owner.
     ///
     /// # Errors
-    /// [`Error::IndexOutside`]; `Leaked`, `Poisoned` or `Mismatch` of the object; whatever ended the job.
+    /// [`Error::IndexOutside`]; `Leaked`, `Poisoned` or `Mismatch` of the object; whatever ended the job. Of an element of another rank
+    /// [`Error::Denied`], if that is asked for.
     #[inline]
     #[track_caller]
     pub fn at(&self, index: usize) -> Result<T> {
@@ -166,8 +167,10 @@ impl<T: Element> GVector<T> {
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;
         if owner == self.link.me {
+            self.check_read(std::iter::once(local), "at", &site)?;
             return self.read_own(&site, |own| own[local]);
         }
+        self.check_single("at", index, owner, &site)?;
         let request = Request::Read { start: local as u64, len: 1, owners: 1 };
         let bytes = self.ask(owner, request, Vec::new(), "at", &site)?;
         Ok(self.elements(owner, &bytes, 1)?[0])
@@ -195,6 +198,7 @@ impl<T: Element> GVector<T> {
         if owner == self.link.me {
             return self.write_own(&site, |own| own[local] = value);
         }
+        self.check_single("put", index, owner, &site)?;
         let request = Request::WriteAt { start: local as u64 };
         self.ask(owner, request, bytemuck::bytes_of(&value).to_vec(), "put", &site).map(drop)
     }
@@ -290,6 +294,31 @@ impl<T: Element> GVector<T> {
         Err(Error::IndexOutside { index, len: self.len(), object: self.name(), site: site.clone() })
     }
 
+    /// Whether single elements of other ranks may be touched.
+    fn check_single(&self, access: &str, index: usize, owner: Rank, site: &Site) -> Result<()> {
+        if !self.link.modes.deny {
+            return Ok(());
+        }
+        Err(Error::Denied { access: access.into(), index, owner, object: Box::new(self.name()), site: site.clone() })
+    }
+
+    /// Checking mode: whether this rank may read elements of its own block, given by their places there.
+    pub(crate) fn check_read(&self, places: impl Iterator<Item = usize>, action: &str, site: &Site) -> Result<()> {
+        if !self.link.modes.check {
+            return Ok(());
+        }
+        let (me, mut places) = (self.link.me, Some(places));
+        // What is written in a scope that this rank has ended is there to be read once all have.
+        self.link.wait(What::Settle { object: self.id }, site, |service, out| {
+            let object = match service.settled(self.id, false, out)? {
+                Ok(object) => object,
+                Err(error) => return Some(Err(error)),
+            };
+            let found = places.take().and_then(|places| object.unflushed(me, places));
+            Some(found.map_or(Ok(()), |error| Err(error.read_by(me, action, site))))
+        })
+    }
+
     pub(crate) fn reason(&self, action: &'static str, site: &Site) -> Reason {
         Reason { object: Some(self.id), action, site: Some(site.clone()) }
     }
@@ -352,7 +381,10 @@ impl<T: Element> GVector<T> {
     pub(super) fn received(&self, call: crate::message::CallId, action: &'static str, site: &Site) -> Result<Received> {
         let what = What::Calls { object: self.id, action };
         self.link
-            .wait(what, site, |service, out| service.await_received(call, out))
+            .wait(what, site, |service, out| {
+                let answer = service.await_received(call, out)?;
+                Some(answer.map_err(|error| error.read_by(self.link.me, action, site)))
+            })
             .inspect_err(|_| self.link.tidy(|service, _| service.give_up(call)))
     }
 

@@ -105,6 +105,14 @@ fn short(asked: usize, Pool { limit, available, .. }: Pool) -> Shortage {
     Shortage { asked, together: asked, available, limit }
 }
 
+/// Whether there is memory for so many bytes that are about to be taken by the way.
+pub(crate) fn promise(bytes: usize) -> Result<(), Shortage> {
+    match Limits::find().tightest().filter(|pool| bytes >= LOOKED_AT && pool.available < bytes) {
+        Some(pool) => Err(short(bytes, pool)),
+        None => Ok(()),
+    }
+}
+
 /// `len` zeros that become the user's.
 pub(crate) fn zeros<T: Element>(len: usize) -> Result<Vec<T>, Shortage> {
     let bytes = len.saturating_mul(size_of::<T>());

@@ -30,7 +30,7 @@ pub(crate) use demand::{Demand, Shortage};
 pub(crate) use direct::{Direct, Front, OWN, READ, WRITE};
 pub(crate) use door::Door;
 pub(crate) use lent::{Lent, LentMut, with_lent, with_lent_mut};
-pub(crate) use meter::{Meter, zeros};
+pub(crate) use meter::{Meter, promise, zeros};
 pub(crate) use prefetch::Prefetch;
 pub(crate) use shared::{LOST, Reading, Sharing, Turn};
 

@@ -1,12 +1,15 @@
 //! Writes on their way to one owner: where they go, and their values.
 //!
-//! Layout, little endian: bytes of a place, number of places, number of values, nothing (u64 each), the values, the places. A place is a
+//! Layout, little endian: bytes of a place, number of places, number of values, bytes of lines (u64 each), the values, the places, and
+//! in [checking mode](super::check) the lines at which they were written. A place is a
 //! local index in the owner's block and stands for the next value; one whose top bit is set is followed by the length of a
 //! run, and stands for so many values. Scattered writes cost one place each, consecutive ones two for all.
 //!
 //! A batch is made where it will be read: in a [`Buffer`], which for an owner on the same machine is memory that both see.
 
+use super::check::Lines;
 use super::places::{Place, Places, visit};
+use crate::Site;
 use crate::element::Element;
 use crate::memory::Elements;
 use aurora_net::Buffer;
@@ -36,6 +39,8 @@ pub struct BatchBuilder<T> {
     next: usize,
     /// The number of places if the last of them is the length of a run.
     run: usize,
+    /// Checking mode: the line of each value.
+    lines: Option<Lines>,
     element: PhantomData<T>,
 }
 
@@ -54,7 +59,20 @@ impl<T: Element> BatchBuilder<T> {
             places: 0,
             next: NOWHERE,
             run: NOWHERE,
+            lines: None,
             element: PhantomData,
+        }
+    }
+
+    /// With the line of each value, which has to be [noted](Self::note).
+    pub(crate) fn with_lines(self) -> Self {
+        BatchBuilder { lines: Some(Lines::default()), ..self }
+    }
+
+    /// The last values, so many, were written at this line.
+    pub(crate) fn note(&mut self, values: usize, line: &Site) {
+        if let Some(lines) = &mut self.lines {
+            lines.note(values, line);
         }
     }
 
@@ -151,19 +169,36 @@ impl<T: Element> BatchBuilder<T> {
 
     /// The bytes, as they travel. What comes next is [`clear`](Self::clear) or [`take`](Self::take).
     pub(crate) fn bytes(&mut self) -> &[u8] {
-        for (at, word) in [self.width, self.places, self.values, 0].into_iter().enumerate() {
+        let lines = self.lines.as_ref().map(Lines::encode).unwrap_or_default();
+        for (at, word) in [self.width, self.places, self.values, lines.len()].into_iter().enumerate() {
             self.memory[at * 8..(at + 1) * 8].copy_from_slice(&(word as u64).to_le_bytes());
         }
         let (places, values_end) = (self.places * self.width, HEAD + self.values * size_of::<T>());
         self.memory.copy_within(self.places_at..self.places_at + places, values_end);
         self.places_at = values_end;
-        &self.memory[..values_end + places]
+        let end = values_end + places + lines.len();
+        if !lines.is_empty() {
+            self.append(values_end + places, &lines);
+        }
+        &self.memory[..end]
+    }
+
+    /// Puts lines behind what is there, for which there may be no room.
+    #[cold]
+    fn append(&mut self, at: usize, lines: &[u8]) {
+        let mut memory = self.memory.to_vec();
+        memory.resize(memory.len().max(at + lines.len()), 0);
+        memory[at..at + lines.len()].copy_from_slice(lines);
+        self.memory = Buffer::own(memory);
     }
 
     /// Empties it; its memory stays.
     pub(crate) fn clear(&mut self) {
         self.places_at = HEAD + self.capacity * size_of::<T>();
         (self.values, self.places, self.next, self.run) = (0, 0, NOWHERE, NOWHERE);
+        if let Some(lines) = &mut self.lines {
+            lines.clear();
+        }
     }
 
     /// The bytes in their memory, leaving it empty without any.
@@ -196,6 +231,8 @@ pub(crate) fn batch_of(block: &[u8], element: usize, runs: &[Range<usize>]) -> V
 pub(crate) struct Batch<'b> {
     places: Places<'b>,
     values: &'b [u8],
+    lines: &'b [u8],
+    count: usize,
     /// There are no runs in it.
     scattered: bool,
 }
@@ -207,6 +244,7 @@ impl<'b> Batch<'b> {
         let word = |at: usize| usize::try_from(u64::from_le_bytes(*head.as_chunks().0.get(at)?)).ok();
         let (width, count) = (word(0)?, word(2)?);
         let (values, places) = rest.split_at_checked(count.checked_mul(element)?)?;
+        let (places, lines) = places.split_at_checked(places.len().checked_sub(word(3)?)?)?;
         if places.len() != word(1)?.checked_mul(width)? {
             return None;
         }
@@ -217,7 +255,17 @@ impl<'b> Batch<'b> {
                 Places::Narrow(places) => fit(places, count, len),
                 Places::Wide(places) => fit(places, count, len),
             };
-        fits.then_some(Batch { places, values, scattered })
+        fits.then_some(Batch { places, values, lines, count, scattered })
+    }
+
+    /// Number of values.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The lines of the values, as they travel: none where the sender does not check.
+    pub(crate) fn lines(&self) -> &'b [u8] {
+        self.lines
     }
 
     /// Applies `op` to the elements of a block and the values for them, in order.
@@ -337,6 +385,24 @@ mod tests {
     }
 
     #[test]
+    fn lines_travel_behind_the_places() {
+        let (mut batch, line) = (open(100).with_lines(), Site::here());
+        let full = batch.capacity();
+        for _ in 0..2 {
+            // To the brim, so that there is no room left for them.
+            for i in 0..full {
+                batch.push(i % 50 * 2, i as u16);
+                batch.note(1, &line);
+            }
+            let bytes = batch.bytes().to_vec();
+            let parsed = Batch::parse(&bytes, 2, 100).expect("it fits");
+            assert!(parsed.len() == full && !parsed.lines().is_empty());
+            assert!(Batch::parse(&bytes[..bytes.len() - 1], 2, 100).is_none());
+            batch.clear();
+        }
+    }
+
+    #[test]
     fn an_element_outside_of_the_block_is_refused() {
         let mut batch = open(10);
         for (writes, fits) in [(&[3, 9][..], 10), (&[8, 9], 10), (&[0], 1)] {
@@ -390,7 +456,12 @@ mod tests {
 
         #[test]
         fn hostile_bytes_are_refused_or_fit(
-            head in (prop_oneof![Just(4u64), Just(8), any::<u64>()], 0u64..9, 0u64..20, any::<u64>()),
+            head in (
+                prop_oneof![Just(4u64), Just(8), any::<u64>()],
+                0u64..9,
+                0u64..20,
+                prop_oneof![4 => Just(0u64), 1 => 0u64..9, 1 => any::<u64>()],
+            ),
             rest in prop::collection::vec(prop_oneof![Just(0u8), Just(128), 0u8..20, any::<u8>()], 0..60),
             len in 0usize..20,
         ) {

@@ -200,11 +200,12 @@ impl Service {
     /// Applies a batch of a ReleaseC scope to our own block, or keeps a copy until it can be.
     pub(crate) fn apply_own(&mut self, scope: &ReleaseScope<'_>, op: Option<OpId>, bytes: &[u8], out: &mut Outbox) {
         let (id, me) = (scope.object, self.me);
-        let Some(object) = self.objects.get_mut(&id) else {
+        let work = Work::Batch { epoch: scope.epoch, seq: scope.sent, op, acknowledge: true };
+        let outcome = self.attempt(id, me, &work, bytes, out);
+        let Some((object, outcome)) = self.objects.get_mut(&id).zip(outcome) else {
             return;
         };
-        let work = Work::Batch { epoch: scope.epoch, seq: scope.sent, op, acknowledge: true };
-        match object.attempt(me, &work, bytes) {
+        match outcome {
             Outcome::Park => {
                 object.outstanding[me.index()] += 1;
                 object.parked.push_back(Parked { from: me, work, payload: Received::Bytes(bytes.to_vec()) });

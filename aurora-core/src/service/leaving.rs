@@ -18,7 +18,7 @@ impl Service {
             && !panicking
         {
             let leak = object.leak(self.me, guard);
-            self.deferred.get_or_insert(leak.clone());
+            self.defer(id, leak.clone());
             self.fail(Some(id), leak, out);
         }
         if self.ended || self.fault.is_some() {
@@ -60,7 +60,7 @@ impl Service {
             Some(crate::collective::mismatch(mine.last_claim(&object.name), theirs))
         });
         if let Some(error) = error {
-            self.deferred.get_or_insert(error);
+            self.defer(id, error);
         }
     }
 

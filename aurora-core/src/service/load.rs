@@ -107,7 +107,12 @@ impl Service {
         };
         match behaviour {
             Collective::ReadCache | Collective::Combined => self.settle_read_cache(id, epoch, out),
-            Collective::ReleaseC | Collective::Fill => object.ledger.forget(epoch),
+            Collective::ReleaseC | Collective::Fill => {
+                object.ledger.forget(epoch);
+                if let Some(checker) = &mut object.check {
+                    checker.settled();
+                }
+            }
         }
         true
     }

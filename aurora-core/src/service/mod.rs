@@ -6,6 +6,7 @@
 pub(crate) mod asking;
 pub(crate) mod batch;
 mod cache;
+pub(crate) mod check;
 mod deliver;
 pub(crate) mod entering;
 mod guests;
@@ -15,6 +16,8 @@ pub(crate) mod load;
 mod loans;
 mod lodging;
 mod mail;
+#[cfg(test)]
+mod model;
 pub(crate) mod nodes;
 pub(crate) mod object;
 pub(crate) mod places;
@@ -30,9 +33,11 @@ pub use mail::Usage;
 
 use crate::Error;
 use crate::collective::{Rendezvous, Tell};
+use crate::config::Modes;
 use crate::error::Claim;
 use crate::memory::LOST;
 use crate::message::{CallId, Message, ObjectId, encode_error};
+use aurora_net::bootstrap::capture;
 use aurora_net::{Buffer, Node, Outbox, Payload, Rank, Received, Token};
 use loans::Loans;
 use mail::Mail;
@@ -40,7 +45,9 @@ use nodes::Nodes;
 use object::{Object, Obstacle, Outcome, Parked, Work};
 use rally::Rally;
 use scope::Ledger;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use watch::{Act, GuardState, RankState, Watch, What};
@@ -59,6 +66,7 @@ pub(crate) struct Call {
 pub(crate) struct Service {
     pub(crate) me: Rank,
     pub(crate) size: usize,
+    pub(crate) modes: Modes,
     pub(crate) objects: BTreeMap<ObjectId, Object>,
     pub(crate) mail: Mail,
     pub(crate) loans: Loans,
@@ -75,8 +83,10 @@ pub(crate) struct Service {
     pub(crate) watch: Watch,
     /// What ended the job, for every later call.
     pub(crate) fault: Option<Error>,
-    /// An error that had nowhere to go when it happened: `run` returns it.
-    pub(crate) deferred: Option<Error>,
+    /// Errors that had nowhere to go when they happened: `run` returns the first that no call has returned before.
+    deferred: Vec<(ObjectId, Error)>,
+    /// Errors of objects that calls have returned to the program.
+    told: BTreeSet<(ObjectId, u64)>,
     /// Who has left the closure, and how many objects it had dropped.
     left: Vec<Option<u64>>,
     /// Objects that each rank has said it has dropped.
@@ -91,6 +101,7 @@ impl Service {
         Service {
             me,
             size,
+            modes: Modes::default(),
             objects: BTreeMap::new(),
             mail: Mail::new(size),
             loans: Loans::default(),
@@ -103,7 +114,8 @@ impl Service {
             next_guard: 0,
             watch: Watch::new(me, limit),
             fault: None,
-            deferred: None,
+            deferred: Vec::new(),
+            told: BTreeSet::new(),
             left: vec![None; size],
             farewells: vec![0; size],
             leaving: false,
@@ -136,9 +148,9 @@ impl Service {
         };
         *place = Some(error.clone());
         if let Some(id) = object
-            && self.has_dropped_writes(id)
+            && (self.has_dropped_writes(id) || matches!(error, Error::Conflict { .. }))
         {
-            self.deferred.get_or_insert(error.clone());
+            self.defer(id, error.clone());
         }
         self.watch.progress();
         match object {
@@ -146,6 +158,44 @@ impl Service {
             None => self.refresh_all(),
         }
         true
+    }
+
+    /// Keeps an error of an object for the end of `run`, unless the program has heard of it.
+    pub(crate) fn defer(&mut self, object: ObjectId, error: Error) {
+        if !self.knows(object, &error) {
+            self.deferred.push((object, error));
+        }
+    }
+
+    /// What nobody has heard of.
+    pub(crate) fn take_deferred(&mut self) -> Option<Error> {
+        std::mem::take(&mut self.deferred).into_iter().next().map(|(_, error)| error)
+    }
+
+    /// A call, on this object or on none, returns an error to the program, which need not hear of it again.
+    pub(crate) fn has_told(&mut self, object: Option<ObjectId>, error: &Error) {
+        let digest = digest_of(error);
+        match object {
+            Some(object) => {
+                self.told.insert((object, digest));
+                if error.is_of_an_object() {
+                    self.told.insert((object, ANY_FAULT));
+                }
+            }
+            None => self.told.extend(self.objects.keys().map(|object| (*object, digest))),
+        }
+        let deferred = std::mem::take(&mut self.deferred);
+        let is_news = |(of, error): &(ObjectId, Error)| {
+            !self.knows(*of, error) && (object.is_some() || digest_of(error) != digest)
+        };
+        self.deferred = deferred.into_iter().filter(is_news).collect();
+    }
+
+    /// Whether the program has heard of this error of an object, or of another that is its end as well: ranks do not all find the same
+    /// words for what is wrong.
+    fn knows(&self, object: ObjectId, error: &Error) -> bool {
+        self.told.contains(&(object, digest_of(error)))
+            || error.is_of_an_object() && self.told.contains(&(object, ANY_FAULT))
     }
 
     /// Whether a ReleaseC has been dropped whose writes are lost if the object fails now, and nobody waits to hear of it.
@@ -211,11 +261,11 @@ impl Service {
 
     /// Does a piece of work or parks it; true if it is done.
     pub(crate) fn work(&mut self, id: ObjectId, mut work: Parked, out: &mut Outbox) -> bool {
-        let Some(object) = self.objects.get_mut(&id) else {
-            // Everyone has dropped the object, so nobody can ever see what this would write.
+        let Some(outcome) = self.attempt(id, work.from, &work.work, work.payload.bytes(), out) else {
             return true;
         };
-        match (object.attempt(work.from, &work.work, work.payload.bytes()), &work.work) {
+        let object = self.objects.get_mut(&id).expect("just used");
+        match (outcome, &work.work) {
             (Outcome::Park, _) => {
                 // It may wait for long, and its sender for the memory.
                 work.payload.detach();
@@ -252,6 +302,65 @@ impl Service {
             out.recycle(buffer);
         }
         true
+    }
+
+    /// Does a piece of work, if its time has come. `None`: there is no such object any more, so nobody can ever see what this would write;
+    /// or an operation of the user's has panicked amid it, and the object is poisoned.
+    ///
+    /// # Panics
+    /// If the work is the program's own, of this rank: then it is in a call on that object. In what others have sent an operation
+    /// may panic amid any call, or with nobody there but the daemon.
+    pub(crate) fn attempt(
+        &mut self,
+        id: ObjectId,
+        from: Rank,
+        work: &Work,
+        payload: &[u8],
+        out: &mut Outbox,
+    ) -> Option<Outcome> {
+        if from == self.me {
+            return self.by_itself(id, work, out, |object| object.attempt(from, work, payload));
+        }
+        let object = self.objects.get_mut(&id)?;
+        let failure = match capture(self.me, || object.attempt(from, work, payload)) {
+            Ok(outcome) => return Some(outcome),
+            Err(failure) => failure,
+        };
+        let error = self.break_off(id, work, false, out)?;
+        crate::notice::operation_panicked(&failure, &error);
+        if let Work::Call { id: call, .. } = work {
+            self.answer(from, *call, Err(error.clone()), out);
+        }
+        self.defer(id, error);
+        None
+    }
+
+    /// Does a piece of the program's own work, amid its own call. `None`: there is no such object.
+    ///
+    /// # Panics
+    /// If an operation of the user's does; the object is poisoned by then.
+    pub(crate) fn by_itself<R>(
+        &mut self,
+        id: ObjectId,
+        work: &Work,
+        out: &mut Outbox,
+        act: impl FnOnce(&mut Object) -> R,
+    ) -> Option<R> {
+        let object = self.objects.get_mut(&id)?;
+        match catch_unwind(AssertUnwindSafe(|| act(object))) {
+            Ok(outcome) => Some(outcome),
+            Err(panic) => {
+                self.break_off(id, work, true, out);
+                resume_unwind(panic)
+            }
+        }
+    }
+
+    /// An operation of the user's has left an object half written.
+    fn break_off(&mut self, id: ObjectId, work: &Work, own: bool, out: &mut Outbox) -> Option<Error> {
+        let error = self.objects.get(&id)?.broken_off(work, own);
+        self.fail(Some(id), error.clone(), out);
+        Some(error)
     }
 
     /// Makes room at the sender of a batch, if it waits for that.
@@ -298,6 +407,7 @@ impl Service {
             && !object.block.is_in_flight()
         {
             self.objects.remove(&id);
+            self.told.retain(|(of, _)| *of != id);
         }
     }
 
@@ -414,4 +524,14 @@ impl Service {
             }
         }
     }
+}
+
+/// In place of what it says, for errors that are the end of their object.
+const ANY_FAULT: u64 = 0;
+
+/// The same for errors that say the same.
+fn digest_of(error: &Error) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    error.to_string().hash(&mut hasher);
+    hasher.finish()
 }

@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use super::cache::{Cache, Fresh};
+use super::check::{Checker, Deed};
 use super::home::{Home, Place};
 use super::nodes::Nodes;
 use super::places::Places;
@@ -328,6 +329,8 @@ pub(crate) struct Object {
     pub(crate) name: ObjectName,
     pub(crate) dist: Distribution,
     pub(crate) block: Block,
+    /// Checking mode: who has written what.
+    pub(crate) check: Option<Box<Checker>>,
     /// Makes memory for a replica of the whole.
     pub(crate) fresh: Arc<dyn Fn() -> Fresh + Send + Sync>,
     pub(crate) scalar: Option<Vec<u8>>,
@@ -380,12 +383,12 @@ impl Object {
         }
         match work {
             Work::Call { epoch, .. } if self.ledger.settled < *epoch => Outcome::Park,
-            Work::Call { request, .. } => self.serve(request, payload),
+            Work::Call { request, .. } => self.serve(from, request, payload),
             Work::Batch { epoch, seq, op, .. } => self.apply_batch(from, *epoch, *seq, *op, payload),
         }
     }
 
-    fn serve(&mut self, request: &Request, payload: &[u8]) -> Outcome {
+    fn serve(&mut self, from: Rank, request: &Request, payload: &[u8]) -> Outcome {
         let element = self.block.element;
         match request {
             Request::Read { start, len, .. } => {
@@ -397,8 +400,11 @@ impl Object {
                         ..usize::try_from(end).ok()?.checked_mul(element)?;
                     (range.end <= bytes).then_some(range)
                 });
+                let unflushed =
+                    range.as_ref().and_then(|range| self.unflushed(from, range.start / element..range.end / element));
                 match range {
                     None => Outcome::Refuse(self.nonsense()),
+                    _ if unflushed.is_some() => Outcome::Refuse(unflushed.expect("just seen")),
                     Some(range) if range.len() > COPIED_REPLY => Outcome::ReplyFromBlock(range),
                     Some(range) => self.block.read(|bytes| bytes[range].to_vec()).map_or(Outcome::Park, Outcome::Reply),
                 }
@@ -409,6 +415,9 @@ impl Object {
                 };
                 match Places::parse((*width).into(), payload) {
                     Some(places) if places.are_below(len) => {
+                        if let Some(error) = self.unflushed(from, places.iter()) {
+                            return Outcome::Refuse(error);
+                        }
                         Outcome::Gather { width: (*width).into(), len: places.len() * element }
                     }
                     _ => Outcome::Refuse(self.nonsense()),
@@ -417,6 +426,22 @@ impl Object {
             Request::Write { op } => self.write_for_another(|object| object.write(*op, payload)),
             Request::WriteAt { start } => self.write_for_another(|object| object.write_at(*start, payload)),
             Request::Scalar(request) => super::scalar::serve(self, *request, payload),
+            Request::Announce { start, len, update, line, opened } => {
+                let place = |at: Option<u64>| at.and_then(|at| usize::try_from(at).ok());
+                let run = place(Some(*start)).zip(place(start.checked_add(*len))).map(|(start, end)| start..end);
+                let deed = if *update { Deed::Update } else { Deed::Put };
+                match run.filter(|run| run.end <= self.dist.range(self.ledger.me()).len()) {
+                    None => Outcome::Refuse(self.nonsense()),
+                    Some(run) => match self.announced(from, deed, run, [line, opened]) {
+                        Ok(()) => Outcome::Reply(Vec::new()),
+                        Err(error) => Outcome::Refuse(error),
+                    },
+                }
+            }
+            Request::Flushed => {
+                self.flushed(from);
+                Outcome::Reply(Vec::new())
+            }
         }
     }
 
@@ -491,11 +516,30 @@ impl Object {
         match self.write(op, payload) {
             Ok(true) => {
                 self.ledger.record(epoch).from[from.index()].applied += 1;
-                Outcome::Applied
+                match self.check_batch(from, epoch, op, payload) {
+                    Ok(()) => Outcome::Applied,
+                    Err(error) => Outcome::Refuse(error),
+                }
             }
             Ok(false) => Outcome::Park,
             Err(error) => Outcome::Refuse(error),
         }
+    }
+
+    /// The fault of an object that an operation of the user's, in this piece of work, our `own` or not, has left half written.
+    pub(crate) fn broken_off(&self, work: &Work, own: bool) -> Error {
+        let rank = self.ledger.me();
+        let mine = match work {
+            Work::Batch { epoch, .. } => self.ledger.find(*epoch).and_then(|record| record.mine.as_ref()),
+            Work::Call { .. } => None,
+        };
+        let (behaviour, opened) = match (mine, self.open.last()) {
+            (Some(mine), _) => ("ReleaseC", &mine.site),
+            (None, Some(guard)) if own => (guard.behaviour, &guard.site),
+            // That another rank has opened.
+            _ => ("ReleaseC alone", &self.name.made_at),
+        };
+        Error::Poisoned { rank, behaviour: behaviour.into(), object: self.name.clone(), opened: opened.clone() }
     }
 
     /// The fault of a request that does not fit: another build of the program, or a bug of ours.
@@ -516,7 +560,9 @@ impl Object {
             self.block.close();
         }
         self.block.reopen(settled);
-        let readable = usable && settled >= epoch && !self.open.iter().any(|guard| guard.mutable);
+        // In checking mode everything goes by the service.
+        let direct = usable && self.check.is_none();
+        let readable = direct && settled >= epoch && !self.open.iter().any(|guard| guard.mutable);
         let may = [
             (READ, readable),
             (OWN, readable && (self.block.home.is_none() || self.block.is_at_home())),
@@ -527,13 +573,13 @@ impl Object {
         self.block.front.set(epoch, load, may);
     }
 
-    /// Single elements of it.
-    pub(crate) fn direct<T: Element>(&self) -> Direct<T> {
+    /// Single elements of it, `own` ones only or also those of the ranks that share its memory.
+    pub(crate) fn direct<T: Element>(&self, own: bool) -> Direct<T> {
         let me = self.ledger.me();
         let (front, range) = (self.block.front.clone(), self.dist.range(me));
         match &self.block.home {
             Some(home) => {
-                let seat = |rank| match self.nodes.are_mates(rank, me) {
+                let seat = |rank| match self.nodes.are_mates(rank, me) && (rank == me || !own) {
                     true => self.nodes.position(rank) as u32,
                     false => u32::MAX,
                 };

@@ -135,6 +135,15 @@ impl<'b> Places<'b> {
         }
     }
 
+    /// Their numbers.
+    pub(crate) fn iter(self) -> impl Iterator<Item = usize> + use<'b> {
+        let (narrow, wide) = match self {
+            Places::Narrow(places) => (places, &[][..]),
+            Places::Wide(places) => (&[][..], places),
+        };
+        narrow.iter().map(|place| place.number()).chain(wide.iter().map(|place| place.number()))
+    }
+
     pub(crate) fn len(self) -> usize {
         match self {
             Places::Narrow(places) => places.len(),

@@ -21,7 +21,7 @@ mod seat;
 mod threads;
 
 pub use failure::Failure;
-pub(crate) use panic::capture;
+pub use panic::capture;
 pub use processes::VARIABLE;
 pub(crate) use seat::Job;
 pub use seat::Seat;

@@ -16,7 +16,10 @@ thread_local! {
 
 /// Runs `body`; a panic in it becomes the failure of `rank` and is not printed here, because it will be reported
 /// with that failure, once. With `RUST_BACKTRACE` set it is printed as usual too: somebody asked for the backtrace.
-pub(crate) fn capture<R>(rank: Rank, body: impl FnOnce() -> R) -> Result<R, Failure> {
+///
+/// # Errors
+/// That failure.
+pub fn capture<R>(rank: Rank, body: impl FnOnce() -> R) -> Result<R, Failure> {
     install_hook();
     let nested = CAPTURING.replace(true);
     let outcome = panic::catch_unwind(AssertUnwindSafe(body));

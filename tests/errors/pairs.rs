@@ -1,0 +1,41 @@
+//! Every pair of collective calls: one rank makes the first, the others the second. To add one: a line in [`CALLS`].
+
+use crate::provoke::on_every_route;
+use aurora_core::prelude::*;
+
+/// A collective call on a vector, made to its end, and what its line contains and no other's does.
+pub type Call = (&'static str, fn(&World, &mut GVector<i32>) -> Result<()>);
+
+/// All of them.
+pub const CALLS: [Call; 10] = [
+    ("v.read_cache()?", |_, v| v.read_cache()?.finish()),
+    ("v.release_c()?", |_, v| v.release_c()?.finish()),
+    ("v.release_c_with::<Add>()?", |_, v| v.release_c_with::<Add>()?.finish()),
+    ("v.release_c_with::<Max>()?", |_, v| v.release_c_with::<Max>()?.finish()),
+    ("v.read_cache_release_c()?", |_, v| v.read_cache_release_c()?.finish()),
+    ("v.fill(1)", |_, v| v.fill(1)),
+    ("world.barrier()", |world, _| world.barrier()),
+    ("GVector::<u8>::new(world, 3)", |world, _| GVector::<u8>::new(world, 3).map(drop)),
+    ("v.release_cache()", |_, v| v.release_cache()),
+    ("v.gather(0)", |_, v| v.gather(0).map(drop)),
+];
+
+#[test]
+fn different_calls_of_one_vector() {
+    on_every_route([3], |job| {
+        for (at, first) in CALLS.iter().enumerate() {
+            for second in &CALLS[at + 1..] {
+                for (lone, usual) in [(first, second), (second, first)] {
+                    let told = job.run(|world| {
+                        let mut v = GVector::<i32>::new(world, 10)?;
+                        let (_, call) = if world.is_root() { lone } else { usual };
+                        call(world, &mut v)
+                    });
+                    let is_mismatch = |told: &Option<Result<()>>| matches!(told, Some(Err(Error::Mismatch { .. })));
+                    assert!(told.ranks.iter().all(is_mismatch), "{} and {}: {told:#?}", lone.0, usual.0);
+                    told.all_cite(&[lone.0, usual.0]);
+                }
+            }
+        }
+    });
+}
