@@ -103,19 +103,19 @@ fn slices_across_borders(world: &World) -> Result<()> {
 
 fn minimum_maximum_and_bits(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
-    let mut v = GVector::<i32>::from_fn(world, 50, |i| i as i32)?;
-    // Neither zero nor an extreme value is neutral to all of them.
-    let operand = |i: usize| me as i32 * 10 - i as i32;
-    let top = (p as i32 - 1) * 10;
+    let mut v = GVector::<i32>::from_fn(world, 50, |i| -980 - i as i32)?;
+    // A zero would be seen in each of them: there it is not neutral.
+    let operand = |i: usize, from: i32| from + me as i32 * 10 - i as i32;
     let mut scope = v.accumulate::<Max>()?;
-    (0..50).try_for_each(|i| scope.update(i, operand(i)))?;
+    (0..50).try_for_each(|i| scope.update(i, operand(i, -1000)))?;
     drop(scope);
-    check::whole(&v, |i| (i as i32).max(top - i as i32))?;
+    check::whole(&v, |i| (p as i32 * 10 - 1010).max(-980) - i as i32)?;
     world.barrier()?;
+    v.fill(80)?;
     let mut scope = v.accumulate::<Min>()?;
-    (0..50).try_for_each(|i| scope.update(i, operand(i)))?;
+    (0..50).try_for_each(|i| scope.update(i, operand(i, 100)))?;
     drop(scope);
-    check::whole(&v, |i| -(i as i32))?;
+    check::whole(&v, |i| (100 - i as i32).min(80))?;
     world.barrier()?;
     v.fill(1 << 20)?;
     let mut scope = v.accumulate::<Or>()?;
