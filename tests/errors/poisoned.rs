@@ -253,6 +253,8 @@ fn an_operation_that_panics_amid_a_write_of_a_scope_that_goes_on() {
             let told = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 9)?;
                 v.release_c_with::<Unlucky>()?.finish()?;
+                // Nobody is told of what comes before all are through with this.
+                world.barrier()?;
                 let culprit = world.size() - 1;
                 let unlucky = |update: &mut dyn FnMut(usize) -> Result<()>| {
                     if world.rank() == culprit {

@@ -433,7 +433,8 @@ impl Service {
         };
         let behind = |object: ObjectId| {
             let object = self.objects.get(&object)?;
-            missing(&object.ledger, object.behind)
+            let all = (Window::WHOLE, object.ledger.epoch);
+            missing(&object.ledger, if object.scalar_scopes.is_some() { all } else { object.behind })
         };
         let mut ranks: Vec<Rank> = match what {
             What::Rendezvous(_) => match &self.node {

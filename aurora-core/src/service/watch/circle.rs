@@ -154,6 +154,8 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
         let awaited = step.wait.for_end_of;
         let forgotten = awaited
             .or(step.through.map(|(_, object, _)| object))
+            // Who waits for another scope of the same object is in a scope of each of two parts.
+            .filter(|object| other.wait.as_ref().is_none_or(|wait| wait.for_end_of != Some(*object)))
             .and_then(|object| other.open.get(&object))
             .or_else(|| {
                 let held = other.leaving || other.wait.as_ref().is_some_and(|w| w.for_everyone);
