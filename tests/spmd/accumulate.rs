@@ -239,15 +239,15 @@ fn sums_in_order_are_the_same_to_the_last_bit(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut speed = Random::new(me as u64 + 99);
     for len in [30, 100_000 * p + 1] {
-        let mine: Vec<[f64; 2]> = (0..len).map(|i| [0, 1].map(|k| number(me, i, k))).collect();
+        let mine = [0, 1].map(|k| (0..len).map(|i| number(me, i, k)).collect::<Vec<_>>());
         let model: Vec<f64> =
             (0..len).map(|i| (0..p).fold(1.0, |old, rank| old + (number(rank, i, 0) + number(rank, i, 1)))).collect();
         let mut v = GVector::<f64>::new(world, len)?;
         for _ in 0..3 {
             v.fill(1.0)?;
             let mut sums = v.accumulate_in_order::<Add>()?;
-            for k in 0..2 {
-                (0..len).try_for_each(|i| sums.update(i, mine[i][k]))?;
+            for operands in &mine {
+                (0..len).try_for_each(|i| sums.update(i, operands[i]))?;
             }
             sleep(Duration::from_millis(speed.below(8) as u64));
             sums.finish()?;
