@@ -27,7 +27,7 @@ fn an_index_outside() {
     all_refuse(|v| v.put(10, 1), &words, "v.put(10, 1)");
     let in_a_list = ["index 10, at position 1 of those asked for, is outside", "which has 10 elements"];
     all_refuse(|v| v.at_many(&[3, 10]).map(drop), &in_a_list, "v.at_many(&[3, 10])");
-    all_refuse(|v| v.put_many(&[(3, 1), (10, 1)]), &words, "v.put_many(&[(3, 1), (10, 1)])");
+    all_refuse(|v| v.put_many(&[(3, 1), (10, 1)]), &in_a_list, "v.put_many(&[(3, 1), (10, 1)])");
     all_refuse(
         |v| {
             let own = v.owner_computes()?;
