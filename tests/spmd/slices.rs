@@ -8,6 +8,7 @@ use std::time::Duration;
 
 pub fn bodies() -> Vec<Body> {
     vec![
+        Body::of(sums_of_a_part_and_reads_of_it),
         Body::of(a_part_is_loaded),
         Body::of(a_loaded_part_stays_as_it_is),
         Body::of(writes_before_a_load_are_in_it),
@@ -508,4 +509,40 @@ fn outside_of_a_part(world: &World) -> Result<()> {
     assert_eq!(shown(left.slice_mut(..11).release_c().unwrap_err()), (10, 0, 10));
     assert_eq!(shown(left.slice(5..11).slice(..).owner_computes().unwrap_err()), (10, 0, 10));
     check::whole(&v, |_| 0)
+}
+
+/// Sums of a part beside writes to another, merged in its elements alone; and then those elements, here and there.
+fn sums_of_a_part_and_reads_of_it(world: &World) -> Result<()> {
+    let (p, me, len) = (world.size(), world.rank().index(), 40 * world.size() + 3);
+    let mut v = GVector::from_fn(world, len, |i| i as u64)?;
+    let at = len / 3;
+    let (mut left, mut right) = v.split_at_mut(at);
+    let mut writes = left.slice_mut(..).release_c()?;
+    let mut sums = right.slice_mut(at + 2..).accumulate::<Add>()?;
+    (0..at).filter(|i| i % p == me).try_for_each(|i| writes.put(i, 7))?;
+    (at + 2..len).try_for_each(|i| sums.update(i, 1))?;
+    sums.update_slice(at + 2, &vec![me as u64; len - at - 2])?;
+    assert!(matches!(sums.update(at + 1, 1), Err(Error::NotShown { .. })));
+    assert!(matches!(sums.update_slice(at + 1, &[1, 1]), Err(Error::NotShown { .. })));
+    drop((writes, sums));
+    let more = (p + (0..p).sum::<usize>()) as u64;
+    let want = |i: usize| match i {
+        _ if i < at => 7,
+        _ if i < at + 2 => i as u64,
+        _ => i as u64 + more,
+    };
+    let part = v.slice(at + 1..len - 1);
+    let indices: Vec<usize> = part.range().rev().step_by(3).collect();
+    let gather = part.gatherer()?;
+    check::same(&gather.read(&indices)?, 0, |k| want(indices[k]))?;
+    check::same(&gather.iter(indices.iter().copied()).collect::<Result<Vec<_>>>()?, 0, |k| want(indices[k]))?;
+    assert!(matches!(gather.read(&[at]), Err(Error::NotShown { .. })));
+    assert!(matches!(gather.queue().push(len - 1), Err(Error::NotShown { .. })));
+    assert!(matches!(gather.read(&[len]), Err(Error::IndexOutside { .. })));
+    drop(gather);
+    world.barrier()?;
+    let mut sums = v.slice_mut(..at).accumulate_in_order::<Add>()?;
+    sums.update(0, me as u64)?;
+    drop(sums);
+    check::equal("the first", v.at(0)?, 7 + (0..p as u64).sum::<u64>())
 }

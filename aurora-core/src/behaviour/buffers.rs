@@ -1,13 +1,13 @@
 //! Writes that wait in buffers, one for each owner, until there are enough of them to travel.
 
 use super::{Behaviour, Scope};
+use crate::Site;
 use crate::distribution::Distribution;
 use crate::element::{Element, Op, OpId};
 use crate::error::Result;
 use crate::global::{GVector, GlobalWrite};
 use crate::service::batch::BatchBuilder;
 use crate::service::entering::LastBatch;
-use crate::{Error, Site};
 use aurora_net::Rank;
 use std::ops::Range;
 
@@ -144,14 +144,7 @@ impl<B: Buffered> Scope<'_, B> {
     /// [`Error::RangeOutside`], before anything is written; else as [`put`](Self::put).
     #[track_caller]
     pub fn put_slice(&mut self, start: usize, values: &[B::Element]) -> Result<()> {
-        let (len, shown, site) = (self.vector.len(), self.window(), Site::here());
-        let end = start.saturating_add(values.len());
-        if end > len {
-            return Err(Error::RangeOutside { start, end, len, object: self.vector.name(), site });
-        }
-        if start < end && (start < shown.start || end > shown.end) {
-            return self.not_shown(if start < shown.start { start } else { end - 1 }, &shown, site);
-        }
+        self.check_shown_range(start, values.len())?;
         let (buffers, sender) = self.state.parts();
         if buffers.check {
             buffers.line = Some(Site::here());

@@ -135,6 +135,20 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         if self.shown.contains(&index) { Ok(()) } else { self.not_shown(index, &self.shown, Site::here()) }
     }
 
+    /// The same of `len` elements from `start` on.
+    #[track_caller]
+    pub(crate) fn check_shown_range(&self, start: usize, len: usize) -> Result<()> {
+        let (shown, end, site) = (&self.shown, start.saturating_add(len), Site::here());
+        if end > self.vector.len() {
+            let (len, object) = (self.vector.len(), self.vector.name());
+            return Err(Error::RangeOutside { start, end, len, object, site });
+        }
+        if len > 0 && (start < shown.start || end > shown.end) {
+            return self.not_shown(if start < shown.start { start } else { end - 1 }, shown, site);
+        }
+        Ok(())
+    }
+
     /// Element `index` among all that lie in the window.
     #[inline]
     #[track_caller]

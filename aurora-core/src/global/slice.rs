@@ -1,10 +1,13 @@
 //! Parts of a vector, each to be given a behaviour of its own.
 
 use super::GVector;
-use crate::behaviour::{OwnerComputes, OwnerComputesMut, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC};
+use crate::behaviour::{
+    Accumulate, Gather, OwnerComputes, OwnerComputesMut, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
+};
 use crate::element::{Element, Op};
 use crate::error::Result;
 use crate::global::copy::resolve;
+use crate::message::Collective;
 use crate::window::Window;
 use crate::{Error, Site};
 use std::marker::PhantomData;
@@ -176,6 +179,17 @@ impl<'v, T: Element> Slice<'v, T> {
         let window = self.part.window(self.vector, &site)?;
         self.vector.open_cache(window, site)
     }
+
+    /// Elements here and there in it, read in batches: [`GVector::gatherer`].
+    ///
+    /// # Errors
+    /// As that; [`Error::RangeOutside`], [`Error::NotShown`], also for an index outside of the part.
+    #[track_caller]
+    pub fn gatherer(self) -> Result<Gather<'v, T>> {
+        let site = Site::here();
+        let window = self.part.window(self.vector, &site)?;
+        self.vector.open_gather(window, site)
+    }
 }
 
 impl<'v, T: Element> SliceMut<'v, T> {
@@ -291,6 +305,28 @@ impl<'v, T: Element> SliceMut<'v, T> {
         let site = Site::here();
         let window = self.part.window(self.vector, &site)?;
         self.vector.open_combined(window, site)
+    }
+
+    /// Collective. Updates by all ranks, each into a partial copy of it: [`GVector::accumulate`].
+    ///
+    /// # Errors
+    /// As [`release_c`](SliceMut::release_c).
+    #[track_caller]
+    pub fn accumulate<O: Op<T>>(self) -> Result<Accumulate<'v, T, O>> {
+        let site = Site::here();
+        let window = self.part.window(self.vector, &site)?;
+        self.vector.open_accumulate(Collective::Accumulate, window, site)
+    }
+
+    /// Collective. The same, merged in the order of the ranks: [`GVector::accumulate_in_order`].
+    ///
+    /// # Errors
+    /// As [`release_c`](SliceMut::release_c).
+    #[track_caller]
+    pub fn accumulate_in_order<O: Op<T>>(self) -> Result<Accumulate<'v, T, O>> {
+        let site = Site::here();
+        let window = self.part.window(self.vector, &site)?;
+        self.vector.open_accumulate(Collective::AccumulateInOrder, window, site)
     }
 
     /// Buffered writes of this rank alone: [`GVector::release_alone`].

@@ -9,12 +9,12 @@ mod sparse;
 use super::buffers::{Buffered, write_run};
 use super::release::Together;
 use super::{Accumulate, Behaviour, Scope, sealed};
+use crate::Site;
 use crate::element::{Element, Op};
 use crate::error::Result;
 use crate::global::GVector;
 use crate::message::Collective;
-use crate::window::Window;
-use crate::{Error, Site};
+use crate::window::{Window, common};
 use partial::Partial;
 use std::ops::Range;
 
@@ -23,7 +23,9 @@ const AT_A_TIME: usize = 256 * 1024;
 
 /// What this rank has accumulated, and the way to the owners.
 pub struct Accumulated<T: Element, O> {
+    /// Of the elements that the scope is about, from this one on.
     partial: Partial<T>,
+    first: usize,
     release: Together<T, O>,
 }
 
@@ -31,17 +33,19 @@ impl<T: Element, O: Op<T>> Accumulated<T, O> {
     /// Sends each owner what was touched of its block; what was of our own is applied in place.
     fn merge(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
         self.partial.seal();
-        let me = vector.link.me;
+        let (me, first) = (vector.link.me, self.first);
+        let shown = first..first + self.partial.len();
         for owner in me.others(vector.link.size) {
-            self.ship(vector.dist.range(owner), vector, site)?;
+            self.ship(common(&vector.dist.range(owner), &shown), vector, site)?;
         }
-        let own = vector.dist.range(me);
+        let block_start = vector.dist.range(me).start;
+        let own = common(&vector.dist.range(me), &shown);
         for start in own.clone().step_by((AT_A_TIME / size_of::<T>()).max(1)) {
             let piece = start..own.end.min(start + (AT_A_TIME / size_of::<T>()).max(1));
             let partial = &self.partial;
             let merged = self.release.merge_own(vector, site, |block| {
-                partial.runs(piece.clone(), |start, operands| {
-                    let elements = &mut block[start - own.start..][..operands.len()];
+                partial.runs(piece.start - first..piece.end - first, |start, operands| {
+                    let elements = &mut block[first + start - block_start..][..operands.len()];
                     let pairs = elements.iter_mut().zip(operands);
                     pairs.for_each(|(element, operand)| *element = O::apply(*element, *operand));
                     Ok(())
@@ -56,9 +60,14 @@ impl<T: Element, O: Op<T>> Accumulated<T, O> {
 
     /// Puts what was touched of some elements into batches for their owners.
     fn ship(&mut self, range: Range<usize>, vector: &GVector<T>, site: &Site) -> Result<()> {
-        let op = self.release.op();
+        if range.is_empty() {
+            return Ok(());
+        }
+        let (op, first) = (self.release.op(), self.first);
         let (buffers, sender) = self.release.parts();
-        self.partial.runs(range, |start, operands| write_run(buffers, sender, vector, op, start, operands, site))
+        self.partial.runs(range.start - first..range.end - first, |start, operands| {
+            write_run(buffers, sender, vector, op, first + start, operands, site)
+        })
     }
 }
 
@@ -116,7 +125,7 @@ impl<T: Element> GVector<T> {
     /// ```
     #[track_caller]
     pub fn accumulate<O: Op<T>>(&mut self) -> Result<Accumulate<'_, T, O>> {
-        self.open_accumulate(Collective::Accumulate, Site::here())
+        self.open_accumulate(Collective::Accumulate, Window::WHOLE, Site::here())
     }
 
     /// Collective. As [`accumulate`](GVector::accumulate), merged in a fixed order: to the old value first what rank 0 has accumulated, in
@@ -145,14 +154,21 @@ impl<T: Element> GVector<T> {
     /// ```
     #[track_caller]
     pub fn accumulate_in_order<O: Op<T>>(&mut self) -> Result<Accumulate<'_, T, O>> {
-        self.open_accumulate(Collective::AccumulateInOrder, Site::here())
+        self.open_accumulate(Collective::AccumulateInOrder, Window::WHOLE, Site::here())
     }
 
-    fn open_accumulate<O: Op<T>>(&mut self, behaviour: Collective, site: Site) -> Result<Accumulate<'_, T, O>> {
+    /// The caller has that part to itself.
+    pub(crate) fn open_accumulate<O: Op<T>>(
+        &self,
+        behaviour: Collective,
+        window: Window,
+        site: Site,
+    ) -> Result<Accumulate<'_, T, O>> {
         let op = self.know::<O>();
-        let release = self.enter_together(behaviour, Some(op), Window::WHOLE, &site)?;
-        let partial = Partial::new(self.len(), self.private.take());
-        let scope = Scope::open(self, site, Accumulated { partial, release }, true, true);
+        let release = self.enter_together(behaviour, Some(op), window, &site)?;
+        let shown = window.range(self.len());
+        let (partial, first) = (Partial::new(shown.len(), self.private.take()), shown.start);
+        let scope = Scope::open_in(self, window, site, Accumulated { partial, first, release }, true, true);
         scope.vector.opened();
         Ok(scope)
     }
@@ -162,15 +178,13 @@ impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
     /// Applies the scope's operation to element `index`, for the owner to see at the end.
     ///
     /// # Errors
-    /// [`Error::IndexOutside`]; [`Error::OutOfMemory`] where this rank has no room for another element: all ranks hear of it, and
+    /// [`Error::IndexOutside`], [`Error::NotShown`]; [`Error::OutOfMemory`] where this rank has no room for another element: all ranks hear of it, and
     /// the vector shows nothing of half a phase.
     #[inline]
     #[track_caller]
     pub fn update(&mut self, index: usize, operand: T) -> Result<()> {
-        if index >= self.vector.dist.len() {
-            return self.vector.check_index(index, &Site::here());
-        }
-        while !self.state.partial.update(index, operand, O::combine) {
+        self.check_shown(index)?;
+        while !self.state.partial.update(index - self.state.first, operand, O::combine) {
             self.grow()?;
         }
         Ok(())
@@ -182,14 +196,13 @@ impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
     /// [`Error::RangeOutside`], before anything is done; else as [`update`](Self::update).
     #[track_caller]
     pub fn update_slice(&mut self, start: usize, operands: &[T]) -> Result<()> {
-        let len = self.vector.len();
-        let end = start.saturating_add(operands.len());
-        if end > len {
-            return Err(Error::RangeOutside { start, end, len, object: self.vector.name(), site: Site::here() });
+        self.check_shown_range(start, operands.len())?;
+        if operands.is_empty() {
+            return Ok(());
         }
-        let mut done = 0;
+        let (mut done, first) = (0, self.state.first);
         loop {
-            done += self.state.partial.update_slice(start + done, &operands[done..], O::combine);
+            done += self.state.partial.update_slice(start - first + done, &operands[done..], O::combine);
             if done == operands.len() {
                 return Ok(());
             }

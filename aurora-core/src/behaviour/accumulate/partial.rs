@@ -34,6 +34,11 @@ impl<T: Element> Partial<T> {
         Partial { len, form: Form::Sparse(Sparse::new()), spare }
     }
 
+    /// Elements it is about.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
     /// Adds an operand to an element, which exists. False: there is no room for it before it [grows](Self::grow).
     #[inline]
     pub(super) fn update(&mut self, index: usize, operand: T, combine: impl Fn(T, T) -> T) -> bool {

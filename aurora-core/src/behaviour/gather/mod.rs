@@ -1,4 +1,4 @@
-//! `Gather`: many random reads of remote elements, queued, asked for in batches, and answered in order (DESIGN 5).
+//! `Gather`: many random reads of remote elements, queued, asked for in batches, and answered in order.
 //!
 //! What a program reads may depend on its data, so that no range and no copy of the whole would serve: the values of a sparse
 //! matrix's columns, the neighbours of a graph's nodes. It opens the scope, and reads a list of indices at a time
@@ -16,6 +16,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::global::{GVector, GlobalRead};
 use crate::service::Reason;
+use crate::window::Window;
 use crate::{Error, Site};
 use std::marker::PhantomData;
 
@@ -80,9 +81,12 @@ impl<T: Element> GVector<T> {
     /// ```
     #[track_caller]
     pub fn gatherer(&self) -> Result<Gather<'_, T>> {
-        let site = Site::here();
-        self.link.act(&site, |service, out| service.usable(self.id, false, out).map(drop))?;
-        Ok(Scope::open(self, site, Gathering(PhantomData), false, false))
+        self.open_gather(Window::WHOLE, Site::here())
+    }
+
+    pub(crate) fn open_gather(&self, window: Window, site: Site) -> Result<Gather<'_, T>> {
+        self.link.act(&site, |service, out| service.usable_in(self.id, false, window, out).map(drop))?;
+        Ok(Scope::open_in(self, window, site, Gathering(PhantomData), false, false))
     }
 }
 
@@ -94,6 +98,7 @@ impl<T: Element> Gather<'_, T> {
     /// vector; whatever ended the job.
     #[track_caller]
     pub fn read(&self, indices: &[usize]) -> Result<Vec<T>> {
+        self.check_list(indices)?;
         let mut values = vec![T::zeroed(); indices.len()];
         self.vector.read_many(indices, &mut values, &self.reason(), &Site::here())?;
         Ok(values)
@@ -109,6 +114,7 @@ impl<T: Element> Gather<'_, T> {
         if indices.len() != values.len() {
             return Err(Error::LengthsDiffer { from: indices.len(), into: values.len(), site });
         }
+        self.check_list(indices)?;
         self.vector.read_many(indices, values, &self.reason(), &site)
     }
 
@@ -137,7 +143,17 @@ impl<T: Element> Gather<'_, T> {
     /// The same, for indices with a key each.
     #[track_caller]
     pub fn keyed_queue<K>(&self) -> GatherQueue<'_, T, K> {
-        GatherQueue::new(self.vector, self.reason(), Site::here())
+        GatherQueue::new(self.vector, self.window(), self.reason(), Site::here())
+    }
+
+    /// Whether the scope is about all of them; those that are not there at all are found later.
+    #[track_caller]
+    fn check_list(&self, indices: &[usize]) -> Result<()> {
+        let len = self.vector.len();
+        match indices.iter().find(|index| **index < len && !self.shown.contains(index)) {
+            None => Ok(()),
+            Some(index) => self.check_shown(*index),
+        }
     }
 
     fn reason(&self) -> Reason {

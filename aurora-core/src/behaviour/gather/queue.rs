@@ -1,6 +1,8 @@
 //! Indices in, values out, in the same order.
 
+use super::Gathering;
 use super::lane::{AHEAD, Lane, Reader, most_asked, most_read};
+use crate::behaviour::Behaviour;
 use crate::element::Element;
 use crate::error::Result;
 use crate::global::GVector;
@@ -8,6 +10,7 @@ use crate::service::Reason;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Bytes that look-ahead may take: values, and what is noted of them.
 const LOOK_AHEAD: usize = 16 << 20;
@@ -22,6 +25,8 @@ const LOOK_AHEAD: usize = 16 << 20;
 /// After an error other than that of an index every push and pop says the same again: values that are due will not come.
 pub struct GatherQueue<'g, T: Element, K = ()> {
     reader: Reader<'g, T>,
+    /// The elements that may be wanted.
+    shown: Range<usize>,
     lanes: Vec<Lane<'g, T>>,
     /// The lane of each element that is queued; of a single one nothing is noted.
     order: VecDeque<u32>,
@@ -55,7 +60,7 @@ impl<T: Element> GatherQueue<'_, T> {
 }
 
 impl<'g, T: Element, K> GatherQueue<'g, T, K> {
-    pub(super) fn new(vector: &'g GVector<T>, reason: Reason, site: Site) -> Self {
+    pub(super) fn new(vector: &'g GVector<T>, shown: Range<usize>, reason: Reason, site: Site) -> Self {
         let size = vector.link.size;
         let lanes = match vector.direct.is_all_here() {
             true => vec![Lane::of_all(vector)],
@@ -66,7 +71,7 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         };
         let reader = Reader { vector, site, reason };
         let (order, keys) = (VecDeque::new(), VecDeque::new());
-        GatherQueue { reader, lanes, order, keys, pushed: 0, refills: 0, fault: None }
+        GatherQueue { reader, shown, lanes, order, keys, pushed: 0, refills: 0, fault: None }
     }
 
     /// Wants element `index`, whose value comes with `key`.
@@ -76,8 +81,8 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
     #[inline]
     #[track_caller]
     pub fn push_with(&mut self, key: K, index: usize) -> Result<()> {
-        if index >= self.reader.vector.len() {
-            return Err(self.reader.vector.outside(index, Some(self.pushed), &Site::here()));
+        if !self.shown.contains(&index) {
+            return Err(self.refused(index, &Site::here()));
         }
         self.want(key, index)
     }
@@ -85,11 +90,20 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
     /// The same, for the line that opened the queue.
     #[inline]
     pub(super) fn push_here(&mut self, key: K, index: usize) -> Result<()> {
-        let Reader { vector, site, .. } = &self.reader;
-        if index >= vector.len() {
-            return Err(vector.outside(index, Some(self.pushed), site));
+        if !self.shown.contains(&index) {
+            return Err(self.refused(index, &self.reader.site));
         }
         self.want(key, index)
+    }
+
+    #[cold]
+    fn refused(&self, index: usize, site: &Site) -> Error {
+        let (vector, Range { start, end }) = (self.reader.vector, self.shown.clone());
+        if index >= vector.len() {
+            return vector.outside(index, Some(self.pushed), site);
+        }
+        let (behaviour, object, site) = (Gathering::<T>::NAME.into(), Box::new(vector.name()), site.clone());
+        Error::NotShown { index, start, end, behaviour, object, site }
     }
 
     /// The same, of an element that is there.
