@@ -65,7 +65,8 @@ fn a_scope_that_one_rank_does_not_open() {
 
 #[test]
 fn panics_poison_on_every_rank() {
-    let kinds: [(&str, fn(&mut GScalar<u64>)); 4] = [
+    type Open = fn(&mut GScalar<u64>);
+    let kinds: [(&str, Open); 4] = [
         ("ReadCache", |s| {
             let _seen = s.read_cache().unwrap();
             panic_any(Quiet)
