@@ -14,6 +14,7 @@ mod read_cache;
 mod release;
 mod rows;
 mod scalar;
+mod shown;
 
 pub use accumulate::Accumulated;
 pub use combined::Combined;
@@ -120,116 +121,6 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         let amid_panic = std::thread::panicking();
         let shown = window.range(vector.len());
         Scope { vector, window, shown, site, state, guard, closed: false, amid_panic, not_send: PhantomData }
-    }
-
-    /// The elements of the vector that the scope is about: all, or those of a [`Slice`](crate::Slice).
-    #[inline]
-    pub fn window(&self) -> Range<usize> {
-        self.shown.clone()
-    }
-
-    /// Whether the scope is about element `index`: the typed error of `at` and `put` else.
-    #[inline]
-    #[track_caller]
-    pub(crate) fn check_shown(&self, index: usize) -> Result<()> {
-        if self.shown.contains(&index) { Ok(()) } else { self.not_shown(index, &self.shown, Site::here()) }
-    }
-
-    /// The same of `len` elements from `start` on.
-    #[track_caller]
-    pub(crate) fn check_shown_range(&self, start: usize, len: usize) -> Result<()> {
-        let (shown, end, site) = (&self.shown, start.saturating_add(len), Site::here());
-        if end > self.vector.len() {
-            let (len, object) = (self.vector.len(), self.vector.name());
-            return Err(Error::RangeOutside { start, end, len, object, site });
-        }
-        if len > 0 && (start < shown.start || end > shown.end) {
-            return self.not_shown(if start < shown.start { start } else { end - 1 }, shown, site);
-        }
-        Ok(())
-    }
-
-    /// Element `index` among all that lie in the window.
-    #[inline]
-    #[track_caller]
-    pub(crate) fn element<'a>(&self, shown: &'a [B::Element], index: usize) -> &'a B::Element {
-        match shown.get(index.wrapping_sub(self.shown.start)) {
-            Some(element) => element,
-            None => self.panic_outside(index),
-        }
-    }
-
-    /// Where element `index` lies in the window: the panic of an index else.
-    #[inline]
-    #[track_caller]
-    pub(crate) fn place_of(&self, index: usize) -> usize {
-        if !self.shown.contains(&index) {
-            self.panic_outside(index);
-        }
-        index - self.shown.start
-    }
-
-    #[cold]
-    #[inline(never)]
-    #[track_caller]
-    fn panic_outside(&self, index: usize) -> ! {
-        let (start, end, len) = (self.shown.start, self.shown.end, self.vector.len());
-        match self.window.is_whole() {
-            true => panic!("index {index} is outside a vector of {len} elements"),
-            false => panic!("index {index} is outside {start}..{end}, the slice that this {} is of", B::NAME),
-        }
-    }
-
-    /// Where a range lies in the window.
-    #[track_caller]
-    pub(crate) fn places_of(&self, range: Range<usize>) -> Range<usize> {
-        let (start, end, shown) = (range.start, range.end, &self.shown);
-        if start > end || start < shown.start || end > shown.end {
-            match self.window.is_whole() {
-                true => panic!("range {start}..{end} is outside a vector of {} elements", self.vector.len()),
-                false => panic!(
-                    "range {start}..{end} is outside {}..{}, the slice that this {} is of",
-                    shown.start,
-                    shown.end,
-                    B::NAME
-                ),
-            }
-        }
-        start - shown.start..end - shown.start
-    }
-
-    /// Where a row of a matrix lies in the window; of a vector that is no matrix one element.
-    #[track_caller]
-    pub(crate) fn places_of_row(&self, row: usize) -> Range<usize> {
-        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
-        let rows = self.vector.len() / cols.max(1);
-        assert!(row < rows, "row {row} is outside a matrix of {rows} rows");
-        let elements = row * cols..(row + 1) * cols;
-        assert!(
-            self.shown.start <= elements.start && elements.end <= self.shown.end,
-            "row {row} is outside elements {}..{}, the slice that this {} is of",
-            self.shown.start,
-            self.shown.end,
-            B::NAME
-        );
-        self.places_of(elements)
-    }
-
-    /// The index of a cell of a matrix.
-    #[inline]
-    #[track_caller]
-    pub(crate) fn index_of(&self, (row, col): (usize, usize)) -> usize {
-        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
-        assert!(col < cols, "column {col} is outside 0..{cols}");
-        row.saturating_mul(cols).saturating_add(col)
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn not_shown(&self, index: usize, shown: &Range<usize>, site: Site) -> Result<()> {
-        self.vector.check_index(index, &site)?;
-        let (start, end, behaviour, object) = (shown.start, shown.end, B::NAME.into(), Box::new(self.vector.name()));
-        Err(Error::NotShown { index, start, end, behaviour, object, site })
     }
 
     /// Ends the scope and reports what went wrong: the checked form of dropping the guard.
