@@ -183,7 +183,7 @@ pub enum Error {
         /// Number of elements.
         len: usize,
         /// Of which object.
-        object: ObjectName,
+        object: Box<ObjectName>,
         /// The line that asked.
         site: Site,
     },

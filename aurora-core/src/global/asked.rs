@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn nothing_is_left_of_a_call_that_fails() {
-        let uses: [(&str, fn(&mut GVector<u64>, &GVector<u64>) -> Result<()>); 5] = [
+        type Use = fn(&mut GVector<u64>, &GVector<u64>) -> Result<()>;
+        let uses: [(&str, Use); 5] = [
             ("at", |v, _| v.at(4).map(drop)),
             ("at_many", |v, _| v.at_many(&[4, 7, 8]).map(drop)),
             ("put_many", |v, _| v.put_many(&[(4, 1), (7, 1), (8, 1)])),

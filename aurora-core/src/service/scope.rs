@@ -70,6 +70,9 @@ impl Record {
     }
 }
 
+/// A rank whose opening is another, and that.
+pub(crate) type Disagreement = (Rank, Box<Opening>);
+
 /// All epochs that are not over.
 #[derive(Debug)]
 pub(crate) struct Ledger {
@@ -116,7 +119,7 @@ impl Ledger {
     }
 
     /// Enters the next scope; the ranks whose opening differs from ours come back as an error's material.
-    pub(crate) fn enter(&mut self, opening: Opening) -> Result<Epoch, (Rank, Opening)> {
+    pub(crate) fn enter(&mut self, opening: Opening) -> Result<Epoch, Disagreement> {
         self.epoch += 1;
         let epoch = self.epoch;
         self.last = Some(opening.clone());
@@ -127,29 +130,33 @@ impl Ledger {
                 .opening
                 .as_ref()
                 .filter(|theirs| !theirs.agrees_with(&opening))
-                .map(|o| (Rank::new(rank), o.clone()))
+                .map(|o| (Rank::new(rank), Box::new(o.clone())))
         });
         other.map_or(Ok(epoch), Err)
     }
 
     /// Notes what another rank opened; an opening (ours or a third rank's) that disagrees comes back.
-    pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), (Rank, Opening)> {
+    pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), Disagreement> {
         let me = self.me;
         if self.is_settled(epoch) {
             // Settled without that rank, so it was a HaloCache in which that one is no neighbour: it would not speak of it.
             let mut early = self.halos.iter();
             let mine = early.find(|(settled, _)| *settled >= epoch).map(|(_, mine)| mine).or(self.last.as_ref());
-            return mine.map_or(Ok(()), |mine| Err((me, mine.clone())));
+            return mine.map_or(Ok(()), |mine| Err((me, Box::new(mine.clone()))));
         }
         let record = self.record(epoch);
         record.from[from.index()].opening = Some(opening.clone());
         if let Some(mine) = &record.mine
             && !mine.agrees_with(opening)
         {
-            return Err((me, mine.clone()));
+            return Err((me, Box::new(mine.clone())));
         }
         let other = record.from.iter().enumerate().find_map(|(rank, arrival)| {
-            arrival.opening.as_ref().filter(|theirs| !theirs.agrees_with(opening)).map(|o| (Rank::new(rank), o.clone()))
+            arrival
+                .opening
+                .as_ref()
+                .filter(|theirs| !theirs.agrees_with(opening))
+                .map(|o| (Rank::new(rank), Box::new(o.clone())))
         });
         other.map_or(Ok(()), Err)
     }
