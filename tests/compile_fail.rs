@@ -34,6 +34,7 @@ lacks! {
     OwnerComputes<'static, i32>: Send Sync Clone;
     OwnerComputesMut<'static, i32>: Send Sync Clone;
     ReadCache<'static, i32>: Send Sync Clone;
+    ReadCacheBlocks<'static, i32>: Send Sync Clone;
     ReleaseC<'static, i32>: Send Sync Clone;
     ReleaseAlone<'static, i32>: Send Sync Clone;
 }

@@ -10,6 +10,8 @@ pub enum Implementation {
     /// By this library.
     #[default]
     Aurora,
+    /// By this library, each load whole before anything is computed with it.
+    AuroraWhole,
     /// By those of MPI's collective operations that are made for it.
     MpiCollective,
     /// By MPI's nonblocking messages, all at once.
@@ -27,12 +29,18 @@ impl Implementation {
     pub fn name(self) -> &'static str {
         match self {
             Implementation::Aurora => "aurora",
+            Implementation::AuroraWhole => "aurora-whole",
             Implementation::MpiCollective => "mpi-collective",
             Implementation::MpiIsend => "mpi-isend",
             Implementation::MpiAlltoallv => "mpi-alltoallv",
             Implementation::Tcp => "tcp",
             Implementation::Rayon => "rayon",
         }
+    }
+
+    /// Whether this library does.
+    pub fn is_aurora(self) -> bool {
+        matches!(self, Implementation::Aurora | Implementation::AuroraWhole)
     }
 
     /// Whether MPI carries it.
@@ -162,9 +170,10 @@ impl Offer for Program {
     }
 
     fn implementations(&self) -> &'static [Implementation] {
-        use Implementation::{Aurora, MpiCollective, Rayon};
+        use Implementation::{Aurora, AuroraWhole, MpiCollective, Rayon};
         match self.0 {
             "psrs" => &[Aurora, MpiCollective, Rayon],
+            "mm2" => &[Aurora, AuroraWhole, MpiCollective],
             _ => &[Aurora, MpiCollective],
         }
     }
@@ -191,7 +200,10 @@ mod tests {
     #[test]
     fn a_refusal_names_what_is_allowed() {
         let refusal = Program("mm2").refusal(Implementation::Tcp, ALONE).expect("refused");
-        assert_eq!(refusal.to_string(), "mm2 is not written that way; allowed here: aurora, mpi-collective");
+        assert_eq!(
+            refusal.to_string(),
+            "mm2 is not written that way; allowed here: aurora, aurora-whole, mpi-collective"
+        );
     }
 
     #[test]

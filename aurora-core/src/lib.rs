@@ -74,7 +74,8 @@ mod world;
 pub use aurora_net::bootstrap::Launcher;
 pub use aurora_net::{Network, Rank, Route, Traffic, UdpInfo};
 pub use behaviour::{
-    OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
+    Blocks, OwnerComputes, OwnerComputesMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReleaseAlone,
+    ReleaseC, Scope,
 };
 pub use config::Config;
 pub use distribution::{MatrixDim, Shape};
@@ -85,7 +86,7 @@ pub use global::{
     Atomic, GScalar, GVector, GlobalRead, GlobalWrite, ScalarValue, Transfer, VectorRange, VectorRangeMut, distmemcpy,
     distmemcpy_many,
 };
-pub use memory::{MemoryLimit, available as available_memory};
+pub use memory::{CacheLimit, MemoryLimit, available as available_memory};
 pub use run::run;
 pub use service::Usage;
 pub use site::Site;
@@ -95,8 +96,8 @@ pub use world::{About, LineUsage, World};
 pub mod prelude {
     pub use crate::{
         Add, Config, Element, Error, GScalar, GVector, GlobalRead, GlobalWrite, MatrixDim, Max, Min, Op, Or,
-        OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Result, World,
-        distmemcpy, distmemcpy_many, run,
+        OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
+        Result, World, distmemcpy, distmemcpy_many, run,
     };
 }
 

@@ -53,6 +53,7 @@ fn a_value_that_cannot_be() {
     refused(&[("AURORA_TIMEOUT", "0")], &["AURORA_TIMEOUT=0 is not possible: seconds, more than 0"]);
     refused(&[("AURORA_SILENCE", "a while")], &["AURORA_SILENCE=a while is not possible"]);
     refused(&[("AURORA_MTU", "576")], &["AURORA_MTU=576 is not possible: bytes of an IP packet, from 1228 to 65535"]);
+    refused(&[("AURORA_CACHE_LIMIT", "half")], &["AURORA_CACHE_LIMIT=half is not possible: bytes"]);
     refused(&[("AURORA_JOB", "yours")], &["AURORA_JOB does not belong to a running job"]);
 }
 

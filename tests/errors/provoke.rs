@@ -19,6 +19,7 @@ pub struct Job {
     /// None: two ranks on each node, and what leads best from each to each.
     route: Option<Route>,
     limit: Duration,
+    cache_limit: Option<usize>,
 }
 
 /// What the ranks were told.
@@ -35,7 +36,7 @@ pub struct Told {
 pub fn on_every_route(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job)) {
     for ranks in ranks {
         for route in [Some(Route::Local), Some(Route::Shm), Some(Route::Udp), None] {
-            test(Job { ranks, route, limit: LIMIT });
+            test(Job { ranks, route, limit: LIMIT, cache_limit: None });
         }
     }
 }
@@ -44,6 +45,21 @@ impl Job {
     /// With another limit for waits.
     pub fn limit(self, limit: Duration) -> Self {
         Job { limit, ..self }
+    }
+
+    /// With so many bytes for the copy of a vector.
+    pub fn cache_limit(self, bytes: usize) -> Self {
+        Job { cache_limit: Some(bytes), ..self }
+    }
+
+    /// Whether all ranks share memory.
+    pub fn is_shared(self) -> bool {
+        self.route == Some(Route::Shm) || self.is_nodes() && self.ranks <= 2
+    }
+
+    /// Whether there are two ranks on each node.
+    pub fn is_nodes(self) -> bool {
+        self.route.is_none()
     }
 
     /// Runs `body` on every rank. No rank leaves before all have said what they were told, so that each is told by
@@ -64,6 +80,7 @@ impl Job {
         let told: Mutex<Slots> = Mutex::new((vec![None; self.ranks], false));
         let all_told = Condvar::new();
         let config = Config::threads(self.ranks).timeout(self.limit);
+        let config = self.cache_limit.map_or(config.clone(), |bytes| config.cache_limit(bytes));
         let config = match self.route {
             Some(route) => config.route(route),
             None => config.ranks_per_node(2),

@@ -14,6 +14,7 @@ mod program;
 mod read_cache;
 mod release;
 mod scalar;
+mod stream;
 mod structs;
 mod threads;
 mod vector;
@@ -35,6 +36,7 @@ fn bodies() -> Vec<Body> {
         owner::bodies(),
         threads::bodies(),
         read_cache::bodies(),
+        stream::bodies(),
         release::bodies(),
         combined::bodies(),
         access::bodies(),

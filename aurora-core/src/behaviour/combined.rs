@@ -122,6 +122,7 @@ impl<T: Element> GVector<T> {
     }
 
     fn private_copy(&self, site: &Site) -> Result<Array<T>> {
+        self.admit_copy("the copy of a ReadCache + ReleaseC", self.len() * size_of::<T>(), site)?;
         Array::zeroed(self.len()).map_err(|shortage| {
             let name = self.name();
             let error = shortage.error(self.link.me, "the copy of a ReadCache + ReleaseC", name, site);

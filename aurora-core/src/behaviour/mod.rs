@@ -9,11 +9,13 @@ mod marks;
 mod owner;
 mod read_cache;
 mod release;
+mod stream;
 
 pub use combined::Combined;
 pub use owner::{Owner, OwnerMut};
 pub use read_cache::Cached;
 pub use release::{Alone, PutOnly, Together};
+pub use stream::{Blocks, Streamed};
 
 use crate::Site;
 use crate::element::Element;
@@ -28,6 +30,8 @@ pub type OwnerComputes<'v, T> = Scope<'v, Owner<T>>;
 pub type OwnerComputesMut<'v, T> = Scope<'v, OwnerMut<T>>;
 /// The whole vector, for reading: [`GVector::read_cache`].
 pub type ReadCache<'v, T> = Scope<'v, Cached<T>>;
+/// The whole vector, for reading while it comes: [`GVector::read_cache_blocks`].
+pub type ReadCacheBlocks<'v, T> = Scope<'v, Streamed<T>>;
 /// Buffered writes by all ranks together: [`GVector::release_c`].
 pub type ReleaseC<'v, T, O = PutOnly> = Scope<'v, Together<T, O>>;
 /// The whole vector, to read and to write: [`GVector::read_cache_release_c`].

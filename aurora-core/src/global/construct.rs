@@ -189,6 +189,7 @@ impl Plan {
                 access: Access::of::<T>(),
                 ledger: service.ledger(),
                 cache: Default::default(),
+                stream: None,
                 made: vec![0; size],
                 applied: 0,
                 touched: None,

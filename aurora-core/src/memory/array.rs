@@ -7,8 +7,8 @@
 //! Why the unsafe code is sound:
 //!
 //! 1. `start` points at `len` initialised elements in memory that `owner` says how to free, that does not move with the
-//!    array, and that nobody else uses; of a shared one, that nobody else uses meanwhile (see `shared.rs`). Of an empty array
-//!    it dangles, aligned.
+//!    array, and that nobody else uses; of a shared one, that nobody else uses meanwhile (see `shared.rs`); of one that
+//!    arrives, whose parts are shown and written by the rules of `arriving.rs`. Of an empty array it dangles, aligned.
 //! 2. It is freed by `Drop` alone, and what is borrowed from the array borrows the array.
 //! 3. All bytes of a new mapping are zero, which is a value of every [`Element`]; it begins at a page, which is aligned for
 //!    every type that [`is_large`] lets in.
@@ -104,6 +104,16 @@ impl<T: Element> Array<T> {
         let mut array = Self::promised(len)?;
         array.take_all()?;
         Ok(array)
+    }
+
+    /// Where its elements begin, for who borrows only some of them: `arriving.rs`.
+    pub(super) fn start(&self) -> NonNull<T> {
+        self.start
+    }
+
+    /// How many they are, without borrowing any.
+    pub(super) fn elements(&self) -> usize {
+        self.len
     }
 
     /// The same memory, for writes that others see element by element.

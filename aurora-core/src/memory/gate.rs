@@ -3,7 +3,8 @@
 //! Each rank of the node has a *seat* that it alone writes to. A rank that completes a load says so there, after it has counted
 //! itself among the readers if it shows the shared memory itself. An owner may write to its block once everyone has
 //! completed the last load that it has announced to all, and nobody reads any more: nobody can begin to read then before
-//! the owner announces the next load.
+//! the owner announces the next load. Who has announced a load and not completed it may show parts that are final already: nobody
+//! writes before it has completed that.
 //!
 //! Reading happens before the reader leaves (release), leaving before the owner finds nobody (acquire), and that before its
 //! write. So the two never race; `model` below has a checker try all interleavings.
@@ -14,6 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) trait Word {
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
+    /// Adds, wrapping around.
+    fn add(&self, value: u64, order: Ordering);
     /// Writes before anything that this thread observes later: in one order with all that are published and observed.
     fn publish(&self, value: u64);
     /// Reads, in that order.
@@ -27,6 +30,10 @@ impl Word for AtomicU64 {
 
     fn store(&self, value: u64, order: Ordering) {
         AtomicU64::store(self, value, order);
+    }
+
+    fn add(&self, value: u64, order: Ordering) {
+        self.fetch_add(value, order);
     }
 
     #[inline]
@@ -51,6 +58,10 @@ impl Word for loom::sync::atomic::AtomicU64 {
         loom::sync::atomic::AtomicU64::store(self, value, order);
     }
 
+    fn add(&self, value: u64, order: Ordering) {
+        self.fetch_add(value, order);
+    }
+
     fn publish(&self, value: u64) {
         loom::sync::atomic::AtomicU64::store(self, value, Ordering::Release);
         loom::sync::atomic::fence(Ordering::SeqCst);
@@ -73,17 +84,18 @@ pub(crate) struct Seat<W> {
 }
 
 impl<W: Word> Seat<W> {
-    /// Completes `load`, with a guard that shows the shared memory if `reads`. By its own rank alone.
+    /// Completes `load`, with a guard that shows the shared memory if `reads`. By its own rank alone, one load after the other.
     pub(crate) fn enter(&self, load: u64, reads: bool) {
         if reads {
-            self.readers.store(self.readers.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            // A load may be completed by the daemon while the calling thread ends the guard of another.
+            self.readers.add(1, Ordering::Relaxed);
         }
         self.loaded.store(load, Ordering::Release);
     }
 
     /// Such a guard is gone. By its own rank alone.
     pub(crate) fn leave(&self) {
-        self.readers.store(self.readers.load(Ordering::Relaxed) - 1, Ordering::Release);
+        self.readers.add(1u64.wrapping_neg(), Ordering::Release);
     }
 
     /// Whether its rank has completed `load` and reads nothing. In this order: it counts itself before it completes.
@@ -173,6 +185,24 @@ mod model {
         for reads in [[true, true], [true, false], [false, true], [false, false]] {
             owner_and_reader(Seat::is_clear, reads);
         }
+    }
+
+    /// The daemon completes a load while the calling thread ends the guard of another.
+    #[test]
+    fn two_threads_of_a_rank_count_its_guards() {
+        loom::model(|| {
+            let seat = Arc::new(Seat::default_modelled());
+            seat.enter(1, true);
+            let daemon = {
+                let seat = seat.clone();
+                thread::spawn(move || seat.enter(2, true))
+            };
+            seat.leave();
+            daemon.join().unwrap();
+            assert!(!seat.is_clear(2), "a guard shows it");
+            seat.leave();
+            assert!(seat.is_clear(2));
+        });
     }
 
     #[test]

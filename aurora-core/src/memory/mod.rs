@@ -8,7 +8,9 @@
 //! Where large memory comes from, and what happens when there is none: `README.md`.
 
 mod array;
+mod arriving;
 mod available;
+mod budget;
 mod cells;
 mod demand;
 mod direct;
@@ -18,13 +20,17 @@ mod group;
 mod lent;
 mod meter;
 mod prefetch;
+mod ranges;
 mod shared;
 
 pub(crate) use array::Array;
+pub(crate) use arriving::{Arriving, Part, Parts};
 pub(crate) use available::Limits;
 #[cfg(test)]
 pub(crate) use available::Pool;
 pub use available::{MemoryLimit, available};
+pub(crate) use budget::Budget;
+pub use budget::CacheLimit;
 pub(crate) use cells::{Cells, Elements};
 pub(crate) use demand::{Demand, Shortage};
 pub(crate) use direct::{Direct, Front, OWN, READ, WRITE};
@@ -32,17 +38,22 @@ pub(crate) use door::Door;
 pub(crate) use lent::{Lent, LentMut, with_lent, with_lent_mut};
 pub(crate) use meter::{Meter, zeros};
 pub(crate) use prefetch::Prefetch;
+pub(crate) use ranges::Ranges;
 pub(crate) use shared::{LOST, Reading, Sharing, Turn};
 
 use crate::element::Element;
 use std::any::Any;
 use std::ops::Range;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// An [`Array`] whose element type is not known here.
 pub(crate) trait Storage: Any + Send + Sync {
     fn bytes(&self) -> &[u8];
     fn bytes_mut(&mut self) -> &mut [u8];
+    /// Where they begin, and how many they are, without borrowing them.
+    fn start(&self) -> NonNull<u8>;
+    fn byte_len(&self) -> usize;
     /// The same bytes, while single elements are read: [`Array::cells`].
     fn cells(&mut self) -> Cells<'_>;
     /// Makes sure of memory for these bytes: [`Array::take`].
@@ -60,6 +71,14 @@ impl<T: Element> Storage for Array<T> {
 
     fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(self)
+    }
+
+    fn start(&self) -> NonNull<u8> {
+        Array::start(self).cast()
+    }
+
+    fn byte_len(&self) -> usize {
+        Array::elements(self) * size_of::<T>()
     }
 
     fn cells(&mut self) -> Cells<'_> {

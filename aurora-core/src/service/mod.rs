@@ -21,6 +21,7 @@ pub(crate) mod places;
 pub(crate) mod rally;
 mod scalar;
 mod scope;
+pub(crate) mod stream;
 pub(crate) mod using;
 pub(crate) mod watch;
 
@@ -31,9 +32,10 @@ pub use mail::Usage;
 use crate::Error;
 use crate::collective::{Rendezvous, Tell};
 use crate::error::Claim;
-use crate::memory::LOST;
+use crate::memory::{Budget, LOST};
 use crate::message::{CallId, Message, ObjectId, encode_error};
 use aurora_net::{Buffer, Node, Outbox, Payload, Rank, Received, Token};
+use load::Heard;
 use loans::Loans;
 use mail::Mail;
 use nodes::Nodes;
@@ -73,6 +75,10 @@ pub(crate) struct Service {
     next_call: u64,
     next_guard: u64,
     pub(crate) watch: Watch,
+    /// Announcements whose first bytes have come.
+    heard: Vec<Heard>,
+    /// What a copy of a vector may take here.
+    pub(crate) budget: Budget,
     /// What ended the job, for every later call.
     pub(crate) fault: Option<Error>,
     /// An error that had nowhere to go when it happened: `run` returns it.
@@ -102,6 +108,8 @@ impl Service {
             next_call: 0,
             next_guard: 0,
             watch: Watch::new(me, limit),
+            heard: Vec::new(),
+            budget: Budget::default(),
             fault: None,
             deferred: None,
             left: vec![None; size],
@@ -190,6 +198,7 @@ impl Service {
             }
             self.watch.progress();
         }
+        self.carry_on(id, out);
         self.refresh(id);
         let stuck = self.objects.get_mut(&id).and_then(|object| object.block.home()?.take_stuck());
         if let Some(rank) = stuck {
@@ -296,6 +305,7 @@ impl Service {
         if let Some(object) = self.objects.get(&id)
             && object.dropped.iter().all(|dropped| *dropped)
             && !object.block.is_in_flight()
+            && !object.cache.is_in_flight()
         {
             self.objects.remove(&id);
         }

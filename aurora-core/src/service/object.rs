@@ -6,6 +6,7 @@ use super::home::{Home, Place};
 use super::nodes::Nodes;
 use super::places::Places;
 use super::scope::Ledger;
+use super::stream::Stream;
 use crate::distribution::Distribution;
 use crate::element::{Access, ApplyFn, Element, OpId};
 use crate::error::ObjectName;
@@ -336,6 +337,8 @@ pub(crate) struct Object {
     pub(crate) access: Access,
     pub(crate) ledger: Ledger,
     pub(crate) cache: Cache,
+    /// The load that comes while its guard shows what is here, or has been dropped already.
+    pub(crate) stream: Option<Stream>,
     /// Writes that we have made to each owner's block since our last announcement.
     pub(crate) made: Vec<u64>,
     /// Writes of other ranks applied here since the last ReadCache was settled.

@@ -38,6 +38,8 @@ enum Name {
 enum ProgramName {
     /// This library
     Aurora,
+    /// The same, each load whole before anything is computed with it (of `mm2`)
+    AuroraWhole,
     /// MPI's collective operations
     MpiCollective,
     /// As many threads as there are ranks, all of rank 0, with rayon (of `psrs`)
@@ -63,6 +65,7 @@ impl ProgramImplementations {
     pub fn list(&self) -> Vec<Implementation> {
         let of = |name: &ProgramName| match name {
             ProgramName::Aurora => Implementation::Aurora,
+            ProgramName::AuroraWhole => Implementation::AuroraWhole,
             ProgramName::MpiCollective => Implementation::MpiCollective,
             ProgramName::Rayon => Implementation::Rayon,
         };
