@@ -99,7 +99,8 @@ fn a_forgotten_one() {
         let told = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 100_000)?;
             let stream = v.read_cache_blocks()?;
-            stream.blocks().next().transpose()?;
+            // The news may come before all has, or after.
+            let _ = stream.blocks().next();
             if world.rank() == ODD {
                 std::mem::forget(stream);
             } else {
