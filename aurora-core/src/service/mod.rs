@@ -6,6 +6,7 @@
 pub(crate) mod asking;
 pub(crate) mod batch;
 mod cache;
+mod copies;
 mod deliver;
 pub(crate) mod entering;
 mod guests;
