@@ -301,12 +301,13 @@ impl Service {
         }
     }
 
-    /// Forgets an object that every rank has dropped, once nothing is sent from it.
+    /// Forgets an object that every rank has dropped, once nothing is sent from it. Of a faulty one nobody misses a load that is under
+    /// way, and its memory may be what is short.
     fn bury(&mut self, id: ObjectId) {
         if let Some(object) = self.objects.get(&id)
             && object.dropped.iter().all(|dropped| *dropped)
             && !object.block.is_in_flight()
-            && !object.cache.is_in_flight()
+            && (object.fault.is_some() || !object.cache.is_in_flight())
         {
             self.objects.remove(&id);
         }
