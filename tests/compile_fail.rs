@@ -103,6 +103,7 @@ lacks! {
     ReadCache<'static, i32>: Send Sync Clone;
     HaloCache<'static, i32>: Send Sync Clone;
     HaloCacheMut<'static, i32>: Send Sync Clone;
+    ReadCacheBlocks<'static, i32>: Send Sync Clone;
     ReleaseC<'static, i32>: Send Sync Clone;
     Accumulate<'static, i32, Add>: Send Sync Clone;
     Gather<'static, i32>: Send Sync Clone;

@@ -7,7 +7,7 @@ use crate::meeting::Meeting;
 use aurora_core::Traffic;
 use aurora_core::prelude::*;
 use serde::Serialize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a phase does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -37,6 +37,8 @@ pub struct Laps {
     pub phases: Vec<Lap>,
     /// From the first barrier to this rank's end.
     pub seconds: f64,
+    /// How long data were on their way while this rank computed: sharing that is in no phase.
+    pub hidden: f64,
     /// Transfers that this rank sent in it.
     pub messages: u64,
     /// Bytes that this rank sent in it.
@@ -48,6 +50,7 @@ pub struct Laps {
 pub struct Clock<'w> {
     meeting: &'w dyn Meeting,
     phases: Vec<Lap>,
+    hidden: f64,
     started: Instant,
     traffic: Traffic,
 }
@@ -56,7 +59,8 @@ impl<'w> Clock<'w> {
     /// Collective. Starts when all ranks are here and quiet; they wait for each other in `meeting`'s way.
     pub fn start(meeting: &'w dyn Meeting) -> Result<Self> {
         meeting.quiet()?;
-        Ok(Clock { meeting, phases: Vec::new(), traffic: meeting.world().traffic(), started: Instant::now() })
+        let traffic = meeting.world().traffic();
+        Ok(Clock { meeting, phases: Vec::new(), hidden: 0.0, traffic, started: Instant::now() })
     }
 
     /// A phase of computing.
@@ -82,13 +86,33 @@ impl<'w> Clock<'w> {
         Ok(result)
     }
 
+    /// Collective: two phases at the same time, from a barrier on. Of what `work` does, what it does under [`Turns::computing`] is
+    /// computing, and all else waiting for others, which is sharing. It returns how long the sharing has taken altogether, from its
+    /// begin; what of that was not waited is hidden.
+    pub fn overlapping(
+        &mut self,
+        (sharing, computing): (&'static str, &'static str),
+        work: impl FnOnce(&mut Turns) -> Result<Duration>,
+    ) -> Result<()> {
+        self.meeting.barrier()?;
+        let (start, mut turns) = (Instant::now(), Turns::default());
+        let shared = work(&mut turns)?.as_secs_f64();
+        let computed = turns.computed.as_secs_f64();
+        let waited = start.elapsed().as_secs_f64() - computed;
+        self.phases.push(Lap { name: sharing, kind: Kind::Sharing, seconds: waited });
+        self.phases.push(Lap { name: computing, kind: Kind::Computing, seconds: computed });
+        self.hidden += (shared - waited).max(0.0);
+        Ok(())
+    }
+
     /// Collective. This rank has done its part; what it sent is counted once all have.
     pub fn stop(self) -> Result<Laps> {
         let seconds = self.started.elapsed().as_secs_f64();
         // A rank serves the others until they are done too.
         self.meeting.barrier()?;
         let sent = self.meeting.world().traffic() - self.traffic;
-        Ok(Laps { phases: self.phases, seconds, messages: sent.transfers_out, bytes: sent.bytes_out })
+        let Clock { phases, hidden, .. } = self;
+        Ok(Laps { phases, seconds, hidden, messages: sent.transfers_out, bytes: sent.bytes_out })
     }
 
     fn lap<R>(&mut self, name: &'static str, kind: Kind, work: impl FnOnce() -> Result<R>) -> Result<R> {
@@ -96,5 +120,21 @@ impl<'w> Clock<'w> {
         let result = work()?;
         self.phases.push(Lap { name, kind, seconds: start.elapsed().as_secs_f64() });
         Ok(result)
+    }
+}
+
+/// Tells computing from waiting, where they take turns.
+#[derive(Debug, Default)]
+pub struct Turns {
+    computed: Duration,
+}
+
+impl Turns {
+    /// Computes for a while.
+    pub fn computing<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        let start = Instant::now();
+        let result = work();
+        self.computed += start.elapsed();
+        result
     }
 }

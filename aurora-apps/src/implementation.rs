@@ -10,6 +10,8 @@ pub enum Implementation {
     /// By this library.
     #[default]
     Aurora,
+    /// By this library, each load whole before anything is computed with it.
+    AuroraWhole,
     /// By those of MPI's collective operations that are made for it.
     MpiCollective,
     /// By MPI's nonblocking messages, all at once.
@@ -35,6 +37,7 @@ impl Implementation {
     pub fn name(self) -> &'static str {
         match self {
             Implementation::Aurora => "aurora",
+            Implementation::AuroraWhole => "aurora-whole",
             Implementation::MpiCollective => "mpi-collective",
             Implementation::MpiIsend => "mpi-isend",
             Implementation::MpiAlltoallv => "mpi-alltoallv",
@@ -49,7 +52,8 @@ impl Implementation {
 
     /// Whether it is this library that shares, with or without a behaviour.
     pub fn is_ours(self) -> bool {
-        matches!(self, Implementation::Aurora | Implementation::Accumulate | Implementation::Naive)
+        use Implementation::{Accumulate, Aurora, AuroraWhole, Naive};
+        matches!(self, Aurora | AuroraWhole | Accumulate | Naive)
     }
 
     /// Whether MPI carries it.
@@ -180,9 +184,10 @@ impl Offer for Program {
     }
 
     fn implementations(&self) -> &'static [Implementation] {
-        use Implementation::{Accumulate, Aurora, MpiCollective, MpiSendrecv, Naive, Rayon, Sequential};
+        use Implementation::{Accumulate, Aurora, AuroraWhole, MpiCollective, MpiSendrecv, Naive, Rayon, Sequential};
         match self.0 {
             "psrs" => &[Aurora, MpiCollective, Rayon],
+            "mm2" => &[Aurora, AuroraWhole, MpiCollective],
             "diffusion" => &[Aurora, Naive, Sequential, MpiSendrecv],
             "histogram" => &[Aurora, Accumulate, Naive],
             "indexgather" | "tsp" => &[Aurora, Naive, Sequential],
@@ -212,7 +217,10 @@ mod tests {
     #[test]
     fn a_refusal_names_what_is_allowed() {
         let refusal = Program("mm2").refusal(Implementation::Tcp, ALONE).expect("refused");
-        assert_eq!(refusal.to_string(), "mm2 is not written that way; allowed here: aurora, mpi-collective");
+        assert_eq!(
+            refusal.to_string(),
+            "mm2 is not written that way; allowed here: aurora, aurora-whole, mpi-collective"
+        );
     }
 
     #[test]

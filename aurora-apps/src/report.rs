@@ -112,8 +112,10 @@ pub struct Report {
     pub seed: u64,
     /// Time of a repetition.
     pub seconds: Spread,
-    /// Of that, sharing.
+    /// Of that, sharing: what ranks have waited for data.
     pub sharing_seconds: Spread,
+    /// How long data were on their way besides, while ranks computed: of the rank that hid least.
+    pub hidden_seconds: Spread,
     /// The sequential program's time on rank 0 (the middle one).
     pub sequential_seconds: f64,
     /// Sequential over parallel, middle times.
@@ -150,10 +152,10 @@ pub struct Repetition {
 }
 
 impl Repetition {
-    /// The figures as a row for [`Table::exchange`](crate::agree::Table::exchange): five, then one per phase.
+    /// The figures as a row for [`Table::exchange`](crate::agree::Table::exchange): six, then one per phase.
     pub fn row(&self) -> Vec<f64> {
-        let Laps { seconds, messages, bytes, ref phases } = self.laps;
-        let mut row = vec![seconds, self.sequential, self.wrong as f64, messages as f64, bytes as f64];
+        let Laps { seconds, hidden, messages, bytes, ref phases } = self.laps;
+        let mut row = vec![seconds, self.sequential, self.wrong as f64, messages as f64, bytes as f64, hidden];
         row.extend(phases.iter().map(|lap| lap.seconds));
         row
     }

@@ -23,6 +23,7 @@ struct Job {
     wrong: f64,
     messages: f64,
     bytes: f64,
+    hidden: f64,
     phases: Vec<f64>,
 }
 
@@ -30,6 +31,7 @@ impl Job {
     /// From the rows of all ranks, see [`Repetition::row`].
     fn of(rows: &[Vec<f64>]) -> Self {
         let slowest = |column: usize| rows.iter().map(|row| row[column]).fold(0.0, f64::max);
+        let least = |column: usize| rows.iter().map(|row| row[column]).reduce(f64::min).unwrap_or(0.0);
         let together = |column: usize| rows.iter().map(|row| row[column]).sum();
         let columns = rows.first().map_or(0, Vec::len);
         Job {
@@ -38,7 +40,8 @@ impl Job {
             wrong: together(2),
             messages: together(3),
             bytes: together(4),
-            phases: (5..columns).map(slowest).collect(),
+            hidden: least(5),
+            phases: (6..columns).map(slowest).collect(),
         }
     }
 }
@@ -98,6 +101,7 @@ impl Tally {
             seed: subject.seed,
             seconds,
             sharing_seconds: Spread::of(self.jobs.iter().map(sharing)),
+            hidden_seconds: of(|job| job.hidden),
             sequential_seconds: sequential,
             speedup: if seconds.median > 0.0 { sequential / seconds.median } else { 0.0 },
             messages: sent(|job| job.messages),
@@ -116,10 +120,10 @@ mod tests {
 
     #[test]
     fn a_job_takes_as_long_as_its_slowest_rank_and_sends_what_all_send() {
-        let rows = [vec![1.0, 9.0, 0.0, 3.0, 100.0, 0.1, 0.9], vec![2.0, 0.0, 1.0, 4.0, 50.0, 0.2, 0.8]];
+        let rows = [vec![1.0, 9.0, 0.0, 3.0, 100.0, 0.7, 0.1, 0.9], vec![2.0, 0.0, 1.0, 4.0, 50.0, 0.6, 0.2, 0.8]];
         let job = Job::of(&rows);
         assert_eq!((job.seconds, job.sequential, job.wrong), (2.0, 9.0, 1.0));
-        assert_eq!((job.messages, job.bytes), (7.0, 150.0));
+        assert_eq!((job.messages, job.bytes, job.hidden), (7.0, 150.0, 0.6));
         assert_eq!(job.phases, [0.2, 0.9]);
     }
 }

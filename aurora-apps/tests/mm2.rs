@@ -1,7 +1,9 @@
 //! The two-stage multiplication on ranks that are threads: right for every shape, and wrong when it is.
 
+use aurora_apps::implementation::Implementation;
 use aurora_apps::mm2::{self, Kernel, Mm2};
 use aurora_apps::report::Report;
+use aurora_core::Route;
 use aurora_core::prelude::*;
 
 fn run(ranks: usize, job: Mm2) -> Report {
@@ -26,6 +28,24 @@ fn every_shape_is_verified() {
                 assert_eq!((report.ranks, report.size, report.reps), (ranks, size, 2));
             }
         }
+    }
+}
+
+/// As the rows come and once all are here, over a network where they come in pieces.
+#[test]
+fn streaming_and_whole_are_both_verified() {
+    for (ranks, kernel) in [(2, Kernel::Tiled), (3, Kernel::Tiled), (3, Kernel::Dot)] {
+        let implementations = vec![Implementation::Aurora, Implementation::AuroraWhole];
+        let job = &Mm2 { kernel, implementations, ..small(300) };
+        let config = Config::threads(ranks).route(Route::Udp);
+        let comparison = config.run(|world| mm2::run(world, job, &mut |_| ())).expect("it runs");
+        let names: Vec<_> = comparison.results.iter().map(|report| report.implementation).collect();
+        assert_eq!(names, ["aurora", "aurora-whole"]);
+        for report in &comparison.results {
+            assert!(report.verified && report.messages.is_some(), "{report:?}");
+        }
+        let hidden = |at: usize| comparison.results[at].hidden_seconds.max;
+        assert!(hidden(0) >= 0.0 && hidden(1) == 0.0);
     }
 }
 

@@ -26,6 +26,7 @@ pub struct Config {
     route: Option<Route>,
     timeout: Option<Duration>,
     silence: Option<Duration>,
+    cache_limit: Option<usize>,
     network: Option<Network>,
     check: Option<bool>,
     deny: Option<bool>,
@@ -47,6 +48,7 @@ pub(crate) struct Settings {
     pub(crate) transport: Transport,
     pub(crate) timeout: Option<Duration>,
     pub(crate) modes: Modes,
+    pub(crate) cache_limit: Option<usize>,
     pub(crate) options: Options,
 }
 
@@ -92,6 +94,14 @@ impl Config {
     #[must_use]
     pub fn silence(mut self, limit: Duration) -> Self {
         self.silence = Some(limit);
+        self
+    }
+
+    /// Most bytes that one copy of a vector may take on a rank (default: `AURORA_CACHE_LIMIT`, else half of what is free). A larger
+    /// one is an [`Error::CacheLimit`](crate::Error::CacheLimit) on all ranks. What ranks of one machine share is no copy.
+    #[must_use]
+    pub fn cache_limit(mut self, bytes: usize) -> Self {
+        self.cache_limit = Some(bytes);
         self
     }
 
@@ -172,9 +182,10 @@ impl Config {
         let (timeout, ranks_per_node) = (self.timeout.or(said.timeout), self.ranks_per_node);
         let or_else = |chosen: Option<bool>, said: Option<bool>| chosen.or(said).unwrap_or_default();
         let modes = Modes { check: or_else(self.check, said.check), deny: or_else(self.deny, said.deny) };
+        let cache_limit = self.cache_limit.or(said.cache_limit);
         let transport = Transport { route, silence, network, mtu: said.mtu, ranks_per_node, ..Transport::default() };
         let options = Options { interface: environment.of("AURORA_INTERFACE").cloned(), ..Options::default() };
-        Ok(Settings { launch, transport, timeout, modes, options })
+        Ok(Settings { launch, transport, timeout, modes, cache_limit, options })
     }
 }
 
@@ -232,6 +243,25 @@ mod tests {
             let config = Config::processes(2).route(Route::Udp).silence(Duration::from_secs(1));
             assert!(settle(config, &[variable]).is_err(), "{variable:?}");
         }
+    }
+
+    #[test]
+    fn bytes_are_written_as_people_write_them() {
+        let limit = |value: &str| {
+            let settled = settle(Config::default(), &[("AURORA_CACHE_LIMIT", value)]);
+            settled.map(|settings| settings.cache_limit).map_err(|error| error.to_string())
+        };
+        for (value, bytes) in
+            [("0", 0), ("17", 17), ("3k", 3 << 10), ("5 MiB", 5 << 20), ("2G", 2 << 30), ("1TiB", 1 << 40)]
+        {
+            assert_eq!(limit(value), Ok(Some(bytes)), "{value}");
+        }
+        for value in ["", "M", "-1", "1.5G", "2 GB", "99999999T", "half"] {
+            assert!(limit(value).expect_err(value).contains("bytes: a whole number"), "{value}");
+        }
+        let config = Config::default().cache_limit(7);
+        assert_eq!(settle(config, &[("AURORA_CACHE_LIMIT", "8")]).expect("settles").cache_limit, Some(7));
+        assert_eq!(settle(Config::default(), &[]).expect("settles").cache_limit, None);
     }
 
     #[test]

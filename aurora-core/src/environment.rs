@@ -20,8 +20,9 @@ use std::time::Duration;
 /// | `AURORA_MTU` | 1228 to 65535 | longest IP packet to send, in bytes (default: as long as the path is found to carry) |
 /// | `AURORA_CHECK` | `0`, `1` | looks for misuse that shows only in what is computed: two ranks that write one element in a ReleaseC, reading what is not flushed (default: 0; it is slow) |
 /// | `AURORA_SCALAR` | `allow`, `deny` | whether `at` and `put` may touch single elements of other ranks without a behaviour (default: allow) |
+/// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | most memory for one copy of a vector on a rank (default: half of what is free); what ranks share is no copy |
 /// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |
-pub const VARIABLES: [&str; 10] = [
+pub const VARIABLES: [&str; 11] = [
     "AURORA_RANKS",
     "AURORA_ROUTE",
     "AURORA_TIMEOUT",
@@ -31,6 +32,7 @@ pub const VARIABLES: [&str; 10] = [
     "AURORA_MTU",
     "AURORA_CHECK",
     "AURORA_SCALAR",
+    "AURORA_CACHE_LIMIT",
     JOB,
 ];
 
@@ -131,6 +133,7 @@ pub(crate) struct Values {
     pub(crate) timeout: Option<Duration>,
     pub(crate) check: Option<bool>,
     pub(crate) deny: Option<bool>,
+    pub(crate) cache_limit: Option<usize>,
 }
 
 impl Environment {
@@ -162,6 +165,7 @@ impl Environment {
             timeout: self.seconds("AURORA_TIMEOUT")?,
             check: self.choice("AURORA_CHECK", ["0", "1"])?,
             deny: self.choice("AURORA_SCALAR", ["allow", "deny"])?,
+            cache_limit: self.bytes("AURORA_CACHE_LIMIT")?,
         })
     }
 
@@ -229,6 +233,18 @@ impl Environment {
         }
     }
 
+    fn bytes(&self, name: &str) -> Result<Option<usize>> {
+        let Some(value) = self.of(name) else {
+            return Ok(None);
+        };
+        match bytes(value) {
+            Some(bytes) => Ok(Some(bytes)),
+            None => {
+                Err(bad(name, value, "bytes: a whole number, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)"))
+            }
+        }
+    }
+
     #[cfg(feature = "mpi")]
     pub(crate) fn mpi(&self, ranks: Option<usize>) -> Result<Launch> {
         let announced_size = self.launcher.and_then(|launcher| launcher.size);
@@ -248,6 +264,22 @@ impl Environment {
              or start it by itself, without mpirun, and set AURORA_RANKS"
         )))
     }
+}
+
+/// A number of bytes as people write it. Units are powers of 1024.
+fn bytes(text: &str) -> Option<usize> {
+    let text = text.trim();
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let power = match unit.trim_start().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kib" => 1,
+        "m" | "mib" => 2,
+        "g" | "gib" => 3,
+        "t" | "tib" => 4,
+        _ => return None,
+    };
+    number.parse::<usize>().ok()?.checked_mul(1 << (10 * power))
 }
 
 pub(crate) fn bad(name: &str, value: &str, expected: &str) -> Error {

@@ -1,7 +1,7 @@
 //! What can go wrong, and what to do about it.
 
 use crate::Site;
-use crate::memory::MemoryLimit;
+use crate::memory::{CacheLimit, MemoryLimit};
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -280,6 +280,26 @@ pub enum Error {
         /// The line that asked.
         site: Site,
     },
+    /// A copy of a vector that is larger than one rank is to spend on it. All ranks are told before any memory is taken.
+    #[error(
+        "{rank} needs {} for {purpose} of {object}{}, {limit}: read a slice of it at a time (`v.slice(range)`, then \
+         `read_cache`), fetch scattered elements with Gather, or allow more",
+        memory(*asked), elsewhere(site, object)
+    )]
+    CacheLimit {
+        /// Which rank.
+        rank: Rank,
+        /// What for, such as `a ReadCache`.
+        purpose: String,
+        /// Of which object.
+        object: Box<ObjectName>,
+        /// Bytes that the copy has.
+        asked: usize,
+        /// What limits it.
+        limit: CacheLimit,
+        /// The line that asked.
+        site: Site,
+    },
     /// An operation that the owner has not been told of.
     #[error(
         "the owner of {object} does not know operation {op} (at {site}): it knows Add, Min, Max and Or of primitive numbers, and those of each `release_c_with::<Op>()` that all ranks have entered"
@@ -399,6 +419,7 @@ impl Error {
             | Error::ZeroSized { site, .. }
             | Error::TooLarge { site, .. }
             | Error::OutOfMemory { site, .. }
+            | Error::CacheLimit { site, .. }
             | Error::UnknownOp { site, .. }
             | Error::Value { site, .. }
             | Error::Ended { site } => Some(site),
@@ -506,7 +527,7 @@ fn lost_for(silent_for: Duration) -> String {
 }
 
 /// A number of bytes in words.
-fn memory(bytes: usize) -> String {
+pub(crate) fn memory(bytes: usize) -> String {
     const UNITS: [&str; 6] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut value = bytes as f64;
     let mut unit = 0;

@@ -84,9 +84,9 @@ mod world;
 pub use aurora_net::bootstrap::Launcher;
 pub use aurora_net::{Network, Rank, Route, Traffic, UdpInfo};
 pub use behaviour::{
-    Accumulate, Gather, GatherIter, GatherPairs, GatherQueue, HaloCache, HaloCacheMut, OwnerComputes, OwnerComputesMut,
-    PutOnly, ReadCache, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, ScalarAccumulate, ScalarReadCache,
-    ScalarReleaseC, ScalarScope, Scope,
+    Accumulate, Blocks, Gather, GatherIter, GatherPairs, GatherQueue, HaloCache, HaloCacheMut, OwnerComputes,
+    OwnerComputesMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC,
+    ScalarAccumulate, ScalarReadCache, ScalarReleaseC, ScalarScope, Scope,
 };
 pub use config::Config;
 pub use distribution::{MatrixDim, Shape};
@@ -98,7 +98,7 @@ pub use global::{
     VectorRangeMut, distmemcpy, distmemcpy_many,
 };
 pub use halo::{Boundary, Halo};
-pub use memory::{MemoryLimit, available as available_memory};
+pub use memory::{CacheLimit, MemoryLimit, available as available_memory};
 pub use run::run;
 pub use service::Usage;
 pub use site::Site;
@@ -108,9 +108,9 @@ pub use world::{About, LineUsage, World};
 pub mod prelude {
     pub use crate::{
         Accumulate, Add, Config, Element, Error, GScalar, GVector, Gather, GlobalRead, GlobalWrite, Halo, HaloCache,
-        HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheReleaseC,
-        ReadMostly, ReleaseAlone, ReleaseC, Result, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, Slice, SliceMut,
-        World, distmemcpy, distmemcpy_many, run,
+        HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheBlocks,
+        ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, Result, ScalarAccumulate, ScalarReadCache,
+        ScalarReleaseC, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
     };
 }
 

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Settings};
 use crate::error::Result;
+use crate::memory::Budget;
 use crate::service::Service;
 use crate::service::nodes::Nodes;
 use crate::service::rally::Rally;
@@ -51,7 +52,7 @@ impl Config {
 }
 
 fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, site: Site) -> Result<R> {
-    let Settings { launch, transport, timeout, modes, options } = config.settle()?;
+    let Settings { launch, transport, timeout, modes, cache_limit, options } = config.settle()?;
     // The errors themselves, where they happened in this process: a failure only quotes them.
     let typed: Mutex<Vec<Error>> = Mutex::default();
     let outcome = bootstrap::run(launch, options, |seat: Seat| {
@@ -67,6 +68,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
             let node = endpoint.node();
             service.node = (size > 1 && node.ranks().len() == size).then(|| node.clone());
             service.nodes = Arc::new(Nodes::new(endpoint.leaders()));
+            service.budget = Budget::new(cache_limit);
         });
         let watched = endpoint.clone();
         seat.on_failure(Box::new(move |failure| {

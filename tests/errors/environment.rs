@@ -69,6 +69,7 @@ fn a_value_that_cannot_be() {
     refused(&[("AURORA_MTU", "576")], &["AURORA_MTU=576 is not possible: bytes of an IP packet, from 1228 to 65535"]);
     refused(&[("AURORA_CHECK", "yes")], &["AURORA_CHECK=yes is not possible: one of 0, 1"]);
     refused(&[("AURORA_SCALAR", "forbid")], &["AURORA_SCALAR=forbid is not possible: one of allow, deny"]);
+    refused(&[("AURORA_CACHE_LIMIT", "half")], &["AURORA_CACHE_LIMIT=half is not possible: bytes"]);
     refused(&[("AURORA_JOB", "yours")], &["AURORA_JOB does not belong to a running job"]);
 }
 

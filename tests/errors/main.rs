@@ -2,6 +2,7 @@
 
 mod accumulate;
 mod arguments;
+mod budget;
 mod checking;
 mod construction;
 mod copies;
@@ -21,5 +22,6 @@ mod poisoned;
 mod provoke;
 mod scalars;
 mod slices;
+mod stream;
 mod stuck;
 mod user;

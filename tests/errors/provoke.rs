@@ -21,6 +21,7 @@ pub struct Job {
     limit: Duration,
     check: bool,
     deny: bool,
+    cache_limit: Option<usize>,
 }
 
 /// What the ranks were told.
@@ -37,7 +38,7 @@ pub struct Told {
 pub fn on_every_route(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job)) {
     for ranks in ranks {
         for route in [Some(Route::Local), Some(Route::Shm), Some(Route::Udp), None] {
-            test(Job { ranks, route, limit: LIMIT, check: false, deny: false });
+            test(Job { ranks, route, limit: LIMIT, check: false, deny: false, cache_limit: None });
         }
     }
 }
@@ -56,6 +57,21 @@ impl Job {
     /// Where single elements of other ranks are denied.
     pub fn denying(self) -> Self {
         Job { deny: true, ..self }
+    }
+
+    /// With so many bytes for the copy of a vector.
+    pub fn cache_limit(self, bytes: usize) -> Self {
+        Job { cache_limit: Some(bytes), ..self }
+    }
+
+    /// Whether all ranks share memory.
+    pub fn is_shared(self) -> bool {
+        self.route == Some(Route::Shm) || self.is_nodes() && self.ranks <= 2
+    }
+
+    /// Whether there are two ranks on each node.
+    pub fn is_nodes(self) -> bool {
+        self.route.is_none()
     }
 
     /// Runs `body` on every rank. No rank leaves before all have said what they were told, so that each is told by
@@ -77,6 +93,7 @@ impl Job {
         let told: Mutex<Slots> = Mutex::new((vec![None; self.ranks], false));
         let all_told = Condvar::new();
         let config = Config::threads(self.ranks).timeout(self.limit).check(self.check).deny_scalar(self.deny);
+        let config = self.cache_limit.map_or(config.clone(), |bytes| config.cache_limit(bytes));
         let config = match self.route {
             Some(route) => config.route(route),
             None => config.ranks_per_node(2),

@@ -37,6 +37,7 @@ fn trial(want: &wants::Want) -> Result<(), Failed> {
     for variable in aurora_core::VARIABLES {
         command.env_remove(variable);
     }
+    command.envs(want.cache_limit.map(|limit| ("AURORA_CACHE_LIMIT", limit)));
     let ended = Job::start(command)?.wait()?;
     let all = || format!("{}, {} MiB at the peak", ended.all(), group.peak().unwrap_or(0) >> 20);
     if group.killed() != Some(0) {

@@ -14,6 +14,8 @@ const MIB: usize = 1 << 20;
 pub struct Want {
     pub name: &'static str,
     pub words: &'static [&'static str],
+    /// What one copy may take; half of what is free where it is not set.
+    pub cache_limit: Option<&'static str>,
     nodes: Nodes,
     body: fn(&World) -> Result<()>,
 }
@@ -35,12 +37,16 @@ impl Want {
     }
 }
 
+/// More than there is: then memory that is not there is the only limit.
+const ANY: Option<&str> = Some("1GiB");
+
 const FINE: &[&str] = &["fine"];
 
 pub const ALL: &[Want] = &[
     Want {
         name: "blocks_that_fit_alone_but_not_together",
         nodes: Nodes::One,
+        cache_limit: ANY,
         words: &[
             "OutOfMemory",
             "needs 133 MiB for its block of",
@@ -52,18 +58,21 @@ pub const ALL: &[Want] = &[
     Want {
         name: "values_are_not_computed_for_blocks_that_do_not_fit",
         nodes: Nodes::One,
+        cache_limit: ANY,
         words: &["OutOfMemory", "400 MiB with the ranks that share"],
         body: |world| GVector::<u8>::from_fn(world, 400 * MIB, |_| unreachable!("there is no room")).map(drop),
     },
     Want {
         name: "a_block_on_one_rank",
         nodes: Nodes::One,
+        cache_limit: ANY,
         words: &["OutOfMemory", "rank 2 needs 300 MiB for its block of", "on rank 2"],
         body: |world| GVector::<u8>::on(world, 2, 300 * MIB).map(drop),
     },
     Want {
         name: "one_vector_after_another",
         nodes: Nodes::One,
+        cache_limit: ANY,
         words: &["OutOfMemory", "for its block of"],
         body: |world| {
             let vectors: Result<Vec<_>> = (0..8).map(|_| GVector::<u8>::new(world, 48 * MIB)).collect();
@@ -73,6 +82,7 @@ pub const ALL: &[Want] = &[
     Want {
         name: "small_vectors_too",
         nodes: Nodes::One,
+        cache_limit: ANY,
         words: &["OutOfMemory", "for its block of"],
         body: |world| {
             let vectors: Result<Vec<_>> = (0..200).map(|_| GVector::<u8>::new(world, 6 * MIB)).collect();
@@ -82,6 +92,7 @@ pub const ALL: &[Want] = &[
     Want {
         name: "caches_beside_each_other",
         nodes: Nodes::Apart,
+        cache_limit: ANY,
         words: &["OutOfMemory", "needs 70 MiB for a ReadCache of", "tests/limits/wants.rs"],
         body: |world| {
             let v = GVector::<u64>::from_fn(world, 70 * MIB / 8, |i| i as u64)?;
@@ -91,6 +102,7 @@ pub const ALL: &[Want] = &[
     Want {
         name: "caches_that_are_the_blocks_themselves",
         nodes: Nodes::One,
+        cache_limit: ANY,
         words: FINE,
         body: |world| {
             let v = GVector::<u64>::from_fn(world, 200 * MIB / 8, |i| i as u64)?;
@@ -102,6 +114,7 @@ pub const ALL: &[Want] = &[
         // Block by block, and once on each of two nodes what comes from the other: one and two thirds.
         name: "caches_that_each_node_has_once",
         nodes: Nodes::Two,
+        cache_limit: ANY,
         words: FINE,
         body: |world| {
             let mut v = GVector::<u64>::new(world, 75 * MIB / 8)?;
@@ -117,6 +130,7 @@ pub const ALL: &[Want] = &[
     Want {
         name: "caches_for_which_a_node_has_no_room",
         nodes: Nodes::Two,
+        cache_limit: ANY,
         words: &["OutOfMemory", "for a ReadCache of", "tests/limits/wants.rs"],
         body: |world| {
             let v = GVector::<u64>::new(world, 120 * MIB / 8)?;
@@ -126,6 +140,7 @@ pub const ALL: &[Want] = &[
     Want {
         name: "places_that_a_cache_has_given_back",
         nodes: Nodes::Two,
+        cache_limit: ANY,
         words: FINE,
         body: |world| {
             let mut vectors = Vec::new();
@@ -147,6 +162,7 @@ pub const ALL: &[Want] = &[
     Want {
         name: "a_rank_that_comes_late_to_a_cache",
         nodes: Nodes::Apart,
+        cache_limit: ANY,
         words: &["OutOfMemory", "needs 70 MiB for a ReadCache of"],
         body: |world| {
             let v = GVector::<u64>::from_fn(world, 70 * MIB / 8, |i| i as u64)?;
@@ -228,6 +244,7 @@ pub const ALL: &[Want] = &[
     Want {
         name: "a_gather",
         nodes: Nodes::One,
+        cache_limit: ANY,
         words: &["OutOfMemory", "rank 1 needs 140 MiB for a gather of"],
         body: |world| {
             let v = GVector::<u8>::new(world, 140 * MIB)?;
@@ -237,6 +254,7 @@ pub const ALL: &[Want] = &[
     Want {
         name: "what_fits",
         nodes: Nodes::One,
+        cache_limit: ANY,
         words: FINE,
         body: |world| {
             let v = GVector::<u64>::from_fn(world, 40 * MIB / 8, |i| i as u64)?;
@@ -249,6 +267,7 @@ pub const ALL: &[Want] = &[
     Want {
         name: "memory_that_a_cache_has_given_back",
         nodes: Nodes::Apart,
+        cache_limit: ANY,
         words: FINE,
         body: |world| {
             let mut vectors = Vec::new();
@@ -265,8 +284,45 @@ pub const ALL: &[Want] = &[
         },
     },
     Want {
+        // Of less than 166 MiB that are free.
+        name: "a_cache_of_more_than_half_of_what_is_free",
+        nodes: Nodes::Apart,
+        cache_limit: None,
+        words: &["CacheLimit", "needs 90 MiB for a ReadCache of", "more than half of the", "tests/limits/wants.rs"],
+        body: |world| {
+            let v = GVector::<u64>::new(world, 90 * MIB / 8)?;
+            v.read_cache().map(drop)
+        },
+    },
+    Want {
+        name: "a_cache_of_more_than_is_allowed",
+        nodes: Nodes::Apart,
+        cache_limit: Some("30M"),
+        words: &["CacheLimit", "needs 40 MiB for a ReadCache of", "more than the 30 MiB of AURORA_CACHE_LIMIT"],
+        body: |world| {
+            let v = GVector::<u64>::new(world, 40 * MIB / 8)?;
+            v.read_cache_blocks().map(drop)
+        },
+    },
+    Want {
+        name: "caches_of_as_much_as_is_allowed",
+        nodes: Nodes::Two,
+        cache_limit: Some("30M"),
+        words: FINE,
+        body: |world| {
+            let mut v = GVector::<u64>::new(world, 30 * MIB / 8)?;
+            for round in 1..4 {
+                v.owner_computes_mut()?.local_mut().fill(round);
+                assert!(v.read_cache_blocks()?.whole()?.iter().all(|value| *value == round));
+                world.barrier()?;
+            }
+            Ok(())
+        },
+    },
+    Want {
         name: "less_after_too_much",
         nodes: Nodes::Apart,
+        cache_limit: ANY,
         words: FINE,
         body: |world| {
             for _ in 0..2 {
@@ -303,6 +359,7 @@ pub fn main(name: &str) -> ExitCode {
         let told = match &outcome {
             Ok(()) => "fine".into(),
             Err(error @ Error::OutOfMemory { .. }) => format!("OutOfMemory: {error}"),
+            Err(error @ Error::CacheLimit { .. }) => format!("CacheLimit: {error}"),
             Err(error) => format!("another error: {error}"),
         };
         note(&note_of(world.rank().index()), &told);

@@ -4,6 +4,7 @@ use aurora_core::{About, Add, Error, GVector, MatrixDim, Result, Route, World, d
 use aurora_suite::body::{Body, End};
 use aurora_suite::check;
 use aurora_suite::random::mix;
+use std::time::{Duration, Instant};
 
 /// How a verification says that the element that we damage is wrong.
 pub const DAMAGE: &str = "element 17 is ";
@@ -16,12 +17,14 @@ pub fn bodies() -> Vec<Body> {
         Body::of(ranks_know_their_nodes),
         Body::of(loads),
         Body::of(loads_of_odd_sizes),
+        Body::of(streams),
         Body::of(exchanges),
         Body::of(releases),
         Body::of(sums),
         Body::of(copies_to_one),
         Body::of(copies_from_all),
         damaged(Body::of(damaged_loads)),
+        damaged(Body::of(damaged_streams)),
         damaged(Body::of(damaged_exchanges)),
         damaged(Body::of(damaged_releases)),
         damaged(Body::of(damaged_copies_to_one)),
@@ -81,19 +84,57 @@ pub fn matrix(world: &World) -> Result<GVector<u32>> {
 
 /// A phase: each rank writes its block, and loads the whole.
 pub fn load(v: &mut GVector<u32>, round: usize, data: Data) -> Result<()> {
+    write(v, round, data)?;
+    check::same(&v.read_cache()?, 0, |i| Data::wanted(i, round))
+}
+
+fn write(v: &mut GVector<u32>, round: usize, data: Data) -> Result<()> {
     let mut own = v.owner_computes_mut()?;
     let first = own.indices().start;
     for (i, x) in own.local_mut().iter_mut().enumerate() {
         *x = data.written(first + i, round);
     }
-    own.finish()?;
-    check::same(&v.read_cache()?, 0, |i| Data::wanted(i, round))
+    own.finish()
 }
 
 fn loads_of_odd_sizes(world: &World) -> Result<()> {
     for len in [0, 1, 3, 2243, 2251, 8999, 70_001] {
         let mut v = GVector::new(world, len)?;
         (0..ROUNDS).try_for_each(|round| load(&mut v, round, Data::Right))?;
+    }
+    Ok(())
+}
+
+fn streams(world: &World) -> Result<()> {
+    streams_of(world, Data::Right)
+}
+
+fn damaged_streams(world: &World) -> Result<()> {
+    streams_of(world, Data::Damaged)
+}
+
+/// The same as it comes. Each rank has something of others long before it has all, where the wire takes its time.
+fn streams_of(world: &World, data: Data) -> Result<()> {
+    const SLOW: Duration = Duration::from_millis(30);
+    let alone = world.about().mates.len() == 1;
+    let mut v = matrix(world)?;
+    for round in 0..ROUNDS {
+        write(&mut v, round, data)?;
+        world.barrier()?;
+        let (begun, own, mut first) = (Instant::now(), v.local_range(), None);
+        let stream = v.read_cache_blocks()?;
+        for block in stream.row_blocks() {
+            let (rows, elements) = block?;
+            if rows.start * 704 != own.start {
+                first.get_or_insert(begun.elapsed());
+            }
+            check::same(elements, rows.start * 704, |i| Data::wanted(i, round))?;
+        }
+        check::same(stream.whole()?, 0, |i| Data::wanted(i, round))?;
+        let (first, all) = (first.unwrap_or_default(), stream.load_time().unwrap_or_default());
+        if alone && all > SLOW && first > all / 2 {
+            return Err(Error::user(format!("the first rows of others came after {first:?} of {all:?}")));
+        }
     }
     Ok(())
 }

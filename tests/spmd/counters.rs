@@ -15,6 +15,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(a_part_costs_what_it_shows),
         Body::of(a_scope_of_a_part_is_not_in_the_way_of_another),
         Body::of(an_unchanged_block_is_not_sent_again),
+        Body::of(a_streaming_read_cache_sends_the_same),
         Body::of(owner_computes_sends_nothing),
         Body::of(a_remote_element_is_a_question_and_an_answer).from_ranks(2),
         Body::of(a_block_that_moved_away_comes_home),
@@ -199,6 +200,32 @@ fn an_unchanged_block_is_not_sent_again(world: &World) -> Result<()> {
     let block = if world.is_root() { 8 * first.len() as u64 } else { 0 };
     assert!(cost.bytes_out <= abroad * block + (others + words) * 300, "{} bytes", cost.bytes_out);
     assert!((others..=others + words).contains(&cost.transfers_out), "{} transfers", cost.transfers_out);
+    Ok(())
+}
+
+/// Streamed or not, a load is one transfer to each; besides, each block that a rank receives for its node is told its mates by itself.
+fn a_streaming_read_cache_sends_the_same(world: &World) -> Result<()> {
+    let (others, abroad) = (announcements(world), nodes(world) - 1);
+    let words = words(world) * (world.size() - world.about().mates.len()) as u64;
+    let mut v = GVector::<u32>::new(world, 100_001)?;
+    let block = 4 * v.local_range().len() as u64;
+    let mut exact = Vec::new();
+    let cost = least(world, |round| {
+        v.owner_computes_mut()?.local_mut().fill(round as u32 + 1);
+        let before = accounted(world);
+        let stream = v.read_cache_blocks()?;
+        for block in stream.blocks() {
+            let (range, elements) = block?;
+            check::same(elements, range.start, |_| round as u32 + 1)?;
+        }
+        let after = accounted(world);
+        exact.push((after.0 - before.0, after.1 - before.1));
+        Ok(())
+    })?;
+    assert!((others..=others + words).contains(&cost.transfers_out), "{} transfers", cost.transfers_out);
+    assert!(cost.bytes_out <= abroad * block + (others + words) * 300, "{} bytes", cost.bytes_out);
+    let (messages, bytes) = (others..=others + words, abroad * block..=abroad * block + words * 16);
+    assert!(exact.iter().all(|cost| messages.contains(&cost.0) && bytes.contains(&cost.1)), "{exact:?}");
     Ok(())
 }
 

@@ -20,6 +20,7 @@ mod rows;
 mod scalar;
 mod scalar_scopes;
 mod slices;
+mod stream;
 mod structs;
 mod threads;
 mod vector;
@@ -43,6 +44,7 @@ fn bodies() -> Vec<Body> {
         rows::bodies(),
         threads::bodies(),
         read_cache::bodies(),
+        stream::bodies(),
         release::bodies(),
         combined::bodies(),
         accumulate::bodies(),

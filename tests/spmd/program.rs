@@ -416,10 +416,29 @@ impl<'w> Program<'w> {
         self.v.read_cache()?.finish()
     }
 
+    /// Each rank as it likes: streaming, to the end or not, or whole.
+    fn look_as_it_comes(&mut self) -> Result<()> {
+        let (model, pieces) = (&self.model, self.speed.below(4));
+        if pieces == 3 {
+            return check::same(&self.v.read_cache()?, 0, |i| model[i]);
+        }
+        let stream = self.v.read_cache_blocks()?;
+        for block in stream.blocks().take(if pieces == 2 { usize::MAX } else { pieces }) {
+            let (range, elements) = block?;
+            check::same(elements, range.start, |i| model[i])?;
+        }
+        match self.speed.below(2) {
+            0 => Ok(()),
+            _ => check::same(stream.whole()?, 0, |i| model[i]),
+        }
+    }
+
     fn look(&mut self) -> Result<()> {
         let model = &self.model;
-        let how = self.shared.below(5);
-        if how < 2 {
+        let how = self.shared.below(6);
+        if how == 5 {
+            self.look_as_it_comes()?;
+        } else if how < 2 {
             let all = self.v.read_cache()?;
             check::same(&all, 0, |i| model[i])?;
             if how == 1 {

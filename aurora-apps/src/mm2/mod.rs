@@ -10,6 +10,6 @@ mod sequential;
 
 pub use kernel::{Kernel, dot, tiled};
 pub use matrices::Matrices;
-pub use parallel::{FIRST, Multiplier, SECOND, Stage};
+pub use parallel::{FIRST, Loading, Multiplier, SECOND, Stage};
 pub use run::{Mm2, run};
 pub use sequential::sequential;

@@ -21,14 +21,25 @@ pub const SECOND: Stage = Stage { load: "load P", multiply: "R <- Q x P" };
 #[derive(Debug)]
 pub struct Multiplier<'c, 'w> {
     kernel: Kernel,
+    loading: Loading,
     clock: &'c mut Clock<'w>,
     stage: Stage,
 }
 
+/// When a rank begins to compute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Loading {
+    /// As soon as some rows of B are here, with those.
+    #[default]
+    Streaming,
+    /// Once all of B is.
+    Whole,
+}
+
 impl<'c, 'w> Multiplier<'c, 'w> {
     /// Multiplies with `kernel` and reports phases to `clock`.
-    pub fn new(kernel: Kernel, clock: &'c mut Clock<'w>) -> Self {
-        Multiplier { kernel, clock, stage: FIRST }
+    pub fn new(kernel: Kernel, loading: Loading, clock: &'c mut Clock<'w>) -> Self {
+        Multiplier { kernel, loading, clock, stage: FIRST }
     }
 
     /// Names the phases of the next multiplication.
@@ -40,6 +51,35 @@ impl<'c, 'w> Multiplier<'c, 'w> {
     /// Collective. `c <- a x b` (the paper's `mmultiply`, section 3.3): each rank computes the rows of `c` that it
     /// owns from the rows of `a` that it owns and the whole of `b`. The only sharing is the load of `b`.
     pub fn mmultiply(&mut self, a: &GVector<i32>, b: &GVector<i32>, c: &mut GVector<i32>) -> Result<()> {
+        match self.loading {
+            Loading::Streaming => self.multiply_as_it_comes(a, b, c),
+            Loading::Whole => self.multiply_whole(a, b, c),
+        }
+    }
+
+    /// Adds what rows of `b` have in the product as they come: the load is hidden behind that, or that behind the load.
+    fn multiply_as_it_comes(&mut self, a: &GVector<i32>, b: &GVector<i32>, c: &mut GVector<i32>) -> Result<()> {
+        let columns = c.dim().map_or(0, |dim| dim.cols);
+        let (kernel, phases) = (self.kernel, (self.stage.load, self.stage.multiply));
+        self.clock.overlapping(phases, |turns| {
+            let (b, a, mut c) = (b.read_cache_blocks()?, a.owner_computes()?, c.owner_computes_mut()?);
+            let (a, product) = (a.local(), c.local_mut());
+            if let Some(b) = b.try_whole() {
+                turns.computing(|| kernel.multiply(a, b, product, columns));
+            } else {
+                turns.computing(|| product.fill(0));
+                for block in b.row_blocks() {
+                    let (rows, block) = block?;
+                    turns.computing(|| kernel.add(a, block, rows, product, columns));
+                }
+            }
+            let shared = b.load_time().unwrap_or_default();
+            c.finish()?;
+            Ok(shared)
+        })
+    }
+
+    fn multiply_whole(&mut self, a: &GVector<i32>, b: &GVector<i32>, c: &mut GVector<i32>) -> Result<()> {
         let columns = c.dim().map_or(0, |dim| dim.cols);
         let (a, b, mut c) = self
             .clock

@@ -1,7 +1,7 @@
 //! The repetitions of the main job: new matrices, the sequential program, the parallel one, verification.
 
 use super::parallel::{FIRST, SECOND};
-use super::{Kernel, Matrices, Multiplier, sequential};
+use super::{Kernel, Loading, Matrices, Multiplier, sequential};
 use crate::clock::{Clock, Laps};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
 use crate::report::{Comparison, Repetition, Report};
@@ -89,7 +89,11 @@ impl<'w> Lane<'w> {
         let multiplication: Box<dyn Multiplication + 'w> = match implementation {
             #[cfg(feature = "mpi")]
             Implementation::MpiCollective => Box::new(super::mpi::Collective::new(world, job.size)?),
-            _ => Box::new(Aurora { world, q: GVector::new(world, MatrixDim::new(job.size, job.size))? }),
+            other => {
+                let whole = other == Implementation::AuroraWhole;
+                let loading = if whole { Loading::Whole } else { Loading::Streaming };
+                Box::new(Aurora { world, loading, q: GVector::new(world, MatrixDim::new(job.size, job.size))? })
+            }
         };
         Ok(Lane { implementation, multiplication, tally: Tally::default() })
     }
@@ -98,6 +102,7 @@ impl<'w> Lane<'w> {
 /// The parallel program on shared matrices.
 struct Aurora<'w> {
     world: &'w World,
+    loading: Loading,
     q: GVector<i32>,
 }
 
@@ -106,7 +111,7 @@ impl Multiplication for Aurora<'_> {
         check::fill(&mut self.q, |i| entries.q(i))?;
         check::fill(&mut shared.r, |i| entries.r(i))?;
         let mut clock = Clock::start(self.world)?;
-        let mut stages = Multiplier::new(kernel, &mut clock);
+        let mut stages = Multiplier::new(kernel, self.loading, &mut clock);
         stages.at(FIRST).mmultiply(&self.q, &shared.r, &mut shared.p)?;
         stages.at(SECOND).mmultiply(&self.q, &shared.p, &mut shared.r)?;
         clock.stop()

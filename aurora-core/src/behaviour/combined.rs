@@ -116,12 +116,17 @@ impl<T: Element> GVector<T> {
 
     /// The caller has that part to itself.
     pub(crate) fn open_combined(&self, window: Window, site: Site) -> Result<ReadCacheReleaseC<'_, T>> {
+        const COPY: &str = "the copy of a ReadCache + ReleaseC";
         let shown = window.range(self.len());
         let mut copy = self.private.take();
         let mut written = Marks::default();
-        let short = |shortage| self.short_of(shortage, "the copy of a ReadCache + ReleaseC", &site);
+        let short = |shortage| self.short_of(shortage, COPY, &site);
+        let is_kept = copy.len() == shown.len();
+        if !is_kept {
+            self.admit_copy(COPY, shown.len() * size_of::<T>(), &site)?;
+        }
         written.prepare(shown.len()).map_err(short)?;
-        if copy.len() != shown.len() {
+        if !is_kept {
             copy = Array::zeroed(shown.len()).map_err(short)?;
         }
         let loaded = self.load(Collective::Combined, window, &site)?;

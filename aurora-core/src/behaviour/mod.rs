@@ -15,6 +15,7 @@ mod release;
 mod rows;
 mod scalar;
 mod shown;
+mod stream;
 
 pub use accumulate::Accumulated;
 pub use combined::Combined;
@@ -24,6 +25,7 @@ pub use owner::{Owner, OwnerMut, ShowsOwnPart};
 pub use read_cache::Cached;
 pub use release::{Alone, PutOnly, Together};
 pub use scalar::{ReadMostly, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, ScalarScope};
+pub use stream::{Blocks, Streamed};
 
 use crate::element::Element;
 use crate::error::Result;
@@ -45,6 +47,8 @@ pub type ReadCache<'v, T> = Scope<'v, Cached<T>>;
 pub type HaloCache<'v, T> = Scope<'v, Haloed<Owner<T>>>;
 /// My rows, for writing, and some around them: [`GVector::halo_cache_mut`].
 pub type HaloCacheMut<'v, T> = Scope<'v, Haloed<OwnerMut<T>>>;
+/// The whole vector, for reading while it comes: [`GVector::read_cache_blocks`].
+pub type ReadCacheBlocks<'v, T> = Scope<'v, Streamed<T>>;
 /// Buffered writes by all ranks together: [`GVector::release_c`].
 pub type ReleaseC<'v, T, O = PutOnly> = Scope<'v, Together<T, O>>;
 /// Updates by all ranks, each into a partial copy of its own: [`GVector::accumulate`].
@@ -102,7 +106,6 @@ pub struct Scope<'v, B: Behaviour> {
 
 impl<'v, B: Behaviour> Scope<'v, B> {
     /// Registers an open scope of the whole vector.
-    #[allow(dead_code)]
     pub(crate) fn open(vector: &'v GVector<B::Element>, site: Site, state: B, mutable: bool, awaited: bool) -> Self {
         Self::open_in(vector, Window::WHOLE, site, state, mutable, awaited)
     }

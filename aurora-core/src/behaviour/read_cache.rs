@@ -6,13 +6,24 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::global::{GVector, GlobalRead};
 use crate::memory::{Array, Reading, typed};
-use crate::message::{Collective, Opening};
+use crate::message::{Collective, Epoch, Opening};
 use crate::service::load::Loaded;
+use crate::service::stream::Stream;
 use crate::service::watch::What;
 use crate::window::Window;
 use aurora_net::Met;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
+
+/// What comes next on the way into a load.
+enum Step {
+    /// More memory is to be taken.
+    Again,
+    /// An earlier load of this rank still comes in.
+    After(Epoch),
+    /// Nothing is missing.
+    Enter,
+}
 
 /// Holds the copy, or keeps everyone from writing to the memory that all share.
 pub struct Cached<T> {
@@ -77,13 +88,48 @@ impl<T: Element> GVector<T> {
 
     /// Loads the whole or a part, in a collective scope of this kind.
     pub(super) fn load(&self, behaviour: Collective, window: Window, site: &Site) -> Result<Cached<T>> {
+        let epoch = self.enter_load(behaviour, window, site)?;
+        let Loaded { array, first, reading } =
+            self.link.wait(What::Load { object: self.id, epoch }, site, |service, out| {
+                service.hear(out);
+                if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {
+                    return Some(Err(fault));
+                }
+                let loaded = service.poll_loaded(self.id, epoch, out)?;
+                Some(loaded.map_err(|shortage| service.no_cache(self.id, shortage, site, out)))
+            })?;
+        let shown = window.range(self.len());
+        let places = shown.start - first..shown.end - first;
+        Ok(Cached { array: typed(array), places, first: shown.start, reading })
+    }
+
+    /// Takes memory for a load, enters its collective scope, and announces that.
+    pub(super) fn enter_load(&self, behaviour: Collective, window: Window, site: &Site) -> Result<Epoch> {
         // Before we announce ourselves: who has a whole copy knows by that that all have memory for one.
-        while self.link.wait(What::Settle { object: self.id }, site, |service, out| {
-            match service.settled_in(self.id, false, window, out)? {
-                Ok(_) => Some(service.take_cache(self.id, window, site, out)),
-                Err(error) => Some(Err(error)),
+        let mut admitted = false;
+        loop {
+            let step = self.link.wait(What::Settle { object: self.id }, site, |service, out| {
+                let object = match service.settled_in(self.id, false, window, out)? {
+                    Ok(object) => object,
+                    Err(error) => return Some(Err(error)),
+                };
+                if let Some(stream) = &object.stream {
+                    return Some(Ok(Step::After(stream.epoch())));
+                }
+                if !std::mem::replace(&mut admitted, true)
+                    && let Err(error) = service.admit_cache(self.id, window, site, out)
+                {
+                    return Some(Err(error));
+                }
+                let more = service.take_cache(self.id, window, site, out);
+                Some(more.map(|more| if more { Step::Again } else { Step::Enter }))
+            })?;
+            match step {
+                Step::Again => {}
+                Step::After(epoch) => self.await_stream(epoch, site)?,
+                Step::Enter => break,
             }
-        })? {}
+        }
         let (epoch, meeting) = self.link.act(site, |service, out| {
             service.usable_in(self.id, false, window, out)?;
             let epoch = service.enter_read_cache(self.id, Opening::new(behaviour, site).of(window), out)?;
@@ -104,17 +150,19 @@ impl<T: Element> GVector<T> {
                 Ok(())
             })?;
         }
-        let Loaded { array, first, reading } =
-            self.link.wait(What::Load { object: self.id, epoch }, site, |service, out| {
-                if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {
-                    return Some(Err(fault));
-                }
-                let loaded = service.poll_loaded(self.id, epoch, out)?;
-                Some(loaded.map_err(|shortage| service.no_cache(self.id, shortage, site, out)))
-            })?;
-        let shown = window.range(self.len());
-        let places = shown.start - first..shown.end - first;
-        Ok(Cached { array: typed(array), places, first: shown.start, reading })
+        Ok(epoch)
+    }
+
+    /// Waits for the rest of a streamed load.
+    pub(super) fn await_stream(&self, epoch: Epoch, site: &Site) -> Result<()> {
+        let what = What::Load { object: self.id, epoch };
+        self.link.wait(what, site, |service, out| service.poll_streamed(self.id, out))
+    }
+
+    /// Before this rank takes memory for a copy, in a collective scope: whether it may have so many bytes for that, `AURORA_CACHE_LIMIT`
+    /// being what it is. If not, all who use the vector are told.
+    pub(crate) fn admit_copy(&self, purpose: &str, bytes: usize, site: &Site) -> Result<()> {
+        self.link.act(site, |service, out| service.admit_copy(self.id, purpose, (bytes, bytes), site, out))
     }
 
     /// Collective. Gives back the memory in which this vector's ReadCaches were loaded, and that of its HaloCaches; it is kept otherwise,
@@ -126,7 +174,12 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn release_cache(&mut self) -> Result<()> {
         let site = Site::here();
-        let refusal = self.link.tidy(|service, out| service.usable(self.id, true, out).err());
+        let (streamed, refusal) = self.link.tidy(|service, out| match service.usable(self.id, true, out) {
+            Ok(object) => (object.stream.as_ref().map(Stream::epoch), None),
+            Err(error) => (None, Some(error)),
+        });
+        // Whose guard was dropped before all had come. What goes wrong is told at the meeting.
+        let refusal = refusal.or(streamed.and_then(|epoch| self.await_stream(epoch, &site).err()));
         let text = format!("the release of the cache of {}", self.name());
         // Neither a `fill` nor a `gather` of the same vector.
         let key = self.id.0 ^ 1 << 63;

@@ -217,6 +217,7 @@ pub(crate) fn object<T: Element>(
         access: Access::of::<T>(),
         ledger: service.ledger(),
         cache: Default::default(),
+        stream: None,
         made: Writes::new(size),
         applied: Writes::new(1),
         touched: None,

@@ -7,8 +7,8 @@
 //! Why the unsafe code is sound:
 //!
 //! 1. `start` points at `len` initialised elements in memory that `owner` says how to free, that does not move with the
-//!    array, and that nobody else uses; of a shared one, that nobody else uses meanwhile (see `shared.rs`). Of an empty array
-//!    it dangles, aligned.
+//!    array, and that nobody else uses; of a shared one, that nobody else uses meanwhile (see `shared.rs`); of one that
+//!    arrives, whose parts are shown and written by the rules of `arriving.rs`. Of an empty array it dangles, aligned.
 //! 2. It is freed by `Drop` alone, and what is borrowed from the array borrows the array.
 //! 3. All bytes of a new mapping are zero, which is a value of every [`Element`]; it begins at a page, which is aligned for
 //!    every type that [`is_large`] lets in.
@@ -158,9 +158,14 @@ impl<T: Element> Array<T> {
         of_one && before.as_ptr_range().end.addr() == self.as_ptr().addr()
     }
 
-    /// Its first byte, by a pointer to all of what it is a piece of.
-    pub(super) fn begin(&self) -> NonNull<u8> {
-        self.start.cast()
+    /// Where its elements begin, for who borrows only some of them, or more than its own: `arriving.rs`, [`across`].
+    pub(super) fn start(&self) -> NonNull<T> {
+        self.start
+    }
+
+    /// How many they are, without borrowing any.
+    pub(super) fn elements(&self) -> usize {
+        self.len
     }
 
     /// The same memory, for writes that others see element by element.
@@ -218,7 +223,7 @@ impl<T: Element> Array<T> {
 
 /// The bytes of consecutive pieces of what was one array, as one slice; `None` if they are not.
 pub(super) fn across<'a>(pieces: &[&'a dyn Storage]) -> Option<&'a [u8]> {
-    let begin = pieces.first()?.begin();
+    let begin = pieces.first()?.start();
     let len = pieces.iter().map(|piece| piece.bytes().len()).sum();
     // SAFETY: invariants 1, 2 and 5: all of it is borrowed by the pieces, for reading.
     let all = || unsafe { std::slice::from_raw_parts(begin.as_ptr(), len) };

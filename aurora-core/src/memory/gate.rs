@@ -3,11 +3,16 @@
 //! Each rank of the node has a *seat* that it alone writes to. A rank that completes a load says so there, after it has counted
 //! itself among the readers if it shows the shared memory itself. An owner may write to its block once everyone has
 //! completed the last load that it has announced to all, and nobody reads any more: nobody can begin to read then before
-//! the owner announces the next load.
+//! the owner announces the next load. Who has announced a load and not completed it may show parts that are final already: nobody
+//! writes before it has completed that.
 //!
 //! A load may be of a range, and so may be what a rank writes to. Each rank says between which bytes all that it shows lies; that
 //! grows with each load, and begins anew once it shows nothing. A writer looks whether everyone has completed the last load *of its
 //! range*, and where they read now. A later load of another range may widen what it looks at meanwhile, never narrow it.
+//!
+//! A rank completes its loads one after the other, under the lock of its service, whose thread may do it while the calling thread ends
+//! the guard of an earlier one. What a rank says of its range may then be wider than what it still shows; it begins anew
+//! only behind all that has been read.
 //!
 //! Reading happens before the reader leaves (release), leaving before the owner finds nobody (acquire), and that before its
 //! write. So the two never race; `model` below has a checker try all interleavings.
@@ -19,6 +24,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) trait Word {
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
+    /// Adds, wrapping around.
+    fn add(&self, value: u64, order: Ordering);
     /// Writes before anything that this thread observes later: in one order with all that are published and observed.
     fn publish(&self, value: u64);
     /// Reads, in that order.
@@ -32,6 +39,10 @@ impl Word for AtomicU64 {
 
     fn store(&self, value: u64, order: Ordering) {
         AtomicU64::store(self, value, order);
+    }
+
+    fn add(&self, value: u64, order: Ordering) {
+        self.fetch_add(value, order);
     }
 
     #[inline]
@@ -54,6 +65,10 @@ impl Word for loom::sync::atomic::AtomicU64 {
 
     fn store(&self, value: u64, order: Ordering) {
         loom::sync::atomic::AtomicU64::store(self, value, order);
+    }
+
+    fn add(&self, value: u64, order: Ordering) {
+        self.fetch_add(value, order);
     }
 
     fn publish(&self, value: u64) {
@@ -81,10 +96,12 @@ pub(crate) struct Seat<W> {
 }
 
 impl<W: Word> Seat<W> {
-    /// Completes `load`, with a guard that shows these bytes if it `reads`. By its own rank alone.
+    /// Completes `load`, with a guard that shows these bytes if it `reads`. By its own rank alone, one load after the other.
     pub(crate) fn enter(&self, load: u64, reads: Option<Range<usize>>) {
         if let Some(bytes) = reads {
-            let readers = self.readers.load(Ordering::Relaxed);
+            // The service may complete a load while the calling thread ends the guard of another: what that has read comes before
+            // what is said from here on.
+            let readers = self.readers.load(Ordering::Acquire);
             let (mut start, mut end) = (bytes.start as u64, bytes.end as u64);
             if readers > 0 {
                 start = start.min(self.start.load(Ordering::Relaxed));
@@ -93,14 +110,14 @@ impl<W: Word> Seat<W> {
             // Whoever finds any of these knows that what was read before has been read.
             self.start.store(start, Ordering::Release);
             self.end.store(end, Ordering::Release);
-            self.readers.store(readers + 1, Ordering::Release);
+            self.readers.add(1, Ordering::Release);
         }
         self.loaded.store(load, Ordering::Release);
     }
 
     /// Such a guard is gone. By its own rank alone.
     pub(crate) fn leave(&self) {
-        self.readers.store(self.readers.load(Ordering::Relaxed) - 1, Ordering::Release);
+        self.readers.add(1u64.wrapping_neg(), Ordering::Release);
     }
 
     /// Whether its rank has completed `load`, the last one of these bytes, and reads none of them. In this order: it counts itself
@@ -197,6 +214,24 @@ mod model {
         }
     }
 
+    /// The daemon completes a load while the calling thread ends the guard of another.
+    #[test]
+    fn two_threads_of_a_rank_count_its_guards() {
+        loom::model(|| {
+            let seat = Arc::new(Seat::default_modelled());
+            seat.enter(1, Some(0..8));
+            let daemon = {
+                let seat = seat.clone();
+                thread::spawn(move || seat.enter(2, Some(0..8)))
+            };
+            seat.leave();
+            daemon.join().unwrap();
+            assert!(!seat.is_clear(2, &(0..8)), "a guard shows it");
+            seat.leave();
+            assert!(seat.is_clear(2, &(0..8)));
+        });
+    }
+
     #[test]
     #[should_panic]
     fn a_gate_that_looks_at_readers_alone_is_found_out() {
@@ -251,6 +286,82 @@ mod model {
         seat.leave();
         seat.leave();
         assert!(seat.is_clear(2, &(0..30)));
+    }
+
+    /// An owner of bytes 8 to 16 writes there, while a rank that has loaded both halves ends the guard of that, and its daemon
+    /// completes a load of the first half, which the rank `shows`.
+    fn writer_beside_a_daemon(enter: fn(&Seat<Modelled>, u64, Option<Range<usize>>), shows: bool) {
+        loom::model(move || {
+            let shared = Arc::new(Shared {
+                seats: [Seat::default_modelled(), Seat::default_modelled()],
+                block: UnsafeCell::new(1),
+                announced: Modelled::new(2),
+            });
+            shared.seats[1].enter(1, Some(0..16));
+            let [reader, daemon] = [0, 1].map(|which| {
+                let shared = shared.clone();
+                thread::spawn(move || match which {
+                    0 => {
+                        assert_eq!(shared.read(), 1);
+                        shared.seats[1].leave();
+                    }
+                    _ => enter(&shared.seats[1], 2, shows.then_some(0..8)),
+                })
+            });
+            if shared.seats[1].is_clear(1, &(8..16)) {
+                shared.write(2);
+            }
+            reader.join().unwrap();
+            daemon.join().unwrap();
+            assert_eq!(shared.seats[1].is_clear(2, &(0..8)), !shows);
+            if shows {
+                shared.seats[1].leave();
+            }
+            assert!(shared.seats[1].is_clear(2, &(0..16)), "nobody shows anything");
+        });
+    }
+
+    #[test]
+    fn a_daemon_narrows_nothing_before_it_has_been_read() {
+        for shows in [true, false] {
+            writer_beside_a_daemon(Seat::enter, shows);
+        }
+    }
+
+    /// Says that it shows these bytes alone, once it finds no readers.
+    fn narrow(seat: &Seat<Modelled>, load: u64, reads: Option<Range<usize>>, found: bool) {
+        let bytes = reads.expect("it shows some");
+        if found {
+            seat.start.store(bytes.start as u64, Ordering::Release);
+            seat.end.store(bytes.end as u64, Ordering::Release);
+        }
+        seat.readers.add(1, Ordering::Release);
+        seat.loaded.store(load, Ordering::Release);
+    }
+
+    #[test]
+    #[should_panic]
+    fn a_daemon_that_narrows_at_once_is_found_out() {
+        writer_beside_a_daemon(|seat, load, reads| narrow(seat, load, reads, true), true);
+    }
+
+    #[test]
+    #[should_panic]
+    fn a_daemon_that_narrows_before_it_knows_what_was_read_is_found_out() {
+        let unsure = |seat: &Seat<Modelled>, load: u64, reads: Option<Range<usize>>| {
+            narrow(seat, load, reads, seat.readers.load(Ordering::Relaxed) == 0);
+        };
+        writer_beside_a_daemon(unsure, true);
+    }
+
+    #[test]
+    #[should_panic]
+    fn a_daemon_that_counts_in_two_steps_is_found_out() {
+        let in_two_steps = |seat: &Seat<Modelled>, load: u64, _: Option<Range<usize>>| {
+            seat.readers.store(seat.readers.load(Ordering::Acquire) + 1, Ordering::Release);
+            seat.loaded.store(load, Ordering::Release);
+        };
+        writer_beside_a_daemon(in_two_steps, true);
     }
 
     #[test]

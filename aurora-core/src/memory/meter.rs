@@ -68,6 +68,11 @@ impl Meter {
         Ok((self.next > first).then(|| first * GRANULE..(self.next * GRANULE).min(self.whole)))
     }
 
+    /// Bytes that have not been touched; of a small array none.
+    pub(crate) fn untouched(&self) -> usize {
+        self.untouched
+    }
+
     fn note(&mut self, granule: usize) -> Result<(), Shortage> {
         if !self.touched[granule] {
             if self.allowed < GRANULE {

@@ -27,6 +27,11 @@ impl Metered {
         self.short.as_ref()
     }
 
+    /// How many bytes it has, and how many of them the system has not given yet.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.storage.byte_len(), self.meter.untouched())
+    }
+
     /// Takes about `most` bytes of it, before they are written; false once all are taken.
     pub(crate) fn take(&mut self, most: usize) -> Result<bool, Shortage> {
         if let Some(shortage) = &self.short {

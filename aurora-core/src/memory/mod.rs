@@ -9,7 +9,9 @@
 //! Where large memory comes from, and what happens when there is none: `README.md`.
 
 mod array;
+mod arriving;
 mod available;
+mod budget;
 mod cells;
 mod demand;
 mod direct;
@@ -21,13 +23,17 @@ mod meter;
 mod metered;
 mod parts;
 mod prefetch;
+mod ranges;
 mod shared;
 
 pub(crate) use array::Array;
+pub(crate) use arriving::{Arriving, Part, Shown};
 pub(crate) use available::Limits;
 #[cfg(test)]
 pub(crate) use available::Pool;
 pub use available::{MemoryLimit, available};
+pub(crate) use budget::Budget;
+pub use budget::CacheLimit;
 pub(crate) use cells::{Cells, Elements};
 pub(crate) use demand::{Demand, Shortage};
 pub(crate) use direct::{Direct, Front, OWN, READ, WRITE};
@@ -37,6 +43,7 @@ pub(crate) use meter::{Meter, filled, promise, zeros};
 pub(crate) use metered::Metered;
 pub(crate) use parts::{Parts, Piece};
 pub(crate) use prefetch::Prefetch;
+pub(crate) use ranges::Ranges;
 pub(crate) use shared::{LOST, Reading, Sharing, Turn};
 
 use crate::element::Element;
@@ -49,6 +56,9 @@ use std::sync::Arc;
 pub(crate) trait Storage: Any + Send + Sync {
     fn bytes(&self) -> &[u8];
     fn bytes_mut(&mut self) -> &mut [u8];
+    /// Where they begin, and how many they are, without borrowing them.
+    fn start(&self) -> NonNull<u8>;
+    fn byte_len(&self) -> usize;
     /// The same bytes, while single elements are read: [`Array::cells`].
     fn cells(&mut self) -> Cells<'_>;
     /// Makes sure of memory for these bytes: [`Array::take`].
@@ -63,8 +73,6 @@ pub(crate) trait Storage: Any + Send + Sync {
     fn split_off(&mut self, at: usize) -> Arc<dyn Storage>;
     /// Whether it comes behind another piece: [`Array::follows`].
     fn follows(&self, before: &(dyn Storage + 'static)) -> bool;
-    /// Its first byte: [`Array::begin`].
-    fn begin(&self) -> NonNull<u8>;
     /// Undoes that, if it can be: [`Array::join`].
     fn join(&mut self, next: &mut (dyn Storage + 'static)) -> bool;
 }
@@ -76,6 +84,14 @@ impl<T: Element> Storage for Array<T> {
 
     fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(self)
+    }
+
+    fn start(&self) -> NonNull<u8> {
+        Array::start(self).cast()
+    }
+
+    fn byte_len(&self) -> usize {
+        Array::elements(self) * size_of::<T>()
     }
 
     fn cells(&mut self) -> Cells<'_> {
@@ -112,10 +128,6 @@ impl<T: Element> Storage for Array<T> {
     fn follows(&self, before: &(dyn Storage + 'static)) -> bool {
         let before: &dyn Any = before;
         before.downcast_ref::<Self>().is_some_and(|before| Array::follows(self, before))
-    }
-
-    fn begin(&self) -> NonNull<u8> {
-        Array::begin(self)
     }
 
     fn join(&mut self, next: &mut (dyn Storage + 'static)) -> bool {

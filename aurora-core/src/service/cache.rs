@@ -2,10 +2,10 @@
 //!
 //! A load never lands in memory that a live guard shows: the last copy is loaded over only if nobody holds it and
 //! nothing is sent from it; otherwise the load gets memory of its own. So at most two loads are under way, the second
-//! for ranks that are one scope ahead.
+//! for ranks that are one scope ahead. Of a load that is streamed a guard shows what is final, while the rest comes in.
 
 use super::part::Parts;
-use crate::memory::{Array, Meter, Shortage, Storage};
+use crate::memory::{Array, Arriving, Meter, Part, Ranges, Shortage, Storage};
 use crate::message::Epoch;
 use aurora_net::Rank;
 use std::collections::BTreeMap;
@@ -21,7 +21,9 @@ pub(crate) const STEP: usize = 16 << 20;
 /// One copy of the whole vector.
 pub(crate) struct Replica {
     pub(super) serial: u64,
-    pub(crate) array: Arc<dyn Storage>,
+    pub(super) array: Arriving,
+    /// What has come of the blocks that this load brings, in bytes of the whole.
+    come: Ranges,
     /// The version of each rank's block in it; 0 is none.
     pub(crate) have: Vec<u64>,
     /// Transfers that read our own part of it.
@@ -41,7 +43,15 @@ impl Replica {
             Ok(array) => (array, None),
             Err(shortage) => (Arc::new(Array::<u8>::default()) as Arc<dyn Storage>, Some(shortage)),
         };
-        Replica { serial, array, have: vec![0; ranks], in_flight: 0, meter: Meter::new(bytes), short }
+        Replica {
+            serial,
+            array: Arriving::new(array),
+            come: Ranges::default(),
+            have: vec![0; ranks],
+            in_flight: 0,
+            meter: Meter::new(bytes),
+            short,
+        }
     }
 
     /// Writes bytes from `at` on; nothing once it is [`short`](Replica::short).
@@ -50,8 +60,31 @@ impl Replica {
             self.short = self.meter.touch(at..at + bytes.len()).err();
         }
         if self.short.is_none() {
-            self.array().bytes_mut()[at..at + bytes.len()].copy_from_slice(bytes);
+            self.array.write(at, bytes);
         }
+    }
+
+    /// The same, for what a load brings.
+    pub(crate) fn receive(&mut self, at: usize, bytes: &[u8]) {
+        self.write(at, bytes);
+        if self.short.is_none() {
+            self.come.insert(at..at + bytes.len());
+        }
+    }
+
+    /// How far a block that this load brings has come, from here on.
+    pub(crate) fn come(&self, from: usize) -> usize {
+        self.come.reach(from)
+    }
+
+    /// Shows a part that is final, while others are being written.
+    pub(crate) fn show(&mut self, bytes: Range<usize>) -> Part {
+        self.array.show(bytes)
+    }
+
+    /// Bytes of it that the system has not given yet.
+    pub(crate) fn untaken(&self) -> usize {
+        self.meter.untouched()
     }
 
     /// Takes some of its memory, before it is written; false once all is taken.
@@ -62,13 +95,9 @@ impl Replica {
         let Some(bytes) = self.meter.next(STEP)? else {
             return Ok(false);
         };
-        self.array().take(bytes)?;
+        let array = self.array.free().expect("memory is taken before anything of it is shown");
+        array.take(bytes)?;
         Ok(true)
-    }
-
-    /// Nobody else holds a replica that is being loaded.
-    fn array(&mut self) -> &mut dyn Storage {
-        Arc::get_mut(&mut self.array).expect("a replica is shown only when it is complete")
     }
 
     /// Why it cannot be loaded.
@@ -118,12 +147,13 @@ impl Cache {
         fresh: impl FnOnce() -> Fresh,
     ) -> &mut Replica {
         if !self.loading.contains_key(&epoch) {
-            let free = |r: &mut Replica| r.in_flight == 0 && Arc::get_mut(&mut r.array).is_some();
+            let free = |r: &mut Replica| r.in_flight == 0 && r.array.free().is_some();
             let reused = if self.loading.is_empty() { self.latest.take_if(free) } else { None };
-            let replica = reused.unwrap_or_else(|| {
+            let mut replica = reused.unwrap_or_else(|| {
                 self.next_serial += 1;
                 Replica::new(self.next_serial, ranks, bytes, fresh())
             });
+            replica.come.clear();
             self.loading.insert(epoch, replica);
         }
         self.loading.get_mut(&epoch).expect("just inserted")
@@ -180,6 +210,12 @@ impl Cache {
         true
     }
 
+    /// Whether something is sent from one of them.
+    pub(crate) fn is_in_flight(&self) -> bool {
+        let all = self.latest.iter().chain(self.loading.values()).chain(&self.retired).chain(self.parts.replicas());
+        all.into_iter().any(|replica| replica.in_flight > 0)
+    }
+
     /// A transfer begins to read a part of the replica of `epoch`.
     pub(crate) fn begin_send(&mut self, epoch: Epoch) -> u64 {
         let replica = self.loading.get_mut(&epoch).expect("we send from the replica that is loaded");
@@ -218,7 +254,7 @@ impl Cache {
                 replica.have[rank] = *version;
             }
         }
-        let array = replica.array.clone();
+        let array = replica.array.show_all();
         if let Some(old) = self.latest.replace(replica)
             && old.in_flight > 0
         {

@@ -15,10 +15,16 @@ use std::time::{Duration, Instant};
 impl Handler for Service {
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
         match Message::decode(header) {
-            Some(Message::Enter { object: id, epoch, opening, .. }) if !opening.window.is_whole() => {
-                self.place_part(from, (id, epoch, opening.window), len)
+            Some(Message::Enter { object, epoch, opening, version, at_home, contains, made, list_follows }) => {
+                let placement = match opening.window {
+                    window if window.is_whole() => self.place_block(from, object, epoch, len),
+                    window => self.place_part(from, (object, epoch, window), len),
+                };
+                let coming = matches!(placement, Placement::At(_));
+                let said = Announced { version, at_home, contains, made, list_follows, coming };
+                self.overhear(from, (object, epoch, opening), said);
+                placement
             }
-            Some(Message::Enter { object: id, epoch, .. }) => self.place_block(from, id, epoch, len),
             Some(Message::Forward { object, epoch, owner, .. }) => {
                 self.place_forward(from, (object, epoch, owner), len)
             }
@@ -51,7 +57,7 @@ impl Handler for Service {
                 if let (Some(place), Some(object)) = (place, object)
                     && let Some(replica) = object.cache.find_loading(*epoch)
                 {
-                    replica.write(place.start, bytes);
+                    replica.receive(place.start, bytes);
                 }
             }
             Some(Loan::EdgeIn { object, exchange, from }) => {
@@ -109,6 +115,7 @@ impl Handler for Service {
         let Some(message) = Message::decode(header) else {
             return self.fail(None, malformed(from), out);
         };
+        self.hear(out);
         if message.is_counted() {
             self.mail.received[from.index()] += 1;
             self.watch.progress();
@@ -145,9 +152,9 @@ impl Handler for Service {
             }
             Message::Reply { id, refused } => self.replied(from, id, refused, payload),
             Message::Enter { object, epoch, opening, version, at_home, contains, made, list_follows } => {
-                self.opened(object, from, epoch, &opening, out);
-                let here = Announced { version, at_home, contains, made, list_follows, site: opening.site };
-                self.announced(object, from, epoch, here, payload, out);
+                let said = Announced { version, at_home, contains, made, list_follows, coming: false };
+                self.announced(from, (object, epoch, &opening), said, out);
+                self.arrived(from, (object, epoch, &opening), payload, out);
             }
             Message::Made { object, epoch } => match postcard::from_bytes::<Vec<(u32, u64)>>(payload.bytes()) {
                 Ok(made) => {
@@ -160,9 +167,9 @@ impl Handler for Service {
                 }
                 Err(_) => self.fail(None, malformed(from), out),
             },
-            Message::Correct { object, epoch, version, contains } => {
+            Message::Correct { object: id, epoch, version, contains } => {
                 let changes = payload.into_vec();
-                let Some(object) = self.objects.get_mut(&object) else {
+                let Some(object) = self.objects.get_mut(&id) else {
                     return;
                 };
                 if Batch::parse(&changes, object.block.element, object.dist.range(from).len()).is_none() {
@@ -171,10 +178,15 @@ impl Handler for Service {
                 let arrival = &mut object.ledger.record(epoch).from[from.index()];
                 arrival.correction = Some((version, changes));
                 arrival.contains = contains;
+                self.carry_on(id, out);
             }
-            Message::Stand { object, epoch } => self.stand(from, object, epoch, payload.bytes(), out),
+            Message::Stand { object, epoch } => {
+                self.stand(from, object, epoch, payload.bytes(), out);
+                self.carry_on(object, out);
+            }
             Message::Forward { object, epoch, owner, version } => {
                 self.forwarded(from, (object, epoch, owner), version, payload, out);
+                self.carry_on(object, out);
             }
             Message::BatchDone { object } => {
                 if let Some(object) = self.objects.get_mut(&object) {
@@ -266,10 +278,11 @@ impl Handler for Service {
                 self.advance(id, out);
                 self.bury(id);
             }
-            Some(Loan::CacheOut { object, serial, .. }) => {
-                if let Some(object) = self.objects.get_mut(&object) {
+            Some(Loan::CacheOut { object: id, serial, .. }) => {
+                if let Some(object) = self.objects.get_mut(&id) {
                     object.cache.end_send(serial);
                 }
+                self.bury(id);
             }
             _ => {}
         }
@@ -316,7 +329,7 @@ impl Service {
     }
 
     /// Another rank has opened a scope: it must be the one that we and all others open.
-    fn opened(&mut self, id: ObjectId, from: Rank, epoch: Epoch, opening: &Opening, out: &mut Outbox) {
+    pub(super) fn opened(&mut self, id: ObjectId, from: Rank, epoch: Epoch, opening: &Opening, out: &mut Outbox) {
         let Some(object) = self.objects.get_mut(&id) else {
             return;
         };

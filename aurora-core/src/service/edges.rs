@@ -26,6 +26,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// What its memory is for.
+const A_HALO: &str = "a HaloCache";
+
 /// The entry of a HaloCache, or one of its refreshes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Exchange {
@@ -91,6 +94,12 @@ impl Surroundings {
     /// Whether an edge of that exchange may come now.
     fn is_due(&self, number: u64) -> bool {
         number == self.number || number == self.number + 1
+    }
+
+    /// How many bytes it has, and how many of them the system has not given yet.
+    fn size(&self) -> (usize, usize) {
+        let [(bytes, untaken), (more, of_it)] = self.halves.each_ref().map(|half| half.memory.size());
+        (bytes + more, untaken + of_it)
     }
 
     /// Takes some of the memory; false once all is taken.
@@ -199,12 +208,15 @@ impl Service {
             // Which is an error as soon as we say what we enter.
             return Ok(false);
         }
+        let size = surroundings.size();
+        self.admit_copy(id, A_HALO, size, site, out)?;
+        let surroundings = self.objects.get_mut(&id).expect("as above").surroundings(epoch, halo);
         surroundings.take().map_err(|shortage| self.no_halo(id, shortage, site, out))
     }
 
     /// This rank has no memory for its halo, or to send an edge from.
     fn no_halo(&mut self, id: ObjectId, shortage: Shortage, site: &Site, out: &mut Outbox) -> Error {
-        let error = shortage.error(self.me, "a HaloCache", self.objects[&id].name.clone(), site);
+        let error = shortage.error(self.me, A_HALO, self.objects[&id].name.clone(), site);
         self.fail(Some(id), error.clone(), out);
         error
     }

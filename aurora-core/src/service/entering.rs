@@ -94,7 +94,7 @@ impl Service {
         let record = object.ledger.record(epoch);
         record.mine_complete = true;
         for arrival in &mut record.from {
-            (arrival.complete, arrival.at_home) = (true, true);
+            (arrival.complete, arrival.arrived, arrival.at_home) = (true, true, true);
         }
         self.advance(id, out);
     }

@@ -95,6 +95,12 @@ impl Guests {
         self.rooms.get_mut(&owner)
     }
 
+    /// Bytes of this rank's rooms, and how many of them the system has not given yet.
+    pub(super) fn size(&self) -> (usize, usize) {
+        let rooms = self.rooms.values().map(|room| (room.array.byte_len(), room.meter.untouched()));
+        rooms.fold((0, 0), |(bytes, untaken), (more, of_it)| (bytes + more, untaken + of_it))
+    }
+
     /// Takes some of the memory of this rank's rooms, before they are written to; false once all is taken.
     pub(super) fn take(&mut self, step: usize) -> Result<bool, Shortage> {
         for room in self.rooms.values_mut() {

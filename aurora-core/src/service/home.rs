@@ -9,7 +9,7 @@
 
 use super::guests::{Guests, Room};
 use crate::element::Element;
-use crate::memory::{Array, Direct, Door, Front, Parts, Piece, Reading, Sharing, Storage};
+use crate::memory::{Array, Direct, Door, Front, Part, Parts, Piece, Reading, Sharing, Storage};
 use crate::message::Epoch;
 use aurora_net::Rank;
 use std::ops::Range;
@@ -230,9 +230,14 @@ impl Home {
         self.whole.bytes()
     }
 
-    /// It has completed it.
-    pub(crate) fn pass(&self, load: Epoch) {
-        self.sharing.enter(load, None);
+    /// It has completed it. If it has shown parts of these, it does so as long as what comes back lives.
+    pub(crate) fn pass(&self, load: Epoch, shown: bool) -> Option<Reading> {
+        self.sharing.enter(load, shown.then_some(0..usize::MAX))
+    }
+
+    /// A part of the whole that is final for a load which this rank has announced and not completed: until then nobody writes there.
+    pub(crate) fn part(&self, bytes: Range<usize>) -> Part {
+        Part::of_shared(&self.whole, bytes)
     }
 
     /// Whether nobody shows these bytes of our block, nor will before the next load.

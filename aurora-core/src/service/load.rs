@@ -1,15 +1,25 @@
 //! Loading a ReadCache, on the receiving side: blocks arrive, epochs settle, a replica becomes whole.
+//!
+//! An announcement is the header of its block, and known before the block has come: it is *heard* when the first bytes are here. So an
+//! epoch may be settled while blocks are still on their way, and who streams a load sees what is here of them.
 
 use super::batch::batch_of;
-use super::cache::{BlockArrived, Correction, STEP};
+use super::cache::{BlockArrived, Correction};
 use super::object::Object;
 use super::{Loan, Service};
 use crate::memory::{Reading, Shortage, Storage};
-use crate::message::{Collective, Epoch, Message, ObjectId, malformed};
-use crate::window::Window;
-use crate::{Error, Site};
+use crate::message::{Collective, Epoch, Message, ObjectId, Opening, malformed};
 use aurora_net::{Outbox, Payload, Placement, Rank, Received};
 use std::sync::Arc;
+
+/// An announcement that has been heard, and not been taken note of.
+pub(super) struct Heard {
+    from: Rank,
+    object: ObjectId,
+    epoch: Epoch,
+    opening: Opening,
+    said: Announced,
+}
 
 /// What an announcement says.
 pub(super) struct Announced {
@@ -18,8 +28,8 @@ pub(super) struct Announced {
     pub(super) contains: u64,
     pub(super) made: Vec<(u32, u64)>,
     pub(super) list_follows: bool,
-    /// The line that opens the ReadCache there.
-    pub(super) site: Site,
+    /// Its block comes behind it, and has been let in.
+    pub(super) coming: bool,
 }
 
 impl Service {
@@ -49,12 +59,56 @@ impl Service {
         Placement::At(self.loans.add(Loan::CacheIn { object: id, epoch, base: bytes.start, len }))
     }
 
+    /// The begin of an announcement is here, but nothing can be sent at this moment.
+    pub(super) fn overhear(
+        &mut self,
+        from: Rank,
+        (object, epoch, opening): (ObjectId, Epoch, Opening),
+        said: Announced,
+    ) {
+        self.heard.push(Heard { from, object, epoch, opening, said });
+    }
+
+    /// Takes note of the announcements that have been heard.
+    pub(crate) fn hear(&mut self, out: &mut Outbox) {
+        for Heard { from, object, epoch, opening, said } in std::mem::take(&mut self.heard) {
+            self.announced(from, (object, epoch, &opening), said, out);
+        }
+    }
+
+    /// Takes note of an announcement, the first time that it is mentioned.
     pub(super) fn announced(
         &mut self,
-        id: ObjectId,
         from: Rank,
-        epoch: Epoch,
+        (id, epoch, opening): (ObjectId, Epoch, &Opening),
         said: Announced,
+        out: &mut Outbox,
+    ) {
+        let known = |object: &mut Object| object.ledger.find(epoch).is_some_and(|r| r.from[from.index()].complete);
+        if self.objects.get_mut(&id).is_none_or(known) {
+            return;
+        }
+        self.opened(id, from, epoch, opening, out);
+        let object = self.objects.get_mut(&id).expect("just looked at");
+        let record = object.ledger.record(epoch);
+        add_made(&mut record.made, &said.made);
+        let arrival = &mut record.from[from.index()];
+        arrival.complete = true;
+        arrival.version = said.version;
+        arrival.at_home = said.at_home;
+        arrival.list_follows = said.list_follows;
+        arrival.coming = said.coming;
+        if arrival.correction.is_none() {
+            arrival.contains = said.contains;
+        }
+        self.advance(id, out);
+    }
+
+    /// All that an announcement brings is here.
+    pub(super) fn arrived(
+        &mut self,
+        from: Rank,
+        (id, epoch, opening): (ObjectId, Epoch, &Opening),
         payload: Received,
         out: &mut Outbox,
     ) {
@@ -74,8 +128,9 @@ impl Service {
         let (mut came, mut short) = (false, None);
         match loan {
             Some(Loan::CacheIn { .. }) => {
+                let version = object.ledger.record(epoch).from[from.index()].version;
                 if let Some(replica) = object.cache.find_loading(epoch) {
-                    replica.have[from.index()] = said.version;
+                    replica.have[from.index()] = version;
                     (came, short) = (true, replica.short().cloned());
                 }
             }
@@ -90,20 +145,12 @@ impl Service {
             _ => {}
         }
         if let Some(shortage) = short {
-            return drop(self.no_cache(id, shortage, &said.site, out));
+            return drop(self.no_cache(id, shortage, &opening.site, out));
         }
-        let record = object.ledger.record(epoch);
-        add_made(&mut record.made, &said.made);
-        let arrival = &mut record.from[from.index()];
-        arrival.complete = true;
-        arrival.version = said.version;
+        let arrival = &mut object.ledger.record(epoch).from[from.index()];
         // A mate may have forwarded it before.
         arrival.came |= came;
-        arrival.at_home = said.at_home;
-        arrival.list_follows = said.list_follows;
-        if arrival.correction.is_none() {
-            arrival.contains = said.contains;
-        }
+        arrival.arrived = true;
         self.advance(id, out);
     }
 
@@ -212,6 +259,7 @@ impl Service {
             Err(shortage) => return Some(Err(shortage)),
         }
         let object = self.objects.get_mut(&id)?;
+        let streamed = object.stream.as_ref().is_some_and(|stream| stream.shows(epoch));
         let arrived: Vec<_> = (0..self.size).map(|rank| object.block_arrived(Rank::new(rank), me, epoch)).collect();
         object.ledger.forget(epoch);
         let whole_is_home = arrived.iter().all(|block| {
@@ -227,6 +275,7 @@ impl Service {
         let (pushed, nodes) = (object.pushed, object.nodes.clone());
         object.loading(epoch);
         let replica = object.cache.find_loading(epoch).expect("just begun");
+        let mut reading = None;
         if let Some(home) = object.block.home() {
             // A mate's block may have been changed by others, by its door, since its owner announced that version.
             let lacking = |rank: usize, block: &BlockArrived| {
@@ -237,7 +286,7 @@ impl Service {
                 replica.write(block.range.start, &home.bytes()[block.range.clone()]);
                 replica.have[rank] = block.version;
             }
-            home.pass(epoch);
+            reading = home.pass(epoch, streamed);
         }
         if let Some(shortage) = replica.short().cloned() {
             return Some(Err(shortage));
@@ -245,7 +294,7 @@ impl Service {
         if !arrived[me.index()].at_home {
             replica.have[me.index()] = pushed;
         }
-        Some(Ok(Loaded { array: object.cache.complete(epoch, &arrived), first: 0, reading: None }))
+        Some(Ok(Loaded { array: object.cache.complete(epoch, &arrived), first: 0, reading }))
     }
 }
 
@@ -284,44 +333,8 @@ pub(crate) struct Loaded {
     pub(crate) array: Arc<dyn Storage>,
     /// The number of the first element in it.
     pub(crate) first: usize,
-    /// It is memory that the ranks of a node share.
+    /// It is memory that the ranks of a node share, or some of it has been shown.
     pub(crate) reading: Option<Reading>,
-}
-
-impl Service {
-    /// Takes some memory for the next ReadCache, while earlier scopes are over; false once all is taken.
-    pub(crate) fn take_cache(
-        &mut self,
-        id: ObjectId,
-        window: Window,
-        site: &Site,
-        out: &mut Outbox,
-    ) -> Result<bool, Error> {
-        let (me, size) = (self.me, self.size);
-        let object = self.objects.get_mut(&id).expect("an object lives as long as its handle");
-        let epoch = object.ledger.epoch + 1;
-        if !window.is_whole() {
-            // Where all share their memory it most likely needs none.
-            let apart = object.nodes.mates(me).len() < size;
-            let part = if apart { object.part(epoch, window) } else { None };
-            let taken = part.map_or(Ok(false), |part| part.replica.take());
-            return taken.map_err(|shortage| self.no_cache(id, shortage, site, out));
-        }
-        let taken = match object.block.home() {
-            // Most likely it needs no copy: only our share of the places for other nodes' blocks.
-            Some(home) => home.guests.take(STEP),
-            None => object.loading(epoch).take(),
-        };
-        taken.map_err(|shortage| self.no_cache(id, shortage, site, out))
-    }
-
-    /// This rank has no memory for its copy: nobody can have one.
-    pub(crate) fn no_cache(&mut self, id: ObjectId, shortage: Shortage, site: &Site, out: &mut Outbox) -> Error {
-        let name = self.objects[&id].name.clone();
-        let error = shortage.error(self.me, "a ReadCache", name, site);
-        self.fail(Some(id), error.clone(), out);
-        error
-    }
 }
 
 pub(super) fn add_made(total: &mut [u64], made: &[(u32, u64)]) {

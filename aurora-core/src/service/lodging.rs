@@ -21,18 +21,19 @@ enum Lodged {
 }
 
 impl Service {
-    /// Once all have announced a load, and every block is complete: sees to the blocks that this rank receives. Whether all blocks
+    /// Once all have announced a load: sees to the blocks that this rank receives and that are complete. Whether, if all are, those
     /// of other nodes can be had here now.
     pub(super) fn lodge(&mut self, id: ObjectId, epoch: Epoch, out: &mut Outbox) -> Result<bool, Shortage> {
         let me = self.me;
         let Some(object) = self.objects.get_mut(&id) else {
             return Ok(false);
         };
-        if object.block.home().is_none() {
+        if object.block.home().is_none() || object.ledger.find(epoch).is_none() {
             return Ok(true);
         }
         let (mut standing, mut homeless) = (Vec::new(), Vec::new());
-        for owner in object.abroad(me) {
+        let incomplete: Vec<Rank> = object.ledger.incomplete_blocks(epoch).collect();
+        for owner in object.abroad(me).into_iter().filter(|owner| !incomplete.contains(owner)) {
             match object.lodge(owner, epoch)? {
                 Lodged::Stands(version) => standing.push((owner.index() as u32, version)),
                 Lodged::Homeless(version) => homeless.push((owner, version)),

@@ -8,6 +8,7 @@ pub(crate) mod batch;
 pub(crate) mod block;
 mod cache;
 pub(crate) mod check;
+mod copies;
 mod deliver;
 pub(crate) mod edges;
 pub(crate) mod entering;
@@ -27,6 +28,7 @@ pub(crate) mod places;
 pub(crate) mod rally;
 pub(crate) mod scalar;
 mod scope;
+pub(crate) mod stream;
 pub(crate) mod using;
 pub(crate) mod watch;
 pub(crate) mod writes;
@@ -39,11 +41,12 @@ use crate::Error;
 use crate::collective::{Rendezvous, Tell};
 use crate::config::Modes;
 use crate::error::Claim;
-use crate::memory::LOST;
+use crate::memory::{Budget, LOST};
 use crate::message::{CallId, Collective, Epoch, Message, ObjectId, encode_error};
 use crate::window::Window;
 use aurora_net::bootstrap::capture;
 use aurora_net::{Buffer, Node, Outbox, Payload, Rank, Received, Token};
+use load::Heard;
 use loans::Loans;
 use mail::Mail;
 use nodes::Nodes;
@@ -88,6 +91,10 @@ pub(crate) struct Service {
     next_call: u64,
     next_guard: u64,
     pub(crate) watch: Watch,
+    /// Announcements whose first bytes have come.
+    heard: Vec<Heard>,
+    /// What a copy of a vector may take here.
+    pub(crate) budget: Budget,
     /// What ended the job, for every later call.
     pub(crate) fault: Option<Error>,
     /// Errors that had nowhere to go when they happened: `run` returns the first that no call has returned before.
@@ -120,6 +127,8 @@ impl Service {
             next_call: 0,
             next_guard: 0,
             watch: Watch::new(me, limit),
+            heard: Vec::new(),
+            budget: Budget::default(),
             fault: None,
             deferred: Vec::new(),
             told: BTreeSet::new(),
@@ -248,6 +257,7 @@ impl Service {
             self.watch.progress();
         }
         self.spread(id, out);
+        self.carry_on(id, out);
         self.refresh(id);
         let stuck = self.objects.get_mut(&id).and_then(|object| object.block.home()?.take_stuck());
         if let Some(rank) = stuck {
@@ -408,11 +418,13 @@ impl Service {
         }
     }
 
-    /// Forgets an object that every rank has dropped, once nothing is sent from it.
+    /// Forgets an object that every rank has dropped, once nothing is sent from it. Of a faulty one nobody misses a load that is under
+    /// way, and its memory may be what is short.
     fn bury(&mut self, id: ObjectId) {
         if let Some(object) = self.objects.get(&id)
             && object.dropped.iter().all(|dropped| *dropped)
             && !object.block.is_in_flight()
+            && (object.fault.is_some() || !object.cache.is_in_flight())
         {
             self.objects.remove(&id);
             self.told.retain(|(of, _)| *of != id);

@@ -10,6 +10,7 @@ use super::nodes::Nodes;
 use super::places::Places;
 use super::scalar::ScalarScopes;
 use super::scope::Ledger;
+use super::stream::Stream;
 use super::writes::Writes;
 use crate::distribution::Distribution;
 use crate::element::{Access, ApplyFn, Element, OpId};
@@ -109,6 +110,8 @@ pub(crate) struct Object {
     pub(crate) access: Access,
     pub(crate) ledger: Ledger,
     pub(crate) cache: Cache,
+    /// The load that comes while its guard shows what is here, or has been dropped already.
+    pub(crate) stream: Option<Stream>,
     /// Writes that we have made to each owner's block since our last announcement.
     pub(crate) made: Writes,
     /// Writes of other ranks applied here since the last ReadCache was settled.

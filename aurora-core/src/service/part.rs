@@ -54,8 +54,8 @@ impl Parts {
 impl Cache {
     /// The load of a part is over. Its copy, from which something may still be sent.
     fn end_part(&mut self, epoch: Epoch) -> Option<Arc<dyn Storage>> {
-        let Part { replica, .. } = self.parts.loading.remove(&epoch)?;
-        let array = replica.array.clone();
+        let Part { mut replica, .. } = self.parts.loading.remove(&epoch)?;
+        let array = replica.array.show_all();
         if replica.in_flight > 0 {
             self.retired.push(replica);
         }
@@ -390,7 +390,7 @@ impl Service {
                 let place = block.bytes_of(&common(&shown, &dist.range(*owner)));
                 replica.write(place.start - bytes.start, &home.bytes()[place]);
             }
-            home.pass(epoch);
+            home.pass(epoch, false);
         }
         for (at, changed) in changes.into_iter().flatten() {
             replica.write(at, &changed);

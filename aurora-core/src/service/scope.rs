@@ -24,6 +24,10 @@ pub(crate) struct Arrival {
     pub(crate) complete: bool,
     /// ReadCache: the version of its block. It is in place if it differed from the last.
     pub(crate) version: u64,
+    /// ReadCache: its block comes with its announcement, and has been let in.
+    pub(crate) coming: bool,
+    /// ReadCache: everything that its announcement brings is here.
+    pub(crate) arrived: bool,
     /// ReadCache: its block came with its announcement.
     pub(crate) came: bool,
     /// ReadCache: its block lies in memory that its node shares: if we are on it, it was not sent.
@@ -67,6 +71,12 @@ impl Record {
     /// Whether what ranks write is applied in the order of their numbers.
     fn is_in_order(&self) -> bool {
         self.mine.as_ref().is_some_and(|mine| mine.behaviour == Collective::AccumulateInOrder)
+    }
+
+    /// ReadCache: once all have announced, whether a rank's block contains all that was written before, as it comes or with the
+    /// correction that is here.
+    pub(crate) fn is_final(&self, rank: Rank) -> bool {
+        self.from[rank.index()].contains == self.made[rank.index()]
     }
 }
 
@@ -304,11 +314,11 @@ impl Ledger {
         others.chain(mine).filter(move |rank| *rank < of)
     }
 
-    /// The ranks whose blocks, as pushed so far, lack writes that were made before the scope.
+    /// The ranks whose blocks have not come whole, or lack writes that were made before the scope.
     pub(crate) fn incomplete_blocks(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
         let record = self.records.get(&epoch);
-        (0..self.size).map(Rank::new).filter(move |rank| {
-            *rank != self.me && record.is_none_or(|r| r.from[rank.index()].contains != r.made[rank.index()])
+        self.me.others(self.size).filter(move |rank| {
+            record.is_none_or(|record| !record.from[rank.index()].arrived || !record.is_final(*rank))
         })
     }
 

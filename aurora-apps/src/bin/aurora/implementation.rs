@@ -38,6 +38,8 @@ enum Name {
 enum ProgramName {
     /// This library
     Aurora,
+    /// The same, each load whole before anything is computed with it (of `mm2`)
+    AuroraWhole,
     /// MPI's collective operations (of `mm2` and `psrs`)
     MpiCollective,
     /// MPI's Sendrecv with the neighbours (of `diffusion`)
@@ -71,6 +73,7 @@ impl ProgramImplementations {
     pub fn list(&self) -> Vec<Implementation> {
         let of = |name: &ProgramName| match name {
             ProgramName::Aurora => Implementation::Aurora,
+            ProgramName::AuroraWhole => Implementation::AuroraWhole,
             ProgramName::MpiCollective => Implementation::MpiCollective,
             ProgramName::MpiSendrecv => Implementation::MpiSendrecv,
             ProgramName::Naive => Implementation::Naive,

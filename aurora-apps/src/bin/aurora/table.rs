@@ -48,6 +48,9 @@ impl Display for Table<'_, Report> {
         }
         line(f, "repetition", report.seconds)?;
         line(f, "  of it sharing", report.sharing_seconds)?;
+        if report.hidden_seconds.max > 0.0 {
+            line(f, "  hidden behind computing", report.hidden_seconds)?;
+        }
         let name = "sequential program";
         writeln!(f, "{name:34}{:>24.6}", report.sequential_seconds)?;
         writeln!(f)?;

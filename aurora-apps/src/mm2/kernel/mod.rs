@@ -6,6 +6,8 @@ mod tiled;
 pub use dot::dot;
 pub use tiled::tiled;
 
+use std::ops::Range;
+
 /// Which kernel computes `c <- a x b`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Kernel {
@@ -24,14 +26,25 @@ impl Kernel {
     /// If a length does not fit that.
     pub fn multiply(self, a: &[i32], b: &[i32], c: &mut [i32], n: usize) {
         assert_eq!(b.len(), n * n, "B is {n} x {n}");
+        c.fill(0);
+        self.add(a, b, 0..n, c, n);
+    }
+
+    /// The part of the product that some `rows` of B have in it: `c <- c + a x b`, where `b` is these rows alone and of `a` only the
+    /// columns of the same numbers count. Since arithmetic wraps, the parts make the product in whatever order they come.
+    ///
+    /// # Panics
+    /// If a length does not fit that.
+    pub fn add(self, a: &[i32], b: &[i32], rows: Range<usize>, c: &mut [i32], n: usize) {
+        assert!(rows.end <= n && b.len() == rows.len() * n, "rows {rows:?} of {n} x {n}");
         assert_eq!(a.len(), c.len(), "A and C have equally many rows");
-        if n == 0 {
+        if n == 0 || rows.is_empty() {
             return;
         }
         assert_eq!(a.len() % n, 0, "whole rows of {n}");
         match self {
-            Kernel::Dot => dot(a, b, c, n),
-            Kernel::Tiled => tiled(a, b, c, n),
+            Kernel::Dot => dot(a, b, rows, c, n),
+            Kernel::Tiled => tiled(a, b, rows, c, n),
         }
     }
 
@@ -74,6 +87,24 @@ mod tests {
                 let mut c = vec![-1; rows * n];
                 kernel.multiply(&a, &b, &mut c, n);
                 prop_assert_eq!(&c, &expected, "{:?}", kernel);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parts_in_any_order_make_the_product(seed: u64, n in 1usize..70, rows in 0usize..20, cuts in prop::collection::vec(0usize..70, 0..5)) {
+            let (a, b) = (entries(seed, 0, rows * n), entries(seed, 1, n * n));
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % n).chain([0, n]).collect();
+            cuts.sort_unstable();
+            for kernel in [Kernel::Dot, Kernel::Tiled] {
+                let (mut whole, mut parts) = (vec![-1; rows * n], vec![0; rows * n]);
+                kernel.multiply(&a, &b, &mut whole, n);
+                for cut in cuts.windows(2).rev() {
+                    let range = cut[0]..cut[1];
+                    kernel.add(&a, &b[range.start * n..range.end * n], range, &mut parts, n);
+                }
+                prop_assert_eq!(&parts, &whole, "{:?}", kernel);
             }
         }
     }

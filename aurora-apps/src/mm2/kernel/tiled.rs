@@ -4,6 +4,8 @@
 //! plain Rust; `pulp` compiles them once more for the vector units that the processor turns out to have, since the
 //! baseline of x86-64 has no 32-bit multiplication of vectors at all (39 ms).
 
+use std::ops::Range;
+
 /// Rows and columns of a tile: 8 x 8 sums fill half of sixteen vector registers and leave room for operands.
 const TILE: usize = 8;
 
@@ -12,14 +14,16 @@ const DEPTH: usize = 256;
 
 type Panel = [[i32; TILE]; DEPTH];
 
-/// `c <- a x b`, `n` columns each; see [`Kernel::multiply`](super::Kernel::multiply).
-pub fn tiled(a: &[i32], b: &[i32], c: &mut [i32], n: usize) {
-    pulp::Arch::new().dispatch(Product { a, b, c, n });
+/// `c <- c + a x b` for some rows of B, `n` columns each; see [`Kernel::add`](super::Kernel::add).
+pub fn tiled(a: &[i32], b: &[i32], rows: Range<usize>, c: &mut [i32], n: usize) {
+    pulp::Arch::new().dispatch(Product { a, b, rows, c, n });
 }
 
 struct Product<'a> {
     a: &'a [i32],
+    /// These rows of B alone.
     b: &'a [i32],
+    rows: Range<usize>,
     c: &'a mut [i32],
     n: usize,
 }
@@ -30,15 +34,14 @@ impl pulp::NullaryFnOnce for Product<'_> {
     // Inlined, here and below: only what is inlined is compiled for the detected processor.
     #[inline(always)]
     fn call(self) {
-        let Product { a, b, c, n } = self;
+        let Product { a, b, rows, c, n } = self;
         let mut panel: Panel = [[0; TILE]; DEPTH];
-        c.fill(0);
-        for top in (0..n).step_by(DEPTH) {
-            let depth = DEPTH.min(n - top);
+        for top in rows.clone().step_by(DEPTH) {
+            let depth = DEPTH.min(rows.end - top);
             for left in (0..n).step_by(TILE) {
                 let width = TILE.min(n - left);
                 for (k, row) in panel[..depth].iter_mut().enumerate() {
-                    let start = (top + k) * n + left;
+                    let start = (top - rows.start + k) * n + left;
                     row[..width].copy_from_slice(&b[start..start + width]);
                 }
                 let at = Place { n, top, left, width };

@@ -213,7 +213,11 @@ impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) -> Result<()> {
+        const PART: &str = "this rank's part of an Accumulate";
         let Scope { vector, site, state, .. } = self;
-        state.partial.grow().map_err(|shortage| vector.short_of(shortage, "this rank's part of an Accumulate", site))
+        if let Some(bytes) = state.partial.copy_to_take() {
+            vector.admit_copy(PART, bytes, site)?;
+        }
+        state.partial.grow().map_err(|shortage| vector.short_of(shortage, PART, site))
     }
 }

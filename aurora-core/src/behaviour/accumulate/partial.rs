@@ -67,14 +67,27 @@ impl<T: Element> Partial<T> {
         }
     }
 
+    /// How many bytes of a copy of the whole it takes when it [grows](Self::grow); `None`: it grows otherwise.
+    pub(super) fn copy_to_take(&self) -> Option<usize> {
+        let Form::Sparse(sparse) = &self.form else {
+            return None;
+        };
+        let copy = if self.is_spare() { 0 } else { self.len.saturating_mul(size_of::<T>()) };
+        (sparse.bytes_to_grow() > copy.saturating_add(Marks::bytes(self.len))).then_some(copy)
+    }
+
+    /// Whether there is memory for a copy of the whole.
+    fn is_spare(&self) -> bool {
+        self.spare.len() == self.len
+    }
+
     /// Makes room for more elements.
     pub(super) fn grow(&mut self) -> Result<(), Shortage> {
+        let (copies, is_spare) = (self.copy_to_take().is_some(), self.is_spare());
         let Form::Sparse(sparse) = &mut self.form else {
             return Ok(());
         };
-        let is_spare = self.spare.len() == self.len;
-        let copy = if is_spare { 0 } else { self.len.saturating_mul(size_of::<T>()) };
-        if sparse.bytes_to_grow() <= copy.saturating_add(Marks::bytes(self.len)) {
+        if !copies {
             return sparse.grow();
         }
         let mut touched = Marks::default();

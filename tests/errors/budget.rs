@@ -1,0 +1,146 @@
+//! Copies that are larger than a rank is to make: all ranks are told before anything is taken.
+
+use crate::provoke::{Job, Told, on_every_route};
+use aurora_core::prelude::*;
+
+/// 8000 bytes.
+const LEN: usize = 1000;
+
+fn says(told: &Told, purpose: &str, line: &str) {
+    told.all_say(&[purpose, "of the GVector<u64> of 1000 elements (made at", "of AURORA_CACHE_LIMIT: read a slice"])
+        .all_say(&["Gather", "`v.slice(range)`, then `read_cache`"])
+        .all_cite(&[line, "let mut v = GVector"]);
+    let typed = told.ranks.iter().flatten().all(|outcome| matches!(outcome, Err(Error::CacheLimit { .. })));
+    assert!(typed, "{told:?}");
+}
+
+/// What a rank takes most for a ReadCache: the whole, or on two nodes of two its half of what is on the other.
+fn most(job: Job) -> usize {
+    if job.is_nodes() && job.ranks == 4 { 8 * LEN / 4 } else { 8 * LEN }
+}
+
+fn load(world: &World) -> Result<()> {
+    let mut v = GVector::<u64>::from_fn(world, LEN, |i| i as u64)?;
+    for round in 0..3 {
+        let all = v.read_cache()?;
+        assert!(all.iter().enumerate().all(|(i, value)| *value == i as u64 + round));
+        drop(all);
+        v.owner_computes_mut()?.local_mut().iter_mut().for_each(|value| *value += 1);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_read_cache() {
+    on_every_route([2, 3, 4], |job| {
+        // As much as there may be is right, again and again.
+        job.cache_limit(most(job)).run(load).run.expect("it fits");
+        let told = job.cache_limit(most(job) - 1).run(load);
+        if job.is_shared() {
+            // Nothing is copied, so nothing counts.
+            told.run.expect("it takes nothing");
+        } else {
+            says(&told, "for a ReadCache", "let all = v.read_cache()?");
+        }
+    });
+}
+
+#[test]
+fn a_streaming_one() {
+    on_every_route([2, 3], |job| {
+        let told = job.cache_limit(100).run(|world| {
+            let mut v = GVector::<u64>::new(world, LEN)?;
+            let stream = v.read_cache_blocks()?;
+            stream.whole()?;
+            drop(stream);
+            v.fill(1)
+        });
+        if job.is_shared() {
+            told.run.expect("it takes nothing");
+        } else {
+            says(&told, "for a ReadCache", "let stream = v.read_cache_blocks()?");
+        }
+    });
+}
+
+/// It has a copy of its own also where memory is shared.
+#[test]
+fn one_that_is_written_to() {
+    on_every_route([1, 2, 3], |job| {
+        let told = job.cache_limit(8 * LEN - 1).run(|world| {
+            let mut v = GVector::<u64>::new(world, LEN)?;
+            let mut all = v.read_cache_release_c()?;
+            all[0] = 1;
+            all.finish()
+        });
+        says(&told, "for the copy of a ReadCache + ReleaseC", "let mut all = v.read_cache_release_c()?");
+    });
+}
+
+/// Of two nodes one has a rank that is alone and needs the whole.
+#[test]
+fn one_rank_alone_is_short() {
+    on_every_route([3], |job| {
+        if !job.is_nodes() {
+            return;
+        }
+        let told = job.cache_limit(8 * LEN / 2).run(|world| {
+            let mut v = GVector::<u64>::new(world, LEN)?;
+            let all = v.read_cache()?;
+            drop(all);
+            v.fill(1)
+        });
+        says(&told, "rank 2 needs 8000 bytes for a ReadCache", "let all = v.read_cache()?");
+    });
+}
+
+/// Of a part as much counts as that has.
+#[test]
+fn one_of_a_part() {
+    let load = |world: &World| {
+        let mut v = GVector::<u64>::from_fn(world, LEN, |i| i as u64)?;
+        let some = v.slice(300..700).read_cache()?;
+        assert!(some.iter().zip(300..).all(|(value, i)| *value == i));
+        drop(some);
+        v.fill(1)
+    };
+    on_every_route([2, 4], |job| {
+        job.cache_limit(8 * 400).run(load).run.expect("it fits");
+        let told = job.cache_limit(8 * 400 - 1).run(load);
+        if job.is_shared() {
+            told.run.expect("it takes nothing");
+        } else {
+            says(&told, "needs 3200 bytes for a ReadCache", "let some = v.slice(300..700).read_cache()?");
+        }
+    });
+}
+
+/// It takes its surroundings twice, also where memory is shared.
+#[test]
+fn a_halo_cache() {
+    on_every_route([2], |job| {
+        let load = |world: &World| {
+            let mut v = GVector::<u64>::new(world, LEN)?;
+            let around = v.halo_cache(10)?;
+            drop(around);
+            v.fill(1)
+        };
+        job.cache_limit(2 * 8 * 20).run(load).run.expect("it fits");
+        let told = job.cache_limit(100).run(load);
+        says(&told, "for a HaloCache", "let around = v.halo_cache(10)?");
+    });
+}
+
+/// Once it has touched so much that a copy of the whole is shorter than a list.
+#[test]
+fn what_is_accumulated() {
+    on_every_route([1, 2], |job| {
+        let told = job.cache_limit(8 * LEN - 1).run(|world| {
+            let mut v = GVector::<u64>::new(world, LEN)?;
+            let mut sums = v.accumulate::<Add>()?;
+            (0..LEN).try_for_each(|i| sums.update(i, 1))?;
+            sums.finish()
+        });
+        says(&told, "needs 8000 bytes for this rank's part of an Accumulate", "let mut sums = v.accumulate::<Add>()?");
+    });
+}

@@ -1,0 +1,114 @@
+//! What goes wrong around a streaming ReadCache: all who use the vector are told, whatever they wait for.
+
+use crate::provoke::on_every_route;
+use aurora_core::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+
+/// What one rank alone does.
+const ODD: usize = 1;
+
+/// Says nothing on stderr.
+struct Quiet;
+
+fn sum(v: &GVector<u64>) -> Result<u64> {
+    let stream = v.read_cache_blocks()?;
+    let blocks = stream.blocks();
+    blocks.map(|block| block.map(|(_, elements)| elements.iter().sum::<u64>())).sum()
+}
+
+#[test]
+fn another_behaviour() {
+    on_every_route([2, 3, 4], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<u64>::new(world, 100_000)?;
+            if world.rank() == ODD {
+                let scope = v.release_c()?;
+                scope.finish()
+            } else {
+                sum(&v).map(drop)
+            }
+        });
+        told.all_say(&["ranks disagree", "opened a ReadCache", "rank 1 opened a ReleaseC"])
+            .all_cite(&["v.read_cache_blocks()?", "v.release_c()"]);
+    });
+}
+
+#[test]
+fn an_early_end_hides_no_disagreement() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<u64>::new(world, 100_000)?;
+            if world.rank() == ODD {
+                let _ = v.release_c().and_then(|scope| scope.finish());
+            } else {
+                // It has seen nothing of the others yet, or has.
+                let _ = v.read_cache_blocks().map(drop);
+            }
+            v.fill(1)
+        });
+        told.all_say(&["ranks disagree", "opened a ReadCache", "opened a ReleaseC"]);
+    });
+}
+
+#[test]
+fn a_panic_between_two_pieces() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<u64>::new(world, 100_000)?;
+            if world.rank() == ODD {
+                let panicked = catch_unwind(AssertUnwindSafe(|| {
+                    let stream = v.read_cache_blocks().unwrap();
+                    stream.blocks().next();
+                    panic_any(Quiet)
+                }));
+                assert!(panicked.is_err());
+            } else {
+                // The news may come before all has, or after.
+                let _ = sum(&v);
+            }
+            let _ = world.barrier();
+            v.fill(1)
+        });
+        told.all_say(&["is poisoned: rank 1 panicked inside the streaming ReadCache that it opened at"])
+            .all_cite(&["let stream = v.read_cache_blocks().unwrap()"]);
+    });
+}
+
+#[test]
+fn a_rank_that_never_comes() {
+    on_every_route([2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let v = GVector::<u64>::new(world, 100_000)?;
+            if world.rank() == ODD {
+                // It still serves its block, and will never come.
+                std::mem::forget(v);
+                return Ok(());
+            }
+            sum(&v).map(drop)
+        });
+        assert!(told.run.is_err(), "{told:?}");
+        for rank in (0..job.ranks).filter(|rank| *rank != ODD) {
+            told.says(rank, &["rank 1 has left `run` and will never come", "opens a ReadCache"]);
+        }
+    });
+}
+
+#[test]
+fn a_forgotten_one() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<u64>::new(world, 100_000)?;
+            let stream = v.read_cache_blocks()?;
+            // The news may come before all has, or after.
+            let _ = stream.blocks().next();
+            if world.rank() == ODD {
+                std::mem::forget(stream);
+            } else {
+                drop(stream);
+            }
+            v.fill(1)
+        });
+        told.all_say(&["rank 1 never closed the streaming ReadCache of the GVector<u64> of 100000"])
+            .all_cite(&["let stream = v.read_cache_blocks()?"]);
+    });
+}
