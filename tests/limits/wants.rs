@@ -175,6 +175,7 @@ pub const ALL: &[Want] = &[
     Want {
         name: "partial_copies_beside_each_other",
         nodes: Nodes::One,
+        cache_limit: ANY,
         words: &["OutOfMemory", "for this rank's part of an Accumulate of", "tests/limits/wants.rs"],
         body: |world| {
             let len = 70 * MIB / 8;
@@ -187,6 +188,7 @@ pub const ALL: &[Want] = &[
     Want {
         name: "partial_copies_of_a_few_elements",
         nodes: Nodes::One,
+        cache_limit: ANY,
         words: FINE,
         body: |world| {
             let mut v = GVector::<u64>::new(world, 100 * MIB / 8)?;
@@ -202,6 +204,7 @@ pub const ALL: &[Want] = &[
     Want {
         name: "halos_for_which_there_is_no_room",
         nodes: Nodes::Apart,
+        cache_limit: ANY,
         words: &["OutOfMemory", "for a HaloCache of", "tests/limits/wants.rs"],
         body: |world| {
             let v = GVector::<u64>::new(world, 30 * MIB / 8)?;
@@ -211,6 +214,7 @@ pub const ALL: &[Want] = &[
     Want {
         name: "a_halo_into_which_neighbours_push_before_there_is_room",
         nodes: Nodes::One,
+        cache_limit: ANY,
         words: &["OutOfMemory", "for a HaloCache of", "tests/limits/wants.rs"],
         body: |world| {
             let v = GVector::<u64>::new(world, 30 * MIB / 8)?;
@@ -227,6 +231,7 @@ pub const ALL: &[Want] = &[
     Want {
         name: "halos_and_edges_that_fit",
         nodes: Nodes::Apart,
+        cache_limit: ANY,
         words: FINE,
         body: |world| {
             let mut v = GVector::<u64>::new(world, 30 * MIB / 8)?;
@@ -287,7 +292,7 @@ pub const ALL: &[Want] = &[
         // Of less than 166 MiB that are free.
         name: "a_cache_of_more_than_half_of_what_is_free",
         nodes: Nodes::Apart,
-        cache_limit: None,
+        cache_limit: ANY,
         words: &["CacheLimit", "needs 90 MiB for a ReadCache of", "more than half of the", "tests/limits/wants.rs"],
         body: |world| {
             let v = GVector::<u64>::new(world, 90 * MIB / 8)?;

@@ -218,6 +218,7 @@ impl<'g, T: Element> Lane<'g, T> {
                 return self.ask(reader, width, places.take(), indices.len());
             }
             let start = self.block.start;
+            vector.check_read(indices.iter().map(|index| index - start), "gather", site)?;
             vector.read_own(site, |own| pick(own, start, indices, &mut values))?;
         }
         self.add(Batch::Here(values));
