@@ -20,18 +20,19 @@ pub struct GatherPairs<'g, T: Element, K, I> {
     source: Option<I>,
     /// As many are queued at most.
     window: usize,
+    /// With so few it takes more indices; 0 once there are none.
+    low: usize,
     /// Found among the indices, and to be told behind what is queued.
     outside: Option<Error>,
 }
 
 impl<'g, T: Element, K, I: Iterator<Item = (K, usize)>> GatherPairs<'g, T, K, I> {
     pub(super) fn new(queue: GatherQueue<'g, T, K>, source: I) -> Self {
-        GatherPairs { window: queue.window(), queue, source: Some(source), outside: None }
+        let window = queue.window();
+        GatherPairs { queue, source: Some(source), window, low: window - window / 4, outside: None }
     }
 
     /// Takes more indices, once a quarter of the window is free.
-    #[cold]
-    #[inline(never)]
     fn refill(&mut self) -> Result<()> {
         self.queue.refill()?;
         while self.queue.len() < self.window
@@ -43,19 +44,39 @@ impl<'g, T: Element, K, I: Iterator<Item = (K, usize)>> GatherPairs<'g, T, K, I>
                 Some(Err(error)) => self.outside = Some(error),
                 None => {}
             }
-            self.source = None;
+            self.end();
             self.queue.send()?;
         }
         Ok(())
     }
 
+    /// There are no more indices.
+    fn end(&mut self) {
+        self.source = None;
+        self.low = 0;
+    }
+
     fn step(&mut self) -> Result<Option<(K, T)>> {
-        if self.source.is_some() && self.queue.len() <= self.window - self.window / 4 {
+        if self.source.is_some() && self.queue.len() <= self.low {
             self.refill()?;
         }
         match self.queue.pop_with()? {
             Some(pair) => Ok(Some(pair)),
             None => self.outside.take().map_or(Ok(None), Err),
+        }
+    }
+
+    /// Where a value is not at hand, or indices are short.
+    #[inline(never)]
+    fn next_slowly(&mut self) -> Option<Result<(K, T)>> {
+        match self.step() {
+            Ok(pair) => pair.map(Ok),
+            Err(error) => {
+                self.end();
+                self.outside = None;
+                self.queue.clear();
+                Some(Err(error))
+            }
         }
     }
 }
@@ -65,15 +86,12 @@ impl<T: Element, K, I: Iterator<Item = (K, usize)>> Iterator for GatherPairs<'_,
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        match self.step() {
-            Ok(pair) => pair.map(Ok),
-            Err(error) => {
-                self.source = None;
-                self.outside = None;
-                self.queue.clear();
-                Some(Err(error))
-            }
+        if self.queue.len() > self.low
+            && let Some(pair) = self.queue.pop_at_hand()
+        {
+            return Some(Ok(pair));
         }
+        self.next_slowly()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

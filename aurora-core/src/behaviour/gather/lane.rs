@@ -139,6 +139,11 @@ impl<'g, T: Element> Lane<'g, T> {
         }
     }
 
+    /// Whether the next value is at hand.
+    pub(super) fn is_at_hand(&self) -> bool {
+        self.taken < self.values.len()
+    }
+
     /// The next value, if it is at hand.
     #[inline]
     pub(super) fn take(&mut self) -> Option<T> {

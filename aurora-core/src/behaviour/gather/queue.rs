@@ -129,16 +129,20 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
     /// As [`GatherQueue::pop`].
     #[inline]
     pub fn pop_with(&mut self) -> Result<Option<(K, T)>> {
-        if self.keys.is_empty() {
-            return self.sound().map(|()| None);
+        if let Some(pair) = self.pop_at_hand() {
+            return Ok(Some(pair));
         }
+        self.fetch()?;
+        Ok(self.pop_at_hand())
+    }
+
+    /// The same, if nobody has to be waited for.
+    #[inline]
+    pub(super) fn pop_at_hand(&mut self) -> Option<(K, T)> {
         let number = self.order.front().map_or(0, |number| *number as usize);
-        let value = match self.lanes[number].take() {
-            Some(value) => value,
-            None => self.fetch(number)?,
-        };
+        let value = self.lanes[number].take()?;
         self.order.pop_front();
-        Ok(self.keys.pop_front().map(|key| (key, value)))
+        self.keys.pop_front().map(|key| (key, value))
     }
 
     /// How many are queued: pushed and not popped.
@@ -204,21 +208,20 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         self.lanes[number].make_room(&self.reader).map_err(|error| self.break_off(error))
     }
 
+    /// Has the value at hand that comes next, if there is one.
     #[cold]
     #[inline(never)]
-    fn fetch(&mut self, number: usize) -> Result<T> {
+    fn fetch(&mut self) -> Result<()> {
         self.sound()?;
-        loop {
-            let lane = &mut self.lanes[number];
-            if let Some(value) = lane.take() {
-                return Ok(value);
-            }
-            match lane.advance(&self.reader) {
+        let number = self.order.front().map_or(0, |number| *number as usize);
+        while !self.keys.is_empty() && !self.lanes[number].is_at_hand() {
+            match self.lanes[number].advance(&self.reader) {
                 Ok(true) => {}
                 Ok(false) => self.send()?,
                 Err(error) => return Err(self.break_off(error)),
             }
         }
+        Ok(())
     }
 
     /// Gives up all that is under way.
