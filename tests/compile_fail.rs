@@ -18,7 +18,7 @@ enum Borrow {
 use Borrow::{Mut, Shared};
 
 /// Behaviours that are open: their names, how they borrow the vector, how they are opened.
-const OPEN: [(&str, Borrow, &str); 8] = [
+const OPEN: [(&str, Borrow, &str); 14] = [
     ("owner_computes", Shared, "v.owner_computes()?"),
     ("owner_computes_mut", Mut, "v.owner_computes_mut()?"),
     ("read_cache", Shared, "v.read_cache()?"),
@@ -27,6 +27,12 @@ const OPEN: [(&str, Borrow, &str); 8] = [
     ("release_alone", Mut, "v.release_alone()?"),
     ("release_alone_with", Mut, "v.release_alone_with::<Add>()?"),
     ("read_cache_release_c", Mut, "v.read_cache_release_c()?"),
+    ("read_cache_blocks", Shared, "v.read_cache_blocks()?"),
+    ("gatherer", Shared, "v.gatherer()?"),
+    ("halo_cache", Shared, "v.halo_cache(1)?"),
+    ("halo_cache_mut", Mut, "v.halo_cache_mut(1)?"),
+    ("accumulate", Mut, "v.accumulate::<Add>()?"),
+    ("part_mut", Mut, "v.slice_mut(..1).owner_computes_mut()?"),
 ];
 
 /// What else can be done with a vector, apart from opening one of those.
