@@ -7,12 +7,17 @@ use aurora_core::prelude::*;
 pub type Call = (&'static str, fn(&World, &mut GVector<i32>) -> Result<()>);
 
 /// All of them.
-pub const CALLS: [Call; 10] = [
+pub const CALLS: [Call; 15] = [
     ("v.read_cache()?", |_, v| v.read_cache()?.finish()),
     ("v.release_c()?", |_, v| v.release_c()?.finish()),
     ("v.release_c_with::<Add>()?", |_, v| v.release_c_with::<Add>()?.finish()),
     ("v.release_c_with::<Max>()?", |_, v| v.release_c_with::<Max>()?.finish()),
     ("v.read_cache_release_c()?", |_, v| v.read_cache_release_c()?.finish()),
+    ("v.accumulate::<Add>()?", |_, v| v.accumulate::<Add>()?.finish()),
+    ("v.accumulate_in_order::<Add>()?", |_, v| v.accumulate_in_order::<Add>()?.finish()),
+    ("v.halo_cache(1)?", |_, v| v.halo_cache(1)?.finish()),
+    ("v.slice(..5).read_cache()?", |_, v| v.slice(..5).read_cache()?.finish()),
+    ("v.slice_mut(..5).release_c()?", |_, v| v.slice_mut(..5).release_c()?.finish()),
     ("v.fill(1)", |_, v| v.fill(1)),
     ("world.barrier()", |world, _| world.barrier()),
     ("GVector::<u8>::new(world, 3)", |world, _| GVector::<u8>::new(world, 3).map(drop)),
