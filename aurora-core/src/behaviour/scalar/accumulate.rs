@@ -1,6 +1,6 @@
 //! `Accumulate` of a scalar: every rank updates a partial value of its own; one merge at home.
 
-use super::{ScalarAccumulate, ScalarBehaviour, ScalarScope, apply_encoded, named, sealed};
+use super::{ScalarAccumulate, ScalarBehaviour, ScalarScope, encoded, named, sealed};
 use crate::Site;
 use crate::element::Op;
 use crate::error::Result;
@@ -59,7 +59,7 @@ impl<T: ScalarValue> GScalar<T> {
     pub fn accumulate<O: Op<T>>(&mut self) -> Result<ScalarAccumulate<'_, T, O>> {
         let site = Site::here();
         self.link.tidy(|service, _| {
-            service.know_scalar_op(self.id, offered::<O>(apply_encoded::<T, O>(), false));
+            service.know_scalar_op(self.id, offered::<O>(encoded::<T, O>(), false));
         });
         let entered = self.enter(("Accumulate", Collective::Accumulate, true), Some(named::<O>()), &site)?;
         Ok(ScalarScope::open(self, site, entered, Partial { value: None, operation: PhantomData }, true))
@@ -71,7 +71,7 @@ impl<T: ScalarValue, O: Op<T>> ScalarAccumulate<'_, T, O> {
     pub fn update(&mut self, operand: T) {
         let partial = &mut self.state.value;
         *partial = Some(match partial.take() {
-            Some(value) => O::apply(value, operand),
+            Some(value) => O::combine(value, operand),
             None => operand,
         });
     }

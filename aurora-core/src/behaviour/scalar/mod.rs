@@ -198,12 +198,13 @@ impl<T: ScalarValue> GScalar<T> {
     }
 }
 
-/// The operation `O` on encoded values.
-fn apply_encoded<T: ScalarValue, O: Op<T>>() -> ScalarFn {
-    |current, operand| {
+/// The operation `O` on encoded values: to apply it, and to combine operands.
+fn encoded<T: ScalarValue, O: Op<T>>() -> [ScalarFn; 2] {
+    fn on_encoded<T: ScalarValue>(f: fn(T, T) -> T, first: &[u8], second: &[u8]) -> Option<Vec<u8>> {
         let site = Site::here();
-        encode(&O::apply(decode(current, &site).ok()?, decode(operand, &site).ok()?), &site).ok()
+        encode(&f(decode(first, &site).ok()?, decode(second, &site).ok()?), &site).ok()
     }
+    [|current, operand| on_encoded(O::apply, current, operand), |first, second| on_encoded(O::combine, first, second)]
 }
 
 /// The operation's name between ranks and in messages: headers are limited in length.

@@ -1,6 +1,6 @@
 //! `ReadMostly`: a replica on every rank that follows the value, read for nothing; writes go through the home.
 
-use super::{Entered, ReadMostly, ScalarBehaviour, ScalarScope, apply_encoded, named, sealed};
+use super::{Entered, ReadMostly, ScalarBehaviour, ScalarScope, encoded, named, sealed};
 use crate::element::{Add, Max, Min, Op, OpId, Or};
 use crate::error::Result;
 use crate::global::{Atomic, GScalar, ScalarValue, decode, encode, plain};
@@ -93,7 +93,7 @@ impl<T: ScalarValue> GScalar<T> {
     pub fn read_mostly_with<O: Op<T>>(&self) -> Result<ReadMostly<'_, T, O>> {
         let of = TypeId::of::<O>();
         let absorbs = [TypeId::of::<Min>(), TypeId::of::<Max>(), TypeId::of::<Or>()].contains(&of);
-        let offered = offered::<O>(apply_encoded::<T, O>(), absorbs);
+        let offered = offered::<O>(encoded::<T, O>(), absorbs);
         self.link.tidy(|service, _| service.know_scalar_op(self.id, offered));
         self.open_mostly(Some((offered, named::<O>())), Site::here())
     }

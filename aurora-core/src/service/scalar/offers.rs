@@ -12,6 +12,8 @@ use std::sync::Arc;
 pub(crate) struct Offered {
     pub(crate) op: OpId,
     pub(crate) apply: ScalarFn,
+    /// Two operands in one.
+    pub(crate) combine: ScalarFn,
     /// What changes nothing here would change nothing at home: `min`, `max`, `or`.
     pub(crate) absorbs: bool,
 }
@@ -85,12 +87,12 @@ impl Replicated {
 
     /// Adds an offer. `None` for an operand that does not fit.
     pub(super) fn offer(&mut self, operand: Vec<u8>) -> Option<()> {
-        let Offered { apply, absorbs, .. } = self.offered?;
+        let Offered { apply, combine, absorbs, .. } = self.offered?;
         if absorbs && apply(&self.shown, &operand)? == self.shown {
             return Some(());
         }
         self.pending = Some(match self.pending.take() {
-            Some(pending) => apply(&pending, &operand)?,
+            Some(pending) => combine(&pending, &operand)?,
             None => operand,
         });
         self.show();
@@ -157,7 +159,8 @@ mod tests {
     }
 
     fn minima(first: u8) -> (Replicated, Arc<Replica>) {
-        let (replica, offered) = (Arc::default(), Offered { op: OpId::of::<Min>(), apply: min, absorbs: true });
+        let (replica, offered) =
+            (Arc::default(), Offered { op: OpId::of::<Min>(), apply: min, combine: min, absorbs: true });
         let mut mine = Replicated::new(1, Arc::clone(&replica), Some(offered));
         assert!(!mine.is_shown());
         mine.learn(0, &[first], 0);
@@ -209,7 +212,7 @@ mod tests {
         /// others never go back.
         #[test]
         fn every_offer_counts_once(steps in prop::collection::vec((0u8..4, 1u32..9, any::<usize>()), 0..80)) {
-            let (replica, offered) = (Arc::default(), Offered { op: OpId::of::<Add>(), apply: add, absorbs: false });
+            let (replica, offered) = (Arc::default(), Offered { op: OpId::of::<Add>(), apply: add, combine: add, absorbs: false });
             let mut mine = Replicated::new(1, Arc::clone(&replica), Some(offered));
             mine.learn(0, &[0; 4], 0);
             let (mut home, mut numbered, mut applied) = (0u32, 0, 0);

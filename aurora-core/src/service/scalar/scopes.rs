@@ -9,7 +9,7 @@ use crate::Error;
 use crate::element::OpId;
 use crate::message::{Collective, Epoch, Message, ObjectId, Opening, malformed};
 use crate::service::entering::SCOPES_AHEAD;
-use crate::service::object::Object;
+use crate::service::object::{Object, ScalarFn};
 use crate::service::{Reason, Service};
 use aurora_net::{Outbox, Payload, Rank};
 use std::collections::BTreeMap;
@@ -276,6 +276,6 @@ impl Object {
 }
 
 /// The operation `O`, to be offered or accumulated.
-pub(crate) fn offered<O: 'static>(apply: crate::service::object::ScalarFn, absorbs: bool) -> Offered {
-    Offered { op: OpId::of::<O>(), apply, absorbs }
+pub(crate) fn offered<O: 'static>([apply, combine]: [ScalarFn; 2], absorbs: bool) -> Offered {
+    Offered { op: OpId::of::<O>(), apply, combine, absorbs }
 }
