@@ -135,7 +135,7 @@ pub enum Error {
         /// Number of elements.
         len: usize,
         /// Of which object.
-        object: ObjectName,
+        object: Box<ObjectName>,
         /// The line that asked.
         site: Site,
     },
@@ -473,6 +473,7 @@ mod tests {
 
     #[test]
     fn an_error_is_small_enough_to_return() {
-        assert!(size_of::<Error>() <= 128, "{} bytes", size_of::<Error>());
+        // From 128 on clippy advises every user against returning it.
+        assert!(size_of::<Error>() < 128, "{} bytes", size_of::<Error>());
     }
 }

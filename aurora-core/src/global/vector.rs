@@ -290,7 +290,7 @@ impl<T: Element> GVector<T> {
     /// The error of an index that is no element's, at this place of a list.
     #[cold]
     pub(crate) fn outside(&self, index: usize, position: Option<usize>, site: &Site) -> Error {
-        Error::IndexOutside { index, position, len: self.len(), object: self.name(), site: site.clone() }
+        Error::IndexOutside { index, position, len: self.len(), object: Box::new(self.name()), site: site.clone() }
     }
 
     pub(crate) fn reason(&self, action: &'static str, site: &Site) -> Reason {
