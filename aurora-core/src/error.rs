@@ -569,6 +569,7 @@ mod tests {
 
     #[test]
     fn an_error_is_small_enough_to_return() {
-        assert!(size_of::<Error>() <= 128, "{} bytes", size_of::<Error>());
+        // From 128 on clippy advises every user against returning it.
+        assert!(size_of::<Error>() < 128, "{} bytes", size_of::<Error>());
     }
 }
