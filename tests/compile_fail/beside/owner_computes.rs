@@ -67,4 +67,22 @@ fn read_cache_release_c(v: &mut GVector<i32>) -> Result<()> {
     open.finish()
 }
 
+fn halo_cache_mut(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.owner_computes()?;
+    drop(v.halo_cache_mut(1)?);
+    open.finish()
+}
+
+fn accumulate(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.owner_computes()?;
+    drop(v.accumulate::<Add>()?);
+    open.finish()
+}
+
+fn part_mut(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.owner_computes()?;
+    drop(v.slice_mut(..1).owner_computes_mut()?);
+    open.finish()
+}
+
 fn main() {}

@@ -103,4 +103,40 @@ fn read_cache_release_c(v: &mut GVector<i32>) -> Result<()> {
     open.finish()
 }
 
+fn read_cache_blocks(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.release_c_with::<Add>()?;
+    drop(v.read_cache_blocks()?);
+    open.finish()
+}
+
+fn gatherer(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.release_c_with::<Add>()?;
+    drop(v.gatherer()?);
+    open.finish()
+}
+
+fn halo_cache(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.release_c_with::<Add>()?;
+    drop(v.halo_cache(1)?);
+    open.finish()
+}
+
+fn halo_cache_mut(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.release_c_with::<Add>()?;
+    drop(v.halo_cache_mut(1)?);
+    open.finish()
+}
+
+fn accumulate(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.release_c_with::<Add>()?;
+    drop(v.accumulate::<Add>()?);
+    open.finish()
+}
+
+fn part_mut(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.release_c_with::<Add>()?;
+    drop(v.slice_mut(..1).owner_computes_mut()?);
+    open.finish()
+}
+
 fn main() {}
