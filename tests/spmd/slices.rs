@@ -539,6 +539,8 @@ fn sums_of_a_part_and_reads_of_it(world: &World) -> Result<()> {
     assert!(matches!(gather.read(&[at]), Err(Error::NotShown { .. })));
     assert!(matches!(gather.queue().push(len - 1), Err(Error::NotShown { .. })));
     assert!(matches!(gather.read(&[len]), Err(Error::IndexOutside { .. })));
+    assert!(matches!(gather.at(at), Err(Error::NotShown { .. })));
+    check::equal("one", gather.at(at + 5)?, want(at + 5))?;
     drop(gather);
     world.barrier()?;
     let mut sums = v.slice_mut(..at).accumulate_in_order::<Add>()?;

@@ -142,6 +142,7 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
 }
 
 /// The pieces of a vector, as they come: [`ReadCacheBlocks::blocks`](Scope::blocks).
+#[must_use = "iterators wait for nothing before they are used"]
 pub struct Blocks<'g, T: Element> {
     guard: &'g ReadCacheBlocks<'g, T>,
     /// Elements of each rank's block that have been given out.

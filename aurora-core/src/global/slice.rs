@@ -41,6 +41,7 @@ use std::ops::{Range, RangeBounds};
 /// })?;
 /// # Ok::<(), Error>(())
 /// ```
+#[must_use = "a part does nothing before it is given a behaviour"]
 pub struct Slice<'v, T: Element> {
     vector: &'v GVector<T>,
     part: Part,
@@ -51,6 +52,7 @@ pub struct Slice<'v, T: Element> {
 ///
 /// Its behaviours take it with them. To go on using it afterwards, open them on a part of it:
 /// `part.slice_mut(..).release_c()?`.
+#[must_use = "a part does nothing before it is given a behaviour"]
 pub struct SliceMut<'v, T: Element> {
     vector: &'v GVector<T>,
     part: Part,
@@ -261,6 +263,17 @@ impl<'v, T: Element> SliceMut<'v, T> {
         let site = Site::here();
         let window = self.part.window(self.vector, &site)?;
         self.vector.open_cache(window, site)
+    }
+
+    /// As [`Slice::gatherer`].
+    ///
+    /// # Errors
+    /// As that.
+    #[track_caller]
+    pub fn gatherer(self) -> Result<Gather<'v, T>> {
+        let site = Site::here();
+        let window = self.part.window(self.vector, &site)?;
+        self.vector.open_gather(window, site)
     }
 
     /// What this rank owns of it, for writing: [`GVector::owner_computes_mut`].
