@@ -95,7 +95,7 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("indexgather --table 0", &["--table", "1.."]),
         ("indexgather --table 9000000000000000", &["--table", "the most that fits"]),
         ("indexgather --reads 9000000000000000", &["--reads", "the most that fits"]),
-        ("mm2 --impl naive", &["--impl", "aurora, mpi-collective"]),
+        ("mm2 --impl naive", &["--impl", "aurora, aurora-whole, mpi-collective"]),
         ("diffusion --impl mpi-collective", &["--impl", "aurora, naive, sequential, mpi-sendrecv"]),
         ("diffusion --rows 0", &["--rows", "1.."]),
         ("diffusion --rows 4000000000 --cols 4000000000", &["--rows", "the most that fits"]),
