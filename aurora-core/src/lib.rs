@@ -35,7 +35,7 @@
 //! ```
 //!
 //! Written with [`GVector::put`], a barrier and [`GVector::at`] instead, the same program is correct without any behaviour:
-//! each access to a remote element is then a message there and one back.
+//! each access to an element on another machine is then a message there and one back.
 //!
 //! # What orders what
 //!

@@ -223,6 +223,12 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         if self.window.is_whole() { own } else { common(&own, &self.window()) }
     }
 
+    /// The same, by the name that it has of the vector: a loop over it needs no other word under a behaviour.
+    #[inline]
+    pub fn local_range(&self) -> Range<usize> {
+        self.indices()
+    }
+
     /// The global numbers of this rank's rows; of a vector that is no matrix every element is a row. Of rows of which only a part is
     /// shown here, none.
     pub fn rows(&self) -> Range<usize> {

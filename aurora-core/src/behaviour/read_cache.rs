@@ -75,7 +75,7 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// `Mismatch` where ranks open different scopes; `Leaked` where a write guard was forgotten;
-    /// [`Error::OutOfMemory`] where a rank has no room for the copy; whatever ended the job.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where a rank has no room for the copy; whatever ended the job.
     #[track_caller]
     pub fn read_cache(&self) -> Result<ReadCache<'_, T>> {
         self.open_cache(Window::WHOLE, Site::here())

@@ -140,6 +140,12 @@ impl<T: Element> GVector<T> {
         self.direct.range()
     }
 
+    /// The global numbers of the rows that this rank owns; of a vector that is no matrix every element is a row.
+    pub fn local_rows(&self) -> Range<usize> {
+        let (own, cols) = (self.local_range(), self.dim().map_or(1, |dim| dim.cols.max(1)));
+        own.start / cols..own.end / cols
+    }
+
     /// The global indices that `rank` owns; empty for a rank that does not exist.
     pub fn range_of(&self, rank: impl Into<Rank>) -> Range<usize> {
         let rank = rank.into();
@@ -255,7 +261,9 @@ impl<T: Element> GVector<T> {
         let (whole, failed) = if root == self.link.me {
             let made = memory::zeros(self.len());
             let made = made.map_err(|shortage| shortage.error(root, "a gather", self.name(), &site));
-            let gathered = made.and_then(|mut whole| distmemcpy(&mut whole[..], self.range(..)).map(|()| whole));
+            let gathered = made.and_then(|mut whole| {
+                distmemcpy(&mut whole[..], VectorRange::new(self, .., site.clone())).map(|()| whole)
+            });
             match gathered {
                 Ok(whole) => (Some(whole), None),
                 Err(error) => (None, Some(error)),

@@ -178,7 +178,7 @@ impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
     /// Applies the scope's operation to element `index`, for the owner to see at the end.
     ///
     /// # Errors
-    /// [`Error::IndexOutside`], [`Error::NotShown`]; [`Error::OutOfMemory`] where this rank has no room for another element: all ranks hear of it, and
+    /// [`Error::IndexOutside`](crate::Error::IndexOutside), [`Error::NotShown`](crate::Error::NotShown); [`Error::OutOfMemory`](crate::Error::OutOfMemory) where this rank has no room for another element: all ranks hear of it, and
     /// the vector shows nothing of half a phase.
     #[inline]
     #[track_caller]
@@ -193,7 +193,7 @@ impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
     /// Applies it to the elements from `start` on, each with an operand of its own.
     ///
     /// # Errors
-    /// [`Error::RangeOutside`], before anything is done; else as [`update`](Self::update).
+    /// [`Error::RangeOutside`](crate::Error::RangeOutside), before anything is done; else as [`update`](Self::update).
     #[track_caller]
     pub fn update_slice(&mut self, start: usize, operands: &[T]) -> Result<()> {
         self.check_shown_range(start, operands.len())?;

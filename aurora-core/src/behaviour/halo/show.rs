@@ -33,6 +33,12 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         self.vector.local_range()
     }
 
+    /// The same, by the name that it has of the vector.
+    #[inline]
+    pub fn local_range(&self) -> Range<usize> {
+        self.indices()
+    }
+
     /// The global numbers of this rank's own rows; of a vector that is no matrix every element is a row.
     #[inline]
     pub fn rows(&self) -> Range<usize> {
