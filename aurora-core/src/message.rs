@@ -168,8 +168,8 @@ pub(crate) enum Message {
 pub(crate) enum Request {
     /// Elements from local index `start` on, by a call that reads from so many `owners` at once.
     Read { start: u64, len: u64, owners: u32 },
-    /// Scattered elements; payload: their local indices, of `width` bytes each.
-    ReadMany { width: u8 },
+    /// Scattered elements, for a scope of a part that holds them; payload: their local indices, of `width` bytes each.
+    ReadMany { width: u8, window: Window },
     /// Writes or operations on elements of a window; payload: a batch.
     Write { op: Option<OpId>, window: Window },
     /// Consecutive elements from local index `start` on; payload: their values.
@@ -178,9 +178,9 @@ pub(crate) enum Request {
     Scalar(ScalarRequest),
     /// Checking mode: "I have written so many elements from local index `start` on, at this line, in the ReleaseC alone opened at that one, and
     /// you will have the values later." Payload: nothing.
-    Announce { start: u64, len: u64, update: bool, line: Site, opened: Site },
+    Announce { start: u64, len: u64, update: bool, line: Site, opened: Site, window: Window },
     /// Checking mode: "you have them, and that scope has ended."
-    Flushed,
+    Flushed { window: Window },
     /// The same as `Scalar` inside a ReadMostly, after so many offers of the same rank.
     Numbered { request: ScalarRequest, after: u64 },
 }
@@ -189,7 +189,10 @@ impl Request {
     /// The part of the vector that it is about, which decides on the scopes that it comes behind.
     pub(crate) fn window(&self) -> Window {
         match self {
-            Request::Write { window, .. } => *window,
+            Request::Write { window, .. }
+            | Request::ReadMany { window, .. }
+            | Request::Announce { window, .. }
+            | Request::Flushed { window } => *window,
             _ => Window::WHOLE,
         }
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 pub fn bodies() -> Vec<Body> {
     vec![
         Body::of(sums_of_a_part_and_reads_of_it),
+        Body::of(reads_of_a_part_beside_writes_to_another),
         Body::of(a_part_is_loaded),
         Body::of(a_loaded_part_stays_as_it_is),
         Body::of(writes_before_a_load_are_in_it),
@@ -547,4 +548,31 @@ fn sums_of_a_part_and_reads_of_it(world: &World) -> Result<()> {
     sums.update(0, me as u64)?;
     drop(sums);
     check::equal("the first", v.at(0)?, 7 + (0..p as u64).sum::<u64>())
+}
+
+/// Elements of a part here and there, while this rank writes to another part, in a scope of all or by itself.
+fn reads_of_a_part_beside_writes_to_another(world: &World) -> Result<()> {
+    let (p, me, len) = (world.size(), world.rank().index(), 60 * world.size() + 1);
+    let mut v = GVector::from_fn(world, len, |i| i as u64)?;
+    let at = len / 3;
+    let indices: Vec<usize> = (at..len).rev().step_by(2).collect();
+    let (mut left, right) = v.split_at_mut(at);
+    let read = || -> Result<()> {
+        let gather = right.slice(..).gatherer()?;
+        check::same(&gather.read(&indices)?, 0, |k| indices[k] as u64)?;
+        check::same(&gather.iter(indices.iter().copied()).collect::<Result<Vec<_>>>()?, 0, |k| indices[k] as u64)
+    };
+    let mut writes = left.slice_mut(..).release_c()?;
+    (0..at).filter(|i| i % p == me).try_for_each(|i| writes.put(i, 7))?;
+    read()?;
+    writes.finish()?;
+    let mut own = left.slice_mut(..).owner_computes_mut()?;
+    own.local_mut().fill(8);
+    read()?;
+    drop(own);
+    let mut alone = left.slice_mut(..).release_alone()?;
+    (0..at).filter(|i| i % p == me).try_for_each(|i| alone.put(i, 9))?;
+    read()?;
+    alone.finish()?;
+    check::same(&v.read_cache()?, 0, |i| if i < at { 9 } else { i as u64 })
 }

@@ -165,8 +165,8 @@ impl Calls {
         let told = std::mem::take(&mut self.announced);
         let owners = (0..).map(Rank::new).zip(told).filter(|(_, announced)| *announced);
         owners.into_iter().try_for_each(|(owner, _)| {
-            check(vector, owner, Request::Flushed, site, |object| {
-                object.flushed(vector.link.me);
+            check(vector, owner, Request::Flushed { window: self.window }, site, |object| {
+                object.flushed(vector.link.me, self.window);
                 Ok(())
             })
         })
@@ -240,8 +240,10 @@ impl<T: Element> Sender<T> for Calls {
             update: deed == Deed::Update,
             line: line.clone(),
             opened: opened.clone(),
+            window: self.window,
         };
-        check(vector, owner, request, &line, |object| object.announced(vector.link.me, deed, run, [&line, &opened]))
+        let from = (vector.link.me, self.window);
+        check(vector, owner, request, &line, |object| object.announced(from, deed, run, [&line, &opened]))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::message::{CallId, Request};
 use crate::service::Service;
 use crate::service::asking::Asking;
 use crate::service::watch::What;
+use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Outbox, Rank, Token};
 use std::ops::{Bound, Range, RangeBounds};
@@ -178,7 +179,7 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
         let read_own = || {
             own.into_iter().try_for_each(|piece| {
                 let range = piece.start..piece.start + piece.memory.len();
-                piece.vector.check_read(range.clone(), "distmemcpy", &piece.site)?;
+                piece.vector.check_read(range.clone(), Window::WHOLE, "distmemcpy", &piece.site)?;
                 piece.vector.read_own(&piece.site, |block| piece.memory.copy_from_slice(&block[range]))
             })
         };

@@ -43,6 +43,8 @@ struct Reading<'a, T: Element> {
     vector: &'a GVector<T>,
     site: &'a Site,
     reason: &'a Reason,
+    /// What else may be open is of other parts.
+    window: Window,
     values: &'a mut [T],
     wanted: Vec<Wanted<'a>>,
     /// Elements of a piece.
@@ -61,12 +63,18 @@ impl<T: Element> GVector<T> {
     pub fn at_many(&self, indices: &[usize]) -> Result<Vec<T>> {
         let site = Site::here();
         let mut values = vec![T::zeroed(); indices.len()];
-        self.read_many(indices, &mut values, &self.reason("at_many", &site), &site)?;
+        self.read_many(indices, &mut values, (&self.reason("at_many", &site), Window::WHOLE), &site)?;
         Ok(values)
     }
 
-    /// The same into memory of the same length, on the account that `reason` says.
-    pub(crate) fn read_many(&self, indices: &[usize], values: &mut [T], reason: &Reason, site: &Site) -> Result<()> {
+    /// The same into memory of the same length, on the account that `reason` says, for a scope of a part that holds them.
+    pub(crate) fn read_many(
+        &self,
+        indices: &[usize],
+        values: &mut [T],
+        (reason, window): (&Reason, Window),
+        site: &Site,
+    ) -> Result<()> {
         if let Some(outside) = indices.iter().position(|index| *index >= self.len()) {
             return Err(self.outside(indices[outside], Some(outside), site));
         }
@@ -75,9 +83,9 @@ impl<T: Element> GVector<T> {
         if done > 0 && indices.is_empty() {
             return Ok(());
         }
-        self.link.act(site, |service, out| service.usable(self.id, false, out).map(drop))?;
+        self.link.act(site, |service, out| service.usable_in(self.id, false, window, out).map(drop))?;
         for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
-            let mut reading = Reading::new(self, values, reason, site);
+            let mut reading = Reading::new(self, values, (reason, window), site);
             reading.read(indices)?;
             reading.end();
         }
@@ -86,7 +94,12 @@ impl<T: Element> GVector<T> {
 }
 
 impl<'a, T: Element> Reading<'a, T> {
-    fn new(vector: &'a GVector<T>, values: &'a mut [T], reason: &'a Reason, site: &'a Site) -> Self {
+    fn new(
+        vector: &'a GVector<T>,
+        values: &'a mut [T],
+        (reason, window): (&'a Reason, Window),
+        site: &'a Site,
+    ) -> Self {
         let mut spare = vector.positions.take();
         let wanted = (0..vector.link.size).map(|owner| {
             let block = vector.dist.range(Rank::new(owner));
@@ -96,7 +109,7 @@ impl<'a, T: Element> Reading<'a, T> {
         let wanted: Vec<_> = wanted.collect();
         let widest = wanted.iter().map(|wanted| wanted.places.width()).max().unwrap_or(1).max(size_of::<T>());
         let piece = (PIECE / widest).clamp(1, values.len().max(1));
-        Reading { vector, site, reason, values, wanted, piece, spare }
+        Reading { vector, site, reason, window, values, wanted, piece, spare }
     }
 
     fn read(&mut self, indices: &[usize]) -> Result<()> {
@@ -143,7 +156,7 @@ impl<'a, T: Element> Reading<'a, T> {
 
     /// Asks an owner. `last`: for the last time.
     fn ask(&mut self, owner: Rank, last: bool) -> Result<()> {
-        let Reading { vector, site, reason, values, wanted, spare, .. } = self;
+        let Reading { vector, site, reason, window, values, wanted, spare, .. } = self;
         let wanted = &mut wanted[owner.index()];
         if wanted.positions.is_empty() {
             return Ok(());
@@ -152,8 +165,13 @@ impl<'a, T: Element> Reading<'a, T> {
         let places = wanted.places.take();
         let here = Places::parse(width, &places).expect("whole places");
         if owner == vector.link.me {
-            vector.check_read(here.iter(), "at_many", site)?;
-            vector.read_own(site, |block| here.spread(block, &wanted.positions, values))?;
+            vector.check_read(here.iter(), *window, "at_many", site)?;
+            if window.is_whole() {
+                vector.read_own(site, |block| here.spread(block, &wanted.positions, values))?;
+            } else {
+                let read = vector.read_own_in(*window, &here.numbers(), site)?;
+                put_into_place(&read, &wanted.positions, values);
+            }
             wanted.positions.clear();
             return Ok(());
         }
@@ -164,7 +182,7 @@ impl<'a, T: Element> Reading<'a, T> {
         // Others' requests to us, which we are not woken for.
         vector.link.look();
         let asking = Asking { object: vector.id, to: owner, reason };
-        let request = Request::ReadMany { width: width as u8 };
+        let request = Request::ReadMany { width: width as u8, window: *window };
         let call = vector.link.act(site, |service, out| {
             Ok(match last {
                 true => service.ask(&asking, request, places, out),
@@ -184,9 +202,7 @@ impl<'a, T: Element> Reading<'a, T> {
         if bytes.len() != positions.len() * size_of::<T>() {
             return Err(malformed(owner));
         }
-        for (position, value) in positions.iter().zip(bytes.chunks_exact(size_of::<T>())) {
-            self.values[*position as usize] = bytemuck::pod_read_unaligned(value);
-        }
+        put_into_place(bytes, &positions, self.values);
         positions.clear();
         self.spare.push(positions);
         Ok(())
@@ -199,6 +215,13 @@ impl<'a, T: Element> Reading<'a, T> {
             self.spare.push(positions);
         }
         self.vector.positions.set(self.spare);
+    }
+}
+
+/// Puts values that come in their order where they belong.
+fn put_into_place<T: Element>(bytes: &[u8], positions: &[u32], values: &mut [T]) {
+    for (position, value) in positions.iter().zip(bytes.chunks_exact(size_of::<T>())) {
+        values[*position as usize] = bytemuck::pod_read_unaligned(value);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::service::Reason;
 use crate::service::asking::Asking;
 use crate::service::home::Place;
 use crate::service::watch::What;
+use crate::window::Window;
 use crate::world::Link;
 use crate::{Error, Site, World};
 use aurora_net::{Rank, Received};
@@ -173,7 +174,7 @@ impl<T: Element> GVector<T> {
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;
         if owner == self.link.me {
-            self.check_read(std::iter::once(local), "at", &site)?;
+            self.check_read(std::iter::once(local), Window::WHOLE, "at", &site)?;
             return self.read_own(&site, |own| own[local]);
         }
         self.check_single("at", index, owner, &site)?;
@@ -314,14 +315,20 @@ impl<T: Element> GVector<T> {
     }
 
     /// Checking mode: whether this rank may read elements of its own block, given by their places there.
-    pub(crate) fn check_read(&self, places: impl Iterator<Item = usize>, action: &str, site: &Site) -> Result<()> {
+    pub(crate) fn check_read(
+        &self,
+        places: impl Iterator<Item = usize>,
+        window: Window,
+        action: &str,
+        site: &Site,
+    ) -> Result<()> {
         if !self.link.modes.check {
             return Ok(());
         }
         let (me, mut places) = (self.link.me, Some(places));
         // What is written in a scope that this rank has ended is there to be read once all have.
         self.link.wait(What::Settle { object: self.id }, site, |service, out| {
-            let object = match service.settled(self.id, false, out)? {
+            let object = match service.settled_in(self.id, false, window, out)? {
                 Ok(object) => object,
                 Err(error) => return Some(Err(error)),
             };
@@ -344,6 +351,17 @@ impl<T: Element> GVector<T> {
             };
             let read = &mut read;
             object.block.read(|bytes| read.take().map(|read| Ok(read(bytemuck::cast_slice(bytes)))))?
+        })
+    }
+
+    /// The bytes of single elements of our own block, given by their places there, once all earlier scopes of a part that holds them are
+    /// over: scopes of other parts may be open.
+    pub(crate) fn read_own_in(&self, window: Window, places: &[usize], site: &Site) -> Result<Vec<u8>> {
+        self.link.wait(What::Settle { object: self.id }, site, |service, out| {
+            match service.settled_in(self.id, false, window, out)? {
+                Ok(object) => object.block.read_elements(places).map(Ok),
+                Err(error) => Some(Err(error)),
+            }
         })
     }
 

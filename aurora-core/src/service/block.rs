@@ -178,13 +178,20 @@ impl Block {
         Some(fill(Arc::get_mut(&mut piece.array)?.cells()))
     }
 
-    /// Lends some of it for reading: the pieces that hold it, each with where it begins.
+    /// Lends some of it for reading: the pieces that hold it, each with where it begins. Where other guards hold pieces that do not end
+    /// where it does it is a copy: nobody holds more than he shows, or who writes to the rest would meet him.
     pub(crate) fn share_part(&mut self, range: &Range<usize>) -> Option<Vec<(usize, Arc<dyn Storage>)>> {
         self.set_door(Door::ReadOnly);
         self.parts.join();
         self.parts.cut(range);
         let found = self.parts.find(range)?;
-        Some(self.parts.pieces()[found].iter().map(|piece| (piece.at, piece.array.clone())).collect())
+        let pieces = &self.parts.pieces()[found];
+        if let [first, .., last] | [first @ last] = pieces
+            && (first.at != range.start || last.range().end != range.end)
+        {
+            return Some(vec![(range.start, first.array.gathered(&self.parts.bytes(range)?))]);
+        }
+        Some(pieces.iter().map(|piece| (piece.at, piece.array.clone())).collect())
     }
 
     /// Lends some of it for writing.

@@ -38,6 +38,8 @@ pub(crate) struct LastBatch {
 impl Service {
     /// Enters a collective scope.
     pub(crate) fn enter(&mut self, id: ObjectId, opening: Opening, out: &mut Outbox) -> Result<Epoch, Error> {
+        // What others have said before us, by the first packets of what they send.
+        self.hear(out);
         let me = self.me;
         let object = self.objects.get_mut(&id).expect("an object lives as long as its handle");
         let name = object.name.clone();

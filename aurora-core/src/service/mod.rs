@@ -465,8 +465,8 @@ impl Service {
             }
             What::Settle { object } => behind(object).unwrap_or_default(),
             What::Room { object, owner } if owner == self.me => {
-                let turn = |l: &Ledger| l.awaited_before(l.epoch, self.me).collect();
-                behind(object).or_else(|| ledger(object).map(turn)).unwrap_or_default()
+                let turn = |o: &Object| o.ledger.awaited_before(o.behind.1 + 1, self.me).collect();
+                behind(object).or_else(|| self.objects.get(&object).map(turn)).unwrap_or_default()
             }
             What::Calls { .. } => {
                 let awaited = |call: &&Call| call.reply.is_none() && !call.ahead;

@@ -188,7 +188,7 @@ impl Object {
                     Some(range) => self.block.read_range(&range, <[u8]>::to_vec).map_or(Outcome::Park, Outcome::Reply),
                 }
             }
-            Request::ReadMany { width } => match Places::parse((*width).into(), payload) {
+            Request::ReadMany { width, .. } => match Places::parse((*width).into(), payload) {
                 Some(places) if !places.are_below(self.block.len()) => Outcome::Refuse(self.nonsense()),
                 Some(places) => match self.unflushed(from, places.iter()) {
                     Some(error) => Outcome::Refuse(error),
@@ -204,20 +204,20 @@ impl Object {
                 self.write_for_another(Window::WHOLE, |object| object.write_at(*start, payload))
             }
             Request::Scalar(request) => super::scalar::serve(self, *request, payload),
-            Request::Announce { start, len, update, line, opened } => {
+            Request::Announce { start, len, update, line, opened, window } => {
                 let place = |at: Option<u64>| at.and_then(|at| usize::try_from(at).ok());
                 let run = place(Some(*start)).zip(place(start.checked_add(*len))).map(|(start, end)| start..end);
                 let deed = if *update { Deed::Update } else { Deed::Put };
                 match run.filter(|run| run.end <= self.dist.range(self.ledger.me()).len()) {
                     None => Outcome::Refuse(self.nonsense()),
-                    Some(run) => match self.announced(from, deed, run, [line, opened]) {
+                    Some(run) => match self.announced((from, *window), deed, run, [line, opened]) {
                         Ok(()) => Outcome::Reply(Vec::new()),
                         Err(error) => Outcome::Refuse(error),
                     },
                 }
             }
-            Request::Flushed => {
-                self.flushed(from);
+            Request::Flushed { window } => {
+                self.flushed(from, *window);
                 Outcome::Reply(Vec::new())
             }
             Request::Numbered { request, after } => {
@@ -241,7 +241,11 @@ impl Object {
                 Outcome::Reply(Vec::new())
             }
             Ok(false) => Outcome::Park,
-            Err(error) => Outcome::Refuse(error),
+            Err(error) => {
+                // It has been made, and a load waits for as many.
+                self.applied.note(window, 0);
+                Outcome::Refuse(error)
+            }
         }
     }
 

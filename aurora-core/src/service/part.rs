@@ -115,7 +115,7 @@ impl Object {
     fn fill_part(&mut self, epoch: Epoch, window: Window) {
         let (own, place) = (self.own_part(window), self.within_part(self.ledger.me(), window));
         let Object { block, cache, .. } = self;
-        if let Some(part) = cache.parts.find(epoch) {
+        if let Some(part) = cache.parts.find(epoch).filter(|part| part.window == window) {
             block.read_range(&own, |bytes| part.replica.write(place.start, bytes));
         }
     }

@@ -9,6 +9,7 @@ use crate::message::{Request, malformed};
 use crate::service::Reason;
 use crate::service::asking::Asking;
 use crate::service::places::{Places, PlacesBuilder};
+use crate::window::Window;
 use aurora_net::Rank;
 use std::collections::VecDeque;
 use std::mem;
@@ -37,6 +38,8 @@ pub(super) fn most_read<T>() -> usize {
 #[derive(Debug)]
 pub(super) struct Reader<'g, T: Element> {
     pub(super) vector: &'g GVector<T>,
+    /// The part that the scope is of.
+    pub(super) window: Window,
     /// The line that opened the queue.
     pub(super) site: Site,
     /// The behaviour, on whose account messages go.
@@ -208,10 +211,10 @@ impl<'g, T: Element> Lane<'g, T> {
     }
 
     fn read(&mut self, reader: &Reader<'g, T>, indices: &[usize], everyones: bool) -> Result<()> {
-        let Reader { vector, site, reason } = reader;
+        let Reader { vector, window, site, reason } = reader;
         let mut values = vec![T::zeroed(); indices.len()];
         if everyones {
-            vector.read_many(indices, &mut values, reason, site)?;
+            vector.read_many(indices, &mut values, (reason, *window), site)?;
         } else if vector.direct.at_many_of(self.owner.index(), self.block.clone(), indices, &mut values) < indices.len()
         {
             if self.owner != vector.link.me {
@@ -223,8 +226,14 @@ impl<'g, T: Element> Lane<'g, T> {
                 return self.ask(reader, width, places.take(), indices.len());
             }
             let start = self.block.start;
-            vector.check_read(indices.iter().map(|index| index - start), "gather", site)?;
-            vector.read_own(site, |own| pick(own, start, indices, &mut values))?;
+            let places = indices.iter().map(|index| index - start);
+            vector.check_read(places.clone(), *window, "gather", site)?;
+            if window.is_whole() {
+                vector.read_own(site, |own| pick(own, start, indices, &mut values))?;
+            } else {
+                let read = vector.read_own_in(*window, &places.collect::<Vec<_>>(), site)?;
+                bytemuck::cast_slice_mut(&mut values).copy_from_slice(&read);
+            }
         }
         self.add(Batch::Here(values));
         Ok(())
@@ -234,13 +243,14 @@ impl<'g, T: Element> Lane<'g, T> {
         if self.asked >= AHEAD {
             self.receive(reader)?;
         }
-        let Reader { vector, site, reason } = reader;
+        let Reader { vector, window, site, reason } = reader;
         // Others' requests to us, which we are not woken for.
         vector.link.look();
         let asking = Asking { object: vector.id, to: self.owner, reason };
         let call = vector.link.act(site, |service, out| {
-            service.usable(vector.id, false, out)?;
-            Ok(service.ask_ahead(&asking, Request::ReadMany { width: width as u8 }, places, out))
+            service.usable_in(vector.id, false, *window, out)?;
+            let request = Request::ReadMany { width: width as u8, window: *window };
+            Ok(service.ask_ahead(&asking, request, places, out))
         })?;
         self.add(Batch::Asked(Asked::new(&vector.link, call), count));
         Ok(())

@@ -100,7 +100,7 @@ impl<T: Element> Gather<'_, T> {
     pub fn read(&self, indices: &[usize]) -> Result<Vec<T>> {
         self.check_list(indices)?;
         let mut values = vec![T::zeroed(); indices.len()];
-        self.vector.read_many(indices, &mut values, &self.reason(), &Site::here())?;
+        self.vector.read_many(indices, &mut values, (&self.reason(), self.window), &Site::here())?;
         Ok(values)
     }
 
@@ -115,7 +115,7 @@ impl<T: Element> Gather<'_, T> {
             return Err(Error::LengthsDiffer { from: indices.len(), into: values.len(), site });
         }
         self.check_list(indices)?;
-        self.vector.read_many(indices, values, &self.reason(), &site)
+        self.vector.read_many(indices, values, (&self.reason(), self.window), &site)
     }
 
     /// The elements at the indices that `indices` yields, in order, as an iterator that asks for the next while the earlier are used. See
@@ -143,7 +143,7 @@ impl<T: Element> Gather<'_, T> {
     /// The same, for indices with a key each.
     #[track_caller]
     pub fn keyed_queue<K>(&self) -> GatherQueue<'_, T, K> {
-        GatherQueue::new(self.vector, self.window(), self.reason(), Site::here())
+        GatherQueue::new(self.vector, self.window, self.reason(), Site::here())
     }
 
     /// Whether the scope is about all of them; those that are not there at all are found later.
@@ -171,7 +171,7 @@ impl<T: Element> GlobalRead<T> for Gather<'_, T> {
     fn at(&self, index: usize) -> Result<T> {
         self.check_shown(index)?;
         let mut one = [T::zeroed()];
-        self.vector.read_many(&[index], &mut one, &self.reason(), &Site::here())?;
+        self.vector.read_many(&[index], &mut one, (&self.reason(), self.window), &Site::here())?;
         Ok(one[0])
     }
 }

@@ -7,6 +7,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::global::GVector;
 use crate::service::Reason;
+use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use std::collections::VecDeque;
@@ -60,7 +61,7 @@ impl<T: Element> GatherQueue<'_, T> {
 }
 
 impl<'g, T: Element, K> GatherQueue<'g, T, K> {
-    pub(super) fn new(vector: &'g GVector<T>, shown: Range<usize>, reason: Reason, site: Site) -> Self {
+    pub(super) fn new(vector: &'g GVector<T>, window: Window, reason: Reason, site: Site) -> Self {
         let size = vector.link.size;
         let lanes = match vector.direct.is_all_here() {
             true => vec![Lane::of_all(vector)],
@@ -69,7 +70,7 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
                 (0..size).map(|owner| Lane::of(vector, Rank::new(owner), most)).collect()
             }
         };
-        let reader = Reader { vector, site, reason };
+        let (reader, shown) = (Reader { vector, window, site, reason }, window.range(vector.len()));
         let (order, keys) = (VecDeque::new(), VecDeque::new());
         GatherQueue { reader, shown, lanes, order, keys, pushed: 0, refills: 0, fault: None }
     }

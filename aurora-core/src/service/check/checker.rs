@@ -6,6 +6,7 @@ use crate::element::OpId;
 use crate::memory::{Shortage, promise};
 use crate::message::Epoch;
 use crate::service::batch::Batch;
+use crate::window::Window;
 use aurora_net::Rank;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
@@ -101,8 +102,8 @@ pub(crate) struct Checker {
     numbers: BTreeMap<Site, LineNumber>,
     /// The collective scopes that are not settled, several at a time if they are of different parts.
     scopes: BTreeMap<Epoch, Collective>,
-    /// What each rank has announced in its ReleaseC alone.
-    alone: BTreeMap<Rank, Alone>,
+    /// What each rank has announced in its ReleaseC alone, of each part of which it has one open.
+    alone: BTreeMap<(Rank, Window), Alone>,
 }
 
 /// A collective scope.
@@ -169,19 +170,19 @@ impl Checker {
         self.scopes.remove(&epoch);
     }
 
-    /// A rank has written a run, in the ReleaseC alone that it opened at `opened`; its owner will have the values later.
+    /// A rank has written a run, in the ReleaseC alone of a part that it opened at `opened`; its owner will have the values later.
     ///
     /// # Errors
     /// As [`applied`](Self::applied).
     pub(crate) fn announced(
         &mut self,
-        from: Rank,
+        from: (Rank, Window),
         deed: Deed,
         run: Range<usize>,
         write: [&Site; 2],
     ) -> Result<(), Shortage> {
         let [line, opened] = write.map(|site| self.number(site));
-        let mark = Mark { rank: from.index() as u32, line };
+        let mark = Mark { rank: from.0.index() as u32, line };
         let alone = self.alone.entry(from).or_insert_with(|| Alone { opened, writes: HashMap::new() });
         make_room(&mut alone.writes, run.len())?;
         alone.writes.extend(run.map(|place| (place, (deed, mark))));
@@ -189,13 +190,13 @@ impl Checker {
     }
 
     /// That scope has ended, and its writes are applied.
-    pub(crate) fn flushed(&mut self, from: Rank) {
-        self.alone.remove(&from);
+    pub(crate) fn flushed(&mut self, from: Rank, window: Window) {
+        self.alone.remove(&(from, window));
     }
 
     /// An element, of those that `reader` reads, that another rank has written and not flushed.
     pub(crate) fn unflushed(&self, reader: Rank, mut places: impl Iterator<Item = usize>) -> Option<Clash> {
-        let others = || self.alone.iter().filter(|(rank, _)| **rank != reader);
+        let others = || self.alone.iter().filter(|((rank, _), _)| *rank != reader);
         if self.scopes.is_empty() && others().next().is_none() {
             return None;
         }
@@ -314,12 +315,12 @@ mod tests {
     fn what_is_announced_is_not_for_others_to_read_until_it_is_flushed() {
         let (mut checker, line, opened) = (Checker::default(), Site::here(), Site::here());
         let [me, other] = [0, 1].map(Rank::new);
-        checker.announced(me, Deed::Put, 3..5, [&line, &opened]).expect("there is memory");
+        checker.announced((me, Window::WHOLE), Deed::Put, 3..5, [&line, &opened]).expect("there is memory");
         assert_eq!(checker.unflushed(me, 0..10), None);
         assert_eq!(checker.unflushed(other, [0, 1, 2, 5].into_iter()), None);
         let clash = checker.unflushed(other, 0..10).expect("it is not flushed");
         assert_eq!((clash.place, clash.earlier), (3, Write { rank: me, deed: Deed::Put, alone: true, line, opened }));
-        checker.flushed(me);
+        checker.flushed(me, Window::WHOLE);
         assert_eq!(checker.unflushed(other, 0..10), None);
     }
 }

@@ -23,6 +23,7 @@ use crate::element::OpId;
 use crate::error::Claim;
 use crate::memory::Shortage;
 use crate::message::{Collective, Epoch};
+use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use checker::{Clash, Write};
@@ -58,7 +59,7 @@ impl Object {
     /// Checking mode: a rank has written a run in a ReleaseC alone, and keeps the values still.
     pub(crate) fn announced(
         &mut self,
-        from: Rank,
+        from: (Rank, Window),
         deed: Deed,
         run: Range<usize>,
         write: [&Site; 2],
@@ -68,9 +69,9 @@ impl Object {
     }
 
     /// Checking mode: that scope of it has ended.
-    pub(crate) fn flushed(&mut self, from: Rank) {
+    pub(crate) fn flushed(&mut self, from: Rank, window: Window) {
         if let Some(checker) = &mut self.check {
-            checker.flushed(from);
+            checker.flushed(from, window);
         }
     }
 
