@@ -6,7 +6,7 @@ use aurora_core::prelude::*;
 use aurora_suite::notes::{note, note_fault};
 use std::fs;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// First argument of a binary that is the job; then launcher, fault, place and failing rank.
 pub const ARGUMENT: &str = "--as-job-that-fails";
@@ -39,7 +39,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
         }
         outcome
     });
-    note("left", &format!("{:?}", Left::here().beyond(&before)));
+    note("left", &format!("{:?}", Left::since(&before)));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -126,6 +126,18 @@ struct Left {
 }
 
 impl Left {
+    /// A thread that has been joined is listed for a moment longer.
+    fn since(before: &Self) -> Self {
+        let until = Instant::now() + Duration::from_millis(200);
+        loop {
+            let left = Left::here().beyond(before);
+            if left.threads + left.descriptors == 0 || Instant::now() > until {
+                return left;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     fn here() -> Self {
         let count = |path| fs::read_dir(path).map_or(0, Iterator::count);
         Left { threads: count("/proc/self/task"), descriptors: count("/proc/self/fd") }
