@@ -99,7 +99,8 @@ fn a_forgotten_one() {
         let told = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 100_000)?;
             let stream = v.read_cache_blocks()?;
-            // The news may come before all has, or after.
+            // Nobody is told before all have opened it; else the news may come before all has, or after.
+            world.barrier()?;
             let _ = stream.blocks().next();
             if world.rank() == ODD {
                 std::mem::forget(stream);

@@ -16,6 +16,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::global::{GVector, GlobalRead};
 use crate::service::Reason;
+use crate::service::watch::What;
 use crate::window::Window;
 use crate::{Error, Site};
 use std::marker::PhantomData;
@@ -85,7 +86,14 @@ impl<T: Element> GVector<T> {
     }
 
     pub(crate) fn open_gather(&self, window: Window, site: Site) -> Result<Gather<'_, T>> {
-        self.link.act(&site, |service, out| service.usable_in(self.id, false, window, out).map(drop))?;
+        if window.is_whole() {
+            self.link.act(&site, |service, out| service.usable(self.id, false, out).map(drop))?;
+        } else {
+            // What is asked comes behind what is settled: scopes of other parts may be open.
+            self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
+                service.settled_in(self.id, false, window, out).map(|object| object.map(drop))
+            })?;
+        }
         Ok(Scope::open_in(self, window, site, Gathering(PhantomData), false, false))
     }
 }
