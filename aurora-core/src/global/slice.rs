@@ -81,21 +81,23 @@ impl Part {
         Part::of(rows.start.saturating_mul(cols)..rows.end.saturating_mul(cols), &part.range, part.outside.clone())
     }
 
-    /// The window, if there are such elements.
-    fn window<T: Element>(&self, vector: &GVector<T>, site: &Site) -> Result<Window> {
+    /// The window, if there are such elements, and the line that asks.
+    #[track_caller]
+    fn place<T: Element>(&self, vector: &GVector<T>) -> Result<(Window, Site)> {
+        let site = Site::here();
         let (len, Range { start, end }) = (vector.len(), self.range.clone());
         if start > end || end > len {
-            return Err(Error::RangeOutside { start, end, len, object: vector.name(), site: site.clone() });
+            return Err(Error::RangeOutside { start, end, len, object: vector.name(), site });
         }
         match &self.outside {
-            None => Ok(Window::of(&self.range, len)),
+            None => Ok((Window::of(&self.range, len), site)),
             Some(within) => Err(Error::NotShown {
                 index: if start < within.start { start } else { end.saturating_sub(1) },
                 start: within.start,
                 end: within.end,
                 behaviour: "a slice".into(),
                 object: Box::new(vector.name()),
-                site: site.clone(),
+                site,
             }),
         }
     }
@@ -163,8 +165,7 @@ impl<'v, T: Element> Slice<'v, T> {
     /// As that; [`Error::RangeOutside`], [`Error::NotShown`].
     #[track_caller]
     pub fn owner_computes(self) -> Result<OwnerComputes<'v, T>> {
-        let site = Site::here();
-        let window = self.part.window(self.vector, &site)?;
+        let (window, site) = self.part.place(self.vector)?;
         self.vector.open_owner(window, site)
     }
 
@@ -177,8 +178,7 @@ impl<'v, T: Element> Slice<'v, T> {
     /// As that; [`Error::RangeOutside`], [`Error::NotShown`]; `Mismatch` where ranks name different ranges.
     #[track_caller]
     pub fn read_cache(self) -> Result<ReadCache<'v, T>> {
-        let site = Site::here();
-        let window = self.part.window(self.vector, &site)?;
+        let (window, site) = self.part.place(self.vector)?;
         self.vector.open_cache(window, site)
     }
 
@@ -188,8 +188,7 @@ impl<'v, T: Element> Slice<'v, T> {
     /// As that; [`Error::RangeOutside`], [`Error::NotShown`], also for an index outside of the part.
     #[track_caller]
     pub fn gatherer(self) -> Result<Gather<'v, T>> {
-        let site = Site::here();
-        let window = self.part.window(self.vector, &site)?;
+        let (window, site) = self.part.place(self.vector)?;
         self.vector.open_gather(window, site)
     }
 }
@@ -249,8 +248,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
     /// As that.
     #[track_caller]
     pub fn owner_computes(self) -> Result<OwnerComputes<'v, T>> {
-        let site = Site::here();
-        let window = self.part.window(self.vector, &site)?;
+        let (window, site) = self.part.place(self.vector)?;
         self.vector.open_owner(window, site)
     }
 
@@ -260,8 +258,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
     /// As that.
     #[track_caller]
     pub fn read_cache(self) -> Result<ReadCache<'v, T>> {
-        let site = Site::here();
-        let window = self.part.window(self.vector, &site)?;
+        let (window, site) = self.part.place(self.vector)?;
         self.vector.open_cache(window, site)
     }
 
@@ -271,8 +268,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
     /// As that.
     #[track_caller]
     pub fn gatherer(self) -> Result<Gather<'v, T>> {
-        let site = Site::here();
-        let window = self.part.window(self.vector, &site)?;
+        let (window, site) = self.part.place(self.vector)?;
         self.vector.open_gather(window, site)
     }
 
@@ -282,8 +278,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
     /// As that; [`Error::RangeOutside`], [`Error::NotShown`].
     #[track_caller]
     pub fn owner_computes_mut(self) -> Result<OwnerComputesMut<'v, T>> {
-        let site = Site::here();
-        let window = self.part.window(self.vector, &site)?;
+        let (window, site) = self.part.place(self.vector)?;
         self.vector.open_owner_mut(window, site)
     }
 
@@ -293,8 +288,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
     /// As that; [`Error::RangeOutside`], [`Error::NotShown`]; `Mismatch` where ranks name different ranges.
     #[track_caller]
     pub fn release_c(self) -> Result<ReleaseC<'v, T>> {
-        let site = Site::here();
-        let window = self.part.window(self.vector, &site)?;
+        let (window, site) = self.part.place(self.vector)?;
         self.vector.open_together(None, window, site)
     }
 
@@ -304,8 +298,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
     /// As [`release_c`](SliceMut::release_c).
     #[track_caller]
     pub fn release_c_with<O: Op<T>>(self) -> Result<ReleaseC<'v, T, O>> {
-        let site = Site::here();
-        let window = self.part.window(self.vector, &site)?;
+        let (window, site) = self.part.place(self.vector)?;
         self.vector.open_together_with(window, site)
     }
 
@@ -315,8 +308,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
     /// As [`release_c`](SliceMut::release_c).
     #[track_caller]
     pub fn read_cache_release_c(self) -> Result<ReadCacheReleaseC<'v, T>> {
-        let site = Site::here();
-        let window = self.part.window(self.vector, &site)?;
+        let (window, site) = self.part.place(self.vector)?;
         self.vector.open_combined(window, site)
     }
 
@@ -326,8 +318,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
     /// As [`release_c`](SliceMut::release_c).
     #[track_caller]
     pub fn accumulate<O: Op<T>>(self) -> Result<Accumulate<'v, T, O>> {
-        let site = Site::here();
-        let window = self.part.window(self.vector, &site)?;
+        let (window, site) = self.part.place(self.vector)?;
         self.vector.open_accumulate(Collective::Accumulate, window, site)
     }
 
@@ -337,8 +328,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
     /// As [`release_c`](SliceMut::release_c).
     #[track_caller]
     pub fn accumulate_in_order<O: Op<T>>(self) -> Result<Accumulate<'v, T, O>> {
-        let site = Site::here();
-        let window = self.part.window(self.vector, &site)?;
+        let (window, site) = self.part.place(self.vector)?;
         self.vector.open_accumulate(Collective::AccumulateInOrder, window, site)
     }
 
@@ -348,8 +338,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
     /// As [`owner_computes_mut`](SliceMut::owner_computes_mut).
     #[track_caller]
     pub fn release_alone(self) -> Result<ReleaseAlone<'v, T>> {
-        let site = Site::here();
-        let window = self.part.window(self.vector, &site)?;
+        let (window, site) = self.part.place(self.vector)?;
         self.vector.open_alone(None, window, site)
     }
 
@@ -359,8 +348,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
     /// As [`release_alone`](SliceMut::release_alone), and [`Error::UnknownOp`].
     #[track_caller]
     pub fn release_alone_with<O: Op<T>>(self) -> Result<ReleaseAlone<'v, T, O>> {
-        let site = Site::here();
-        let window = self.part.window(self.vector, &site)?;
+        let (window, site) = self.part.place(self.vector)?;
         self.vector.open_alone_with(window, site)
     }
 }
