@@ -570,6 +570,8 @@ fn reads_of_a_part_beside_writes_to_another(world: &World) -> Result<()> {
     own.local_mut().fill(8);
     read()?;
     drop(own);
+    // Not collective: a rank that is late would fill what others have put.
+    world.barrier()?;
     let mut alone = left.slice_mut(..).release_alone()?;
     (0..at).filter(|i| i % p == me).try_for_each(|i| alone.put(i, 9))?;
     read()?;
