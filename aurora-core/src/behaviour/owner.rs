@@ -166,6 +166,21 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// Those of earlier collective scopes, whose end it waits for; `Leaked` where a write guard was forgotten.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(2).run(|world| {
+    ///     let v = GVector::<u64>::from_fn(world, 7, |i| i as u64)?; // rank 0 owns 0..4, rank 1 owns 4..7
+    ///     let mine = v.owner_computes()?;
+    ///     for i in mine.indices() {
+    ///         assert_eq!(mine[i], i as u64); // global indices
+    ///     }
+    ///     assert_eq!(mine.local().len(), mine.indices().len()); // the same as a slice, which begins with its element 0
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn owner_computes(&self) -> Result<OwnerComputes<'_, T>> {
         self.open_owner(Window::WHOLE, Site::here())
@@ -185,6 +200,25 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// Those of earlier collective scopes, whose end it waits for; `Leaked` where a guard was forgotten.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(2).run(|world| {
+    ///     let mut table = GVector::<u64>::new(world, MatrixDim::new(5, 10))?; // whole rows on each rank
+    ///     let mut mine = table.owner_computes_mut()?;
+    ///     for row in mine.rows() {
+    ///         for col in 0..10 {
+    ///             mine[(row, col)] = (row * col) as u64;
+    ///         }
+    ///     }
+    ///     drop(mine); // what waits for this rank's part is served from here on
+    ///     world.barrier()?; // nothing is collective here: without it a rank reads what its owner may not have written
+    ///     assert_eq!(table.at(4 * 10 + 9)?, 36);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn owner_computes_mut(&mut self) -> Result<OwnerComputesMut<'_, T>> {
         self.open_owner_mut(Window::WHOLE, Site::here())

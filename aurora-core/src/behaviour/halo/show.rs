@@ -1,7 +1,8 @@
 //! What a HaloCache shows: by global index, by row, and as slices.
 
 use super::Haloed;
-use crate::behaviour::rows::ShowsElements;
+use crate::behaviour::owner::OwnerMut;
+use crate::behaviour::rows::{ShowsElements, ShowsElementsMut};
 use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
 use crate::element::Element;
 use crate::error::Result;
@@ -263,6 +264,12 @@ impl<T: Element> IndexMut<(usize, usize)> for HaloCacheMut<'_, T> {
 impl<O: ShowsOwnPart> ShowsElements for Haloed<O> {
     fn elements<'a>(&'a self, vector: &GVector<O::Element>) -> (usize, &'a [O::Element]) {
         (vector.local_range().start, self.own.part(vector))
+    }
+}
+
+impl<T: Element> ShowsElementsMut for Haloed<OwnerMut<T>> {
+    fn elements_mut(&mut self, vector: &GVector<T>) -> &mut [T] {
+        self.own.part_mut(vector)
     }
 }
 
