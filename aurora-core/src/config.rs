@@ -203,6 +203,7 @@ fn possible(ranks: usize) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::VARIABLES;
 
     fn settle(config: Config, variables: &[(&str, &str)]) -> Result<Settings> {
         let variables = variables.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string()));
@@ -233,11 +234,33 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_variable_is_not_set() {
+        for name in VARIABLES {
+            assert_eq!(launch(Config::default(), &[(name, "")]), Launch::Processes(2), "{name}");
+        }
+        let variables = [("AURORA_RANKS", "3"), ("AURORA_ROUTE", ""), ("AURORA_JOB", "")];
+        assert_eq!(launch(Config::default(), &variables), Launch::Processes(3));
+        assert!(refusal(&[("AURORA_RANKS", " ")]).contains("AURORA_RANKS=  is not possible"));
+    }
+
+    #[test]
     fn an_unknown_variable_is_refused_with_the_nearest_name() {
         let text = refusal(&[("AURORA_RANK", "3")]);
         assert!(text.contains("AURORA_RANK (did you mean AURORA_RANKS?)"), "{text}");
-        let text = refusal(&[("AURORA_X", "")]);
-        assert!(text.contains("the known ones: AURORA_RANKS"), "{text}");
+        for (name, meant) in [
+            ("AURORA_NRANKS", "AURORA_RANKS"),
+            ("AURORA_ROUTES", "AURORA_ROUTE"),
+            ("AURORA_CACHELIMIT", "AURORA_CACHE_LIMIT"),
+            ("AURORA_CACHE", "AURORA_CACHE_LIMIT"),
+            ("AURORA_CHEKC", "AURORA_CHECK"),
+        ] {
+            let text = refusal(&[(name, "")]);
+            assert!(text.contains(&format!("{name} (did you mean {meant}?)")), "{text}");
+        }
+        for name in ["AURORA_X", "AURORA_LOGLEVEL", "AURORA_THREADS", "AURORA_DEBUG"] {
+            let text = refusal(&[(name, "")]);
+            assert!(text.contains(&format!("{name}; the known ones: AURORA_RANKS")), "{text}");
+        }
     }
 
     #[test]

@@ -7,7 +7,8 @@ use aurora_net::bootstrap::Launch;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Every environment variable that Aurora reads, and what it means. One that is not listed here is refused.
+/// Every environment variable that Aurora reads, and what it means. One that is not listed here is refused; one that is empty counts as not
+/// set.
 ///
 /// | variable | value | meaning |
 /// |---|---|---|
@@ -67,7 +68,7 @@ impl Surroundings {
     }
 
     fn of(all: &BTreeMap<String, String>) -> Self {
-        if all.contains_key(JOB) {
+        if all.get(JOB).is_some_and(|job| !job.is_empty()) {
             return Surroundings::Rank;
         }
         match Announced::find(all) {
@@ -146,6 +147,8 @@ impl Environment {
                 return Err(unknown(name));
             }
         }
+        // `AURORA_RANKS= program` is how a shell takes one back.
+        let ours: BTreeMap<_, _> = ours.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         let job = ours.get(JOB).cloned();
         Ok(Environment { ours, job, launcher })
     }
@@ -289,11 +292,13 @@ pub(crate) fn bad(name: &str, value: &str, expected: &str) -> Error {
 fn unknown(name: &str) -> Error {
     // AURORA_JOB is not for users.
     let known: Vec<_> = VARIABLES.into_iter().filter(|known| *known != JOB).collect();
+    // What all of them begin with says nothing about which one is meant.
+    let own = |name: &str| name.trim_start_matches("AURORA_").to_string();
     let nearest = known
         .iter()
-        .map(|known| (strsim::jaro_winkler(name, known), known))
+        .map(|known| (strsim::normalized_damerau_levenshtein(&own(name), &own(known)), known))
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(similarity, _)| *similarity > 0.8)
+        .filter(|(similarity, _)| *similarity >= 0.45)
         .map(|(_, known)| (*known).to_string());
     Error::UnknownVariable { name: name.into(), nearest, known: known.join(", ") }
 }

@@ -1,5 +1,6 @@
 //! `HaloCache`: this rank's own part and some of what lies around it, refreshed from the neighbours.
 
+mod outside;
 mod show;
 
 use super::{Behaviour, HaloCache, HaloCacheMut, Owner, OwnerMut, Scope, ShowsOwnPart, sealed};
