@@ -400,8 +400,9 @@ fn a_release_alone_is_answered_by_whom_it_writes_to(world: &World) -> Result<()>
     };
     let mut v = GVector::<u64>::new(world, BLOCK * world.size())?;
     for owners in 1..=world.size() {
-        // Elements of 8 bytes: in one message, in three.
-        for (len, batches) in [(10, 1), (BLOCK, 3)] {
+        for len in [10, BLOCK] {
+            // Elements of 8 bytes, each with its place.
+            let batches = (len * (8 + 4)).div_ceil(64 << 10) as u64;
             let (want, mut exact) = ((owners as u64 - 1) * batches, Vec::new());
             let cost = least(world, |round| {
                 if !world.is_root() {
