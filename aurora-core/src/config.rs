@@ -282,7 +282,7 @@ mod tests {
         {
             assert_eq!(limit(value), Ok(Some(bytes)), "{value}");
         }
-        for value in ["", "M", "-1", "1.5G", "2 GB", "99999999T", "half"] {
+        for value in [" ", "M", "-1", "1.5G", "2 GB", "99999999T", "half"] {
             assert!(limit(value).expect_err(value).contains("bytes: a whole number"), "{value}");
         }
         let config = Config::default().cache_limit(7);

@@ -94,6 +94,13 @@ impl From<MatrixDim> for Shape {
     }
 }
 
+/// Rows and columns.
+impl From<(usize, usize)> for Shape {
+    fn from((rows, cols): (usize, usize)) -> Self {
+        Shape::Matrix(MatrixDim::new(rows, cols))
+    }
+}
+
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

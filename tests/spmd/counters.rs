@@ -438,6 +438,11 @@ fn what_a_line_costs(world: &World) -> Result<()> {
         sum += v.at(i)?;
     }
     check::equal("sum", sum, 4950)?;
+    // What is done on the way to a result is accounted to the line that wants it.
+    drop(v.gather(world.size() - 1)?);
+    for line in world.usage() {
+        assert!(line.site.as_ref().is_none_or(|site| site.to_string().contains("tests/")), "{line}");
+    }
     let usage = world.usage();
     let at = usage.iter().find(|usage| {
         usage.action == "at"

@@ -169,7 +169,8 @@ fn rows_of_a_slice(world: &World) -> Result<()> {
 
 fn matrices_without_cells(world: &World) -> Result<()> {
     for dim in [MatrixDim::new(0, 5), MatrixDim::new(5, 0), MatrixDim::new(1, 5)] {
-        let mut v = GVector::<i64>::new(world, dim)?;
+        let mut v = GVector::<i64>::new(world, (dim.rows, dim.cols))?;
+        check::equal("the shape", v.dim(), Some(dim))?;
         let mut own = v.owner_computes_mut()?;
         let mine = own.rows().len();
         check::equal("rows for writing", own.iter_rows_mut().count(), mine)?;

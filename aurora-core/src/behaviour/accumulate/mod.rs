@@ -100,8 +100,8 @@ impl<T: Element> GVector<T> {
     /// for the first time, [`release_c_with`](GVector::release_c_with) needs less memory and has begun to send meanwhile.
     ///
     /// Operands are combined on their way ([`Op::combine`]), those of several ranks in any order: the operation must be associative and
-    /// commutative. Sums of `f32` and `f64` may so
-    /// differ in their last bits from run to run: [`accumulate_in_order`](GVector::accumulate_in_order) if they must not.
+    /// commutative. Sums of `f32` and `f64` may so differ in their last bits from run to run:
+    /// [`accumulate_in_order`](GVector::accumulate_in_order) if they must not.
     ///
     /// Like any other scope that sends, it may have to wait at its end until the owners have entered it: for each of them no more than
     /// half a megabyte goes ahead.
@@ -131,8 +131,8 @@ impl<T: Element> GVector<T> {
     }
 
     /// Collective. As [`accumulate`](GVector::accumulate), merged in a fixed order: to the old value first what rank 0 has accumulated, in
-    /// the order of its updates, then that of rank 1, and so on: the operation need not be commutative. With the same updates on as many ranks the result is the
-    /// same to the last bit, in every run and over every route.
+    /// the order of its updates, then that of rank 1, and so on: the operation need not be commutative. With the same updates
+    /// on as many ranks the result is the same to the last bit, in every run and over every route.
     ///
     /// An owner applies what a rank sends when all ranks before it have ended their scopes. So a rank that has more than half a megabyte
     /// for one owner waits at its end for those before it.

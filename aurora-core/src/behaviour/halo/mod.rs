@@ -58,7 +58,7 @@ impl<T: Element> GVector<T> {
     /// # Errors
     /// Those of earlier collective scopes, whose end it waits for; `Mismatch` where ranks open different scopes, or ask for different
     /// halos; `Leaked` where a write guard was forgotten; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where a rank has no room
-    /// for the halo; whatever ended the job.
+    /// for the halo, and [`Error::CacheLimit`](crate::Error::CacheLimit) where it may not have so much; whatever ended the job.
     ///
     /// ```
     /// use aurora_core::prelude::*;
