@@ -82,7 +82,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
 
     #[inline]
     fn cols(&self) -> usize {
-        self.vector.dim().map_or(1, |dim| dim.cols.max(1))
+        self.vector.row_len().max(1)
     }
 
     #[inline]
@@ -136,14 +136,6 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         let (shown, cols) = (self.shown(), self.cols());
         let rows = Shown(shown.start / cols..shown.end / cols, self.state.halo);
         panic!("row {row} is outside rows {rows}: use a wider halo, or `read_cache` of the matrix")
-    }
-
-    #[inline]
-    #[track_caller]
-    fn cell(&self, (row, col): (usize, usize)) -> usize {
-        let cols = self.cols();
-        assert!(col < cols, "column {col} is outside 0..{cols}");
-        row.saturating_mul(cols).saturating_add(col)
     }
 }
 
@@ -232,7 +224,7 @@ impl<O: ShowsOwnPart> Index<(usize, usize)> for Scope<'_, Haloed<O>> {
     #[inline]
     #[track_caller]
     fn index(&self, cell: (usize, usize)) -> &O::Element {
-        match self.place(self.cell(cell)) {
+        match self.place(self.index_of(cell)) {
             Some(Place::Own(at)) => &self.local()[at],
             Some(Place::Around(at)) => &self.state.around[at],
             None => self.no_row(cell.0),
@@ -254,7 +246,7 @@ impl<T: Element> IndexMut<(usize, usize)> for HaloCacheMut<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
-        let col = self.cell((0, cell.1));
+        let col = self.index_of((0, cell.1));
         &mut self.row_mut(cell.0)[col]
     }
 }
@@ -267,15 +259,8 @@ impl<O: ShowsOwnPart> ShowsElements for Haloed<O> {
 }
 
 impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
-    fn outside(&self, index: usize, shown: Range<usize>, site: Site) -> Error {
-        Error::NotShown {
-            index,
-            start: shown.start,
-            end: shown.end,
-            behaviour: format!("a HaloCache ({})", self.state.halo),
-            object: Box::new(self.vector.name()),
-            site,
-        }
+    fn outside(&self, index: usize, shown: &Range<usize>, site: Site) -> Error {
+        self.vector.not_shown(index, shown, format!("a HaloCache ({})", self.state.halo), site)
     }
 }
 
@@ -292,7 +277,7 @@ impl<O: ShowsOwnPart> GlobalRead<O::Element> for Scope<'_, Haloed<O>> {
             None => {
                 let site = Site::here();
                 self.vector.check_index(index, &site)?;
-                Err(self.outside(index, self.shown(), site))
+                Err(self.outside(index, &self.shown(), site))
             }
         }
     }
@@ -308,6 +293,6 @@ impl<T: Element> GlobalWrite<T> for HaloCacheMut<'_, T> {
         }
         let site = Site::here();
         self.vector.check_index(index, &site)?;
-        Err(self.outside(index, own, site))
+        Err(self.outside(index, &own, site))
     }
 }
