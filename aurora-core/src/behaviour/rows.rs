@@ -63,7 +63,7 @@ struct WholeRows {
 
 impl WholeRows {
     fn of<T: Element>(vector: &GVector<T>, first: usize, len: usize) -> Self {
-        let cols = vector.dim().map_or(1, |dim| dim.cols);
+        let cols = vector.row_len();
         let per_row = cols.max(1);
         let start = first.div_ceil(per_row);
         let rows = start..((first + len) / per_row).max(start);

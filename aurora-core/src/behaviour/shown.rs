@@ -85,7 +85,7 @@ impl<B: Behaviour> Scope<'_, B> {
     /// Where a row of a matrix lies in the window; of a vector that is no matrix one element.
     #[track_caller]
     pub(crate) fn places_of_row(&self, row: usize) -> Range<usize> {
-        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
+        let cols = self.vector.row_len();
         let rows = self.vector.len() / cols.max(1);
         assert!(row < rows, "row {row} is outside a matrix of {rows} rows");
         let elements = row * cols..(row + 1) * cols;
@@ -127,7 +127,7 @@ impl<B: Behaviour> Scope<'_, B> {
     #[inline]
     #[track_caller]
     pub(crate) fn index_of(&self, (row, col): (usize, usize)) -> usize {
-        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
+        let cols = self.vector.row_len();
         assert!(col < cols, "column {col} is outside 0..{cols}");
         row.saturating_mul(cols).saturating_add(col)
     }
@@ -136,7 +136,6 @@ impl<B: Behaviour> Scope<'_, B> {
     #[inline(never)]
     pub(crate) fn not_shown(&self, index: usize, shown: &Range<usize>, site: Site) -> Result<()> {
         self.vector.check_index(index, &site)?;
-        let (start, end, behaviour, object) = (shown.start, shown.end, B::NAME.into(), Box::new(self.vector.name()));
-        Err(Error::NotShown { index, start, end, behaviour, object, site })
+        Err(self.vector.not_shown(index, shown, B::NAME, site))
     }
 }

@@ -126,6 +126,12 @@ impl<T: Element> GVector<T> {
         }
     }
 
+    /// Elements of a row: none where a matrix has no columns; of a vector that is no matrix every element is a row.
+    #[inline]
+    pub(crate) fn row_len(&self) -> usize {
+        self.dim().map_or(1, |dim| dim.cols)
+    }
+
     /// The rank that owns element `index`.
     ///
     /// # Panics
@@ -144,7 +150,7 @@ impl<T: Element> GVector<T> {
 
     /// The global numbers of the rows that this rank owns; of a vector that is no matrix every element is a row.
     pub fn local_rows(&self) -> Range<usize> {
-        let (own, cols) = (self.local_range(), self.dim().map_or(1, |dim| dim.cols.max(1)));
+        let (own, cols) = (self.local_range(), self.row_len().max(1));
         own.start / cols..own.end / cols
     }
 
@@ -305,6 +311,18 @@ impl<T: Element> GVector<T> {
     #[cold]
     pub(crate) fn outside(&self, index: usize, position: Option<usize>, site: &Site) -> Error {
         Error::IndexOutside { index, position, len: self.len(), object: Box::new(self.name()), site: site.clone() }
+    }
+
+    /// The error of an index that a behaviour does not show on this rank.
+    pub(crate) fn not_shown(
+        &self,
+        index: usize,
+        shown: &Range<usize>,
+        behaviour: impl Into<String>,
+        site: Site,
+    ) -> Error {
+        let (Range { start, end }, object) = (shown.clone(), Box::new(self.name()));
+        Error::NotShown { index, start, end, behaviour: behaviour.into(), object, site }
     }
 
     /// Whether single elements of other ranks may be touched.

@@ -147,6 +147,16 @@ pub(crate) type ScopesEntered = (Epoch, Option<Opening>);
 pub(crate) type ScalarFn = fn(current: &[u8], operand: &[u8]) -> Option<Vec<u8>>;
 
 impl Object {
+    /// What has ended it, if anything has, as the error of a call.
+    pub(crate) fn sound(&self) -> Result<(), Error> {
+        self.fault.clone().map_or(Ok(()), Err)
+    }
+
+    /// The outcome of a wait that is over when `done`, or when something has ended it.
+    pub(crate) fn sound_if(&self, done: bool) -> Option<Result<(), Error>> {
+        (done || self.fault.is_some()).then(|| self.sound())
+    }
+
     /// The fault of an object that an operation of the user's, in this piece of work, our `own` or not, has left half written.
     pub(crate) fn broken_off(&self, work: &Work, own: bool) -> Error {
         let rank = self.ledger.me();

@@ -61,15 +61,8 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     }
 
     /// The typed error of `at` and `put`.
-    pub(super) fn outside(&self, index: usize, shown: Range<usize>, site: Site) -> Error {
-        Error::NotShown {
-            index,
-            start: shown.start,
-            end: shown.end,
-            behaviour: format!("a HaloCache ({})", self.state.halo),
-            object: Box::new(self.vector.name()),
-            site,
-        }
+    pub(super) fn outside(&self, index: usize, shown: &Range<usize>, site: Site) -> Error {
+        self.vector.not_shown(index, shown, format!("a HaloCache ({})", self.state.halo), site)
     }
 }
 

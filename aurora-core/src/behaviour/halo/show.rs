@@ -82,7 +82,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
 
     #[inline]
     pub(super) fn cols(&self) -> usize {
-        self.vector.dim().map_or(1, |dim| dim.cols.max(1))
+        self.vector.row_len().max(1)
     }
 
     #[inline]
@@ -237,7 +237,7 @@ impl<O: ShowsOwnPart> GlobalRead<O::Element> for Scope<'_, Haloed<O>> {
             None => {
                 let site = Site::here();
                 self.vector.check_index(index, &site)?;
-                Err(self.outside(index, self.shown(), site))
+                Err(self.outside(index, &self.shown(), site))
             }
         }
     }
@@ -253,6 +253,6 @@ impl<T: Element> GlobalWrite<T> for HaloCacheMut<'_, T> {
         }
         let site = Site::here();
         self.vector.check_index(index, &site)?;
-        Err(self.outside(index, own, site))
+        Err(self.outside(index, &own, site))
     }
 }

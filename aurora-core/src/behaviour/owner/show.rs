@@ -53,7 +53,7 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
     }
 
     fn cols(&self) -> usize {
-        self.vector.dim().map_or(1, |dim| dim.cols.max(1))
+        self.vector.row_len().max(1)
     }
 
     /// What it is that it shows, in words.

@@ -84,9 +84,9 @@ impl<T: Element> Sender<T> for Calls {
         if owner == link.me {
             let work = Work::Call { id: CallId(0), epoch: 0, request: Request::Write { op, window: self.window } };
             link.wait(What::Gate { object: vector.id }, site, |service, out| {
-                service.by_itself(vector.id, &work, out, |object| match &object.fault {
-                    Some(fault) => Some(Err(fault.clone())),
-                    None => object.write(op, batch.bytes()).map(|done| done.then_some(())).transpose(),
+                service.by_itself(vector.id, &work, out, |object| {
+                    let done = object.sound().and_then(|()| object.write(op, batch.bytes()));
+                    done.map(|done| done.then_some(())).transpose()
                 })?
             })?;
             batch.clear();
