@@ -99,6 +99,30 @@ impl<B: Behaviour> Scope<'_, B> {
         self.places_of(elements)
     }
 
+    /// The panic of an index that is no element's.
+    #[track_caller]
+    pub(crate) fn assert_element(&self, index: usize) {
+        let len = self.vector.len();
+        assert!(index < len, "index {index} is outside a vector of {len} elements");
+    }
+
+    /// The number of rows of the whole, and the whole in words; of a vector that is no matrix every element is a row.
+    pub(crate) fn all_rows(&self) -> (usize, String) {
+        match (self.vector.dim(), self.vector.len()) {
+            (Some(dim), _) => (dim.rows, format!("a matrix of {} rows", dim.rows)),
+            (None, len) => (len, format!("a vector of {len} elements")),
+        }
+    }
+
+    /// What to say of a row that looks like the number of an element that is shown.
+    pub(crate) fn rows_hint(&self, row: usize, indices: &Range<usize>) -> &'static str {
+        let is_matrix = self.vector.dim().is_some_and(|dim| dim.cols > 1);
+        match is_matrix && indices.contains(&row) {
+            true => " (`indices()` are those of elements, `rows()` those of rows)",
+            false => "",
+        }
+    }
+
     /// The index of a cell of a matrix.
     #[inline]
     #[track_caller]

@@ -24,9 +24,9 @@ use std::ops::Range;
 /// Block-distributed: by elements, or by whole rows for a [`MatrixDim`]; the first blocks are one unit longer where it
 /// does not divide. Or placed whole on one rank ([`GVector::on`]). **All indices are global.**
 ///
-/// There is no `v[i]`: without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put) of a remote element are
-/// one message there and one back, served by the owner's daemon. A *scoped behaviour*, opened by one of the methods
-/// below and ended by its guard going out of scope, makes a phase fast.
+/// There is no `v[i]`: without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put) of an element on another
+/// machine are one message there and one back, served by the owner's daemon; of a rank that shares memory with this one a load and a
+/// store. A *scoped behaviour*, opened by one of the methods below and ended by its guard going out of scope, makes a phase fast.
 ///
 /// Dropping it sends one message to each rank and waits for none; its block is served until every rank has dropped it.
 pub struct GVector<T: Element> {
@@ -43,7 +43,8 @@ pub struct GVector<T: Element> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. A vector of zeros of the given [`Shape`]: a number of elements, or a [`MatrixDim`].
+    /// Collective. A vector of zeros of the given [`Shape`]: a number of elements, or a [`MatrixDim`], which can be written as
+    /// `(rows, cols)`.
     ///
     /// # Errors
     /// `Mismatch` where ranks construct different objects; [`Error::ZeroSized`]; [`Error::TooLarge`];

@@ -191,6 +191,9 @@ impl Object {
             self.block.close();
             self.scalar_scopes.iter().for_each(ScalarScopes::close);
         }
+        if self.block.front.take_written() {
+            self.block.version += 1;
+        }
         self.block.mend();
         self.block.reopen(settled);
         // In checking mode everything goes by the service.
@@ -219,7 +222,10 @@ impl Object {
                 let seats = (0..self.nodes.size()).map(|rank| seat(Rank::new(rank))).collect();
                 home.direct(front, range, self.dist.len(), seats)
             }
-            None => Direct::to(front, self.block.storage().expect("nobody has borrowed it yet"), range),
+            None => {
+                let block = self.block.storage().expect("nobody has borrowed it yet");
+                Direct::to(front, block, range, self.nodes.size() == 1)
+            }
         }
     }
 

@@ -1,19 +1,19 @@
 //! What a HaloCache shows: by global index, by row, and as slices.
 
 use super::Haloed;
-use crate::behaviour::rows::ShowsElements;
+use crate::Site;
+use crate::behaviour::owner::OwnerMut;
+use crate::behaviour::rows::{ShowsElements, ShowsElementsMut};
 use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
 use crate::element::Element;
 use crate::error::Result;
 use crate::global::{GVector, GlobalRead, GlobalWrite};
 use crate::halo::{Boundary, Halo};
-use crate::{Error, Site};
-use std::fmt;
 use std::ops::{Index, IndexMut, Range};
 
 /// Where an element lies that is shown.
 #[derive(Clone, Copy)]
-enum Place {
+pub(super) enum Place {
     /// In our own part.
     Own(usize),
     /// In the halo.
@@ -81,12 +81,12 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     }
 
     #[inline]
-    fn cols(&self) -> usize {
+    pub(super) fn cols(&self) -> usize {
         self.vector.row_len().max(1)
     }
 
     #[inline]
-    fn place(&self, index: usize) -> Option<Place> {
+    pub(super) fn place(&self, index: usize) -> Option<Place> {
         let own = self.indices();
         let local = index.wrapping_sub(own.start);
         if local < own.len() { Some(Place::Own(local)) } else { self.place_around(index, own) }
@@ -113,42 +113,12 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     }
 
     /// The first global index shown and one past the last: of a periodic halo around the ends.
-    fn shown(&self) -> Range<usize> {
+    pub(super) fn shown(&self) -> Range<usize> {
         let (own, len, (before, behind)) = (self.indices(), self.vector.len().max(1), self.state.reach);
         match self.state.halo.boundary {
             Boundary::Fixed => own.start - before..own.end + behind,
             Boundary::Periodic => (own.start + (len - before % len)) % len..(own.end + behind % len) % len,
         }
-    }
-
-    #[cold]
-    #[track_caller]
-    fn no_index(&self, index: usize) -> ! {
-        panic!(
-            "index {index} is outside {}: use a wider halo, or `at` of the vector",
-            Shown(self.shown(), self.state.halo)
-        )
-    }
-
-    #[cold]
-    #[track_caller]
-    fn no_row(&self, row: usize) -> ! {
-        let (shown, cols) = (self.shown(), self.cols());
-        let rows = Shown(shown.start / cols..shown.end / cols, self.state.halo);
-        panic!("row {row} is outside rows {rows}: use a wider halo, or `read_cache` of the matrix")
-    }
-}
-
-/// A range that is shown, in words.
-struct Shown(Range<usize>, Halo);
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let around = match self.1.boundary {
-            Boundary::Fixed => "",
-            Boundary::Periodic => " around the ends",
-        };
-        write!(f, "{}..{}{around}, the part and the halo that this rank shows", self.0.start, self.0.end)
     }
 }
 
@@ -174,21 +144,11 @@ impl<T: Element> HaloCacheMut<'_, T> {
     #[track_caller]
     pub fn row_mut(&mut self, row: usize) -> &mut [T] {
         let (rows, cols) = (self.rows(), self.cols());
-        assert!(
-            rows.contains(&row),
-            "row {row} is outside rows {}..{}, which this rank owns: those of the halo are only to be read",
-            rows.start,
-            rows.end
-        );
+        if !rows.contains(&row) {
+            self.row_not_writable(row, rows);
+        }
         let at = (row - rows.start) * cols;
         &mut self.local_mut()[at..at + cols]
-    }
-
-    #[cold]
-    #[track_caller]
-    fn not_writable(&self, index: usize) -> ! {
-        let own = self.indices();
-        panic!("index {index} is outside {}..{}, which this rank owns: the halo is only to be read", own.start, own.end)
     }
 
     #[inline]
@@ -258,9 +218,9 @@ impl<O: ShowsOwnPart> ShowsElements for Haloed<O> {
     }
 }
 
-impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
-    fn outside(&self, index: usize, shown: &Range<usize>, site: Site) -> Error {
-        self.vector.not_shown(index, shown, format!("a HaloCache ({})", self.state.halo), site)
+impl<T: Element> ShowsElementsMut for Haloed<OwnerMut<T>> {
+    fn elements_mut(&mut self, vector: &GVector<T>) -> &mut [T] {
+        self.own.part_mut(vector)
     }
 }
 

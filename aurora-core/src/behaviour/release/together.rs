@@ -148,6 +148,24 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let (p, me) = (world.size(), world.rank().index());
+    ///     let n = 300;
+    ///     let mut reversed = GVector::<u64>::new(world, n)?;
+    ///     let mut scope = reversed.release_c()?;
+    ///     for i in (me..n).step_by(p) {
+    ///         scope.put(n - 1 - i, i as u64)?; // buffered, wherever it lies
+    ///     }
+    ///     drop(scope); // one message to each other rank
+    ///     assert_eq!(reversed.at(0)?, 299); // no barrier: the end orders the writes of all
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn release_c(&mut self) -> Result<ReleaseC<'_, T>> {
         self.open_together(None, Window::WHOLE, Site::here())

@@ -59,7 +59,7 @@ pub trait ScalarBehaviour: sealed::Sealed + Sized {
 ///
 /// Ending is split: dropping the guard tells the home, and the next use of the scalar waits for what others have to do.
 /// [`ScalarScope::finish`] is the checked end. A guard belongs to the thread that opened it, and is not to be forgotten.
-#[must_use = "a scope ends when its guard is dropped"]
+#[must_use = "a scope ends when its guard is dropped: keep it, as in `let _guard = ...` (`let _ = ...` drops it at once)"]
 pub struct ScalarScope<'s, B: ScalarBehaviour> {
     scalar: &'s GScalar<B::Value>,
     site: Site,
