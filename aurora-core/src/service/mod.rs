@@ -26,6 +26,7 @@ pub(crate) mod object;
 mod part;
 pub(crate) mod places;
 pub(crate) mod rally;
+mod relays;
 pub(crate) mod scalar;
 mod scope;
 pub(crate) mod stream;
@@ -530,6 +531,7 @@ impl Service {
             leaving: self.leaving,
             sent: self.mail.sent.clone(),
             received: self.mail.received.clone(),
+            relays: self.relays(),
             ..RankState::default()
         };
         for (id, object) in &self.objects {

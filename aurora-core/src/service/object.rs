@@ -352,7 +352,7 @@ impl Object {
             Work::Call { .. } => None,
         };
         let (behaviour, opened) = match (mine, self.open.last()) {
-            (Some(mine), _) => ("ReleaseC", &mine.site),
+            (Some(mine), _) => (mine.behaviour.action(), &mine.site),
             (None, Some(guard)) if own => (guard.behaviour, &guard.site),
             // That another rank has opened.
             _ => ("ReleaseC alone", &self.name.made_at),
