@@ -38,7 +38,8 @@ fn body_main(arguments: &[String]) {
 
 fn driver_main() {
     let mut arguments = Arguments::from_args();
-    arguments.test_threads = Some(1);
+    // Most of them wait for somebody to be missed.
+    arguments.test_threads = Some(2);
     let mut trials = vec![
         Trial::test("random_transfers_arrive_intact_between_1", || transfers(1, "shm")),
         Trial::test("shm_random_transfers_arrive_intact_between_2", || transfers(2, "shm")),

@@ -100,7 +100,7 @@ const ISEND: &str = "mpi-isend";
 const ALLTOALLV: &str = "mpi-alltoallv";
 
 /// All of them.
-pub const ROWS: [Row; 34] = [
+pub const ROWS: [Row; 35] = [
     row("load-4", "ReadCache of 4 MiB, ready after the last rank has entered", ready(LOAD_4, 5.0)),
     row("load-64", "of 64 MiB", ready(LOAD_64, 5.0)),
     row("load-512", "of 512 MiB", ready(LOAD_512, 5.0)),
@@ -122,6 +122,7 @@ pub const ROWS: [Row; 34] = [
     row("put-8", "`put` of 8 bytes of its own", local("put-8", Reach::Nothing)),
     row("guard-at", "`at` of 8 bytes inside an OwnerComputes", local("guard-at", Reach::OfBeside(1.1))),
     row("guard-index", "an index into an OwnerComputes", local("guard-index", Reach::OfBeside(1.1))),
+    row("guard-open", "opening and closing an OwnerComputes", local("guard-open", Reach::AtMost(1000.0))),
     row("updates-1e6", "random updates by ReleaseC, T = 1e6", rate(UPDATES_1E6, 200.0)),
     row("updates-1e8", "T = 1e8", rate(UPDATES_1E8, 100.0)),
     row("reads-1e6", "random reads by `at_many`, T = 1e6", rate(READS_1E6, 150.0)),

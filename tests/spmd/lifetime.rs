@@ -93,7 +93,7 @@ fn dropped_in_any_order(world: &World) -> Result<()> {
 fn nothing_piles_up(world: &World) -> Result<()> {
     /// A cache of one of these, kept each time, would be seen.
     const LEN: usize = 4000;
-    const ROUNDS: usize = 1500;
+    const ROUNDS: usize = 400;
     let mut lasting = GVector::<u64>::new(world, LEN)?;
     let mut round = |n: usize| -> Result<()> {
         let mut v = GVector::<u64>::new(world, LEN)?;

@@ -81,9 +81,13 @@ pub fn missing(name: &str, reason: String) -> Trial {
     })
 }
 
-/// A trial for every body that suits a place; those that need a job share it.
+/// A trial for every body that suits a place; those that need a job and end it cleanly share one.
 pub fn trials_of(place: Place, bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
-    let suitable = bodies.iter().filter(move |body| body.suits(place.size));
+    // Each body that fails its job takes a job of its own, and under mpirun a second or two: there one stands for all.
+    let one_for_all = |body: &Body| matches!(body.end(), End::Fails(_)) && place.launcher.is_mpirun();
+    let stands = bodies.iter().find(|body| one_for_all(body) && body.suits(place.size)).map(Body::name);
+    let kept = |body: &&Body| !one_for_all(body) || stands == Some(body.name());
+    let suitable = bodies.iter().filter(|body| body.suits(place.size)).filter(kept);
     let named: Vec<_> = suitable.map(|body| (body, format!("{place}/{}", body.name()))).collect();
     let chosen = named.iter().filter(|(_, name)| is_chosen(arguments, name));
     let chosen: Vec<&Body> = chosen.map(|(body, _)| *body).collect();

@@ -28,6 +28,13 @@ pub enum Launcher {
     Lab(Flavour, Shape, usize),
 }
 
+impl Launcher {
+    /// Whether an `mpirun` starts the ranks.
+    pub fn is_mpirun(self) -> bool {
+        matches!(self, Launcher::Mpi(..) | Launcher::Lab(..))
+    }
+}
+
 /// Routes and sizes of worlds whose ranks are processes.
 const PROCESSES: [(Route, usize); 3] = [(Route::Shm, 2), (Route::Shm, 4), (Route::Udp, 3)];
 

@@ -120,14 +120,23 @@ pub enum Access {
     GuardAt,
     /// An index into an OwnerComputes.
     GuardIndex,
+    /// Opening and closing an OwnerComputes, with one index into it.
+    GuardOpen,
     /// An index into a slice: what there is to compare with.
     Slice,
 }
 
 impl Access {
     /// All of them.
-    pub const ALL: [Access; 6] =
-        [Access::At8, Access::At64, Access::Put8, Access::GuardAt, Access::GuardIndex, Access::Slice];
+    pub const ALL: [Access; 7] = [
+        Access::At8,
+        Access::At64,
+        Access::Put8,
+        Access::GuardAt,
+        Access::GuardIndex,
+        Access::GuardOpen,
+        Access::Slice,
+    ];
 
     /// Its name in a report.
     pub fn name(self) -> &'static str {
@@ -137,6 +146,7 @@ impl Access {
             Access::Put8 => "put-8",
             Access::GuardAt => "guard-at",
             Access::GuardIndex => "guard-index",
+            Access::GuardOpen => "guard-open",
             Access::Slice => "slice",
         }
     }

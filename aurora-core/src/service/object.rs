@@ -1,13 +1,11 @@
 //! One shared object as its rank's service knows it: the block, who has it open, and what waits for it.
 
-use super::batch::{Batch, batch_of_runs};
 use super::block::Block;
 use super::cache::{Cache, Fresh};
-use super::check::{Checker, Deed};
+use super::check::Checker;
 use super::edges::Edges;
 use super::home::Home;
 use super::nodes::Nodes;
-use super::places::Places;
 use super::scalar::ScalarScopes;
 use super::scope::Ledger;
 use super::stream::Stream;
@@ -148,202 +146,7 @@ pub(crate) type ScopesEntered = (Epoch, Option<Opening>);
 /// Applies an operand to a scalar's encoded value.
 pub(crate) type ScalarFn = fn(current: &[u8], operand: &[u8]) -> Option<Vec<u8>>;
 
-/// Replies up to this length are copied; longer ones are sent from the block itself, which then cannot be written until
-/// they are acknowledged.
-const COPIED_REPLY: usize = 16 * 1024;
-
 impl Object {
-    /// Does a piece of work on our block, if its time has come.
-    pub(crate) fn attempt(&mut self, from: Rank, work: &Work, payload: &[u8]) -> Outcome {
-        if let Some(fault) = &self.fault {
-            return Outcome::Refuse(fault.clone());
-        }
-        match work {
-            Work::Call { epoch, request, .. } if self.ledger.pending(request.window(), *epoch).is_some() => {
-                Outcome::Park
-            }
-            Work::Call { request, .. } => self.serve(from, request, payload),
-            Work::Batch { epoch, seq, op, .. } => self.apply_batch(from, *epoch, *seq, *op, payload),
-        }
-    }
-
-    fn serve(&mut self, from: Rank, request: &Request, payload: &[u8]) -> Outcome {
-        let element = self.block.element;
-        match request {
-            Request::Read { start, len, .. } => {
-                let bytes = self.block.len() * element;
-                let range = start.checked_add(*len).and_then(|end| {
-                    let range = usize::try_from(*start).ok()?.checked_mul(element)?
-                        ..usize::try_from(end).ok()?.checked_mul(element)?;
-                    (range.end <= bytes).then_some(range)
-                });
-                let unflushed =
-                    range.as_ref().and_then(|range| self.unflushed(from, range.start / element..range.end / element));
-                match range {
-                    None => Outcome::Refuse(self.nonsense()),
-                    _ if unflushed.is_some() => Outcome::Refuse(unflushed.expect("just seen")),
-                    Some(range) if range.len() > COPIED_REPLY && self.block.is_all_here() => {
-                        Outcome::ReplyFromBlock(range)
-                    }
-                    Some(range) => self.block.read_range(&range, <[u8]>::to_vec).map_or(Outcome::Park, Outcome::Reply),
-                }
-            }
-            Request::ReadMany { width, .. } => match Places::parse((*width).into(), payload) {
-                Some(places) if !places.are_below(self.block.len()) => Outcome::Refuse(self.nonsense()),
-                Some(places) => match self.unflushed(from, places.iter()) {
-                    Some(error) => Outcome::Refuse(error),
-                    None if self.block.is_cut() => {
-                        self.block.read_elements(&places.numbers()).map_or(Outcome::Park, Outcome::Reply)
-                    }
-                    None => Outcome::Gather { width: (*width).into(), len: places.len() * element },
-                },
-                None => Outcome::Refuse(self.nonsense()),
-            },
-            Request::Write { op, window } => self.write_for_another(*window, |object| object.write(*op, payload)),
-            Request::WriteAt { start } => {
-                self.write_for_another(Window::WHOLE, |object| object.write_at(*start, payload))
-            }
-            Request::Scalar(request) => super::scalar::serve(self, *request, payload),
-            Request::Announce { start, len, update, line, opened, window } => {
-                let place = |at: Option<u64>| at.and_then(|at| usize::try_from(at).ok());
-                let run = place(Some(*start)).zip(place(start.checked_add(*len))).map(|(start, end)| start..end);
-                let deed = if *update { Deed::Update } else { Deed::Put };
-                match run.filter(|run| run.end <= self.dist.range(self.ledger.me()).len()) {
-                    None => Outcome::Refuse(self.nonsense()),
-                    Some(run) => match self.announced((from, *window), deed, run, [line, opened]) {
-                        Ok(()) => Outcome::Reply(Vec::new()),
-                        Err(error) => Outcome::Refuse(error),
-                    },
-                }
-            }
-            Request::Flushed { window } => {
-                self.flushed(from, *window);
-                Outcome::Reply(Vec::new())
-            }
-            Request::Numbered { request, after } => {
-                super::scalar::serve_numbered(self, from, *request, *after, payload)
-            }
-        }
-    }
-
-    /// The elements that a [`Request::ReadMany`] asks for, which was found to fit.
-    pub(crate) fn gather(&mut self, width: usize, places: &[u8], into: &mut [u8]) {
-        let gather = self.access.gather;
-        if let Some(places) = Places::parse(width, places) {
-            self.block.read(|block| gather(block, places, into));
-        }
-    }
-
-    fn write_for_another(&mut self, window: Window, write: impl FnOnce(&mut Self) -> Result<bool, Error>) -> Outcome {
-        match write(self) {
-            Ok(true) => {
-                self.applied.note(window, 0);
-                Outcome::Reply(Vec::new())
-            }
-            Ok(false) => Outcome::Park,
-            Err(error) => {
-                // It has been made, and a load waits for as many.
-                self.applied.note(window, 0);
-                Outcome::Refuse(error)
-            }
-        }
-    }
-
-    /// Applies a batch. False: not yet.
-    pub(crate) fn write(&mut self, op: Option<OpId>, payload: &[u8]) -> Result<bool, Error> {
-        let Some(batch) = Batch::parse(payload, self.block.element, self.block.len()) else {
-            return Err(self.nonsense());
-        };
-        let apply = match op {
-            None => self.access.put,
-            Some(op) => *self.ops.get(&op).ok_or_else(|| self.unknown_op())?,
-        };
-        let element = self.block.element;
-        let range = || batch.range(element);
-        if self.block.write_cells(range, |cells| apply(cells, &batch)).is_none() && !self.write_in_pieces(apply, &batch)
-        {
-            return Ok(false);
-        }
-        if let Some(touched) = &mut self.touched {
-            touch(touched, batch.runs(self.block.element).into_iter().map(|(run, _)| run));
-        }
-        Ok(true)
-    }
-
-    /// Applies a batch where some of the block is lent and the batch has nothing to do with that.
-    fn write_in_pieces(&mut self, apply: ApplyFn, batch: &Batch<'_>) -> bool {
-        if !self.block.is_cut() {
-            return false;
-        }
-        let element = self.block.element;
-        let runs = batch.runs(element).into_iter().map(|(run, _)| run.start * element..run.end * element);
-        let Some(pieces) = self.block.pieces_of(runs) else {
-            return false;
-        };
-        for piece in pieces {
-            let elements = piece.start / element..piece.end / element;
-            let own = batch.cut(element, &elements);
-            let own = Batch::parse(&own, element, elements.len()).expect("cut to fit");
-            self.block.write_piece(&piece, |cells| apply(cells, &own)).expect("it is free");
-        }
-        true
-    }
-
-    fn write_at(&mut self, start: u64, values: &[u8]) -> Result<bool, Error> {
-        let (element, len) = (self.block.element, self.block.len());
-        let end = (start as usize).checked_add(values.len() / element);
-        match end.filter(|end| *end <= len && values.len().is_multiple_of(element)) {
-            Some(end) => self.write_run(start as usize..end, values),
-            None => Err(self.nonsense()),
-        }
-    }
-
-    fn write_run(&mut self, run: Range<usize>, values: &[u8]) -> Result<bool, Error> {
-        let store = self.access.store;
-        let range = self.block.bytes_of(&run);
-        if self.block.write_cells(|| range, |cells| store(cells, run.start, values)).is_none() {
-            if !self.block.is_cut() {
-                return Ok(false);
-            }
-            let (len, element) = (self.block.len(), self.block.element);
-            let batch = batch_of_runs(len, element, std::iter::once((run.clone(), values)));
-            let batch = Batch::parse(&batch, element, len).expect("it was found to fit");
-            if !self.write_in_pieces(self.access.put, &batch) {
-                return Ok(false);
-            }
-        }
-        if let Some(touched) = &mut self.touched {
-            touch(touched, std::iter::once(run));
-        }
-        Ok(true)
-    }
-
-    /// Whether the time has come for what a rank writes in a collective scope.
-    pub(crate) fn is_due(&self, from: Rank, epoch: Epoch) -> bool {
-        self.ledger.may_apply(epoch) && self.ledger.is_turn(epoch, from)
-    }
-
-    fn apply_batch(&mut self, from: Rank, epoch: Epoch, seq: u64, op: Option<OpId>, payload: &[u8]) -> Outcome {
-        if !self.is_due(from, epoch) || self.ledger.record(epoch).from[from.index()].applied != seq {
-            return Outcome::Park;
-        }
-        let written = match self.scalar_scopes {
-            Some(_) => super::scalar::update(self, op, payload),
-            None => self.write(op, payload),
-        };
-        match written {
-            Ok(true) => {
-                self.ledger.record(epoch).from[from.index()].applied += 1;
-                match self.check_batch(from, epoch, op, payload) {
-                    Ok(()) => Outcome::Applied,
-                    Err(error) => Outcome::Refuse(error),
-                }
-            }
-            Ok(false) => Outcome::Park,
-            Err(error) => Outcome::Refuse(error),
-        }
-    }
-
     /// The fault of an object that an operation of the user's, in this piece of work, our `own` or not, has left half written.
     pub(crate) fn broken_off(&self, work: &Work, own: bool) -> Error {
         let rank = self.ledger.me();
@@ -361,11 +164,11 @@ impl Object {
     }
 
     /// The fault of a request that does not fit: another build of the program, or a bug of ours.
-    fn nonsense(&self) -> Error {
+    pub(super) fn nonsense(&self) -> Error {
         Error::Start(format!("a request does not fit {}: do all ranks run the same build of the program?", self.name))
     }
 
-    fn unknown_op(&self) -> Error {
+    pub(super) fn unknown_op(&self) -> Error {
         Error::UnknownOp { op: "of that name".into(), object: self.name.clone(), site: self.name.made_at.clone() }
     }
 
@@ -454,43 +257,5 @@ impl Object {
         self.ledger.opened(from, epoch, opening).map_err(|(other, theirs)| {
             crate::collective::mismatch(opening.claim(from, &self.name), theirs.claim(other, &self.name))
         })
-    }
-}
-
-/// Adds ranges to a list that stays short: beyond its limit it becomes one range that covers all.
-fn touch(touched: &mut Vec<Range<usize>>, runs: impl Iterator<Item = Range<usize>>) {
-    const LONGEST: usize = 256;
-    for run in runs {
-        match touched.last_mut() {
-            Some(last) if run.start >= last.start && run.start <= last.end => last.end = last.end.max(run.end),
-            _ => touched.push(run),
-        }
-    }
-    if touched.len() > LONGEST {
-        let start = touched.iter().map(|run| run.start).min().unwrap_or(0);
-        let end = touched.iter().map(|run| run.end).max().unwrap_or(0);
-        touched.clear();
-        touched.push(start..end);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn what_was_touched_is_covered(runs in prop::collection::vec((0usize..1000, 1usize..20), 0..600)) {
-            let runs: Vec<_> = runs.into_iter().map(|(start, len)| start..start + len).collect();
-            let mut touched = Vec::new();
-            for run in &runs {
-                touch(&mut touched, std::iter::once(run.clone()));
-            }
-            prop_assert!(touched.len() <= 256);
-            for i in runs.iter().flat_map(Clone::clone) {
-                prop_assert!(touched.iter().any(|t| t.contains(&i)));
-            }
-        }
     }
 }

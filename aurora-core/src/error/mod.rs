@@ -1,47 +1,24 @@
 //! What can go wrong, and what to do about it.
 
+mod about;
+mod claim;
+mod user;
+mod words;
+
+pub use claim::{Claim, ObjectName};
+pub use user::UserError;
+pub(crate) use words::{list, memory};
+
 use crate::Site;
 use crate::memory::{CacheLimit, MemoryLimit};
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
+use words::{at, elsewhere, instead, join, listed, lost_for, near, with_others};
 
 /// Result of every operation that may involve another rank.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// A shared object as messages call it: what it is and where it was made.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct ObjectName {
-    /// For example `GVector<i32> of 704 x 704`.
-    pub what: String,
-    /// The line that constructed it.
-    pub made_at: Site,
-}
-
-impl fmt::Display for ObjectName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the {} (made at {})", self.what, self.made_at)
-    }
-}
-
-/// What one rank was doing, as the others quote it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Claim {
-    /// Which rank.
-    pub rank: Rank,
-    /// For example `opened a ReadCache of the GVector<i32> of 10 elements`.
-    pub action: String,
-    /// The line that asked for it.
-    pub site: Site,
-}
-
-impl fmt::Display for Claim {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} at {}", self.rank, self.action, self.site)
-    }
-}
 
 /// Everything that Aurora reports to its user.
 #[derive(Clone, Serialize, Deserialize, thiserror::Error)]
@@ -364,203 +341,11 @@ pub enum Error {
     },
 }
 
-/// A user's error, shared so that [`Error`] can be cloned.
-#[derive(Clone)]
-pub struct UserError(Arc<dyn std::error::Error + Send + Sync>);
-
-impl std::ops::Deref for UserError {
-    type Target = dyn std::error::Error + Send + Sync;
-
-    fn deref(&self) -> &Self::Target {
-        &*self.0
-    }
-}
-
-impl std::error::Error for UserError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source()
-    }
-}
-
-impl fmt::Display for UserError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl fmt::Debug for UserError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
-    }
-}
-
-impl Error {
-    /// Wraps an error of the program's own, so that a closure given to `run` can return it with `?`.
-    #[track_caller]
-    pub fn user(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        let source: Arc<dyn std::error::Error + Send + Sync> = Arc::from(error.into());
-        Error::User { message: source.to_string(), site: Some(Site::here()), source: Some(UserError(source)) }
-    }
-
-    /// The line of the user's program that this is about, if there is one.
-    pub(crate) fn site(&self) -> Option<&Site> {
-        match self {
-            Error::Mismatch { first, .. } | Error::Conflict { first, .. } => Some(&first.site),
-            Error::Unflushed { reader, .. } => Some(&reader.site),
-            Error::Leaked { opened, .. } | Error::Poisoned { opened, .. } => Some(opened),
-            Error::Deadlock { waits } => waits.first().map(|claim| &claim.site),
-            Error::RankLeft { waiting, .. } | Error::Timeout { waiting, .. } => Some(&waiting.site),
-            Error::IndexOutside { site, .. }
-            | Error::Denied { site, .. }
-            | Error::RangeOutside { site, .. }
-            | Error::NotShown { site, .. }
-            | Error::LengthsDiffer { site, .. }
-            | Error::NoSuchRank { site, .. }
-            | Error::ZeroSized { site, .. }
-            | Error::TooLarge { site, .. }
-            | Error::OutOfMemory { site, .. }
-            | Error::CacheLimit { site, .. }
-            | Error::UnknownOp { site, .. }
-            | Error::Value { site, .. }
-            | Error::Ended { site } => Some(site),
-            Error::User { site, .. } => site.as_ref(),
-            Error::PeerLost { .. }
-            | Error::JobFailed { .. }
-            | Error::UnknownVariable { .. }
-            | Error::BadSetting { .. }
-            | Error::Start(_) => None,
-        }
-    }
-}
-
-impl Error {
-    /// Whether it is the end of the object that it is about: every use of it says so from then on.
-    pub(crate) fn is_of_an_object(&self) -> bool {
-        matches!(self, Error::Mismatch { .. } | Error::Leaked { .. } | Error::Poisoned { .. } | Error::Conflict { .. })
-    }
-
-    /// The same as its reader is told, who alone knows its line.
-    pub(crate) fn read_by(mut self, me: Rank, action: &str, site: &Site) -> Self {
-        if let Error::Unflushed { reader, .. } = &mut self
-            && reader.rank == me
-        {
-            **reader = Claim { rank: me, action: format!("reads it by `{action}`"), site: site.clone() };
-        }
-        self
-    }
-}
-
-impl From<std::io::Error> for Error {
-    #[track_caller]
-    fn from(error: std::io::Error) -> Self {
-        Error::user(error)
-    }
-}
-
-/// Errors of the standard library that programs meet when they read their input, so that `?` passes them on.
-macro_rules! from_std {
-    ($($error:ty)*) => {$(
-        impl From<$error> for Error {
-            #[track_caller]
-            fn from(error: $error) -> Self {
-                Error::user(error)
-            }
-        }
-    )*};
-}
-
-from_std! {
-    std::fmt::Error
-    std::num::ParseIntError
-    std::num::ParseFloatError
-    std::num::TryFromIntError
-    std::str::Utf8Error
-    std::string::FromUtf8Error
-}
-
-impl From<Box<dyn std::error::Error + Send + Sync>> for Error {
-    #[track_caller]
-    fn from(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
-        Error::user(error)
-    }
-}
-
 /// `fn main() -> Result<()>` prints this one: as readable as the message itself.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
-}
-
-fn join(waits: &[Claim]) -> String {
-    waits.iter().map(Claim::to_string).collect::<Vec<_>>().join("; ")
-}
-
-/// The behaviour that serves in place of single accesses.
-fn instead(access: &str) -> &'static str {
-    match access {
-        "put" => "open a `release_c` and `put` there, or set many at once by `put_many`",
-        _ => "open a `read_cache`, or read many at once by a Gather or `at_many`",
-    }
-}
-
-/// Ranks in words; of many only the first.
-pub(crate) fn list(ranks: &[Rank]) -> String {
-    const SHOWN: usize = 8;
-    let shown = ranks.iter().take(SHOWN).map(Rank::to_string).collect::<Vec<_>>().join(", ");
-    match ranks.len().checked_sub(SHOWN) {
-        None | Some(0) => shown,
-        Some(more) => format!("{shown} and {more} more"),
-    }
-}
-
-/// Why a rank counts as lost.
-fn lost_for(silent_for: Duration) -> String {
-    if silent_for.is_zero() {
-        return "is gone: its process has ended".into();
-    }
-    format!(
-        "has been silent for {:.1} s: its process or its network is gone, or its machine is overloaded (then start fewer \
-         ranks, or raise AURORA_SILENCE)",
-        silent_for.as_secs_f64()
-    )
-}
-
-/// A number of bytes in words.
-pub(crate) fn memory(bytes: usize) -> String {
-    const UNITS: [&str; 6] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 10_240.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.0} {}", UNITS[unit])
-}
-
-fn with_others(asked: usize, together: usize) -> String {
-    match together > asked {
-        true => format!(", {} with the ranks that share its memory", memory(together)),
-        false => String::new(),
-    }
-}
-
-/// The place of an index in a list.
-fn listed(position: &Option<usize>) -> String {
-    position.map(|position| format!(", at position {position} of those asked for,")).unwrap_or_default()
-}
-
-/// The line that asked, unless it is the one that made the object.
-fn elsewhere(site: &Site, object: &ObjectName) -> String {
-    if *site == object.made_at { String::new() } else { format!(" (at {site})") }
-}
-
-fn near(nearest: &Option<String>) -> String {
-    nearest.as_ref().map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
-}
-
-fn at(site: &Option<Site>) -> String {
-    site.as_ref().map(|site| format!(" (at {site})")).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,0 +1,212 @@
+//! `ReleaseC` of one rank alone (the paper's Figure 1): each owner acknowledges what it was sent.
+
+use crate::behaviour::buffers::{Buffered, Buffers, Sender, flush};
+use crate::behaviour::{Behaviour, ReleaseAlone, Scope, sealed};
+use crate::element::{Element, Op, OpId};
+use crate::error::Result;
+use crate::global::GVector;
+use crate::message::{CallId, Request};
+use crate::service::Reason;
+use crate::service::asking::Asking;
+use crate::service::batch::BatchBuilder;
+use crate::service::check::Deed;
+use crate::service::object::{Object, Work};
+use crate::service::watch::What;
+use crate::window::Window;
+use crate::{Error, Site};
+use aurora_net::Rank;
+use std::any::type_name;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// A lone ReleaseC.
+pub struct Alone<T, O> {
+    buffers: Buffers<T>,
+    calls: Calls,
+    op: Option<OpId>,
+    operation: PhantomData<O>,
+}
+
+/// Batches of a lone scope: one for each owner may be under way, so that they are applied in order.
+struct Calls {
+    reason: Reason,
+    window: Window,
+    under_way: Vec<Option<CallId>>,
+    /// Checking mode: the owners that know of writes which they do not have.
+    announced: Vec<bool>,
+}
+
+impl<T: Element, O> Buffered for Alone<T, O> {
+    type Operation = O;
+
+    #[inline]
+    fn parts(&mut self) -> (&mut Buffers<T>, &mut dyn Sender<T>) {
+        (&mut self.buffers, &mut self.calls)
+    }
+
+    #[inline]
+    fn op(&self) -> Option<OpId> {
+        self.op
+    }
+}
+
+impl Calls {
+    fn wait_for<T: Element>(&mut self, vector: &GVector<T>, owner: Rank, site: &Site) -> Result<()> {
+        match self.under_way[owner.index()].take() {
+            Some(call) => vector.answer(call, "a ReleaseC alone", site).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Checking mode: all owners have all writes.
+    fn all_flushed<T: Element>(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
+        let told = std::mem::take(&mut self.announced);
+        let owners = (0..).map(Rank::new).zip(told).filter(|(_, announced)| *announced);
+        owners.into_iter().try_for_each(|(owner, _)| {
+            check(vector, owner, Request::Flushed { window: self.window }, site, |object| {
+                object.flushed(vector.link.me, self.window);
+                Ok(())
+            })
+        })
+    }
+}
+
+impl<T: Element> Sender<T> for Calls {
+    fn send(
+        &mut self,
+        vector: &GVector<T>,
+        owner: Rank,
+        op: Option<OpId>,
+        batch: &mut BatchBuilder<T>,
+        site: &Site,
+    ) -> Result<()> {
+        let link = &vector.link;
+        if owner == link.me {
+            let work = Work::Call { id: CallId(0), epoch: 0, request: Request::Write { op, window: self.window } };
+            link.wait(What::Gate { object: vector.id }, site, |service, out| {
+                service.by_itself(vector.id, &work, out, |object| match &object.fault {
+                    Some(fault) => Some(Err(fault.clone())),
+                    None => object.write(op, batch.bytes()).map(|done| done.then_some(())).transpose(),
+                })?
+            })?;
+            batch.clear();
+            return Ok(());
+        }
+        self.wait_for(vector, owner, site)?;
+        let asking = Asking { object: vector.id, to: owner, reason: &self.reason };
+        let request = Request::Write { op, window: self.window };
+        let call = link.act(site, |service, out| Ok(service.ask(&asking, request, batch.take(), out)))?;
+        self.under_way[owner.index()] = Some(call);
+        Ok(())
+    }
+
+    fn announce(
+        &mut self,
+        vector: &GVector<T>,
+        owner: Rank,
+        op: Option<OpId>,
+        run: Range<usize>,
+        line: &Site,
+        site: &Site,
+    ) -> Result<()> {
+        self.announced.resize(vector.link.size, false);
+        self.announced[owner.index()] = true;
+        let first = vector.dist.range(owner).start;
+        let run = run.start - first..run.end - first;
+        let (deed, [line, opened]) = (Deed::of(op), [line, site].map(|site| site.clone().clipped()));
+        let request = Request::Announce {
+            start: run.start as u64,
+            len: run.len() as u64,
+            update: deed == Deed::Update,
+            line: line.clone(),
+            opened: opened.clone(),
+            window: self.window,
+        };
+        let from = (vector.link.me, self.window);
+        check(vector, owner, request, &line, |object| object.announced(from, deed, run, [&line, &opened]))
+    }
+}
+
+/// Checking mode: has an owner note something, by a request or, if it is ours, at once.
+fn check<T: Element>(
+    vector: &GVector<T>,
+    owner: Rank,
+    request: Request,
+    site: &Site,
+    own: impl FnOnce(&mut Object) -> Result<()>,
+) -> Result<()> {
+    let link = &vector.link;
+    if owner == link.me {
+        return link.act(site, |service, _| service.objects.get_mut(&vector.id).map_or(Ok(()), own));
+    }
+    let reason = vector.reason("AURORA_CHECK", site);
+    let asking = Asking { object: vector.id, to: owner, reason: &reason };
+    let call = link.act(site, |service, out| Ok(service.ask(&asking, request, Vec::new(), out)))?;
+    vector.answer(call, "a note of AURORA_CHECK", site).map(drop)
+}
+
+impl<T, O> sealed::Sealed for Alone<T, O> {}
+
+impl<T: Element, O> Behaviour for Alone<T, O> {
+    type Element = T;
+    const NAME: &'static str = "ReleaseC alone";
+
+    fn close(&mut self, vector: &GVector<T>, site: &Site, _: bool) -> Result<()> {
+        let flushed = flush(&mut self.buffers, &mut self.calls, vector, site);
+        let mut owners = vector.link.me.others(vector.link.size);
+        let ended = flushed.and_then(|()| owners.try_for_each(|owner| self.calls.wait_for(vector, owner, site)));
+        let known = self.calls.all_flushed(vector, site);
+        // Of a scope that has failed some may be under way still.
+        ended.and(known).inspect_err(|_| self.abandon(vector))
+    }
+
+    fn abandon(&mut self, vector: &GVector<T>) {
+        for call in self.calls.under_way.iter_mut().filter_map(Option::take) {
+            vector.link.tidy(|service, _| service.give_up(call));
+        }
+    }
+}
+
+impl<T: Element> GVector<T> {
+    /// Opens a `ReleaseC` for this rank alone (the paper's Figure 1): buffered writes, acknowledged when it ends.
+    ///
+    /// # Errors
+    /// As [`owner_computes_mut`](GVector::owner_computes_mut).
+    #[track_caller]
+    pub fn release_alone(&mut self) -> Result<ReleaseAlone<'_, T>> {
+        self.open_alone(None, Window::WHOLE, Site::here())
+    }
+
+    /// As [`release_alone`](GVector::release_alone), with operation `O` at the owners, who must know it: `Add`, `Min`,
+    /// `Max` and `Or` of primitive numbers, or one with which all ranks have entered a
+    /// [`release_c_with`](GVector::release_c_with) before.
+    ///
+    /// # Errors
+    /// As [`release_alone`](GVector::release_alone), and [`Error::UnknownOp`].
+    #[track_caller]
+    pub fn release_alone_with<O: Op<T>>(&mut self) -> Result<ReleaseAlone<'_, T, O>> {
+        self.open_alone_with(Window::WHOLE, Site::here())
+    }
+
+    /// The caller has that part to itself.
+    pub(crate) fn open_alone_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
+        let known = self.link.tidy(|service, _| {
+            service.objects.get(&self.id).is_some_and(|object| object.ops.contains_key(&OpId::of::<O>()))
+        });
+        if !known {
+            return Err(Error::UnknownOp { op: type_name::<O>().into(), object: self.name(), site });
+        }
+        self.open_alone(Some(OpId::of::<O>()), window, site)
+    }
+
+    /// The caller has that part to itself.
+    pub(crate) fn open_alone<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
+        self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
+            service.settled_in(self.id, true, window, out).map(|object| object.map(drop))
+        })?;
+        let (reason, under_way) = (self.reason("ReleaseC alone", &site), vec![None; self.link.size]);
+        let calls = Calls { reason, window, under_way, announced: Vec::new() };
+        let state = Alone { buffers: Buffers::new(self), calls, op, operation: PhantomData };
+        Ok(Scope::open_in(self, window, site, state, true, false))
+    }
+}

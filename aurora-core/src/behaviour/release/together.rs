@@ -1,0 +1,245 @@
+//! `ReleaseC` of all ranks together: batches, which an owner applies when the time of the scope has come.
+
+use crate::Site;
+use crate::behaviour::buffers::{Buffered, Buffers, Sender};
+use crate::behaviour::{Behaviour, ReleaseC, Scope, sealed};
+use crate::element::{Element, Op, OpId, apply_op};
+use crate::error::Result;
+use crate::global::{GVector, short};
+use crate::message::{Collective, Epoch, ObjectId, Opening};
+use crate::service::Reason;
+use crate::service::batch::BatchBuilder;
+use crate::service::entering::{ReleaseScope, SCOPES_AHEAD};
+use crate::service::watch::What;
+use crate::window::Window;
+use aurora_net::Rank;
+use std::marker::PhantomData;
+
+/// A collective ReleaseC: buffers, and batches sent to each owner.
+pub struct Together<T, O> {
+    buffers: Buffers<T>,
+    sent: Batches,
+    op: Option<OpId>,
+    operation: PhantomData<O>,
+}
+
+/// Batches of a collective scope.
+struct Batches {
+    epoch: Epoch,
+    opening: Opening,
+    reason: Reason,
+    sent: Vec<u64>,
+}
+
+/// An operation's name travels in headers, whose length is limited.
+const LONGEST_NAME: usize = 40;
+
+/// Batches that one owner may have unapplied before a writer waits: what bounds memory on both sides.
+const AHEAD: usize = 8;
+
+impl<T: Element, O> Buffered for Together<T, O> {
+    type Operation = O;
+
+    #[inline]
+    fn parts(&mut self) -> (&mut Buffers<T>, &mut dyn Sender<T>) {
+        (&mut self.buffers, &mut self.sent)
+    }
+
+    #[inline]
+    fn op(&self) -> Option<OpId> {
+        self.op
+    }
+}
+
+impl<T: Element, O> Together<T, O> {
+    /// Changes our own block in place, which begins with the block's first element, if its time has come. Whether it has.
+    pub(crate) fn merge_own(
+        &self,
+        vector: &GVector<T>,
+        site: &Site,
+        merge: impl FnOnce(&mut [T]) -> Result<()>,
+    ) -> Result<bool> {
+        // Others' batches for us, which we are not woken for, at our own pace.
+        vector.link.look();
+        let scope = self.sent.scope(vector.id, 0);
+        vector.link.act(site, |service, _| service.merge_own(&scope, |own| merge(bytemuck::cast_slice_mut(own))))
+    }
+}
+
+impl Batches {
+    fn scope(&self, vector: ObjectId, sent: u64) -> ReleaseScope<'_> {
+        ReleaseScope { object: vector, epoch: self.epoch, opening: &self.opening, reason: &self.reason, sent }
+    }
+}
+
+impl<T: Element> Sender<T> for Batches {
+    fn send(
+        &mut self,
+        vector: &GVector<T>,
+        owner: Rank,
+        op: Option<OpId>,
+        batch: &mut BatchBuilder<T>,
+        site: &Site,
+    ) -> Result<()> {
+        // Others' batches for us, which we are not woken for, at our own pace.
+        vector.link.look();
+        let scope = self.scope(vector.id, self.sent[owner.index()]);
+        vector.link.wait(What::Room { object: vector.id, owner }, site, |service, out| {
+            let object = service.objects.get(&vector.id)?;
+            if let Some(fault) = &object.fault {
+                return Some(Err(fault.clone()));
+            }
+            if object.outstanding[owner.index()] >= AHEAD {
+                let behind = (self.opening.window, self.epoch - 1);
+                service.objects.get_mut(&vector.id)?.behind = behind;
+                if owner != service.me {
+                    out.call(owner);
+                }
+                return None;
+            }
+            if owner == service.me {
+                service.apply_own(&scope, op, batch.bytes(), out);
+                batch.clear();
+            } else {
+                service.send_batch(&scope, owner, op, batch.take(), out);
+            }
+            Some(Ok(()))
+        })?;
+        self.sent[owner.index()] += 1;
+        Ok(())
+    }
+}
+
+impl<T, O> sealed::Sealed for Together<T, O> {}
+
+impl<T: Element, O> Behaviour for Together<T, O> {
+    type Element = T;
+    const NAME: &'static str = "ReleaseC";
+
+    fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
+        let sent = &self.sent;
+        let last = self.buffers.take_all();
+        vector.link.act(site, |service, out| {
+            let object = service.objects.get(&vector.id);
+            if let Some(fault) = object.and_then(|object| object.fault.as_ref())
+                && last.iter().any(Option::is_some)
+            {
+                return Err(fault.clone());
+            }
+            service.end_release(&sent.scope(vector.id, 0), &sent.sent, last, out);
+            Ok(())
+        })?;
+        if !checked {
+            return Ok(());
+        }
+        let (epoch, window) = (sent.epoch, sent.opening.window);
+        vector.link.wait(What::Settle { object: vector.id }, site, |service, _| {
+            let object = service.objects.get_mut(&vector.id)?;
+            object.behind = (window, epoch);
+            match &object.fault {
+                Some(fault) => Some(Err(fault.clone())),
+                None => object.ledger.is_settled(epoch).then_some(Ok(())),
+            }
+        })
+    }
+
+    fn abandon(&mut self, _: &GVector<T>) {}
+}
+
+impl<T: Element> GVector<T> {
+    /// Collective. Opens a `ReleaseC`: every rank writes where it likes, buffered; what is written is seen after the
+    /// scope. Writes of one rank are applied in their order; of two ranks that write one element, one wins.
+    ///
+    /// Entering waits for nobody. `v[i] += x` does not exist here (the old value is not at hand): sums are for
+    /// [`release_c_with`](GVector::release_c_with).
+    ///
+    /// # Errors
+    /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope.
+    #[track_caller]
+    pub fn release_c(&mut self) -> Result<ReleaseC<'_, T>> {
+        self.open_together(None, Window::WHOLE, Site::here())
+    }
+
+    /// Collective. Opens a `ReleaseC` in which elements can also be updated by operation `O` at their owners: the sum of
+    /// all ranks' [`Add`](crate::Add)s is exact. The operation is part of what all ranks agree on.
+    ///
+    /// # Errors
+    /// As [`release_c`](GVector::release_c).
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let mut histogram = GVector::<u64>::new(world, 4)?;
+    ///     let mut counts = histogram.release_c_with::<Add>()?;
+    ///     for key in 0..100 {
+    ///         counts.update(key % 4, 1)?;
+    ///     }
+    ///     counts.finish()?;
+    ///     assert_eq!(histogram.at(3)?, 75);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn release_c_with<O: Op<T>>(&mut self) -> Result<ReleaseC<'_, T, O>> {
+        self.open_together_with(Window::WHOLE, Site::here())
+    }
+
+    /// The caller has that part to itself.
+    pub(crate) fn open_together_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseC<'_, T, O>> {
+        self.open_together(Some(self.know::<O>()), window, site)
+    }
+
+    /// Tells the service what an operation does.
+    pub(crate) fn know<O: Op<T>>(&self) -> OpId {
+        let op = OpId::of::<O>();
+        self.link.tidy(|service, _| {
+            if let Some(object) = service.objects.get_mut(&self.id) {
+                object.ops.insert(op, apply_op::<T, O>);
+            }
+        });
+        op
+    }
+
+    /// The caller has that part to itself.
+    pub(crate) fn open_together<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseC<'_, T, O>> {
+        let state = self.enter_together(Collective::ReleaseC, op, window, &site)?;
+        let scope = Scope::open_in(self, window, site, state, true, true);
+        scope.vector.opened();
+        Ok(scope)
+    }
+
+    /// Batches of ranks that opened a scope first may have waited for this one to be open.
+    pub(crate) fn opened(&self) {
+        self.link.tidy(|service, out| service.advance(self.id, out));
+    }
+
+    /// Enters a collective scope whose writes are buffered. Once its guard is open: [`opened`](Self::opened).
+    pub(crate) fn enter_together<O>(
+        &self,
+        behaviour: Collective,
+        op: Option<OpId>,
+        window: Window,
+        site: &Site,
+    ) -> Result<Together<T, O>> {
+        let mut opening = Opening::new(behaviour, site).of(window);
+        if op.is_some() {
+            opening.op = op;
+            opening.op_name = short::<O>().chars().take(LONGEST_NAME).collect::<String>().into();
+        }
+        let epoch = self.link.wait(What::Settle { object: self.id }, site, |service, out| {
+            match service.usable_in(self.id, true, window, out) {
+                Err(error) => Some(Err(error)),
+                Ok(object) if object.ledger.ahead() >= SCOPES_AHEAD => {
+                    object.behind = (Window::WHOLE, object.ledger.epoch);
+                    None
+                }
+                Ok(_) => Some(service.enter(self.id, opening.clone(), out)),
+            }
+        })?;
+        let reason = self.reason(behaviour.action(), site);
+        let sent = Batches { epoch, opening, reason, sent: vec![0; self.link.size] };
+        Ok(Together { buffers: Buffers::new(self), sent, op, operation: PhantomData })
+    }
+}

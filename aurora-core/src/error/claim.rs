@@ -1,0 +1,38 @@
+//! What errors are about: an object, and what a rank did with it.
+
+use crate::Site;
+use aurora_net::Rank;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A shared object as messages call it: what it is and where it was made.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ObjectName {
+    /// For example `GVector<i32> of 704 x 704`.
+    pub what: String,
+    /// The line that constructed it.
+    pub made_at: Site,
+}
+
+impl fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {} (made at {})", self.what, self.made_at)
+    }
+}
+
+/// What one rank was doing, as the others quote it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Claim {
+    /// Which rank.
+    pub rank: Rank,
+    /// For example `opened a ReadCache of the GVector<i32> of 10 elements`.
+    pub action: String,
+    /// The line that asked for it.
+    pub site: Site,
+}
+
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} at {}", self.rank, self.action, self.site)
+    }
+}

@@ -1,0 +1,80 @@
+//! Errors of the program's own on their way through `run`.
+
+use super::Error;
+use crate::Site;
+use std::fmt;
+use std::sync::Arc;
+
+/// A user's error, shared so that [`Error`] can be cloned.
+#[derive(Clone)]
+pub struct UserError(Arc<dyn std::error::Error + Send + Sync>);
+
+impl std::ops::Deref for UserError {
+    type Target = dyn std::error::Error + Send + Sync;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl std::error::Error for UserError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+impl fmt::Display for UserError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for UserError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl Error {
+    /// Wraps an error of the program's own, so that a closure given to `run` can return it with `?`.
+    #[track_caller]
+    pub fn user(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        let source: Arc<dyn std::error::Error + Send + Sync> = Arc::from(error.into());
+        Error::User { message: source.to_string(), site: Some(Site::here()), source: Some(UserError(source)) }
+    }
+}
+
+impl From<std::io::Error> for Error {
+    #[track_caller]
+    fn from(error: std::io::Error) -> Self {
+        Error::user(error)
+    }
+}
+
+/// Errors of the standard library that programs meet when they read their input, so that `?` passes them on.
+macro_rules! from_std {
+    ($($error:ty)*) => {$(
+        impl From<$error> for Error {
+            #[track_caller]
+            fn from(error: $error) -> Self {
+                Error::user(error)
+            }
+        }
+    )*};
+}
+
+from_std! {
+    std::fmt::Error
+    std::num::ParseIntError
+    std::num::ParseFloatError
+    std::num::TryFromIntError
+    std::str::Utf8Error
+    std::string::FromUtf8Error
+}
+
+impl From<Box<dyn std::error::Error + Send + Sync>> for Error {
+    #[track_caller]
+    fn from(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
+        Error::user(error)
+    }
+}

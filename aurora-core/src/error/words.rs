@@ -1,0 +1,77 @@
+//! Pieces of the sentences in which errors speak.
+
+use super::{Claim, ObjectName};
+use crate::Site;
+use aurora_net::Rank;
+use std::time::Duration;
+
+pub(super) fn join(waits: &[Claim]) -> String {
+    waits.iter().map(Claim::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// The behaviour that serves in place of single accesses.
+pub(super) fn instead(access: &str) -> &'static str {
+    match access {
+        "put" => "open a `release_c` and `put` there, or set many at once by `put_many`",
+        _ => "open a `read_cache`, or read many at once by a Gather or `at_many`",
+    }
+}
+
+/// Ranks in words; of many only the first.
+pub(crate) fn list(ranks: &[Rank]) -> String {
+    const SHOWN: usize = 8;
+    let shown = ranks.iter().take(SHOWN).map(Rank::to_string).collect::<Vec<_>>().join(", ");
+    match ranks.len().checked_sub(SHOWN) {
+        None | Some(0) => shown,
+        Some(more) => format!("{shown} and {more} more"),
+    }
+}
+
+/// Why a rank counts as lost.
+pub(super) fn lost_for(silent_for: Duration) -> String {
+    if silent_for.is_zero() {
+        return "is gone: its process has ended".into();
+    }
+    format!(
+        "has been silent for {:.1} s: its process or its network is gone, or its machine is overloaded (then start fewer \
+         ranks, or raise AURORA_SILENCE)",
+        silent_for.as_secs_f64()
+    )
+}
+
+/// A number of bytes in words.
+pub(crate) fn memory(bytes: usize) -> String {
+    const UNITS: [&str; 6] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 10_240.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.0} {}", UNITS[unit])
+}
+
+pub(super) fn with_others(asked: usize, together: usize) -> String {
+    match together > asked {
+        true => format!(", {} with the ranks that share its memory", memory(together)),
+        false => String::new(),
+    }
+}
+
+/// The place of an index in a list.
+pub(super) fn listed(position: &Option<usize>) -> String {
+    position.map(|position| format!(", at position {position} of those asked for,")).unwrap_or_default()
+}
+
+/// The line that asked, unless it is the one that made the object.
+pub(super) fn elsewhere(site: &Site, object: &ObjectName) -> String {
+    if *site == object.made_at { String::new() } else { format!(" (at {site})") }
+}
+
+pub(super) fn near(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
+}
+
+pub(super) fn at(site: &Option<Site>) -> String {
+    site.as_ref().map(|site| format!(" (at {site})")).unwrap_or_default()
+}

@@ -1,0 +1,141 @@
+//! What of a block is lent: to guards of this rank, cut off from the rest, and to transfers.
+
+use super::Block;
+use crate::memory::{Door, Parts, Storage};
+use std::ops::Range;
+use std::sync::Arc;
+
+impl Block {
+    /// Whether a guard holds some of it.
+    pub(crate) fn is_lent(&self) -> bool {
+        !self.is_all_here() || self.parts.pieces().iter().any(|piece| Arc::strong_count(&piece.array) > 1)
+    }
+
+    /// Lends some of it for reading: the pieces that hold it, each with where it begins. Where other guards hold pieces that do not end
+    /// where it does it is a copy: nobody holds more than he shows, or who writes to the rest would meet him.
+    pub(crate) fn share_part(&mut self, range: &Range<usize>) -> Option<Vec<(usize, Arc<dyn Storage>)>> {
+        self.set_door(Door::ReadOnly);
+        self.parts.join();
+        self.parts.cut(range);
+        let found = self.parts.find(range)?;
+        let pieces = &self.parts.pieces()[found];
+        if let [first, .., last] | [first @ last] = pieces
+            && (first.at != range.start || last.range().end != range.end)
+        {
+            return Some(vec![(range.start, first.array.gathered(&self.parts.bytes(range)?))]);
+        }
+        Some(pieces.iter().map(|piece| (piece.at, piece.array.clone())).collect())
+    }
+
+    /// Lends some of it for writing.
+    pub(crate) fn take_part(&mut self, range: &Range<usize>) -> Option<Arc<dyn Storage>> {
+        if !self.is_here(range) {
+            return None;
+        }
+        self.set_door(Door::Shut);
+        self.parts.join();
+        self.parts.cut(range);
+        self.yield_to_readers(range);
+        let found = self.parts.find(range)?;
+        let mut taken = self.parts.remove(found);
+        if taken.len() > 1 {
+            // They lie in different places.
+            let contents: Vec<_> = taken.iter().map(|piece| piece.array.bytes()).collect();
+            let one = taken[0].array.gathered(&contents);
+            if let Some(home) = &mut self.home {
+                taken.drain(..).for_each(|piece| home.leave(piece));
+            }
+            return Some(one);
+        }
+        taken.pop().map(|piece| piece.array)
+    }
+
+    /// Takes it back.
+    pub(crate) fn give_back_part(&mut self, at: usize, storage: Arc<dyn Storage>) {
+        self.version += 1;
+        self.parts.insert(at, storage);
+    }
+
+    /// Leaves its place to those who show some of it.
+    pub(super) fn yield_to_readers(&mut self, range: &Range<usize>) {
+        if let Some(home) = &mut self.home {
+            home.yield_to_readers(&mut self.parts, range);
+            if !home.holds(&self.parts) {
+                // It is not to be read where it was.
+                self.front.close();
+            }
+        }
+    }
+
+    /// Joins what was cut for guards that are gone, and has it in one place again.
+    pub(crate) fn mend(&mut self) {
+        if self.parts.pieces().len() < 2 {
+            return;
+        }
+        self.parts.join();
+        // Only what has a place can have moved away from it.
+        let all_here = self.home.is_some() && self.is_all_here() && self.in_flight == 0;
+        let pieces = self.parts.pieces_mut();
+        if pieces.len() < 2 || !all_here || !pieces.iter_mut().all(|piece| piece.is_free()) || self.go_home() {
+            return;
+        }
+        let pieces = self.parts.remove(0..self.parts.pieces().len());
+        let contents: Vec<_> = pieces.iter().map(|piece| piece.array.bytes()).collect();
+        self.parts = Parts::new(pieces[0].array.gathered(&contents));
+        if let Some(home) = &mut self.home {
+            pieces.into_iter().for_each(|piece| home.leave(piece));
+        }
+    }
+
+    /// A transfer reads it from now on. All of it is here.
+    pub(crate) fn lend_to_transfer(&mut self) {
+        self.in_flight += 1;
+        self.set_door(Door::ReadOnly);
+    }
+
+    /// It does not any more.
+    pub(crate) fn back_from_transfer(&mut self) {
+        self.in_flight -= 1;
+    }
+
+    /// Whether some transfer reads it.
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.in_flight > 0
+    }
+
+    /// A copy, from which all transfers go on.
+    pub(crate) fn take_from_transfers(&mut self) -> Option<Arc<dyn Storage>> {
+        let copy = match self.parts.whole(self.bytes) {
+            Some(whole) => whole.duplicate(),
+            None => {
+                let contents = self.parts.bytes(&(0..self.bytes))?;
+                self.parts.pieces().first()?.array.gathered(&contents)
+            }
+        };
+        self.in_flight = 0;
+        Some(copy)
+    }
+}
+
+#[cfg(test)]
+impl Block {
+    /// All bytes, if they are in one piece here.
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        self.parts.whole(self.bytes).map(|whole| whole.bytes())
+    }
+
+    /// Lends all of it for reading.
+    pub(crate) fn share(&mut self) -> Option<Arc<dyn Storage>> {
+        Some(self.share_part(&(0..self.bytes))?.pop()?.1)
+    }
+
+    /// Lends all of it for writing.
+    pub(crate) fn take(&mut self) -> Option<Arc<dyn Storage>> {
+        self.take_part(&(0..self.bytes))
+    }
+
+    /// Takes all of it back.
+    pub(crate) fn give_back(&mut self, storage: Arc<dyn Storage>) {
+        self.give_back_part(0, storage);
+    }
+}
