@@ -1,6 +1,6 @@
 //! Operations of the user's that panic wherever a scalar lives or is shown: it is poisoned for all ranks, and nothing hangs.
 
-use crate::provoke::{Told, on_every_route};
+use crate::provoke::{Job, Told, on_every_route};
 use aurora_core::prelude::*;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -10,13 +10,26 @@ use std::time::Duration;
 struct Quiet;
 
 thread_local! {
+    /// The rank whose program this thread runs.
+    static RANK: Cell<Option<usize>> = const { Cell::new(None) };
     /// The program does something with a scope: what panics now panics in its own call.
     static IN_CALL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The rank whose thread this is, also of its daemon.
+/// The rank for which this thread works: its program's, or its daemon.
 fn here() -> Option<usize> {
-    std::thread::current().name()?.rsplit('-').next()?.parse().ok()
+    let daemon = || std::thread::current().name()?.strip_prefix("aurora-daemon-")?.parse().ok();
+    RANK.get().or_else(daemon)
+}
+
+/// Runs `body` on every rank, whose threads know for which they work.
+fn run(job: Job, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
+    job.run(|world| {
+        RANK.set(Some(world.rank().index()));
+        let outcome = body(world);
+        RANK.set(None);
+        outcome
+    })
 }
 
 /// What the program does by itself.
@@ -84,7 +97,7 @@ enum Home {
 fn a_merge_at_home() {
     on_every_route([2, 3], |job| {
         for home in [Home::EndsItsOwn, Home::Computes, Home::Waits] {
-            let told = job.run(|world| {
+            let told = run(job, |world| {
                 let mut s = GScalar::new(world, 0, 5u64)?;
                 if (world.rank() == 0) == (home == Home::EndsItsOwn) {
                     std::thread::sleep(Duration::from_millis(100));
@@ -106,7 +119,7 @@ fn a_merge_at_home() {
 #[test]
 fn a_checked_end_is_told_of_it() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let told = run(job, |world| {
             let mut s = GScalar::new(world, 0, 5u64)?;
             let mut scope = s.accumulate::<Unlucky>()?;
             scope.update(13);
@@ -120,7 +133,7 @@ fn a_checked_end_is_told_of_it() {
 #[test]
 fn an_offer_at_home() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let told = run(job, |world| {
             let s = GScalar::new(world, 0, 5u64)?;
             let scope = s.read_mostly_with::<UnluckyAtHome>()?;
             if world.rank() == 1 {
@@ -140,7 +153,7 @@ fn an_offer_at_home() {
 #[test]
 fn a_request_that_waits_behind_such_an_offer() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let told = run(job, |world| {
             let s = GScalar::new(world, 0, 5u64)?;
             let scope = s.read_mostly_with::<UnluckyAtHome>()?;
             if world.rank() == 1 {
@@ -157,7 +170,7 @@ fn a_request_that_waits_behind_such_an_offer() {
 #[test]
 fn what_spreads_to_a_replica() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| {
+        let told = run(job, |world| {
             let s = GScalar::new(world, 0, 5u64)?;
             let scope = by_itself(|| s.read_mostly_with::<UnluckyToHear>())?;
             loop {
@@ -178,7 +191,7 @@ fn what_spreads_to_a_replica() {
 fn amid_a_call_the_panic_goes_on_from_there() {
     on_every_route([2, 3], |job| {
         for culprit in [0, 1] {
-            let told = job.run(|world| {
+            let told = run(job, |world| {
                 let s = GScalar::new(world, 0, 5u64)?;
                 let scope = s.read_mostly_with::<Unlucky>()?;
                 if world.rank() == culprit {
