@@ -118,6 +118,9 @@ impl Config {
     /// [`Error::Conflict`](crate::Error::Conflict) for all ranks. Reading an element that another rank has written in a scope that has not ended
     /// is [`Error::Unflushed`](crate::Error::Unflushed) for the reader.
     ///
+    /// It looks at what is written in scopes. It does not see two ranks that `put` the same element of the bare vector, nor a barrier that is
+    /// missing between one rank's `put` and another's `at`: these give an old or a new value, in this mode as in any other.
+    ///
     /// It is slow: every access goes by the service, a write in a ReleaseC alone is announced to its owner at once, and owners
     /// remember who has written what, in 40 to 80 bytes for each element written, until the scope is over.
     #[must_use]
@@ -200,6 +203,7 @@ fn possible(ranks: usize) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::VARIABLES;
 
     fn settle(config: Config, variables: &[(&str, &str)]) -> Result<Settings> {
         let variables = variables.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string()));
@@ -230,11 +234,33 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_variable_is_not_set() {
+        for name in VARIABLES {
+            assert_eq!(launch(Config::default(), &[(name, "")]), Launch::Processes(2), "{name}");
+        }
+        let variables = [("AURORA_RANKS", "3"), ("AURORA_ROUTE", ""), ("AURORA_JOB", "")];
+        assert_eq!(launch(Config::default(), &variables), Launch::Processes(3));
+        assert!(refusal(&[("AURORA_RANKS", " ")]).contains("AURORA_RANKS=  is not possible"));
+    }
+
+    #[test]
     fn an_unknown_variable_is_refused_with_the_nearest_name() {
         let text = refusal(&[("AURORA_RANK", "3")]);
         assert!(text.contains("AURORA_RANK (did you mean AURORA_RANKS?)"), "{text}");
-        let text = refusal(&[("AURORA_X", "")]);
-        assert!(text.contains("the known ones: AURORA_RANKS"), "{text}");
+        for (name, meant) in [
+            ("AURORA_NRANKS", "AURORA_RANKS"),
+            ("AURORA_ROUTES", "AURORA_ROUTE"),
+            ("AURORA_CACHELIMIT", "AURORA_CACHE_LIMIT"),
+            ("AURORA_CACHE", "AURORA_CACHE_LIMIT"),
+            ("AURORA_CHEKC", "AURORA_CHECK"),
+        ] {
+            let text = refusal(&[(name, "")]);
+            assert!(text.contains(&format!("{name} (did you mean {meant}?)")), "{text}");
+        }
+        for name in ["AURORA_X", "AURORA_LOGLEVEL", "AURORA_THREADS", "AURORA_DEBUG"] {
+            let text = refusal(&[(name, "")]);
+            assert!(text.contains(&format!("{name}; the known ones: AURORA_RANKS")), "{text}");
+        }
     }
 
     #[test]
@@ -256,7 +282,7 @@ mod tests {
         {
             assert_eq!(limit(value), Ok(Some(bytes)), "{value}");
         }
-        for value in ["", "M", "-1", "1.5G", "2 GB", "99999999T", "half"] {
+        for value in [" ", "M", "-1", "1.5G", "2 GB", "99999999T", "half"] {
             assert!(limit(value).expect_err(value).contains("bytes: a whole number"), "{value}");
         }
         let config = Config::default().cache_limit(7);

@@ -22,6 +22,36 @@ impl MatrixDim {
     pub const fn new(rows: usize, cols: usize) -> Self {
         MatrixDim { rows, cols }
     }
+
+    /// The index of an element by its row and column, for what goes by index, such as [`at`](crate::GVector::at) and
+    /// [`put`](crate::GVector::put) of a matrix. Guards can be indexed by `(row, col)` as they are.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(2).run(|world| {
+    ///     let dim = MatrixDim::new(3, 4);
+    ///     let matrix = GVector::<u64>::from_fn(world, dim, |i| i as u64)?;
+    ///     assert_eq!(matrix.at(dim.index(2, 1))?, 9);
+    ///     assert_eq!(matrix.read_cache()?[(2, 1)], 9);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such row or column: the index would be that of another element, or of none.
+    #[inline]
+    #[track_caller]
+    pub fn index(self, row: usize, col: usize) -> usize {
+        assert!(
+            row < self.rows && col < self.cols,
+            "({row}, {col}) is outside a matrix of {} x {}",
+            self.rows,
+            self.cols
+        );
+        row * self.cols + col
+    }
 }
 
 /// Length of a vector, and whether it is cut by elements or by rows.
@@ -61,6 +91,13 @@ impl From<usize> for Shape {
 impl From<MatrixDim> for Shape {
     fn from(dim: MatrixDim) -> Self {
         Shape::Matrix(dim)
+    }
+}
+
+/// Rows and columns.
+impl From<(usize, usize)> for Shape {
+    fn from((rows, cols): (usize, usize)) -> Self {
+        Shape::Matrix(MatrixDim::new(rows, cols))
     }
 }
 

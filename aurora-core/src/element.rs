@@ -31,7 +31,9 @@ impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 /// An operation that the owner of an element applies to it: `current <- apply(current, operand)`.
 ///
 /// A stateless type, so that every rank has its code; the whole of it happens under the block's lock, and nobody sees a
-/// value in between. Operands of several ranks are applied in any order: use it for operations where that does not matter.
+/// value in between. Operands of several ranks are applied in any order, so the operation must be **commutative** in its operands:
+/// `apply(apply(x, a), b)` is the same as `apply(apply(x, b), a)`. So are sums and differences, products, minima and unions, and "keep the
+/// last one" is not. [`accumulate_in_order`](crate::GVector::accumulate_in_order) alone keeps an order.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -64,6 +66,30 @@ pub trait Op<T>: 'static {
     /// Two operands in one, where they meet before they reach the element, as in an [`Accumulate`](crate::Accumulate):
     /// `apply(apply(x, a), b)` is the same as `apply(x, combine(a, b))`. An associative operation needs no other than this one;
     /// to take away `a` and then `b`, for example, is to take away `a + b`.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// struct TakeAway;
+    /// impl Op<i64> for TakeAway {
+    ///     fn apply(current: i64, operand: i64) -> i64 {
+    ///         current - operand
+    ///     }
+    ///     fn combine(first: i64, second: i64) -> i64 {
+    ///         first + second
+    ///     }
+    /// }
+    ///
+    /// Config::threads(2).run(|world| {
+    ///     let mut stock = GVector::<i64>::from_fn(world, 3, |_| 100)?;
+    ///     let mut sold = stock.accumulate::<TakeAway>()?;
+    ///     (1..=4).try_for_each(|pieces| sold.update(1, pieces))?; // each rank 10
+    ///     sold.finish()?;
+    ///     assert_eq!(stock.at(1)?, 80);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     fn combine(first: T, second: T) -> T {
         Self::apply(first, second)
     }

@@ -7,7 +7,8 @@ use aurora_net::bootstrap::Launch;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Every environment variable that Aurora reads, and what it means. One that is not listed here is refused.
+/// Every environment variable that Aurora reads, and what it means. One that is not listed here is refused; one that is empty counts as not
+/// set.
 ///
 /// | variable | value | meaning |
 /// |---|---|---|
@@ -18,7 +19,7 @@ use std::time::Duration;
 /// | `AURORA_NETWORK` | `dedicated`, `shared` | who uses the network between the ranks (default: this job alone) |
 /// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found out) |
 /// | `AURORA_MTU` | 1228 to 65535 | longest IP packet to send, in bytes (default: as long as the path is found to carry) |
-/// | `AURORA_CHECK` | `0`, `1` | looks for misuse that shows only in what is computed: two ranks that write one element in a ReleaseC, reading what is not flushed (default: 0; it is slow) |
+/// | `AURORA_CHECK` | `0`, `1` | looks for misuse that shows only in what is computed: two ranks that write one element in a ReleaseC, reading what is not flushed (default: 0; it is slow). Bare `put`s and missing barriers it does not see |
 /// | `AURORA_SCALAR` | `allow`, `deny` | whether `at` and `put` may touch single elements of other ranks without a behaviour (default: allow) |
 /// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | most memory for one copy of a vector on a rank (default: half of what is free); what ranks share is no copy |
 /// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |
@@ -67,7 +68,7 @@ impl Surroundings {
     }
 
     fn of(all: &BTreeMap<String, String>) -> Self {
-        if all.contains_key(JOB) {
+        if all.get(JOB).is_some_and(|job| !job.is_empty()) {
             return Surroundings::Rank;
         }
         match Announced::find(all) {
@@ -146,6 +147,8 @@ impl Environment {
                 return Err(unknown(name));
             }
         }
+        // `AURORA_RANKS= program` is how a shell takes one back.
+        let ours: BTreeMap<_, _> = ours.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         let job = ours.get(JOB).cloned();
         Ok(Environment { ours, job, launcher })
     }
@@ -289,11 +292,13 @@ pub(crate) fn bad(name: &str, value: &str, expected: &str) -> Error {
 fn unknown(name: &str) -> Error {
     // AURORA_JOB is not for users.
     let known: Vec<_> = VARIABLES.into_iter().filter(|known| *known != JOB).collect();
+    // What all of them begin with says nothing about which one is meant.
+    let own = |name: &str| name.trim_start_matches("AURORA_").to_string();
     let nearest = known
         .iter()
-        .map(|known| (strsim::jaro_winkler(name, known), known))
+        .map(|known| (strsim::normalized_damerau_levenshtein(&own(name), &own(known)), known))
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(similarity, _)| *similarity > 0.8)
+        .filter(|(similarity, _)| *similarity >= 0.45)
         .map(|(_, known)| (*known).to_string());
     Error::UnknownVariable { name: name.into(), nearest, known: known.join(", ") }
 }

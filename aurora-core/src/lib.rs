@@ -65,6 +65,7 @@
 mod behaviour;
 mod collective;
 mod config;
+mod digest;
 mod distribution;
 mod element;
 mod environment;

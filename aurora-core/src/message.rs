@@ -1,6 +1,7 @@
 //! What ranks say to each other: the headers of transfers. Payloads follow beside them.
 
 use crate::element::OpId;
+use crate::global::short;
 use crate::halo::Halo;
 use crate::window::Window;
 use crate::{Error, Site};
@@ -80,6 +81,14 @@ impl Opening {
     /// Of a part of it.
     pub(crate) fn of(self, window: Window) -> Self {
         Opening { window, ..self }
+    }
+
+    /// With operation `O`. Its name travels in headers, whose length is limited.
+    pub(crate) fn with_op<O: 'static>(self) -> Self {
+        const LONGEST_NAME: usize = 40;
+        let name = short::<O>();
+        let end = name.char_indices().nth(LONGEST_NAME).map_or(name.len(), |(at, _)| at);
+        Opening { op: Some(OpId::of::<O>()), op_name: Cow::Borrowed(&name[..end]), ..self }
     }
 
     /// A number that is the same of all that agree.

@@ -26,6 +26,11 @@ impl Site {
         self.line
     }
 
+    /// Whether it is a line of the language's own library: what was handed to it as a function is called from there.
+    pub(crate) fn is_in_core(&self) -> bool {
+        self.file.contains("/library/core/src/")
+    }
+
     /// The same place with only the end of a very long file name, so that it fits a message header.
     pub(crate) fn clipped(mut self) -> Self {
         const LONGEST: usize = 160;

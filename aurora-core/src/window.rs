@@ -1,5 +1,6 @@
 //! Which part of a vector a scope is about.
 
+use crate::digest::add;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
@@ -34,14 +35,7 @@ impl Window {
 
     /// A number for it, of the whole 0.
     pub(crate) fn digest(self) -> u64 {
-        // As splitmix64 does.
-        let mix = |mut x: u64| {
-            x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            x ^ (x >> 31)
-        };
-        let add = |digest: u64, x: usize| mix((digest ^ x as u64).wrapping_add(0x9e37_79b9_7f4a_7c15));
-        self.0.map_or(0, |(start, end)| add(add(1, start), end))
+        self.0.map_or(0, |(start, end)| add(add(1, start as u64), end as u64))
     }
 
     /// Whether two scopes have to do with each other. An empty range has to do with nothing, the whole of an empty vector with itself.

@@ -122,6 +122,28 @@ impl World {
     }
 
     /// What each line of the program has cost this rank in messages: where to add a behaviour.
+    ///
+    /// Counted is what this rank has sent on account of the line, not what came back. **What needs no message is not counted**: elements of
+    /// ranks that share this one's memory are read and written in place, so on one machine a loop of `at` and `put` looks free, and would
+    /// send a message for each remote element on a cluster. Two settings show it on one machine: with `AURORA_ROUTE=udp` (or
+    /// [`Config::route`](crate::Config::route)) no memory is shared and each of them is counted here; with `AURORA_SCALAR=deny` (or
+    /// [`Config::deny_scalar`](crate::Config::deny_scalar)) the first of them ends the job with its line.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(2).route(aurora_core::Route::Udp).run(|world| {
+    ///     let v = GVector::<u64>::from_fn(world, 100, |i| i as u64)?;
+    ///     for i in 0..v.len() {
+    ///         v.at(i)?;
+    ///     }
+    ///     let usage = world.usage();
+    ///     let most = usage.iter().max_by_key(|line| line.usage.messages).expect("somebody has sent something");
+    ///     assert_eq!((most.action, most.usage.messages), ("at", 50)); // `println!("{most}")` says where
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn usage(&self) -> Vec<LineUsage> {
         self.link.endpoint.act(|service, _| {
             let usage = service.mail.usage().iter();

@@ -56,6 +56,11 @@ fn a_variable_that_does_not_exist() {
         &["unknown environment variable AURORA_RANK (did you mean AURORA_RANKS?)", "AURORA_TIMEOUT"],
     );
     refused(&[("AURORA_TIMEOUTS", "3")], &["did you mean AURORA_TIMEOUT?"]);
+    // Nobody can have meant one of them.
+    refused(
+        &[("AURORA_LOGLEVEL", "3")],
+        &["unknown environment variable AURORA_LOGLEVEL; the known ones: AURORA_RANKS"],
+    );
 }
 
 #[test]

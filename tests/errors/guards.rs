@@ -29,12 +29,17 @@ fn an_index_that_is_not_shown() {
                 let a = m.owner_computes()?;
                 let words = [
                     (panic_of(|| a[other]), format!("index {other} is outside {shown}, the part that this rank owns")),
-                    (panic_of(|| a[usize::MAX]), format!("index {} is outside {shown}", usize::MAX)),
+                    (panic_of(|| a[20]), "index 20 is outside a vector of 20 elements".into()),
+                    (panic_of(|| a[usize::MAX]), format!("index {} is outside a vector of 20 elements", usize::MAX)),
                     (panic_of(|| a[(2 - 2 * me, 0)]), format!("row {} is outside {rows}", 2 - 2 * me)),
                     (panic_of(|| a[(2 * me, 5)]), "column 5 is outside 0..5".into()),
-                    (panic_of(|| a[(usize::MAX, 1)]), format!("row {} is outside {rows}", usize::MAX)),
-                    (panic_of(|| a.row(4)[0]), format!("row 4 is outside {rows}")),
-                    (panic_of(|| a.row(usize::MAX)[0]), format!("row {} is outside {rows}", usize::MAX)),
+                    (panic_of(|| a[(usize::MAX, 1)]), format!("row {} is outside a matrix of 4 rows", usize::MAX)),
+                    (panic_of(|| a.row(usize::MAX)[0]), format!("row {} is outside a matrix of 4 rows", usize::MAX)),
+                    // By the number of an element instead of a row's.
+                    (
+                        panic_of(|| a.row(own.start + 5)[0]),
+                        "(`indices()` are those of elements, `rows()` those of rows)".into(),
+                    ),
                 ];
                 for (text, words) in words {
                     assert!(text.contains(&words), "`{text}` without `{words}`");
@@ -44,8 +49,19 @@ fn an_index_that_is_not_shown() {
                 let mut a = m.owner_computes_mut()?;
                 let text = panic_of(|| a[other] = 1);
                 assert!(text.contains(&format!("index {other} is outside {shown}")), "{text}");
+                assert!(text.contains("use `put` or `release_c` of the vector"), "{text}");
+                // Counted from 0 in each part.
+                assert_eq!(text.contains("counted from 0 in this part it is `local_mut()[0]`"), me == 1, "{text}");
+                let text = panic_of(|| a.row_mut(2 - 2 * me)[0] = 1);
+                assert!(text.contains(&format!("{rows}, the part that this rank owns: use `release_c`")), "{text}");
                 let text = panic_of(|| a.row_mut(9)[0] = 1);
-                assert!(text.contains(&format!("row 9 is outside {rows}")), "{text}");
+                assert!(text.contains("row 9 is outside a matrix of 4 rows"), "{text}");
+            }
+            {
+                // Of a slice that begins amid a row.
+                let a = m.slice(own.start + 2..own.end).owner_computes()?;
+                let text = panic_of(|| a[(2 * me, 1)]);
+                assert!(text.contains(&format!("index {} is outside", own.start + 1)), "{text}");
             }
             {
                 let b = m.read_cache()?;

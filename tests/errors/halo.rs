@@ -316,9 +316,24 @@ fn what_is_not_shown_and_what_is_not_to_be_written() {
             for (text, wanted) in [
                 (panics(|| _ = h[7]), "index 7 is outside 8..22, the part and the halo"),
                 (panics(|| _ = h[22]), "index 22 is outside 8..22"),
-                (panics(|| _ = h[30]), "index 30 is outside 8..22"),
+                (
+                    panics(|| _ = h[30]),
+                    "index 30 is outside a vector of 30 elements: beyond a fixed end there is no halo",
+                ),
                 (panics(|| h[9] = 1), "index 9 is outside 10..20, which this rank owns: the halo is only to be read"),
-                (panics(|| h[20] += 1), "index 20 is outside 10..20"),
+                (
+                    panics(|| h[20] += 1),
+                    "index 20 is outside 10..20, which this rank owns: the halo is only to be read",
+                ),
+                (panics(|| h[0] = 1), "index 0 is outside 10..20, which this rank owns: use `put` or `release_c`"),
+                (panics(|| h[30] = 1), "index 30 is outside a vector of 30 elements: beyond a fixed end"),
+                (panics(|| _ = g.row(6)[0]), "row 6 is outside a matrix of 6 rows: beyond a fixed end"),
+                (
+                    panics(|| _ = g.row(8)[0]),
+                    "row 8 is outside a matrix of 6 rows (`indices()` are those of elements, `rows()`",
+                ),
+                (panics(|| g.row_mut(0)[0] = 1), "row 0 is outside rows 2..4, which this rank owns: use `put` or"),
+                (panics(|| g.row_mut(6)[0] = 1), "row 6 is outside a matrix of 6 rows: beyond a fixed end"),
                 (panics(|| _ = g[(5, 0)]), "row 5 is outside rows 1..5"),
                 (panics(|| _ = g.row(0)[0]), "row 0 is outside rows 1..5"),
                 (panics(|| _ = g[(2, 4)]), "column 4 is outside 0..4"),
@@ -333,8 +348,13 @@ fn what_is_not_shown_and_what_is_not_to_be_written() {
             assert!(matches!(h.put(8, 1), Err(Error::NotShown { index: 8, start: 10, end: 20, .. })));
             drop(h);
             drop(g);
-            let r = v.halo_cache(Halo::periodic(12));
-            r.map(drop)
+            let r = v.halo_cache(Halo::periodic(12))?;
+            let text = panics(|| _ = r[31]);
+            assert!(
+                text.contains("index 31 is outside a vector of 30 elements: around the ends it has the number 1"),
+                "{text}"
+            );
+            r.finish()
         });
         // The others have not opened the last one.
         told.says(ODD, &["a HaloCache"]);

@@ -147,7 +147,7 @@ fn a_scope_that_the_others_do_not_open_and_a_barrier() {
             world.barrier()
         });
         told.all_say(&["ranks disagree", "rank 1 opened a ReleaseC"])
-            .all_say(&["has opened no collective scope of the GVector<i32> of 10"])
+            .all_say(&["has opened no collective scope since it made the GVector<i32> of 10 elements at"])
             .all_cite(&["let scope = v.release_c()"]);
     });
 }

@@ -55,6 +55,25 @@ fn it_comes_back_from_run_with_its_source() {
 }
 
 #[test]
+fn the_line_is_the_programs_or_none() {
+    on_every_route([1, 2], |job| {
+        let told = job.run_freely(|world| match world.is_root() {
+            true => Err(spoilt()).map_err(|error| Error::user(error)),
+            false => world.barrier(),
+        });
+        let text = told.run.expect_err("spoilt").to_string();
+        assert!(cited(&text).iter().any(|line| line.contains("Err(spoilt())")), "{text}");
+        // Called by the standard library.
+        let told = job.run_freely(|world| match world.is_root() {
+            true => Err(spoilt()).map_err(Error::user),
+            false => world.barrier(),
+        });
+        let text = told.run.expect_err("spoilt").to_string();
+        assert_eq!(text, "the milk is spoilt");
+    });
+}
+
+#[test]
 fn what_the_others_were_doing_does_not_matter() {
     // The failing rank drops its vector before the others' scope.
     on_every_route([2, 3], |job| {
@@ -162,5 +181,28 @@ fn an_operation_that_panics_at_the_owner() {
                 assert!(text.contains("rank 0 panicked inside the ReleaseC that it opened at"), "{text}");
             }
         }
+    });
+}
+
+#[test]
+fn an_operation_that_panics_at_the_owner_who_has_opened_nothing() {
+    on_every_route([2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let mut v = GVector::<i32>::new(world, 10)?;
+            v.release_c_with::<Stumbles>()?.finish()?;
+            world.barrier()?;
+            let alone = match world.rank().index() {
+                1 => v.release_alone_with::<Stumbles>().and_then(|mut scope| {
+                    scope.update(0, 13)?;
+                    scope.finish()
+                }),
+                _ => Ok(()),
+            };
+            world.barrier().and(alone)
+        });
+        let words = "is poisoned: rank 0 panicked in an operation of another rank's ReleaseC alone";
+        told.says(1, &[words]);
+        let error = told.run.as_ref().expect_err("poisoned").to_string();
+        assert!(error.contains(words), "{error}");
     });
 }

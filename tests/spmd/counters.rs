@@ -21,6 +21,8 @@ pub fn bodies() -> Vec<Body> {
         Body::of(a_block_that_moved_away_comes_home),
         Body::of(a_few_released_writes),
         Body::of(an_accumulate_sends_once_to_each),
+        Body::of(reading_and_writing_in_one_costs_both),
+        Body::of(a_release_alone_is_answered_by_whom_it_writes_to),
         Body::of(what_a_line_costs),
     ]
 }
@@ -352,6 +354,81 @@ fn an_accumulate_sends_once_to_each(world: &World) -> Result<()> {
     Ok(())
 }
 
+/// On entry what a ReadCache sends, at the end what a ReleaseC sends, and nothing in between.
+fn reading_and_writing_in_one_costs_both(world: &World) -> Result<()> {
+    const BLOCK: usize = 1000;
+    let (p, me, others) = (world.size(), world.rank().index(), world.size() as u64 - 1);
+    let (load, abroad, words) = (announcements(world), nodes(world) - 1, words(world));
+    let mut v = GVector::<u64>::new(world, BLOCK * p)?;
+    for written in [0, 3] {
+        for round in 0..ROUNDS {
+            world.barrier()?;
+            let before = accounted(world);
+            let mut all = v.read_cache_release_c()?;
+            let entered = accounted(world);
+            // So many elements in each rank's block, which nobody else writes.
+            for i in (0..p).flat_map(|owner| (0..written).map(move |k| owner * BLOCK + me * written + k)) {
+                all[i] += 1;
+            }
+            let inside = accounted(world);
+            drop(all);
+            let ended = accounted(world);
+            let messages = entered.0 - before.0;
+            assert!((load..=load + words).contains(&messages), "{messages} messages of the entry in round {round}");
+            // What nobody has written since the last load is not sent again.
+            let pushed = if written > 0 && round > 0 { abroad * 8 * BLOCK as u64 } else { 0 };
+            let bytes = entered.1 - before.1;
+            if round > 0 {
+                assert!((pushed..=pushed + words * 16).contains(&bytes), "{bytes} bytes of the entry in round {round}");
+            }
+            check::equal("messages inside", inside, entered)?;
+            check::equal("messages of the end", ended.0 - inside.0, others)?;
+            let values = others * 8 * written as u64;
+            let bytes = ended.1 - inside.1;
+            assert!((values..=values + others * 100).contains(&bytes), "{bytes} bytes of the end in round {round}");
+        }
+    }
+    check::same(&v.read_cache()?, 0, |i| if i % BLOCK < 3 * p { ROUNDS } else { 0 })
+}
+
+/// To each owner that it writes to a message for each 64 KiB, and one back; to others nothing, though they do not take part.
+fn a_release_alone_is_answered_by_whom_it_writes_to(world: &World) -> Result<()> {
+    const BLOCK: usize = 20_000;
+    let alone = |world: &World| {
+        let usage = world.usage();
+        usage.iter().filter(|line| line.action == "ReleaseC alone").map(|line| line.usage.messages).sum::<u64>()
+    };
+    let mut v = GVector::<u64>::new(world, BLOCK * world.size())?;
+    for owners in 1..=world.size() {
+        for len in [10, BLOCK] {
+            // Elements of 8 bytes, each with its place.
+            let batches = (len * (8 + 4)).div_ceil(64 << 10) as u64;
+            let (want, mut exact) = ((owners as u64 - 1) * batches, Vec::new());
+            let cost = least(world, |round| {
+                if !world.is_root() {
+                    // Silent meanwhile, so that what rank 0 receives are its answers.
+                    std::thread::sleep(Duration::from_millis(3));
+                    return Ok(());
+                }
+                let before = alone(world);
+                let mut scope = v.release_alone()?;
+                (0..owners).try_for_each(|owner| scope.put_slice(owner * BLOCK, &vec![round + 1; len]))?;
+                scope.finish()?;
+                exact.push(alone(world) - before);
+                Ok(())
+            })?;
+            if world.is_root() {
+                assert!(exact.iter().all(|messages| *messages == want), "{exact:?} messages instead of {want}");
+                check::equal("messages", cost.transfers_out, want)?;
+                check::equal("answers", cost.transfers_in, want)?;
+            }
+            check::equal("an element of the last owner", v.at((owners - 1) * BLOCK + len - 1)?, ROUNDS)?;
+            world.barrier()?;
+        }
+    }
+    Ok(())
+}
+
 fn what_a_line_costs(world: &World) -> Result<()> {
     let others = world.size() as u64 - 1;
     let v = GVector::<u16>::from_fn(world, 100, |i| i as u16)?;
@@ -361,6 +438,11 @@ fn what_a_line_costs(world: &World) -> Result<()> {
         sum += v.at(i)?;
     }
     check::equal("sum", sum, 4950)?;
+    // What is done on the way to a result is accounted to the line that wants it.
+    drop(v.gather(world.size() - 1)?);
+    for line in world.usage() {
+        assert!(line.site.as_ref().is_none_or(|site| site.to_string().contains("tests/")), "{line}");
+    }
     let usage = world.usage();
     let at = usage.iter().find(|usage| {
         usage.action == "at"

@@ -9,6 +9,7 @@ use aurora_suite::random::Random;
 pub fn bodies() -> Vec<Body> {
     vec![
         Body::of(what_others_put_is_never_lost),
+        Body::of(what_i_put_is_in_every_copy),
         Body::of(neighbours_of_every_size),
         Body::of(wide_elements_are_whole),
         Body::of(puts_between_caches_that_stay_open),
@@ -18,6 +19,30 @@ pub fn bodies() -> Vec<Body> {
 
 fn random(world: &World) -> Random {
     Random::new(0xd005 + world.rank().index() as u64)
+}
+
+/// What has been put without the service's knowledge is in the next copy, whichever kind that is.
+fn what_i_put_is_in_every_copy(world: &World) -> Result<()> {
+    let mut v = GVector::<u32>::new(world, 7 * world.size())?;
+    let mine = v.local_range();
+    for round in 1..=6 {
+        mine.clone().try_for_each(|i| v.put(i, round * i as u32))?;
+        let want = |i| round * i as u32;
+        match round {
+            1 | 4 => check::same(&v.read_cache()?, 0, want)?,
+            2 => check::same(v.read_cache_blocks()?.whole()?, 0, want)?,
+            3 => check::same(&v.read_cache_release_c()?, 0, want)?,
+            5 => check::same(v.halo_cache(1)?.local(), mine.start, want)?,
+            _ => check::same(&v.slice(1..).read_cache()?, 1, want)?,
+        }
+        // A copy stays as it is; what is put beside it is in the next.
+        let before = v.slice(..).read_cache()?;
+        check::same(&before, 0, want)?;
+        drop(before);
+        check::equal("an own element", v.at(mine.start)?, want(mine.start))?;
+        world.barrier()?;
+    }
+    Ok(())
 }
 
 /// Each element has one writer, that counts it up, and an owner, that writes back what it finds while its block is lent.

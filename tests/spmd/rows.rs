@@ -1,6 +1,6 @@
 //! Matrices by rows, by cells, in parallel and as views.
 
-use aurora_core::{GVector, MatrixDim, Result, World};
+use aurora_core::{GVector, Halo, MatrixDim, Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::mix;
@@ -13,6 +13,8 @@ pub fn bodies() -> Vec<Body> {
         Body::of(rows_in_parallel),
         Body::of(cells_of_a_cache),
         Body::of(views_of_my_part_and_of_the_whole),
+        Body::of(rows_of_a_halo),
+        Body::of(rows_of_a_slice),
         Body::of(matrices_without_cells),
     ]
 }
@@ -109,15 +111,76 @@ fn views_of_my_part_and_of_the_whole(world: &World) -> Result<()> {
     check::same(&v.read_cache()?, 0, |i| want(i).wrapping_add(1))
 }
 
+/// A HaloCache gives its own rows, and has those around it beside.
+fn rows_of_a_halo(world: &World) -> Result<()> {
+    let mut v = GVector::from_fn(world, DIM, want)?;
+    let halo = v.halo_cache(1)?;
+    same_rows(halo.iter_rows(), halo.rows())?;
+    check::equal("rows in parallel", halo.par_rows().len(), halo.rows().len())?;
+    check::equal("the shape of my part", halo.view().dim(), (halo.rows().len(), DIM.cols))?;
+    drop(halo);
+
+    let mut halo = v.halo_cache_mut(Halo::periodic(1))?;
+    same_rows(halo.iter_rows(), halo.rows())?;
+    let add = |by: i64| move |x: &mut i64| *x = x.wrapping_add(by);
+    halo.iter_rows_mut().for_each(|(row, elements)| elements.iter_mut().for_each(add(row as i64)));
+    halo.par_rows_mut().for_each(|(row, elements)| elements.iter_mut().for_each(add(10 * row as i64)));
+    check::equal("the shape for writing", halo.view_mut().dim(), (halo.rows().len(), DIM.cols))?;
+    halo.view_mut().iter_mut().for_each(add(7));
+    let now = |i: usize| want(i).wrapping_add(11 * (i / DIM.cols) as i64 + 7);
+    check::same(halo.local(), halo.indices().start, now)?;
+    halo.refresh()?;
+    if !halo.rows().is_empty() {
+        let before = (halo.rows().start + DIM.rows - 1) % DIM.rows;
+        check::same(halo.row(before), before * DIM.cols, now)?;
+    }
+    halo.finish()?;
+    check::same(&v.read_cache()?, 0, now)
+}
+
+/// Of a slice the rows that lie in it whole.
+fn rows_of_a_slice(world: &World) -> Result<()> {
+    let mut v = GVector::from_fn(world, DIM, want)?;
+    let some = v.rows(3..9).read_cache()?;
+    same_rows(some.iter_rows(), 3..9)?;
+    check::equal("the shape of the part", some.view().dim(), (6, DIM.cols))?;
+    drop(some);
+    // From the middle of row 2 into the middle of row 10: whole are those between.
+    let some = v.slice(15..64).read_cache()?;
+    check::equal("whole rows", some.rows(), 3..10)?;
+    same_rows(some.iter_rows(), 3..10)?;
+    check::equal("whole rows in parallel", some.par_rows().map(|(row, _)| row).collect::<Vec<_>>(), (3..10).collect())?;
+    drop(some);
+
+    let own = v.local_rows();
+    let mine = own.start.clamp(3, 10)..own.end.clamp(3, 10);
+    let mut some = v.slice_mut(15..64).owner_computes_mut()?;
+    same_rows(some.iter_rows(), mine.clone())?;
+    check::equal("the shape for writing", some.view_mut().dim(), (mine.len(), DIM.cols))?;
+    some.iter_rows_mut().for_each(|(row, elements)| elements.fill(row as i64));
+    some.par_rows_mut().for_each(|(_, elements)| elements[0] = -1);
+    some.finish()?;
+    check::same(&v.read_cache()?, 0, |i| match (i / DIM.cols, i % DIM.cols) {
+        (3..10, 0) => -1,
+        (row @ 3..10, _) => row as i64,
+        _ => want(i),
+    })
+}
+
 fn matrices_without_cells(world: &World) -> Result<()> {
     for dim in [MatrixDim::new(0, 5), MatrixDim::new(5, 0), MatrixDim::new(1, 5)] {
-        let mut v = GVector::<i64>::new(world, dim)?;
+        let mut v = GVector::<i64>::new(world, (dim.rows, dim.cols))?;
+        check::equal("the shape", v.dim(), Some(dim))?;
         let mut own = v.owner_computes_mut()?;
         let mine = own.rows().len();
         check::equal("rows for writing", own.iter_rows_mut().count(), mine)?;
         check::equal("rows in parallel", own.par_rows_mut().count(), mine)?;
         check::equal("a view", own.view_mut().nrows(), mine)?;
         drop(own);
+        let mut halo = v.halo_cache_mut(1)?;
+        check::equal("rows of a halo", halo.iter_rows_mut().count(), mine)?;
+        check::equal("a view of it", halo.view_mut().nrows(), mine)?;
+        drop(halo);
         check::equal("cells", v.read_cache()?.view().len(), dim.rows * dim.cols)?;
     }
     Ok(())

@@ -90,7 +90,7 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// As [`read_cache`](GVector::read_cache) and [`release_c`](GVector::release_c). Memory for the copy is needed at once, on top of
-    /// what the ReadCache takes.
+    /// what the ReadCache takes: [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::CacheLimit`](crate::Error::CacheLimit).
     ///
     /// ```
     /// use aurora_core::prelude::*;

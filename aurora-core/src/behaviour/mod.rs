@@ -87,9 +87,13 @@ pub(crate) mod sealed {
 /// Ending is split: dropping the guard sends what it has to send, and the next use of the vector waits for what others
 /// have to do. [`Scope::finish`] is the checked end: errors come back at once instead of with the next use or from `run`.
 ///
-/// A guard belongs to the thread that opened it. It may be neither forgotten nor leaked: that is not unsound, but it
+/// A guard belongs to the thread that opened it: it is neither `Send` nor `Sync`, and a closure for other threads that names one does not
+/// compile. What it shows is ordinary data, so take that before: `let all = &guard[..];`, `let mine = guard.local();`, `local_mut()`,
+/// `par_rows()`.
+///
+/// It may be neither forgotten nor leaked: that is not unsound, but it
 /// is an error, [`Error::Leaked`](crate::Error::Leaked), for everyone who waits for it.
-#[must_use = "a scope ends when its guard is dropped"]
+#[must_use = "a scope ends when its guard is dropped: keep it, as in `let _guard = ...` (`let _ = ...` drops it at once)"]
 pub struct Scope<'v, B: Behaviour> {
     pub(crate) vector: &'v GVector<B::Element>,
     /// The part of it that the scope is about, and its elements.

@@ -75,7 +75,25 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// `Mismatch` where ranks open different scopes; `Leaked` where a write guard was forgotten;
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where a rank has no room for the copy; whatever ended the job.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where a rank has no room for the copy, and
+    /// [`Error::CacheLimit`](crate::Error::CacheLimit) where it may not have so much; whatever ended the job.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let mut v = GVector::<f64>::from_fn(world, 100, |i| i as f64)?;
+    ///     let before = v.read_cache()?;
+    ///     assert_eq!(before[99], 99.0); // `before` is a slice of all elements, whoever owns them
+    ///     let mean = before.iter().sum::<f64>() / before.len() as f64;
+    ///     drop(before);
+    ///     v.owner_computes_mut()?.local_mut().iter_mut().for_each(|x| *x -= mean);
+    ///     let after = v.read_cache()?; // no barrier: it shows what all ranks have written before they entered
+    ///     assert_eq!(after.iter().sum::<f64>(), 0.0);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn read_cache(&self) -> Result<ReadCache<'_, T>> {
         self.open_cache(Window::WHOLE, Site::here())

@@ -3,7 +3,7 @@
 use super::combined::Combined;
 use super::owner::{Owner, OwnerMut, ShowsOwnPart};
 use super::read_cache::Cached;
-use super::{Behaviour, OwnerComputesMut, ReadCache, ReadCacheReleaseC, Scope};
+use super::{Behaviour, ReadCache, ReadCacheReleaseC, Scope};
 use crate::element::Element;
 use crate::global::{GVector, resolve};
 use std::ops::{Index, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
@@ -39,6 +39,19 @@ impl<T: Element> ShowsElements for Combined<T> {
     }
 }
 
+/// A behaviour that shows consecutive elements for writing. Not for users to implement.
+pub trait ShowsElementsMut: ShowsElements {
+    /// All of them.
+    #[doc(hidden)]
+    fn elements_mut(&mut self, vector: &GVector<Self::Element>) -> &mut [Self::Element];
+}
+
+impl<T: Element> ShowsElementsMut for OwnerMut<T> {
+    fn elements_mut(&mut self, vector: &GVector<T>) -> &mut [T] {
+        self.part_mut(vector)
+    }
+}
+
 /// The whole rows among consecutive elements.
 struct WholeRows {
     /// Their global numbers.
@@ -50,7 +63,7 @@ struct WholeRows {
 
 impl WholeRows {
     fn of<T: Element>(vector: &GVector<T>, first: usize, len: usize) -> Self {
-        let cols = vector.dim().map_or(1, |dim| dim.cols);
+        let cols = vector.row_len();
         let per_row = cols.max(1);
         let start = first.div_ceil(per_row);
         let rows = start..((first + len) / per_row).max(start);
@@ -93,18 +106,30 @@ impl<B: ShowsElements> Scope<'_, B> {
     }
 }
 
-impl<T: Element> OwnerComputesMut<'_, T> {
-    fn whole_rows_mut(&mut self) -> (WholeRows, &mut [T]) {
-        let first = self.indices().start;
-        let elements = self.local_mut();
-        let len = elements.len();
-        let whole = WholeRows::of(self.vector, first, len);
-        let within = whole.within.clone();
-        (whole, &mut self.local_mut()[within])
+impl<B: ShowsElementsMut> Scope<'_, B> {
+    fn whole_rows_mut(&mut self) -> (WholeRows, &mut [B::Element]) {
+        let (whole, _) = self.whole_rows();
+        let elements = &mut self.state.elements_mut(self.vector)[whole.within.clone()];
+        (whole, elements)
     }
 
-    /// This rank's rows, one after the other, with their global numbers, for writing.
-    pub fn iter_rows_mut(&mut self) -> impl ExactSizeIterator<Item = (usize, &mut [T])> {
+    /// This rank's rows, one after the other, with their global numbers, for writing. Of a HaloCache its own ones, without the halo; of a
+    /// slice those that lie in it whole.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(2).run(|world| {
+    ///     let mut matrix = GVector::<u64>::new(world, MatrixDim::new(3, 4))?;
+    ///     for (row, elements) in matrix.owner_computes_mut()?.iter_rows_mut() {
+    ///         elements.fill(row as u64);
+    ///     }
+    ///     assert_eq!(matrix.read_cache()?[(2, 3)], 2);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn iter_rows_mut(&mut self) -> impl ExactSizeIterator<Item = (usize, &mut [B::Element])> {
         let (whole, elements) = self.whole_rows_mut();
         let chunk = whole.chunk();
         whole.rows.zip(elements.chunks_exact_mut(chunk))
@@ -186,8 +211,8 @@ mod parallel {
         }
     }
 
-    impl<T: Element> OwnerComputesMut<'_, T> {
-        /// As [`iter_rows_mut`](OwnerComputesMut::iter_rows_mut), by the threads of the current rayon pool (feature `rayon`).
+    impl<B: ShowsElementsMut> Scope<'_, B> {
+        /// As [`iter_rows_mut`](Scope::iter_rows_mut), by the threads of the current rayon pool (feature `rayon`).
         ///
         /// ```
         /// use aurora_core::prelude::*;
@@ -204,7 +229,7 @@ mod parallel {
         /// })?;
         /// # Ok::<(), Error>(())
         /// ```
-        pub fn par_rows_mut(&mut self) -> impl IndexedParallelIterator<Item = (usize, &mut [T])> {
+        pub fn par_rows_mut(&mut self) -> impl IndexedParallelIterator<Item = (usize, &mut [B::Element])> {
             let (whole, elements) = self.whole_rows_mut();
             let chunk = whole.chunk();
             whole.rows.into_par_iter().zip(elements.par_chunks_exact_mut(chunk))
@@ -241,9 +266,9 @@ mod views {
         }
     }
 
-    impl<T: Element> OwnerComputesMut<'_, T> {
+    impl<B: ShowsElementsMut> Scope<'_, B> {
         /// This rank's rows as a view of the crate `ndarray` for writing; numbered as in [`view`](Scope::view).
-        pub fn view_mut(&mut self) -> ArrayViewMut2<'_, T> {
+        pub fn view_mut(&mut self) -> ArrayViewMut2<'_, B::Element> {
             let (whole, elements) = self.whole_rows_mut();
             let shape = (whole.rows.len(), whole.cols);
             ArrayViewMut2::from_shape(shape, elements).expect("whole rows have that many elements")

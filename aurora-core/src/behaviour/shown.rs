@@ -85,7 +85,7 @@ impl<B: Behaviour> Scope<'_, B> {
     /// Where a row of a matrix lies in the window; of a vector that is no matrix one element.
     #[track_caller]
     pub(crate) fn places_of_row(&self, row: usize) -> Range<usize> {
-        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
+        let cols = self.vector.row_len();
         let rows = self.vector.len() / cols.max(1);
         assert!(row < rows, "row {row} is outside a matrix of {rows} rows");
         let elements = row * cols..(row + 1) * cols;
@@ -99,11 +99,35 @@ impl<B: Behaviour> Scope<'_, B> {
         self.places_of(elements)
     }
 
+    /// The panic of an index that is no element's.
+    #[track_caller]
+    pub(crate) fn assert_element(&self, index: usize) {
+        let len = self.vector.len();
+        assert!(index < len, "index {index} is outside a vector of {len} elements");
+    }
+
+    /// The number of rows of the whole, and the whole in words; of a vector that is no matrix every element is a row.
+    pub(crate) fn all_rows(&self) -> (usize, String) {
+        match (self.vector.dim(), self.vector.len()) {
+            (Some(dim), _) => (dim.rows, format!("a matrix of {} rows", dim.rows)),
+            (None, len) => (len, format!("a vector of {len} elements")),
+        }
+    }
+
+    /// What to say of a row that looks like the number of an element that is shown.
+    pub(crate) fn rows_hint(&self, row: usize, indices: &Range<usize>) -> &'static str {
+        let is_matrix = self.vector.dim().is_some_and(|dim| dim.cols > 1);
+        match is_matrix && indices.contains(&row) {
+            true => " (`indices()` are those of elements, `rows()` those of rows)",
+            false => "",
+        }
+    }
+
     /// The index of a cell of a matrix.
     #[inline]
     #[track_caller]
     pub(crate) fn index_of(&self, (row, col): (usize, usize)) -> usize {
-        let cols = self.vector.dim().map_or(1, |dim| dim.cols);
+        let cols = self.vector.row_len();
         assert!(col < cols, "column {col} is outside 0..{cols}");
         row.saturating_mul(cols).saturating_add(col)
     }
@@ -112,7 +136,6 @@ impl<B: Behaviour> Scope<'_, B> {
     #[inline(never)]
     pub(crate) fn not_shown(&self, index: usize, shown: &Range<usize>, site: Site) -> Result<()> {
         self.vector.check_index(index, &site)?;
-        let (start, end, behaviour, object) = (shown.start, shown.end, B::NAME.into(), Box::new(self.vector.name()));
-        Err(Error::NotShown { index, start, end, behaviour, object, site })
+        Err(self.vector.not_shown(index, shown, B::NAME, site))
     }
 }

@@ -100,7 +100,7 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
 
     /// The same in whole rows, with their global numbers; of a vector that is no matrix every element is a row.
     pub fn row_blocks(&self) -> impl Iterator<Item = Result<(Range<usize>, &[T])>> {
-        let cols = self.vector.dim().map_or(1, |dim| dim.cols.max(1));
+        let cols = self.vector.row_len().max(1);
         let blocks = Blocks { unit: cols, ..self.blocks() };
         blocks.map(move |block| block.map(|(range, rows)| (range.start / cols..range.end / cols, rows)))
     }

@@ -15,7 +15,7 @@ use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
-use words::{at, elsewhere, instead, join, listed, lost_for, near, with_others};
+use words::{amid, at, elsewhere, instead, join, listed, lost_for, near, with_others};
 
 /// Result of every operation that may involve another rank.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -32,9 +32,11 @@ pub enum Error {
         /// What another did instead.
         second: Box<Claim>,
     },
-    /// A scoped behaviour was forgotten (`mem::forget`), or is held where it may not be.
+    /// A scoped behaviour was forgotten (`mem::forget`), or is held where it may not be: over a barrier, for example, before which another
+    /// rank waits for an element that it has lent.
     #[error(
-        "{rank} never closed the {behaviour} of {object} that it opened at {opened}: do not forget guards; let them go out of scope"
+        "{rank} never closed the {behaviour} of {object} that it opened at {opened}: do not forget guards, and let them go out of scope \
+         before a barrier or any other wait for ranks that need what they hold"
     )]
     Leaked {
         /// Who holds it.
@@ -47,15 +49,15 @@ pub enum Error {
         opened: Site,
     },
     /// A rank panicked inside a scope of this object; its contents are those of half a phase and are never shown.
-    #[error("{object} is poisoned: {rank} panicked inside the {behaviour} that it opened at {opened}")]
+    #[error("{object} is poisoned: {rank} panicked {}", amid(behaviour, opened, object))]
     Poisoned {
         /// Who panicked.
         rank: Rank,
-        /// Inside which behaviour.
+        /// Inside which behaviour, or in an operation of whose.
         behaviour: String,
         /// Of which object.
         object: ObjectName,
-        /// The line that opened it.
+        /// The line that opened it; the one that made the object, where another rank has opened it.
         opened: Site,
     },
     /// Ranks wait for each other in a circle.
@@ -279,7 +281,9 @@ pub enum Error {
     },
     /// An operation that the owner has not been told of.
     #[error(
-        "the owner of {object} does not know operation {op} (at {site}): it knows Add, Min, Max and Or of primitive numbers, and those of each `release_c_with::<Op>()` that all ranks have entered"
+        "the owner of {object} does not know operation {op}{}: it knows Add, Min, Max and Or of primitive numbers, and those of each \
+         `release_c_with::<Op>()` and `accumulate::<Op>()` that all ranks have entered",
+        elsewhere(site, object)
     )]
     UnknownOp {
         /// The operation's type.

@@ -36,11 +36,25 @@ impl fmt::Debug for UserError {
 }
 
 impl Error {
-    /// Wraps an error of the program's own, so that a closure given to `run` can return it with `?`.
+    /// Wraps an error of the program's own, so that a closure given to `run` can return it with `?`. Notes the line that calls it: call it
+    /// in a closure of yours, because `.map_err(Error::user)` has it called by the standard library, whose line says nothing.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// let told = Config::threads(2).run(|world| {
+    ///     let answer = "forty-two".parse::<bool>().map_err(|error| Error::user(error))?;
+    ///     world.barrier()?;
+    ///     Ok(answer)
+    /// });
+    /// let text = told.unwrap_err().to_string();
+    /// assert!(text.contains("provided string was not `true` or `false` (at "));
+    /// ```
     #[track_caller]
     pub fn user(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         let source: Arc<dyn std::error::Error + Send + Sync> = Arc::from(error.into());
-        Error::User { message: source.to_string(), site: Some(Site::here()), source: Some(UserError(source)) }
+        let site = Some(Site::here()).filter(|site| !site.is_in_core());
+        Error::User { message: source.to_string(), site, source: Some(UserError(source)) }
     }
 }
 

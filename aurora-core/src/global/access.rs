@@ -15,8 +15,8 @@ use crate::error::Result;
 ///
 /// Config::threads(2).run(|world| {
 ///     let v = GVector::<u64>::from_fn(world, 5, |i| i as u64)?;
-///     assert_eq!(sum(&v)?, 10);               // a message for each remote element
-///     assert_eq!(sum(&v.read_cache()?)?, 10); // one transfer
+///     assert_eq!(sum(&v)?, 10);               // each remote element by itself
+///     assert_eq!(sum(&v.read_cache()?)?, 10); // all at once
 ///     Ok(())
 /// })?;
 /// # Ok::<(), Error>(())

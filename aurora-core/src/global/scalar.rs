@@ -30,6 +30,11 @@ pub trait Atomic: ScalarValue + bytemuck::Pod {}
 /// Every operation is one round trip, none from home itself, and takes effect at one moment: the numbers' operations
 /// ([`fetch_add`](GScalar::fetch_add) and its kin) are also the task counter that users of Global Arrays know.
 ///
+/// Four behaviours change that inside a scope: [`read_cache`](GScalar::read_cache) shows the value as it was on entry,
+/// [`release_c`](GScalar::release_c) sets it at its end, [`accumulate`](GScalar::accumulate) merges what all ranks contribute (a reduction),
+/// and [`read_mostly`](GScalar::read_mostly) keeps a copy on every rank that is read without a message while anybody may improve it (the
+/// bound of a search).
+///
 /// ```
 /// use aurora_core::prelude::*;
 ///

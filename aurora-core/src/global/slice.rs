@@ -75,7 +75,7 @@ impl Part {
     }
 
     fn rows<T: Element>(vector: &GVector<T>, rows: impl RangeBounds<usize>, part: &Part) -> Self {
-        let cols = vector.dim().map_or(1, |dim| dim.cols);
+        let cols = vector.row_len();
         let within = part.range.start.div_ceil(cols.max(1))..part.range.end / cols.max(1);
         let rows = resolve(rows, &within);
         Part::of(rows.start.saturating_mul(cols)..rows.end.saturating_mul(cols), &part.range, part.outside.clone())
@@ -91,14 +91,10 @@ impl Part {
         }
         match &self.outside {
             None => Ok((Window::of(&self.range, len), site)),
-            Some(within) => Err(Error::NotShown {
-                index: if start < within.start { start } else { end.saturating_sub(1) },
-                start: within.start,
-                end: within.end,
-                behaviour: "a slice".into(),
-                object: Box::new(vector.name()),
-                site,
-            }),
+            Some(within) => {
+                let index = if start < within.start { start } else { end.saturating_sub(1) };
+                Err(vector.not_shown(index, within, "a slice", site))
+            }
         }
     }
 }

@@ -24,9 +24,9 @@ use std::ops::Range;
 /// Block-distributed: by elements, or by whole rows for a [`MatrixDim`]; the first blocks are one unit longer where it
 /// does not divide. Or placed whole on one rank ([`GVector::on`]). **All indices are global.**
 ///
-/// There is no `v[i]`: without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put) of a remote element are
-/// one message there and one back, served by the owner's daemon. A *scoped behaviour*, opened by one of the methods
-/// below and ended by its guard going out of scope, makes a phase fast.
+/// There is no `v[i]`: without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put) of an element on another
+/// machine are one message there and one back, served by the owner's daemon; of a rank that shares memory with this one a load and a
+/// store. A *scoped behaviour*, opened by one of the methods below and ended by its guard going out of scope, makes a phase fast.
 ///
 /// Dropping it sends one message to each rank and waits for none; its block is served until every rank has dropped it.
 pub struct GVector<T: Element> {
@@ -43,7 +43,8 @@ pub struct GVector<T: Element> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. A vector of zeros of the given [`Shape`]: a number of elements, or a [`MatrixDim`].
+    /// Collective. A vector of zeros of the given [`Shape`]: a number of elements, or a [`MatrixDim`], which can be written as
+    /// `(rows, cols)`.
     ///
     /// # Errors
     /// `Mismatch` where ranks construct different objects; [`Error::ZeroSized`]; [`Error::TooLarge`];
@@ -125,6 +126,12 @@ impl<T: Element> GVector<T> {
         }
     }
 
+    /// Elements of a row: none where a matrix has no columns; of a vector that is no matrix every element is a row.
+    #[inline]
+    pub(crate) fn row_len(&self) -> usize {
+        self.dim().map_or(1, |dim| dim.cols)
+    }
+
     /// The rank that owns element `index`.
     ///
     /// # Panics
@@ -143,7 +150,7 @@ impl<T: Element> GVector<T> {
 
     /// The global numbers of the rows that this rank owns; of a vector that is no matrix every element is a row.
     pub fn local_rows(&self) -> Range<usize> {
-        let (own, cols) = (self.local_range(), self.dim().map_or(1, |dim| dim.cols.max(1)));
+        let (own, cols) = (self.local_range(), self.row_len().max(1));
         own.start / cols..own.end / cols
     }
 
@@ -304,6 +311,18 @@ impl<T: Element> GVector<T> {
     #[cold]
     pub(crate) fn outside(&self, index: usize, position: Option<usize>, site: &Site) -> Error {
         Error::IndexOutside { index, position, len: self.len(), object: Box::new(self.name()), site: site.clone() }
+    }
+
+    /// The error of an index that a behaviour does not show on this rank.
+    pub(crate) fn not_shown(
+        &self,
+        index: usize,
+        shown: &Range<usize>,
+        behaviour: impl Into<String>,
+        site: Site,
+    ) -> Error {
+        let (Range { start, end }, object) = (shown.clone(), Box::new(self.name()));
+        Error::NotShown { index, start, end, behaviour: behaviour.into(), object, site }
     }
 
     /// Whether single elements of other ranks may be touched.

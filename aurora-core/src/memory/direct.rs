@@ -15,6 +15,8 @@
 //! 3. Inside a door for reading nobody writes but others who are inside it; inside it for writing, nobody uses the block but
 //!    they do. All of those touch words only.
 //! 4. Every index is compared with the length of what it points into.
+//! 5. In a world of one rank nobody sends a request, so while the front says [`WRITE`], which is when no guard is open, nobody else
+//!    uses the block.
 #![allow(unsafe_code)]
 
 use super::cells;
@@ -28,7 +30,7 @@ use std::hint;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 /// This rank's block may be read where it was made.
@@ -45,6 +47,8 @@ pub(crate) struct Front {
     ready: AtomicU64,
     /// The last load among them.
     load: AtomicU64,
+    /// The calling thread has written to memory that no other rank shares.
+    written: AtomicBool,
 }
 
 impl Front {
@@ -58,6 +62,11 @@ impl Front {
         self.load.store(load, Ordering::Relaxed);
         self.ready.store(if may == 0 { 0 } else { epoch << 3 | may }, Ordering::Release);
     }
+
+    /// Whether the calling thread has written by itself since this was asked last.
+    pub(crate) fn take_written(&self) -> bool {
+        self.written.swap(false, Ordering::Relaxed)
+    }
 }
 
 /// The elements of one vector that can be reached without a message.
@@ -68,6 +77,8 @@ pub(crate) struct Direct<T> {
     /// Whether the elements of our own block are words.
     words: bool,
     shared: Option<Shared<T>>,
+    /// There is no other rank.
+    alone: bool,
     /// The last load of which it is known that nobody shows it any more, plus 1.
     clear: Cell<Epoch>,
 }
@@ -94,10 +105,11 @@ impl<T> Shared<T> {
 }
 
 impl<T: Element> Direct<T> {
-    /// Of a vector whose block, the elements `range`, lies in memory that no other rank shares.
-    pub(crate) fn to(front: Arc<Front>, block: Arc<dyn Storage>, range: Range<usize>) -> Self {
+    /// Of a vector whose block, the elements `range`, lies in memory that no other rank shares; `alone` if there is none.
+    pub(crate) fn to(front: Arc<Front>, block: Arc<dyn Storage>, range: Range<usize>, alone: bool) -> Self {
         // SAFETY: the vector's handle, which is about to be made, keeps the block; the service keeps the front.
-        unsafe { typed::<T>(block).direct(front, range) }
+        let direct = unsafe { typed::<T>(block).direct(front, range) };
+        Direct { alone, ..direct }
     }
 
     /// Of a vector whose block, the elements `range`, begins at `own`.
@@ -105,7 +117,7 @@ impl<T: Element> Direct<T> {
     /// # Safety
     /// `own` is as invariant 1 says, and `front` is kept as invariant 2 says.
     pub(super) unsafe fn new(front: Arc<Front>, own: NonNull<T>, range: Range<usize>) -> Self {
-        Direct { front, own, range, words: cells::are_words(own), shared: None, clear: Cell::new(0) }
+        Direct { front, own, range, words: cells::are_words(own), shared: None, alone: false, clear: Cell::new(0) }
     }
 
     /// The same, of one whose memory several ranks share: `len` elements from `whole` on.
@@ -161,7 +173,7 @@ impl<T: Element> Direct<T> {
     pub(crate) fn put(&self, index: usize, value: T, owner: impl FnOnce() -> usize) -> bool {
         let ready = self.front.ready.load(Ordering::Acquire);
         let Some(shared) = self.shared.as_ref().filter(|shared| ready & WRITE != 0 && index < shared.len) else {
-            return false;
+            return self.put_alone(ready, index, value);
         };
         let Shared { whole, sharing, .. } = shared;
         let Some(owner) = shared.seat(owner()).filter(|_| cells::is_word::<T>() && self.is_clear(sharing)) else {
@@ -177,6 +189,21 @@ impl<T: Element> Direct<T> {
         sharing.note_write(owner);
         sharing.leave_door();
         true
+    }
+
+    /// The same where there is no other rank.
+    #[inline]
+    fn put_alone(&self, ready: u64, index: usize, value: T) -> bool {
+        let local = index.wrapping_sub(self.range.start);
+        let may = self.alone && ready & WRITE != 0 && self.words && local < self.range.len();
+        if may {
+            // SAFETY: invariants 1 and 4.
+            let at = unsafe { self.own.add(local) };
+            // SAFETY: invariant 5.
+            unsafe { cells::write(at, value) };
+            self.front.written.store(true, Ordering::Relaxed);
+        }
+        may
     }
 
     /// Whether nobody shows the memory any more. It stays so until the next load, for which this rank has to come.

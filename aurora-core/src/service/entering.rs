@@ -227,9 +227,7 @@ impl Service {
         let Some(object) = self.objects.get_mut(&scope.object) else {
             return Ok(false);
         };
-        if let Some(fault) = &object.fault {
-            return Err(fault.clone());
-        }
+        object.sound()?;
         let merged = if object.is_due(me, scope.epoch) { object.block.write(merge) } else { None };
         self.refresh(scope.object);
         merged.map_or(Ok(false), |merged| merged.map(|()| true))

@@ -145,6 +145,16 @@ pub(crate) type ScopesEntered = (Epoch, Option<Opening>);
 pub(crate) type ScalarFn = fn(current: &[u8], operand: &[u8]) -> Option<Vec<u8>>;
 
 impl Object {
+    /// What has ended it, if anything has, as the error of a call.
+    pub(crate) fn sound(&self) -> Result<(), Error> {
+        self.fault.clone().map_or(Ok(()), Err)
+    }
+
+    /// The outcome of a wait that is over when `done`, or when something has ended it.
+    pub(crate) fn sound_if(&self, done: bool) -> Option<Result<(), Error>> {
+        (done || self.fault.is_some()).then(|| self.sound())
+    }
+
     /// The fault of an object that an operation of the user's, in this piece of work, our `own` or not, has left half written.
     pub(crate) fn broken_off(&self, work: &Work, own: bool) -> Error {
         let rank = self.ledger.me();
@@ -179,6 +189,9 @@ impl Object {
             self.block.close();
             self.scalar_scopes.iter().for_each(ScalarScopes::close);
         }
+        if self.block.front.take_written() {
+            self.block.version += 1;
+        }
         self.block.mend();
         self.block.reopen(settled);
         // In checking mode everything goes by the service.
@@ -207,7 +220,10 @@ impl Object {
                 let seats = (0..self.nodes.size()).map(|rank| seat(Rank::new(rank))).collect();
                 home.direct(front, range, self.dist.len(), seats)
             }
-            None => Direct::to(front, self.block.storage().expect("nobody has borrowed it yet"), range),
+            None => {
+                let block = self.block.storage().expect("nobody has borrowed it yet");
+                Direct::to(front, block, range, self.nodes.size() == 1)
+            }
         }
     }
 

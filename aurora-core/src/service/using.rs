@@ -63,10 +63,7 @@ impl Service {
             self.fail(Some(id), leak, out);
         }
         let object = self.objects.get_mut(&id).expect("still there");
-        match &object.fault {
-            Some(fault) => Err(fault.clone()),
-            None => Ok(object),
-        }
+        object.sound().map(|()| object)
     }
 
     /// As [`Service::usable`], once all earlier scopes of the object are over.
@@ -185,13 +182,7 @@ impl Service {
     /// What this rank comes to a rendezvous with, as one number: equal on all ranks if there is nothing to tell.
     pub(crate) fn digest(&self, key: u64, mut to_tell: bool) -> u64 {
         let mut digest = key;
-        let mut add = |value: u64| {
-            // As splitmix64 does.
-            digest = (digest ^ value).wrapping_add(0x9e37_79b9_7f4a_7c15);
-            digest = (digest ^ (digest >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            digest = (digest ^ (digest >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            digest ^= digest >> 31;
-        };
+        let mut add = |value: u64| digest = crate::digest::add(digest, value);
         for (id, object) in self.objects.iter().filter(|(_, object)| !object.dropped[self.me.index()]) {
             add(id.0);
             add(object.ledger.epoch << 1 | u64::from(object.open.iter().any(|guard| guard.awaited)));

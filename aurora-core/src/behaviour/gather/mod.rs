@@ -102,7 +102,7 @@ impl<T: Element> Gather<'_, T> {
     /// The elements at `indices`, in their order. All owners are asked at the same time.
     ///
     /// # Errors
-    /// [`Error::IndexOutside`], with the place in the list, before anything is asked for; `Leaked`, `Poisoned` or `Mismatch` of the
+    /// [`Error::IndexOutside`], with the place in the list, and [`Error::NotShown`] outside of a slice, before anything is asked for; `Leaked`, `Poisoned` or `Mismatch` of the
     /// vector; whatever ended the job.
     #[track_caller]
     pub fn read(&self, indices: &[usize]) -> Result<Vec<T>> {

@@ -99,12 +99,11 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
 
     #[cold]
     fn refused(&self, index: usize, site: &Site) -> Error {
-        let (vector, Range { start, end }) = (self.reader.vector, self.shown.clone());
-        if index >= vector.len() {
-            return vector.outside(index, Some(self.pushed), site);
+        let vector = self.reader.vector;
+        match index >= vector.len() {
+            true => vector.outside(index, Some(self.pushed), site),
+            false => vector.not_shown(index, &self.shown, Gathering::<T>::NAME, site.clone()),
         }
-        let (behaviour, object, site) = (Gathering::<T>::NAME.into(), Box::new(vector.name()), site.clone());
-        Error::NotShown { index, start, end, behaviour, object, site }
     }
 
     /// The same, of an element that is there.

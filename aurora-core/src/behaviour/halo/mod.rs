@@ -1,5 +1,6 @@
 //! `HaloCache`: this rank's own part and some of what lies around it, refreshed from the neighbours.
 
+mod outside;
 mod show;
 
 use super::{Behaviour, HaloCache, HaloCacheMut, Owner, OwnerMut, Scope, ShowsOwnPart, sealed};
@@ -57,7 +58,7 @@ impl<T: Element> GVector<T> {
     /// # Errors
     /// Those of earlier collective scopes, whose end it waits for; `Mismatch` where ranks open different scopes, or ask for different
     /// halos; `Leaked` where a write guard was forgotten; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where a rank has no room
-    /// for the halo; whatever ended the job.
+    /// for the halo, and [`Error::CacheLimit`](crate::Error::CacheLimit) where it may not have so much; whatever ended the job.
     ///
     /// ```
     /// use aurora_core::prelude::*;

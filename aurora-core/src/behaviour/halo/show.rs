@@ -1,19 +1,19 @@
 //! What a HaloCache shows: by global index, by row, and as slices.
 
 use super::Haloed;
-use crate::behaviour::rows::ShowsElements;
+use crate::Site;
+use crate::behaviour::owner::OwnerMut;
+use crate::behaviour::rows::{ShowsElements, ShowsElementsMut};
 use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
 use crate::element::Element;
 use crate::error::Result;
 use crate::global::{GVector, GlobalRead, GlobalWrite};
 use crate::halo::{Boundary, Halo};
-use crate::{Error, Site};
-use std::fmt;
 use std::ops::{Index, IndexMut, Range};
 
 /// Where an element lies that is shown.
 #[derive(Clone, Copy)]
-enum Place {
+pub(super) enum Place {
     /// In our own part.
     Own(usize),
     /// In the halo.
@@ -81,12 +81,12 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     }
 
     #[inline]
-    fn cols(&self) -> usize {
-        self.vector.dim().map_or(1, |dim| dim.cols.max(1))
+    pub(super) fn cols(&self) -> usize {
+        self.vector.row_len().max(1)
     }
 
     #[inline]
-    fn place(&self, index: usize) -> Option<Place> {
+    pub(super) fn place(&self, index: usize) -> Option<Place> {
         let own = self.indices();
         let local = index.wrapping_sub(own.start);
         if local < own.len() { Some(Place::Own(local)) } else { self.place_around(index, own) }
@@ -113,50 +113,12 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     }
 
     /// The first global index shown and one past the last: of a periodic halo around the ends.
-    fn shown(&self) -> Range<usize> {
+    pub(super) fn shown(&self) -> Range<usize> {
         let (own, len, (before, behind)) = (self.indices(), self.vector.len().max(1), self.state.reach);
         match self.state.halo.boundary {
             Boundary::Fixed => own.start - before..own.end + behind,
             Boundary::Periodic => (own.start + (len - before % len)) % len..(own.end + behind % len) % len,
         }
-    }
-
-    #[cold]
-    #[track_caller]
-    fn no_index(&self, index: usize) -> ! {
-        panic!(
-            "index {index} is outside {}: use a wider halo, or `at` of the vector",
-            Shown(self.shown(), self.state.halo)
-        )
-    }
-
-    #[cold]
-    #[track_caller]
-    fn no_row(&self, row: usize) -> ! {
-        let (shown, cols) = (self.shown(), self.cols());
-        let rows = Shown(shown.start / cols..shown.end / cols, self.state.halo);
-        panic!("row {row} is outside rows {rows}: use a wider halo, or `read_cache` of the matrix")
-    }
-
-    #[inline]
-    #[track_caller]
-    fn cell(&self, (row, col): (usize, usize)) -> usize {
-        let cols = self.cols();
-        assert!(col < cols, "column {col} is outside 0..{cols}");
-        row.saturating_mul(cols).saturating_add(col)
-    }
-}
-
-/// A range that is shown, in words.
-struct Shown(Range<usize>, Halo);
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let around = match self.1.boundary {
-            Boundary::Fixed => "",
-            Boundary::Periodic => " around the ends",
-        };
-        write!(f, "{}..{}{around}, the part and the halo that this rank shows", self.0.start, self.0.end)
     }
 }
 
@@ -182,21 +144,11 @@ impl<T: Element> HaloCacheMut<'_, T> {
     #[track_caller]
     pub fn row_mut(&mut self, row: usize) -> &mut [T] {
         let (rows, cols) = (self.rows(), self.cols());
-        assert!(
-            rows.contains(&row),
-            "row {row} is outside rows {}..{}, which this rank owns: those of the halo are only to be read",
-            rows.start,
-            rows.end
-        );
+        if !rows.contains(&row) {
+            self.row_not_writable(row, rows);
+        }
         let at = (row - rows.start) * cols;
         &mut self.local_mut()[at..at + cols]
-    }
-
-    #[cold]
-    #[track_caller]
-    fn not_writable(&self, index: usize) -> ! {
-        let own = self.indices();
-        panic!("index {index} is outside {}..{}, which this rank owns: the halo is only to be read", own.start, own.end)
     }
 
     #[inline]
@@ -232,7 +184,7 @@ impl<O: ShowsOwnPart> Index<(usize, usize)> for Scope<'_, Haloed<O>> {
     #[inline]
     #[track_caller]
     fn index(&self, cell: (usize, usize)) -> &O::Element {
-        match self.place(self.cell(cell)) {
+        match self.place(self.index_of(cell)) {
             Some(Place::Own(at)) => &self.local()[at],
             Some(Place::Around(at)) => &self.state.around[at],
             None => self.no_row(cell.0),
@@ -254,7 +206,7 @@ impl<T: Element> IndexMut<(usize, usize)> for HaloCacheMut<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
-        let col = self.cell((0, cell.1));
+        let col = self.index_of((0, cell.1));
         &mut self.row_mut(cell.0)[col]
     }
 }
@@ -266,16 +218,9 @@ impl<O: ShowsOwnPart> ShowsElements for Haloed<O> {
     }
 }
 
-impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
-    fn outside(&self, index: usize, shown: Range<usize>, site: Site) -> Error {
-        Error::NotShown {
-            index,
-            start: shown.start,
-            end: shown.end,
-            behaviour: format!("a HaloCache ({})", self.state.halo),
-            object: Box::new(self.vector.name()),
-            site,
-        }
+impl<T: Element> ShowsElementsMut for Haloed<OwnerMut<T>> {
+    fn elements_mut(&mut self, vector: &GVector<T>) -> &mut [T] {
+        self.own.part_mut(vector)
     }
 }
 
@@ -292,7 +237,7 @@ impl<O: ShowsOwnPart> GlobalRead<O::Element> for Scope<'_, Haloed<O>> {
             None => {
                 let site = Site::here();
                 self.vector.check_index(index, &site)?;
-                Err(self.outside(index, self.shown(), site))
+                Err(self.outside(index, &self.shown(), site))
             }
         }
     }
@@ -308,6 +253,6 @@ impl<T: Element> GlobalWrite<T> for HaloCacheMut<'_, T> {
         }
         let site = Site::here();
         self.vector.check_index(index, &site)?;
-        Err(self.outside(index, own, site))
+        Err(self.outside(index, &own, site))
     }
 }

@@ -84,9 +84,9 @@ impl<T: Element> Sender<T> for Calls {
         if owner == link.me {
             let work = Work::Call { id: CallId(0), epoch: 0, request: Request::Write { op, window: self.window } };
             link.wait(What::Gate { object: vector.id }, site, |service, out| {
-                service.by_itself(vector.id, &work, out, |object| match &object.fault {
-                    Some(fault) => Some(Err(fault.clone())),
-                    None => object.write(op, batch.bytes()).map(|done| done.then_some(())).transpose(),
+                service.by_itself(vector.id, &work, out, |object| {
+                    let done = object.sound().and_then(|()| object.write(op, batch.bytes()));
+                    done.map(|done| done.then_some(())).transpose()
                 })?
             })?;
             batch.clear();
@@ -172,6 +172,25 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// As [`owner_computes_mut`](GVector::owner_computes_mut).
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let mut table = GVector::<u64>::new(world, 1000)?;
+    ///     if world.is_root() {
+    ///         let mut table = table.release_alone()?; // the others need not know of it
+    ///         for i in (0..1000).step_by(10) {
+    ///             table.put(i, i as u64)?;
+    ///         }
+    ///         table.finish()?; // here all owners have it
+    ///     }
+    ///     world.barrier()?;
+    ///     assert_eq!(table.at(990)?, 990);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn release_alone(&mut self) -> Result<ReleaseAlone<'_, T>> {
         self.open_alone(None, Window::WHOLE, Site::here())
@@ -179,10 +198,26 @@ impl<T: Element> GVector<T> {
 
     /// As [`release_alone`](GVector::release_alone), with operation `O` at the owners, who must know it: `Add`, `Min`,
     /// `Max` and `Or` of primitive numbers, or one with which all ranks have entered a
-    /// [`release_c_with`](GVector::release_c_with) before.
+    /// [`release_c_with`](GVector::release_c_with) or an [`accumulate`](GVector::accumulate) of this vector before.
     ///
     /// # Errors
     /// As [`release_alone`](GVector::release_alone), and [`Error::UnknownOp`].
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let mut best = GVector::<u64>::from_fn(world, 9, |_| u64::MAX)?;
+    ///     let me = world.rank().index() as u64;
+    ///     let mut mine = best.release_alone_with::<Min>()?;
+    ///     mine.update(8, 30 - me)?; // of all ranks at once: none is lost
+    ///     mine.finish()?;
+    ///     world.barrier()?;
+    ///     assert_eq!(best.at(8)?, 28);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn release_alone_with<O: Op<T>>(&mut self) -> Result<ReleaseAlone<'_, T, O>> {
         self.open_alone_with(Window::WHOLE, Site::here())

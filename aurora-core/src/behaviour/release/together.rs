@@ -5,11 +5,12 @@ use crate::behaviour::buffers::{Buffered, Buffers, Sender};
 use crate::behaviour::{Behaviour, ReleaseC, Scope, sealed};
 use crate::element::{Element, Op, OpId, apply_op};
 use crate::error::Result;
-use crate::global::{GVector, short};
+use crate::global::GVector;
 use crate::message::{Collective, Epoch, ObjectId, Opening};
 use crate::service::Reason;
 use crate::service::batch::BatchBuilder;
 use crate::service::entering::{ReleaseScope, SCOPES_AHEAD};
+use crate::service::object::Object;
 use crate::service::watch::What;
 use crate::window::Window;
 use aurora_net::Rank;
@@ -30,9 +31,6 @@ struct Batches {
     reason: Reason,
     sent: Vec<u64>,
 }
-
-/// An operation's name travels in headers, whose length is limited.
-const LONGEST_NAME: usize = 40;
 
 /// Batches that one owner may have unapplied before a writer waits: what bounds memory on both sides.
 const AHEAD: usize = 8;
@@ -86,8 +84,8 @@ impl<T: Element> Sender<T> for Batches {
         let scope = self.scope(vector.id, self.sent[owner.index()]);
         vector.link.wait(What::Room { object: vector.id, owner }, site, |service, out| {
             let object = service.objects.get(&vector.id)?;
-            if let Some(fault) = &object.fault {
-                return Some(Err(fault.clone()));
+            if let Err(fault) = object.sound() {
+                return Some(Err(fault));
             }
             if object.outstanding[owner.index()] >= AHEAD {
                 let behind = (self.opening.window, self.epoch - 1);
@@ -121,10 +119,8 @@ impl<T: Element, O> Behaviour for Together<T, O> {
         let last = self.buffers.take_all();
         vector.link.act(site, |service, out| {
             let object = service.objects.get(&vector.id);
-            if let Some(fault) = object.and_then(|object| object.fault.as_ref())
-                && last.iter().any(Option::is_some)
-            {
-                return Err(fault.clone());
+            if last.iter().any(Option::is_some) {
+                object.map_or(Ok(()), Object::sound)?;
             }
             service.end_release(&sent.scope(vector.id, 0), &sent.sent, last, out);
             Ok(())
@@ -136,10 +132,7 @@ impl<T: Element, O> Behaviour for Together<T, O> {
         vector.link.wait(What::Settle { object: vector.id }, site, |service, _| {
             let object = service.objects.get_mut(&vector.id)?;
             object.behind = (window, epoch);
-            match &object.fault {
-                Some(fault) => Some(Err(fault.clone())),
-                None => object.ledger.is_settled(epoch).then_some(Ok(())),
-            }
+            object.sound_if(object.ledger.is_settled(epoch))
         })
     }
 
@@ -155,6 +148,24 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let (p, me) = (world.size(), world.rank().index());
+    ///     let n = 300;
+    ///     let mut reversed = GVector::<u64>::new(world, n)?;
+    ///     let mut scope = reversed.release_c()?;
+    ///     for i in (me..n).step_by(p) {
+    ///         scope.put(n - 1 - i, i as u64)?; // buffered, wherever it lies
+    ///     }
+    ///     drop(scope); // one message to each other rank
+    ///     assert_eq!(reversed.at(0)?, 299); // no barrier: the end orders the writes of all
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn release_c(&mut self) -> Result<ReleaseC<'_, T>> {
         self.open_together(None, Window::WHOLE, Site::here())
@@ -203,7 +214,12 @@ impl<T: Element> GVector<T> {
     }
 
     /// The caller has that part to itself.
-    pub(crate) fn open_together<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseC<'_, T, O>> {
+    pub(crate) fn open_together<O: 'static>(
+        &self,
+        op: Option<OpId>,
+        window: Window,
+        site: Site,
+    ) -> Result<ReleaseC<'_, T, O>> {
         let state = self.enter_together(Collective::ReleaseC, op, window, &site)?;
         let scope = Scope::open_in(self, window, site, state, true, true);
         scope.vector.opened();
@@ -216,7 +232,7 @@ impl<T: Element> GVector<T> {
     }
 
     /// Enters a collective scope whose writes are buffered. Once its guard is open: [`opened`](Self::opened).
-    pub(crate) fn enter_together<O>(
+    pub(crate) fn enter_together<O: 'static>(
         &self,
         behaviour: Collective,
         op: Option<OpId>,
@@ -225,8 +241,7 @@ impl<T: Element> GVector<T> {
     ) -> Result<Together<T, O>> {
         let mut opening = Opening::new(behaviour, site).of(window);
         if op.is_some() {
-            opening.op = op;
-            opening.op_name = short::<O>().chars().take(LONGEST_NAME).collect::<String>().into();
+            opening = opening.with_op::<O>();
         }
         let epoch = self.link.wait(What::Settle { object: self.id }, site, |service, out| {
             match service.usable_in(self.id, true, window, out) {

@@ -1,11 +1,11 @@
 //! `Accumulate` of a scalar: every rank updates a partial value of its own; one merge at home.
 
-use super::{ScalarAccumulate, ScalarBehaviour, ScalarScope, encoded, named, sealed};
+use super::{ScalarAccumulate, ScalarBehaviour, ScalarScope, encoded, sealed};
 use crate::Site;
 use crate::element::Op;
 use crate::error::Result;
 use crate::global::{GScalar, ScalarValue, encode};
-use crate::message::Collective;
+use crate::message::{Collective, Opening};
 use crate::service::scalar::offered;
 use std::marker::PhantomData;
 
@@ -61,7 +61,8 @@ impl<T: ScalarValue> GScalar<T> {
         self.link.tidy(|service, _| {
             service.know_scalar_op(self.id, offered::<O>(encoded::<T, O>(), false));
         });
-        let entered = self.enter(("Accumulate", Collective::Accumulate, true), Some(named::<O>()), &site)?;
+        let entered =
+            self.enter(("Accumulate", true), Opening::new(Collective::Accumulate, &site).with_op::<O>(), &site)?;
         Ok(ScalarScope::open(self, site, entered, Partial { value: None, operation: PhantomData }, true))
     }
 }

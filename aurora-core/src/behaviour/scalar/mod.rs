@@ -15,12 +15,12 @@ pub use release::Last;
 
 use super::{PutOnly, sealed};
 use crate::Site;
-use crate::element::{Op, OpId};
+use crate::element::Op;
 use crate::error::Result;
-use crate::global::{GScalar, ScalarValue, decode, encode, short};
-use crate::message::{Collective, Epoch, Opening};
+use crate::global::{GScalar, ScalarValue, decode, encode};
+use crate::message::{Epoch, Opening};
 use crate::service::Reason;
-use crate::service::object::ScalarFn;
+use crate::service::object::{Object, ScalarFn};
 use crate::service::scalar::Ended;
 use crate::service::watch::What;
 use std::marker::PhantomData;
@@ -59,7 +59,7 @@ pub trait ScalarBehaviour: sealed::Sealed + Sized {
 ///
 /// Ending is split: dropping the guard tells the home, and the next use of the scalar waits for what others have to do.
 /// [`ScalarScope::finish`] is the checked end. A guard belongs to the thread that opened it, and is not to be forgotten.
-#[must_use = "a scope ends when its guard is dropped"]
+#[must_use = "a scope ends when its guard is dropped: keep it, as in `let _guard = ...` (`let _ = ...` drops it at once)"]
 pub struct ScalarScope<'s, B: ScalarBehaviour> {
     scalar: &'s GScalar<B::Value>,
     site: Site,
@@ -136,20 +136,16 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
             scalar.link.tidy(|service, out| service.fail(Some(scalar.id), error.clone(), out));
         })?;
         scalar.link.act(&self.site, |service, out| {
-            let fault = service.objects.get(&scalar.id).and_then(|object| object.fault.clone());
-            let lost = fault.filter(|_| part.is_some());
+            let lost = service.objects.get(&scalar.id).filter(|_| part.is_some()).map_or(Ok(()), Object::sound);
             service.end_scalar(&self.entered.ended(scalar), part, out);
-            lost.map_or(Ok(()), Err)
+            lost
         })?;
         if !checked {
             return Ok(());
         }
         scalar.link.wait(What::Settle { object: scalar.id }, &self.site, |service, _| {
             let object = service.objects.get(&scalar.id)?;
-            match &object.fault {
-                Some(fault) => Some(Err(fault.clone())),
-                None => (object.ledger.settled >= epoch).then_some(Ok(())),
-            }
+            object.sound_if(object.ledger.settled >= epoch)
         })
     }
 
@@ -179,17 +175,7 @@ impl<B: ScalarBehaviour> std::fmt::Debug for ScalarScope<'_, B> {
 
 impl<T: ScalarValue> GScalar<T> {
     /// Enters a scope, which waits only where this rank is far ahead of the others.
-    fn enter(
-        &self,
-        (name, behaviour, mutable): (&'static str, Collective, bool),
-        op: Option<(OpId, &'static str)>,
-        site: &Site,
-    ) -> Result<Entered> {
-        let mut opening = Opening::new(behaviour, site);
-        if let Some((op, op_name)) = op {
-            opening.op = Some(op);
-            opening.op_name = op_name.into();
-        }
+    fn enter(&self, (name, mutable): (&'static str, bool), opening: Opening, site: &Site) -> Result<Entered> {
         let epoch = self.link.wait(What::Settle { object: self.id }, site, |service, out| {
             service.enter_scalar(self.id, (&opening, mutable), out)
         })?;
@@ -205,12 +191,4 @@ fn encoded<T: ScalarValue, O: Op<T>>() -> [ScalarFn; 2] {
         encode(&f(decode(first, &site).ok()?, decode(second, &site).ok()?), &site).ok()
     }
     [|current, operand| on_encoded(O::apply, current, operand), |first, second| on_encoded(O::combine, first, second)]
-}
-
-/// The operation's name between ranks and in messages: headers are limited in length.
-fn named<O: 'static>() -> (OpId, &'static str) {
-    const LONGEST_NAME: usize = 40;
-    let name = short::<O>();
-    let end = name.char_indices().nth(LONGEST_NAME).map_or(name.len(), |(at, _)| at);
-    (OpId::of::<O>(), &name[..end])
 }

@@ -4,7 +4,7 @@ use super::{ScalarBehaviour, ScalarReadCache, ScalarScope, sealed};
 use crate::Site;
 use crate::error::Result;
 use crate::global::{GScalar, ScalarValue, decode};
-use crate::message::Collective;
+use crate::message::{Collective, Opening};
 use crate::service::watch::What;
 use std::ops::Deref;
 
@@ -55,7 +55,7 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn read_cache(&self) -> Result<ScalarReadCache<'_, T>> {
         let site = Site::here();
-        let entered = self.enter(("ReadCache", Collective::ReadCache, false), None, &site)?;
+        let entered = self.enter(("ReadCache", false), Opening::new(Collective::ReadCache, &site), &site)?;
         let epoch = entered.epoch;
         self.link.act(&site, |service, out| {
             service.come_to_scalar(&entered.ended(self), out);

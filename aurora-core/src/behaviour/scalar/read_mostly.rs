@@ -1,10 +1,10 @@
 //! `ReadMostly`: a replica on every rank that follows the value, read for nothing; writes go through the home.
 
-use super::{Entered, ReadMostly, ScalarBehaviour, ScalarScope, encoded, named, sealed};
+use super::{Entered, ReadMostly, ScalarBehaviour, ScalarScope, encoded, sealed};
 use crate::element::{Add, Max, Min, Op, OpId, Or};
 use crate::error::Result;
 use crate::global::{Atomic, GScalar, ScalarValue, decode, encode, plain};
-use crate::message::{Collective, Request, ScalarRequest, malformed};
+use crate::message::{Collective, Opening, Request, ScalarRequest, malformed};
 use crate::service::scalar::{NumberedReply, Offered, Replica, offered};
 use crate::service::watch::What;
 use crate::{Error, Site};
@@ -62,7 +62,8 @@ impl<T: ScalarValue> GScalar<T> {
     /// ```
     #[track_caller]
     pub fn read_mostly(&self) -> Result<ReadMostly<'_, T>> {
-        self.open_mostly(None, Site::here())
+        let site = Site::here();
+        self.open_mostly(None, Opening::new(Collective::ReadMostly, &site), site)
     }
 
     /// Collective, also at its end. As [`read_mostly`](GScalar::read_mostly), with an operation of which operands can be
@@ -95,12 +96,12 @@ impl<T: ScalarValue> GScalar<T> {
         let absorbs = [TypeId::of::<Min>(), TypeId::of::<Max>(), TypeId::of::<Or>()].contains(&of);
         let offered = offered::<O>(encoded::<T, O>(), absorbs);
         self.link.tidy(|service, _| service.know_scalar_op(self.id, offered));
-        self.open_mostly(Some((offered, named::<O>())), Site::here())
+        let site = Site::here();
+        self.open_mostly(Some(offered), Opening::new(Collective::ReadMostly, &site).with_op::<O>(), site)
     }
 
-    fn open_mostly<O>(&self, op: Option<(Offered, (OpId, &'static str))>, site: Site) -> Result<ReadMostly<'_, T, O>> {
-        let (offered, named) = op.unzip();
-        let entered = self.enter(("ReadMostly", Collective::ReadMostly, false), named, &site)?;
+    fn open_mostly<O>(&self, offered: Option<Offered>, opening: Opening, site: Site) -> Result<ReadMostly<'_, T, O>> {
+        let entered = self.enter(("ReadMostly", false), opening, &site)?;
         let replica = self.link.act(&site, |service, out| {
             let replica = service.replicate(self.id, entered.epoch, offered);
             service.come_to_scalar(&entered.ended(self), out);

@@ -4,7 +4,7 @@ use super::{ScalarBehaviour, ScalarReleaseC, ScalarScope, sealed};
 use crate::Site;
 use crate::error::Result;
 use crate::global::{GScalar, ScalarValue, encode};
-use crate::message::Collective;
+use crate::message::{Collective, Opening};
 use std::marker::PhantomData;
 
 /// Holds what was set last, encoded.
@@ -54,7 +54,7 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn release_c(&mut self) -> Result<ScalarReleaseC<'_, T>> {
         let site = Site::here();
-        let entered = self.enter(("ReleaseC", Collective::ReleaseC, true), None, &site)?;
+        let entered = self.enter(("ReleaseC", true), Opening::new(Collective::ReleaseC, &site), &site)?;
         Ok(ScalarScope::open(self, site, entered, Last { value: None, of: PhantomData }, true))
     }
 }

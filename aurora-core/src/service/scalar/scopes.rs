@@ -148,8 +148,8 @@ impl Service {
     /// The value that a ReadCache shows, once it is here.
     pub(crate) fn take_shown(&mut self, id: ObjectId, epoch: Epoch) -> Option<Result<Vec<u8>, Error>> {
         let object = self.objects.get_mut(&id)?;
-        if let Some(fault) = &object.fault {
-            return Some(Err(fault.clone()));
+        if let Err(fault) = object.sound() {
+            return Some(Err(fault));
         }
         let shown = &mut object.scalar_scopes.as_mut()?.shown;
         shown.take_if(|(of, _)| *of == epoch).map(|(_, value)| Ok(value))
@@ -202,9 +202,7 @@ impl Service {
         let Some((object, home)) = self.scalar(id) else {
             return Ok(());
         };
-        if let Some(fault) = &object.fault {
-            return Err(fault.clone());
-        }
+        object.sound()?;
         let within = (Collective::ReadMostly, reason.site.clone());
         if home == me {
             let updated = self.do_own(id, within, out, |object| match object.replicated() {

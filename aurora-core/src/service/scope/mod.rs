@@ -178,7 +178,7 @@ impl Ledger {
             Some(opening) => opening.claim(rank, object),
             None => Claim {
                 rank,
-                action: format!("has opened no collective scope of {object}"),
+                action: format!("has opened no collective scope since it made the {}", object.what),
                 site: object.made_at.clone(),
             },
         }

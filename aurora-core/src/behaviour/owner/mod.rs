@@ -1,15 +1,17 @@
 //! `OwnerComputes`: each rank computes on the part that it owns, in place and without messages (paper, Table 2).
 
+mod show;
+
 use super::{Behaviour, OwnerComputes, OwnerComputesMut, Scope, sealed};
 use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
-use crate::global::{GVector, GlobalRead, GlobalWrite};
+use crate::global::GVector;
 use crate::memory::{Array, typed};
 use crate::service::watch::What;
 use crate::window::{Window, common};
 use std::cell::OnceCell;
-use std::ops::{Index, IndexMut, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Holds our part for reading, from the first slice on.
@@ -166,6 +168,21 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// Those of earlier collective scopes, whose end it waits for; `Leaked` where a write guard was forgotten.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(2).run(|world| {
+    ///     let v = GVector::<u64>::from_fn(world, 7, |i| i as u64)?; // rank 0 owns 0..4, rank 1 owns 4..7
+    ///     let mine = v.owner_computes()?;
+    ///     for i in mine.indices() {
+    ///         assert_eq!(mine[i], i as u64); // global indices
+    ///     }
+    ///     assert_eq!(mine.local().len(), mine.indices().len()); // the same as a slice, which begins with its element 0
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn owner_computes(&self) -> Result<OwnerComputes<'_, T>> {
         self.open_owner(Window::WHOLE, Site::here())
@@ -185,6 +202,25 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// Those of earlier collective scopes, whose end it waits for; `Leaked` where a guard was forgotten.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(2).run(|world| {
+    ///     let mut table = GVector::<u64>::new(world, MatrixDim::new(5, 10))?; // whole rows on each rank
+    ///     let mut mine = table.owner_computes_mut()?;
+    ///     for row in mine.rows() {
+    ///         for col in 0..10 {
+    ///             mine[(row, col)] = (row * col) as u64;
+    ///         }
+    ///     }
+    ///     drop(mine); // what waits for this rank's part is served from here on
+    ///     world.barrier()?; // nothing is collective here: without it a rank reads what its owner may not have written
+    ///     assert_eq!(table.at(4 * 10 + 9)?, 36);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn owner_computes_mut(&mut self) -> Result<OwnerComputesMut<'_, T>> {
         self.open_owner_mut(Window::WHOLE, Site::here())
@@ -207,189 +243,5 @@ impl<T: Element> GVector<T> {
         let own = self.local_range();
         let part = common(&own, &window.range(self.len()));
         part.start - own.start..part.end - own.start
-    }
-}
-
-impl<B: ShowsOwnPart> Scope<'_, B> {
-    /// This rank's part: element 0 of the slice is element `indices().start` of the vector (the paper's C-style pointer).
-    pub fn local(&self) -> &[B::Element] {
-        self.state.part(self.vector)
-    }
-
-    /// The global indices of this rank's part.
-    #[inline]
-    pub fn indices(&self) -> Range<usize> {
-        let own = self.vector.local_range();
-        if self.window.is_whole() { own } else { common(&own, &self.window()) }
-    }
-
-    /// The same, by the name that it has of the vector: a loop over it needs no other word under a behaviour.
-    #[inline]
-    pub fn local_range(&self) -> Range<usize> {
-        self.indices()
-    }
-
-    /// The global numbers of this rank's rows; of a vector that is no matrix every element is a row. Of rows of which only a part is
-    /// shown here, none.
-    pub fn rows(&self) -> Range<usize> {
-        let (own, cols) = (self.indices(), self.cols());
-        own.start.div_ceil(cols)..(own.end / cols).max(own.start.div_ceil(cols))
-    }
-
-    /// Row `row` of the matrix, by its global number.
-    ///
-    /// # Panics
-    /// If it is not one of [`rows`](Self::rows).
-    #[track_caller]
-    pub fn row(&self, row: usize) -> &[B::Element] {
-        let range = self.row_range(row);
-        &self.local()[range]
-    }
-
-    fn cols(&self) -> usize {
-        self.vector.dim().map_or(1, |dim| dim.cols.max(1))
-    }
-
-    /// What it is that it shows, in words.
-    #[cold]
-    fn part_in_words(&self) -> &'static str {
-        if self.window.is_whole() { "the part that this rank owns" } else { "what this rank owns of the slice" }
-    }
-
-    #[inline]
-    #[track_caller]
-    fn row_range(&self, row: usize) -> Range<usize> {
-        let (rows, cols) = (self.rows(), self.cols());
-        assert!(
-            rows.contains(&row),
-            "row {row} is outside rows {}..{}, {}: use `read_cache` of the matrix",
-            rows.start,
-            rows.end,
-            self.part_in_words()
-        );
-        let start = row * cols - self.indices().start;
-        start..start + cols
-    }
-
-    #[inline]
-    #[track_caller]
-    fn local_index(&self, index: usize) -> usize {
-        let own = self.indices();
-        assert!(
-            own.contains(&index),
-            "index {index} is outside {}..{}, {}: use `at` or `read_cache` of the vector",
-            own.start,
-            own.end,
-            self.part_in_words()
-        );
-        index - own.start
-    }
-
-    #[inline]
-    #[track_caller]
-    fn local_cell(&self, (row, col): (usize, usize)) -> usize {
-        let cols = self.cols();
-        assert!(col < cols, "column {col} is outside 0..{cols}");
-        let (own, index) = (self.indices(), row.saturating_mul(cols).saturating_add(col));
-        assert!(
-            own.contains(&index),
-            "row {row} is outside rows {}..{}, {}: use `read_cache` of the matrix",
-            own.start / cols,
-            own.end.div_ceil(cols),
-            self.part_in_words()
-        );
-        index - own.start
-    }
-}
-
-impl<T: Element> OwnerComputesMut<'_, T> {
-    /// This rank's part, for writing.
-    pub fn local_mut(&mut self) -> &mut [T] {
-        self.state.part_mut(self.vector)
-    }
-
-    /// Row `row` of the matrix, by its global number, for writing.
-    ///
-    /// # Panics
-    /// If it is not one of [`rows`](Scope::rows).
-    #[track_caller]
-    pub fn row_mut(&mut self, row: usize) -> &mut [T] {
-        let range = self.row_range(row);
-        &mut self.local_mut()[range]
-    }
-}
-
-/// By global index.
-impl<B: ShowsOwnPart> Index<usize> for Scope<'_, B> {
-    type Output = B::Element;
-
-    #[inline]
-    #[track_caller]
-    fn index(&self, index: usize) -> &B::Element {
-        let local = self.local_index(index);
-        &self.local()[local]
-    }
-}
-
-/// By global row and column.
-impl<B: ShowsOwnPart> Index<(usize, usize)> for Scope<'_, B> {
-    type Output = B::Element;
-
-    #[inline]
-    #[track_caller]
-    fn index(&self, cell: (usize, usize)) -> &B::Element {
-        let local = self.local_cell(cell);
-        &self.local()[local]
-    }
-}
-
-impl<T: Element> IndexMut<usize> for OwnerComputesMut<'_, T> {
-    #[inline]
-    #[track_caller]
-    fn index_mut(&mut self, index: usize) -> &mut T {
-        let local = self.local_index(index);
-        &mut self.local_mut()[local]
-    }
-}
-
-impl<T: Element> IndexMut<(usize, usize)> for OwnerComputesMut<'_, T> {
-    #[inline]
-    #[track_caller]
-    fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
-        let local = self.local_cell(cell);
-        &mut self.local_mut()[local]
-    }
-}
-
-impl<B: ShowsOwnPart> Scope<'_, B> {
-    #[track_caller]
-    fn shown(&self, index: usize) -> Result<usize> {
-        let own = self.indices();
-        if own.contains(&index) {
-            return Ok(index - own.start);
-        }
-        self.not_shown(index, &own, Site::here())?;
-        unreachable!("an index inside is shown")
-    }
-}
-
-impl<B: ShowsOwnPart> GlobalRead<B::Element> for Scope<'_, B> {
-    fn len(&self) -> usize {
-        self.vector.len()
-    }
-
-    #[track_caller]
-    fn at(&self, index: usize) -> Result<B::Element> {
-        let local = self.shown(index)?;
-        Ok(self.local()[local])
-    }
-}
-
-impl<T: Element> GlobalWrite<T> for OwnerComputesMut<'_, T> {
-    #[track_caller]
-    fn put(&mut self, index: usize, value: T) -> Result<()> {
-        let local = self.shown(index)?;
-        self.local_mut()[local] = value;
-        Ok(())
     }
 }

@@ -1,0 +1,99 @@
+//! What to say of elements and rows that a HaloCache does not show, or does not let be written.
+
+use super::Haloed;
+use super::show::Place;
+use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
+use crate::element::Element;
+use crate::halo::{Boundary, Halo};
+use crate::{Error, Site};
+use std::fmt;
+use std::ops::Range;
+
+/// A range that is shown, in words.
+struct Shown(Range<usize>, Halo);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let around = match self.1.boundary {
+            Boundary::Fixed => "",
+            Boundary::Periodic => " around the ends",
+        };
+        write!(f, "{}..{}{around}, the part and the halo that this rank shows", self.0.start, self.0.end)
+    }
+}
+
+impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(super) fn no_index(&self, index: usize) -> ! {
+        let (len, shown) = (self.vector.len(), Shown(self.shown(), self.state.halo));
+        if index >= len {
+            panic!("index {index} is outside a vector of {len} elements{}", self.beyond(index, len));
+        }
+        panic!("index {index} is outside {shown}: use a wider halo, or `at` of the vector outside of this scope")
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(super) fn no_row(&self, row: usize) -> ! {
+        let (shown, cols) = (self.shown(), self.cols());
+        let (all, whole) = self.all_rows();
+        let hint = self.rows_hint(row, &self.indices());
+        if row >= all {
+            let why = if hint.is_empty() { self.beyond(row, all) } else { hint.into() };
+            panic!("row {row} is outside {whole}{why}");
+        }
+        let rows = Shown(shown.start / cols..shown.end / cols, self.state.halo);
+        panic!("row {row} is outside rows {rows}: use a wider halo, or `read_cache` of the matrix{hint}")
+    }
+
+    /// Why there is nothing beyond the ends, between which there are `len` elements or rows.
+    fn beyond(&self, index: usize, len: usize) -> String {
+        match self.state.halo.boundary {
+            Boundary::Fixed => {
+                ": beyond a fixed end there is no halo; leave the border out, or use `Halo::periodic`".into()
+            }
+            Boundary::Periodic if len > 0 => format!(": around the ends it has the number {}", index % len),
+            Boundary::Periodic => String::new(),
+        }
+    }
+
+    /// The typed error of `at` and `put`.
+    pub(super) fn outside(&self, index: usize, shown: &Range<usize>, site: Site) -> Error {
+        self.vector.not_shown(index, shown, format!("a HaloCache ({})", self.state.halo), site)
+    }
+}
+
+impl<T: Element> HaloCacheMut<'_, T> {
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(super) fn not_writable(&self, index: usize) -> ! {
+        if index >= self.vector.len() {
+            self.no_index(index);
+        }
+        let (Range { start, end }, advice) = (self.indices(), advice(self.place(index)));
+        panic!("index {index} is outside {start}..{end}, which this rank owns: {advice}")
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    pub(super) fn row_not_writable(&self, row: usize, Range { start, end }: Range<usize>) -> ! {
+        if row >= self.all_rows().0 {
+            self.no_row(row);
+        }
+        let (advice, hint) = (advice(self.place(row * self.cols())), self.rows_hint(row, &self.indices()));
+        panic!("row {row} is outside rows {start}..{end}, which this rank owns: {advice}{hint}")
+    }
+}
+
+/// What to do about an element that cannot be written here.
+fn advice(place: Option<Place>) -> &'static str {
+    match place {
+        Some(_) => "the halo is only to be read, and written by its owner",
+        None => "use `put` or `release_c` of the vector outside of this scope",
+    }
+}

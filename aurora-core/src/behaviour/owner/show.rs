@@ -1,0 +1,228 @@
+//! What an `OwnerComputes` shows: by global index, by row, and as a slice.
+
+use super::ShowsOwnPart;
+use crate::Site;
+use crate::behaviour::{OwnerComputesMut, Scope};
+use crate::element::Element;
+use crate::error::Result;
+use crate::global::{GlobalRead, GlobalWrite};
+use crate::window::common;
+use std::ops::{Index, IndexMut, Range};
+
+/// What an element or a row is wanted for that this rank does not own: advice depends on it.
+#[derive(Clone, Copy, PartialEq)]
+enum Aim {
+    Read,
+    Write,
+}
+
+impl<B: ShowsOwnPart> Scope<'_, B> {
+    /// This rank's part: element 0 of the slice is element `indices().start` of the vector (the paper's C-style pointer).
+    pub fn local(&self) -> &[B::Element] {
+        self.state.part(self.vector)
+    }
+
+    /// The global indices of this rank's part.
+    #[inline]
+    pub fn indices(&self) -> Range<usize> {
+        let own = self.vector.local_range();
+        if self.window.is_whole() { own } else { common(&own, &self.window()) }
+    }
+
+    /// The same, by the name that it has of the vector: a loop over it needs no other word under a behaviour.
+    #[inline]
+    pub fn local_range(&self) -> Range<usize> {
+        self.indices()
+    }
+
+    /// The global numbers of this rank's rows; of a vector that is no matrix every element is a row. Of rows of which only a part is
+    /// shown here, none.
+    pub fn rows(&self) -> Range<usize> {
+        let (own, cols) = (self.indices(), self.cols());
+        own.start.div_ceil(cols)..(own.end / cols).max(own.start.div_ceil(cols))
+    }
+
+    /// Row `row` of the matrix, by its global number.
+    ///
+    /// # Panics
+    /// If it is not one of [`rows`](Self::rows).
+    #[track_caller]
+    pub fn row(&self, row: usize) -> &[B::Element] {
+        let range = self.row_range(row, Aim::Read);
+        &self.local()[range]
+    }
+
+    fn cols(&self) -> usize {
+        self.vector.row_len().max(1)
+    }
+
+    /// What it is that it shows, in words.
+    #[cold]
+    fn part_in_words(&self) -> &'static str {
+        if self.window.is_whole() { "the part that this rank owns" } else { "what this rank owns of the slice" }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn row_range(&self, row: usize, aim: Aim) -> Range<usize> {
+        let (rows, cols) = (self.rows(), self.cols());
+        if !rows.contains(&row) {
+            self.no_row(row, rows, aim);
+        }
+        let start = row * cols - self.indices().start;
+        start..start + cols
+    }
+
+    #[inline]
+    #[track_caller]
+    fn local_index(&self, index: usize, aim: Aim) -> usize {
+        let own = self.indices();
+        if !own.contains(&index) {
+            self.no_element(index, own, aim);
+        }
+        index - own.start
+    }
+
+    #[inline]
+    #[track_caller]
+    fn local_cell(&self, cell: (usize, usize), aim: Aim) -> usize {
+        let (own, index) = (self.indices(), self.index_of(cell));
+        if !own.contains(&index) {
+            self.no_cell(cell.0, index, own, aim);
+        }
+        index - own.start
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn no_cell(&self, row: usize, index: usize, own: Range<usize>, aim: Aim) -> ! {
+        let cols = self.cols();
+        let rows = own.start / cols..own.end.div_ceil(cols);
+        // Of a slice the first row and the last may be shown in part.
+        if rows.contains(&row) {
+            self.no_element(index, own, aim);
+        }
+        self.no_row(row, rows, aim)
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn no_element(&self, index: usize, own: Range<usize>, aim: Aim) -> ! {
+        self.assert_element(index);
+        let (others, local) = match aim {
+            Aim::Read => ("`at` or `read_cache`", "local"),
+            Aim::Write => ("`put` or `release_c`", "local_mut"),
+        };
+        let from_0 = match index < own.len() {
+            true => format!("; counted from 0 in this part it is `{local}()[{index}]`"),
+            false => String::new(),
+        };
+        let (Range { start, end }, part) = (own, self.part_in_words());
+        panic!("index {index} is outside {start}..{end}, {part}: use {others} of the vector{from_0}")
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn no_row(&self, row: usize, Range { start, end }: Range<usize>, aim: Aim) -> ! {
+        let (all, whole) = self.all_rows();
+        let hint = self.rows_hint(row, &self.indices());
+        assert!(row < all, "row {row} is outside {whole}{hint}");
+        let others = if aim == Aim::Read { "read_cache" } else { "release_c" };
+        panic!("row {row} is outside rows {start}..{end}, {}: use `{others}` of the matrix{hint}", self.part_in_words())
+    }
+}
+
+impl<T: Element> OwnerComputesMut<'_, T> {
+    /// This rank's part, for writing.
+    pub fn local_mut(&mut self) -> &mut [T] {
+        self.state.part_mut(self.vector)
+    }
+
+    /// Row `row` of the matrix, by its global number, for writing.
+    ///
+    /// # Panics
+    /// If it is not one of [`rows`](Scope::rows).
+    #[track_caller]
+    pub fn row_mut(&mut self, row: usize) -> &mut [T] {
+        let range = self.row_range(row, Aim::Write);
+        &mut self.local_mut()[range]
+    }
+}
+
+/// By global index.
+impl<B: ShowsOwnPart> Index<usize> for Scope<'_, B> {
+    type Output = B::Element;
+
+    #[inline]
+    #[track_caller]
+    fn index(&self, index: usize) -> &B::Element {
+        let local = self.local_index(index, Aim::Read);
+        &self.local()[local]
+    }
+}
+
+/// By global row and column.
+impl<B: ShowsOwnPart> Index<(usize, usize)> for Scope<'_, B> {
+    type Output = B::Element;
+
+    #[inline]
+    #[track_caller]
+    fn index(&self, cell: (usize, usize)) -> &B::Element {
+        let local = self.local_cell(cell, Aim::Read);
+        &self.local()[local]
+    }
+}
+
+impl<T: Element> IndexMut<usize> for OwnerComputesMut<'_, T> {
+    #[inline]
+    #[track_caller]
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        let local = self.local_index(index, Aim::Write);
+        &mut self.local_mut()[local]
+    }
+}
+
+impl<T: Element> IndexMut<(usize, usize)> for OwnerComputesMut<'_, T> {
+    #[inline]
+    #[track_caller]
+    fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
+        let local = self.local_cell(cell, Aim::Write);
+        &mut self.local_mut()[local]
+    }
+}
+
+impl<B: ShowsOwnPart> Scope<'_, B> {
+    #[track_caller]
+    fn shown(&self, index: usize) -> Result<usize> {
+        let own = self.indices();
+        if own.contains(&index) {
+            return Ok(index - own.start);
+        }
+        self.not_shown(index, &own, Site::here())?;
+        unreachable!("an index inside is shown")
+    }
+}
+
+impl<B: ShowsOwnPart> GlobalRead<B::Element> for Scope<'_, B> {
+    fn len(&self) -> usize {
+        self.vector.len()
+    }
+
+    #[track_caller]
+    fn at(&self, index: usize) -> Result<B::Element> {
+        let local = self.shown(index)?;
+        Ok(self.local()[local])
+    }
+}
+
+impl<T: Element> GlobalWrite<T> for OwnerComputesMut<'_, T> {
+    #[track_caller]
+    fn put(&mut self, index: usize, value: T) -> Result<()> {
+        let local = self.shown(index)?;
+        self.local_mut()[local] = value;
+        Ok(())
+    }
+}

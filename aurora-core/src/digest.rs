@@ -1,0 +1,9 @@
+//! Numbers that stand for what ranks compare.
+
+/// The digest of what has been digested so far and of `value`, as splitmix64 mixes.
+pub(crate) fn add(digest: u64, value: u64) -> u64 {
+    let x = (digest ^ value).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
