@@ -352,15 +352,12 @@ impl Service {
             // It may be long until somebody takes it, and its sender has other use for the memory.
             payload.detach();
         }
-        let number = call.writes.filter(|_| !refused).and_then(|object| self.objects.get_mut(&object));
-        let payload = match number {
-            Some(object) if !object.writes.answered(from, payload.bytes()) => {
-                call.reply = Some(Err(malformed(from)));
-                return;
-            }
-            Some(_) => Received::Bytes(Vec::new()),
-            None => payload,
-        };
+        let written = call.writes.filter(|_| !refused).and_then(|object| self.objects.get_mut(&object));
+        let numbered = written.map(|object| object.writes.answered(from, payload.bytes()));
+        if numbered == Some(false) {
+            call.reply = Some(Err(malformed(from)));
+            return;
+        }
         call.reply = Some(match (payload, call.landing) {
             (placed @ Received::Placed(_), _) => Ok(placed),
             (error, _) if refused => Err(decode_error(from, error.bytes())),
