@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Loads under way at a time: nobody enters a third ReadCache before we have entered the second.
-const LOADS: usize = 2;
+pub(super) const LOADS: usize = 2;
 
 /// So much memory is taken at a time, in bytes: a few milliseconds, in which nothing else is served.
 pub(crate) const STEP: usize = 16 << 20;

@@ -1,7 +1,7 @@
 //! The collective scopes of one object on one rank: who has entered what, and when an epoch is settled.
 //!
 //! Scopes are numbered by *epochs*. An epoch is **settled** here when nothing that belongs to it can still change our
-//! block: of a ReadCache, when all ranks have announced (each says how many writes it made before); of a ReleaseC, when
+//! block: of a ReadCache, when all ranks have announced (each says which writes it made before); of a ReleaseC, when
 //! our own scope and everyone's have ended and all batches that they announce are applied. A request tagged with epoch
 //! `e` is served once `e` is settled. In an Accumulate *in order* a rank's batches are applied when the ranks before it have ended
 //! theirs and all of those are. Pure: no messages, no memory.
@@ -75,6 +75,20 @@ impl Ledger {
 
     pub(crate) fn find(&self, epoch: Epoch) -> Option<&Record> {
         self.records.get(&epoch)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn find_mut(&mut self, epoch: Epoch) -> Option<&mut Record> {
+        self.records.get_mut(&epoch)
+    }
+
+    /// In how many loads the list of a rank's writes is here before its announcement.
+    pub(crate) fn lists_ahead(&self, of: Rank) -> usize {
+        let ahead = |record: &&Record| {
+            let arrival = &record.from[of.index()];
+            arrival.list_came && !arrival.complete
+        };
+        self.records.values().filter(ahead).count()
     }
 
     /// Enters the next scope; the ranks whose opening differs from ours come back as an error's material.
