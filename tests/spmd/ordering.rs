@@ -178,7 +178,7 @@ fn many_parts_written_before_a_cache(world: &World) -> Result<()> {
         }
         for i in (me..EACH * p).step_by(p) {
             let end = (i + 1 + i % 7).min(EACH * p);
-            let mut part = v.slice_mut(i..end);
+            let part = v.slice_mut(i..end);
             let mut alone = part.release_alone()?;
             alone.put(i, want(i * round))?;
             alone.finish()?;
