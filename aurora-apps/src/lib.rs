@@ -7,7 +7,7 @@
 //! - [`indexgather`]: random reads of a distributed table (many small messages, or batches).
 //! - [`diffusion`]: heat on a plate, step by step (edges exchanged with the neighbours).
 //! - [`tsp`]: the travelling salesman by branch and bound (a bound that every rank reads at each step).
-//! - [`bench`]: the operations that such programs consist of, one by one, beside the same over MPI.
+//! - [`mod@bench`]: the operations that such programs consist of, one by one, beside the same over MPI.
 //!
 //! ```
 //! use aurora_apps::mm2::{self, Kernel, Mm2};

@@ -27,6 +27,10 @@ fn spoilt() -> Spoilt {
     Spoilt { inner }
 }
 
+fn milk() -> std::result::Result<(), Spoilt> {
+    Err(spoilt())
+}
+
 #[test]
 fn it_comes_back_from_run_with_its_source() {
     on_every_route([1, 2, 3], |job| {
@@ -58,14 +62,14 @@ fn it_comes_back_from_run_with_its_source() {
 fn the_line_is_the_programs_or_none() {
     on_every_route([1, 2], |job| {
         let told = job.run_freely(|world| match world.is_root() {
-            true => Err(spoilt()).map_err(|error| Error::user(error)),
+            true => milk().map_err(|error| Error::user(error)),
             false => world.barrier(),
         });
         let text = told.run.expect_err("spoilt").to_string();
-        assert!(cited(&text).iter().any(|line| line.contains("Err(spoilt())")), "{text}");
+        assert!(cited(&text).iter().any(|line| line.contains("milk().map_err(|error|")), "{text}");
         // Called by the standard library.
         let told = job.run_freely(|world| match world.is_root() {
-            true => Err(spoilt()).map_err(Error::user),
+            true => milk().map_err(Error::user),
             false => world.barrier(),
         });
         let text = told.run.expect_err("spoilt").to_string();

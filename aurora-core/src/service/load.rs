@@ -8,10 +8,9 @@ use super::cache::{BlockArrived, Correction, LOADS};
 use super::object::Object;
 use super::writes::note_made;
 use super::{Loan, Service};
-use crate::memory::{Reading, Shortage, Storage};
+use crate::memory::{Part, Reading, Shortage};
 use crate::message::{Collective, Epoch, Message, ObjectId, Opening, malformed};
 use aurora_net::{Outbox, Payload, Placement, Rank, Received};
-use std::sync::Arc;
 
 /// An announcement that has been heard, and not been taken note of.
 pub(super) struct Heard {
@@ -279,10 +278,10 @@ impl Service {
             block.range.is_empty() || block.at_home && is_final
         });
         if let Some(home) = object.block.home().filter(|_| whole_is_home) {
-            let (array, reading) = home.show(epoch, 0..usize::MAX);
+            let (part, reading) = home.show_all(epoch);
             object.cache.give_up(epoch);
             object.cache.release();
-            return Some(Ok(Loaded { array, first: 0, reading }));
+            return Some(Ok(Loaded { part, reading }));
         }
         let (pushed, nodes) = (object.pushed, object.nodes.clone());
         object.loading(epoch);
@@ -295,7 +294,7 @@ impl Service {
             };
             let blocks = arrived.iter().enumerate().filter(|(_, block)| block.at_home);
             for (rank, block) in blocks.filter(|(rank, block)| lacking(*rank, block)).collect::<Vec<_>>() {
-                replica.write(block.range.start, &home.bytes()[block.range.clone()]);
+                replica.write(block.range.start, home.part(block.range.clone()).bytes());
                 replica.have[rank] = block.version;
             }
             reading = home.pass(epoch, streamed);
@@ -306,7 +305,7 @@ impl Service {
         if !arrived[me.index()].at_home {
             replica.have[me.index()] = pushed;
         }
-        Some(Ok(Loaded { array: object.cache.complete(epoch, &arrived), first: 0, reading }))
+        Some(Ok(Loaded { part: object.cache.complete(epoch, &arrived), reading }))
     }
 }
 
@@ -370,9 +369,7 @@ impl Object {
 
 /// The whole of a vector, or a part, as a guard shows it.
 pub(crate) struct Loaded {
-    pub(crate) array: Arc<dyn Storage>,
-    /// The number of the first element in it.
-    pub(crate) first: usize,
+    pub(crate) part: Part,
     /// It is memory that the ranks of a node share, or some of it has been shown.
     pub(crate) reading: Option<Reading>,
 }

@@ -13,13 +13,12 @@ use super::object::Object;
 use super::scope::Arrival;
 use super::writes::note_made;
 use super::{Loan, Reason, Service};
-use crate::memory::{Shortage, Storage};
+use crate::memory::{self, Shortage};
 use crate::message::{Epoch, Message, ObjectId, Opening};
 use crate::window::{Window, common};
 use aurora_net::{Outbox, Payload, Placement, Rank};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// A copy of a part.
 pub(super) struct Part {
@@ -51,13 +50,13 @@ impl Parts {
 
 impl Cache {
     /// The load of a part is over. Its copy, from which something may still be sent.
-    fn end_part(&mut self, epoch: Epoch) -> Option<Arc<dyn Storage>> {
+    fn end_part(&mut self, epoch: Epoch) -> Option<memory::Part> {
         let Part { mut replica, .. } = self.parts.loading.remove(&epoch)?;
-        let array = replica.array.show_all();
+        let all = replica.array.show_all();
         if replica.in_flight > 0 {
             self.retired.push(replica);
         }
-        Some(array)
+        Some(all)
     }
 }
 
@@ -366,9 +365,9 @@ impl Service {
         let at_home = |owner: Rank, arrival: &Arrival| arrival.at_home && nodes.are_mates(owner, me);
         let all_home = arrivals.iter().zip(&changes).all(|((owner, a), runs)| at_home(*owner, a) && runs.is_empty());
         if let Some(home) = object.block.home().filter(|_| all_home) {
-            let (array, reading) = home.show(epoch, bytes);
+            let (part, reading) = home.show(epoch, bytes);
             object.cache.end_part(epoch);
-            return Ok(Loaded { array, first: 0, reading });
+            return Ok(Loaded { part, reading });
         }
         object.part(epoch, window).expect("no more loads are under way than there can be");
         let Object { block, cache, dist, .. } = object;
@@ -376,7 +375,7 @@ impl Service {
         if let Some(home) = block.find_home() {
             for (owner, _) in arrivals.iter().filter(|(owner, arrival)| at_home(*owner, arrival)) {
                 let place = block.bytes_of(&common(&shown, &dist.range(*owner)));
-                replica.write(place.start - bytes.start, &home.bytes()[place]);
+                replica.write(place.start - bytes.start, home.part(place).bytes());
             }
             home.pass(epoch, false);
         }
@@ -386,7 +385,7 @@ impl Service {
         if let Some(shortage) = replica.short().cloned() {
             return Err(shortage);
         }
-        let array = object.cache.end_part(epoch).expect("just written to");
-        Ok(Loaded { array, first: shown.start, reading: None })
+        let part = object.cache.end_part(epoch).expect("just written to");
+        Ok(Loaded { part, reading: None })
     }
 }

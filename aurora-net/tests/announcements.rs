@@ -1,0 +1,49 @@
+//! Entering and ending a scope tells all others at once: p - 1 messages of each rank. The other way would be rounds, in each of which a
+//! rank passes on to one other what it has heard so far: log2(p) messages, one after the other. Which of them is over first, on a
+//! simulated network? Virtual time: the same on every machine.
+
+use aurora_net::sim::{Pattern, Scenario};
+use std::time::Duration;
+
+/// Of a message that brings no data.
+const BYTES: usize = 48;
+
+/// Until all have heard from so many others, which takes no rank any time but that of its wire: what speaks for rounds, since in each of
+/// them a rank has to be woken.
+fn time(ranks: usize, mbit: u64, others: Option<usize>) -> Duration {
+    let scenario = Scenario {
+        rate: mbit * 1_000_000 / 8,
+        mtu: 1472,
+        known_mtu: 1472,
+        neighbours: others,
+        skew: Duration::ZERO,
+        ..Scenario::new(Pattern::Allgather, ranks, BYTES)
+    };
+    scenario.run().time
+}
+
+fn at_once(ranks: usize, mbit: u64) -> Duration {
+    time(ranks, mbit, None)
+}
+
+fn in_rounds(ranks: usize, mbit: u64) -> Duration {
+    time(ranks, mbit, Some(1)) * ranks.next_power_of_two().ilog2()
+}
+
+#[test]
+fn all_at_once_is_over_first_on_networks_of_today() {
+    for (mbit, most) in [(1000, 64), (10_000, 256)] {
+        for ranks in [8, 32, 64, 256].into_iter().filter(|ranks| *ranks <= most) {
+            let (direct, rounds) = (at_once(ranks, mbit), in_rounds(ranks, mbit));
+            assert!(direct < rounds, "{ranks} ranks at {mbit} Mbit/s: {direct:?}, in rounds {rounds:?}");
+        }
+    }
+}
+
+#[test]
+fn rounds_are_for_slow_networks_and_many_ranks() {
+    for (mbit, ranks) in [(155, 32), (155, 256), (1000, 256)] {
+        let (direct, rounds) = (at_once(ranks, mbit), in_rounds(ranks, mbit));
+        assert!(direct > rounds, "{ranks} ranks at {mbit} Mbit/s: {direct:?}, in rounds {rounds:?}");
+    }
+}
