@@ -230,6 +230,21 @@ impl Message {
         postcard::from_bytes(header).ok()
     }
 
+    /// The part of an object that it is about, where it names one.
+    pub(crate) fn window(&self) -> Option<(ObjectId, Window)> {
+        match self {
+            Message::Call { object, request, .. } => Some((*object, request.window())),
+            Message::Enter { object, opening, .. }
+            | Message::Batch { object, opening, .. }
+            | Message::End { object, opening, .. }
+            | Message::Come { object, opening, .. }
+            | Message::Part { object, opening, .. }
+            | Message::Edge { object, opening: Some(opening), .. }
+            | Message::Dropped { object, scopes: Some((_, Some(opening))) } => Some((*object, opening.window)),
+            _ => None,
+        }
+    }
+
     /// Whether nobody is to be woken for it who does not wait: a batch, before its sender waits for room; the word that there is some;
     /// an answer.
     pub(crate) fn is_in_no_hurry(&self) -> bool {

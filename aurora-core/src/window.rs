@@ -28,6 +28,11 @@ impl Window {
         self.0.map_or(0..len, |(start, end)| start..end)
     }
 
+    /// Whether a vector of `len` elements has such a part. Others may say anything.
+    pub(crate) fn is_of(self, len: usize) -> bool {
+        self.0.is_none_or(|(start, end)| start <= end && end <= len)
+    }
+
     /// A number for it, of the whole 0.
     pub(crate) fn digest(self) -> u64 {
         self.0.map_or(0, |(start, end)| add(add(1, start as u64), end as u64))
@@ -68,6 +73,13 @@ mod tests {
         assert!(window(3, 4).overlaps(Window::WHOLE) && Window::of(&(0..0), 0).overlaps(Window::WHOLE));
         assert!(window(0, 10).is_whole() && !window(0, 9).is_whole());
         assert_eq!((window(0, 10).to_string(), window(2, 3).to_string()), (String::new(), "elements 2..3 of ".into()));
+    }
+
+    #[test]
+    fn what_is_said_to_be_a_part_has_to_lie_within() {
+        let is_of = |start, end, len| Window(Some((start, end))).is_of(len);
+        assert!(is_of(3, 10, 10) && is_of(10, 10, 10) && is_of(0, 0, 0) && Window::WHOLE.is_of(0));
+        assert!(!is_of(3, 11, 10) && !is_of(5, 3, 10) && !is_of(11, 11, 10) && !is_of(usize::MAX, 0, 10));
     }
 
     #[test]

@@ -97,3 +97,75 @@ fn room_behind_a_late_third_is_waited_for() {
         told.run.expect("late is not an error");
     });
 }
+
+/// Rank 2 receives for rank 3 what rank 0 has sent, and is in the barrier or gone meanwhile.
+#[test]
+fn a_load_that_is_received_in_the_background_is_waited_for() {
+    /// So much that it is under way for longer than it takes to suspect something.
+    const EACH: usize = 4 << 20;
+    for barrier in [true, false] {
+        on_every_route([4], |job| {
+            if !job.is_nodes() {
+                return;
+            }
+            let told = job.run_freely(|world| {
+                let v = GVector::<u64>::from_fn(world, EACH * world.size(), |i| i as u64)?;
+                if world.rank() == 3 {
+                    let all = v.read_cache()?;
+                    assert!([0, EACH, 2 * EACH - 1].iter().all(|i| all[*i] == *i as u64));
+                } else {
+                    drop(v.read_cache_blocks()?);
+                }
+                if barrier { world.barrier() } else { Ok(()) }
+            });
+            told.run.expect("late is not an error");
+        });
+    }
+}
+
+/// The home of a scalar has told nobody yet that a scope is over, because of a third; itself it is in the barrier or gone.
+#[test]
+fn a_home_that_waits_for_a_late_third_is_waited_for() {
+    for barrier in [true, false] {
+        on_every_route([3], |job| {
+            let told = job.run_freely(|world| {
+                let mut s = GScalar::new(world, 0, 0)?;
+                let mut scope = s.release_c()?;
+                match world.rank().index() {
+                    0 => drop(scope),
+                    1 => {
+                        std::thread::sleep(LATE / 6);
+                        scope.set(5)?;
+                        drop(scope);
+                    }
+                    _ => scope.finish()?,
+                }
+                if barrier { world.barrier() } else { Ok(()) }
+            });
+            told.run.expect("late is not an error");
+        });
+    }
+}
+
+#[test]
+fn a_read_mostly_of_a_late_third_is_waited_for() {
+    for barrier in [true, false] {
+        on_every_route([3], |job| {
+            let told = job.run_freely(|world| {
+                let s = GScalar::new(world, 0, 9u64)?;
+                let scope = s.read_mostly_with::<Min>()?;
+                match world.rank().index() {
+                    0 => drop(scope),
+                    1 => {
+                        std::thread::sleep(LATE / 6);
+                        scope.offer(5)?;
+                        drop(scope);
+                    }
+                    _ => scope.finish()?,
+                }
+                if barrier { world.barrier() } else { Ok(()) }
+            });
+            told.run.expect("late is not an error");
+        });
+    }
+}

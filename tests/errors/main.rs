@@ -20,6 +20,7 @@ mod order;
 mod pairs;
 mod poisoned;
 mod provoke;
+mod scalar_ops;
 mod scalars;
 mod slices;
 mod stream;

@@ -247,31 +247,22 @@ fn a_rank_that_has_left() {
     });
 }
 
-struct Unlucky;
-
-impl Op<u64> for Unlucky {
-    fn apply(current: u64, operand: u64) -> u64 {
-        if operand == 13 {
-            panic_any(Quiet);
-        }
-        current + operand
-    }
-}
-
+/// Rank 2 waits for the home, which waits for rank 1, which waits for all.
 #[test]
-fn an_operation_that_panics_at_home() {
-    on_every_route([2, 3], |job| {
+fn a_scope_that_is_open_around_a_barrier_while_another_rank_waits_for_its_end() {
+    on_every_route([3, 4], |job| {
         let told = job.run(|world| {
-            let mut s = GScalar::new(world, 0, 5u64)?;
-            if world.rank() == 0 {
-                // Until the others have ended theirs, so that this thread merges.
-                std::thread::sleep(std::time::Duration::from_millis(150));
-                assert!(catch_unwind(AssertUnwindSafe(|| drop(s.accumulate::<Unlucky>()))).is_err());
-            } else {
-                s.accumulate::<Unlucky>()?.update(13);
+            let mut s = GScalar::new(world, 0, 0)?;
+            let scope = s.release_c()?; // around the barrier of rank 1
+            match world.rank().index() {
+                1 => world.barrier()?,
+                2 => return scope.finish(),
+                _ => {}
             }
-            s.get().map(drop)
+            drop(scope);
+            world.barrier()
         });
-        told.all_say(&["is poisoned: rank 0 panicked inside the Accumulate"]);
+        told.all_say(&["rank 1 never closed the ReleaseC of the GScalar<i32>"])
+            .all_cite(&["let scope = s.release_c()?; // around the barrier"]);
     });
 }

@@ -113,3 +113,19 @@ fn a_forgotten_one() {
             .all_cite(&["let stream = v.read_cache_blocks()?"]);
     });
 }
+
+#[test]
+fn a_rank_that_never_comes_while_others_stream_in_a_barrier() {
+    on_every_route([3, 4], |job| {
+        let told = job.run(|world| {
+            let v = GVector::<u64>::new(world, 100_000)?;
+            if world.rank() == job.ranks - 1 {
+                v.read_cache()?.finish()?;
+            } else if world.rank() != ODD {
+                drop(v.read_cache_blocks()?);
+            }
+            world.barrier()
+        });
+        told.all_say(&["ranks disagree"]);
+    });
+}

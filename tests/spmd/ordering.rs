@@ -13,6 +13,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(a_write_by_a_rank_without_elements),
         Body::of(writes_to_a_block_that_is_on_its_way),
         Body::of(many_owners_written_before_a_cache).from_ranks(2),
+        Body::of(many_parts_written_before_a_cache),
         Body::of(owner_and_cache_against_a_put),
         Body::of(an_access_after_a_scope_waits_for_the_slow),
         Body::of(a_put_after_a_scope_is_not_undone_by_it),
@@ -162,6 +163,30 @@ fn many_owners_written_before_a_cache(world: &World) -> Result<()> {
         }
         let all = v.read_cache()?;
         check::same(&all, 0, |i| want(round * p * p + i))?;
+    }
+    Ok(())
+}
+
+/// Parts of every length, all over the vector, of which no load is ever about one alone.
+fn many_parts_written_before_a_cache(world: &World) -> Result<()> {
+    const EACH: usize = 60;
+    let (p, me) = (world.size(), world.rank().index());
+    let mut v = GVector::<u64>::new(world, EACH * p)?;
+    for round in 1..6 {
+        if me == round % p {
+            std::thread::sleep(LATE);
+        }
+        for i in (me..EACH * p).step_by(p) {
+            let end = (i + 1 + i % 7).min(EACH * p);
+            let part = v.slice_mut(i..end);
+            let mut alone = part.release_alone()?;
+            alone.put(i, want(i * round))?;
+            alone.finish()?;
+        }
+        if round % 2 == 0 {
+            check::same(&v.slice(p..EACH * p).read_cache()?, p, |i| want(i * round))?;
+        }
+        check::same(&v.read_cache()?, 0, |i| want(i * round))?;
     }
     Ok(())
 }

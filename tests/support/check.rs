@@ -41,3 +41,11 @@ pub fn equal<T: PartialEq + Debug>(what: &str, found: T, want: T) -> Result<()> 
     }
     Err(Error::user(format!("{what} is {found:?} instead of {want:?}")))
 }
+
+/// A verification that has failed, and amid what; every other error as it is.
+pub fn amid(what: String, error: Error) -> Error {
+    match error {
+        Error::User { message, site, source } => Error::User { message: format!("{what}: {message}"), site, source },
+        error => error,
+    }
+}

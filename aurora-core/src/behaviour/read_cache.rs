@@ -5,15 +5,14 @@ use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
 use crate::global::{GVector, GlobalRead};
-use crate::memory::{Array, Reading, typed};
+use crate::memory::{Kept, Reading};
 use crate::message::{Collective, Epoch, Opening};
 use crate::service::load::Loaded;
 use crate::service::stream::Stream;
 use crate::service::watch::What;
 use crate::window::Window;
 use aurora_net::Met;
-use std::ops::{Deref, Range};
-use std::sync::Arc;
+use std::ops::Deref;
 
 /// What comes next on the way into a load.
 enum Step {
@@ -27,24 +26,22 @@ enum Step {
 
 /// Holds the copy, or keeps everyone from writing to the memory that all share.
 pub struct Cached<T> {
-    array: Arc<Array<T>>,
-    /// What of it the scope is about.
-    places: Range<usize>,
-    /// The number of the first element of that.
+    /// What the scope is about, and nothing besides: another part may be lent for writing.
+    part: Kept<T>,
+    /// The number of its first element.
     pub(super) first: usize,
     reading: Option<Reading>,
 }
 
-impl<T> Cached<T> {
+impl<T: Element> Cached<T> {
     #[inline]
     pub(super) fn shown(&self) -> &[T] {
-        &self.array[self.places.clone()]
+        self.part.elements()
     }
 
     /// Shows nothing any more.
     pub(super) fn let_go(&mut self) {
-        self.array = Arc::default();
-        self.places = 0..0;
+        self.part = Kept::default();
         self.reading = None;
     }
 }
@@ -107,7 +104,7 @@ impl<T: Element> GVector<T> {
     /// Loads the whole or a part, in a collective scope of this kind.
     pub(super) fn load(&self, behaviour: Collective, window: Window, site: &Site) -> Result<Cached<T>> {
         let epoch = self.enter_load(behaviour, window, site)?;
-        let Loaded { array, first, reading } =
+        let Loaded { part, reading } =
             self.link.wait(What::Load { object: self.id, epoch }, site, |service, out| {
                 service.hear(out);
                 if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {
@@ -116,9 +113,7 @@ impl<T: Element> GVector<T> {
                 let loaded = service.poll_loaded(self.id, epoch, out)?;
                 Some(loaded.map_err(|shortage| service.no_cache(self.id, shortage, site, out)))
             })?;
-        let shown = window.range(self.len());
-        let places = shown.start - first..shown.end - first;
-        Ok(Cached { array: typed(array), places, first: shown.start, reading })
+        Ok(Cached { part: part.into(), first: window.range(self.len()).start, reading })
     }
 
     /// Takes memory for a load, enters its collective scope, and announces that.

@@ -5,7 +5,7 @@ use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
 use crate::global::{GVector, GlobalRead};
-use crate::memory::{Array, Shown, typed};
+use crate::memory::{Kept, Shown};
 use crate::message::{Collective, Epoch};
 use crate::service::load::Loaded;
 use crate::service::stream::{Outcome, Piece};
@@ -23,7 +23,7 @@ pub struct Streamed<T: Element> {
     opened: Instant,
     outcome: Arc<Outcome>,
     parts: Shown<T>,
-    whole: OnceCell<Arc<Array<T>>>,
+    whole: OnceCell<Kept<T>>,
 }
 
 impl<T: Element> sealed::Sealed for Streamed<T> {}
@@ -129,8 +129,8 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     }
 
     fn here(&self) -> Option<&[T]> {
-        let Loaded { array, .. } = self.state.outcome.whole()?;
-        Some(self.state.whole.get_or_init(|| typed(array.clone())))
+        let Loaded { part, .. } = self.state.outcome.whole()?;
+        Some(self.state.whole.get_or_init(|| part.clone().into()).elements())
     }
 
     /// Waits for the next piece; `None`: the whole is here.

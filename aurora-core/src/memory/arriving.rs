@@ -1,13 +1,16 @@
-//! An array that is shown in parts while the rest of it is still being written: the copy of a vector on its way in.
+//! Arrays that are shown in parts while the rest of them is being written: the copy of a vector on its way in, and memory that several
+//! ranks share.
 //!
 //! Why the unsafe code is sound:
 //!
-//! 1. The array was nobody else's when it came here, and goes out as [`Part`]s and as a whole only: every write goes through the one
-//!    [`Arriving`], which is borrowed mutably for it. Its memory is an [`Array`]'s, valid as long as any `Arc` of it.
-//! 2. What has been shown is noted before it is, and refused to every write until nobody else holds the array: then nobody shows any
-//!    of it any more, and the notes begin anew. As long as a part is shown, so is its `Arc`.
-//! 3. A part borrows its own elements, never the array, so a write to others does not meet it. The array is borrowed as a whole
-//!    only where it is shown whole, which refuses all writes, and by the service between writes, under its lock.
+//! 1. An array that arrives was nobody else's when it came here, and goes out as [`Part`]s only: every write goes through the one
+//!    [`Arriving`], which is borrowed mutably for it. To memory that ranks share they write by the rules of `shared.rs`: not where
+//!    somebody shows it. An array's memory is valid as long as any `Arc` of it.
+//! 2. What has been shown of an arriving one is noted before it is, and refused to every write until nobody else holds the array: then
+//!    nobody shows any of it any more, and the notes begin anew. As long as a part is shown, so is its `Arc`.
+//! 3. A part borrows its own elements, never the array, so a write to others does not meet it: neither one that comes in, nor one
+//!    through a guard of this rank to which another part of shared memory is lent. As a whole an array is borrowed only if it is one's
+//!    own, or by the service between the writes to one that arrives, under its lock.
 //! 4. Any bytes are a value of an [`Element`], and a part lies inside of its array.
 #![allow(unsafe_code)]
 
@@ -27,9 +30,16 @@ pub(crate) struct Arriving {
 }
 
 /// Some bytes of an array that will not change while this lives.
+#[derive(Clone)]
 pub(crate) struct Part {
     array: Arc<dyn Storage>,
     bytes: Range<usize>,
+}
+
+/// A part as the elements that a guard shows.
+pub(crate) struct Kept<T> {
+    array: Arc<Array<T>>,
+    places: Range<usize>,
 }
 
 /// The parts that a guard shows: of the copy, and of memory that its node shares.
@@ -83,9 +93,8 @@ impl Arriving {
     }
 
     /// Shows all of it: nothing is written to it any more.
-    pub(crate) fn show_all(&mut self) -> Arc<dyn Storage> {
-        self.shown.insert(0..self.array.byte_len());
-        self.array.clone()
+    pub(crate) fn show_all(&mut self) -> Part {
+        self.show(0..self.array.byte_len())
     }
 }
 
@@ -93,6 +102,43 @@ impl Part {
     /// Of memory that several ranks share. Nobody writes there as long as the array's holder says that it shows it: `shared.rs`.
     pub(crate) fn of_shared(array: &Arc<dyn Storage>, bytes: Range<usize>) -> Self {
         Part { array: array.clone(), bytes }
+    }
+
+    /// The bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        assert!(self.bytes.start <= self.bytes.end && self.bytes.end <= self.array.byte_len());
+        // SAFETY: inside, as was just compared.
+        let start = unsafe { self.array.start().add(self.bytes.start) };
+        // SAFETY: as above; by invariants 2 and 3 nobody writes there as long as we hold the array.
+        unsafe { std::slice::from_raw_parts(start.as_ptr(), self.bytes.len()) }
+    }
+}
+
+impl<T: Element> From<Part> for Kept<T> {
+    /// # Panics
+    /// If it is of another type, or no whole elements: a bug of ours.
+    fn from(Part { array, bytes }: Part) -> Self {
+        let (array, size) = (typed::<T>(array), size_of::<T>());
+        assert!(bytes.start <= bytes.end && bytes.end <= array.byte_len());
+        assert!(bytes.start.is_multiple_of(size) && bytes.end.is_multiple_of(size));
+        Kept { array, places: bytes.start / size..bytes.end / size }
+    }
+}
+
+impl<T: Element> Kept<T> {
+    /// The elements, and none besides them.
+    #[inline]
+    pub(crate) fn elements(&self) -> &[T] {
+        // SAFETY: invariants 1 and 4, and inside, as was compared when this was made.
+        let start = unsafe { Array::start(&self.array).add(self.places.start) };
+        // SAFETY: as above; by invariants 2 and 3 nobody writes there as long as we hold the array.
+        unsafe { std::slice::from_raw_parts(start.as_ptr(), self.places.len()) }
+    }
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Kept { array: Arc::default(), places: 0..0 }
     }
 }
 
@@ -138,8 +184,26 @@ mod tests {
         copy.write(0, bytemuck::cast_slice(&[9u32]));
         let second = parts.show(copy.show(12..24));
         assert_eq!((first, second), (&[1, 2][..], &[3, 4, 5][..]));
-        let whole = typed::<u32>(copy.show_all());
-        assert_eq!(whole[..], [9, 1, 2, 3, 4, 5]);
+        let whole = Kept::<u32>::from(copy.show_all());
+        assert_eq!(whole.elements(), [9, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_guard_keeps_its_part_and_no_more() {
+        let array: Arc<dyn Storage> = Arc::new(Array::<u32>::from((0..6).collect::<Vec<_>>()));
+        let part = Part::of_shared(&array, 4..12);
+        assert_eq!(bytemuck::cast_slice::<u8, u32>(part.bytes()), [1, 2]);
+        let kept = Kept::<u32>::from(part);
+        drop(array);
+        assert_eq!(kept.elements(), [1, 2]);
+        assert!(Kept::<u32>::default().elements().is_empty());
+    }
+
+    #[test]
+    #[should_panic(expected = "bytes.end <= array.byte_len()")]
+    fn a_part_outside_of_its_array_is_shown_to_nobody() {
+        let array: Arc<dyn Storage> = Arc::new(Array::<u32>::from(vec![0; 6]));
+        let _kept = Kept::<u32>::from(Part::of_shared(&array, 4..28));
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod ranges;
 mod shared;
 
 pub(crate) use array::Array;
-pub(crate) use arriving::{Arriving, Part, Shown};
+pub(crate) use arriving::{Arriving, Kept, Part, Shown};
 pub(crate) use available::Limits;
 #[cfg(test)]
 pub(crate) use available::Pool;

@@ -84,12 +84,10 @@ impl Service {
         debug_assert_ne!(asking.to, self.me, "our own block needs no message");
         self.next_call += 1;
         let id = CallId(self.next_call);
-        self.calls.insert(id, Call { to: asking.to, landing, ahead: false, reply: None });
+        let writes = matches!(request, Request::Write { .. } | Request::WriteAt { .. }).then_some(asking.object);
+        self.calls.insert(id, Call { to: asking.to, landing, ahead: false, writes, reply: None });
         let object = self.objects.get_mut(&asking.object).expect("an object lives as long as its handle");
         let window = request.window();
-        if matches!(request, Request::Write { .. } | Request::WriteAt { .. }) {
-            object.made.note(window, asking.to.index());
-        }
         let epoch = match &object.scalar_scopes {
             Some(_) => object.asking_epoch(),
             None if window.is_whole() => object.ledger.epoch,

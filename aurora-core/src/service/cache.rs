@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Loads under way at a time: nobody enters a third ReadCache before we have entered the second.
-const LOADS: usize = 2;
+pub(super) const LOADS: usize = 2;
 
 /// So much memory is taken at a time, in bytes: a few milliseconds, in which nothing else is served.
 pub(crate) const STEP: usize = 16 << 20;
@@ -239,7 +239,7 @@ impl Cache {
 
     /// Completes the load of `epoch`. Blocks of other ranks that have not changed since the last load are taken over
     /// from it; then what late writes changed is written over what was pushed.
-    pub(crate) fn complete(&mut self, epoch: Epoch, arrived: &[BlockArrived]) -> Arc<dyn Storage> {
+    pub(crate) fn complete(&mut self, epoch: Epoch, arrived: &[BlockArrived]) -> Part {
         for (rank, block) in arrived.iter().enumerate().filter(|(_, block)| !block.range.is_empty()) {
             let here = self.carry_over(epoch, Rank::new(rank), block.version, block.range.clone());
             assert!(here, "an owner leaves out only a block that it has sent before");
@@ -254,13 +254,13 @@ impl Cache {
                 replica.have[rank] = *version;
             }
         }
-        let array = replica.array.show_all();
+        let all = replica.array.show_all();
         if let Some(old) = self.latest.replace(replica)
             && old.in_flight > 0
         {
             self.retired.push(old);
         }
-        array
+        all
     }
 
     /// Gives back the memory of the last copy, once nothing is sent from it.

@@ -1,20 +1,20 @@
 //! What arrives: the service as the transport's handler.
 
-use super::batch::Batch;
 use super::edges::Exchange;
-use super::load::{Announced, add_made};
+use super::load::Announced;
 use super::object::{Parked, Work};
 use super::rally::Rally;
 use super::{Loan, Service};
 use crate::Error;
 use crate::collective::Summary;
 use crate::message::{Epoch, Message, ObjectId, Opening, Request, decode_error, malformed};
+use crate::window::Window;
 use aurora_net::{Handler, Outbox, Payload, Placement, Rank, Received, Token};
 use std::time::{Duration, Instant};
 
 impl Handler for Service {
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
-        match Message::decode(header) {
+        match self.decode(header) {
             Some(Message::Enter { object, epoch, opening, version, at_home, contains, made, list_follows }) => {
                 let placement = match opening.window {
                     window if window.is_whole() => self.place_block(from, object, epoch, len),
@@ -112,7 +112,7 @@ impl Handler for Service {
     }
 
     fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, out: &mut Outbox) {
-        let Some(message) = Message::decode(header) else {
+        let Some(message) = self.decode(header) else {
             return self.fail(None, malformed(from), out);
         };
         self.hear(out);
@@ -156,28 +156,21 @@ impl Handler for Service {
                 self.announced(from, (object, epoch, &opening), said, out);
                 self.arrived(from, (object, epoch, &opening), payload, out);
             }
-            Message::Made { object, epoch } => match postcard::from_bytes::<Vec<(u32, u64)>>(payload.bytes()) {
-                Ok(made) => {
-                    if let Some(object) = self.objects.get_mut(&object) {
-                        let record = object.ledger.record(epoch);
-                        record.from[from.index()].list_came = true;
-                        add_made(&mut record.made, &made);
-                    }
-                    self.advance(object, out);
-                }
-                Err(_) => self.fail(None, malformed(from), out),
-            },
-            Message::Correct { object: id, epoch, version, contains } => {
-                let changes = payload.into_vec();
-                let Some(object) = self.objects.get_mut(&id) else {
-                    return;
-                };
-                if Batch::parse(&changes, object.block.element, object.dist.range(from).len()).is_none() {
+            Message::Made { object: id, epoch } => {
+                let made = postcard::from_bytes::<Vec<(u32, u64)>>(payload.bytes());
+                let object = self.objects.get_mut(&id).filter(|object| object.fault.is_none());
+                let fits = made.is_ok_and(|made| object.is_none_or(|object| object.list_came(from, epoch, &made)));
+                if !fits {
                     return self.fail(None, malformed(from), out);
                 }
-                let arrival = &mut object.ledger.record(epoch).from[from.index()];
-                arrival.correction = Some((version, changes));
-                arrival.contains = contains;
+                self.advance(id, out);
+            }
+            Message::Correct { object: id, epoch, version, contains } => {
+                let object = self.objects.get_mut(&id).filter(|object| object.fault.is_none());
+                let correction = (version, payload.into_vec());
+                if !object.is_none_or(|object| object.corrected(from, epoch, correction, contains)) {
+                    return self.fail(None, malformed(from), out);
+                }
                 self.carry_on(id, out);
             }
             Message::Stand { object, epoch } => {
@@ -328,6 +321,15 @@ impl Service {
         }
     }
 
+    /// What a header says, if that can be.
+    fn decode(&self, header: &[u8]) -> Option<Message> {
+        let message = Message::decode(header)?;
+        let is_there = |(object, window): (ObjectId, Window)| {
+            self.objects.get(&object).is_none_or(|object| window.is_of(object.dist.len()))
+        };
+        message.window().is_none_or(is_there).then_some(message)
+    }
+
     /// Another rank has opened a scope: it must be the one that we and all others open.
     pub(super) fn opened(&mut self, id: ObjectId, from: Rank, epoch: Epoch, opening: &Opening, out: &mut Outbox) {
         let Some(object) = self.objects.get_mut(&id) else {
@@ -349,6 +351,12 @@ impl Service {
         if call.ahead {
             // It may be long until somebody takes it, and its sender has other use for the memory.
             payload.detach();
+        }
+        let written = call.writes.filter(|_| !refused).and_then(|object| self.objects.get_mut(&object));
+        let numbered = written.map(|object| object.writes.answered(from, payload.bytes()));
+        if numbered == Some(false) {
+            call.reply = Some(Err(malformed(from)));
+            return;
         }
         call.reply = Some(match (payload, call.landing) {
             (placed @ Received::Placed(_), _) => Ok(placed),

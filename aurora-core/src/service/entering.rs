@@ -1,6 +1,7 @@
 //! Entering collective scopes and ending them, on the calling rank's side.
 
 use super::object::{Outcome, Parked, Work};
+use super::writes::note_made;
 use super::{Loan, Reason, Service};
 use crate::Error;
 use crate::element::OpId;
@@ -12,7 +13,8 @@ use std::sync::Arc;
 /// More writes in an announcement would not fit a header.
 pub(super) const ANNOUNCED_WRITES: usize = 32;
 
-/// A rank may be so many scopes ahead of the slowest before it waits, so that what it sends ahead stays bounded.
+/// A rank may have ended so many scopes of one object that the slowest has not, of all of its parts together, before it waits in the next, so that
+/// what it sends ahead stays bounded. Those that it has open do not count: how many of these there are is what the program has written down.
 pub(crate) const SCOPES_AHEAD: usize = 8;
 
 /// Blocks up to this length, in bytes, are sent from a copy, so that no write waits for acknowledgements, which are in no
@@ -70,7 +72,7 @@ impl Service {
         }
         let own = object.own_part(window);
         let at_home = object.block.bring_home(&own);
-        let to_tell = !at_home || window.is_whole() && object.cache.is_used() || object.made.concern(window);
+        let to_tell = !at_home || window.is_whole() && object.cache.is_used() || object.writes.are_told();
         object.loads += 1;
         // The same for all who have nothing to tell.
         let word = epoch << 24 | u64::from(combined) << 23 | if to_tell { me.index() as u64 + 1 } else { 0 };
@@ -132,20 +134,18 @@ impl Service {
             }
         }
         object.touched = Some(Vec::new());
-        let mut made = object.take_made(opening.window);
+        let mut made = object.writes.vouch();
         let version = object.block.version;
         // What lies at home our mates have before their eyes; of another node one rank receives it for all.
         let to_mates = !at_home && version != object.pushed && !range.is_empty();
         let abroad = version != object.sent_abroad && !range.is_empty() && nodes.mates(me).len() < size;
         let sends_to = |rank| if nodes.are_mates(me, rank) { to_mates } else { abroad && nodes.receives(me, rank) };
-        let contains = object.applied.count(opening.window)[0];
+        let contains = object.writes.applied();
         let record = object.ledger.record(epoch);
-        for (owner, writes) in &made {
-            record.made[*owner as usize] += writes;
-        }
+        note_made(&mut record.made, &made);
         record.mine_complete = true;
         let mine = &mut record.from[me.index()];
-        (mine.version, mine.at_home) = (version, at_home);
+        (mine.version, mine.at_home, mine.contains) = (version, at_home, contains);
         let reason = Reason { object: Some(id), action: "ReadCache", site: Some(site) };
         let list_follows = made.len() > ANNOUNCED_WRITES;
         let list = list_follows.then(|| std::mem::take(&mut made));

@@ -221,13 +221,14 @@ impl Home {
     }
 
     /// This rank has completed a load by which every block is in its place: shows these bytes of the whole.
-    pub(crate) fn show(&self, load: Epoch, bytes: Range<usize>) -> (Arc<dyn Storage>, Option<Reading>) {
-        (self.whole.clone(), self.sharing.enter(load, Some(bytes)))
+    pub(crate) fn show(&self, load: Epoch, bytes: Range<usize>) -> (Part, Option<Reading>) {
+        let reading = self.sharing.enter(load, Some(bytes.clone()));
+        (self.part(bytes), reading)
     }
 
-    /// Before this rank completes a load in memory of its own: the blocks that are in their places.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        self.whole.bytes()
+    /// The same of all of it.
+    pub(crate) fn show_all(&self, load: Epoch) -> (Part, Option<Reading>) {
+        (self.part(0..self.whole.byte_len()), self.sharing.enter(load, Some(0..usize::MAX)))
     }
 
     /// It has completed it. If it has shown parts of these, it does so as long as what comes back lives.

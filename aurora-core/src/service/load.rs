@@ -3,14 +3,14 @@
 //! An announcement is the header of its block, and known before the block has come: it is *heard* when the first bytes are here. So an
 //! epoch may be settled while blocks are still on their way, and who streams a load sees what is here of them.
 
-use super::batch::batch_of;
-use super::cache::{BlockArrived, Correction};
+use super::batch::{Batch, batch_of};
+use super::cache::{BlockArrived, Correction, LOADS};
 use super::object::Object;
+use super::writes::note_made;
 use super::{Loan, Service};
-use crate::memory::{Reading, Shortage, Storage};
+use crate::memory::{Part, Reading, Shortage};
 use crate::message::{Collective, Epoch, Message, ObjectId, Opening, malformed};
 use aurora_net::{Outbox, Payload, Placement, Rank, Received};
-use std::sync::Arc;
 
 /// An announcement that has been heard, and not been taken note of.
 pub(super) struct Heard {
@@ -91,7 +91,7 @@ impl Service {
         self.opened(id, from, epoch, opening, out);
         let object = self.objects.get_mut(&id).expect("just looked at");
         let record = object.ledger.record(epoch);
-        add_made(&mut record.made, &said.made);
+        note_made(&mut record.made, &said.made);
         let arrival = &mut record.from[from.index()];
         arrival.complete = true;
         arrival.version = said.version;
@@ -156,12 +156,20 @@ impl Service {
 
     /// Settles the next epoch of an object, if it can be.
     pub(crate) fn settle(&mut self, id: ObjectId, out: &mut Outbox) -> bool {
+        let me = self.me;
         let Some(object) = self.objects.get_mut(&id) else {
             return false;
         };
         let Some((epoch, behaviour)) = object.ledger.try_settle() else {
             return false;
         };
+        let made = object.ledger.find(epoch).map_or(0, |record| record.made[me.index()]);
+        if made > object.writes.applied() {
+            // They would be waited for in vain.
+            let error = object.nonsense();
+            self.fail(Some(id), error, out);
+            return true;
+        }
         match behaviour {
             _ if object.scalar_scopes.is_some() => self.settle_scalar(id, epoch, behaviour, out),
             Collective::ReadCache | Collective::Combined => self.settle_read_cache(id, epoch, out),
@@ -186,17 +194,20 @@ impl Service {
         if !window.is_whole() {
             return self.settle_part(id, (epoch, window), out);
         }
-        let contains = object.applied.take(window)[0];
-        let announced_at_home = object.ledger.record(epoch).from[me.index()].at_home;
+        let record = object.ledger.record(epoch);
+        let (announced, is_final) = (record.from[me.index()].clone(), record.is_final(me));
+        let (announced_at_home, contains) = (announced.at_home, object.writes.applied());
+        let touched = object.touched.take().unwrap_or_default();
+        // What nobody vouches for the others will have with the next load.
+        let sent = if is_final && !touched.is_empty() { announced.version } else { object.block.version };
         // Of a block at home nobody needs to keep a copy.
-        object.pushed = if announced_at_home { 0 } else { object.block.version };
-        object.sent_abroad = object.block.version;
+        object.pushed = if announced_at_home { 0 } else { sent };
+        object.sent_abroad = sent;
         object.block.thaw();
         if let Some(home) = object.block.home() {
             home.settled(epoch, 0..usize::MAX);
         }
-        let touched = object.touched.take().unwrap_or_default();
-        if touched.is_empty() {
+        if is_final {
             return;
         }
         let (in_place, nodes) = (announced_at_home && object.block.is_at_home(), object.nodes.clone());
@@ -267,10 +278,10 @@ impl Service {
             block.range.is_empty() || block.at_home && is_final
         });
         if let Some(home) = object.block.home().filter(|_| whole_is_home) {
-            let (array, reading) = home.show(epoch, 0..usize::MAX);
+            let (part, reading) = home.show_all(epoch);
             object.cache.give_up(epoch);
             object.cache.release();
-            return Some(Ok(Loaded { array, first: 0, reading }));
+            return Some(Ok(Loaded { part, reading }));
         }
         let (pushed, nodes) = (object.pushed, object.nodes.clone());
         object.loading(epoch);
@@ -283,7 +294,7 @@ impl Service {
             };
             let blocks = arrived.iter().enumerate().filter(|(_, block)| block.at_home);
             for (rank, block) in blocks.filter(|(rank, block)| lacking(*rank, block)).collect::<Vec<_>>() {
-                replica.write(block.range.start, &home.bytes()[block.range.clone()]);
+                replica.write(block.range.start, home.part(block.range.clone()).bytes());
                 replica.have[rank] = block.version;
             }
             reading = home.pass(epoch, streamed);
@@ -294,11 +305,39 @@ impl Service {
         if !arrived[me.index()].at_home {
             replica.have[me.index()] = pushed;
         }
-        Some(Ok(Loaded { array: object.cache.complete(epoch, &arrived), first: 0, reading }))
+        Some(Ok(Loaded { part: object.cache.complete(epoch, &arrived), reading }))
     }
 }
 
 impl Object {
+    /// The list of the writes that a rank vouches for is here, before or behind its announcement. False: it can be none.
+    pub(super) fn list_came(&mut self, from: Rank, epoch: Epoch, made: &[(u32, u64)]) -> bool {
+        if self.ledger.is_settled(epoch) {
+            // We have opened something else, as is about to be found out.
+            return true;
+        }
+        if self.ledger.find(epoch).is_none() && self.ledger.lists_ahead(from) >= LOADS {
+            return false;
+        }
+        let record = self.ledger.record(epoch);
+        note_made(&mut record.made, made);
+        !std::mem::replace(&mut record.from[from.index()].list_came, true)
+    }
+
+    /// What late writes changed in a rank's block is here: of a load that we have entered, for else it cannot know that they were late. False: it
+    /// makes no sense.
+    pub(super) fn corrected(&mut self, from: Rank, epoch: Epoch, correction: (u64, Vec<u8>), contains: u64) -> bool {
+        let fits = Batch::parse(&correction.1, self.block.element, self.dist.range(from).len()).is_some();
+        if !fits || epoch > self.ledger.epoch {
+            return false;
+        }
+        if let Some(record) = self.ledger.find_mut(epoch) {
+            let arrival = &mut record.from[from.index()];
+            (arrival.correction, arrival.contains) = (Some(correction), contains);
+        }
+        true
+    }
+
     /// What there is of a rank's block for a load that is complete.
     fn block_arrived(&self, rank: Rank, me: Rank, epoch: Epoch) -> BlockArrived {
         let arrival = &self.ledger.find(epoch).expect("it is complete, not over").from[rank.index()];
@@ -330,17 +369,7 @@ impl Object {
 
 /// The whole of a vector, or a part, as a guard shows it.
 pub(crate) struct Loaded {
-    pub(crate) array: Arc<dyn Storage>,
-    /// The number of the first element in it.
-    pub(crate) first: usize,
+    pub(crate) part: Part,
     /// It is memory that the ranks of a node share, or some of it has been shown.
     pub(crate) reading: Option<Reading>,
-}
-
-pub(super) fn add_made(total: &mut [u64], made: &[(u32, u64)]) {
-    for (owner, writes) in made {
-        if let Some(total) = total.get_mut(*owner as usize) {
-            *total += writes;
-        }
-    }
 }

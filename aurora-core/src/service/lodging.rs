@@ -265,8 +265,8 @@ impl Object {
         let replica = self.cache.find_loading(epoch).expect("just begun");
         if !kept {
             let home = self.block.find_home().filter(|home| home.guests.standing(owner) == base);
-            let place = home.expect("what has not come is kept since it came").bytes();
-            replica.write(bytes.start, &place[bytes.clone()]);
+            let place = home.expect("what has not come is kept since it came").part(bytes.clone());
+            replica.write(bytes.start, place.bytes());
         }
         for (at, change) in changes {
             replica.write(bytes.start + at, &change);

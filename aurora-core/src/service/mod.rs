@@ -15,6 +15,8 @@ pub(crate) mod entering;
 mod faults;
 mod guests;
 pub(crate) mod home;
+#[cfg(test)]
+mod hostile;
 mod leaving;
 pub(crate) mod load;
 mod loans;
@@ -27,6 +29,7 @@ pub(crate) mod object;
 mod part;
 pub(crate) mod places;
 pub(crate) mod rally;
+mod relays;
 pub(crate) mod scalar;
 mod scope;
 mod serving;
@@ -67,6 +70,8 @@ pub(crate) struct Call {
     landing: Option<Token>,
     /// Nobody waits for the answer yet.
     ahead: bool,
+    /// It writes to this vector.
+    writes: Option<ObjectId>,
     /// The answer, once it is here.
     pub(crate) reply: Option<Result<Received, Error>>,
 }

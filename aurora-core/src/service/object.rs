@@ -110,10 +110,8 @@ pub(crate) struct Object {
     pub(crate) cache: Cache,
     /// The load that comes while its guard shows what is here, or has been dropped already.
     pub(crate) stream: Option<Stream>,
-    /// Writes that we have made to each owner's block since our last announcement.
-    pub(crate) made: Writes,
-    /// Writes of other ranks applied here since the last ReadCache was settled.
-    pub(crate) applied: Writes,
+    /// By one-sided calls.
+    pub(crate) writes: Writes,
     /// Local ranges that they touched since we pushed our block, while a ReadCache is being entered.
     pub(crate) touched: Option<Vec<Range<usize>>>,
     /// Who shares its memory with whom.
@@ -165,7 +163,7 @@ impl Object {
             Work::Call { .. } => None,
         };
         let (behaviour, opened) = match (mine, self.open.last()) {
-            (Some(mine), _) => ("ReleaseC", &mine.site),
+            (Some(mine), _) => (mine.behaviour.action(), &mine.site),
             (None, Some(guard)) if own => (guard.behaviour, &guard.site),
             // That another rank has opened.
             _ => ("ReleaseC alone", &self.name.made_at),

@@ -6,22 +6,19 @@
 //! guard's and goes with it: copies of the whole, and what is known of their versions, are not touched.
 
 use super::batch::{Batch, batch_of_runs};
-use super::cache::{Cache, Replica};
+use super::cache::{Cache, LOADS, Replica};
 use super::entering::{ANNOUNCED_WRITES, COPIED_BLOCK};
 use super::load::Loaded;
 use super::object::Object;
 use super::scope::Arrival;
+use super::writes::note_made;
 use super::{Loan, Reason, Service};
-use crate::memory::{Shortage, Storage};
+use crate::memory::{self, Shortage};
 use crate::message::{Epoch, Message, ObjectId, Opening};
 use crate::window::{Window, common};
 use aurora_net::{Outbox, Payload, Placement, Rank};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
-
-/// Loads under way at a time, as of the whole: nobody enters a third before we have entered the second.
-const LOADS: usize = 2;
 
 /// A copy of a part.
 pub(super) struct Part {
@@ -53,13 +50,13 @@ impl Parts {
 
 impl Cache {
     /// The load of a part is over. Its copy, from which something may still be sent.
-    fn end_part(&mut self, epoch: Epoch) -> Option<Arc<dyn Storage>> {
+    fn end_part(&mut self, epoch: Epoch) -> Option<memory::Part> {
         let Part { mut replica, .. } = self.parts.loading.remove(&epoch)?;
-        let array = replica.array.show_all();
+        let all = replica.array.show_all();
         if replica.in_flight > 0 {
             self.retired.push(replica);
         }
-        Some(array)
+        Some(all)
     }
 }
 
@@ -105,12 +102,6 @@ impl Object {
         places.collect()
     }
 
-    /// The writes that this rank has made and that a load has to contain, by owners; they count for no other.
-    pub(super) fn take_made(&mut self, window: Window) -> Vec<(u32, u64)> {
-        let made = self.made.take(window).into_iter().enumerate();
-        made.filter(|(_, writes)| *writes > 0).map(|(owner, writes)| (owner as u32, writes)).collect()
-    }
-
     /// Puts what this rank owns of a part into its copy.
     fn fill_part(&mut self, epoch: Epoch, window: Window) {
         let (own, place) = (self.own_part(window), self.within_part(self.ledger.me(), window));
@@ -146,10 +137,10 @@ impl Service {
             }
         }
         object.touched = Some(Vec::new());
-        let mut made = object.take_made(window);
-        let (version, contains) = (object.block.version, object.applied.count(window)[0]);
+        let mut made = object.writes.vouch();
+        let (version, contains) = (object.block.version, object.writes.applied());
         let record = object.ledger.record(epoch);
-        super::load::add_made(&mut record.made, &made);
+        note_made(&mut record.made, &made);
         record.mine_complete = true;
         let mine = &mut record.from[me.index()];
         (mine.version, mine.at_home, mine.contains) = (version, at_home, contains);
@@ -198,10 +189,6 @@ impl Service {
             // It may be faulty because there is no memory for this.
             return Placement::At(self.loans.add(Loan::Nowhere));
         };
-        let shown = window.range(object.dist.len());
-        if shown.start > shown.end || shown.end > object.dist.len() {
-            return Placement::Buffer;
-        }
         let place = object.within_part(from, window);
         let ours = object.nodes.are_mates(from, me) || object.nodes.receives(from, me);
         if len != place.len() || object.ledger.is_settled(epoch) || !ours {
@@ -219,7 +206,7 @@ impl Service {
     pub(super) fn settle_part(&mut self, id: ObjectId, (epoch, window): (Epoch, Window), out: &mut Outbox) {
         let me = self.me;
         let object = self.objects.get_mut(&id).expect("it has just been settled");
-        let contains = object.applied.take(window)[0];
+        let contains = object.writes.applied();
         let (own, element) = (object.own_part(window), object.block.element);
         let shown = window.range(object.dist.len());
         object.block.thaw();
@@ -229,9 +216,9 @@ impl Service {
         let own = own.start / element..own.end / element;
         let touched = object.touched.take().unwrap_or_default();
         let touched: Vec<_> = touched.iter().map(|run| common(&own, run)).filter(|run| !run.is_empty()).collect();
-        let announced = &object.ledger.record(epoch).from[me.index()];
-        let announced_at_home = announced.at_home;
-        if announced.contains == contains {
+        let record = object.ledger.record(epoch);
+        let announced_at_home = record.from[me.index()].at_home;
+        if record.is_final(me) {
             return;
         }
         let (bytes, len) = (object.block.bytes_of(&own), object.block.len());
@@ -378,9 +365,9 @@ impl Service {
         let at_home = |owner: Rank, arrival: &Arrival| arrival.at_home && nodes.are_mates(owner, me);
         let all_home = arrivals.iter().zip(&changes).all(|((owner, a), runs)| at_home(*owner, a) && runs.is_empty());
         if let Some(home) = object.block.home().filter(|_| all_home) {
-            let (array, reading) = home.show(epoch, bytes);
+            let (part, reading) = home.show(epoch, bytes);
             object.cache.end_part(epoch);
-            return Ok(Loaded { array, first: 0, reading });
+            return Ok(Loaded { part, reading });
         }
         object.part(epoch, window).expect("no more loads are under way than there can be");
         let Object { block, cache, dist, .. } = object;
@@ -388,7 +375,7 @@ impl Service {
         if let Some(home) = block.find_home() {
             for (owner, _) in arrivals.iter().filter(|(owner, arrival)| at_home(*owner, arrival)) {
                 let place = block.bytes_of(&common(&shown, &dist.range(*owner)));
-                replica.write(place.start - bytes.start, &home.bytes()[place]);
+                replica.write(place.start - bytes.start, home.part(place).bytes());
             }
             home.pass(epoch, false);
         }
@@ -398,7 +385,7 @@ impl Service {
         if let Some(shortage) = replica.short().cloned() {
             return Err(shortage);
         }
-        let array = object.cache.end_part(epoch).expect("just written to");
-        Ok(Loaded { array, first: shown.start, reading: None })
+        let part = object.cache.end_part(epoch).expect("just written to");
+        Ok(Loaded { part, reading: None })
     }
 }

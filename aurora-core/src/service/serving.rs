@@ -5,7 +5,6 @@ use super::object::{Object, Outcome, Work};
 use super::places::Places;
 use super::scalar::{serve, serve_numbered};
 use crate::message::Request;
-use crate::window::Window;
 use aurora_net::Rank;
 
 /// Replies up to this length are copied; longer ones are sent from the block itself, which then cannot be written until
@@ -59,10 +58,8 @@ impl Object {
                 },
                 None => Outcome::Refuse(self.nonsense()),
             },
-            Request::Write { op, window } => self.write_for_another(*window, |object| object.write(*op, payload)),
-            Request::WriteAt { start } => {
-                self.write_for_another(Window::WHOLE, |object| object.write_at(*start, payload))
-            }
+            Request::Write { op, .. } => self.write_for_another(|object| object.write(*op, payload)),
+            Request::WriteAt { start } => self.write_for_another(|object| object.write_at(*start, payload)),
             Request::Scalar(request) => serve(self, *request, payload),
             Request::Announce { start, len, update, line, opened, window } => {
                 let place = |at: Option<u64>| at.and_then(|at| usize::try_from(at).ok());

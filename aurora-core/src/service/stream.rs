@@ -1,7 +1,7 @@
 //! A load that its rank reads while it comes.
 //!
 //! An announcement is heard as soon as its first bytes are here (`load.rs`), so all have announced long before all blocks have come.
-//! From then on every block is *final* whose announcement counts as many writes as all ranks say to have made: of such a block what has
+//! From then on every block is *final* that contains what all ranks say to have written before: of such a block what has
 //! come is shown at once, in pieces. A block that is still to be corrected, or whose place is not clear yet, is shown with the whole.
 //!
 //! The load goes on without the calling thread, in [`Service::advance`]: also if that computes, or has dropped its guard.

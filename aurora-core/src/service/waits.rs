@@ -111,6 +111,7 @@ impl Service {
             leaving: self.leaving,
             sent: self.mail.sent.clone(),
             received: self.mail.received.clone(),
+            relays: self.relays(),
             ..RankState::default()
         };
         for (id, object) in &self.objects {

@@ -6,27 +6,16 @@ use super::scalar::update;
 use crate::Error;
 use crate::element::{ApplyFn, OpId};
 use crate::message::Epoch;
-use crate::window::Window;
 use aurora_net::Rank;
 use std::ops::Range;
 
 impl Object {
-    pub(super) fn write_for_another(
-        &mut self,
-        window: Window,
-        write: impl FnOnce(&mut Self) -> Result<bool, Error>,
-    ) -> Outcome {
+    /// The answer to a write of another rank says its number.
+    pub(super) fn write_for_another(&mut self, write: impl FnOnce(&mut Self) -> Result<bool, Error>) -> Outcome {
         match write(self) {
-            Ok(true) => {
-                self.applied.note(window, 0);
-                Outcome::Reply(Vec::new())
-            }
+            Ok(true) => Outcome::Reply(self.writes.apply()),
             Ok(false) => Outcome::Park,
-            Err(error) => {
-                // It has been made, and a load waits for as many.
-                self.applied.note(window, 0);
-                Outcome::Refuse(error)
-            }
+            Err(error) => Outcome::Refuse(error),
         }
     }
 

@@ -40,7 +40,7 @@ impl Job {
     pub fn start(launcher: &[&str], size: usize, body: &[&str]) -> Self {
         let seed = Instant::now().elapsed().as_nanos() as u64 ^ u64::from(std::process::id());
         let clock = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
-        let marker = format!("marker-{:016x}", Random::new(seed ^ clock).next());
+        let marker = format!("marker-{:016x}", Random::new(seed ^ clock).bits());
         let own = std::env::current_exe().unwrap();
         let mut words = launcher.iter().map(OsStr::new).chain([own.as_os_str()]);
         let process = Command::new(words.next().unwrap())

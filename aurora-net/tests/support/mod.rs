@@ -5,39 +5,17 @@ pub mod bodies;
 pub mod job;
 
 use aurora_net::bootstrap::{Failure, Seat};
+pub use aurora_net::sim::Random;
 use aurora_net::{Endpoint, Handler, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 pub const SILENCE: Duration = Duration::from_secs(2);
 
-/// A small generator whose seed a failing test prints.
-#[derive(Clone)]
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Random(seed ^ 0x9e37_79b9_7f4a_7c15)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        // splitmix64
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-}
-
 /// The bytes that `from` sends under the number `id`.
 pub fn content(from: Rank, id: u64, len: usize) -> Vec<u8> {
     let mut random = Random::new((id << 8) | from.index() as u64);
-    let mut bytes: Vec<u8> = (0..len.div_ceil(8)).flat_map(|_| random.next().to_le_bytes()).collect();
+    let mut bytes: Vec<u8> = (0..len.div_ceil(8)).flat_map(|_| random.bits().to_le_bytes()).collect();
     bytes.truncate(len);
     bytes
 }
@@ -269,7 +247,7 @@ fn send_many(endpoint: &Endpoint<Checker>, others: &[Rank], random: &mut Random,
 
 fn choose(others: &[Rank], random: &mut Random) -> (Rank, u64, usize) {
     let to = others[random.below(others.len() as u64) as usize];
-    let id = random.next() >> 8;
+    let id = random.bits() >> 8;
     let len = match random.below(16) {
         0 => 0,
         1 => 100_000 + random.below(200_000) as usize,

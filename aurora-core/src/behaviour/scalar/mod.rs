@@ -119,7 +119,7 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
                 outcome
             }
             Err(panic) => {
-                // An operation of the user's, at home: the scope has not ended well.
+                // What the user has written to encode the value: the scope has not ended well.
                 self.deregister(true);
                 resume_unwind(panic)
             }

@@ -159,7 +159,7 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
         let reply = scalar.request(Request::Numbered { request, after }, operand, action, &site)?;
         let NumberedReply { number, old, new } =
             NumberedReply::parse(&reply).ok_or_else(|| malformed(scalar.home()))?;
-        scalar.link.tidy(|service, _| service.learn(scalar.id, *epoch, (number, after), new));
+        scalar.link.tidy(|service, out| service.learn((scalar.id, *epoch), (number, after), new, out));
         decode(old, &site)
     }
 

@@ -49,10 +49,17 @@ impl Service {
         }
         // All have come, so the scopes before it are over.
         object.ledger.conclude(epoch - 1);
-        let reason = Reason { object: Some(id), action: "ReadMostly", site: object.site_of(epoch) };
-        if let Some(replicated) = object.replicated().filter(|replicated| replicated.epoch == epoch) {
-            replicated.learn(numbers.0, value, numbers.1);
-            let seen = replicated.receive();
+        let site = object.site_of(epoch);
+        let reason = Reason { object: Some(id), action: "ReadMostly", site: site.clone() };
+        if object.replicated().is_some_and(|replicated| replicated.epoch == epoch) {
+            let seen = self.contain(id, (Collective::ReadMostly, site), out, |object| {
+                let replicated = object.replicated()?;
+                replicated.learn(numbers.0, value, numbers.1);
+                replicated.receive()
+            });
+            let Some(seen) = seen else {
+                return;
+            };
             self.send_offers(id, &reason, false, out);
             if let Some(seen) = seen {
                 self.mail.post_for(out, &reason, home, &Message::Seen { object: id, epoch, seen }, Payload::Empty);
@@ -112,9 +119,10 @@ impl Service {
                 "ReadMostly"
             }
             Collective::Accumulate => {
-                let merged =
-                    parts.into_iter().flatten().try_for_each(|part| super::update(object, op, &part).map(drop));
-                if let Err(error) = merged {
+                let merged = self.contain(id, (behaviour, site.clone()), out, |object| {
+                    parts.into_iter().flatten().try_for_each(|part| super::update(object, op, &part).map(drop))
+                });
+                if let Some(Err(error)) = merged {
                     self.fail(Some(id), error, out);
                 }
                 "Accumulate"

@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod offers;
+mod panics;
 mod replica;
 mod scopes;
 mod spreading;
@@ -128,12 +129,13 @@ impl Service {
             Err(error) => return Some(Err(error)),
         };
         let work = Work::Call { id: CallId(0), epoch: object.asking_epoch(), request: request.clone() };
-        let reply = match object.attempt(me, &work, payload) {
+        let reply = match self.by_itself(id, &work, out, |object| object.attempt(me, &work, payload))? {
             Outcome::Reply(reply) => Ok(reply),
             Outcome::Refuse(error) => Err(error),
             _ => return None,
         };
-        if object.scalar_scopes.as_ref().is_some_and(ScalarScopes::is_spreading) {
+        let scopes = self.objects.get(&id).and_then(|object| object.scalar_scopes.as_ref());
+        if scopes.is_some_and(ScalarScopes::is_spreading) {
             self.advance(id, out);
         }
         Some(reply)

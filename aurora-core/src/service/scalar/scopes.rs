@@ -42,6 +42,11 @@ impl ScalarScopes {
         ScalarScopes { home, parts: BTreeMap::new(), shown: None, spreading: None, replicated: None }
     }
 
+    /// Where the scalar lives.
+    pub(crate) fn home(&self) -> Rank {
+        self.home
+    }
+
     /// Whether the home spreads what changes.
     pub(super) fn is_spreading(&self) -> bool {
         self.spreading.is_some()
@@ -198,16 +203,23 @@ impl Service {
             return Ok(());
         };
         object.sound()?;
-        let Some(replicated) = object.replicated() else {
-            return Ok(());
-        };
+        let within = (Collective::ReadMostly, reason.site.clone());
         if home == me {
-            let op = replicated.op();
-            super::update(object, op, &operand)?;
+            let updated = self.do_own(id, within, out, |object| match object.replicated() {
+                Some(replicated) => {
+                    let op = replicated.op();
+                    super::update(object, op, &operand).map(drop)
+                }
+                None => Ok(()),
+            });
+            updated.unwrap_or(Ok(()))?;
             self.advance(id, out);
         } else {
-            let fits = replicated.offer(operand);
-            fits.ok_or_else(|| malformed(me))?;
+            let fits = self.do_own(id, within, out, |object| match object.replicated() {
+                Some(replicated) => replicated.offer(operand),
+                None => Some(()),
+            });
+            fits.flatten().ok_or_else(|| malformed(me))?;
             self.send_offers(id, reason, false, out);
         }
         Ok(())
@@ -230,11 +242,18 @@ impl Service {
     }
 
     /// A value of the home's, with its number: shown, if this rank is inside of that scope.
-    pub(crate) fn learn(&mut self, id: ObjectId, epoch: Epoch, (number, answered): (u64, u64), value: &[u8]) {
-        let replicated = self.objects.get_mut(&id).and_then(Object::replicated);
-        if let Some(replicated) = replicated.filter(|replicated| replicated.epoch == epoch) {
-            replicated.learn(number, value, answered);
-        }
+    pub(crate) fn learn(
+        &mut self,
+        (id, epoch): (ObjectId, Epoch),
+        (number, answered): (u64, u64),
+        value: &[u8],
+        out: &mut Outbox,
+    ) {
+        let site = self.objects.get(&id).and_then(|object| object.site_of(epoch));
+        self.do_own(id, (Collective::ReadMostly, site), out, |object| {
+            let replicated = object.replicated().filter(|replicated| replicated.epoch == epoch);
+            replicated.into_iter().for_each(|replicated| replicated.learn(number, value, answered));
+        });
     }
 
     pub(super) fn scalar(&mut self, id: ObjectId) -> Option<(&mut Object, Rank)> {

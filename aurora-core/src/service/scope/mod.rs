@@ -1,7 +1,7 @@
 //! The collective scopes of one object on one rank: who has entered what, and when an epoch is settled.
 //!
 //! Scopes are numbered by *epochs*. An epoch is **settled** here when nothing that belongs to it can still change our
-//! block: of a ReadCache, when all ranks have announced (each says how many writes it made before); of a ReleaseC, when
+//! block: of a ReadCache, when all ranks have announced (each says which writes it made before); of a ReleaseC, when
 //! our own scope and everyone's have ended and all batches that they announce are applied. A request tagged with epoch
 //! `e` is served once `e` is settled. In an Accumulate *in order* a rank's batches are applied when the ranks before it have ended
 //! theirs and all of those are. Pure: no messages, no memory.
@@ -10,6 +10,7 @@
 //! one of another part, which may be open around it on every rank. Loads settle in their order among themselves: who enters one
 //! waits for it there, so it never waits for anything that comes later in the program.
 
+mod early;
 mod opening;
 mod record;
 mod settling;
@@ -22,7 +23,8 @@ use crate::error::{Claim, ObjectName};
 use crate::message::{Epoch, Opening};
 use crate::window::Window;
 use aurora_net::Rank;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use early::Early;
+use std::collections::{BTreeMap, VecDeque};
 
 /// So many HaloCaches are remembered that were settled without some ranks.
 const REMEMBERED: usize = 64;
@@ -40,7 +42,7 @@ pub(crate) struct Ledger {
     /// All epochs up to this one are settled.
     pub(crate) settled: Epoch,
     /// Later ones that are.
-    early: BTreeSet<Epoch>,
+    early: Early,
     records: BTreeMap<Epoch, Record>,
     /// HaloCaches, the latest last. A HaloCache is settled without the ranks that are no neighbours; what they open instead may
     /// come later.
@@ -52,7 +54,7 @@ pub(crate) struct Ledger {
 impl Ledger {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
         let (records, halos) = (BTreeMap::new(), VecDeque::new());
-        Ledger { me, size, epoch: 0, settled: 0, early: BTreeSet::new(), records, halos, last: None }
+        Ledger { me, size, epoch: 0, settled: 0, early: Early::default(), records, halos, last: None }
     }
 
     /// This rank.
@@ -73,6 +75,20 @@ impl Ledger {
 
     pub(crate) fn find(&self, epoch: Epoch) -> Option<&Record> {
         self.records.get(&epoch)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn find_mut(&mut self, epoch: Epoch) -> Option<&mut Record> {
+        self.records.get_mut(&epoch)
+    }
+
+    /// In how many loads the list of a rank's writes is here before its announcement.
+    pub(crate) fn lists_ahead(&self, of: Rank) -> usize {
+        let ahead = |record: &&Record| {
+            let arrival = &record.from[of.index()];
+            arrival.list_came && !arrival.complete
+        };
+        self.records.values().filter(ahead).count()
     }
 
     /// Enters the next scope; the ranks whose opening differs from ours come back as an error's material.
@@ -138,8 +154,7 @@ impl Ledger {
 
     /// Who decides that has said that all epochs up to this one are over.
     pub(crate) fn conclude(&mut self, epoch: Epoch) {
-        self.settled = self.settled.max(epoch);
-        self.early.retain(|of| *of > epoch);
+        self.settled = self.early.take_up_to(self.settled.max(epoch));
         self.records.retain(|of, _| *of > epoch);
     }
 

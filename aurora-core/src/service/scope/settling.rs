@@ -37,19 +37,17 @@ impl Ledger {
     /// Notes that an epoch is settled.
     pub(crate) fn set_settled(&mut self, epoch: Epoch) {
         self.early.insert(epoch);
-        while self.early.remove(&(self.settled + 1)) {
-            self.settled += 1;
-        }
+        self.settled = self.early.take_up_to(self.settled);
     }
 
     /// Whether an epoch is settled.
     pub(crate) fn is_settled(&self, epoch: Epoch) -> bool {
-        epoch <= self.settled || self.early.contains(&epoch)
+        epoch <= self.settled || self.early.contains(epoch)
     }
 
     /// The epochs up to this one that are not settled, in their order.
     fn unsettled(&self, upto: Epoch) -> impl Iterator<Item = Epoch> + '_ {
-        (self.settled + 1..=upto).filter(|epoch| !self.early.contains(epoch))
+        self.early.lacking(self.settled + 1, upto)
     }
 
     /// How many scopes that this rank is through with are not settled.
@@ -79,7 +77,7 @@ impl Ledger {
     /// What an access of this rank to a part of the object comes behind, now that nothing of that part is pending here: so every
     /// rank has been there.
     pub(crate) fn behind(&self) -> Epoch {
-        self.early.last().copied().unwrap_or(self.settled)
+        self.early.last().unwrap_or(self.settled)
     }
 
     /// Whether batches of an epoch may be applied.

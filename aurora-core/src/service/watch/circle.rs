@@ -1,8 +1,9 @@
 //! Who really waits for whom, whether that is a circle, and what to call it. Pure.
 
+use super::relay::Relay;
 use crate::Site;
 use crate::error::{Claim, Error};
-use crate::message::ObjectId;
+use crate::message::{Epoch, ObjectId};
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,8 @@ pub(crate) struct RankState {
     pub(crate) parked: BTreeMap<Rank, Held>,
     /// Its open scopes whose end all ranks await.
     pub(crate) open: BTreeMap<ObjectId, GuardState>,
+    /// What its service does for others by itself.
+    pub(crate) relays: BTreeMap<ObjectId, Relay>,
 }
 
 /// Why the requests of a rank are held back. If for none of these reasons, then for a transfer under way.
@@ -43,6 +46,8 @@ pub(crate) struct WaitState {
     pub(crate) for_answer: bool,
     /// It waits for the end of a scope of this object.
     pub(crate) for_end_of: Option<ObjectId>,
+    /// It waits for this load.
+    pub(crate) for_load: Option<(ObjectId, Epoch)>,
     /// It waits for everyone.
     pub(crate) for_everyone: bool,
 }
@@ -61,11 +66,11 @@ pub(super) struct Step {
     from: Rank,
     to: Rank,
     wait: WaitState,
-    /// Messages that `from` has got from whom it asked.
-    heard: u64,
-    /// The rank that holds the request of `from` back until `to` is through with a scope of the object, and the messages
-    /// that it has got from `to`.
-    through: Option<(Rank, ObjectId, u64)>,
+    /// The ranks in between: the first was asked by `from`, each holds back what it is asked for until the next, the last until `to`, is
+    /// through with a scope of that object.
+    through: Vec<(Rank, ObjectId)>,
+    /// Messages that each of these, beginning with `from`, has got from the one behind it.
+    heard: Vec<u64>,
 }
 
 /// The ranks that a rank waits for.
@@ -75,36 +80,49 @@ pub(super) fn on(state: &RankState) -> &[Rank] {
 
 /// For whom `from` really waits: no message that could free it is under way.
 fn steps(from: Rank, states: &BTreeMap<Rank, RankState>) -> Vec<Step> {
-    /// What `to` has got from `from`, if that is all.
-    fn heard(to: &RankState, from: &RankState, (me, other): (Rank, Rank)) -> Option<u64> {
-        let heard = to.received[other.index()];
-        (heard == from.sent[me.index()]).then_some(heard)
-    }
     let mut steps = Vec::new();
-    let Some((state, wait)) = states.get(&from).and_then(|s| Some((s, s.wait.as_ref()?))) else {
+    let Some(wait) = states.get(&from).and_then(|state| state.wait.as_ref()) else {
         return steps;
     };
-    for &asked in &wait.on {
-        let Some(other) = states.get(&asked) else {
+    let step = |to| Step { from, to, wait: wait.clone(), through: Vec::new(), heard: Vec::new() };
+    let mut open: Vec<Step> = wait.on.iter().rev().copied().map(step).collect();
+    let mut relayed_by = BTreeSet::new();
+    while let Some(mut step) = open.pop() {
+        let (asker, asked) = (step.through.last().map_or(from, |(rank, _)| *rank), step.to);
+        let (Some(heard), Some(other)) = (all_heard(asker, asked, states), states.get(&asked)) else {
             continue;
         };
-        let Some(heard_of_it) = heard(state, other, (from, asked)) else {
-            continue;
+        step.heard.push(heard);
+        let behind = |to, object| {
+            let through = step.through.iter().copied().chain([(asked, object)]).collect();
+            Step { to, through, ..step.clone() }
         };
-        let step = |to, through| Step { from, to, wait: wait.clone(), heard: heard_of_it, through };
-        let held = other.parked.get(&from);
-        if !wait.for_answer || held.is_some_and(|held| held.by_itself) {
-            steps.push(step(asked, None));
-        }
-        for (&to, &object) in held.filter(|_| wait.for_answer).iter().flat_map(|h| &h.behind) {
-            if let Some(third) = states.get(&to)
-                && let Some(heard) = heard(other, third, (asked, to))
-            {
-                steps.push(step(to, Some((asked, object, heard))));
+        let relay = other.relays.iter().find(|(object, relay)| relay.serves(wait, **object));
+        let by_itself = if let Some((&object, relay)) = relay {
+            // Who waits for each other's relays waits for what comes from elsewhere.
+            let is_new = relayed_by.insert(asked);
+            if is_new {
+                open.extend(relay.behind.iter().rev().map(|to| behind(*to, object)));
             }
+            is_new && relay.by_itself
+        } else if wait.for_answer && step.through.is_empty() {
+            let held = other.parked.get(&from);
+            open.extend(held.iter().flat_map(|held| &held.behind).rev().map(|(to, object)| behind(*to, *object)));
+            held.is_some_and(|held| held.by_itself)
+        } else {
+            true
+        };
+        if by_itself {
+            steps.push(step);
         }
     }
     steps
+}
+
+/// How many messages a rank has got from another, if that is all that it was sent.
+fn all_heard(by: Rank, from: Rank, states: &BTreeMap<Rank, RankState>) -> Option<u64> {
+    let heard = states.get(&by)?.received[from.index()];
+    (heard == states.get(&from)?.sent[by.index()]).then_some(heard)
 }
 
 /// A wait of ours for a rank that has left.
@@ -147,13 +165,13 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
     /// What keeps the request of a step from being answered, where that is a guard of the rank that was asked.
     fn guard<'a>(step: &Step, states: &'a BTreeMap<Rank, RankState>) -> Option<&'a GuardState> {
         let held = states[&step.to].parked.get(&step.from);
-        held.filter(|_| step.through.is_none())?.guard.as_ref()
+        held.filter(|_| step.through.is_empty())?.guard.as_ref()
     }
     for step in steps {
         let other = &states[&step.to];
         let awaited = step.wait.for_end_of;
         let forgotten = awaited
-            .or(step.through.map(|(_, object, _)| object))
+            .or(step.through.last().map(|(_, object)| *object))
             // Who waits for another scope of the same object is in a scope of each of two parts.
             .filter(|object| other.wait.as_ref().is_none_or(|wait| wait.for_end_of != Some(*object)))
             .and_then(|object| other.open.get(&object))
@@ -188,8 +206,12 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
                 claim.action +=
                     &format!(", held back by the {} that {} opened at {}", guard.behaviour, step.to, guard.opened);
             }
-            if let Some((holder, ..)) = step.through {
-                claim.action += &format!(", which {holder} holds back for a scope of {}", step.to);
+            if let Some((holder, _)) = step.through.last() {
+                let to = step.to;
+                claim.action += &match step.wait.for_answer {
+                    true => format!(", which {holder} holds back for a scope of {to}"),
+                    false => format!(", for which {holder} waits for {to}"),
+                };
             }
             claim
         })
@@ -204,7 +226,8 @@ pub(super) mod tests {
     pub(in crate::service::watch) fn state(size: usize, rank: usize, on: &[usize]) -> RankState {
         let claim = Claim { rank: Rank::new(rank), action: format!("does {rank}"), site: Site::here() };
         let on: Vec<_> = on.iter().map(|r| Rank::new(*r)).collect();
-        let wait = WaitState { id: 1, claim, on, for_answer: false, for_end_of: None, for_everyone: false };
+        let wait =
+            WaitState { id: 1, claim, on, for_answer: false, for_end_of: None, for_load: None, for_everyone: false };
         RankState {
             wait: (!wait.on.is_empty()).then_some(wait),
             sent: vec![0; size],
@@ -270,5 +293,99 @@ pub(super) mod tests {
         states.get_mut(&Rank::new(0)).unwrap().leaving = true;
         let gone = left_behind(Rank::new(1), &states).unwrap();
         assert_eq!(gone.to, Rank::new(0));
+    }
+
+    /// Two nodes. Rank 3 loads; rank 2 is in a barrier, and receives for both what rank 0 has sent.
+    fn relayed(relay: Option<Relay>) -> BTreeMap<Rank, RankState> {
+        let mut states = states(&[&[], &[2], &[3], &[2]]);
+        states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().for_load = Some((ObjectId(1), 5));
+        let receiver = states.get_mut(&Rank::new(2)).unwrap();
+        receiver.relays.extend(relay.map(|relay| (ObjectId(1), relay)));
+        states
+    }
+
+    fn load(epoch: Epoch, behind: &[usize]) -> Relay {
+        Relay { load: Some(epoch), by_itself: false, behind: behind.iter().copied().map(Rank::new).collect() }
+    }
+
+    fn convicts(rank: usize, states: &BTreeMap<Rank, RankState>) -> Option<Vec<usize>> {
+        circle(Rank::new(rank), states).map(|steps| steps.iter().map(|step| step.to.index()).collect())
+    }
+
+    #[test]
+    fn what_is_received_in_the_background_is_waited_for_elsewhere() {
+        assert_eq!(convicts(3, &relayed(None)), Some(vec![2, 3]), "it has received all, and has to come");
+        let mut states = relayed(Some(load(5, &[0])));
+        assert_eq!(convicts(3, &states), None, "rank 0 computes");
+        assert_eq!(convicts(2, &states), None, "the same from the other side");
+        states.insert(Rank::new(0), state(4, 0, &[3]));
+        assert_eq!(convicts(3, &states), Some(vec![0, 3]), "rank 0 waits for who waits for it");
+        states.get_mut(&Rank::new(0)).unwrap().sent[2] = 1;
+        assert_eq!(convicts(3, &states), None, "its block is on the way");
+        states.get_mut(&Rank::new(2)).unwrap().received[0] = 1;
+        assert_eq!(convicts(3, &states), Some(vec![0, 3]));
+        states.get_mut(&Rank::new(2)).unwrap().sent[3] = 1;
+        assert_eq!(convicts(3, &states), None, "what rank 2 has made of it is on the way");
+    }
+
+    #[test]
+    fn only_what_is_waited_for_counts() {
+        // A rank that streams a later load is through with this one.
+        assert_eq!(convicts(3, &relayed(Some(load(6, &[0])))), Some(vec![2, 3]));
+        assert_eq!(convicts(3, &relayed(Some(load(4, &[0])))), None, "it comes before this one");
+        let mut states = relayed(None);
+        states.get_mut(&Rank::new(2)).unwrap().relays.insert(ObjectId(2), load(5, &[0]));
+        assert_eq!(convicts(3, &states), Some(vec![2, 3]), "it is of another object");
+        let mut states = relayed(Some(load(5, &[0])));
+        states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().for_load = None;
+        assert_eq!(convicts(3, &states), Some(vec![2, 3]), "it waits for something else");
+    }
+
+    #[test]
+    fn who_relays_may_wait_for_who_relays() {
+        let mut states = relayed(Some(load(5, &[1])));
+        states.get_mut(&Rank::new(1)).unwrap().relays.insert(ObjectId(1), load(5, &[0, 2]));
+        assert_eq!(convicts(3, &states), None, "rank 0 computes");
+        states.insert(Rank::new(0), state(4, 0, &[3]));
+        assert_eq!(convicts(3, &states), Some(vec![0, 3]));
+        states.get_mut(&Rank::new(1)).unwrap().sent[2] = 1;
+        assert_eq!(convicts(3, &states), None, "what rank 1 relays is on the way");
+    }
+
+    #[test]
+    fn the_home_of_a_scalar_waits_for_the_rest() {
+        // Rank 3 waits for the end of a scope, and has asked its home, which is in a barrier.
+        let home = |by_itself, behind: &[usize]| Relay { load: None, by_itself, ..load(0, behind) };
+        let mut states = relayed(Some(home(false, &[1])));
+        let wait = states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap();
+        (wait.for_load, wait.for_end_of) = (None, Some(ObjectId(1)));
+        states.insert(Rank::new(1), state(4, 1, &[]));
+        assert_eq!(convicts(3, &states), None, "rank 1 computes");
+        let gone = |states: &_| left_behind(Rank::new(3), states).map(|step| step.to.index());
+        states.get_mut(&Rank::new(2)).unwrap().leaving = true;
+        assert_eq!(gone(&states), None, "the home has left, and rank 1 is still to come");
+        states.get_mut(&Rank::new(1)).unwrap().leaving = true;
+        assert_eq!(gone(&states), Some(1));
+        states.get_mut(&Rank::new(1)).unwrap().sent[2] = 1;
+        assert_eq!(gone(&states), None, "its end is on the way");
+        states.get_mut(&Rank::new(2)).unwrap().relays.insert(ObjectId(1), home(true, &[]));
+        assert_eq!(gone(&states), Some(2), "the home itself has not ended it");
+    }
+
+    #[test]
+    fn who_has_left_still_receives_for_others() {
+        let mut states = relayed(Some(load(5, &[0])));
+        states.get_mut(&Rank::new(2)).unwrap().leaving = true;
+        assert_eq!(left_behind(Rank::new(3), &states), None);
+        assert!(
+            left_behind(Rank::new(3), &{
+                let mut over = states.clone();
+                over.get_mut(&Rank::new(2)).unwrap().relays.clear();
+                over
+            })
+            .is_some()
+        );
+        states.get_mut(&Rank::new(0)).unwrap().leaving = true;
+        assert_eq!(left_behind(Rank::new(3), &states).map(|step| step.to.index()), Some(0));
     }
 }

@@ -6,11 +6,14 @@
 //! of it held at once, at any moment between the two.
 //!
 //! Who waits for an answer waits for the rank that was asked only if that rank itself holds the request back. If it holds
-//! it back until others have ended a scope, those are whom the asker waits for, *through* the rank that was asked.
+//! it back until others have ended a scope, those are whom the asker waits for, *through* the rank that was asked. So are those for
+//! whom that rank's service waits in what it does by itself ([`relay`]).
 
 mod circle;
+mod relay;
 
 pub(crate) use circle::{GuardState, RankState, WaitState};
+pub(crate) use relay::Relay;
 
 use self::circle::{Step, circle, left_behind, on, verdict};
 use crate::Error;
@@ -165,6 +168,10 @@ impl Watch {
                 What::Settle { object } => Some(object),
                 _ => None,
             },
+            for_load: match waiting.what {
+                What::Load { object, epoch } => Some((object, epoch)),
+                _ => None,
+            },
             for_everyone: matches!(waiting.what, What::Rendezvous(_) | What::Leave),
         })
     }
@@ -228,6 +235,8 @@ impl Watch {
                 held.behind.keys().copied().for_each(&mut ask);
             }
         }
+        // Whoever waits for it has been asked or is about to be.
+        state.relays.values().flat_map(|relay| &relay.behind).copied().for_each(&mut ask);
         self.look.states.insert(from, state);
     }
 
@@ -273,6 +282,19 @@ mod tests {
             })
             .collect();
         assert_eq!(asked, [2, 0]);
+    }
+
+    #[test]
+    fn those_for_whom_a_relay_waits_are_asked() {
+        let mut receiver = state(4, 2, &[3]);
+        receiver.relays.insert(ObjectId(1), Relay { behind: [Rank::new(0)].into(), ..Relay::default() });
+        let mut watch = Watch::new(Rank::new(3), None);
+        let mut acts = Vec::new();
+        watch.add(Rank::new(3), state(4, 3, &[2]), &mut acts);
+        watch.add(Rank::new(2), receiver, &mut acts);
+        assert!(
+            matches!(acts[..], [Act::Ask(first, _), Act::Ask(second, _)] if (first.index(), second.index()) == (2, 0))
+        );
     }
 
     #[test]

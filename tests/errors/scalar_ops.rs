@@ -1,0 +1,208 @@
+//! Operations of the user's that panic wherever a scalar lives or is shown: it is poisoned for all ranks, and nothing hangs.
+
+use crate::provoke::{Job, Told, on_every_route};
+use aurora_core::prelude::*;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::time::Duration;
+
+/// Says nothing on stderr.
+struct Quiet;
+
+thread_local! {
+    /// The rank whose program this thread runs.
+    static RANK: Cell<Option<usize>> = const { Cell::new(None) };
+    /// The program does something with a scope: what panics now panics in its own call.
+    static IN_CALL: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The rank for which this thread works: its program's, or its daemon.
+fn here() -> Option<usize> {
+    let daemon = || std::thread::current().name()?.strip_prefix("aurora-daemon-")?.parse().ok();
+    RANK.get().or_else(daemon)
+}
+
+/// Runs `body` on every rank, whose threads know for which they work.
+fn run(job: Job, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
+    job.run(|world| {
+        RANK.set(Some(world.rank().index()));
+        let outcome = body(world);
+        RANK.set(None);
+        outcome
+    })
+}
+
+/// What the program does by itself.
+fn by_itself<R>(call: impl FnOnce() -> R) -> R {
+    IN_CALL.set(true);
+    let outcome = call();
+    IN_CALL.set(false);
+    outcome
+}
+
+fn panics(call: impl FnOnce() -> Result<()>) -> bool {
+    let outcome = by_itself(|| catch_unwind(AssertUnwindSafe(call)));
+    outcome.map(|outcome| outcome.expect("either it panics, or it is well")).is_err()
+}
+
+/// Panics on the thirteenth.
+struct Unlucky;
+
+impl Op<u64> for Unlucky {
+    fn apply(current: u64, operand: u64) -> u64 {
+        if operand == 13 {
+            panic_any(Quiet);
+        }
+        current + operand
+    }
+}
+
+/// The same, at the home alone.
+struct UnluckyAtHome;
+
+impl Op<u64> for UnluckyAtHome {
+    fn apply(current: u64, operand: u64) -> u64 {
+        if operand == 13 && here() == Some(0) {
+            panic_any(Quiet);
+        }
+        current + operand
+    }
+}
+
+/// Panics at rank 1 where no call of its own is under way.
+struct UnluckyToHear;
+
+impl Op<u64> for UnluckyToHear {
+    fn apply(current: u64, operand: u64) -> u64 {
+        if here() == Some(1) && !IN_CALL.get() {
+            panic_any(Quiet);
+        }
+        current + operand
+    }
+}
+
+fn all_say_that(rank: usize, behaviour: &str, told: &Told) {
+    told.all_say(&["the GScalar<u64> on rank 0", &format!("is poisoned: rank {rank} panicked inside the {behaviour}")]);
+}
+
+/// What the home does when all parts are there.
+#[derive(Clone, Copy, PartialEq)]
+enum Home {
+    EndsItsOwn,
+    Computes,
+    Waits,
+}
+
+#[test]
+fn a_merge_at_home() {
+    on_every_route([2, 3], |job| {
+        for home in [Home::EndsItsOwn, Home::Computes, Home::Waits] {
+            let told = run(job, |world| {
+                let mut s = GScalar::new(world, 0, 5u64)?;
+                if (world.rank() == 0) == (home == Home::EndsItsOwn) {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                let mut scope = s.accumulate::<Unlucky>()?;
+                scope.update(if world.rank() == 0 { 12 } else { 13 });
+                drop(scope);
+                if world.rank() == 0 && home == Home::Computes {
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+                world.barrier()?;
+                s.get().map(drop)
+            });
+            all_say_that(0, "Accumulate", &told);
+        }
+    });
+}
+
+#[test]
+fn a_checked_end_is_told_of_it() {
+    on_every_route([2, 3], |job| {
+        let told = run(job, |world| {
+            let mut s = GScalar::new(world, 0, 5u64)?;
+            let mut scope = s.accumulate::<Unlucky>()?;
+            scope.update(13);
+            scope.finish()
+        });
+        all_say_that(0, "Accumulate", &told);
+        told.all_cite(&["s.accumulate::<Unlucky>()"]);
+    });
+}
+
+#[test]
+fn an_offer_at_home() {
+    on_every_route([2, 3], |job| {
+        let told = run(job, |world| {
+            let s = GScalar::new(world, 0, 5u64)?;
+            let scope = s.read_mostly_with::<UnluckyAtHome>()?;
+            if world.rank() == 1 {
+                scope.offer(13)?;
+            }
+            // Without asking anybody.
+            loop {
+                scope.get()?;
+                std::thread::yield_now();
+            }
+        });
+        all_say_that(0, "ReadMostly", &told);
+        told.all_cite(&["s.read_mostly_with::<UnluckyAtHome>()"]);
+    });
+}
+
+#[test]
+fn a_request_that_waits_behind_such_an_offer() {
+    on_every_route([2, 3], |job| {
+        let told = run(job, |world| {
+            let s = GScalar::new(world, 0, 5u64)?;
+            let scope = s.read_mostly_with::<UnluckyAtHome>()?;
+            if world.rank() == 1 {
+                scope.offer(13)?;
+                return scope.swap(1).map(drop);
+            }
+            scope.finish()?;
+            s.get().map(drop)
+        });
+        all_say_that(0, "ReadMostly", &told);
+    });
+}
+
+#[test]
+fn what_spreads_to_a_replica() {
+    on_every_route([2, 3], |job| {
+        let told = run(job, |world| {
+            let s = GScalar::new(world, 0, 5u64)?;
+            let scope = by_itself(|| s.read_mostly_with::<UnluckyToHear>())?;
+            loop {
+                // Of two in a row one waits, while the other is answered.
+                if world.rank() == 1 {
+                    by_itself(|| scope.offer(1).and_then(|()| scope.offer(1)))?;
+                }
+                scope.get()?;
+                std::thread::yield_now();
+            }
+        });
+        all_say_that(1, "ReadMostly", &told);
+        told.all_cite(&["s.read_mostly_with::<UnluckyToHear>()"]);
+    });
+}
+
+#[test]
+fn amid_a_call_the_panic_goes_on_from_there() {
+    on_every_route([2, 3], |job| {
+        for culprit in [0, 1] {
+            let told = run(job, |world| {
+                let s = GScalar::new(world, 0, 5u64)?;
+                let scope = s.read_mostly_with::<Unlucky>()?;
+                if world.rank() == culprit {
+                    assert!(panics(|| scope.offer(13)));
+                }
+                loop {
+                    scope.get()?;
+                    std::thread::yield_now();
+                }
+            });
+            all_say_that(culprit, "ReadMostly", &told);
+        }
+    });
+}

@@ -1,0 +1,175 @@
+//! What a step costs, and whom it waits for.
+
+use super::look::look_mut;
+use super::{accounted, neighbours, want};
+use aurora_core::{GVector, Halo, MatrixDim, Result, World};
+use aurora_suite::check;
+use aurora_suite::random::{Random, mix};
+use std::time::Duration;
+
+pub fn a_step_is_a_message_to_each_neighbour(world: &World) -> Result<()> {
+    const STEPS: u64 = 20;
+    let (p, cols) = (world.size(), 50);
+    for halo in [Halo::fixed(1), Halo::fixed(3), Halo::periodic(1), Halo::periodic(4)] {
+        let mut v = GVector::<u32>::new(world, MatrixDim::new(4 * p, cols))?;
+        let before = accounted(world);
+        let mut h = v.halo_cache_mut(halo)?;
+        let entered = accounted(world);
+        let neighbours = neighbours(world, halo);
+        check::equal("messages of the entry", entered.0 - before.0, neighbours)?;
+        for step in 1..=STEPS {
+            h.local_mut().fill(step as u32);
+            h.refresh()?;
+            assert!(h.before().iter().chain(h.behind()).all(|x| *x == step as u32));
+        }
+        let all = accounted(world);
+        check::equal("messages", all.0 - entered.0, STEPS * neighbours)?;
+        let both = if p == 1 { 0 } else { (h.before().len() + h.behind().len()) as u64 };
+        check::equal("bytes", all.1 - entered.1, STEPS * both * 4)?;
+        h.finish()?;
+        // Nothing but that, and nothing at the end: in some round at least, as the watch over waiting ranks speaks too.
+        let mut h = v.halo_cache_mut(halo)?;
+        let mut least = u64::MAX;
+        for _ in 0..STEPS {
+            let before = world.traffic();
+            h.refresh()?;
+            least = least.min((world.traffic() - before).transfers_out);
+        }
+        check::equal("transfers of a step", least, neighbours)?;
+    }
+    Ok(())
+}
+
+pub fn entries_alone_refresh_too(world: &World) -> Result<()> {
+    let mut v = GVector::<u64>::new(world, 5 * world.size())?;
+    for round in 1..30 {
+        let mut own = v.owner_computes_mut()?;
+        own.local_mut().fill(round);
+        own.finish()?;
+        let h = v.halo_cache(2)?;
+        assert!(h.before().iter().chain(h.local()).chain(h.behind()).all(|x| *x == round));
+        h.finish()?;
+    }
+    Ok(())
+}
+
+/// Ranks of very different speeds: who is ahead has to keep its new edge back until the slow one has shown the old.
+pub fn a_halo_is_what_its_owner_had_at_that_step(world: &World) -> Result<()> {
+    let me = world.rank().index();
+    let mut speed = Random::new(me as u64);
+    let mut v = GVector::<u64>::new(world, world.size())?;
+    let mut h = v.halo_cache_mut(Halo::periodic(1))?;
+    for step in 1..200 {
+        h.local_mut()[0] = step;
+        h.refresh()?;
+        check::equal("before and behind", [h.before()[0], h.behind()[0]], [step; 2])?;
+        // Mine is mine at once, the others' stay as they are.
+        h[me] = 1000 + step;
+        if speed.below(20) == me {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        check::equal("before and behind, later", [h.before()[0], h.behind()[0]], [step; 2])?;
+        check::equal("mine", h[me], 1000 + step)?;
+    }
+    Ok(())
+}
+
+/// It has no neighbours to wait for; so nothing of what it does may be kept anywhere.
+pub fn who_owns_nothing_runs_ahead_and_says_nothing(world: &World) -> Result<()> {
+    let mut v = GVector::<u64>::new(world, 1)?;
+    let steps = GVector::<u64>::new(world, world.size())?;
+    let last = world.size() - 1;
+    if world.rank() == 0 {
+        // The others have gone through all their scopes before it enters the first.
+        while steps.at(last)? == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let before = accounted(world);
+    for _ in 0..500 {
+        let mut h = v.halo_cache_mut(1)?;
+        h.local_mut().iter_mut().for_each(|x| *x += 1);
+        h.refresh()?;
+    }
+    check::equal("messages", accounted(world), before)?;
+    let mut steps = steps;
+    if world.rank() == last {
+        steps.put(last, 1)?;
+    }
+    world.barrier()?;
+    check::whole(&v, |_| 500)?;
+    check::same(&v.read_cache()?, 0, |_| 500)
+}
+
+pub fn nothing_around(world: &World) -> Result<()> {
+    let before = accounted(world);
+    let v = GVector::from_fn(world, 7 * world.size(), want)?;
+    for halo in [Halo::fixed(0), Halo::periodic(0)] {
+        let mut h = v.halo_cache(halo)?;
+        h.refresh()?;
+        assert!(h.before().is_empty() && h.behind().is_empty());
+        check::same(h.local(), h.indices().start, want)?;
+    }
+    // One rank has all of it.
+    let placed = GVector::<u64>::on(world, world.size() - 1, 3)?;
+    let mut h = placed.halo_cache(Halo::periodic(2))?;
+    h.refresh()?;
+    assert_eq!(h.before().len(), if world.rank() == world.size() - 1 { 2 } else { 0 });
+    drop(h);
+    let none = GVector::<u64>::new(world, 0)?;
+    let mut h = none.halo_cache(Halo::periodic(9))?;
+    h.refresh()?;
+    assert!(h.local().is_empty() && h.before().is_empty() && h.behind().is_empty() && h.rows().is_empty());
+    check::equal("messages", accounted(world).0 - before.0, 0)
+}
+
+pub fn more_ranks_than_rows(world: &World) -> Result<()> {
+    for rows in 1..=world.size() {
+        let mut v = GVector::from_fn(world, MatrixDim::new(rows, 3), want)?;
+        for width in [1, 2, 7] {
+            let mut model: Vec<u64> = (0..3 * rows).map(want).collect();
+            for halo in [Halo::fixed(width), Halo::periodic(width)] {
+                let mut h = v.halo_cache_mut(halo)?;
+                for step in 0..5 {
+                    look_mut(&h, &model, 3)?;
+                    model.iter_mut().for_each(|x| *x = mix(*x ^ step));
+                    h.local_mut().iter_mut().for_each(|x| *x = mix(*x ^ step));
+                    h.refresh()?;
+                }
+            }
+            let mut own = v.owner_computes_mut()?;
+            let start = own.indices().start;
+            own.local_mut().iter_mut().enumerate().for_each(|(i, x)| *x = want(start + i));
+        }
+    }
+    Ok(())
+}
+
+/// Ranks 0 and 1 go through all their steps while the last has not come.
+pub fn a_rank_waits_for_its_neighbours_alone(world: &World) -> Result<()> {
+    let (me, last) = (world.rank().index(), world.size() - 1);
+    // Of the ranks in the middle one owns nothing that the first needs, and the vector ends before the last.
+    let mut v = GVector::<u64>::new(world, MatrixDim::new(2, 5))?;
+    let done = GVector::<u64>::new(world, world.size())?;
+    if me == last {
+        // It owns nothing: it comes when the others are through.
+        let mut waited = Duration::ZERO;
+        while done.at(0)? + done.at(1)? < 2 {
+            std::thread::sleep(Duration::from_millis(1));
+            waited += Duration::from_millis(1);
+            assert!(waited < Duration::from_secs(20), "the first two wait for the last");
+        }
+    }
+    let mut h = v.halo_cache_mut(1)?;
+    for _ in 0..50 {
+        h.local_mut().iter_mut().for_each(|x| *x += 1);
+        h.refresh()?;
+    }
+    drop(h);
+    if me < 2 {
+        let mut done = done;
+        done.put(me, 1)?;
+        return world.barrier();
+    }
+    world.barrier()
+}

@@ -1,0 +1,114 @@
+//! What scopes of scalars cost in messages.
+
+use super::until;
+use aurora_core::{Add, GScalar, Min, Result, World};
+use aurora_suite::check;
+
+/// Messages on the account of lines that did this.
+fn accounted(world: &World, action: &str) -> u64 {
+    world.usage().iter().filter(|line| line.action == action).map(|line| line.usage.messages).sum()
+}
+
+pub fn what_scopes_cost(world: &World) -> Result<()> {
+    let others = world.size() as u64 - 1;
+    for home in 0..world.size() {
+        let at_home = world.rank() == home;
+        let mut number = GScalar::new(world, home, 7u64)?;
+        let mut cost = |action, once: &mut dyn FnMut(&mut GScalar<u64>) -> Result<()>, each: u64| {
+            let before = accounted(world, action);
+            once(&mut number)?;
+            let want = if at_home { each * others } else { each };
+            check::equal(action, accounted(world, action) - before, want)
+        };
+        // One from each rank to the home, one from the home to each.
+        cost("ReadCache", &mut |number| number.read_cache()?.finish(), 1)?;
+        cost(
+            "ReleaseC",
+            &mut |number| {
+                let mut scope = number.release_c()?;
+                (0..1000).try_for_each(|i| scope.set(i))?;
+                scope.finish()
+            },
+            1,
+        )?;
+        cost(
+            "Accumulate",
+            &mut |number| {
+                let mut scope = number.accumulate::<Add>()?;
+                (0..1000).for_each(|i| scope.update(i));
+                scope.finish()
+            },
+            1,
+        )?;
+        // On entry and at the end; what is read costs nothing.
+        cost(
+            "ReadMostly",
+            &mut |number| {
+                let scope = number.read_mostly()?;
+                let first = scope.get()?;
+                for _ in 0..100_000 {
+                    check::equal("number", scope.get()?, first)?;
+                }
+                scope.finish()
+            },
+            2,
+        )?;
+    }
+    Ok(())
+}
+
+/// Who asks gets an answer, and every other rank one message in the same moment: nobody asks for it, there is no further hop.
+pub fn a_bound_is_told_at_once(world: &World) -> Result<()> {
+    const ROUNDS: u64 = 10;
+    let (p, me) = (world.size(), world.rank().index());
+    for home in 0..p {
+        let writer = (home + 1) % p;
+        let bound = GScalar::new(world, home, 1000u64)?;
+        let before = [accounted(world, "ReadMostly"), accounted(world, "fetch_min")];
+        let scope = bound.read_mostly()?;
+        for round in 1..=ROUNDS {
+            if me == writer {
+                check::equal("old", scope.fetch_min(1000 - round)?, 1001 - round)?;
+            }
+            check::equal("bound", until(&scope, |seen| *seen <= 1000 - round)?, 1000 - round)?;
+            world.barrier()?;
+        }
+        scope.finish()?;
+        let after = [accounted(world, "ReadMostly"), accounted(world, "fetch_min")];
+        let (others, asked) = (p as u64 - 1, if me == writer { ROUNDS } else { 0 });
+        // Of ten values that have come, two words to the home that they have.
+        let seen = if me == writer || me == home { 0 } else { ROUNDS / 4 };
+        let want = if me == home { 2 * others + ROUNDS * (others - 1) } else { 2 + seen };
+        check::equal("asked", after[1] - before[1], asked)?;
+        // The first value counts as one that has come, too.
+        let found = after[0] - before[0];
+        assert!((want..=want + u64::from(me != home)).contains(&found), "{found} messages instead of {want}");
+    }
+    Ok(())
+}
+
+/// What comes faster than it can be sent is sent as one, and nothing is lost by it.
+pub fn many_offers_are_few_messages(world: &World) -> Result<()> {
+    const OFFERS: u64 = 20_000;
+    let (p, me) = (world.size(), world.rank().index());
+    let home = p - 1;
+    let bound = GScalar::new(world, home, u64::MAX)?;
+    let before = accounted(world, "ReadMostly");
+    let scope = bound.read_mostly_with::<Min>()?;
+    if me == 0 {
+        (0..OFFERS).try_for_each(|i| scope.offer(2 * OFFERS - i))?;
+        // Those that are no better go nowhere.
+        let better = accounted(world, "ReadMostly");
+        (0..OFFERS).try_for_each(|i| scope.offer(2 * OFFERS - i))?;
+        assert!(
+            accounted(world, "ReadMostly") - better <= 4,
+            "only what was still to be sent, and words that values have come"
+        );
+    }
+    until(&scope, |seen| *seen == OFFERS + 1)?;
+    scope.finish()?;
+    let sent = accounted(world, "ReadMostly") - before;
+    let most = if me == home { p as u64 * OFFERS / 2 } else { OFFERS };
+    assert!(sent < most, "{sent} messages for {OFFERS} offers");
+    check::equal("bound", bound.get()?, OFFERS + 1)
+}
