@@ -26,4 +26,5 @@ mod scalars;
 mod slices;
 mod stream;
 mod stuck;
+mod unflushed;
 mod user;
