@@ -9,7 +9,7 @@ use aurora_core::prelude::*;
 use std::fmt::Write as _;
 use std::{env, fs};
 
-/// How a scope or a use borrows its vector.
+/// How a scope or a use borrows its object.
 #[derive(Clone, Copy, PartialEq)]
 enum Borrow {
     Shared,
@@ -17,8 +17,11 @@ enum Borrow {
 }
 use Borrow::{Mut, Shared};
 
-/// Behaviours that are open: their names, how they borrow the vector, how they are opened.
-const OPEN: [(&str, Borrow, &str); 14] = [
+/// Something that is done with an object: what it is called, how it borrows the object, how it is written.
+type Deed = (&'static str, Borrow, &'static str);
+
+/// Behaviours of a vector that are open.
+const OPEN: [Deed; 18] = [
     ("owner_computes", Shared, "v.owner_computes()?"),
     ("owner_computes_mut", Mut, "v.owner_computes_mut()?"),
     ("read_cache", Shared, "v.read_cache()?"),
@@ -32,11 +35,15 @@ const OPEN: [(&str, Borrow, &str); 14] = [
     ("halo_cache", Shared, "v.halo_cache(1)?"),
     ("halo_cache_mut", Mut, "v.halo_cache_mut(1)?"),
     ("accumulate", Mut, "v.accumulate::<Add>()?"),
+    ("accumulate_in_order", Mut, "v.accumulate_in_order::<Add>()?"),
+    ("part", Shared, "v.slice(..1).read_cache()?"),
     ("part_mut", Mut, "v.slice_mut(..1).owner_computes_mut()?"),
+    ("rows", Shared, "v.rows(..1).owner_computes()?"),
+    ("rows_mut", Mut, "v.rows_mut(..1).release_c()?"),
 ];
 
 /// What else can be done with a vector, apart from opening one of those.
-const USES: [(&str, Borrow, &str); 9] = [
+const USES: [Deed; 10] = [
     ("at", Shared, "v.at(0)?"),
     ("at_many", Shared, "v.at_many(&[0])?"),
     ("gather", Shared, "v.gather(0)?"),
@@ -46,14 +53,49 @@ const USES: [(&str, Borrow, &str); 9] = [
     ("put_many", Mut, "v.put_many(&[(0, 1)])?"),
     ("fill", Mut, "v.fill(1)?"),
     ("release_cache", Mut, "v.release_cache()?"),
+    ("split_at_mut", Mut, "drop(v.split_at_mut(1))"),
+];
+
+/// Behaviours of a scalar that are open.
+const OPEN_SCALAR: [Deed; 5] = [
+    ("scalar_read_cache", Shared, "s.read_cache()?"),
+    ("scalar_release_c", Mut, "s.release_c()?"),
+    ("scalar_accumulate", Mut, "s.accumulate::<Add>()?"),
+    ("scalar_read_mostly", Shared, "s.read_mostly()?"),
+    ("scalar_read_mostly_with", Shared, "s.read_mostly_with::<Min>()?"),
+];
+
+/// What else can be done with a scalar: its own operations take `&self`, and go on beside what shows its value.
+const USES_SCALAR: [Deed; 8] = [
+    ("get", Shared, "s.get()?"),
+    ("set", Shared, "s.set(1)?"),
+    ("swap", Shared, "s.swap(1)?"),
+    ("compare_exchange", Shared, "drop(s.compare_exchange(&0, &1)?)"),
+    ("fetch_update", Shared, "s.fetch_update(|value| value + 1)?"),
+    ("fetch_add", Shared, "s.fetch_add(1)?"),
+    ("fetch_min", Shared, "s.fetch_min(1)?"),
+    ("fetch_max", Shared, "s.fetch_max(1)?"),
+];
+
+/// All that can be done with one kind of object.
+struct Object {
+    argument: &'static str,
+    open: &'static [Deed],
+    uses: &'static [Deed],
+}
+
+const OBJECTS: [Object; 2] = [
+    Object { argument: "v: &mut GVector<i32>", open: &OPEN, uses: &USES },
+    Object { argument: "s: &mut GScalar<u64>", open: &OPEN_SCALAR, uses: &USES_SCALAR },
 ];
 
 #[test]
 fn conflicts_are_refused() {
     let overwrite = env::var_os("TRYBUILD").is_some_and(|value| value == "overwrite");
-    for (name, borrow, open) in OPEN {
-        let path = format!("{}/tests/compile_fail/beside/{name}.rs", env!("CARGO_MANIFEST_DIR"));
-        let case = beside(name, borrow, open);
+    let all = || OBJECTS.iter().flat_map(|object| object.open.iter().map(move |open| (object, open)));
+    let path = |name: &str, ending: &str| format!("{CASES}/{name}.{ending}");
+    for (object, open) in all() {
+        let (path, (case, _)) = (path(open.0, "rs"), object.beside(open));
         if overwrite {
             fs::write(&path, case).expect("the cases can be written");
         } else {
@@ -64,23 +106,34 @@ fn conflicts_are_refused() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/compile_fail/*.rs");
     cases.compile_fail("tests/compile_fail/beside/*.rs");
+    // They are compiled when this is dropped.
+    drop(cases);
+    for (object, open) in all() {
+        let said = fs::read_to_string(path(open.0, "stderr")).expect("what the compiler says");
+        let of_borrows = said.matches("error[E0499]").count() + said.matches("error[E0502]").count();
+        let (all, wanted) = (said.matches("error[").count(), object.beside(open).1);
+        assert_eq!((of_borrows, all), (wanted, wanted), "beside {}: each is refused, for its borrow alone", open.0);
+    }
 }
 
-/// A function for each use that conflicts with an open scope.
-fn beside(name: &str, borrow: Borrow, open: &str) -> String {
-    let mut case = format!("//! What cannot be done while a `{name}` is open.\nuse aurora_core::prelude::*;\n");
-    for (other, other_borrow, does) in USES.into_iter().chain(OPEN) {
-        if (borrow, other_borrow) != (Shared, Shared) {
-            let is_scope = OPEN.iter().any(|(scope, ..)| *scope == other);
-            let does = if is_scope { format!("drop({does})") } else { does.to_string() };
-            write!(
-                case,
-                "\nfn {other}(v: &mut GVector<i32>) -> Result<()> {{\n    let open = {open};\n    {does};\n    open.finish()\n}}\n"
-            )
-            .expect("a string takes all");
+/// Where the cases of the tables are.
+const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/compile_fail/beside");
+
+impl Object {
+    /// A function for each use that conflicts with an open scope; and how many there are.
+    fn beside(&self, (name, borrow, open): &Deed) -> (String, usize) {
+        let mut case = format!("//! What cannot be done while a `{name}` is open.\nuse aurora_core::prelude::*;\n");
+        let scopes = self.open.iter().map(|(other, borrow, does)| (other, borrow, format!("drop({does})")));
+        let uses = self.uses.iter().map(|(other, borrow, does)| (other, borrow, does.to_string()));
+        let mut conflicts = 0;
+        for (other, _, does) in uses.chain(scopes).filter(|(_, other, _)| (*borrow, **other) != (Shared, Shared)) {
+            let argument = self.argument;
+            let body = format!("    let open = {open};\n    {does};\n    open.finish()\n");
+            write!(case, "\nfn {other}({argument}) -> Result<()> {{\n{body}}}\n").expect("a string takes all");
+            conflicts += 1;
         }
+        (case + "\nfn main() {}\n", conflicts)
     }
-    case + "\nfn main() {}\n"
 }
 
 /// Does not compile if the type implements the trait: the call would be ambiguous. (The compiler's own words about

@@ -116,7 +116,8 @@ impl Config {
     ///
     /// Two ranks that write one element in one ReleaseC or ReadCache + ReleaseC, unless both by its operation, are
     /// [`Error::Conflict`](crate::Error::Conflict) for all ranks. Reading an element that another rank has written in a scope that has not ended
-    /// is [`Error::Unflushed`](crate::Error::Unflushed) for the reader.
+    /// is [`Error::Unflushed`](crate::Error::Unflushed) for the reader; so is opening an OwnerComputes that shows it, or, for all ranks,
+    /// entering or refreshing a HaloCache.
     ///
     /// It looks at what is written in scopes. It does not see two ranks that `put` the same element of the bare vector, nor a barrier that is
     /// missing between one rank's `put` and another's `at`: these give an old or a new value, in this mode as in any other.

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// | `AURORA_NETWORK` | `dedicated`, `shared` | who uses the network between the ranks (default: this job alone) |
 /// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found out) |
 /// | `AURORA_MTU` | 1228 to 65535 | longest IP packet to send, in bytes (default: as long as the path is found to carry) |
-/// | `AURORA_CHECK` | `0`, `1` | looks for misuse that shows only in what is computed: two ranks that write one element in a ReleaseC, reading what is not flushed (default: 0; it is slow). Bare `put`s and missing barriers it does not see |
+/// | `AURORA_CHECK` | `0`, `1` | looks for misuse that shows only in what is computed: two ranks that write one element in a ReleaseC; reading, by `at`, `distmemcpy`, Gather, OwnerComputes or HaloCache, what another has not flushed (default: 0; it is slow). Bare `put`s and missing barriers it does not see |
 /// | `AURORA_SCALAR` | `allow`, `deny` | whether `at` and `put` may touch single elements of other ranks without a behaviour (default: allow) |
 /// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | most memory for one copy of a vector on a rank (default: half of what is free); what ranks share is no copy |
 /// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |

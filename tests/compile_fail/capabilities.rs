@@ -15,6 +15,25 @@ fn local_mut_of_shared_owner_computes(v: &GVector<i32>) -> Result<()> {
     own.finish()
 }
 
+/// Nor does a HaloCache for reading.
+fn local_mut_of_shared_halo_cache(v: &GVector<i32>) -> Result<()> {
+    let mut halo = v.halo_cache(1)?;
+    halo.local_mut()[0] = 1;
+    halo.finish()
+}
+
+/// A part to read has no behaviour for writing.
+fn write_to_a_shared_part(v: &GVector<i32>) -> Result<()> {
+    v.slice(2..5).owner_computes_mut()?.finish()
+}
+
+/// A Gather reads, and has no place for each element.
+fn index_a_gather(v: &GVector<i32>) -> Result<()> {
+    let mut gather = v.gatherer()?;
+    gather[1] = 2;
+    gather.finish()
+}
+
 /// A ReleaseC has no old values to show.
 fn index_a_release(v: &mut GVector<i32>) -> Result<()> {
     let mut scope = v.release_c()?;
@@ -38,6 +57,34 @@ fn read_a_release_alone(v: &mut GVector<i32>) -> Result<()> {
     scope.finish()
 }
 
+/// An Accumulate has no old values to show either.
+fn index_an_accumulate(v: &mut GVector<i32>) -> Result<()> {
+    let mut sums = v.accumulate::<Add>()?;
+    sums[0] += 1;
+    sums.finish()
+}
+
+/// Of two ranks that put and add neither is the later one: an Accumulate has one operation.
+fn put_in_an_accumulate(v: &mut GVector<i32>) -> Result<()> {
+    let mut sums = v.accumulate::<Add>()?;
+    sums.put(0, 1)?;
+    sums.finish()
+}
+
+/// A ReleaseC of a scalar has no old value to show.
+fn read_a_scalar_release(s: &mut GScalar<u64>) -> Result<()> {
+    let scope = s.release_c()?;
+    assert_eq!(*scope, 1);
+    scope.finish()
+}
+
+/// What is offered is for the operation of the scope.
+fn offer_without_an_operation(s: &GScalar<u64>) -> Result<()> {
+    let bound = s.read_mostly()?;
+    bound.offer(0)?;
+    bound.finish()
+}
+
 /// A scope without an operation does not update.
 fn update_without_an_operation(v: &mut GVector<i32>) -> Result<()> {
     let mut scope = v.release_c()?;
@@ -57,6 +104,12 @@ fn operation_on_another_type(v: &mut GVector<f64>) -> Result<()> {
     let mut scope = v.release_c_with::<Or>()?;
     scope.update(0, 1.0)?;
     scope.finish()
+}
+
+/// The same of an Accumulate.
+fn accumulate_with_an_operation_on_another_type(v: &mut GVector<f64>) -> Result<()> {
+    drop(v.accumulate::<Or>()?);
+    Ok(())
 }
 
 /// A vector is one object, not a value.

@@ -15,6 +15,20 @@ fn assign_through_shared_owner_computes(v: &GVector<i32>) -> Result<()> {
     own.finish()
 }
 
+/// And a HaloCache of a shared vector, of our own part too.
+fn assign_through_shared_halo_cache(v: &GVector<i32>) -> Result<()> {
+    let mut halo = v.halo_cache(1)?;
+    halo[0] = 1;
+    halo.refresh()
+}
+
+/// And a ReadCache of a scalar.
+fn assign_through_scalar_read_cache(s: &GScalar<u64>) -> Result<()> {
+    let mut seen = s.read_cache()?;
+    *seen = 2;
+    seen.finish()
+}
+
 /// What a cache shows lives no longer than the cache.
 fn cache_slice_outlives_guard(v: &GVector<i32>) -> Result<i32> {
     let row = {
@@ -31,6 +45,34 @@ fn slice_outlives_guard(v: &GVector<i32>) -> Result<i32> {
         own.local()
     };
     Ok(slice[0])
+}
+
+/// A piece of a stream lives no longer than the guard that hands it out.
+fn piece_outlives_stream(v: &GVector<i32>) -> Result<i32> {
+    let piece = {
+        let stream = v.read_cache_blocks()?;
+        stream.blocks().next().unwrap()?.1
+    };
+    Ok(piece[0])
+}
+
+/// What is queued is answered inside of the scope.
+fn queue_outlives_gather(v: &GVector<i32>) -> Result<()> {
+    let mut queue = {
+        let gather = v.gatherer()?;
+        gather.queue()
+    };
+    queue.push(3)?;
+    queue.pop().map(drop)
+}
+
+/// A refresh changes what lies around: no slice of before stays.
+fn halo_slice_outlives_a_refresh(v: &GVector<i32>) -> Result<()> {
+    let mut halo = v.halo_cache(1)?;
+    let before = halo.before();
+    halo.refresh()?;
+    assert!(before.is_empty());
+    halo.finish()
 }
 
 /// Two mutable slices of one part would overlap.
@@ -50,11 +92,27 @@ fn guard_outlives_vector(world: &World) -> Result<i32> {
     Ok(cache[0])
 }
 
+/// A part is a borrow of its vector.
+fn part_outlives_vector(world: &World) -> Result<()> {
+    let part = {
+        let w = GVector::<i32>::new(world, 10)?;
+        w.slice(2..5)
+    };
+    part.read_cache()?.finish()
+}
+
 /// A vector is not dropped under its guard.
 fn drop_under_a_guard(w: GVector<i32>) -> Result<i32> {
     let cache = w.read_cache()?;
     drop(w);
     Ok(cache[0])
+}
+
+/// Nor is a scalar.
+fn drop_a_scalar_under_a_guard(s: GScalar<u64>) -> Result<()> {
+    let bound = s.read_mostly()?;
+    drop(s);
+    bound.finish()
 }
 
 /// A scope ends once.

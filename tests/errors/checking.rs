@@ -1,6 +1,6 @@
-//! Checking mode: two ranks that write one element in one scope, and reading what another rank has not flushed.
+//! Checking mode: two ranks that write one element in one scope; and programs in which nothing is wrong.
 
-use crate::provoke::{Job, Order, Told, cited, on_every_route};
+use crate::provoke::{Job, Told, on_every_route};
 use aurora_core::prelude::*;
 
 /// Ranks write to one vector in one scope, and use it afterwards.
@@ -95,6 +95,45 @@ fn what_two_ranks_add_to_in_a_combined_scope() {
 }
 
 #[test]
+fn a_scope_of_a_part() {
+    on_every_route([2, 3], |job| {
+        for index in [3, 5, 8] {
+            let told = written(job, |world, v| {
+                let mut part = v.slice_mut(3..9).release_c()?;
+                match world.rank().index() {
+                    0 => part.put(index, 1)?, // the lower rank's
+                    1 => part.put(index, 2)?, // the other's
+                    _ => {}
+                }
+                part.finish()
+            });
+            conflict(&told, index, &["let mut part = v.slice_mut(3..9)", "the lower rank's", "the other's"]);
+        }
+    });
+}
+
+/// Of two parts whose scopes are open at once, each is looked at by itself.
+#[test]
+fn scopes_of_two_parts_at_once() {
+    on_every_route([2, 3], |job| {
+        let told = written(job, |world, v| {
+            let (left, right) = v.split_at_mut(6);
+            let (mut left, mut right) = (left.release_c()?, right.release_c_with::<Add>()?);
+            let me = world.rank().index();
+            left.put(me, 1)?;
+            right.update(11, 1)?;
+            match me {
+                0 => right.put(8, 1)?, // the lower rank's
+                1 => right.put(8, 2)?, // the other's
+                _ => {}
+            }
+            left.finish().and(right.finish())
+        });
+        conflict(&told, 8, &["right.release_c_with::<Add>()", "the lower rank's", "the other's"]);
+    });
+}
+
+#[test]
 fn one_among_many_batches() {
     const LEN: usize = 100_000;
     on_every_route([2], |job| {
@@ -147,119 +186,6 @@ fn without_it_one_of_them_wins() {
     });
 }
 
-/// Rank 1 has written elements, and has not ended its scope; `read` is what the others do meanwhile.
-fn read_too_early(job: Job, owner: usize, read: impl Fn(&GVector<u64>, usize) -> Result<Vec<u64>> + Sync) -> Told {
-    let order = Order::new();
-    job.checking().run(|world| {
-        let mut v = GVector::<u64>::new(world, 12)?;
-        let (me, size) = (world.rank().index(), world.size());
-        let index = v.range_of(owner).start + 1;
-        let mut outcome = Ok(());
-        if me == 1 {
-            let mut alone = v.release_alone()?;
-            alone.put(index, 5)?; // waits in a buffer
-            order.advance();
-            order.wait_for(size);
-            alone.finish()?;
-        } else {
-            order.wait_for(1);
-            // Beside it is nothing to be afraid of.
-            assert_eq!(read(&v, index - 1)?, [0]);
-            outcome = read(&v, index).map(drop);
-            order.advance();
-        }
-        world.barrier()?;
-        assert_eq!(read(&v, index)?, [5]);
-        if me == 1 {
-            order.advance();
-        }
-        order.wait_for(size + 1);
-        outcome
-    })
-}
-
-#[test]
-fn reading_what_a_scope_alone_has_not_flushed() {
-    type Read = fn(&GVector<u64>, usize) -> Result<Vec<u64>>;
-    let reads: [(&str, Read); 3] = [
-        ("v.at(i)", |v, i| Ok(vec![v.at(i)?])),
-        ("v.at_many(&[i])", |v, i| v.at_many(&[i])),
-        ("distmemcpy(&mut copy[..], v.range(i..=i))", |v, i| {
-            let mut copy = [0];
-            distmemcpy(&mut copy[..], v.range(i..=i))?;
-            Ok(copy.to_vec())
-        }),
-    ];
-    on_every_route([2, 3], |job| {
-        for owner in 0..job.ranks {
-            for (line, read) in reads {
-                let told = read_too_early(job, owner, read);
-                for rank in (0..job.ranks).filter(|rank| *rank != 1) {
-                    let Some(Err(error @ Error::Unflushed { index, reader, writer, .. })) = &told.ranks[rank] else {
-                        panic!("rank {rank} has read it: {told:#?}");
-                    };
-                    assert_eq!((reader.rank.index(), writer.rank.index()), (rank, 1));
-                    let text = error.to_string();
-                    assert!(text.contains(&format!("element {index} of the GVector<u64> of 12")), "{text}");
-                    assert!(text.contains("rank 1 put it inside the ReleaseC alone opened at"), "{text}");
-                    for line in [line, "waits in a buffer", "let mut alone = v.release_alone()"] {
-                        assert!(cited(&text).iter().any(|cited| cited.contains(line)), "no `{line}` in {text}");
-                    }
-                }
-            }
-        }
-    });
-}
-
-#[test]
-fn reading_before_a_collective_scope_what_others_write_in_it() {
-    const LEN: usize = 60_000;
-    for checking in [false, true] {
-        on_every_route([3], |job| {
-            let order = Order::new();
-            let job = if checking { job.checking() } else { job };
-            let told = job.run(|world| {
-                let mut v = GVector::<[u64; 2]>::new(world, LEN)?;
-                let first = v.range_of(0);
-                match world.rank().index() {
-                    0 => {
-                        // It is in the scope, and applies what comes.
-                        let scope = v.release_c()?;
-                        order.wait_for(2);
-                        drop(scope);
-                    }
-                    1 => {
-                        let mut scope = v.release_c()?;
-                        first.clone().try_for_each(|i| scope.put(i, [i as u64; 2]))?;
-                        order.advance();
-                        order.wait_for(2);
-                        drop(scope);
-                    }
-                    _ => {
-                        order.wait_for(1);
-                        for i in first.clone().step_by(500) {
-                            match v.at(i) {
-                                // As it was or as it will be, and never half of it.
-                                Ok(seen) => assert!([[0; 2], [i as u64; 2]].contains(&seen), "{seen:?}"),
-                                Err(Error::Unflushed { writer, .. }) if checking => assert_eq!(writer.rank, 1),
-                                Err(error) => return Err(error),
-                            }
-                        }
-                        order.advance();
-                        drop(v.release_c()?);
-                    }
-                }
-                // Behind it there is only what will be.
-                for i in first.step_by(500) {
-                    assert_eq!(v.at(i)?, [i as u64; 2]);
-                }
-                Ok(())
-            });
-            told.run.expect("a value of some moment");
-        });
-    }
-}
-
 #[test]
 fn a_program_without_misuse_is_left_in_peace() {
     on_every_route([1, 2, 3], |job| {
@@ -299,6 +225,102 @@ fn a_program_without_misuse_is_left_in_peace() {
                 }
                 world.barrier()?;
                 assert_eq!(v.at_many(&[0, 10, 29])?, [7; 3]);
+                world.barrier()?;
+            }
+            Ok(())
+        });
+        told.run.expect("nothing is wrong");
+    });
+}
+
+/// The other behaviours: sums, streams, queues, halos.
+#[test]
+fn nor_is_one_with_every_other_behaviour() {
+    on_every_route([1, 2, 3], |job| {
+        let told = job.checking().run(|world| {
+            let (me, size) = (world.rank().index(), world.size() as u64);
+            let mut v = GVector::<u64>::new(world, 30)?;
+            for round in 1..4 {
+                v.fill(0)?;
+                // All ranks add to all elements.
+                let mut sums = v.accumulate::<Add>()?;
+                (0..30).try_for_each(|i| sums.update(i, round))?;
+                sums.finish()?;
+                let mut sums = v.accumulate_in_order::<Add>()?;
+                sums.update_slice(0, &[1; 30])?;
+                drop(sums);
+                let wanted = size * (round + 1);
+                // Behind scopes whose ends were not waited for.
+                for block in v.read_cache_blocks()?.blocks() {
+                    assert!(block?.1.iter().all(|x| *x == wanted));
+                }
+                for value in v.gatherer()?.iter(0..30) {
+                    assert_eq!(value?, wanted);
+                }
+                // Who is behind still reads.
+                world.barrier()?;
+                let mut own = v.release_c()?;
+                (0..30).filter(|i| i % size as usize == me).try_for_each(|i| own.put(i, wanted + 1))?;
+                drop(own);
+                assert_eq!(
+                    v.owner_computes()?.local().iter().sum::<u64>(),
+                    (wanted + 1) * v.local_range().len() as u64
+                );
+                // Neighbours look at what others write between two exchanges.
+                let mut halo = v.halo_cache_mut(Halo::periodic(1))?;
+                for step in 0..3 {
+                    halo.local_mut().fill(100 + step);
+                    halo.refresh()?;
+                    assert!([halo.before(), halo.behind()].concat().iter().all(|x| *x == 100 + step));
+                }
+                halo.finish()?;
+                // It orders neighbours, and this all ranks.
+                world.barrier()?;
+                let seen = v.halo_cache(2)?;
+                assert!(seen.local().iter().all(|x| *x == 102));
+                seen.finish()?;
+                assert_eq!(v.gather(0)?.map_or(3060, |all| all.iter().sum()), 3060);
+            }
+            Ok(())
+        });
+        told.run.expect("nothing is wrong");
+    });
+}
+
+/// Parts that are used at once by different ranks in different ways, and what one rank writes alone beside what others read.
+#[test]
+fn nor_is_one_that_uses_parts() {
+    on_every_route([1, 2, 3], |job| {
+        let told = job.checking().run(|world| {
+            let (me, size) = (world.rank().index(), world.size());
+            let last = size - 1;
+            let mut v = GVector::<u64>::new(world, 30)?;
+            for round in 1..4 {
+                let (mut left, mut right) = v.split_at_mut(15);
+                let mut own = left.slice_mut(..).owner_computes_mut()?;
+                let mut writes = right.slice_mut(..).release_c()?;
+                own.local_mut().fill(round);
+                (15..30).filter(|i| i % size == me).try_for_each(|i| writes.put(i, round))?;
+                own.finish()?;
+                // The scope of the right is open still, and has flushed nothing.
+                assert!(left.slice(..).read_cache()?.iter().all(|x| *x == round));
+                writes.finish()?;
+                // One rank writes to the right, alone; the others read what it leaves alone.
+                let (low, high) = right.split_at_mut(20);
+                let mut alone = if me == last { Some(high.release_alone()?) } else { None };
+                if let Some(alone) = &mut alone {
+                    (20..30).try_for_each(|i| alone.put(i, 7))?;
+                }
+                assert!(low.slice(..).owner_computes()?.local().iter().all(|x| *x == round));
+                assert_eq!(low.slice(..).gatherer()?.read(&[15, 19])?, [round; 2]);
+                assert_eq!(left.slice(..).gatherer()?.read(&[0, 14])?, [round; 2]);
+                drop(alone);
+                assert!(left.slice(..5).read_cache()?.iter().all(|x| *x == round));
+                assert_eq!(v.read_cache()?[15..].iter().sum::<u64>(), 5 * round + 70);
+                let mut sums = v.slice_mut(10..20).accumulate::<Add>()?;
+                (10..20).try_for_each(|i| sums.update(i, 1))?;
+                sums.finish()?;
+                assert_eq!(v.at(10)?, round + size as u64);
                 world.barrier()?;
             }
             Ok(())

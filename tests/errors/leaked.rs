@@ -2,8 +2,6 @@
 
 use crate::provoke::{Order, on_every_route};
 use aurora_core::prelude::*;
-use std::any::Any;
-use std::cell::RefCell;
 use std::mem::forget;
 
 /// The rank that forgets.
@@ -190,94 +188,6 @@ fn a_release_on_a_rank_that_never_touches_the_vector_again() {
         for rank in (0..job.ranks).filter(|rank| *rank != CULPRIT) {
             leaving.says(rank, &["rank 1 never closed the ReleaseC"]);
         }
-    });
-}
-
-#[test]
-fn every_kind_at_the_end_of_run() {
-    type Forget = fn(&mut GVector<i32>) -> Result<()>;
-    let kinds: [(Forget, &str); 7] = [
-        (|v| v.release_c_with::<Add>().map(forget), "ReleaseC"),
-        (|v| v.read_cache_release_c().map(forget), "ReadCache + ReleaseC"),
-        (forget_mut, "OwnerComputes"),
-        (forget_shared, "OwnerComputes"),
-        (|v| v.read_cache().map(forget), "ReadCache"),
-        (forget_release, "ReleaseC"),
-        (|v| v.release_alone().map(forget), "ReleaseC alone"),
-    ];
-    on_every_route([1, 2, 3], |job| {
-        for (forget_one, name) in kinds {
-            for keep in [false, true] {
-                let told = job.run_freely(|world| {
-                    let mut v = GVector::<i32>::new(world, 10)?;
-                    forget_one(&mut v)?;
-                    if keep {
-                        forget(v);
-                    }
-                    Ok(())
-                });
-                let text = told.run.expect_err("a leak").to_string();
-                let words = format!("never closed the {name} of the GVector<i32>");
-                assert!(text.contains(&words), "{text}");
-            }
-        }
-    });
-}
-
-thread_local!(static KEPT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) });
-
-/// Keeps a guard in its thread, or for ever.
-fn keep<G: 'static>(guard: G, for_ever: bool) {
-    let guard: Box<dyn Any> = Box::new(guard);
-    if for_ever {
-        Box::leak(guard);
-    } else {
-        KEPT.with_borrow_mut(|kept| kept.push(guard));
-    }
-}
-
-#[test]
-fn every_kind_kept_beyond_run() {
-    type Keep = fn(&'static mut GVector<i32>, bool) -> Result<()>;
-    let kinds: [(Keep, &str); 8] = [
-        (|v, how| v.owner_computes().map(|guard| keep(guard, how)), "OwnerComputes"),
-        (|v, how| v.owner_computes_mut().map(|guard| keep(guard, how)), "OwnerComputes"),
-        (|v, how| v.read_cache().map(|guard| keep(guard, how)), "ReadCache"),
-        (|v, how| v.release_c().map(|guard| keep(guard, how)), "ReleaseC"),
-        (|v, how| v.release_c_with::<Add>().map(|guard| keep(guard, how)), "ReleaseC"),
-        (|v, how| v.read_cache_release_c().map(|guard| keep(guard, how)), "ReadCache + ReleaseC"),
-        (|v, how| v.release_alone().map(|guard| keep(guard, how)), "ReleaseC alone"),
-        (|v, how| v.release_alone_with::<Add>().map(|guard| keep(guard, how)), "ReleaseC alone"),
-    ];
-    on_every_route([1, 2, 3], |job| {
-        for (keep_one, name) in kinds {
-            for for_ever in [false, true] {
-                let told = job.run_freely(|world| {
-                    let v: &'static mut GVector<i32> = Box::leak(Box::new(GVector::new(world, 10)?));
-                    keep_one(v, for_ever)
-                });
-                let text = told.run.expect_err("a leak").to_string();
-                let words = format!("never closed the {name} of the GVector<i32>");
-                assert!(text.contains(&words), "{text}");
-                // Rank 0 has run on this thread; the others' have ended theirs with them.
-                KEPT.take();
-            }
-        }
-    });
-}
-
-#[test]
-fn a_guard_on_the_heap_that_is_never_freed() {
-    on_every_route([2], |job| {
-        let told = job.run_freely(|world| {
-            let v: &'static mut GVector<i32> = Box::leak(Box::new(GVector::new(world, 10)?));
-            let own = Box::leak(Box::new(v.owner_computes_mut()?));
-            let kept: &'static mut [i32] = own.local_mut();
-            kept.fill(3);
-            Ok(())
-        });
-        let text = told.run.expect_err("a leak").to_string();
-        assert!(text.contains("never closed the OwnerComputes"), "{text}");
     });
 }
 

@@ -1,9 +1,36 @@
-//! Ranks that make the same collective calls of two vectors in different order.
+//! Ranks that make the same collective calls of two objects in different order.
 
 use crate::pairs::CALLS;
-use crate::provoke::on_every_route;
+use crate::provoke::{Job, on_every_route};
+use crate::scalars::KINDS;
 use aurora_core::prelude::*;
 use std::time::{Duration, Instant};
+
+/// One rank makes two calls in this order, the other in that: both are told soon, with the lines of both calls.
+fn other_way_round<Objects>(
+    job: Job,
+    lines: [&str; 2],
+    made: impl Fn(&World) -> Result<Objects> + Sync,
+    first: impl Fn(&World, &mut Objects) -> Result<()> + Sync,
+    second: impl Fn(&World, &mut Objects) -> Result<()> + Sync,
+) {
+    let begun = Instant::now();
+    let told = job.run(|world| {
+        let mut objects = made(world)?;
+        if world.is_root() {
+            first(world, &mut objects)?;
+            second(world, &mut objects)
+        } else {
+            second(world, &mut objects)?;
+            first(world, &mut objects)
+        }
+    });
+    let is_typed =
+        |told: &Option<Result<()>>| matches!(told, Some(Err(Error::Mismatch { .. } | Error::Deadlock { .. })));
+    assert!(told.ranks.iter().all(is_typed), "{lines:?}: {told:#?}");
+    told.all_cite(&lines);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{lines:?}");
+}
 
 #[test]
 fn two_calls_the_other_way_round() {
@@ -14,24 +41,50 @@ fn two_calls_the_other_way_round() {
                     // Of no vector: that is the same order.
                     continue;
                 }
-                let begun = Instant::now();
-                let told = job.run(|world| {
-                    let mut a = GVector::<i32>::new(world, 10)?;
-                    let mut b = GVector::<i32>::new(world, 20)?;
-                    if world.is_root() {
-                        first.1(world, &mut a)?;
-                        second.1(world, &mut b)
-                    } else {
-                        second.1(world, &mut b)?;
-                        first.1(world, &mut a)
-                    }
-                });
-                let is_typed = |told: &Option<Result<()>>| {
-                    matches!(told, Some(Err(Error::Mismatch { .. } | Error::Deadlock { .. })))
-                };
-                assert!(told.ranks.iter().all(is_typed), "{} and {}: {told:#?}", first.0, second.0);
-                told.all_cite(&[first.0, second.0]);
-                assert!(begun.elapsed() < Duration::from_secs(5), "{} and {}", first.0, second.0);
+                other_way_round(
+                    job,
+                    [first.0, second.0],
+                    |world| Ok([GVector::<i32>::new(world, 10)?, GVector::<i32>::new(world, 20)?]),
+                    |world, [a, _]| first.1(world, a),
+                    |world, [_, b]| second.1(world, b),
+                );
+            }
+        }
+    });
+}
+
+/// Their homes are on both ranks.
+#[test]
+fn scopes_of_two_scalars_the_other_way_round() {
+    on_every_route([2], |job| {
+        for (at, first) in KINDS.iter().enumerate() {
+            for second in &KINDS[at..] {
+                other_way_round(
+                    job,
+                    [first.1, second.1],
+                    |world| Ok([GScalar::new(world, 0, 1u64)?, GScalar::new(world, 1, 2u64)?]),
+                    |_, [a, _]| first.0(a),
+                    |_, [_, b]| second.0(b),
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn a_scalar_and_a_vector_the_other_way_round() {
+    on_every_route([2], |job| {
+        for (number, (line, call)) in CALLS.iter().enumerate() {
+            for (other, (step, kind)) in KINDS.iter().enumerate() {
+                // Each call, and each kind, with both homes.
+                let home = (number + other) % 2;
+                other_way_round(
+                    job,
+                    [line, kind],
+                    |world| Ok((GVector::<i32>::new(world, 10)?, GScalar::new(world, home, 1u64)?)),
+                    |world, (v, _)| call(world, v),
+                    |_, (_, s)| step(s),
+                );
             }
         }
     });

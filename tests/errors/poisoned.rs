@@ -26,7 +26,7 @@ fn break_off(v: &mut GVector<i32>) {
 #[test]
 fn every_use_on_every_rank() {
     type Use = fn(&mut GVector<i32>) -> Result<()>;
-    let uses: [(&str, Use); 17] = [
+    let uses: [(&str, Use); 25] = [
         ("at own", |v| v.at(v.local_range().start).map(drop)),
         ("at other", |v| v.at(v.range_of(CULPRIT).start).map(drop)),
         ("at_many", |v| v.at_many(&[0, 4, 9]).map(drop)),
@@ -44,6 +44,14 @@ fn every_use_on_every_rank() {
         ("ReleaseC", |v| v.release_c().map(drop)),
         ("ReadCache + ReleaseC", |v| v.read_cache_release_c().map(drop)),
         ("ReleaseC alone", |v| v.release_alone().map(drop)),
+        ("Gather", |v| v.gatherer().map(drop)),
+        ("HaloCache", |v| v.halo_cache(1).map(drop)),
+        ("HaloCache", |v| v.halo_cache_mut(1).map(drop)),
+        ("streaming ReadCache", |v| v.read_cache_blocks().map(drop)),
+        ("Accumulate", |v| v.accumulate::<Add>().map(drop)),
+        ("a part", |v| v.slice(..5).read_cache().map(drop)),
+        ("a part", |v| v.slice_mut(..5).release_c().map(drop)),
+        ("release of the cache", |v| v.release_cache()),
     ];
     on_every_route([2, 3], |job| {
         for (name, next_use) in uses {
@@ -67,55 +75,59 @@ fn every_use_on_every_rank() {
     });
 }
 
+/// A scope that is broken off after something has been done in it.
+fn broken_off<G>(opened: Result<G>, done: impl FnOnce(&mut G)) {
+    let mut guard = opened.unwrap();
+    done(&mut guard);
+    panic_any(Quiet)
+}
+
 #[test]
 fn every_kind_of_scope() {
     type Open = fn(&mut GVector<i32>);
-    let kinds: [(&str, Open); 7] = [
-        ("ReleaseC", |v| {
-            let mut scope = v.release_c_with::<Add>().unwrap();
-            scope.update(0, 666).unwrap();
-            panic_any(Quiet)
-        }),
-        ("ReadCache + ReleaseC", |v| {
-            let mut all = v.read_cache_release_c().unwrap();
-            all[0] = 666;
-            panic_any(Quiet)
-        }),
-        ("OwnerComputes", |v| {
-            let mut own = v.owner_computes_mut().unwrap();
-            own.local_mut().fill(666);
-            panic_any(Quiet)
-        }),
-        ("OwnerComputes", |v| {
-            let _seen = v.owner_computes().unwrap();
-            panic_any(Quiet)
-        }),
-        ("ReadCache", |v| {
-            let _cache = v.read_cache().unwrap();
-            panic_any(Quiet)
-        }),
-        ("ReleaseC", |v| {
-            let mut scope = v.release_c().unwrap();
-            scope.put(0, 666).unwrap();
-            panic_any(Quiet)
-        }),
-        ("ReleaseC alone", |v| {
-            let mut scope = v.release_alone().unwrap();
-            scope.put(0, 666).unwrap();
-            panic_any(Quiet)
-        }),
+    /// Nobody else has to come for it to open.
+    const ALONE: Open = |_| {};
+    // What the culprit does; and what the others do, who may know of the panic before they come.
+    let kinds: [(&str, Open, Open); 16] = [
+        ("OwnerComputes", |v| broken_off(v.owner_computes(), |own| _ = own.local()), ALONE),
+        ("OwnerComputes", |v| broken_off(v.owner_computes_mut(), |own| own.local_mut().fill(666)), ALONE),
+        ("ReadCache", |v| broken_off(v.read_cache(), |_| {}), |v| drop(v.read_cache())),
+        (
+            "streaming ReadCache",
+            |v| broken_off(v.read_cache_blocks(), |stream| drop(stream.blocks().next())),
+            |v| drop(v.read_cache_blocks()),
+        ),
+        ("ReleaseC", |v| broken_off(v.release_c(), |scope| scope.put(0, 666).unwrap()), ALONE),
+        ("ReleaseC", |v| broken_off(v.release_c_with::<Add>(), |scope| scope.update(0, 666).unwrap()), ALONE),
+        ("ReleaseC alone", |v| broken_off(v.release_alone(), |scope| scope.put(0, 666).unwrap()), ALONE),
+        (
+            "ReadCache + ReleaseC",
+            |v| broken_off(v.read_cache_release_c(), |all| all[0] = 666),
+            |v| drop(v.read_cache_release_c()),
+        ),
+        ("Accumulate", |v| broken_off(v.accumulate::<Add>(), |sums| sums.update(0, 666).unwrap()), ALONE),
+        ("Accumulate", |v| broken_off(v.accumulate_in_order::<Add>(), |sums| sums.update(0, 666).unwrap()), ALONE),
+        ("Gather", |v| broken_off(v.gatherer(), |gather| _ = gather.read(&[0, 9]).unwrap()), ALONE),
+        ("HaloCache", |v| broken_off(v.halo_cache(1), |halo| _ = halo.local()), |v| drop(v.halo_cache(1))),
+        (
+            "HaloCache",
+            |v| broken_off(v.halo_cache_mut(1), |halo| halo.local_mut().fill(666)),
+            |v| drop(v.halo_cache_mut(1)),
+        ),
+        ("OwnerComputes", |v| broken_off(v.slice_mut(1..9).owner_computes_mut(), |own| own.local_mut().fill(6)), ALONE),
+        ("ReleaseC", |v| broken_off(v.slice_mut(..5).release_c(), |scope| scope.put(0, 666).unwrap()), ALONE),
+        ("ReadCache", |v| broken_off(v.slice(..5).read_cache(), |_| {}), |v| drop(v.slice(..5).read_cache())),
     ];
     on_every_route([2, 3], |job| {
-        for (name, open) in kinds {
+        for (name, open, beside) in kinds {
             let told = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 10)?;
+                // All have it before it is poisoned.
+                world.barrier()?;
                 if world.rank() == CULPRIT {
                     caught(|| open(&mut v));
-                } else if name == "ReadCache" {
-                    // The panic may be known before the scope is.
-                    let _ = v.read_cache();
-                } else if name == "ReadCache + ReleaseC" {
-                    let _ = v.read_cache_release_c();
+                } else {
+                    beside(&mut v);
                 }
                 world.barrier()?;
                 v.at(0).map(drop)

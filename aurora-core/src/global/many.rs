@@ -165,7 +165,7 @@ impl<'a, T: Element> Reading<'a, T> {
         let places = wanted.places.take();
         let here = Places::parse(width, &places).expect("whole places");
         if owner == vector.link.me {
-            vector.check_read(here.iter(), *window, "at_many", site)?;
+            vector.check_read(here.iter(), *window, reason.action, site)?;
             if window.is_whole() {
                 vector.read_own(site, |block| here.spread(block, &wanted.positions, values))?;
             } else {

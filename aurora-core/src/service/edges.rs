@@ -245,11 +245,17 @@ impl Service {
         (reason, site): (&Reason, &Site),
         out: &mut Outbox,
     ) -> Result<(), Error> {
-        let Object { block, edges, fault, .. } =
-            self.objects.get_mut(&id).expect("a scope lives no longer than its object");
-        if let Some(fault) = fault {
+        let object = self.objects.get_mut(&id).expect("a scope lives no longer than its object");
+        if let Some(fault) = &object.fault {
             return Err(fault.clone());
         }
+        // Who waits for our edges must hear of it.
+        if let Some(error) = object.unflushed(self.me, 0..object.block.len()) {
+            let error = error.read_by(self.me, reason.action, site);
+            self.fail(Some(id), error.clone(), out);
+            return Err(error);
+        }
+        let Object { block, edges, .. } = object;
         let halo = edges.halos.get_mut(&epoch).expect("it was entered and has not ended");
         (edges.current, halo.number) = (epoch, number);
         let (element, Surroundings { plan, halves, .. }) = (block.element, halo);

@@ -31,6 +31,12 @@ fn release_cache(v: &mut GVector<i32>) -> Result<()> {
     open.finish()
 }
 
+fn split_at_mut(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.halo_cache(1)?;
+    drop(v.split_at_mut(1));
+    open.finish()
+}
+
 fn owner_computes_mut(v: &mut GVector<i32>) -> Result<()> {
     let open = v.halo_cache(1)?;
     drop(v.owner_computes_mut()?);
@@ -79,9 +85,21 @@ fn accumulate(v: &mut GVector<i32>) -> Result<()> {
     open.finish()
 }
 
+fn accumulate_in_order(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.halo_cache(1)?;
+    drop(v.accumulate_in_order::<Add>()?);
+    open.finish()
+}
+
 fn part_mut(v: &mut GVector<i32>) -> Result<()> {
     let open = v.halo_cache(1)?;
     drop(v.slice_mut(..1).owner_computes_mut()?);
+    open.finish()
+}
+
+fn rows_mut(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.halo_cache(1)?;
+    drop(v.rows_mut(..1).release_c()?);
     open.finish()
 }
 

@@ -227,7 +227,7 @@ impl<'g, T: Element> Lane<'g, T> {
             }
             let start = self.block.start;
             let places = indices.iter().map(|index| index - start);
-            vector.check_read(places.clone(), *window, "gather", site)?;
+            vector.check_read(places.clone(), *window, reason.action, site)?;
             if window.is_whole() {
                 vector.read_own(site, |own| pick(own, start, indices, &mut values))?;
             } else {

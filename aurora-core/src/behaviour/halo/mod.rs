@@ -58,7 +58,9 @@ impl<T: Element> GVector<T> {
     /// # Errors
     /// Those of earlier collective scopes, whose end it waits for; `Mismatch` where ranks open different scopes, or ask for different
     /// halos; `Leaked` where a write guard was forgotten; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where a rank has no room
-    /// for the halo, and [`Error::CacheLimit`](crate::Error::CacheLimit) where it may not have so much; whatever ended the job.
+    /// for the halo, and [`Error::CacheLimit`](crate::Error::CacheLimit) where it may not have so much; in
+    /// [checking mode](crate::Config::check) [`Error::Unflushed`](crate::Error::Unflushed), on all ranks, where another rank has written
+    /// to the part of one and not flushed; whatever ended the job.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -170,7 +172,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     /// After an error the scope shows its own part, and no halo.
     ///
     /// # Errors
-    /// `Poisoned`, `Mismatch` or `Leaked` of the vector; `RankLeft` or `Mismatch` where a neighbour will never refresh; whatever ended
+    /// `Poisoned`, `Mismatch`, `Leaked` or `Unflushed` of the vector; `RankLeft` or `Mismatch` where a neighbour will never refresh; whatever ended
     /// the job.
     #[track_caller]
     pub fn refresh(&mut self) -> Result<()> {

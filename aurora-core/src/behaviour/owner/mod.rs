@@ -167,7 +167,9 @@ impl<T: Element> GVector<T> {
     /// While a slice is held out remote writes to the part wait; remote reads are served.
     ///
     /// # Errors
-    /// Those of earlier collective scopes, whose end it waits for; `Leaked` where a write guard was forgotten.
+    /// Those of earlier collective scopes, whose end it waits for; `Leaked` where a write guard was forgotten; in
+    /// [checking mode](crate::Config::check) [`Error::Unflushed`](crate::Error::Unflushed) where another rank has written to the part and
+    /// not flushed.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -192,6 +194,7 @@ impl<T: Element> GVector<T> {
         self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
             service.settled_in(self.id, false, window, out).map(|object| object.map(drop))
         })?;
+        self.check_read(self.own_part(window), window, <Owner<T> as Behaviour>::NAME, &site)?;
         let state = Owner::of(self.own_part(window));
         Ok(Scope::open_in(self, window, site, state, false, false))
     }
@@ -201,7 +204,7 @@ impl<T: Element> GVector<T> {
     /// While a slice is held out every remote access to the part waits.
     ///
     /// # Errors
-    /// Those of earlier collective scopes, whose end it waits for; `Leaked` where a guard was forgotten.
+    /// As [`owner_computes`](GVector::owner_computes); `Leaked` where any guard was forgotten.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -231,6 +234,7 @@ impl<T: Element> GVector<T> {
         self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
             service.settled_in(self.id, true, window, out).map(|object| object.map(drop))
         })?;
+        self.check_read(self.own_part(window), window, <OwnerMut<T> as Behaviour>::NAME, &site)?;
         self.link.wait(What::Gate { object: self.id }, &site, |service, out| {
             service.gate_in(self.id, window, out).map(|object| object.map(drop))
         })?;

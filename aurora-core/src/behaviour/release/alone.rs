@@ -171,7 +171,7 @@ impl<T: Element> GVector<T> {
     /// Opens a `ReleaseC` for this rank alone (the paper's Figure 1): buffered writes, acknowledged when it ends.
     ///
     /// # Errors
-    /// As [`owner_computes_mut`](GVector::owner_computes_mut).
+    /// Those of earlier collective scopes, whose end it waits for; `Leaked` where a guard was forgotten.
     ///
     /// ```
     /// use aurora_core::prelude::*;

@@ -1,0 +1,16 @@
+//! What cannot be done while a `scalar_read_cache` is open.
+use aurora_core::prelude::*;
+
+fn scalar_release_c(s: &mut GScalar<u64>) -> Result<()> {
+    let open = s.read_cache()?;
+    drop(s.release_c()?);
+    open.finish()
+}
+
+fn scalar_accumulate(s: &mut GScalar<u64>) -> Result<()> {
+    let open = s.read_cache()?;
+    drop(s.accumulate::<Add>()?);
+    open.finish()
+}
+
+fn main() {}

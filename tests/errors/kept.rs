@@ -1,0 +1,127 @@
+//! Guards that nobody ever closes, of every kind: told by the end of `run`.
+
+use crate::provoke::on_every_route;
+use aurora_core::prelude::*;
+use std::any::Any;
+use std::cell::RefCell;
+use std::mem::forget;
+
+/// Forgets a guard after something has been done with it.
+fn forget_used<G>(opened: Result<G>, done: impl FnOnce(&mut G)) -> Result<()> {
+    opened.map(|mut guard| {
+        done(&mut guard);
+        forget(guard);
+    })
+}
+
+#[test]
+fn every_kind_at_the_end_of_run() {
+    type Forget = fn(&mut GVector<i32>) -> Result<()>;
+    let kinds: [(Forget, &str); 22] = [
+        (|v| v.release_c_with::<Add>().map(forget), "ReleaseC"),
+        (|v| v.read_cache_release_c().map(forget), "ReadCache + ReleaseC"),
+        (|v| forget_used(v.owner_computes(), |own| _ = own.local()), "OwnerComputes"),
+        (|v| forget_used(v.owner_computes_mut(), |own| own.local_mut().fill(7)), "OwnerComputes"),
+        (|v| v.read_cache().map(forget), "ReadCache"),
+        (|v| forget_used(v.release_c(), |scope| scope.put(0, 7).unwrap()), "ReleaseC"),
+        (|v| v.release_alone().map(forget), "ReleaseC alone"),
+        (|v| v.gatherer().map(forget), "Gather"),
+        (|v| v.read_cache_blocks().map(forget), "streaming ReadCache"),
+        (|v| forget_used(v.read_cache_blocks(), |stream| drop(stream.blocks().next())), "streaming ReadCache"),
+        (|v| v.halo_cache(1).map(forget), "HaloCache"),
+        (|v| forget_used(v.halo_cache_mut(1), |halo| halo.local_mut().fill(7)), "HaloCache"),
+        (|v| forget_used(v.accumulate::<Add>(), |sums| sums.update(0, 7).unwrap()), "Accumulate"),
+        (|v| v.accumulate_in_order::<Add>().map(forget), "Accumulate"),
+        (|v| forget_used(v.slice_mut(..5).owner_computes_mut(), |own| own.local_mut().fill(7)), "OwnerComputes"),
+        (|v| v.slice(3..).owner_computes().map(forget), "OwnerComputes"),
+        (|v| v.slice_mut(..5).release_c().map(forget), "ReleaseC"),
+        (|v| v.slice_mut(5..).accumulate::<Add>().map(forget), "Accumulate"),
+        (|v| v.slice_mut(2..7).read_cache_release_c().map(forget), "ReadCache + ReleaseC"),
+        (|v| v.slice_mut(..5).release_alone().map(forget), "ReleaseC alone"),
+        (|v| v.slice(..5).read_cache().map(forget), "ReadCache"),
+        (|v| v.slice(..5).gatherer().map(forget), "Gather"),
+    ];
+    on_every_route([1, 2, 3], |job| {
+        for (forget_one, name) in kinds {
+            for keep in [false, true] {
+                let told = job.run_freely(|world| {
+                    let mut v = GVector::<i32>::new(world, 10)?;
+                    forget_one(&mut v)?;
+                    if keep {
+                        forget(v);
+                    }
+                    Ok(())
+                });
+                let text = told.run.expect_err("a leak").to_string();
+                let words = format!("never closed the {name} of the GVector<i32>");
+                assert!(text.contains(&words), "{text}");
+            }
+        }
+    });
+}
+
+thread_local!(static KEPT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) });
+
+/// Keeps a guard in its thread, or for ever.
+fn keep<G: 'static>(guard: G, for_ever: bool) {
+    let guard: Box<dyn Any> = Box::new(guard);
+    if for_ever {
+        Box::leak(guard);
+    } else {
+        KEPT.with_borrow_mut(|kept| kept.push(guard));
+    }
+}
+
+#[test]
+fn every_kind_kept_beyond_run() {
+    type Keep = fn(&'static mut GVector<i32>, bool) -> Result<()>;
+    let kinds: [(Keep, &str); 17] = [
+        (|v, how| v.owner_computes().map(|guard| keep(guard, how)), "OwnerComputes"),
+        (|v, how| v.owner_computes_mut().map(|guard| keep(guard, how)), "OwnerComputes"),
+        (|v, how| v.read_cache().map(|guard| keep(guard, how)), "ReadCache"),
+        (|v, how| v.release_c().map(|guard| keep(guard, how)), "ReleaseC"),
+        (|v, how| v.release_c_with::<Add>().map(|guard| keep(guard, how)), "ReleaseC"),
+        (|v, how| v.read_cache_release_c().map(|guard| keep(guard, how)), "ReadCache + ReleaseC"),
+        (|v, how| v.release_alone().map(|guard| keep(guard, how)), "ReleaseC alone"),
+        (|v, how| v.release_alone_with::<Add>().map(|guard| keep(guard, how)), "ReleaseC alone"),
+        (|v, how| v.gatherer().map(|guard| keep(guard, how)), "Gather"),
+        (|v, how| v.read_cache_blocks().map(|guard| keep(guard, how)), "streaming ReadCache"),
+        (|v, how| v.halo_cache(1).map(|guard| keep(guard, how)), "HaloCache"),
+        (|v, how| v.halo_cache_mut(1).map(|guard| keep(guard, how)), "HaloCache"),
+        (|v, how| v.accumulate::<Add>().map(|guard| keep(guard, how)), "Accumulate"),
+        (|v, how| v.accumulate_in_order::<Add>().map(|guard| keep(guard, how)), "Accumulate"),
+        (|v, how| v.slice_mut(..5).owner_computes_mut().map(|guard| keep(guard, how)), "OwnerComputes"),
+        (|v, how| v.slice_mut(..5).release_c().map(|guard| keep(guard, how)), "ReleaseC"),
+        (|v, how| v.slice(..5).read_cache().map(|guard| keep(guard, how)), "ReadCache"),
+    ];
+    on_every_route([1, 2, 3], |job| {
+        for (keep_one, name) in kinds {
+            for for_ever in [false, true] {
+                let told = job.run_freely(|world| {
+                    let v: &'static mut GVector<i32> = Box::leak(Box::new(GVector::new(world, 10)?));
+                    keep_one(v, for_ever)
+                });
+                let text = told.run.expect_err("a leak").to_string();
+                let words = format!("never closed the {name} of the GVector<i32>");
+                assert!(text.contains(&words), "{text}");
+                // Rank 0 has run on this thread; the others' have ended theirs with them.
+                KEPT.take();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_guard_on_the_heap_that_is_never_freed() {
+    on_every_route([2], |job| {
+        let told = job.run_freely(|world| {
+            let v: &'static mut GVector<i32> = Box::leak(Box::new(GVector::new(world, 10)?));
+            let own = Box::leak(Box::new(v.owner_computes_mut()?));
+            let kept: &'static mut [i32] = own.local_mut();
+            kept.fill(3);
+            Ok(())
+        });
+        let text = told.run.expect_err("a leak").to_string();
+        assert!(text.contains("never closed the OwnerComputes"), "{text}");
+    });
+}
