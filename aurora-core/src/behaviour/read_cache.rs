@@ -107,7 +107,7 @@ impl<T: Element> GVector<T> {
         let Loaded { part, reading } =
             self.link.wait(What::Load { object: self.id, epoch }, site, |service, out| {
                 service.hear(out);
-                if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {
+                if let Err(fault) = service.sound(self.id) {
                     return Some(Err(fault));
                 }
                 let loaded = service.poll_loaded(self.id, epoch, out)?;
@@ -152,7 +152,7 @@ impl<T: Element> GVector<T> {
             let mut met = sharing.meet(turn);
             if met == Met::Waiting {
                 met = self.link.wait(What::Load { object: self.id, epoch }, site, |service, _| {
-                    if let Some(fault) = service.objects.get(&self.id).and_then(|object| object.fault.clone()) {
+                    if let Err(fault) = service.sound(self.id) {
                         return Some(Err(fault));
                     }
                     Some(sharing.met(turn)).filter(|met| *met != Met::Waiting).map(Ok)

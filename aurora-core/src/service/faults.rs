@@ -1,6 +1,7 @@
 //! What has failed, which ranks hear of it, and whether the program has.
 
 use super::Service;
+use super::object::Object;
 use super::watch::What;
 use crate::Error;
 use crate::message::{Message, ObjectId, encode_error};
@@ -53,6 +54,11 @@ impl Service {
         if !self.knows(object, &error) {
             self.deferred.push((object, error));
         }
+    }
+
+    /// What has ended an object, if anything has, as the error of a call.
+    pub(crate) fn sound(&self, id: ObjectId) -> Result<(), Error> {
+        self.objects.get(&id).map_or(Ok(()), Object::sound)
     }
 
     /// What nobody has heard of.

@@ -136,11 +136,7 @@ impl Service {
         self.hear(out);
         self.carry_on(id, out);
         let object = self.objects.get(&id)?;
-        match (&object.fault, &object.stream) {
-            (Some(fault), _) => Some(Err(fault.clone())),
-            (None, None) => Some(Ok(())),
-            (None, Some(_)) => None,
-        }
+        object.sound_if(object.stream.is_none())
     }
 
     /// The next piece of a streamed load, in whole `unit`s of elements, of which so many have been `read` of each block: of our own

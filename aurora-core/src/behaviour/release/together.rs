@@ -10,7 +10,6 @@ use crate::message::{Collective, Epoch, ObjectId, Opening};
 use crate::service::Reason;
 use crate::service::batch::BatchBuilder;
 use crate::service::entering::{ReleaseScope, SCOPES_AHEAD};
-use crate::service::object::Object;
 use crate::service::watch::What;
 use crate::window::Window;
 use aurora_net::Rank;
@@ -118,9 +117,8 @@ impl<T: Element, O> Behaviour for Together<T, O> {
         let sent = &self.sent;
         let last = self.buffers.take_all();
         vector.link.act(site, |service, out| {
-            let object = service.objects.get(&vector.id);
             if last.iter().any(Option::is_some) {
-                object.map_or(Ok(()), Object::sound)?;
+                service.sound(vector.id)?;
             }
             service.end_release(&sent.scope(vector.id, 0), &sent.sent, last, out);
             Ok(())

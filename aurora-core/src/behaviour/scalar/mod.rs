@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::global::{GScalar, ScalarValue, decode, encode};
 use crate::message::{Epoch, Opening};
 use crate::service::Reason;
-use crate::service::object::{Object, ScalarFn};
+use crate::service::object::ScalarFn;
 use crate::service::scalar::Ended;
 use crate::service::watch::What;
 use std::marker::PhantomData;
@@ -136,7 +136,7 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
             scalar.link.tidy(|service, out| service.fail(Some(scalar.id), error.clone(), out));
         })?;
         scalar.link.act(&self.site, |service, out| {
-            let lost = service.objects.get(&scalar.id).filter(|_| part.is_some()).map_or(Ok(()), Object::sound);
+            let lost = if part.is_some() { service.sound(scalar.id) } else { Ok(()) };
             service.end_scalar(&self.entered.ended(scalar), part, out);
             lost
         })?;

@@ -167,11 +167,8 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
     #[cold]
     fn why(&self, site: &Site) -> Error {
         let id = self.scalar.id;
-        let fault = self.scalar.link.act(site, |service, _| Ok(service.objects.get(&id).and_then(|o| o.fault.clone())));
-        match fault {
-            Ok(Some(fault)) | Err(fault) => fault,
-            Ok(None) => malformed(self.scalar.home()),
-        }
+        let sound = self.scalar.link.act(site, |service, _| service.sound(id));
+        sound.map_or_else(|fault| fault, |()| malformed(self.scalar.home()))
     }
 }
 
