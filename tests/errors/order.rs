@@ -4,6 +4,7 @@ use crate::pairs::CALLS;
 use crate::provoke::{Job, on_every_route};
 use crate::scalars::KINDS;
 use aurora_core::prelude::*;
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// One rank makes two calls in this order, the other in that: both are told soon, with the lines of both calls.
@@ -73,11 +74,13 @@ fn scopes_of_two_scalars_the_other_way_round() {
 
 #[test]
 fn a_scalar_and_a_vector_the_other_way_round() {
+    let routes = Cell::new(0);
     on_every_route([2], |job| {
+        let route = routes.replace(routes.get() + 1);
         for (number, (line, call)) in CALLS.iter().enumerate() {
-            for (other, (step, kind)) in KINDS.iter().enumerate() {
-                // Each call, and each kind, with both homes.
-                let home = (number + other) % 2;
+            // Each call, and each kind, with both homes and over each route; not each pair of them.
+            for (other, (step, kind)) in KINDS.iter().enumerate().filter(|(other, _)| (number + other) % 4 == route) {
+                let home = (number / 2 + other) % 2;
                 other_way_round(
                     job,
                     [line, kind],
