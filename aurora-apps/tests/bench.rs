@@ -53,7 +53,7 @@ fn every_operation_is_verified_and_tells_its_figures() {
             let results = report["results"].as_array().expect("a list");
             let also = match operation.split(' ').next() {
                 Some("first-touch") => 4,
-                Some("local") => 5,
+                Some("local") => 6,
                 _ => usize::from(operation.contains("tcp")),
             };
             assert_eq!(results.len(), 1 + also, "{line}");

@@ -98,10 +98,19 @@ fn room_behind_a_late_third_is_waited_for() {
     });
 }
 
-/// Rank 2 receives for rank 3 what rank 0 has sent, and is in the barrier or gone meanwhile.
+/// Takes its time, in which the rank that applies it does nothing else.
+struct Slow;
+
+impl Op<u64> for Slow {
+    fn apply(current: u64, operand: u64) -> u64 {
+        std::thread::sleep(LATE / 300);
+        current + operand
+    }
+}
+
+/// Rank 3 receives for rank 2 what rank 1 sends slowly, and is in the barrier or gone meanwhile.
 #[test]
 fn a_load_that_is_received_in_the_background_is_waited_for() {
-    /// So much that it is under way for longer than it takes to suspect something.
     const EACH: usize = 4 << 20;
     for barrier in [true, false] {
         on_every_route([4], |job| {
@@ -109,12 +118,26 @@ fn a_load_that_is_received_in_the_background_is_waited_for() {
                 return;
             }
             let told = job.run_freely(|world| {
-                let v = GVector::<u64>::from_fn(world, EACH * world.size(), |i| i as u64)?;
-                if world.rank() == 3 {
+                let (me, mine) = (world.rank(), world.rank().index());
+                let mut w = GVector::<u64>::new(world, world.size())?;
+                w.release_c_with::<Slow>()?.finish()?;
+                let mut v = GVector::<u64>::new(world, EACH * world.size())?;
+                v.read_cache()?.finish()?;
+                // The only block that is sent.
+                if me == 1 {
+                    v.owner_computes_mut()?.local_mut().fill(7);
+                }
+                world.barrier()?;
+                if me == 2 {
                     let all = v.read_cache()?;
-                    assert!([0, EACH, 2 * EACH - 1].iter().all(|i| all[*i] == *i as u64));
+                    assert!([EACH, 2 * EACH - 1].iter().all(|i| all[*i] == 7) && all[2 * EACH] == 0);
                 } else {
                     drop(v.read_cache_blocks()?);
+                }
+                for _ in 0..if me == 1 { 60 } else { 0 } {
+                    let mut alone = w.release_alone_with::<Slow>()?;
+                    alone.update(mine, 1)?;
+                    alone.finish()?;
                 }
                 if barrier { world.barrier() } else { Ok(()) }
             });

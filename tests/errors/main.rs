@@ -13,6 +13,7 @@ mod gather;
 mod guards;
 mod halo;
 mod handled;
+mod innocent;
 mod kept;
 mod late;
 mod leaked;
