@@ -344,7 +344,12 @@ impl Service {
             return drop(self.no_halo(id, shortage, &opening.site, out));
         }
         if !matches!(loan, Some(Loan::EdgeIn { .. })) {
-            return self.fail(None, malformed(from), out);
+            let asked = opening.map(|opening| opening.behaviour);
+            // Made for another neighbour, the rest of whose edge is still to come, and with it that they disagree.
+            if !matches!(asked, Some(Collective::HaloCache { halo: asked, .. }) if asked != halo.halo) {
+                self.fail(None, malformed(from), out);
+            }
+            return;
         }
         halo.half(number).came.push(from);
         if number == 0 && !ledger.is_settled(epoch) {

@@ -6,6 +6,7 @@ use super::nodes::Nodes;
 use crate::distribution::{Distribution, Shape};
 use crate::error::ObjectName;
 use crate::global::construct::object;
+use crate::halo::Halo;
 use crate::memory::Array;
 use crate::message::{CallId, Collective, Message, ObjectId, Opening, Request};
 use crate::window::Window;
@@ -19,12 +20,17 @@ const LEN: usize = 10;
 
 /// Rank 0 of two, and what it sends.
 fn rank() -> (Service, Outbox) {
-    let mut service = Service::new(Rank::new(0), 2, None);
+    rank_of(2)
+}
+
+/// Rank 0 of so many.
+fn rank_of(size: usize) -> (Service, Outbox) {
+    let mut service = Service::new(Rank::new(0), size, None);
     let name = ObjectName { what: "GVector<u64>".into(), made_at: Site::here() };
-    let block = Array::<u64>::zeroed(LEN / 2).expect("there is memory");
+    let dist = Distribution::block(Shape::Vector(LEN), size);
+    let block = Array::<u64>::zeroed(dist.range(Rank::new(0)).len()).expect("there is memory");
     let block = Block::new(Arc::new(block), size_of::<u64>(), None);
-    let dist = Distribution::block(Shape::Vector(LEN), 2);
-    let made = object::<u64>(&service, name, dist, block, Arc::new(Nodes::apart(2)), None);
+    let made = object::<u64>(&service, name, dist, block, Arc::new(Nodes::apart(size)), None);
     service.objects.insert(OBJECT, made);
     (service, Outbox::default())
 }
@@ -129,4 +135,24 @@ fn a_write_that_nobody_has_applied() {
     };
     assert!(matches!(load(Vec::new()), (true, None)));
     assert!(matches!(load(vec![(0, 1)]), (_, Some(Error::Start(_)))));
+}
+
+/// Ranks of one build that disagree, and not what this page is about: both edges are on their way before either is here whole.
+#[test]
+fn edges_of_different_halos_beside_each_other() {
+    let (mut service, mut out) = rank_of(3);
+    let edge = |width| {
+        let halo = Collective::HaloCache { halo: Halo::periodic(width), writes: false };
+        Message::Edge { object: OBJECT, epoch: 1, number: 0, opening: Some(opening(halo, Window::WHOLE)) }.encode()
+    };
+    let mut begin = |from, width: usize| match service.place(Rank::new(from), &edge(width), 8 * width) {
+        Placement::At(token) => (Rank::new(from), edge(width), token),
+        _ => panic!("an edge goes where it belongs, or nowhere"),
+    };
+    let (first, second) = (begin(1, 2), begin(2, 1));
+    for (from, header, token) in [second, first] {
+        service.deliver(from, &header, Received::Placed(token), &mut out);
+        assert!(service.fault.is_none(), "{:?}", service.fault);
+    }
+    assert!(matches!(service.objects[&OBJECT].fault, Some(Error::Mismatch { .. })));
 }
