@@ -283,6 +283,7 @@ fn a_silent_peer_is_lost_and_lent_memory_comes_back() {
 }
 
 fn a_silent_peer_is_lost(route: Route) {
+    let closed = Barrier::new(2);
     threads(2, |seat| {
         let me = seat.rank();
         let silence = Duration::from_millis(300);
@@ -291,7 +292,10 @@ fn a_silent_peer_is_lost(route: Route) {
             .map_err(|error| Failure::of(me, error))?;
         if me == 1 {
             endpoint.close();
+            closed.wait();
         } else {
+            // Else it might take all that is sent to it, and owe nothing.
+            closed.wait();
             let start = Instant::now();
             let send = |checker: &mut Checker, out: &mut Outbox| {
                 checker.send(Rank::new(1), Kind::Data, 1, 100_000, out);
