@@ -13,9 +13,9 @@ impl Window {
     /// All of it, however long it is.
     pub(crate) const WHOLE: Window = Window(None);
 
-    /// A range of a vector of `len` elements.
+    /// A range of a vector of `len` elements. Of an empty one every part is empty, and as little in the way of another as anywhere.
     pub(crate) fn of(range: &Range<usize>, len: usize) -> Self {
-        if *range == (0..len) { Window::WHOLE } else { Window(Some((range.start, range.end))) }
+        if *range == (0..len) && len > 0 { Window::WHOLE } else { Window(Some((range.start, range.end))) }
     }
 
     pub(crate) fn is_whole(self) -> bool {
@@ -70,7 +70,9 @@ mod tests {
         let window = |start, end| Window::of(&(start..end), 10);
         assert!(window(0, 5).overlaps(window(4, 6)) && !window(0, 5).overlaps(window(5, 10)));
         assert!(!window(3, 3).overlaps(window(0, 9)) && !window(3, 3).overlaps(Window::WHOLE));
-        assert!(window(3, 4).overlaps(Window::WHOLE) && Window::of(&(0..0), 0).overlaps(Window::WHOLE));
+        assert!(window(3, 4).overlaps(Window::WHOLE) && Window::WHOLE.overlaps(Window::WHOLE));
+        let none = Window::of(&(0..0), 0);
+        assert!(!none.overlaps(none) && !none.overlaps(Window::WHOLE));
         assert!(window(0, 10).is_whole() && !window(0, 9).is_whole());
         assert_eq!((window(0, 10).to_string(), window(2, 3).to_string()), (String::new(), "elements 2..3 of ".into()));
     }

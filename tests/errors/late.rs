@@ -1,6 +1,6 @@
 //! A rank that is merely late is waited for, without a word.
 
-use crate::provoke::on_every_route;
+use crate::provoke::{Order, on_every_route};
 use aurora_core::prelude::*;
 use std::time::Duration;
 
@@ -74,6 +74,73 @@ fn a_request_that_is_held_back_for_a_late_third_is_waited_for() {
             told.run.expect("late is not an error");
         });
     }
+}
+
+/// A batch of a ReleaseC alone waits behind what rank 0 lends, and its writer for an answer of rank 2: for nothing of rank 0.
+#[test]
+fn a_batch_that_is_held_back_is_no_wait_before_somebody_waits_for_it() {
+    on_every_route([3], |job| {
+        let order = Order::new();
+        let told = job.run(|world| {
+            let mut v = GVector::<u64>::new(world, 60_000)?;
+            let mut w = GVector::<u64>::new(world, 12)?;
+            let asked = w.range_of(2).start;
+            match world.rank().index() {
+                0 => {
+                    let mut own = v.owner_computes_mut()?;
+                    own.local_mut()[19_999] = 1;
+                    order.advance();
+                    world.barrier()?;
+                }
+                1 => {
+                    order.wait_for(2);
+                    let mut alone = v.release_alone()?;
+                    // More than one batch holds, less than two do.
+                    (0..10_000).rev().step_by(2).chain((0..10_000).step_by(2)).try_for_each(|i| alone.put(i, 7))?;
+                    assert_eq!(w.at(asked)?, 5);
+                    world.barrier()?;
+                    alone.finish()?;
+                }
+                _ => {
+                    let mut own = w.owner_computes_mut()?;
+                    own.local_mut()[0] = 5;
+                    order.advance();
+                    std::thread::sleep(LATE / 3);
+                    drop(own);
+                    world.barrier()?;
+                }
+            }
+            world.barrier()?;
+            assert_eq!(v.at_many(&[0, 9_999, 19_999])?, [7, 7, 1]);
+            world.barrier()
+        });
+        told.run.expect("late is not an error");
+    });
+}
+
+/// Rank 0 is too far ahead of rank 2. Rank 1 has a scope open that rank 0 has ended, and waits for rank 0 in a load behind the next one.
+#[test]
+fn who_is_too_far_ahead_waits_for_who_is_late() {
+    on_every_route([3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<u64>::new(world, 30)?;
+            let (mut left, mut rest) = v.split_at_mut(10);
+            let (mut middle, right) = rest.split_at_mut(20);
+            let mut around = Some(left.slice_mut(..).release_c()?);
+            match world.rank().index() {
+                0 => drop(around.take()),
+                1 => {}
+                _ => std::thread::sleep(LATE / 3),
+            }
+            for _ in 0..8 {
+                drop(middle.slice_mut(..).release_c()?);
+            }
+            assert_eq!(right.slice(..).read_cache()?[..], [0; 10]);
+            drop(around);
+            world.barrier()
+        });
+        told.run.expect("late is not an error");
+    });
 }
 
 #[test]

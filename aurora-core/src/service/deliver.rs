@@ -235,6 +235,13 @@ impl Handler for Service {
                 }
                 Err(_) => self.fail(None, malformed(from), out),
             },
+            Message::Come { object: id, epoch, .. }
+                if self.objects.get(&id).is_some_and(|object| object.scalar_scopes.is_none()) =>
+            {
+                // Of a vector. What it has sent later may have been here before, and that scope may be over.
+                let ledger = self.objects.get_mut(&id).map(|object| &mut object.ledger);
+                ledger.into_iter().for_each(|ledger| ledger.has_entered(from, epoch));
+            }
             Message::Come { object, epoch, opening } => {
                 self.opened(object, from, epoch, &opening, out);
                 self.has_come(from, object, epoch, &opening);

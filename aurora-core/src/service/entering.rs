@@ -14,7 +14,8 @@ use std::sync::Arc;
 pub(super) const ANNOUNCED_WRITES: usize = 32;
 
 /// A rank may have ended so many scopes of one object that the slowest has not, of all of its parts together, before it waits in the next, so that
-/// what it sends ahead stays bounded. Those that it has open do not count: how many of these there are is what the program has written down.
+/// what it sends ahead stays bounded. Those that it has open do not count, nor those that all others are known to have entered, who may hold
+/// them open for long: how many of these there are is what the program has written down.
 pub(crate) const SCOPES_AHEAD: usize = 8;
 
 /// Blocks up to this length, in bytes, are sent from a copy, so that no write waits for acknowledgements, which are in no
@@ -178,6 +179,24 @@ impl Service {
             }
         }
         self.advance(id, out);
+    }
+
+    /// Tells all that this rank has entered a scope beside so many others that who has ended all of these would wait in his next for
+    /// their end: which may come behind that.
+    pub(crate) fn tell_if_many_are_open(
+        &mut self,
+        (id, epoch): (ObjectId, Epoch),
+        opening: &Opening,
+        reason: &Reason,
+        out: &mut Outbox,
+    ) {
+        let open = self.objects.get(&id).map_or(0, |object| object.open.iter().filter(|guard| guard.awaited).count());
+        if open + 1 >= SCOPES_AHEAD {
+            for rank in self.others() {
+                let message = Message::Come { object: id, epoch, opening: opening.clone() };
+                self.mail.post_for(out, reason, rank, &message, Payload::Empty);
+            }
+        }
     }
 
     /// Sends a batch of a ReleaseC scope to another rank.

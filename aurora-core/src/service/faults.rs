@@ -94,7 +94,8 @@ impl Service {
 
     /// Whether a ReleaseC has been dropped whose writes are lost if the object fails now, and nobody waits to hear of it.
     pub(super) fn has_dropped_writes(&self, id: ObjectId) -> bool {
-        let heard = self.watch.waiting().is_some_and(|waiting| waiting.what == What::Settle { object: id });
+        let hears = [What::Settle { object: id }, What::Lead { object: id }];
+        let heard = self.watch.waiting().is_some_and(|waiting| hears.contains(&waiting.what));
         !heard && self.objects.get(&id).is_some_and(|object| object.ledger.has_ended_writes())
     }
 }

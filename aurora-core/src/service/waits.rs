@@ -45,6 +45,7 @@ impl Service {
                 self.objects.get(&object).map(|object| object.edges.awaited().collect()).unwrap_or_default()
             }
             What::Settle { object } => behind(object).unwrap_or_default(),
+            What::Lead { object } => ledger(object).map(Ledger::laggards).unwrap_or_default(),
             What::Room { object, owner } if owner == self.me => {
                 let turn = |o: &Object| o.ledger.awaited_before(o.behind.1 + 1, self.me).collect();
                 behind(object).or_else(|| self.objects.get(&object).map(turn)).unwrap_or_default()
@@ -82,7 +83,9 @@ impl Service {
                 let mostly = last.is_some_and(|last| last.behaviour == Collective::ReadMostly);
                 format!("opens a {} of {}", if mostly { "ReadMostly" } else { "ReadCache" }, name(object))
             }
-            What::Settle { object } => format!("waits for the end of a scope of {}", name(object)),
+            What::Settle { object } | What::Lead { object } => {
+                format!("waits for the end of a scope of {}", name(object))
+            }
             What::Calls { object, action } => {
                 format!("waits for the answer to `{action}` on {}", name(object))
             }

@@ -25,6 +25,8 @@ pub fn bodies() -> Vec<Body> {
         Body::of(own::what_is_not_lent_is_served).from_ranks(2),
         Body::of(together::two_collective_scopes_at_once),
         Body::of(together::many_scopes_around_each_other),
+        Body::of(together::scopes_of_many_parts_end_at_any_time),
+        Body::of(together::both_parts_of_an_empty_vector),
         Body::of(together::one_rank_writes_alone_beside_a_scope_of_all),
         Body::of(together::a_load_does_not_wait_for_writes_to_another_part).from_ranks(2),
         Body::of(access::a_part_to_read_and_to_write),

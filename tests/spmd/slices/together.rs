@@ -1,6 +1,6 @@
 //! Scopes of several parts at once.
 
-use aurora_core::{Add, GVector, Result, World};
+use aurora_core::{Add, GVector, ReleaseC, Result, SliceMut, World};
 use aurora_suite::check;
 
 pub fn two_collective_scopes_at_once(world: &World) -> Result<()> {
@@ -51,6 +51,69 @@ pub fn many_scopes_around_each_other(world: &World) -> Result<()> {
     }
     drop(outer);
     check::same(&v.read_cache()?, 0, |i| if i < len / 4 || i >= len / 2 { 20 } else { 0 })
+}
+
+/// One rank ends eight of many before the others have ended any, and all hold some around a load; or each ends what its neighbours hold.
+pub fn scopes_of_many_parts_end_at_any_time(world: &World) -> Result<()> {
+    const PARTS: usize = 16;
+    let (p, me, n) = (world.size(), world.rank().index(), 7 * world.size());
+    let mut v = GVector::<u32>::new(world, (PARTS + 2) * n)?;
+    fn writes<'v>(part: SliceMut<'v, u32>, (p, me): (usize, usize), value: u32) -> Result<ReleaseC<'v, u32>> {
+        let range = part.range();
+        let mut scope = part.release_c()?;
+        range.filter(|i| i % p == me).try_for_each(|i| scope.put(i, value))?;
+        Ok(scope)
+    }
+    for round in 1..=2 * p as u32 {
+        let (one, early) = (round as usize % 2 == 0, round as usize / 2 % p);
+        macro_rules! cut {
+            ($from:ident;) => {};
+            ($from:ident; $part:ident $rest:ident $($more:ident)*) => {
+                let at = $from.range().start + n;
+                let ($part, mut $rest) = $from.split_at_mut(at);
+                cut!($rest; $($more)*);
+            };
+        }
+        let mut all = v.slice_mut(..);
+        cut!(all; a ra b rb c rc d rd e re f rf g rg h rh i ri j rj k rk l rl m rm o ro q rq r rr s rs);
+        let mut scopes = Vec::new();
+        for part in [a, b, c, d, e, f, g, h, i, j, k, l, m, o, q, r] {
+            scopes.push(writes(part, (p, me), round)?);
+        }
+        let mut ended: Vec<_> = if me % 2 == 0 { scopes.drain(..8).collect() } else { scopes.split_off(8) };
+        if one && me != early {
+            scopes.append(&mut ended);
+        }
+        drop(ended);
+        // Who has ended eight is no further ahead for that.
+        let beside = writes(s, (p, me), round)?;
+        check::same(&rs.slice_mut(..).read_cache()?, (PARTS + 1) * n, |_| 0)?;
+        drop((scopes, beside));
+        check::same(&v.read_cache()?, 0, |i| if i < (PARTS + 1) * n { round } else { 0 })?;
+    }
+    Ok(())
+}
+
+/// Of an empty vector all parts are empty, and none in the way of another.
+pub fn both_parts_of_an_empty_vector(world: &World) -> Result<()> {
+    let mut v = GVector::<u64>::new(world, 0)?;
+    let (mut left, mut right) = v.split_at_mut(0);
+    {
+        let both = (left.slice_mut(..).release_c()?, right.slice_mut(..).release_c_with::<Add>()?);
+        drop(both);
+        let both = (left.slice_mut(..).owner_computes_mut()?, right.slice_mut(..).owner_computes_mut()?);
+        check::same(both.0.local(), 0, |_| 0)?;
+        drop(both);
+        let both = (left.slice_mut(..).release_alone()?, right.slice(..).read_cache()?);
+        check::same(&both.1, 0, |_| 0)?;
+        drop(both);
+        let both = (left.slice_mut(..).read_cache_release_c()?, right.slice_mut(..).accumulate::<Add>()?);
+        check::same(&both.0, 0, |_| 0)?;
+    }
+    check::same(&v.slice(..).read_cache()?, 0, |_| 0)?;
+    check::same(&v.read_cache()?, 0, |_| 0)?;
+    v.slice_mut(..).release_c()?.finish()?;
+    world.barrier()
 }
 
 pub fn one_rank_writes_alone_beside_a_scope_of_all(world: &World) -> Result<()> {

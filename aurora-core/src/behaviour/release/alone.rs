@@ -95,7 +95,8 @@ impl<T: Element> Sender<T> for Calls {
         self.wait_for(vector, owner, site)?;
         let asking = Asking { object: vector.id, to: owner, reason: &self.reason };
         let request = Request::Write { op, window: self.window };
-        let call = link.act(site, |service, out| Ok(service.ask(&asking, request, batch.take(), out)))?;
+        // Nobody waits for it before there is another, or the scope ends.
+        let call = link.act(site, |service, out| Ok(service.ask_ahead(&asking, request, batch.take(), out)))?;
         self.under_way[owner.index()] = Some(call);
         Ok(())
     }

@@ -241,17 +241,15 @@ impl<T: Element> GVector<T> {
         if op.is_some() {
             opening = opening.with_op::<O>();
         }
-        let epoch = self.link.wait(What::Settle { object: self.id }, site, |service, out| {
+        let epoch = self.link.wait(What::Lead { object: self.id }, site, |service, out| {
             match service.usable_in(self.id, true, window, out) {
                 Err(error) => Some(Err(error)),
-                Ok(object) if object.ledger.ahead() >= SCOPES_AHEAD => {
-                    object.behind = (Window::WHOLE, object.ledger.epoch);
-                    None
-                }
+                Ok(object) if object.ledger.ahead() >= SCOPES_AHEAD => None,
                 Ok(_) => Some(service.enter(self.id, opening.clone(), out)),
             }
         })?;
         let reason = self.reason(behaviour.action(), site);
+        self.link.tidy(|service, out| service.tell_if_many_are_open((self.id, epoch), &opening, &reason, out));
         let sent = Batches { epoch, opening, reason, sent: vec![0; self.link.size] };
         Ok(Together { buffers: Buffers::new(self), sent, op, operation: PhantomData })
     }

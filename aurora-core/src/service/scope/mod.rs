@@ -44,6 +44,8 @@ pub(crate) struct Ledger {
     /// Later ones that are.
     early: Early,
     records: BTreeMap<Epoch, Record>,
+    /// Of each other rank, the last scope that it has said to have entered.
+    heard: Vec<Epoch>,
     /// HaloCaches, the latest last. A HaloCache is settled without the ranks that are no neighbours; what they open instead may
     /// come later.
     halos: VecDeque<(Epoch, Opening)>,
@@ -54,7 +56,8 @@ pub(crate) struct Ledger {
 impl Ledger {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
         let (records, halos) = (BTreeMap::new(), VecDeque::new());
-        Ledger { me, size, epoch: 0, settled: 0, early: Early::default(), records, halos, last: None }
+        let (early, heard) = (Early::default(), vec![0; size]);
+        Ledger { me, size, epoch: 0, settled: 0, early, records, heard, halos, last: None }
     }
 
     /// This rank.
@@ -111,6 +114,7 @@ impl Ledger {
     /// Notes what another rank opened; an opening (ours or a third rank's) that disagrees comes back.
     pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), Disagreement> {
         let me = self.me;
+        self.has_entered(from, epoch);
         if self.is_settled(epoch) {
             // Settled without that rank, so it was a HaloCache in which that one is no neighbour: it would not speak of it.
             let mut early = self.halos.iter();
@@ -132,6 +136,12 @@ impl Ledger {
                 .map(|o| (Rank::new(rank), Box::new(o.clone())))
         });
         other.map_or(Ok(()), Err)
+    }
+
+    /// Another rank has come as far as this scope.
+    pub(crate) fn has_entered(&mut self, rank: Rank, epoch: Epoch) {
+        let heard = &mut self.heard[rank.index()];
+        *heard = epoch.max(*heard);
     }
 
     /// The part that a scope is about, and itself.

@@ -50,9 +50,30 @@ impl Ledger {
         self.early.lacking(self.settled + 1, upto)
     }
 
-    /// How many scopes that this rank is through with are not settled.
+    /// How many scopes that this rank is through with are not settled, but for those that all who are awaited are known to have open: they
+    /// may want this rank to go on before they end them.
     pub(crate) fn ahead(&self) -> usize {
-        self.unsettled(self.epoch).filter(|epoch| self.is_complete(*epoch)).count()
+        self.left_behind().count()
+    }
+
+    /// These scopes.
+    fn left_behind(&self) -> impl Iterator<Item = Epoch> + '_ {
+        let counts = |epoch: &Epoch| self.awaited(*epoch).next().is_none() || self.late(*epoch).next().is_some();
+        self.unsettled(self.epoch).filter(|epoch| self.is_complete(*epoch)).filter(counts)
+    }
+
+    /// The ranks that are awaited in a scope and not known to have entered it.
+    fn late(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
+        self.awaited(epoch).filter(move |rank| self.heard[rank.index()] < epoch)
+    }
+
+    /// For whom this rank waits if it is [too far ahead](Self::ahead): who is late in the first of these scopes is so in all of them.
+    pub(crate) fn laggards(&self) -> Vec<Rank> {
+        if self.left_behind().any(|epoch| self.awaited(epoch).next().is_none()) {
+            // Nobody has to come for that one.
+            return Vec::new();
+        }
+        self.left_behind().next().map_or(Vec::new(), |first| self.late(first).collect())
     }
 
     /// Whether this rank's own part of an epoch is done.

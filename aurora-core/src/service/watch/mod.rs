@@ -42,6 +42,8 @@ pub(crate) enum What {
     Halo { object: ObjectId },
     /// The end of an earlier scope on all ranks.
     Settle { object: ObjectId },
+    /// Others to come as far, before this rank enters another scope.
+    Lead { object: ObjectId },
     /// Answers to one-sided requests.
     Calls { object: ObjectId, action: &'static str },
     /// An owner to apply batches.
@@ -165,7 +167,7 @@ impl Watch {
                 _ => false,
             },
             for_end_of: match waiting.what {
-                What::Settle { object } => Some(object),
+                What::Settle { object } | What::Lead { object } => Some(object),
                 _ => None,
             },
             for_load: match waiting.what {
