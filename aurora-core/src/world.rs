@@ -12,6 +12,7 @@ use crate::{Error, Site};
 use aurora_net::bootstrap::Launcher;
 use aurora_net::{Endpoint, Met, Node, Outbox, Rank, Route, Traffic, UdpInfo};
 use std::cell::Cell;
+use std::cmp::Reverse;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -121,9 +122,11 @@ impl World {
         self.link.endpoint.udp()
     }
 
-    /// What each line of the program has cost this rank in messages: where to add a behaviour.
+    /// What each line of the program has cost this rank in messages, the most first: where to add a behaviour. Objects that are gone are
+    /// there too, and those that were made alike by one line stand together.
     ///
-    /// Counted is what this rank has sent on account of the line, not what came back. **What needs no message is not counted**: elements of
+    /// Counted is what this rank has sent on account of the line, not what came back: `at` sends nothing but the question. A
+    /// `rendezvous` is a barrier, a construction or a `fill`. **What needs no message is not counted**: elements of
     /// ranks that share this one's memory are read and written in place, so on one machine a loop of `at` and `put` looks free, and would
     /// send a message for each remote element on a cluster. Two settings show it on one machine: with `AURORA_ROUTE=udp` (or
     /// [`Config::route`](crate::Config::route)) no memory is shared and each of them is counted here; with `AURORA_SCALAR=deny` (or
@@ -138,24 +141,21 @@ impl World {
     ///         v.at(i)?;
     ///     }
     ///     let usage = world.usage();
-    ///     let most = usage.iter().max_by_key(|line| line.usage.messages).expect("somebody has sent something");
+    ///     let most = &usage[0];
     ///     assert_eq!((most.action, most.usage.messages), ("at", 50)); // `println!("{most}")` says where
     ///     Ok(())
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
     pub fn usage(&self) -> Vec<LineUsage> {
-        self.link.endpoint.act(|service, _| {
-            let usage = service.mail.usage().iter();
-            usage
-                .map(|(reason, usage)| LineUsage {
-                    object: reason.object.and_then(|id| service.objects.get(&id)).map(|object| object.name.to_string()),
-                    action: reason.action,
-                    site: reason.site.clone(),
-                    usage: *usage,
-                })
-                .collect()
-        })
+        let usage = self
+            .link
+            .endpoint
+            .act(|service, _| service.mail.usage(|id| service.objects.get(&id).map(|object| object.name.to_string())));
+        let line = |((object, action, site), usage)| LineUsage { object, action, site, usage };
+        let mut lines: Vec<_> = usage.into_iter().map(line).collect();
+        lines.sort_by_key(|line| Reverse((line.usage.messages, line.usage.bytes)));
+        lines
     }
 
     pub(crate) fn link(&self) -> &Link {

@@ -13,7 +13,9 @@ pub(super) fn join(waits: &[Claim]) -> String {
 pub(super) fn instead(access: &str) -> &'static str {
     match access {
         "put" => "open a `release_c` and `put` there, or set many at once by `put_many`",
-        _ => "open a `read_cache`, or read many at once by a Gather or `at_many`",
+        _ => {
+            "open a `read_cache`, or a `halo_cache` if it is next to this rank's part, or read many at once by a Gather or `at_many`"
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Messages out, counted: per peer for the watch, per object and line for the user.
 
 use crate::Site;
-use crate::message::Message;
+use crate::error::ObjectName;
+use crate::message::{Message, ObjectId};
 use aurora_net::{Outbox, Payload, Rank};
 use std::collections::BTreeMap;
 
@@ -14,13 +15,16 @@ pub struct Usage {
     pub bytes: u64,
 }
 
-/// Why a message is sent: the object's name, what was done with it, and the line.
+/// Why a message is sent: the object, what was done with it, and the line.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Reason {
-    pub(crate) object: Option<crate::message::ObjectId>,
+    pub(crate) object: Option<ObjectId>,
     pub(crate) action: &'static str,
     pub(crate) site: Option<Site>,
 }
+
+/// The same with the object's name, which alike objects have in common.
+pub(crate) type Named = (Option<String>, &'static str, Option<Site>);
 
 /// The way out for everything that this rank says.
 pub(crate) struct Mail {
@@ -29,11 +33,13 @@ pub(crate) struct Mail {
     /// Messages delivered from each rank, likewise.
     pub(crate) received: Vec<u64>,
     usage: BTreeMap<Reason, Usage>,
+    /// What went out for objects that are gone.
+    past: BTreeMap<Named, Usage>,
 }
 
 impl Mail {
     pub(crate) fn new(size: usize) -> Self {
-        Mail { sent: vec![0; size], received: vec![0; size], usage: BTreeMap::new() }
+        Mail { sent: vec![0; size], received: vec![0; size], usage: BTreeMap::new(), past: BTreeMap::new() }
     }
 
     /// Sends without accounting to a line: answers, the watch, the end.
@@ -91,7 +97,52 @@ impl Mail {
         }
     }
 
-    pub(crate) fn usage(&self) -> &BTreeMap<Reason, Usage> {
-        &self.usage
+    /// An object is gone: what went out for it is kept under its name.
+    pub(crate) fn bury(&mut self, id: ObjectId, name: &ObjectName) {
+        let first = Reason { object: Some(id), action: "", site: None };
+        let own = self.usage.range(first..).map(|(reason, _)| reason).take_while(|reason| reason.object == Some(id));
+        for reason in own.cloned().collect::<Vec<_>>() {
+            if let Some(usage) = self.usage.remove(&reason) {
+                self.past.entry((Some(name.to_string()), reason.action, reason.site)).or_default().add(usage);
+            }
+        }
+    }
+
+    /// What went out, by the names of objects.
+    pub(crate) fn usage(&self, name: impl Fn(ObjectId) -> Option<String>) -> BTreeMap<Named, Usage> {
+        let mut named = self.past.clone();
+        for (Reason { object, action, site }, usage) in &self.usage {
+            named.entry((object.and_then(&name), action, site.clone())).or_default().add(*usage);
+        }
+        named
+    }
+}
+
+impl Usage {
+    fn add(&mut self, other: Usage) {
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_went_out_for_an_object_keeps_its_name() {
+        let name = ObjectName { what: "GVector<u64>".into(), made_at: Site::here() };
+        let mut mail = Mail::new(2);
+        for (id, bytes) in [(1, 10), (2, 20), (3, 30)] {
+            mail.charge(&Reason { object: Some(ObjectId(id)), action: "at", site: None }, bytes);
+        }
+        // Two that are alike are gone; of another nothing is known.
+        mail.bury(ObjectId(1), &name);
+        mail.bury(ObjectId(3), &name);
+        mail.bury(ObjectId(4), &name);
+        let usage: Vec<_> = mail.usage(|id| Some(format!("{id:?}"))).into_iter().collect();
+        let row = |name: String, messages, bytes| ((Some(name), "at", None), Usage { messages, bytes });
+        assert_eq!(usage, [row(format!("{:?}", ObjectId(2)), 1, 20), row(name.to_string(), 2, 40)]);
+        assert_eq!(mail.usage.len(), 1);
     }
 }

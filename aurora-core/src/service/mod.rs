@@ -183,6 +183,7 @@ impl Service {
             && !object.block.is_in_flight()
             && (object.fault.is_some() || !object.cache.is_in_flight())
         {
+            self.mail.bury(id, &object.name);
             self.objects.remove(&id);
             self.told.retain(|(of, _)| *of != id);
         }

@@ -65,7 +65,7 @@ pub fn scopes_of_many_parts_end_at_any_time(world: &World) -> Result<()> {
         Ok(scope)
     }
     for round in 1..=2 * p as u32 {
-        let (one, early) = (round as usize % 2 == 0, round as usize / 2 % p);
+        let (one, early) = ((round as usize).is_multiple_of(2), round as usize / 2 % p);
         macro_rules! cut {
             ($from:ident;) => {};
             ($from:ident; $part:ident $rest:ident $($more:ident)*) => {
