@@ -238,8 +238,17 @@ impl Link {
         id
     }
 
-    /// Does something whose errors the program is not told, by the guard that it drops: they are kept for it otherwise.
-    pub(crate) fn quietly<R>(&self, action: impl FnOnce() -> R) -> R {
+    /// Ends the scope of a guard that is dropped. Nobody is there to be told of an error: it is kept for the program, and all ranks hear of it.
+    pub(crate) fn end_dropped(&self, id: ObjectId, end: impl FnOnce() -> Result<()>) {
+        if let Err(error) = self.quietly(end) {
+            self.tidy(|service, out| {
+                service.defer(id, error.clone());
+                service.fail(Some(id), error, out);
+            });
+        }
+    }
+
+    fn quietly<R>(&self, action: impl FnOnce() -> R) -> R {
         struct Quiet<'a>(&'a Cell<bool>, bool);
         impl Drop for Quiet<'_> {
             fn drop(&mut self) {

@@ -182,13 +182,7 @@ impl<T: Element> GVector<T> {
 
 impl<B: Behaviour> Drop for Scope<'_, B> {
     fn drop(&mut self) {
-        let (link, id) = (&self.vector.link, self.vector.id);
-        if let Err(error) = link.quietly(|| self.end(false)) {
-            link.tidy(|service, out| {
-                service.defer(id, error.clone());
-                service.fail(Some(id), error, out);
-            });
-        }
+        self.vector.link.end_dropped(self.vector.id, || self.end(false));
     }
 }
 

@@ -157,13 +157,7 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
 
 impl<B: ScalarBehaviour> Drop for ScalarScope<'_, B> {
     fn drop(&mut self) {
-        let (link, id) = (&self.scalar.link, self.scalar.id);
-        if let Err(error) = link.quietly(|| self.end(false)) {
-            link.tidy(|service, out| {
-                service.defer(id, error.clone());
-                service.fail(Some(id), error, out);
-            });
-        }
+        self.scalar.link.end_dropped(self.scalar.id, || self.end(false));
     }
 }
 
