@@ -1,5 +1,7 @@
 //! The `aurora` command as a user types it.
 
+#[path = "command/observed.rs"]
+mod observed;
 mod support;
 
 use serde_json::Value;

@@ -4,6 +4,7 @@ use crate::environment::{Environment, MOST_RANKS, bad, variables};
 use crate::error::Result;
 use aurora_net::bootstrap::{Launch, Options};
 use aurora_net::{Network, Route, Transport};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Who starts the ranks.
@@ -30,6 +31,8 @@ pub struct Config {
     network: Option<Network>,
     check: Option<bool>,
     deny: Option<bool>,
+    stats: Option<bool>,
+    trace: Option<PathBuf>,
     ranks_per_node: Option<usize>,
 }
 
@@ -49,6 +52,10 @@ pub(crate) struct Settings {
     pub(crate) timeout: Option<Duration>,
     pub(crate) modes: Modes,
     pub(crate) cache_limit: Option<usize>,
+    /// Whether rank 0 prints the counters of all at the end.
+    pub(crate) stats: bool,
+    /// Where to write what ranks do when.
+    pub(crate) trace: Option<PathBuf>,
     pub(crate) options: Options,
 }
 
@@ -139,6 +146,31 @@ impl Config {
         self
     }
 
+    /// Whether rank 0 prints the counters of all ranks at the end of `run`, on stderr (default: `AURORA_STATS`, else not). See
+    /// [`World::stats`](crate::World::stats).
+    #[must_use]
+    pub fn stats(mut self, stats: bool) -> Self {
+        self.stats = Some(stats);
+        self
+    }
+
+    /// Writes to this file what ranks do when (default: `AURORA_TRACE`, else not): scopes, calls, waits and messages, as JSON of the trace-event
+    /// format, which <https://ui.perfetto.dev> and `chrome://tracing` show. Spans and events of the program's own by the `tracing` crate are in
+    /// it too, if the thread that runs the program makes them.
+    ///
+    /// The file is made, or emptied, before any rank starts to work; where that cannot be done `run` returns
+    /// [`Error::TraceFile`](crate::Error::TraceFile). Each rank adds its part when it leaves `run`, also after a failure; that of a rank that was killed is
+    /// missing. On machines that share no files each has a file of that name with its own ranks. A rank keeps 100 000 events; how
+    /// many came after that, the event `aurora_dropped` says.
+    ///
+    /// Times are those of rank 0. Ranks of one machine have one clock. Of another machine's rank they are right to half of the quickest of ten
+    /// round trips to rank 0, taken at the start; that the clocks drift apart later is not seen.
+    #[must_use]
+    pub fn trace(mut self, file: impl Into<PathBuf>) -> Self {
+        self.trace = Some(file.into());
+        self
+    }
+
     /// For tests of jobs on several machines: takes the ranks of this machine for those of several, so many on each.
     #[doc(hidden)]
     #[must_use]
@@ -187,9 +219,10 @@ impl Config {
         let or_else = |chosen: Option<bool>, said: Option<bool>| chosen.or(said).unwrap_or_default();
         let modes = Modes { check: or_else(self.check, said.check), deny: or_else(self.deny, said.deny) };
         let cache_limit = self.cache_limit.or(said.cache_limit);
+        let (stats, trace) = (or_else(self.stats, said.stats), self.trace.or(said.trace));
         let transport = Transport { route, silence, network, mtu: said.mtu, ranks_per_node, ..Transport::default() };
         let options = Options { interface: environment.of("AURORA_INTERFACE").cloned(), ..Options::default() };
-        Ok(Settings { launch, transport, timeout, modes, cache_limit, options })
+        Ok(Settings { launch, transport, timeout, modes, cache_limit, stats, trace, options })
     }
 }
 
@@ -303,6 +336,19 @@ mod tests {
         assert!(refusal(&[("AURORA_SILENCE", "soon")]).contains("seconds"));
         assert!(refusal(&[("AURORA_CHECK", "yes")]).contains("AURORA_CHECK=yes is not possible: one of 0, 1"));
         assert!(refusal(&[("AURORA_SCALAR", "no")]).contains("one of allow, deny"));
+    }
+
+    #[test]
+    fn nothing_is_printed_or_traced_unless_asked_for() {
+        let what = |config, variables| {
+            let settings = settle(config, variables).expect("settles");
+            (settings.stats, settings.trace)
+        };
+        assert_eq!(what(Config::default(), &[]), (false, None));
+        let on = [("AURORA_STATS", "1"), ("AURORA_TRACE", "a.json")];
+        assert_eq!(what(Config::default(), &on), (true, Some("a.json".into())));
+        assert_eq!(what(Config::default().stats(false).trace("b.json"), &on), (false, Some("b.json".into())));
+        assert!(refusal(&[("AURORA_STATS", "yes")]).contains("AURORA_STATS=yes is not possible: one of 0, 1"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::{Error, Network, Route};
 use aurora_net::Transport;
 use aurora_net::bootstrap::Launch;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Every environment variable that Aurora reads, and what it means. One that is not listed here is refused; one that is empty counts as not
@@ -22,8 +23,10 @@ use std::time::Duration;
 /// | `AURORA_CHECK` | `0`, `1` | looks for misuse that shows only in what is computed: two ranks that write one element in a ReleaseC; reading, by `at`, `distmemcpy`, Gather, OwnerComputes or HaloCache, what another has not flushed (default: 0; it is slow). Bare `put`s and missing barriers it does not see |
 /// | `AURORA_SCALAR` | `allow`, `deny` | whether `at` and `put` may touch single elements of other ranks without a behaviour (default: allow) |
 /// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | most memory for one copy of a vector on a rank (default: half of what is free); what ranks share is no copy |
+/// | `AURORA_STATS` | `0`, `1` | at the end of `run` rank 0 says on stderr what each rank and each object has sent and waited for ([`Stats`](crate::Stats); default: 0) |
+/// | `AURORA_TRACE` | file | writes what ranks do when, in the trace-event format of Perfetto and Chrome (default: not); it is overwritten |
 /// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |
-pub const VARIABLES: [&str; 11] = [
+pub const VARIABLES: [&str; 13] = [
     "AURORA_RANKS",
     "AURORA_ROUTE",
     "AURORA_TIMEOUT",
@@ -34,6 +37,8 @@ pub const VARIABLES: [&str; 11] = [
     "AURORA_CHECK",
     "AURORA_SCALAR",
     "AURORA_CACHE_LIMIT",
+    "AURORA_STATS",
+    "AURORA_TRACE",
     JOB,
 ];
 
@@ -135,6 +140,8 @@ pub(crate) struct Values {
     pub(crate) check: Option<bool>,
     pub(crate) deny: Option<bool>,
     pub(crate) cache_limit: Option<usize>,
+    pub(crate) stats: Option<bool>,
+    pub(crate) trace: Option<PathBuf>,
 }
 
 impl Environment {
@@ -169,6 +176,8 @@ impl Environment {
             check: self.choice("AURORA_CHECK", ["0", "1"])?,
             deny: self.choice("AURORA_SCALAR", ["allow", "deny"])?,
             cache_limit: self.bytes("AURORA_CACHE_LIMIT")?,
+            stats: self.choice("AURORA_STATS", ["0", "1"])?,
+            trace: self.of("AURORA_TRACE").map(PathBuf::from),
         })
     }
 

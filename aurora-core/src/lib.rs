@@ -80,6 +80,8 @@ mod notice;
 mod run;
 mod service;
 mod site;
+mod stats;
+mod trace;
 mod window;
 mod world;
 
@@ -104,6 +106,7 @@ pub use memory::{CacheLimit, MemoryLimit, available as available_memory};
 pub use run::run;
 pub use service::Usage;
 pub use site::Site;
+pub use stats::{Cost, Costs, Kind, Stats};
 pub use world::{About, LineUsage, World};
 
 /// What a program imports.

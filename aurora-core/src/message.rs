@@ -3,6 +3,7 @@
 use crate::element::OpId;
 use crate::global::short;
 use crate::halo::Halo;
+use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
@@ -170,6 +171,12 @@ pub(crate) enum Message {
     Seen { object: ObjectId, epoch: Epoch, seen: u64 },
     /// To a scalar's home, in a ReadMostly: an operand that nobody waits for, applied in the order of `seq`.
     Offer { object: ObjectId, epoch: Epoch, seq: u64, op: OpId },
+    /// To rank 0: "My clock said `sent`, in nanoseconds. What does yours say?"
+    AskTime { sent: u64 },
+    /// The answer: the clock, in nanoseconds, and the number of the machine whose clock it is.
+    Time { sent: u64, here: u64, machine: u64 },
+    /// To rank 0, at the end of `run`; payload: this rank's [`Stats`](crate::Stats).
+    Report,
 }
 
 /// What a one-sided request asks of a block or a scalar.
@@ -245,6 +252,81 @@ impl Message {
         }
     }
 
+    /// The object that it is about, where it names one.
+    pub(crate) fn object(&self) -> Option<ObjectId> {
+        match self {
+            Message::Call { object, .. }
+            | Message::Enter { object, .. }
+            | Message::Made { object, .. }
+            | Message::Correct { object, .. }
+            | Message::Stand { object, .. }
+            | Message::Forward { object, .. }
+            | Message::Batch { object, .. }
+            | Message::BatchDone { object }
+            | Message::End { object, .. }
+            | Message::Edge { object, .. }
+            | Message::Dropped { object, .. }
+            | Message::Come { object, .. }
+            | Message::Part { object, .. }
+            | Message::Over { object, .. }
+            | Message::Spread { object, .. }
+            | Message::Seen { object, .. }
+            | Message::Offer { object, .. } => Some(*object),
+            Message::Fault { object } => *object,
+            Message::Round { .. }
+            | Message::Reply { .. }
+            | Message::Left { .. }
+            | Message::Ask { .. }
+            | Message::State { .. }
+            | Message::AskTime { .. }
+            | Message::Time { .. }
+            | Message::Report => None,
+        }
+    }
+
+    /// What it is, in a word, for traces.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Message::Call { request: Request::Write { .. } | Request::WriteAt { .. }, .. } => "write",
+            Message::Call { request: Request::Read { .. } | Request::ReadMany { .. }, .. } => "read",
+            other => other.kind("").name(),
+        }
+    }
+
+    /// What it is for, sent on account of a call of this name.
+    pub(crate) fn kind(&self, action: &str) -> Kind {
+        match self {
+            Message::Round { .. } => Kind::Barrier,
+            Message::Call { request: Request::Scalar(_) | Request::Numbered { .. }, .. } => Kind::Scalar,
+            Message::Call { .. } => Kind::of_action(action),
+            Message::Reply { .. } => Kind::Answer,
+            Message::Enter { .. }
+            | Message::Made { .. }
+            | Message::Correct { .. }
+            | Message::Stand { .. }
+            | Message::Forward { .. } => Kind::Load,
+            Message::Batch { opening, .. } | Message::End { opening, .. } => match opening.behaviour {
+                Collective::Accumulate | Collective::AccumulateInOrder => Kind::Merge,
+                _ => Kind::Flush,
+            },
+            Message::BatchDone { .. } => Kind::Flush,
+            Message::Edge { .. } => Kind::Halo,
+            Message::Come { .. }
+            | Message::Part { .. }
+            | Message::Over { .. }
+            | Message::Spread { .. }
+            | Message::Seen { .. }
+            | Message::Offer { .. } => Kind::Scalar,
+            Message::Dropped { .. }
+            | Message::Fault { .. }
+            | Message::Ask { .. }
+            | Message::State { .. }
+            | Message::AskTime { .. }
+            | Message::Time { .. } => Kind::Control,
+            Message::Left { .. } | Message::Report => Kind::End,
+        }
+    }
+
     /// Whether nobody is to be woken for it who does not wait: a batch, before its sender waits for room; the word that there is some;
     /// an answer.
     pub(crate) fn is_in_no_hurry(&self) -> bool {
@@ -255,7 +337,11 @@ impl Message {
     /// disturb what it watches; nor a write, whose sender waits for its answer or has withdrawn it: then it never comes.
     pub(crate) fn is_counted(&self) -> bool {
         let write = matches!(self, Message::Call { request: Request::WriteAt { .. }, .. });
-        !write && !matches!(self, Message::Ask { .. } | Message::State { .. })
+        let aside = matches!(
+            self,
+            Message::Ask { .. } | Message::State { .. } | Message::AskTime { .. } | Message::Time { .. }
+        );
+        !write && !aside
     }
 }
 

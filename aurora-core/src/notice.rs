@@ -5,6 +5,7 @@ use crate::error::{Claim, list};
 use aurora_net::Rank;
 use aurora_net::bootstrap::Failure;
 use std::io::Write;
+use std::path::Path;
 
 /// A rank has waited long, and says for whom.
 pub(crate) fn late(waiting: &Claim, missing: &[Rank]) {
@@ -14,6 +15,18 @@ pub(crate) fn late(waiting: &Claim, missing: &[Rank]) {
 /// An operation of the user's has panicked in what other ranks have sent, and made this the fault of its object.
 pub(crate) fn operation_panicked(failure: &Failure, fault: &Error) {
     say(&format!("aurora: {failure}; {fault}"));
+}
+
+/// The counters of a job that is over, of which so many ranks have not told theirs.
+pub(crate) fn stats(table: &str, missing: usize) {
+    let missing =
+        if missing == 0 { String::new() } else { format!(", without {missing} ranks that have not told theirs") };
+    say(&format!("aurora: counters (AURORA_STATS=1){missing}\n{}", table.trim_end()));
+}
+
+/// A rank's part of the trace cannot be written.
+pub(crate) fn trace_lost(path: &Path, cause: &std::io::Error) {
+    say(&format!("aurora: a rank's part of the trace {} is lost: {cause}", path.display()));
 }
 
 fn say(text: &str) {

@@ -6,9 +6,10 @@ use crate::memory::Budget;
 use crate::service::Service;
 use crate::service::nodes::Nodes;
 use crate::service::rally::Rally;
+use crate::trace::Tracer;
 use crate::world::{About, World};
 use crate::{Error, Site};
-use aurora_net::bootstrap::{self, Failure, Launcher, Seat};
+use aurora_net::bootstrap::{self, Failure, Launch, Launcher, Seat};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Collective. Runs `program` on every rank of a job and returns this rank's value (SPMD, paper section 2.2).
@@ -52,11 +53,28 @@ impl Config {
 }
 
 fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, site: Site) -> Result<R> {
-    let Settings { launch, transport, timeout, modes, cache_limit, options } = config.settle()?;
+    let Settings { launch, transport, timeout, modes, cache_limit, stats, trace, options } = config.settle()?;
+    let begins = matches!(launch, Launch::Threads(_) | Launch::Processes(_));
+    if let Some(path) = trace.as_deref().filter(|_| begins) {
+        crate::trace::create(path)?;
+    }
     // The errors themselves, where they happened in this process: a failure only quotes them.
     let typed: Mutex<Vec<Error>> = Mutex::default();
     let outcome = bootstrap::run(launch, options, |seat: Seat| {
         let (me, size) = (seat.rank(), seat.size());
+        // An error that has happened in this process.
+        let typed = |error: Error| {
+            let failure = failure_of(&seat, &error);
+            if !matches!(error, Error::JobFailed { .. }) {
+                typed.lock().unwrap_or_else(PoisonError::into_inner).push(error);
+            }
+            failure
+        };
+        if let Some(path) = trace.as_deref().filter(|_| seat.launcher() == Launcher::Mpi && me == 0) {
+            crate::trace::create(path).map_err(typed)?;
+        }
+        // Before the daemon is started, which listens to the same; its part of the file is written when all else is over.
+        let tracer = trace.clone().map(|path| Tracer::begin(path, me));
         let endpoint = seat.connect(Service::new(me, size, timeout), transport).map_err(|error| match error {
             aurora_net::Error::Failed(failure) => failure,
             error => Failure::of(me, error),
@@ -80,7 +98,12 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
         let (mates, routes) = (endpoint.node().ranks().to_vec(), endpoint.routes().to_vec());
         let about = About { launcher: seat.launcher(), nodes, mates, routes, shared };
         let world = World::new(endpoint.clone(), me, size, about);
-        let outcome = program(&world).and_then(|value| world.leave(&site).map(|()| value));
+        let aligned = match &tracer {
+            Some(tracer) => world.clock_ahead(&site).map(|ahead| tracer.align(ahead)),
+            None => Ok(()),
+        };
+        let outcome = aligned.and_then(|()| program(&world));
+        let outcome = outcome.and_then(|value| world.leave(stats, &site).map(|()| value));
         match outcome {
             Ok(value) => {
                 seat.finish()?;
@@ -88,13 +111,12 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
                 Ok(value)
             }
             Err(error) => {
-                world.abandon();
-                let failure = failure_of(&seat, &error);
-                if !matches!(error, Error::JobFailed { .. }) {
-                    let typed = typed.lock();
-                    typed.unwrap_or_else(PoisonError::into_inner).push(error);
+                if stats && me == 0 {
+                    // The others cannot tell theirs any more.
+                    crate::notice::stats(&world.stats().to_string(), size - 1);
                 }
-                Err(failure)
+                world.abandon();
+                Err(typed(error))
             }
         }
     });

@@ -8,6 +8,7 @@ use crate::service::nodes::Nodes;
 use crate::service::using::Came;
 use crate::service::watch::What;
 use crate::service::{Service, Usage};
+use crate::stats::{Clock, InCall, Job, Stats, Times};
 use crate::{Error, Site};
 use aurora_net::bootstrap::Launcher;
 use aurora_net::{Endpoint, Met, Node, Outbox, Rank, Route, Traffic, UdpInfo};
@@ -18,6 +19,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use tracing::span::EnteredSpan;
 
 /// All ranks of a job, as one of them sees them: given to the closure of [`run`](crate::run).
 ///
@@ -77,7 +79,8 @@ impl World {
         let (node, nodes, modes) =
             endpoint.act(|service, _| (service.node.clone(), service.nodes.clone(), service.modes));
         let (next_object, object, quiet) = (Rc::new(Cell::new(0)), Cell::new(None), Cell::new(false));
-        let link = Link { endpoint: endpoint.clone(), me, size, node, nodes, modes, next_object, object, quiet };
+        let (endpoint, clock) = (endpoint.clone(), Rc::new(Clock::start()));
+        let link = Link { endpoint, me, size, node, nodes, modes, next_object, object, quiet, clock };
         World { link, about }
     }
 
@@ -158,19 +161,93 @@ impl World {
         lines
     }
 
+    /// What this rank has done since `run` began: where its time went, what it has sent and what it has waited for, by objects and kinds of
+    /// operations. Not collective; takes a microsecond or so.
+    ///
+    /// For a phase, take the difference of two: between barriers, if others are not to count into it. `AURORA_STATS=1` (or
+    /// [`Config::stats`](crate::Config::stats)) prints those of all ranks at the end. Which line has sent how much, [`usage`](World::usage) says.
+    ///
+    /// ```
+    /// use aurora_core::{Config, Kind, prelude::*};
+    ///
+    /// Config::threads(2).route(aurora_core::Route::Udp).run(|world| {
+    ///     let v = GVector::<u64>::from_fn(world, 100, |i| i as u64)?;
+    ///     let before = world.stats();
+    ///     let sum: u64 = v.read_cache()?.iter().sum();
+    ///     let load = world.stats() - before;
+    ///     assert_eq!(sum, 4950);
+    ///     assert_eq!(load.object("GVector<u64> of 100")[&Kind::Load].messages, 1); // its half to the other rank
+    ///     assert_eq!(load.elapsed(), load.computing + load.sharing + load.waiting); // `println!("{load}")` prints a table
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn stats(&self) -> Stats {
+        let ((job, objects), traffic) = self.link.endpoint.read(|service| {
+            let name = |id: ObjectId| service.objects.get(&id).map(|object| object.name.to_string());
+            service.mail.tally.costs(name)
+        });
+        let Times { computing, sharing, waiting } = self.link.clock.times();
+        Stats { rank: self.link.me, computing, sharing, waiting, traffic, job, objects }
+    }
+
     pub(crate) fn link(&self) -> &Link {
         &self.link
     }
 
-    /// The end of the closure: waits until all ranks have come here.
-    pub(crate) fn leave(&self, site: &Site) -> Result<()> {
+    /// The end of the closure: waits until all ranks have come here. `told`: rank 0 prints the counters of all.
+    pub(crate) fn leave(&self, told: bool, site: &Site) -> Result<()> {
+        let call = self.link.call("end");
         self.link.act(site, |service, out| service.leave(out))?;
         self.link.wait(What::Leave, site, |service, _| service.all_left().then_some(Ok(())))?;
+        drop(call);
+        if told {
+            self.tell_counters(site)?;
+        }
         let deferred = self.link.endpoint.act(|service, _| {
             service.end();
             service.take_deferred()
         });
         deferred.map_or(Ok(()), Err)
+    }
+
+    /// Tells rank 0 what this rank has counted; rank 0 prints what all have, or what it has after a while.
+    fn tell_counters(&self, site: &Site) -> Result<()> {
+        const LONG: Duration = Duration::from_secs(5);
+        let (mine, until) = (self.stats(), Instant::now() + LONG);
+        if !self.is_root() {
+            return self.link.act(site, |service, out| {
+                service.report(&mine, out);
+                Ok(())
+            });
+        }
+        let others = self.size() - 1;
+        let mut all = self.link.wait(What::Leave, site, |service, _| {
+            let reports = &mut service.telling.reports;
+            (reports.len() == others || Instant::now() > until).then(|| Ok(std::mem::take(reports)))
+        })?;
+        all.push(mine);
+        all.sort_by_key(|stats| stats.rank);
+        crate::notice::stats(&Job(&all).to_string(), self.size() - all.len());
+        Ok(())
+    }
+
+    /// How many nanoseconds the clock of rank 0 is ahead of this rank's.
+    pub(crate) fn clock_ahead(&self, site: &Site) -> Result<i64> {
+        const QUESTIONS: u32 = 10;
+        if self.is_root() {
+            return Ok(0);
+        }
+        for asked in 1..=QUESTIONS {
+            self.link.act(site, |service, out| {
+                service.ask_time(out);
+                Ok(())
+            })?;
+            self.link.wait(What::Rendezvous("the comparison of clocks"), site, |service, _| {
+                (service.telling.answers == asked).then_some(Ok(()))
+            })?;
+        }
+        Ok(self.link.endpoint.read(|service| service.telling.ahead.map_or(0, |(_, ahead)| ahead)).0)
     }
 
     /// The closure has failed: nothing is served or said any more.
@@ -209,6 +286,7 @@ pub(crate) struct Link {
     object: Cell<Option<ObjectId>>,
     /// Errors that come this way at the moment are not told to the program.
     quiet: Cell<bool>,
+    clock: Rc<Clock>,
 }
 
 impl Link {
@@ -221,6 +299,7 @@ impl Link {
             next_object: self.next_object.clone(),
             object: Cell::new(None),
             quiet: Cell::new(false),
+            clock: self.clock.clone(),
             ..*self
         }
     }
@@ -266,6 +345,11 @@ impl Link {
         }
     }
 
+    /// A call of this name begins that needs other ranks: what it takes is sharing, what it waits waiting.
+    pub(crate) fn call(&self, name: &'static str) -> InCall<'_> {
+        self.clock.call(name)
+    }
+
     /// Does something at once, unless the job is over.
     pub(crate) fn act<R>(&self, site: &Site, action: impl FnOnce(&mut Service, &mut Outbox) -> Result<R>) -> Result<R> {
         self.endpoint.act(|service, out| {
@@ -308,8 +392,8 @@ impl Link {
         site: &Site,
         mut condition: impl FnMut(&mut Service, &mut Outbox) -> Option<Result<R>>,
     ) -> Result<R> {
-        let mut first = true;
-        self.endpoint.wait(|service, out| {
+        let (mut first, mut waited, mut span) = (true, None, None);
+        let outcome = self.endpoint.wait(|service, out| {
             let outcome = match over(service, site) {
                 Some(error) => Some(Err(error)),
                 None => condition(service, out),
@@ -319,16 +403,33 @@ impl Link {
             }
             if outcome.is_some() {
                 if !first {
-                    service.watch.done();
+                    let time = service.watch.done();
+                    let (object, kind) = service.account(what, self.object.get());
+                    service.mail.tally.waited(object, kind, time);
+                    waited = Some(time);
                 }
             } else if first {
                 first = false;
                 service.watch.begin(what, site);
+                span = self.wait_span(service, what, site);
             } else {
                 service.watch.evaluated();
             }
             outcome
-        })
+        });
+        drop(span);
+        if let Some(waited) = waited {
+            self.clock.waited(waited);
+        }
+        outcome
+    }
+
+    /// The span of a wait, for those who trace.
+    fn wait_span(&self, service: &Service, what: What, site: &Site) -> Option<EnteredSpan> {
+        let (object, kind) = service.account(what, self.object.get());
+        let object =
+            object.and_then(|id| service.objects.get(&id)).map(|object| &object.name.what as &dyn fmt::Display);
+        crate::trace::wait(kind.name(), object, site)
     }
 
     /// A rendezvous of all ranks; `key` must be equal on all of them.
@@ -346,6 +447,7 @@ impl Link {
 
     /// The same, with all that the ranks came for; what is asked for and not there does not keep them from agreeing.
     pub(crate) fn come(&self, action: &'static str, came: Came, site: &Site) -> Result<Option<(Rank, Shortage)>> {
+        let _call = self.call(action);
         let to_tell = came.refusal.is_some() || came.demand != Demand::default();
         let (number, digest) = self.act(site, |service, _| {
             let digest = service.digest(came.key, to_tell);

@@ -118,6 +118,12 @@ pub trait Handler: Send + 'static {
     /// A lent payload is not needed any more: acknowledged, abandoned, or its peer is lost.
     fn released(&mut self, token: Token, out: &mut Outbox);
 
+    /// What the header of a transfer says, in a few words, for those who trace.
+    fn describe(&self, header: &[u8]) -> String {
+        let _ = header;
+        String::new()
+    }
+
     /// `rank` has not been heard of for `silent_for` although something of ours waits for its acknowledgement; or it is known
     /// to have died, and `silent_for` is zero.
     /// Said once for a rank; what was queued for it has been dropped.

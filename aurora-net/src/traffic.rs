@@ -1,9 +1,10 @@
 //! What has passed through an endpoint.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Sub;
 
 /// Counters of one endpoint since it was made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Traffic {
     /// Transfers sent.
     pub transfers_out: u64,

@@ -27,5 +27,6 @@ mod scalars;
 mod slices;
 mod stream;
 mod stuck;
+mod traced;
 mod unflushed;
 mod user;

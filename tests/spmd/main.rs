@@ -20,6 +20,7 @@ mod rows;
 mod scalar;
 mod scalar_scopes;
 mod slices;
+mod stats;
 mod stream;
 mod structs;
 mod threads;
@@ -55,6 +56,7 @@ fn bodies() -> Vec<Body> {
         gather::bodies(),
         ordering::bodies(),
         counters::bodies(),
+        stats::bodies(),
         program::bodies(),
         lifetime::bodies(),
         verifiers::bodies(),

@@ -63,6 +63,7 @@ impl<T: Element> sealed::Sealed for Combined<T> {}
 impl<T: Element> Behaviour for Combined<T> {
     type Element = T;
     const NAME: &'static str = "ReadCache + ReleaseC";
+    const SENDS: bool = true;
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
         let Combined { copy, written, first, release, .. } = self;

@@ -69,6 +69,10 @@ pub trait Behaviour: sealed::Sealed + Sized {
     #[doc(hidden)]
     const NAME: &'static str;
 
+    /// Whether its end sends something.
+    #[doc(hidden)]
+    const SENDS: bool = false;
+
     /// Gives back what was lent and sends what is buffered. `checked`: waits until it is done everywhere.
     #[doc(hidden)]
     fn close(&mut self, vector: &GVector<Self::Element>, site: &Site, checked: bool) -> Result<()>;
@@ -151,6 +155,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
             self.state.abandon(self.vector);
             return Ok(());
         }
+        let _call = B::SENDS.then(|| self.vector.link.call(B::NAME));
         let close = || self.state.close(self.vector, &self.site, checked);
         match catch_unwind(AssertUnwindSafe(close)) {
             Ok(outcome) => {

@@ -31,6 +31,7 @@ impl Error {
             | Error::JobFailed { .. }
             | Error::UnknownVariable { .. }
             | Error::BadSetting { .. }
+            | Error::TraceFile { .. }
             | Error::Start(_) => None,
         }
     }

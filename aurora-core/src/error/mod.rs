@@ -135,6 +135,14 @@ pub enum Error {
         /// Who reads it.
         reader: Box<Claim>,
     },
+    /// The file for the trace cannot be written: nothing has been started.
+    #[error("the trace {path} cannot be written: {cause}; set AURORA_TRACE to a file that can, or not at all")]
+    TraceFile {
+        /// The file.
+        path: String,
+        /// What the system says.
+        cause: String,
+    },
     /// A single element of another rank, where [`AURORA_SCALAR`](crate::VARIABLES) denies it.
     #[error(
         "`{access}` of element {index} of {object}, which is on {owner} (at {site}): AURORA_SCALAR=deny forbids single elements of other ranks; {}",

@@ -177,6 +177,7 @@ impl<T: ScalarValue> GScalar<T> {
                 service.serve_own(id, &request, &payload, out)
             });
         }
+        let _call = self.link.call(action);
         let reason = Reason { object: Some(id), action, site: Some(site.clone()) };
         let asking = Asking { object: id, to: self.home, reason: &reason };
         let call = self.link.act(site, |service, out| {

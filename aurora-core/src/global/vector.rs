@@ -411,6 +411,7 @@ impl<T: Element> GVector<T> {
         action: &'static str,
         site: &Site,
     ) -> Result<Vec<u8>> {
+        let _call = self.link.call(action);
         let reason = self.reason(action, site);
         let asking = Asking { object: self.id, to, reason: &reason };
         let call = self.link.act(site, |service, out| {

@@ -115,6 +115,7 @@ impl Handler for Service {
         let Some(message) = self.decode(header) else {
             return self.fail(None, malformed(from), out);
         };
+        let _span = crate::trace::deliver(from, &message, payload.bytes().len());
         self.hear(out);
         if message.is_counted() {
             self.mail.received[from.index()] += 1;
@@ -235,6 +236,9 @@ impl Handler for Service {
                 }
                 Err(_) => self.fail(None, malformed(from), out),
             },
+            Message::AskTime { sent } => self.tell_time(from, sent, out),
+            Message::Time { sent, here, machine } => self.heard_time(sent, here, machine),
+            Message::Report => self.reported(from, payload.bytes(), out),
             Message::Come { object: id, epoch, .. }
                 if self.objects.get(&id).is_some_and(|object| object.scalar_scopes.is_none()) =>
             {
@@ -265,6 +269,16 @@ impl Handler for Service {
                 self.work(object, Parked { from, work, payload }, out);
                 self.advance(object, out);
             }
+        }
+    }
+
+    fn describe(&self, header: &[u8]) -> String {
+        match self.decode(header) {
+            Some(message) => {
+                let object = message.object().and_then(|id| self.objects.get(&id));
+                object.map_or(message.word().into(), |object| format!("{} of {}", message.word(), object.name.what))
+            }
+            None => String::new(),
         }
     }
 

@@ -1,8 +1,10 @@
 //! Messages out, counted: per peer for the watch, per object and line for the user.
 
+use super::tally::Tally;
 use crate::Site;
 use crate::error::ObjectName;
 use crate::message::{Message, ObjectId};
+use crate::stats::Kind;
 use aurora_net::{Outbox, Payload, Rank};
 use std::collections::BTreeMap;
 
@@ -35,21 +37,34 @@ pub(crate) struct Mail {
     usage: BTreeMap<Reason, Usage>,
     /// What went out for objects that are gone.
     past: BTreeMap<Named, Usage>,
+    /// All that went out, and what was waited for.
+    pub(crate) tally: Tally,
 }
+
+/// To whose account a message goes.
+type Account = (Option<ObjectId>, Kind);
 
 impl Mail {
     pub(crate) fn new(size: usize) -> Self {
-        Mail { sent: vec![0; size], received: vec![0; size], usage: BTreeMap::new(), past: BTreeMap::new() }
+        Mail {
+            sent: vec![0; size],
+            received: vec![0; size],
+            usage: BTreeMap::new(),
+            past: BTreeMap::new(),
+            tally: Tally::default(),
+        }
     }
 
-    /// Sends without accounting to a line: answers, the watch, the end.
+    /// Sends without accounting to a line: the watch, the end.
     pub(crate) fn post(&mut self, out: &mut Outbox, to: Rank, message: &Message, payload: Payload) {
-        self.count(to, message);
-        if message.is_in_no_hurry() {
-            out.send_quietly(to, message.encode(), payload);
-        } else {
-            out.send(to, message.encode(), payload);
-        }
+        let quiet = message.is_in_no_hurry();
+        self.send(out, to, message, payload, (message.object(), message.kind("")), quiet);
+    }
+
+    /// Sends the answer to a request about an object.
+    pub(crate) fn answer(&mut self, out: &mut Outbox, to: Rank, object: ObjectId, answer: &Message, payload: Payload) {
+        let quiet = answer.is_in_no_hurry();
+        self.send(out, to, answer, payload, (Some(object), Kind::Answer), quiet);
     }
 
     /// Sends, on the account of a line of the program.
@@ -62,7 +77,8 @@ impl Mail {
         payload: Payload,
     ) {
         self.charge(reason, payload.len() as u64);
-        self.post(out, to, message, payload);
+        let quiet = message.is_in_no_hurry();
+        self.send(out, to, message, payload, (message.object(), message.kind(reason.action)), quiet);
     }
 
     /// The same, with more to follow that the receiver will be woken for.
@@ -75,13 +91,26 @@ impl Mail {
         payload: Payload,
     ) {
         self.charge(reason, payload.len() as u64);
-        self.count(to, message);
-        out.send_quietly(to, message.encode(), payload);
+        self.send(out, to, message, payload, (message.object(), message.kind(reason.action)), true);
     }
 
-    fn count(&mut self, to: Rank, message: &Message) {
+    fn send(
+        &mut self,
+        out: &mut Outbox,
+        to: Rank,
+        message: &Message,
+        payload: Payload,
+        (object, kind): Account,
+        quiet: bool,
+    ) {
         if message.is_counted() {
             self.sent[to.index()] += 1;
+        }
+        let header = message.encode();
+        self.tally.sent(object, kind, header.len() + payload.len());
+        match quiet {
+            true => out.send_quietly(to, header, payload),
+            false => out.send(to, header, payload),
         }
     }
 
@@ -99,6 +128,7 @@ impl Mail {
 
     /// An object is gone: what went out for it is kept under its name.
     pub(crate) fn bury(&mut self, id: ObjectId, name: &ObjectName) {
+        self.tally.bury(id, name);
         let first = Reason { object: Some(id), action: "", site: None };
         let own = self.usage.range(first..).map(|(reason, _)| reason).take_while(|reason| reason.object == Some(id));
         for reason in own.cloned().collect::<Vec<_>>() {

@@ -34,6 +34,8 @@ pub(crate) mod scalar;
 mod scope;
 mod serving;
 pub(crate) mod stream;
+mod tally;
+mod telling;
 pub(crate) mod using;
 mod waits;
 pub(crate) mod watch;
@@ -60,6 +62,7 @@ use rally::Rally;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
+use telling::Telling;
 use watch::Watch;
 
 /// A request of ours.
@@ -110,6 +113,8 @@ pub(crate) struct Service {
     /// Objects that each rank has said it has dropped.
     farewells: Vec<u64>,
     leaving: bool,
+    /// What ranks tell rank 0, or it them, beside the program's own.
+    pub(crate) telling: Telling,
     /// `run` is over.
     pub(crate) ended: bool,
 }
@@ -139,6 +144,7 @@ impl Service {
             left: vec![None; size],
             farewells: vec![0; size],
             leaving: false,
+            telling: Telling::default(),
             ended: false,
         }
     }

@@ -34,6 +34,8 @@ pub(crate) struct OpenGuard {
     pub(crate) awaited: bool,
     /// What of the object.
     pub(crate) window: Window,
+    /// Ends with it.
+    pub(crate) _span: Option<Box<tracing::Span>>,
 }
 
 impl OpenGuard {

@@ -141,8 +141,11 @@ impl Service {
         window: Window,
     ) -> u64 {
         self.next_guard += 1;
-        let guard = OpenGuard { id: self.next_guard, behaviour, site: site.clone(), mutable, awaited, window };
-        self.objects.get_mut(&id).expect("an object lives as long as its handle").open.push(guard);
+        let object = self.objects.get_mut(&id).expect("an object lives as long as its handle");
+        let span = crate::trace::scope(behaviour, &object.name.what, site);
+        let guard =
+            OpenGuard { id: self.next_guard, behaviour, site: site.clone(), mutable, awaited, window, _span: span };
+        object.open.push(guard);
         self.refresh(id);
         self.next_guard
     }

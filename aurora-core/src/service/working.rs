@@ -60,21 +60,21 @@ impl Service {
                 self.fail(Some(id), error, out);
             }
             (Outcome::Refuse(error), Work::Call { id: call, .. }) => {
-                self.answer(work.from, *call, Err(error), out);
+                self.answer(work.from, id, *call, Err(error), out);
             }
             (Outcome::Reply(bytes), Work::Call { id: call, .. }) => {
-                self.answer(work.from, *call, Ok(Buffer::own(bytes)), out);
+                self.answer(work.from, id, *call, Ok(Buffer::own(bytes)), out);
             }
             (Outcome::Gather { width, len }, Work::Call { id: call, .. }) => {
                 let mut answer = out.buffer(work.from, len);
                 object.gather(width, work.payload.bytes(), &mut answer);
-                self.answer(work.from, *call, Ok(answer), out);
+                self.answer(work.from, id, *call, Ok(answer), out);
             }
             (Outcome::ReplyFromBlock(range), Work::Call { id: call, .. }) => {
                 object.block.lend_to_transfer();
                 let token = self.loans.add(Loan::Block { object: id, base: range.start });
                 let payload = Payload::Lent { token, len: range.len() };
-                self.mail.post(out, work.from, &Message::Reply { id: *call, refused: false }, payload);
+                self.mail.answer(out, work.from, id, &Message::Reply { id: *call, refused: false }, payload);
             }
             (Outcome::Reply(_) | Outcome::Gather { .. } | Outcome::ReplyFromBlock(_), Work::Batch { .. }) => {
                 unreachable!("a batch is applied, not answered")
@@ -111,7 +111,7 @@ impl Service {
         let error = self.break_off(id, work, false, out)?;
         crate::notice::operation_panicked(&failure, &error);
         if let Work::Call { id: call, .. } = work {
-            self.answer(from, *call, Err(error.clone()), out);
+            self.answer(from, id, *call, Err(error.clone()), out);
         }
         self.defer(id, error);
         None
@@ -159,7 +159,7 @@ impl Service {
         }
     }
 
-    pub(super) fn answer(&mut self, to: Rank, id: CallId, answer: Result<Buffer, Error>, out: &mut Outbox) {
+    fn answer(&mut self, to: Rank, object: ObjectId, id: CallId, answer: Result<Buffer, Error>, out: &mut Outbox) {
         if to == self.me {
             if let Some(call) = self.calls.get_mut(&id) {
                 call.reply = Some(answer.map(|bytes| Received::Bytes(bytes.into())));
@@ -170,6 +170,6 @@ impl Service {
             Ok(bytes) => (false, bytes.into()),
             Err(error) => (true, encode_error(&error).into()),
         };
-        self.mail.post(out, to, &Message::Reply { id, refused }, payload);
+        self.mail.answer(out, to, object, &Message::Reply { id, refused }, payload);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::datagrams::Datagrams;
 use super::rings::Rings;
+use super::trace;
 use crate::handler::Lender;
 use crate::local::{Inbox, LocalAddress, LocalPayload, LocalTransfer};
 use crate::udp::UdpPort;
@@ -129,6 +130,10 @@ impl<H: Handler> Core<H> {
         self.ways.datagrams.as_ref().map(Datagrams::port)
     }
 
+    pub fn handler(&self) -> &H {
+        &self.handler
+    }
+
     /// What has passed so far.
     pub fn traffic(&self) -> Traffic {
         let mut traffic = self.traffic;
@@ -226,6 +231,7 @@ impl<H: Handler> Core<H> {
     fn send(&mut self, outgoing: Outgoing) -> bool {
         let Outgoing { to, header, payload, quiet } = outgoing;
         assert!(to != self.me, "{to} sends a transfer to itself");
+        let header = trace::transfer(&self.handler, to, header, payload.len());
         match &self.peers[to.index()] {
             Peer::Nobody => self.give_back(&payload),
             Peer::Shm(mate) => {

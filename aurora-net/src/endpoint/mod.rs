@@ -51,6 +51,7 @@ mod poller;
 mod pulse;
 mod rings;
 mod setup;
+mod trace;
 
 pub(crate) use poller::Waker;
 pub(crate) use setup::Setup;
@@ -160,6 +161,12 @@ impl<H: Handler> Endpoint<H> {
                 break;
             }
         }
+    }
+
+    /// Reads the handler, and what has passed by the same moment.
+    pub fn read<R>(&self, read: impl FnOnce(&H) -> R) -> (R, Traffic) {
+        let state = self.owner.shared.lock.lock();
+        (read(state.core.handler()), state.core.traffic())
     }
 
     /// What has passed so far.

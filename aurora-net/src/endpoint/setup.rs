@@ -6,7 +6,7 @@ use super::lock::Lock;
 use super::poller::Poller;
 use super::pulse::Pulse;
 use super::rings::Rings;
-use super::{Endpoint, Nodes, Owner, Shared, State};
+use super::{Endpoint, Nodes, Owner, Shared, State, trace};
 use crate::bootstrap::{self, Failure, Job, Launcher};
 use crate::local::{self, Inbox, LocalAddress};
 use crate::route::{Contact, UdpContact};
@@ -166,12 +166,12 @@ impl Setup {
             .name(format!("aurora-daemon-{}", me.index()))
             .spawn({
                 let shared = shared.clone();
-                move || {
+                trace::listening_as_here(move || {
                     if let Err(failure) = bootstrap::capture(me, || shared.daemon()) {
                         shared.end();
                         alarm(failure);
                     }
-                }
+                })
             })
             .map_err(Error::system("start the daemon's thread"))?;
         let daemon = Mutex::new(Some(daemon));

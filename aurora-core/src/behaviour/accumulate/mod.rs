@@ -76,6 +76,7 @@ impl<T: Element, O> sealed::Sealed for Accumulated<T, O> {}
 impl<T: Element, O: Op<T>> Behaviour for Accumulated<T, O> {
     type Element = T;
     const NAME: &'static str = "Accumulate";
+    const SENDS: bool = true;
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
         let merged = self.merge(vector, site);

@@ -244,6 +244,7 @@ impl<'g, T: Element> Lane<'g, T> {
             self.receive(reader)?;
         }
         let Reader { vector, window, site, reason } = reader;
+        let _call = vector.link.call(reason.action);
         // Others' requests to us, which we are not woken for.
         vector.link.look();
         let asking = Asking { object: vector.id, to: self.owner, reason };
@@ -271,6 +272,7 @@ impl<'g, T: Element> Lane<'g, T> {
         let Some(batch) = self.batches.get_mut(self.here) else {
             return Ok(());
         };
+        let _call = reader.vector.link.call(reader.reason.action);
         if let Batch::Asked(asked, count) = mem::replace(batch, Batch::Here(Vec::new())) {
             self.asked -= 1;
             let answer = reader.vector.received(asked.hand_over(), reader.reason.action, &reader.site)?;

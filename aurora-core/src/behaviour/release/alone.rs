@@ -92,6 +92,7 @@ impl<T: Element> Sender<T> for Calls {
             batch.clear();
             return Ok(());
         }
+        let _call = link.call("ReleaseC alone");
         self.wait_for(vector, owner, site)?;
         let asking = Asking { object: vector.id, to: owner, reason: &self.reason };
         let request = Request::Write { op, window: self.window };
@@ -151,6 +152,7 @@ impl<T, O> sealed::Sealed for Alone<T, O> {}
 impl<T: Element, O> Behaviour for Alone<T, O> {
     type Element = T;
     const NAME: &'static str = "ReleaseC alone";
+    const SENDS: bool = true;
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, _: bool) -> Result<()> {
         let flushed = flush(&mut self.buffers, &mut self.calls, vector, site);

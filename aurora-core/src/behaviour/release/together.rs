@@ -78,6 +78,7 @@ impl<T: Element> Sender<T> for Batches {
         batch: &mut BatchBuilder<T>,
         site: &Site,
     ) -> Result<()> {
+        let _call = vector.link.call(self.opening.behaviour.action());
         // Others' batches for us, which we are not woken for, at our own pace.
         vector.link.look();
         let scope = self.scope(vector.id, self.sent[owner.index()]);
@@ -112,6 +113,7 @@ impl<T, O> sealed::Sealed for Together<T, O> {}
 impl<T: Element, O> Behaviour for Together<T, O> {
     type Element = T;
     const NAME: &'static str = "ReleaseC";
+    const SENDS: bool = true;
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
         let sent = &self.sent;

@@ -131,6 +131,7 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
             return Ok(());
         }
         let (scalar, epoch) = (self.scalar, self.entered.epoch);
+        let _call = scalar.link.call(B::NAME);
         let part = self.state.take_part(&self.site).inspect_err(|error| {
             // The others would wait for us.
             scalar.link.tidy(|service, out| service.fail(Some(scalar.id), error.clone(), out));

@@ -54,6 +54,22 @@ pub(crate) enum What {
     Leave,
 }
 
+impl What {
+    /// The object that it is about.
+    pub(crate) fn object(self) -> Option<ObjectId> {
+        match self {
+            What::Load { object, .. }
+            | What::Halo { object }
+            | What::Settle { object }
+            | What::Lead { object }
+            | What::Calls { object, .. }
+            | What::Room { object, .. }
+            | What::Gate { object } => Some(object),
+            What::Rendezvous(_) | What::Leave => None,
+        }
+    }
+}
+
 /// A wait under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
@@ -131,10 +147,10 @@ impl Watch {
         }
     }
 
-    /// The wait is over.
-    pub(crate) fn done(&mut self) {
-        self.waiting = None;
+    /// The wait is over, after so long.
+    pub(crate) fn done(&mut self) -> Duration {
         self.next_look = None;
+        self.waiting.take().map(|waiting| waiting.since.elapsed()).unwrap_or_default()
     }
 
     /// Something has happened that may end the wait.

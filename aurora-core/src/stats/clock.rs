@@ -1,0 +1,123 @@
+//! The time of the thread that runs the program.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+use tracing::span::EnteredSpan;
+
+/// How the time since the start divides. Looked at only where a message is sent or something is waited for: never on a local access.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    started: Instant,
+    /// Calls under way, one inside of the other.
+    depth: Cell<u32>,
+    /// When the outermost of them began.
+    began: Cell<Instant>,
+    /// In calls, waiting included.
+    inside: Cell<Duration>,
+    waiting: Cell<Duration>,
+}
+
+/// Where the time went; all of it together is what has passed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Times {
+    pub(crate) computing: Duration,
+    pub(crate) sharing: Duration,
+    pub(crate) waiting: Duration,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        let started = Instant::now();
+        Clock {
+            started,
+            depth: Cell::new(0),
+            began: Cell::new(started),
+            inside: Cell::default(),
+            waiting: Cell::default(),
+        }
+    }
+
+    /// A call of this name begins that needs other ranks, perhaps inside of another.
+    pub(crate) fn call(&self, name: &'static str) -> InCall<'_> {
+        if self.depth.get() == 0 {
+            self.began.set(Instant::now());
+        }
+        self.depth.set(self.depth.get() + 1);
+        InCall { _span: crate::trace::call(name), clock: self }
+    }
+
+    /// The thread was blocked for so long, until now.
+    pub(crate) fn waited(&self, waited: Duration) {
+        self.waiting.set(self.waiting.get() + waited);
+        if self.depth.get() == 0 {
+            self.inside.set(self.inside.get() + waited);
+        }
+    }
+
+    /// How the time divides until now.
+    pub(crate) fn times(&self) -> Times {
+        self.times_at(Instant::now())
+    }
+
+    fn times_at(&self, now: Instant) -> Times {
+        let under_way = if self.depth.get() > 0 { now - self.began.get() } else { Duration::ZERO };
+        let (inside, waiting) = (self.inside.get() + under_way, self.waiting.get());
+        // A wait is timed inside of its call, so none of these is negative.
+        let computing = (now - self.started).saturating_sub(inside);
+        Times { computing, sharing: inside.saturating_sub(waiting), waiting }
+    }
+}
+
+/// A call under way.
+#[derive(Debug)]
+pub(crate) struct InCall<'a> {
+    _span: Option<EnteredSpan>,
+    clock: &'a Clock,
+}
+
+impl Drop for InCall<'_> {
+    fn drop(&mut self) {
+        let clock = self.clock;
+        clock.depth.set(clock.depth.get() - 1);
+        if clock.depth.get() == 0 {
+            clock.inside.set(clock.inside.get() + clock.began.get().elapsed());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::sleep;
+
+    const STEP: Duration = Duration::from_millis(2);
+
+    fn wait(clock: &Clock) {
+        let since = Instant::now();
+        sleep(STEP);
+        clock.waited(since.elapsed());
+    }
+
+    #[test]
+    fn the_three_times_are_all_the_time() {
+        let clock = Clock::start();
+        sleep(STEP);
+        wait(&clock);
+        let bare = clock.times();
+        // A wait outside of any call is a call by itself.
+        assert!(bare.waiting >= STEP && bare.sharing.is_zero() && bare.computing >= STEP, "{bare:?}");
+        let outer = clock.call("a call");
+        sleep(STEP);
+        let inner = clock.call("a call");
+        wait(&clock);
+        drop(inner);
+        let now = Instant::now();
+        let amid = clock.times_at(now);
+        assert_eq!(amid.computing + amid.sharing + amid.waiting, now - clock.started);
+        drop(outer);
+        let after = clock.times();
+        assert!(after.waiting >= 2 * STEP && after.sharing >= STEP && after.sharing >= amid.sharing, "{after:?}");
+        assert!(clock.times().computing >= after.computing);
+        assert_eq!(clock.depth.get(), 0);
+    }
+}

@@ -1,0 +1,162 @@
+//! The counters as people read them.
+
+use super::{Cost, Costs, Kind, Stats, join};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// With more ranks than this a table has rows for the least, the middle and the most of them.
+const MOST_ROWS: usize = 8;
+
+/// What all ranks of a job have done, in their order.
+pub(crate) struct Job<'a>(pub(crate) &'a [Stats]);
+
+/// What a row of the table of ranks says, one name above the other: seconds three, and numbers.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    seconds: [f64; 4],
+    messages: u64,
+    bytes: u64,
+    packets: u64,
+    resent: u64,
+}
+
+impl Row {
+    fn of(stats: &Stats) -> Self {
+        let Stats { computing, sharing, waiting, traffic, .. } = stats;
+        Row {
+            seconds: [stats.elapsed(), *computing, *sharing, *waiting].map(|time| time.as_secs_f64()),
+            messages: traffic.transfers_out,
+            bytes: traffic.bytes_out,
+            packets: traffic.packets_out,
+            resent: traffic.packets_resent,
+        }
+    }
+
+    /// Each column by itself: of sorted ranks the one at this place.
+    fn nth(rows: &[Row], place: usize) -> Self {
+        let seconds = |column: usize| {
+            let mut values: Vec<f64> = rows.iter().map(|row| row.seconds[column]).collect();
+            values.sort_by(f64::total_cmp);
+            values[place]
+        };
+        let number = |of: fn(&Row) -> u64| {
+            let mut values: Vec<u64> = rows.iter().map(of).collect();
+            values.sort_unstable();
+            values[place]
+        };
+        Row {
+            seconds: [0, 1, 2, 3].map(seconds),
+            messages: number(|row| row.messages),
+            bytes: number(|row| row.bytes),
+            packets: number(|row| row.packets),
+            resent: number(|row| row.resent),
+        }
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+        let Row { seconds: [elapsed, computing, sharing, waiting], messages, bytes, packets, resent } = *self;
+        let megabytes = megabytes(bytes);
+        writeln!(
+            f,
+            "{name:<8}{elapsed:>10.3}{computing:>11.3}{sharing:>10.3}{waiting:>10.3}{messages:>11}{megabytes:>12}{packets:>10}{resent:>8}"
+        )
+    }
+}
+
+impl fmt::Display for Job<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows: Vec<Row> = self.0.iter().map(Row::of).collect();
+        writeln!(
+            f,
+            "{:<8}{:>10}{:>11}{:>10}{:>10}{:>11}{:>12}{:>10}{:>8}",
+            "rank", "seconds", "computing", "sharing", "waiting", "messages", "MB", "packets", "resent"
+        )?;
+        if rows.len() > MOST_ROWS {
+            let last = rows.len() - 1;
+            for (name, place) in [("least", 0), ("middle", last / 2), ("most", last)] {
+                Row::nth(&rows, place).write(f, name)?;
+            }
+        } else {
+            for (row, stats) in rows.iter().zip(self.0) {
+                row.write(f, &stats.rank.index().to_string())?;
+            }
+        }
+        let (mut job, mut objects) = (Costs::new(), BTreeMap::<&str, Costs>::new());
+        for stats in self.0 {
+            join(&mut job, &stats.job);
+            for (name, costs) in &stats.objects {
+                join(objects.entry(name).or_default(), costs);
+            }
+        }
+        let whom = if rows.len() > 1 { "all ranks together" } else { "this rank" };
+        writeln!(f, "{whom:<49}{:>11}{:>12}{:>10}{:>8}", "messages", "MB", "waits", "seconds")?;
+        // What costs most first.
+        let mut objects: Vec<_> = objects.into_iter().collect();
+        let weight = |costs: &Costs| {
+            let mut total = Cost::default();
+            costs.values().for_each(|cost| total.add(cost));
+            (total.waiting, total.bytes)
+        };
+        objects.sort_by_key(|(_, costs)| std::cmp::Reverse(weight(costs)));
+        for (name, costs) in objects.iter().map(|(name, costs)| (*name, costs)).chain([("no object", &job)]) {
+            writeln!(f, "{name}")?;
+            for kind in Kind::ALL {
+                if let Some(cost) = costs.get(&kind) {
+                    write_cost(f, kind, cost)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_cost(f: &mut fmt::Formatter<'_>, kind: Kind, cost: &Cost) -> fmt::Result {
+    let Cost { messages, bytes, waits, waiting } = *cost;
+    let (megabytes, seconds) = (megabytes(bytes), seconds(waiting));
+    writeln!(f, "  {kind:<47}{messages:>11}{megabytes:>12}{waits:>10}{seconds:>8}")
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.3}", bytes as f64 / 1e6)
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.3}", time.as_secs_f64())
+}
+
+/// A table: seconds and what was sent, and of each object what for.
+impl fmt::Display for Stats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Job(std::slice::from_ref(self)).fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::stats;
+    use super::*;
+
+    #[test]
+    fn a_few_ranks_have_a_row_each_and_objects_the_sum_of_all() {
+        let all = [stats(0, 1), stats(1, 2)];
+        let said = Job(&all).to_string();
+        let lines: Vec<Vec<&str>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(lines[1], ["0", "0.009", "0.005", "0.002", "0.002", "2", "0.000", "0", "0"]);
+        assert_eq!(lines[2][0], "1");
+        assert_eq!(lines[4], ["a", "vector"]);
+        assert_eq!(lines[5], ["load", "3", "0.000", "2", "0.003"]);
+        assert_eq!(lines[6..8], [vec!["no", "object"], vec!["barrier", "3", "0.000", "2", "0.003"]]);
+        assert_eq!(lines.len(), 8);
+        assert!(said.lines().all(|line| line.len() <= 100), "{said}");
+    }
+
+    #[test]
+    fn many_ranks_have_the_least_the_middle_and_the_most() {
+        let all: Vec<Stats> = (0..21).map(|rank| stats(rank, 100 - rank as u64)).collect();
+        let said = Job(&all).to_string();
+        let messages = |line: &str| line.split_whitespace().nth(5).map(str::to_string);
+        let said: Vec<_> = said.lines().skip(1).take(3).map(messages).collect();
+        assert_eq!(said, ["160", "180", "200"].map(|number| Some(number.to_string())));
+    }
+}

@@ -1,0 +1,97 @@
+//! What ranks do when, as spans of the `tracing` crate; and where `AURORA_TRACE` asks for it, as a file that Perfetto and Chrome show.
+//!
+//! | target | span | lasts |
+//! |---|---|---|
+//! | `aurora::scope` | a scoped behaviour | from its opening to its end |
+//! | `aurora::call` | a call that needs other ranks | while the program is in it |
+//! | `aurora::wait` | what it waits for | while it is blocked |
+//! | `aurora::transfer` | a message to another rank | until that rank has it: its acknowledgement over UDP, its place in the ring in shared memory |
+//! | `aurora::deliver` | a message from another rank | while it is acted upon, by whoever drives the transport |
+//!
+//! Nobody listens as a rule, and then each costs a look at one number that does not change. There are none on local accesses.
+//!
+//! A rank that is to be traced has a [`Tracer`]: a [subscriber](recorder) on the thread that runs the program and on its daemon, which keeps
+//! what it is told in memory, up to a limit. At the end of `run`, however it ends, it adds its part to the [file](file).
+
+mod file;
+mod recorder;
+mod time;
+
+pub(crate) use file::create;
+pub(crate) use time::Time;
+
+use crate::Site;
+use crate::message::Message;
+use aurora_net::Rank;
+use recorder::Recorder;
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tracing::span::EnteredSpan;
+use tracing::subscriber::DefaultGuard;
+use tracing::{Level, Span, enabled, trace_span};
+
+/// The span of a scope, if anybody listens.
+pub(crate) fn scope(behaviour: &'static str, object: &dyn Display, site: &Site) -> Option<Box<Span>> {
+    if !enabled!(target: "aurora::scope", Level::TRACE) {
+        return None;
+    }
+    Some(Box::new(trace_span!(target: "aurora::scope", "scope", name = behaviour, %object, %site)))
+}
+
+/// The span of a call.
+pub(crate) fn call(name: &'static str) -> Option<EnteredSpan> {
+    if !enabled!(target: "aurora::call", Level::TRACE) {
+        return None;
+    }
+    Some(trace_span!(target: "aurora::call", "call", name).entered())
+}
+
+/// The span of a wait.
+pub(crate) fn wait(kind: &'static str, object: Option<&dyn Display>, site: &Site) -> Option<EnteredSpan> {
+    if !enabled!(target: "aurora::wait", Level::TRACE) {
+        return None;
+    }
+    let (name, object) = (format!("wait: {kind}"), object.map(tracing::field::display));
+    Some(trace_span!(target: "aurora::wait", "wait", name, object, %site).entered())
+}
+
+/// The span of acting upon a message.
+pub(crate) fn deliver(from: Rank, message: &Message, bytes: usize) -> Option<EnteredSpan> {
+    if !enabled!(target: "aurora::deliver", Level::TRACE) {
+        return None;
+    }
+    let name = format!("{} from {from}", message.word());
+    Some(trace_span!(target: "aurora::deliver", "deliver", name, from = from.index(), bytes).entered())
+}
+
+/// Writes down what this rank does, until it is dropped: then it is added to the file.
+pub(crate) struct Tracer {
+    path: PathBuf,
+    recorder: Arc<Recorder>,
+    /// Nothing else is told any more before the file is written.
+    listening: Option<DefaultGuard>,
+}
+
+impl Tracer {
+    /// Begins, on this thread and on those that are started with its subscriber. The file is there.
+    pub(crate) fn begin(path: PathBuf, me: Rank) -> Self {
+        let recorder = Arc::new(Recorder::new(me));
+        let listening = Some(recorder::listen(&recorder));
+        Tracer { path, recorder, listening }
+    }
+
+    /// Rank 0's clock is so many nanoseconds ahead of ours.
+    pub(crate) fn align(&self, ahead: i64) {
+        self.recorder.align(ahead);
+    }
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        self.listening = None;
+        if let Err(error) = file::append(&self.path, &self.recorder.events()) {
+            crate::notice::trace_lost(&self.path, &error);
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! The subscriber: keeps in memory what this rank does, as events of the trace-event format.
+
+use super::time::nanos;
+use aurora_net::Rank;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id};
+use tracing::subscriber::DefaultGuard;
+use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+
+/// Events that are kept; what comes later is counted.
+const MOST: usize = if cfg!(test) { 1000 } else { 100_000 };
+
+/// What a rank has done.
+pub(super) struct Recorder {
+    me: Rank,
+    /// The thread that runs the program.
+    run: ThreadId,
+    /// Nanoseconds by which rank 0's clock is ahead of ours.
+    ahead: AtomicI64,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    done: Vec<Done>,
+    dropped: u64,
+    /// Spans that have begun and not ended.
+    open: HashMap<u64, Open>,
+    /// Numbers of spans that lie on no thread.
+    asides: u64,
+}
+
+/// A span under way.
+struct Open {
+    name: String,
+    target: &'static str,
+    fields: Map<String, Value>,
+    begun: u64,
+    /// When its thread has entered it, if it is one that threads enter.
+    entered: Option<u64>,
+}
+
+/// A span that is over, or an event.
+struct Done {
+    name: String,
+    target: &'static str,
+    fields: Map<String, Value>,
+    begun: u64,
+    place: Place,
+}
+
+/// Where it is shown.
+enum Place {
+    /// On a thread, for so long.
+    Thread { tid: u32, lasted: u64 },
+    /// On a row of its own, for so long.
+    Aside { number: u64, lasted: u64 },
+    /// On a thread, at one moment.
+    Moment { tid: u32 },
+}
+
+/// Thread numbers of a rank in the file.
+const RUN: u32 = 1;
+const DAEMON: u32 = 2;
+
+/// Has a recorder told what this thread does from now on, and threads that take over its subscriber. Who listened before goes on hearing events.
+pub(super) fn listen(recorder: &Arc<Recorder>) -> DefaultGuard {
+    let before = tracing::dispatcher::get_default(Dispatch::clone);
+    let listener = Listener { recorder: recorder.clone(), before };
+    tracing::subscriber::set_default(tracing_subscriber::registry().with(listener))
+}
+
+struct Listener {
+    recorder: Arc<Recorder>,
+    before: Dispatch,
+}
+
+/// Whether spans of this kind lie beside each other, so that no thread is in them.
+fn is_aside(target: &str) -> bool {
+    matches!(target, "aurora::scope" | "aurora::transfer")
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Listener {
+    /// Our own, and what the program says of itself at the levels that it would show.
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        metadata.target().starts_with("aurora") || *metadata.level() <= Level::INFO || self.before.enabled(metadata)
+    }
+
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
+        let mut fields = Fields::default();
+        attributes.record(&mut fields);
+        let (metadata, begun) = (attributes.metadata(), nanos());
+        let name = fields.take_name(metadata.name());
+        let open = Open { name, target: metadata.target(), fields: fields.0, begun, entered: None };
+        self.recorder.kept().open.insert(id.into_u64(), open);
+    }
+
+    fn on_enter(&self, id: &Id, _: Context<'_, S>) {
+        if let Some(open) = self.recorder.kept().open.get_mut(&id.into_u64()) {
+            open.entered = Some(nanos());
+        }
+    }
+
+    fn on_exit(&self, id: &Id, _: Context<'_, S>) {
+        let (now, tid) = (nanos(), self.recorder.tid());
+        let mut kept = self.recorder.kept();
+        let Some(open) = kept.open.get_mut(&id.into_u64()) else {
+            return;
+        };
+        if let Some(begun) = open.entered.take() {
+            let place = Place::Thread { tid, lasted: now.saturating_sub(begun) };
+            let done = Done { name: open.name.clone(), target: open.target, fields: open.fields.clone(), begun, place };
+            kept.keep(done);
+        }
+    }
+
+    fn on_close(&self, id: Id, _: Context<'_, S>) {
+        let now = nanos();
+        let mut kept = self.recorder.kept();
+        let Some(Open { name, target, fields, begun, .. }) = kept.open.remove(&id.into_u64()) else {
+            return;
+        };
+        if is_aside(target) {
+            let (number, lasted) = (kept.aside(), now.saturating_sub(begun));
+            kept.keep(Done { name, target, fields, begun, place: Place::Aside { number, lasted } });
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if self.before.enabled(event.metadata()) {
+            self.before.event(event);
+        }
+        let (mut fields, begun) = (Fields::default(), nanos());
+        event.record(&mut fields);
+        let name = fields.take_name(event.metadata().name());
+        let place = Place::Moment { tid: self.recorder.tid() };
+        let done = Done { name, target: event.metadata().target(), fields: fields.0, begun, place };
+        self.recorder.kept().keep(done);
+    }
+}
+
+impl Kept {
+    fn keep(&mut self, done: Done) {
+        if self.done.len() < MOST {
+            self.done.push(done);
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    fn aside(&mut self) -> u64 {
+        self.asides += 1;
+        self.asides
+    }
+}
+
+impl Recorder {
+    pub(super) fn new(me: Rank) -> Self {
+        Recorder { me, run: thread::current().id(), ahead: AtomicI64::new(0), kept: Mutex::default() }
+    }
+
+    pub(super) fn align(&self, ahead: i64) {
+        self.ahead.store(ahead, Ordering::Relaxed);
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tid(&self) -> u32 {
+        if thread::current().id() == self.run { RUN } else { DAEMON }
+    }
+
+    /// What the file is to say of this rank. Scopes and transfers that have not ended end here.
+    pub(super) fn events(&self) -> Vec<String> {
+        let now = nanos();
+        let mut kept = self.kept();
+        let open: Vec<_> = kept.open.drain().filter(|(_, open)| is_aside(open.target)).collect();
+        for (_, Open { name, target, mut fields, begun, .. }) in open {
+            fields.insert("ended".into(), json!(false));
+            let (number, lasted) = (kept.aside(), now.saturating_sub(begun));
+            kept.keep(Done { name, target, fields, begun, place: Place::Aside { number, lasted } });
+        }
+        let dropped = kept.dropped;
+        let mut events = self.names(dropped);
+        for done in &kept.done {
+            self.write(done, &mut events);
+        }
+        events
+    }
+
+    /// The names of the rank and its threads, and what is missing.
+    fn names(&self, dropped: u64) -> Vec<String> {
+        let pid = self.me.index();
+        let named = |what: &str, tid: u32, args: Value| {
+            json!({"ph": "M", "name": what, "pid": pid, "tid": tid, "args": args}).to_string()
+        };
+        vec![
+            named("process_name", 0, json!({"name": self.me.to_string()})),
+            named("process_sort_index", 0, json!({"sort_index": pid})),
+            named("thread_name", RUN, json!({"name": "program"})),
+            named("thread_name", DAEMON, json!({"name": "daemon"})),
+            named("aurora_dropped", 0, json!({"events": dropped})),
+        ]
+    }
+
+    fn write(&self, done: &Done, events: &mut Vec<String>) {
+        let Done { name, target, fields, begun, place } = done;
+        let category = target.strip_prefix("aurora::").unwrap_or(target);
+        let begun = begun.saturating_add_signed(self.ahead.load(Ordering::Relaxed));
+        let mut add = |ph: &str, at: u64, tid: u32, more: &[(&str, Value)]| {
+            let event =
+                TraceEvent { ph, name, cat: category, pid: self.me.index(), tid, ts: at as f64 / 1e3, args: fields };
+            let mut event = serde_json::to_value(event).unwrap_or_default();
+            more.iter().for_each(|(key, value)| event[*key] = value.clone());
+            events.push(event.to_string());
+        };
+        match *place {
+            Place::Thread { tid, lasted } => add("X", begun, tid, &[("dur", json!(lasted as f64 / 1e3))]),
+            Place::Moment { tid } => add("i", begun, tid, &[("s", json!("t"))]),
+            Place::Aside { number, lasted } => {
+                let number = json!({"local": format!("{number:#x}")});
+                add("b", begun, RUN, &[("id2", number.clone())]);
+                add("e", begun + lasted, RUN, &[("id2", number)]);
+            }
+        }
+    }
+}
+
+/// What all events of the format have; times in microseconds.
+#[derive(Serialize)]
+struct TraceEvent<'a> {
+    ph: &'a str,
+    name: &'a str,
+    cat: &'a str,
+    pid: usize,
+    tid: u32,
+    ts: f64,
+    args: &'a Map<String, Value>,
+}
+
+/// The fields of a span or an event.
+#[derive(Default)]
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    /// What it is to be called: what it calls itself, or else the name in its source.
+    fn take_name(&mut self, otherwise: &str) -> String {
+        match self.0.remove("name").or_else(|| self.0.remove("message")) {
+            Some(Value::String(name)) => name,
+            _ => otherwise.into(),
+        }
+    }
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.insert(field.name().into(), json!(format!("{value:?}")));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().into(), json!(value));
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.insert(field.name().into(), json!(value));
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.0.insert(field.name().into(), json!(value));
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.0.insert(field.name().into(), json!(value));
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.0.insert(field.name().into(), json!(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(recorder: &Recorder) -> Vec<Value> {
+        recorder.events().iter().map(|event| serde_json::from_str(event).expect("JSON")).collect()
+    }
+
+    #[test]
+    fn spans_and_events_become_what_the_format_has_for_them() {
+        let recorder = Arc::new(Recorder::new(Rank::new(3)));
+        let listening = listen(&recorder);
+        let scope = tracing::trace_span!(target: "aurora::scope", "scope", name = "ReadCache \"x\"");
+        tracing::info_span!("mine", step = 7).in_scope(|| tracing::info!("here"));
+        drop(scope);
+        let left_open = tracing::trace_span!(target: "aurora::transfer", "transfer", bytes = 5);
+        tracing::trace!("of no interest");
+        drop(listening);
+        recorder.align(1_000_000_000_000_000);
+        let events = parsed(&recorder);
+        drop(left_open);
+        let find = |ph: &str, name: &str| {
+            let found = events.iter().find(|event| event["ph"] == ph && event["name"] == name);
+            found.unwrap_or_else(|| panic!("no {ph} {name} in {events:?}"))
+        };
+        assert_eq!(find("X", "mine")["args"]["step"], 7);
+        assert!(find("i", "here")["ts"].as_f64() >= find("X", "mine")["ts"].as_f64());
+        let (begin, end) = (find("b", "ReadCache \"x\""), find("e", "ReadCache \"x\""));
+        assert!(begin["id2"] == end["id2"] && begin["cat"] == "scope" && begin["ts"].as_f64() <= end["ts"].as_f64());
+        assert!(begin["ts"].as_f64() > Some(1e12));
+        assert_eq!(find("b", "transfer")["args"]["ended"], false);
+        assert!(events.iter().all(|event| event["pid"] == 3 && event["name"] != "of no interest"));
+        assert_eq!(find("M", "aurora_dropped")["args"]["events"], 0);
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_counted() {
+        let recorder = Arc::new(Recorder::new(Rank::new(0)));
+        let listening = listen(&recorder);
+        for _ in 0..MOST + 11 {
+            tracing::info!("again");
+        }
+        drop(listening);
+        let events = recorder.events();
+        assert!(events.iter().any(|event| event.contains("\"aurora_dropped\"") && event.contains("{\"events\":11}")));
+        assert_eq!(events.len(), 5 + MOST);
+    }
+}

@@ -1,0 +1,189 @@
+//! What `world.stats()` says: counts that a program can be held to, and where its time went.
+
+use aurora_core::{Cost, Costs, GScalar, GVector, Kind, Result, Stats, World};
+use aurora_suite::body::Body;
+use aurora_suite::check;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+pub fn bodies() -> Vec<Body> {
+    vec![
+        Body::of(each_object_has_what_was_done_to_it),
+        Body::of(what_belongs_to_objects_and_to_none_is_all),
+        Body::of(what_is_sent_arrives),
+        Body::of(who_is_late_is_waited_for_where_it_is_missed).from_ranks(2),
+    ]
+}
+
+/// What `work` did, between two barriers that do not count.
+fn during(world: &World, work: impl FnOnce() -> Result<()>) -> Result<Stats> {
+    world.barrier()?;
+    let before = world.stats();
+    work()?;
+    let phase = world.stats() - before;
+    world.barrier()?;
+    Ok(phase)
+}
+
+fn messages(costs: &Costs, kind: Kind) -> u64 {
+    costs.get(&kind).map_or(0, |cost| cost.messages)
+}
+
+/// Two objects, a load of one, a flush of the other, and a barrier: on each exactly what these cost, and nothing besides.
+fn each_object_has_what_was_done_to_it(world: &World) -> Result<()> {
+    let (size, others) = (world.size(), world.size() as u64 - 1);
+    if !world.about().shared && world.about().nodes > 1 && world.about().mates.len() > 1 {
+        // Of several nodes some ranks forward what others receive.
+        return Ok(());
+    }
+    let shared = world.about().shared;
+    let loaded = GVector::<u64>::from_fn(world, 101 * size, |i| i as u64)?;
+    let mut written = GVector::<u16>::new(world, 3 * size)?;
+    let phase = during(world, || {
+        check::same(&loaded.read_cache()?, 0, |i| i as u64)?;
+        let mut scope = written.release_c()?;
+        for owner in 0..size {
+            scope.put(3 * owner + world.rank().index() % 3, 7)?;
+        }
+        scope.finish()?;
+        world.barrier()
+    })?;
+    let (load, flush) = (phase.object("GVector<u64> of"), phase.object("GVector<u16> of"));
+    check::equal("messages of the load", messages(&load, Kind::Load), if shared { 0 } else { others })?;
+    check::equal("messages of the flush", messages(&flush, Kind::Flush), others)?;
+    // Dissemination.
+    let rounds = if shared { 0 } else { size.next_power_of_two().trailing_zeros() };
+    check::equal("messages of the barrier", messages(&phase.job, Kind::Barrier), u64::from(rounds))?;
+    // The block to each of the others, and not much besides.
+    let bytes = load.get(&Kind::Load).map_or(0, |cost| cost.bytes);
+    let block = if shared { 0 } else { others * 8 * 101 };
+    assert!((block..=block + others * 200).contains(&bytes), "{bytes} bytes of the load instead of {block}");
+    // Ranks that are late are asked what they do.
+    for (costs, may) in
+        [(load, vec![Kind::Load]), (flush, vec![Kind::Flush]), (phase.job.clone(), vec![Kind::Barrier, Kind::Control])]
+    {
+        assert!(costs.keys().all(|kind| may.contains(kind)), "{phase}");
+    }
+    assert!(phase.objects.len() <= 2, "{phase}");
+    Ok(())
+}
+
+/// Of everything there is: the parts are the whole, in messages, bytes and time.
+fn what_belongs_to_objects_and_to_none_is_all(world: &World) -> Result<()> {
+    let outside = Instant::now();
+    let before = world.stats();
+    let inside = Instant::now();
+    let mut v = GVector::<u32>::from_fn(world, 1000, |i| i as u32)?;
+    let scalar = GScalar::new(world, 0, 0u64)?;
+    scalar.fetch_add(u64::from(v.at(999)?))?;
+    v.at_many(&[0, 500, 999])?;
+    drop(v.halo_cache(1)?);
+    drop(v.gather(0)?);
+    v.accumulate::<aurora_core::Add>()?.update(3, 1)?;
+    v.fill(1)?;
+    let computed = Duration::from_millis(5);
+    sleep(computed);
+    drop(v);
+    let inside = inside.elapsed();
+    let stats = world.stats();
+    let phase = stats.clone() - before;
+    let outside = outside.elapsed();
+    for (of, stats) in [("all", &stats), ("the phase", &phase)] {
+        let Cost { messages, bytes, waiting, .. } = stats.total();
+        check::equal(&format!("messages of {of}"), messages, stats.traffic.transfers_out)?;
+        check::equal(&format!("bytes of {of}"), bytes, stats.traffic.bytes_out)?;
+        check::equal(&format!("waiting in {of}"), waiting, stats.waiting)?;
+    }
+    // What is measured from outside has a little more in it, what is measured between a little less.
+    let elapsed = phase.computing + phase.sharing + phase.waiting;
+    assert!((inside..=outside).contains(&elapsed), "{elapsed:?} is not within {inside:?} and {outside:?}");
+    assert!(phase.computing >= computed && phase.elapsed() == elapsed, "{phase}");
+    assert!(world.size() == 1 || !phase.sharing.is_zero(), "{phase}");
+    // As `usage` counts them, which leaves out headers and what nobody asked for.
+    let usage: u64 = world.usage().iter().map(|line| line.usage.bytes).sum();
+    assert!(usage <= stats.traffic.bytes_out, "{usage}: {stats}");
+    Ok(())
+}
+
+/// Once all is quiet nothing is under way: all ranks together have received what all have sent.
+fn what_is_sent_arrives(world: &World) -> Result<()> {
+    const TRIES: usize = 50;
+    let mut v = GVector::<u64>::new(world, 5000)?;
+    for _ in 0..TRIES {
+        {
+            let mut scope = v.release_c_with::<aurora_core::Add>()?;
+            (0..5000).try_for_each(|i| scope.update(i, 1))?;
+        }
+        drop(v.read_cache()?);
+        world.barrier()?;
+        // What is still on its way has time to come, and answers to it.
+        sleep(Duration::from_millis(10));
+        let traffic = world.stats().traffic;
+        world.barrier()?;
+        let own = [traffic.transfers_out, traffic.bytes_out, traffic.transfers_in, traffic.bytes_in];
+        let sums: Vec<GScalar<u64>> = own.iter().map(|_| GScalar::new(world, 0, 0)).collect::<Result<_>>()?;
+        sums.iter().zip(own).try_for_each(|(sum, own)| sum.fetch_add(own).map(drop))?;
+        world.barrier()?;
+        let sums = sums.iter().map(GScalar::get).collect::<Result<Vec<_>>>()?;
+        if sums[..2] == sums[2..] {
+            return Ok(());
+        }
+    }
+    Err(aurora_core::Error::user("what is sent and what is received differ, however quiet it is"))
+}
+
+/// One rank comes late to four operations: the others have waited there, at that object and for that cause.
+fn who_is_late_is_waited_for_where_it_is_missed(world: &World) -> Result<()> {
+    const LATE: Duration = Duration::from_millis(30);
+    /// Others may be late too, on a busy machine.
+    const LEAST: Duration = Duration::from_millis(3);
+    let last = world.size() - 1;
+    let is_late = world.rank() == last;
+    let come = || {
+        if is_late {
+            sleep(LATE)
+        }
+    };
+    let waited = |costs: &Costs, kind: Kind| costs.get(&kind).map_or(Duration::ZERO, |cost| cost.waiting);
+    let expect = |phase: &Stats, costs: &Costs, kind: Kind| {
+        if is_late {
+            assert!(phase.computing >= LATE, "{phase}");
+        } else {
+            assert!(waited(costs, kind) >= LEAST, "no {kind} in {phase}");
+            assert!(phase.waiting >= waited(costs, kind), "{phase}");
+        }
+    };
+    let loaded = GVector::<u64>::new(world, 50)?;
+    let mut written = GVector::<u16>::new(world, 50)?;
+    let mut lent = GVector::<u32>::new(world, 4 * world.size())?;
+
+    let phase = during(world, || {
+        come();
+        loaded.read_cache().map(drop)
+    })?;
+    expect(&phase, &phase.object("GVector<u64> of"), Kind::Load);
+    let phase = during(world, || {
+        let scope = written.release_c()?;
+        come();
+        scope.finish()
+    })?;
+    expect(&phase, &phase.object("GVector<u16> of"), Kind::Flush);
+    let phase = during(world, || {
+        come();
+        world.barrier()
+    })?;
+    expect(&phase, &phase.job, Kind::Barrier);
+    let index = lent.len() - 1;
+    let phase = if is_late {
+        let mut guard = lent.owner_computes_mut()?;
+        guard.local_mut().fill(7);
+        during(world, || {
+            come();
+            guard.finish()
+        })?
+    } else {
+        during(world, || check::equal("the element", lent.at(index)?, 7))?
+    };
+    expect(&phase, &phase.object("GVector<u32> of"), Kind::Access);
+    Ok(())
+}
