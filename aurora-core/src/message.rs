@@ -337,11 +337,7 @@ impl Message {
     /// disturb what it watches; nor a write, whose sender waits for its answer or has withdrawn it: then it never comes.
     pub(crate) fn is_counted(&self) -> bool {
         let write = matches!(self, Message::Call { request: Request::WriteAt { .. }, .. });
-        let aside = matches!(
-            self,
-            Message::Ask { .. } | Message::State { .. } | Message::AskTime { .. } | Message::Time { .. }
-        );
-        !write && !aside
+        !write && !matches!(self, Message::Ask { .. } | Message::State { .. })
     }
 }
 

@@ -81,7 +81,7 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn read_cache_blocks(&self) -> Result<ReadCacheBlocks<'_, T>> {
         let (site, opened) = (Site::here(), Instant::now());
-        let _call = self.link.call("streaming ReadCache");
+        let _call = self.link.meeting("streaming ReadCache");
         let epoch = self.enter_load(Collective::ReadCache, Window::WHOLE, &site)?;
         let outcome = self.link.act(&site, |service, out| Ok(service.stream(self.id, epoch, &site, out)))?;
         let state = Streamed { epoch, opened, outcome, parts: Shown::default(), whole: OnceCell::new() };

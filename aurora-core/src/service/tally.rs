@@ -83,6 +83,7 @@ impl Service {
         let kind = match what {
             What::Rendezvous(_) => return (caller, Kind::Barrier),
             What::Leave => Kind::End,
+            What::Clock => Kind::Control,
             What::Load { .. } => Kind::Load,
             What::Halo { .. } => Kind::Halo,
             What::Gate { .. } => Kind::Gate,

@@ -55,7 +55,7 @@ impl Service {
                 self.calls.values().filter(awaited).map(|call| call.to).collect()
             }
             What::Room { owner, .. } => vec![owner],
-            What::Gate { .. } => Vec::new(),
+            What::Gate { .. } | What::Clock => Vec::new(),
             What::Leave => self.others().filter(|rank| self.left[rank.index()].is_none()).collect(),
         };
         ranks.sort_unstable();
@@ -99,6 +99,7 @@ impl Service {
             }
             What::Gate { object } => format!("waits until transfers from {} are acknowledged", name(object)),
             What::Leave => "is at the end of `run`".into(),
+            What::Clock => "compares its clock with that of rank 0".into(),
         };
         Claim { rank: self.me, action, site: site.clone() }
     }

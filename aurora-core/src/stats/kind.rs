@@ -30,7 +30,7 @@ pub enum Kind {
     Answer,
     /// Waiting until the block's own transfers are acknowledged, before it is written.
     Gate,
-    /// Anything else: objects that are dropped, errors, ranks that ask each other what they wait for. Nobody waits for that.
+    /// Anything else: objects that are dropped, errors, ranks that ask each other what they wait for; comparing clocks for a trace.
     Control,
     /// The end of `run`: waiting for those who are not there yet.
     End,

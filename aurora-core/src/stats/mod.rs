@@ -19,8 +19,9 @@ use std::time::Duration;
 /// **Time.** The three times are of the thread that runs the program and add up to what has passed ([`elapsed`](Stats::elapsed)):
 /// `waiting` is blocked in a call of Aurora's until another rank has done something; `sharing` is the rest of the time in calls that send,
 /// receive or meet; `computing` is everything else. What touches this rank's own memory or shared memory alone (`at`, `put`, slices,
-/// opening an OwnerComputes, filling the buffers of a ReleaseC) is computing: a time stamp would cost more than the access. Nothing
-/// is said of the daemon, which serves others meanwhile.
+/// opening an OwnerComputes, filling the buffers of a ReleaseC) is computing: a time stamp would cost more than the access. So is, where all ranks
+/// are on one machine, what of a barrier or of entering a ReadCache is not waiting: under a microsecond. Nothing is said of the
+/// daemon, which serves others meanwhile.
 ///
 /// **Messages.** A message is one transfer to one other rank, and belongs to the rank that sends it. Those of an object are in
 /// [`objects`](Stats::objects), all others in [`job`](Stats::job); together they are [`Traffic::transfers_out`] and

@@ -47,11 +47,15 @@ pub(crate) fn call(name: &'static str) -> Option<EnteredSpan> {
     Some(trace_span!(target: "aurora::call", "call", name).entered())
 }
 
-/// The span of a wait.
-pub(crate) fn wait(kind: &'static str, object: Option<&dyn Display>, site: &Site) -> Option<EnteredSpan> {
+/// The span of a wait, which is `about` a kind of operation and perhaps an object.
+pub(crate) fn wait<'a>(
+    about: impl FnOnce() -> (&'static str, Option<&'a dyn Display>),
+    site: &Site,
+) -> Option<EnteredSpan> {
     if !enabled!(target: "aurora::wait", Level::TRACE) {
         return None;
     }
+    let (kind, object) = about();
     let (name, object) = (format!("wait: {kind}"), object.map(tracing::field::display));
     Some(trace_span!(target: "aurora::wait", "wait", name, object, %site).entered())
 }

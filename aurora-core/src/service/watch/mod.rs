@@ -52,6 +52,8 @@ pub(crate) enum What {
     Gate { object: ObjectId },
     /// All ranks to leave `run`.
     Leave,
+    /// Rank 0 to say what time it is, which its daemon does.
+    Clock,
 }
 
 impl What {
@@ -65,7 +67,7 @@ impl What {
             | What::Calls { object, .. }
             | What::Room { object, .. }
             | What::Gate { object } => Some(object),
-            What::Rendezvous(_) | What::Leave => None,
+            What::Rendezvous(_) | What::Leave | What::Clock => None,
         }
     }
 }
