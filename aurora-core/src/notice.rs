@@ -19,8 +19,11 @@ pub(crate) fn operation_panicked(failure: &Failure, fault: &Error) {
 
 /// The counters of a job that is over, of which so many ranks have not told theirs.
 pub(crate) fn stats(table: &str, missing: usize) {
-    let missing =
-        if missing == 0 { String::new() } else { format!(", without {missing} ranks that have not told theirs") };
+    let missing = match missing {
+        0 => String::new(),
+        1 => ", without those of one rank".into(),
+        more => format!(", without those of {more} ranks"),
+    };
     say(&format!("aurora: counters (AURORA_STATS=1){missing}\n{}", table.trim_end()));
 }
 

@@ -70,8 +70,9 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
             }
             failure
         };
-        if let Some(path) = trace.as_deref().filter(|_| seat.launcher() == Launcher::Mpi && me == 0) {
-            crate::trace::create(path).map_err(typed)?;
+        if let Some(path) = trace.as_deref().filter(|_| seat.launcher() == Launcher::Mpi) {
+            let ready = if me == 0 { crate::trace::create(path) } else { crate::trace::check(path) };
+            ready.map_err(typed)?;
         }
         // Before the daemon is started, which listens to the same; its part of the file is written when all else is over.
         let tracer = trace.clone().map(|path| Tracer::begin(path, me));

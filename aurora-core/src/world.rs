@@ -8,7 +8,7 @@ use crate::service::nodes::Nodes;
 use crate::service::using::Came;
 use crate::service::watch::What;
 use crate::service::{Service, Usage};
-use crate::stats::{Clock, InCall, Job, Stats, Times};
+use crate::stats::{Clock, InCall, Times};
 use crate::{Error, Site};
 use aurora_net::bootstrap::Launcher;
 use aurora_net::{Endpoint, Met, Node, Outbox, Rank, Route, Traffic, UdpInfo};
@@ -161,36 +161,6 @@ impl World {
         lines
     }
 
-    /// What this rank has done since `run` began: where its time went, what it has sent and what it has waited for, by objects and kinds of
-    /// operations. Not collective; takes a microsecond or so.
-    ///
-    /// For a phase, take the difference of two: between barriers, if others are not to count into it. `AURORA_STATS=1` (or
-    /// [`Config::stats`](crate::Config::stats)) prints those of all ranks at the end. Which line has sent how much, [`usage`](World::usage) says.
-    ///
-    /// ```
-    /// use aurora_core::{Config, Kind, prelude::*};
-    ///
-    /// Config::threads(2).route(aurora_core::Route::Udp).run(|world| {
-    ///     let v = GVector::<u64>::from_fn(world, 100, |i| i as u64)?;
-    ///     let before = world.stats();
-    ///     let sum: u64 = v.read_cache()?.iter().sum();
-    ///     let load = world.stats() - before;
-    ///     assert_eq!(sum, 4950);
-    ///     assert_eq!(load.object("GVector<u64> of 100")[&Kind::Load].messages, 1); // its half to the other rank
-    ///     assert_eq!(load.elapsed(), load.computing + load.sharing + load.waiting); // `println!("{load}")` prints a table
-    ///     Ok(())
-    /// })?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn stats(&self) -> Stats {
-        let ((job, objects), traffic) = self.link.endpoint.read(|service| {
-            let name = |id: ObjectId| service.objects.get(&id).map(|object| object.name.to_string());
-            service.mail.tally.costs(name)
-        });
-        let Times { computing, sharing, waiting } = self.link.clock.times();
-        Stats { rank: self.link.me, computing, sharing, waiting, traffic, job, objects }
-    }
-
     pub(crate) fn link(&self) -> &Link {
         &self.link
     }
@@ -209,43 +179,6 @@ impl World {
             service.take_deferred()
         });
         deferred.map_or(Ok(()), Err)
-    }
-
-    /// Tells rank 0 what this rank has counted; rank 0 prints what all have, or what it has after a while.
-    fn tell_counters(&self, site: &Site) -> Result<()> {
-        const LONG: Duration = Duration::from_secs(5);
-        let (mine, until) = (self.stats(), Instant::now() + LONG);
-        if !self.is_root() {
-            return self.link.act(site, |service, out| {
-                service.report(&mine, out);
-                Ok(())
-            });
-        }
-        let others = self.size() - 1;
-        let mut all = self.link.wait(What::Leave, site, |service, _| {
-            let reports = &mut service.telling.reports;
-            (reports.len() == others || Instant::now() > until).then(|| Ok(std::mem::take(reports)))
-        })?;
-        all.push(mine);
-        all.sort_by_key(|stats| stats.rank);
-        crate::notice::stats(&Job(&all).to_string(), self.size() - all.len());
-        Ok(())
-    }
-
-    /// How many nanoseconds the clock of rank 0 is ahead of this rank's.
-    pub(crate) fn clock_ahead(&self, site: &Site) -> Result<i64> {
-        const QUESTIONS: u32 = 10;
-        if self.is_root() {
-            return Ok(0);
-        }
-        for asked in 1..=QUESTIONS {
-            self.link.act(site, |service, out| {
-                service.ask_time(out);
-                Ok(())
-            })?;
-            self.link.wait(What::Clock, site, |service, _| (service.telling.answers == asked).then_some(Ok(())))?;
-        }
-        Ok(self.link.endpoint.read(|service| service.telling.ahead.map_or(0, |(_, ahead)| ahead)).0)
     }
 
     /// The closure has failed: nothing is served or said any more.
@@ -385,6 +318,16 @@ impl Link {
     /// Does something even if the job is over: giving back, letting go.
     pub(crate) fn tidy<R>(&self, action: impl FnOnce(&mut Service, &mut Outbox) -> R) -> R {
         self.endpoint.act(action)
+    }
+
+    /// Reads the service, and what has passed by the same moment.
+    pub(crate) fn read<R>(&self, read: impl FnOnce(&Service) -> R) -> (R, Traffic) {
+        self.endpoint.read(read)
+    }
+
+    /// How this rank's time divides.
+    pub(crate) fn times(&self) -> Times {
+        self.clock.times()
     }
 
     /// Takes in what has arrived.

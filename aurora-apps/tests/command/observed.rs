@@ -93,6 +93,20 @@ fn one_table_for_the_job_and_one_trace() {
 }
 
 #[test]
+fn a_job_that_fails_says_as_much_as_it_can() {
+    let trace = file("failed");
+    let line = "mm2 --size 64 --reps 1 --impl aurora-whole --ranks 3 --route udp";
+    let limit = ("AURORA_CACHE_LIMIT", Path::new("1K"));
+    let output = observed(line, &[limit, ("AURORA_STATS", Path::new("1")), ("AURORA_TRACE", &trace)]);
+    let said = stderr(&output);
+    assert_ne!(output.status.code(), Some(0), "{said}");
+    assert_eq!(said.matches("aurora: counters (AURORA_STATS=1), without those of 2 ranks").count(), 1, "{said}");
+    let spans = spans(&events(&trace));
+    assert_eq!(spans.keys().copied().collect::<Vec<_>>(), [0, 1, 2], "{said}");
+    assert!(spans.values().all(|spans| spans["call"].contains(&"a construction".to_string())), "{spans:?}");
+}
+
+#[test]
 fn a_trace_that_cannot_be_written_is_an_error_before_any_work() {
     let output = observed(JOB, &[("AURORA_TRACE", Path::new("/nowhere/at/all.json"))]);
     assert_ne!(output.status.code(), Some(0));

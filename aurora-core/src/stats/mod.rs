@@ -2,11 +2,12 @@
 
 mod clock;
 mod kind;
+mod reading;
 mod table;
 
 pub(crate) use clock::{Clock, InCall, Times};
 pub use kind::Kind;
-pub(crate) use table::Job;
+use table::Job;
 
 use aurora_net::{Rank, Traffic};
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,10 @@
 //! The file: JSON of Chrome's trace-event format, whole at any time, to which one rank after the other adds its part.
 
 use crate::Error;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The first event says what the file is; so there is always one before a comma.
@@ -20,8 +21,26 @@ const END: &str = "\n]}\n";
 /// # Errors
 /// `TraceFile` where it cannot be written.
 pub(crate) fn create(path: &Path) -> Result<(), Error> {
-    let made = File::create(path).and_then(|mut file| file.write_all(format!("{BEGIN}{END}").as_bytes()));
-    made.map_err(|cause| Error::TraceFile { path: path.display().to_string(), cause: cause.to_string() })
+    let made = open(path, true).and_then(|mut file| file.write_all(format!("{BEGIN}{END}").as_bytes()));
+    made.map_err(|cause| refusal(path, &cause))
+}
+
+/// Whether this rank can add its part, where another has made the file or will.
+///
+/// # Errors
+/// `TraceFile` where it cannot.
+pub(crate) fn check(path: &Path) -> Result<(), Error> {
+    open(path, false).map(drop).map_err(|cause| refusal(path, &cause))
+}
+
+fn open(path: &Path, empty: bool) -> io::Result<File> {
+    // Nobody may read what is no file, and then opening it would wait.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    OpenOptions::new().write(true).create(true).truncate(empty).custom_flags(flags).open(path)
+}
+
+fn refusal(path: &Path, cause: &io::Error) -> Error {
+    Error::TraceFile { path: path.display().to_string(), cause: cause.to_string() }
 }
 
 /// Adds events, each a JSON object. Ranks that do so at the same time take turns. Where the file is not there (on a machine that does not share
@@ -57,6 +76,7 @@ mod tests {
             whole["traceEvents"].as_array().map_or(0, Vec::len)
         };
         create(&path).expect("made");
+        check(&path).expect("it can be written");
         assert_eq!(events(), 1);
         append(&path, &["{\"ph\":\"i\"}".into(), "{}".into()]).expect("added");
         assert_eq!(events(), 3);
@@ -68,7 +88,9 @@ mod tests {
         append(&path, &["{}".into()]).expect("made");
         assert_eq!(events(), 2);
         std::fs::remove_file(&path).expect("removed");
-        let nowhere = create(Path::new("/nowhere/trace.json")).expect_err("no such directory");
-        assert!(matches!(&nowhere, Error::TraceFile { path, .. } if path == "/nowhere/trace.json"), "{nowhere}");
+        for refused in [create, check] {
+            let nowhere = refused(Path::new("/nowhere/trace.json")).expect_err("no such directory");
+            assert!(matches!(&nowhere, Error::TraceFile { path, .. } if path == "/nowhere/trace.json"), "{nowhere}");
+        }
     }
 }

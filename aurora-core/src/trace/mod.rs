@@ -17,7 +17,7 @@ mod file;
 mod recorder;
 mod time;
 
-pub(crate) use file::create;
+pub(crate) use file::{check, create};
 pub(crate) use time::Time;
 
 use crate::Site;

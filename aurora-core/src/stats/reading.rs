@@ -1,0 +1,60 @@
+//! Reading the counters: by the program at any time, by rank 0 of all ranks at the end.
+
+use super::{Job, Stats, Times};
+use crate::message::ObjectId;
+use crate::service::watch::What;
+use crate::{Result, Site, World};
+use std::time::{Duration, Instant};
+
+impl World {
+    /// What this rank has done since `run` began: where its time went, what it has sent and what it has waited for, by objects and kinds of
+    /// operations. Not collective; takes some microseconds.
+    ///
+    /// For a phase, take the difference of two: between barriers, if others are not to count into it. `AURORA_STATS=1` (or
+    /// [`Config::stats`](crate::Config::stats)) prints those of all ranks at the end. Which line has sent how much, [`usage`](World::usage) says.
+    ///
+    /// ```
+    /// use aurora_core::{Config, Kind, prelude::*};
+    ///
+    /// Config::threads(2).route(aurora_core::Route::Udp).run(|world| {
+    ///     let v = GVector::<u64>::from_fn(world, 100, |i| i as u64)?;
+    ///     let before = world.stats();
+    ///     let sum: u64 = v.read_cache()?.iter().sum();
+    ///     let load = world.stats() - before;
+    ///     assert_eq!(sum, 4950);
+    ///     assert_eq!(load.object("GVector<u64> of 100")[&Kind::Load].messages, 1); // its half to the other rank
+    ///     assert_eq!(load.elapsed(), load.computing + load.sharing + load.waiting); // `println!("{load}")` prints a table
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn stats(&self) -> Stats {
+        let ((job, objects), traffic) = self.link().read(|service| {
+            let name = |id: ObjectId| service.objects.get(&id).map(|object| object.name.to_string());
+            service.mail.tally.costs(name)
+        });
+        let Times { computing, sharing, waiting } = self.link().times();
+        Stats { rank: self.rank(), computing, sharing, waiting, traffic, job, objects }
+    }
+
+    /// Tells rank 0 what this rank has counted; rank 0 prints what all have, or what it has after a while.
+    pub(crate) fn tell_counters(&self, site: &Site) -> Result<()> {
+        const LONG: Duration = Duration::from_secs(5);
+        let (mine, until) = (self.stats(), Instant::now() + LONG);
+        if !self.is_root() {
+            return self.link().act(site, |service, out| {
+                service.report(&mine, out);
+                Ok(())
+            });
+        }
+        let others = self.size() - 1;
+        let mut all = self.link().wait(What::Leave, site, |service, _| {
+            let reports = &mut service.telling.reports;
+            (reports.len() == others || Instant::now() > until).then(|| Ok(std::mem::take(reports)))
+        })?;
+        all.push(mine);
+        all.sort_by_key(|stats| stats.rank);
+        crate::notice::stats(&Job(&all).to_string(), self.size() - all.len());
+        Ok(())
+    }
+}
