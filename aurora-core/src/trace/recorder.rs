@@ -92,7 +92,7 @@ fn is_aside(target: &str) -> bool {
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Listener {
     /// Our own, and what the program says of itself at the levels that it would show.
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
-        metadata.target().starts_with("aurora") || *metadata.level() <= Level::INFO || self.before.enabled(metadata)
+        metadata.target().starts_with("aurora::") || *metadata.level() <= Level::INFO || self.before.enabled(metadata)
     }
 
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
