@@ -76,7 +76,7 @@ fn a_wrong_result_is_exit_code_1() {
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
     let cases: [(&str, &[&str]); 29] = [
-        ("mm2 --impl mpi-isend", &["--impl", "aurora", "mpi-collective"]),
+        ("mm2 --impl mpi-alltoallv", &["--impl", "aurora", "mpi-collective"]),
         ("mm2 --impl aurora,mpi-collective", mpi),
         ("psrs --impl mpi-collective", mpi),
         ("psrs --impl aurora,aurora", &["--impl", "more than once"]),
@@ -90,15 +90,18 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("psrs --keys 9000000000000000", &["--keys", "the most that fits"]),
         ("psrs --keys -5", &["-5"]),
         ("mm2 --reps 0", &["--reps", "1..="]),
-        ("psrs --impl accumulate", &["--impl", "aurora, mpi-collective, rayon"]),
-        ("histogram --impl rayon", &["--impl", "aurora, accumulate, naive"]),
+        ("psrs --impl accumulate", &["--impl", "aurora, mpi-isend, mpi-collective, sequential, naive, rayon"]),
+        ("histogram --impl rayon", &["--impl", "aurora, accumulate, mpi-isend, mpi-collective, sequential, naive"]),
         ("histogram --table 9000000000000000", &["--table", "the most that fits"]),
         ("indexgather --impl rayon", &["--impl", "aurora, naive, sequential"]),
         ("indexgather --table 0", &["--table", "1.."]),
         ("indexgather --table 9000000000000000", &["--table", "the most that fits"]),
         ("indexgather --reads 9000000000000000", &["--reads", "the most that fits"]),
-        ("mm2 --impl naive", &["--impl", "aurora, aurora-whole, mpi-collective"]),
-        ("diffusion --impl mpi-collective", &["--impl", "aurora, naive, sequential, mpi-sendrecv"]),
+        (
+            "mm2 --impl rayon",
+            &["--impl", "aurora, aurora-whole, mpi-isend", "mpi-ring, mpi-collective, sequential, naive"],
+        ),
+        ("diffusion --impl mpi-ring", &["--impl", "aurora, mpi-isend, mpi-collective, sequential, naive"]),
         ("diffusion --rows 0", &["--rows", "1.."]),
         ("diffusion --rows 4000000000 --cols 4000000000", &["--rows", "the most that fits"]),
         ("tsp --instance gr48", &["--instance", "burma14", "gr17", "gr21"]),
