@@ -5,7 +5,7 @@ use super::run::{Multiplication, Shared};
 use super::{Kernel, Matrices};
 use crate::block::block;
 use crate::check;
-use crate::clock::{Clock, Laps};
+use crate::clock::{Clock, Laps, Pace};
 use crate::mpi_ranks::{MpiRanks, Parts};
 use aurora_core::prelude::*;
 
@@ -33,9 +33,9 @@ impl<'w> Collective<'w> {
     }
 
     /// Both stages.
-    fn multiply(&mut self, kernel: Kernel) -> Result<Laps> {
+    fn multiply(&mut self, kernel: Kernel, pace: Pace) -> Result<Laps> {
         let Collective { ranks, columns, rows, q, r, p, whole } = self;
-        let mut clock = Clock::start(&*ranks)?;
+        let mut clock = Clock::paced(&*ranks, pace)?;
         let mut stage = |stage: Stage, b: &[i32], c: &mut [i32]| {
             clock.sharing(stage.load, || {
                 ranks.all_gather(b, rows, whole);
@@ -53,12 +53,12 @@ impl<'w> Collective<'w> {
 }
 
 impl Multiplication for Collective<'_> {
-    fn run(&mut self, kernel: Kernel, entries: Matrices, shared: &mut Shared) -> Result<Laps> {
+    fn run(&mut self, kernel: Kernel, entries: Matrices, pace: Pace, shared: &mut Shared) -> Result<Laps> {
         let start = self.rows.range(self.ranks.me()).start;
         for (i, (q, r)) in self.q.iter_mut().zip(&mut self.r).enumerate() {
             (*q, *r) = (entries.q(start + i), entries.r(start + i));
         }
-        let laps = self.multiply(kernel)?;
+        let laps = self.multiply(kernel, pace)?;
         check::fill(&mut shared.p, |i| self.p[i - start])?;
         check::fill(&mut shared.r, |i| self.r[i - start])?;
         Ok(laps)

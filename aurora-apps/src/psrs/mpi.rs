@@ -6,7 +6,7 @@ use super::split::{Cuts, around};
 use super::{Keys, merge, sort};
 use crate::block::block;
 use crate::check;
-use crate::clock::{Clock, Laps};
+use crate::clock::{Clock, Laps, Pace};
 use crate::mpi_ranks::{MpiRanks, Parts};
 use aurora_core::prelude::*;
 use mpi::traits::{CommunicatorCollectives, Root};
@@ -50,9 +50,9 @@ impl<'w> Collective<'w> {
         })
     }
 
-    fn sort(&mut self) -> Result<Laps> {
+    fn sort(&mut self, pace: Pace) -> Result<Laps> {
         let meeting = self.ranks.clone();
-        let mut clock = Clock::start(&meeting)?;
+        let mut clock = Clock::paced(&meeting, pace)?;
         self.sort_block_and_gather_samples(&mut clock)?;
         let cuts = self.partition(&mut clock)?;
         self.exchange_partitions(&cuts, &mut clock)?;
@@ -149,12 +149,12 @@ impl<'w> Collective<'w> {
 }
 
 impl Sorting for Collective<'_> {
-    fn run(&mut self, keys: &Keys) -> Result<Laps> {
+    fn run(&mut self, keys: &Keys, pace: Pace) -> Result<Laps> {
         let start = self.blocks[self.ranks.me()].start;
         for (i, key) in self.keys.iter_mut().enumerate() {
             *key = keys.key(start + i);
         }
-        let laps = self.sort()?;
+        let laps = self.sort(pace)?;
         check::fill(&mut self.sorted, |i| self.keys[i - start])?;
         Ok(laps)
     }
