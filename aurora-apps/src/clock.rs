@@ -31,6 +31,7 @@ pub enum Pace {
     Running,
     /// Sharing begins when all ranks are here and quiet, and nobody computes before all have their data. Of a repetition only
     /// its phases count, not the waiting between them; of a run the first repetition, which touches fresh memory, does not.
+    /// What overlaps on purpose still does, unless the program [asks](Clock::keeps_apart).
     Apart,
 }
 
@@ -95,6 +96,11 @@ impl<'w> Clock<'w> {
         meeting.quiet()?;
         let (traffic, cores) = (meeting.world().traffic(), Ticks::default());
         Ok(Clock { meeting, pace, cores, phases: Vec::new(), hidden: 0.0, traffic, started: Instant::now() })
+    }
+
+    /// Whether nobody is to compute while others share: what overlaps otherwise comes one after the other then.
+    pub fn keeps_apart(&self) -> bool {
+        self.pace == Pace::Apart
     }
 
     /// A phase of computing.

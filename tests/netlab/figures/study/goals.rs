@@ -67,13 +67,13 @@ pub fn goals(points: &[Point], computing: &[Computing]) -> Vec<Goal> {
     ]
 }
 
-/// Aurora over an implementation in the same job, as each MPI comes.
-fn beside(points: &[&Point], mpis: &[Flavour], implementation: &str, of: impl Fn(&Run) -> f64) -> Found {
+/// Aurora over a form in the same job, as each MPI comes.
+fn beside(points: &[&Point], mpis: &[Flavour], form: &str, of: impl Fn(&Run) -> f64) -> Found {
     let jobs = points.iter().filter(|point| {
         point.plan.nodes == NODES && point.plan.setting == DEFAULTS && mpis.contains(&point.plan.flavour)
     });
     let ratio = |point: &&Point| {
-        let (ours, theirs) = (point.aurora()?, point.run(implementation)?);
+        let (ours, theirs) = (point.aurora()?, point.form(form)?);
         Some((mpi(point.plan.flavour).to_string(), of(ours) / of(theirs)))
     };
     Found(jobs.copied().filter_map(|point| ratio(&point)).collect())

@@ -3,7 +3,7 @@
 use crate::row::{FAST, PAPER, SMALL};
 use crate::tuning::{Tuning, Wishes};
 use aurora_apps::bench::Operation;
-use aurora_apps::implementation::{Implementation, Offer, Program};
+use aurora_apps::implementation::{Offer, Program};
 use aurora_suite::mpi::Flavour;
 use aurora_suite::netlab::Shape;
 
@@ -98,16 +98,16 @@ impl Case {
         }
     }
 
-    /// Who shares, as far as they are written. Of mm2 that load which is whole before anything is computed: what of it can be hidden behind
-    /// computing would be no sharing.
+    /// Who shares, as far as they are written; Aurora first. Of mm2 those that have all of the matrix before they compute: what of a load is hidden
+    /// behind computing is no sharing.
     pub fn implementations(self) -> Vec<&'static str> {
-        let ours = match self {
-            Case::Mm2(_) => Implementation::AuroraWhole,
-            Case::Psrs(_) => Implementation::Aurora,
-        };
-        let wanted = [ours, Implementation::MpiIsend, Implementation::MpiCollective];
         let offered = Program(self.program()).implementations();
-        wanted.into_iter().filter(|wanted| offered.contains(wanted)).map(Implementation::name).collect()
+        let first = |wanted: &[&str]| {
+            let named = |name: &&str| offered.iter().find(|offered| offered.name() == *name);
+            wanted.iter().find_map(named).map(|implementation| implementation.name())
+        };
+        let isend = first(&["mpi-isend-whole", "mpi-isend"]);
+        [first(&["aurora-whole", "aurora"]), isend, first(&["mpi-collective"])].into_iter().flatten().collect()
     }
 
     /// The phases of sharing with most to carry, and the bytes that come into a node in each: those of an average node.
@@ -311,6 +311,16 @@ mod tests {
         assert!(wrong.contains("mm2-704"), "{wrong}");
         let none = Filter { nodes: vec![16], networks: vec!["1000-9000".into()], ..Filter::default() };
         assert!(none.plans().is_err());
+    }
+
+    #[test]
+    fn aurora_comes_first_and_each_form_once() {
+        for case in CASES {
+            let names = case.implementations();
+            assert!(names[0].starts_with("aurora") && names.contains(&"mpi-collective"), "{names:?}");
+            assert!(names.iter().filter(|name| name.starts_with("mpi-isend")).count() <= 1, "{names:?}");
+        }
+        assert_eq!((CASES[0].implementations()[0], CASES[2].implementations()[0]), ("aurora-whole", "aurora"));
     }
 
     #[test]

@@ -37,8 +37,9 @@ impl Point {
         self.runs.iter().filter(|run| !run.is_aurora())
     }
 
-    pub fn run(&self, implementation: &str) -> Option<&Run> {
-        self.runs.iter().find(|run| run.implementation == implementation)
+    /// By a form of MPI, such as `mpi-isend`, which may be called whole.
+    pub fn form(&self, form: &str) -> Option<&Run> {
+        self.runs.iter().find(|run| run.implementation.starts_with(form))
     }
 }
 
