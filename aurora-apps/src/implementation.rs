@@ -14,12 +14,14 @@ pub enum Implementation {
     AuroraWhole,
     /// By those of MPI's collective operations that are made for it.
     MpiCollective,
-    /// By MPI's nonblocking messages, all at once.
+    /// By MPI's nonblocking messages, all at once; a program computes with each as it comes.
     MpiIsend,
+    /// The same, but nothing is computed before all are here: the paper's, literally.
+    MpiIsendWhole,
+    /// By MPI's nonblocking messages round a ring of ranks.
+    MpiRing,
     /// By MPI's Alltoallv of batches that are made by hand.
     MpiAlltoallv,
-    /// By MPI's Sendrecv with the neighbours.
-    MpiSendrecv,
     /// By this library without a behaviour: element by element.
     Naive,
     /// By this library with an Accumulate, where the first choice is a ReleaseC.
@@ -40,8 +42,9 @@ impl Implementation {
             Implementation::AuroraWhole => "aurora-whole",
             Implementation::MpiCollective => "mpi-collective",
             Implementation::MpiIsend => "mpi-isend",
+            Implementation::MpiIsendWhole => "mpi-isend-whole",
+            Implementation::MpiRing => "mpi-ring",
             Implementation::MpiAlltoallv => "mpi-alltoallv",
-            Implementation::MpiSendrecv => "mpi-sendrecv",
             Implementation::Naive => "naive",
             Implementation::Accumulate => "accumulate",
             Implementation::Sequential => "sequential",
@@ -58,8 +61,8 @@ impl Implementation {
 
     /// Whether MPI carries it.
     pub fn is_mpi(self) -> bool {
-        use Implementation::{MpiAlltoallv, MpiCollective, MpiIsend, MpiSendrecv};
-        matches!(self, MpiCollective | MpiIsend | MpiAlltoallv | MpiSendrecv)
+        use Implementation::{MpiAlltoallv, MpiCollective, MpiIsend, MpiIsendWhole, MpiRing};
+        matches!(self, MpiCollective | MpiIsend | MpiIsendWhole | MpiRing | MpiAlltoallv)
     }
 }
 
@@ -174,7 +177,7 @@ pub trait Offer {
     }
 }
 
-/// A program: by this library, by MPI, or, if it is the sort, by threads.
+/// A program: by this library, by MPI, by one rank, or, if it is the sort, by threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Program(pub &'static str);
 
@@ -184,14 +187,15 @@ impl Offer for Program {
     }
 
     fn implementations(&self) -> &'static [Implementation] {
-        use Implementation::{Accumulate, Aurora, AuroraWhole, MpiCollective, MpiSendrecv, Naive, Rayon, Sequential};
+        use Implementation::{
+            Accumulate, Aurora, AuroraWhole, MpiCollective, MpiIsend, MpiIsendWhole, MpiRing, Naive, Rayon, Sequential,
+        };
         match self.0 {
-            "psrs" => &[Aurora, MpiCollective, Rayon],
-            "mm2" => &[Aurora, AuroraWhole, MpiCollective],
-            "diffusion" => &[Aurora, Naive, Sequential, MpiSendrecv],
-            "histogram" => &[Aurora, Accumulate, Naive],
-            "indexgather" | "tsp" => &[Aurora, Naive, Sequential],
-            _ => &[Aurora, MpiCollective],
+            "mm2" => &[Aurora, AuroraWhole, MpiIsend, MpiIsendWhole, MpiRing, MpiCollective, Sequential, Naive],
+            "psrs" => &[Aurora, MpiIsend, MpiCollective, Sequential, Naive, Rayon],
+            "diffusion" | "tsp" => &[Aurora, MpiIsend, MpiCollective, Sequential, Naive],
+            "histogram" => &[Aurora, Accumulate, MpiIsend, MpiCollective, Sequential, Naive],
+            _ => &[Aurora, Naive, Sequential],
         }
     }
 
@@ -219,7 +223,8 @@ mod tests {
         let refusal = Program("mm2").refusal(Implementation::Tcp, ALONE).expect("refused");
         assert_eq!(
             refusal.to_string(),
-            "mm2 is not written that way; allowed here: aurora, aurora-whole, mpi-collective"
+            "mm2 is not written that way; allowed here: aurora, aurora-whole, mpi-isend, mpi-isend-whole, mpi-ring, \
+             mpi-collective, sequential, naive"
         );
     }
 

@@ -4,6 +4,10 @@
 //! programs use what a careful user of MPI would: buffers that live as long as the job, contiguous types, no copies
 //! of their own.
 
+pub mod buckets;
+pub mod neighbours;
+pub mod posted;
+
 use crate::implementation::Refusal;
 use crate::meeting::Meeting;
 use aurora_core::Launcher;
@@ -13,8 +17,10 @@ use mpi::datatype::{Partition, PartitionMut};
 use mpi::request::multiple_scope;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Equivalence, Source};
+use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 use thiserror::Error;
 
 /// MPI counts in 32 bits.
@@ -102,6 +108,59 @@ impl<'w> MpiRanks<'w> {
             }
             requests.wait_all(&mut Vec::with_capacity(2 * size));
         });
+    }
+
+    /// As [`all_at_once`](MpiRanks::all_at_once), but each rank's piece is worked on as soon as it is here, this rank's own first,
+    /// and without a copy of that. Returns how long it took until the last one was here.
+    ///
+    /// `work` gets a rank, its piece, and what lets MPI go on with the others: no thread of its own does that, so a long piece of work
+    /// calls it every now and then.
+    pub fn each_as_it_comes<'b, T: Equivalence>(
+        &self,
+        outgoing: &[&'b [T]],
+        incoming: Vec<&'b mut [T]>,
+        mut work: impl FnMut(usize, &'b [T], &mut dyn FnMut()),
+    ) -> Duration {
+        let (me, size) = (self.me(), self.size());
+        let (start, mut shared) = (Instant::now(), Duration::ZERO);
+        multiple_scope(2 * size, |scope, requests| {
+            let mut here = VecDeque::from([(me, outgoing[me])]);
+            let mut senders = Vec::with_capacity(size);
+            for (from, piece) in incoming.into_iter().enumerate().filter(|(from, _)| *from != me) {
+                if piece.is_empty() {
+                    here.push_back((from, &*piece));
+                } else {
+                    requests.add(self.rank(from).immediate_receive_into(scope, piece));
+                    senders.push(from);
+                }
+            }
+            for to in (1..size).map(|step| (me + step) % size).filter(|to| !outgoing[*to].is_empty()) {
+                requests.add(self.rank(to).immediate_send(scope, outgoing[to]));
+            }
+            // One by one: rsmpi's `wait_some` and `test_some` look for statuses where MPI has not put them.
+            let mut arrived = Vec::with_capacity(size);
+            loop {
+                match here.pop_front() {
+                    Some((from, piece)) => work(from, piece, &mut || {
+                        while requests.incomplete() > 0
+                            && let Some((number, _, piece)) = requests.test_any()
+                        {
+                            arrived.push((number, piece));
+                        }
+                    }),
+                    None if requests.incomplete() == 0 => return,
+                    None => arrived.extend(requests.wait_any().map(|(number, _, piece)| (number, piece))),
+                }
+                for (number, piece) in arrived.drain(..) {
+                    // Receives were numbered first; the others are sends.
+                    if let Some(from) = senders.get(number) {
+                        here.push_back((*from, piece));
+                        shared = start.elapsed();
+                    }
+                }
+            }
+        });
+        shared
     }
 }
 
@@ -195,17 +254,20 @@ impl Parts {
     /// Each rank's piece of `buffer`.
     ///
     /// # Panics
-    /// If the ranges do not follow each other.
+    /// If the ranges do not ascend; there may be gaps between them, and empty ones anywhere.
     pub fn pieces_mut<'b, T>(&self, buffer: &'b mut [T]) -> Vec<&'b mut [T]> {
         let mut rest = buffer;
         let mut end = 0;
         (0..self.counts.len())
             .map(|rank| {
                 let range = self.range(rank);
-                assert_eq!(range.start, end, "ranges that follow each other");
-                end = range.end;
-                let (piece, after) = std::mem::take(&mut rest).split_at_mut(range.len());
-                rest = after;
+                if range.is_empty() {
+                    return Default::default();
+                }
+                assert!(range.start >= end, "ranges that ascend");
+                let (_, from) = std::mem::take(&mut rest).split_at_mut(range.start - end);
+                let (piece, after) = from.split_at_mut(range.len());
+                (rest, end) = (after, range.end);
                 piece
             })
             .collect()
@@ -234,6 +296,8 @@ mod tests {
         let mut buffer = [1, 2, 3, 4, 5];
         assert_eq!(parts.pieces(&buffer), [&[1, 2, 3][..], &[], &[4, 5]]);
         assert_eq!(parts.pieces_mut(&mut buffer)[2], [4, 5]);
+        let with_gaps = Parts::new([0..1, 0..0, 3..5]).unwrap();
+        assert_eq!(with_gaps.pieces_mut(&mut buffer), [&[1][..], &[], &[4, 5]]);
         let none = Parts::of_lengths([]).unwrap();
         assert_eq!((none.total(), none.are_equal()), (0, true));
     }

@@ -91,47 +91,84 @@ fn damage_is_seen_by_each_implementation() {
     }
 }
 
+/// What shares the matrices over MPI.
+const MM2: &str = "mpi-isend,mpi-isend-whole,mpi-ring,mpi-collective";
+
+/// What shares the data of the other programs.
+const BOTH: &str = "mpi-isend,mpi-collective";
+
 /// Programs, also with less data than ranks.
-const PROGRAMS: [(&str, &str, usize); 13] = [
-    ("mm2 --size 129", "mpi-collective", 3),
-    ("mm2 --size 2", "mpi-collective", 3),
-    ("mm2 --size 33", "mpi-collective", 1),
-    ("psrs --keys 100003", "mpi-collective", 3),
-    ("psrs --keys 100003 --input sorted", "mpi-collective", 2),
-    ("psrs --keys 100003 --input reverse", "mpi-collective", 3),
-    ("psrs --keys 5000 --input equal", "mpi-collective", 2),
-    ("psrs --keys 5000 --input zipf", "mpi-collective", 1),
-    ("psrs --keys 0", "mpi-collective", 2),
-    ("psrs --keys 2", "mpi-collective", 3),
-    ("diffusion --rows 40 --cols 30 --steps 25", "mpi-sendrecv", 3),
-    ("diffusion --rows 2 --cols 3 --steps 2", "mpi-sendrecv", 3),
-    ("diffusion --rows 9 --cols 9 --steps 3", "mpi-sendrecv", 1),
+const PROGRAMS: [(&str, &str, usize); 19] = [
+    ("mm2 --size 301", MM2, 2),
+    ("mm2 --size 2", MM2, 3),
+    ("mm2 --size 33", MM2, 1),
+    ("psrs --keys 100003", BOTH, 3),
+    ("psrs --keys 100003 --input reverse", BOTH, 4),
+    ("psrs --keys 5000 --input equal", BOTH, 2),
+    ("psrs --keys 5000 --input zipf", BOTH, 1),
+    ("psrs --keys 0", BOTH, 2),
+    ("psrs --keys 2", BOTH, 3),
+    // With a barrier after each phase of sharing, behaviours still open.
+    ("mm2 --size 129 --apart", MM2, 3),
+    ("psrs --keys 100003 --apart", BOTH, 4),
+    ("diffusion --rows 40 --cols 30 --steps 25", BOTH, 3),
+    ("diffusion --rows 4 --cols 700 --steps 8", BOTH, 4),
+    ("diffusion --rows 2 --cols 3 --steps 2", BOTH, 3),
+    ("diffusion --rows 9 --cols 9 --steps 3", BOTH, 1),
+    // Counted first, and in batches; and less of a table than ranks.
+    ("histogram --table 1001 --updates 3003", BOTH, 4),
+    ("histogram --table 300007 --updates 200003", BOTH, 3),
+    ("histogram --table 2 --updates 1", BOTH, 3),
+    ("tsp --cities 3", BOTH, 2),
 ];
 
 #[test]
 fn programs_are_right_over_mpi_too() {
-    for (program, implementation, ranks) in PROGRAMS {
-        let report = report(ranks, &format!("{program} --impl {implementation},aurora --reps 2"));
+    for (program, implementations, ranks) in PROGRAMS {
+        let report = report(ranks, &format!("{program} --impl {implementations},aurora --reps 2"));
         assert_eq!((&report["impl"], &report["verified"]), (&Value::from("aurora"), &Value::Bool(true)), "{program}");
-        let mpi = &report["results"][0];
-        assert_eq!((&mpi["impl"], &mpi["verified"]), (&Value::from(implementation), &Value::Bool(true)), "{program}");
-        assert!(mpi["sharing_seconds"]["median"].is_f64() && mpi["messages"].is_null(), "{program}: {mpi}");
-        let phases = |of: &Value| of["phases"].as_array().expect("a list").iter().map(|p| p["name"].clone()).collect();
-        let (ours, theirs): (Vec<Value>, Vec<Value>) = (phases(&report), phases(mpi));
-        assert_eq!(ours, theirs);
+        for (implementation, mpi) in implementations.split(',').zip(report["results"].as_array().expect("a list")) {
+            assert_eq!((&mpi["impl"], &mpi["verified"]), (&implementation.into(), &Value::Bool(true)), "{program}");
+            assert!(mpi["sharing_seconds"]["median"].is_f64() && mpi["messages"].is_null(), "{program}: {mpi}");
+            let phases =
+                |of: &Value| of["phases"].as_array().expect("a list").iter().map(|p| p["name"].clone()).collect();
+            let (ours, theirs): (Vec<Value>, Vec<Value>) = (phases(&report), phases(mpi));
+            assert_eq!(ours, theirs);
+        }
+    }
+}
+
+/// Bounds and parts that go from rank to rank while all of them search.
+#[test]
+fn a_search_over_mpi_finds_the_optimum() {
+    for (ranks, line, optimum) in [(1, "--instance gr17", 2085), (4, "--instance gr21 --chunk 3", 2707)] {
+        let report = report(ranks, &format!("tsp {line} --impl {BOTH},sequential --reps 3"));
+        for result in report["results"].as_array().expect("a list") {
+            assert_eq!(
+                (&result["verified"], &result["length"]),
+                (&Value::Bool(true), &Value::from(optimum)),
+                "{result}"
+            );
+        }
     }
 }
 
 #[test]
 fn programs_that_are_wrong_over_mpi_are_found_out() {
-    for program in [
-        "mm2 --size 33 --impl mpi-collective",
-        "psrs --keys 1000 --impl mpi-collective",
-        "diffusion --impl mpi-sendrecv",
+    for (program, implementations) in [
+        ("mm2 --size 33", MM2),
+        ("psrs --keys 1000", BOTH),
+        ("diffusion --rows 30 --cols 30", BOTH),
+        ("histogram --table 1000 --updates 100", BOTH),
+        ("tsp --cities 8", BOTH),
     ] {
-        let output = mpirun(3, &format!("{program} --reps 1 --damage"));
+        let output = mpirun(3, &format!("{program} --impl {implementations} --reps 1 --damage --json"));
         assert!(!output.status.success(), "{program}");
-        assert!(String::from_utf8_lossy(&output.stdout).contains("NOT VERIFIED"), "{program}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let report: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("an object");
+        for result in report["results"].as_array().expect("a list") {
+            assert_eq!(result["verified"], false, "{program}: {result}");
+        }
     }
 }
 
@@ -143,6 +180,7 @@ fn what_mpi_cannot_do_is_refused_once() {
         (2, "bench stream --impl mpi-collective", "aurora, mpi-isend, tcp"),
         (2, "bench updates --impl mpi-isend", "aurora, mpi-alltoallv"),
         (2, "bench reads --impl mpi-collective", "aurora, mpi-alltoallv"),
+        (2, "psrs --impl mpi-ring", "aurora, mpi-isend, mpi-collective, sequential, naive, rayon"),
     ] {
         let output = mpirun(ranks, line);
         assert!(!output.status.success(), "{line}");

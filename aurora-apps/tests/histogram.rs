@@ -5,7 +5,8 @@ use aurora_apps::implementation::Implementation;
 use aurora_apps::report::{Comparison, Report};
 use aurora_core::prelude::*;
 
-const ALL: [Implementation; 3] = [Implementation::Aurora, Implementation::Accumulate, Implementation::Naive];
+const ALL: [Implementation; 4] =
+    [Implementation::Aurora, Implementation::Accumulate, Implementation::Naive, Implementation::Sequential];
 
 fn run(ranks: usize, job: Histogram) -> Comparison<Report> {
     let job = &job;
@@ -23,7 +24,7 @@ fn every_size_is_verified() {
     for ranks in 1..=4 {
         for (table, updates) in [(0, 10), (1, 0), (1, 100), (3, 100), (1000, 7), (1000, 3000), (50_000, 20_000)] {
             let report = run(ranks, small(table, updates));
-            assert_eq!(report.results.len(), 3);
+            assert_eq!(report.results.len(), 4);
             for report in report.results {
                 assert!(report.verified, "{report:?}");
                 assert_eq!((report.ranks, report.size, report.reps), (ranks, table, 2));

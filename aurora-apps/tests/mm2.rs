@@ -51,6 +51,18 @@ fn streaming_and_whole_are_both_verified() {
 }
 
 #[test]
+fn elements_by_themselves_and_one_rank_alone_multiply_the_same_matrices() {
+    for (ranks, size, damage) in [(1, 0, false), (3, 2, false), (2, 33, false), (4, 33, false), (3, 33, true)] {
+        let implementations = vec![Implementation::Naive, Implementation::Sequential];
+        let job = &Mm2 { implementations, damage, ..small(size) };
+        let report = Config::threads(ranks).run(|world| mm2::run(world, job, &mut |_| ())).expect("a report");
+        let names: Vec<_> = report.results.iter().map(|report| report.implementation).collect();
+        assert_eq!(names, ["naive", "sequential"]);
+        assert!(report.results.iter().all(|report| report.verified != damage), "{report:?}");
+    }
+}
+
+#[test]
 fn the_papers_smaller_size_is_verified() {
     for ranks in [1, 3, 4] {
         assert!(run(ranks, Mm2 { reps: 1, ..small(512) }).verified);

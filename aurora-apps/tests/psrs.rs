@@ -43,6 +43,22 @@ fn many_keys_of_every_input_are_verified() {
 }
 
 #[test]
+fn keys_by_themselves_and_one_rank_alone_sort_the_same_keys() {
+    for (ranks, keys, damage) in
+        [(1, 7, false), (3, 0, false), (3, 2, false), (2, 997, false), (4, 997, false), (3, 997, true)]
+    {
+        for input in [Input::Uniform, Input::Reverse, Input::Equal] {
+            let implementations = vec![Implementation::Naive, Implementation::Sequential];
+            let job = &Psrs { implementations, damage, ..small(keys, input) };
+            let report = Config::threads(ranks).run(|world| psrs::run(world, job, &mut |_| ())).expect("a report");
+            let names: Vec<_> = report.results.iter().map(|report| report.implementation).collect();
+            assert_eq!(names, ["naive", "sequential"]);
+            assert!(report.results.iter().all(|report| report.verified != damage), "{report:?}");
+        }
+    }
+}
+
+#[test]
 fn threads_of_one_rank_sort_the_same_keys() {
     for damage in [false, true] {
         let implementations = vec![Implementation::Aurora, Implementation::Rayon];

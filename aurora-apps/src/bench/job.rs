@@ -255,7 +255,9 @@ impl Offer for Operation {
     fn lack(&self, implementation: Implementation) -> &'static str {
         match (self, implementation) {
             (_, Implementation::Tcp) => "is not what one connection can do",
-            (_, Implementation::MpiSendrecv) => "has no neighbours",
+            (_, Implementation::MpiIsendWhole | Implementation::MpiRing) => {
+                "is nothing that is computed with as it comes"
+            }
             (_, Implementation::Naive) => "is one operation, without a behaviour to leave out",
             (_, Implementation::Accumulate) => "is not measured that way",
             (_, Implementation::Sequential) => "is between ranks",

@@ -89,7 +89,7 @@ impl<'w> Lane<'w> {
     fn new(world: &'w World, job: &Diffusion, implementation: Implementation) -> Result<Self> {
         let heating: Box<dyn Heating + 'w> = match implementation {
             #[cfg(feature = "mpi")]
-            Implementation::MpiSendrecv => Box::new(super::mpi::Sendrecv::new(world, job)?),
+            mpi if mpi.is_mpi() => Box::new(super::mpi::OverMpi::new(world, job, mpi)?),
             Implementation::Naive => Box::new(ByElements { world }),
             Implementation::Sequential => Box::new(Alone { world }),
             _ => Box::new(ByHalos { world }),

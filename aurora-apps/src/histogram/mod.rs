@@ -1,16 +1,22 @@
 #![doc = include_str!("README.md")]
 
-mod count;
 mod draws;
+#[cfg(feature = "mpi")]
+mod mpi;
+mod naive;
+mod parallel;
 mod run;
 
-pub use count::{accumulate, in_turns, release};
 pub use draws::Draws;
+pub use naive::in_turns;
+pub use parallel::{accumulate, release};
 pub use run::{Histogram, run};
 
-/// The sequential program: counts what all ranks have drawn.
-pub fn sequential(table: &mut [u64], draws: impl IntoIterator<Item = usize>) {
+use std::ops::AddAssign;
+
+/// The sequential program: counts what all ranks have drawn; also what a rank counts alone.
+pub fn sequential<C: AddAssign + From<bool>>(table: &mut [C], draws: impl IntoIterator<Item = usize>) {
     for index in draws {
-        table[index] += 1;
+        table[index] += C::from(true);
     }
 }

@@ -56,7 +56,7 @@ pub fn run(world: &World, job: &Histogram, progress: &mut dyn FnMut(usize)) -> R
         let (right, sequential) = answer.as_ref().map_or((&[][..], 0.0), |answer| (&answer.table[..], answer.seconds));
         check::spread(world, right, &mut expected)?;
         for lane in &mut lanes {
-            let laps = lane.count(world, draws)?;
+            let laps = lane.count(draws)?;
             if job.damage {
                 misplace(world, &mut lane.table)?;
             }
@@ -69,7 +69,7 @@ pub fn run(world: &World, job: &Histogram, progress: &mut dyn FnMut(usize)) -> R
     let subject =
         |implementation| Subject { app: offer.name(), implementation, variant: "counters", size: job.table, seed };
     let measures = BTreeMap::from([("updates", job.updates)]);
-    let report = |lane: &Lane| {
+    let report = |lane: &Lane<'_>| {
         let report = lane.tally.report(world, subject(lane.implementation));
         Report { measures: measures.clone(), ..report }
     };
@@ -77,23 +77,45 @@ pub fn run(world: &World, job: &Histogram, progress: &mut dyn FnMut(usize)) -> R
 }
 
 /// One implementation with its table and what was measured of it.
-struct Lane {
+struct Lane<'w> {
+    world: &'w World,
     implementation: Implementation,
+    #[cfg(feature = "mpi")]
+    over_mpi: Option<super::mpi::OverMpi<'w>>,
     table: GVector<u64>,
     tally: Tally,
 }
 
-impl Lane {
-    fn new(world: &World, job: &Histogram, implementation: Implementation) -> Result<Self> {
-        Ok(Lane { implementation, table: GVector::new(world, job.table)?, tally: Tally::default() })
+impl<'w> Lane<'w> {
+    fn new(world: &'w World, job: &Histogram, implementation: Implementation) -> Result<Self> {
+        #[cfg(feature = "mpi")]
+        let over_mpi = match implementation.is_mpi() {
+            true => Some(super::mpi::OverMpi::new(world, job.table, job.updates, implementation)?),
+            false => None,
+        };
+        Ok(Lane {
+            world,
+            implementation,
+            #[cfg(feature = "mpi")]
+            over_mpi,
+            table: GVector::new(world, job.table)?,
+            tally: Tally::default(),
+        })
     }
 
     /// Collective. A repetition.
-    fn count(&mut self, world: &World, draws: Draws) -> Result<Laps> {
-        let Lane { implementation, table, .. } = self;
+    fn count(&mut self, draws: Draws) -> Result<Laps> {
+        #[cfg(feature = "mpi")]
+        if let Some(over_mpi) = &mut self.over_mpi {
+            return over_mpi.run(draws, &mut self.table);
+        }
+        let Lane { world, implementation, table, .. } = self;
+        if *implementation == Implementation::Sequential {
+            return alone(world, draws, table);
+        }
         check::fill(table, |_| 0)?;
         let mine = draws.of(world.rank().index());
-        let mut clock = Clock::start(world)?;
+        let mut clock = Clock::start(*world)?;
         clock.sharing("update", || match implementation {
             Implementation::Accumulate => accumulate(table, mine),
             Implementation::Naive => in_turns(world, table, mine),
@@ -101,6 +123,21 @@ impl Lane {
         })?;
         clock.stop()
     }
+}
+
+/// Collective. The sequential program in its turn, on rank 0 while the others wait.
+fn alone(world: &World, draws: Draws, table: &mut GVector<u64>) -> Result<Laps> {
+    let mut counters = vec![0; if world.is_root() { table.len() } else { 0 }];
+    let mut clock = Clock::start(world)?;
+    clock.computing("update", || {
+        if world.is_root() {
+            sequential(&mut counters, (0..world.size()).flat_map(|rank| draws.of(rank)));
+        }
+        Ok(())
+    })?;
+    let laps = clock.stop()?;
+    check::spread(world, &counters, table)?;
+    Ok(laps)
 }
 
 /// What the sequential program counts, and how long it takes.
@@ -111,7 +148,7 @@ struct Answer {
 
 impl Answer {
     fn new(table: usize, draws: Draws, ranks: usize) -> Self {
-        let mut table = vec![0; table];
+        let mut table = vec![0u64; table];
         let start = Instant::now();
         sequential(&mut table, (0..ranks).flat_map(|rank| draws.of(rank)));
         Answer { seconds: start.elapsed().as_secs_f64(), table }

@@ -17,6 +17,20 @@ pub const FIRST: Stage = Stage { load: "load R", multiply: "P <- Q x R" };
 /// R <- Q x P.
 pub const SECOND: Stage = Stage { load: "load P", multiply: "R <- Q x P" };
 
+/// Collective. The whole job: P <- Q x R, then R <- Q x P.
+pub fn multiply(
+    kernel: Kernel,
+    loading: Loading,
+    q: &GVector<i32>,
+    r: &mut GVector<i32>,
+    p: &mut GVector<i32>,
+    clock: &mut Clock<'_>,
+) -> Result<()> {
+    let mut stages = Multiplier::new(kernel, loading, clock);
+    stages.at(FIRST).mmultiply(q, r, p)?;
+    stages.at(SECOND).mmultiply(q, p, r)
+}
+
 /// Multiplies shared matrices and measures it.
 #[derive(Debug)]
 pub struct Multiplier<'c, 'w> {

@@ -1,7 +1,7 @@
 //! The repetitions of the main job: new matrices, the sequential program, the parallel one, verification.
 
-use super::parallel::{FIRST, SECOND};
-use super::{Kernel, Loading, Matrices, Multiplier, sequential};
+use super::naive::multiply_by_elements;
+use super::{Kernel, Loading, Matrices, multiply, sequential};
 use crate::clock::{Clock, Laps, Pace};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
 use crate::report::{Comparison, Repetition, Report};
@@ -96,10 +96,14 @@ impl<'w> Lane<'w> {
     fn new(world: &'w World, job: &Mm2, implementation: Implementation) -> Result<Self> {
         let multiplication: Box<dyn Multiplication + 'w> = match implementation {
             #[cfg(feature = "mpi")]
-            Implementation::MpiCollective => Box::new(super::mpi::Collective::new(world, job.size)?),
+            mpi if mpi.is_mpi() => Box::new(super::mpi::OverMpi::new(world, job.size, mpi)?),
+            Implementation::Sequential => Box::new(Alone { world, size: job.size }),
             other => {
-                let whole = other == Implementation::AuroraWhole;
-                let loading = if whole { Loading::Whole } else { Loading::Streaming };
+                let loading = match other {
+                    Implementation::Naive => None,
+                    Implementation::AuroraWhole => Some(Loading::Whole),
+                    _ => Some(Loading::Streaming),
+                };
                 Box::new(Aurora { world, loading, q: GVector::new(world, MatrixDim::new(job.size, job.size))? })
             }
         };
@@ -107,22 +111,49 @@ impl<'w> Lane<'w> {
     }
 }
 
-/// The parallel program on shared matrices.
+/// The parallel program on shared matrices, or its start without behaviours.
 struct Aurora<'w> {
     world: &'w World,
-    loading: Loading,
+    /// How B is loaded; not at all by default access.
+    loading: Option<Loading>,
     q: GVector<i32>,
 }
 
 impl Multiplication for Aurora<'_> {
     fn run(&mut self, kernel: Kernel, entries: Matrices, pace: Pace, shared: &mut Shared) -> Result<Laps> {
-        check::fill(&mut self.q, |i| entries.q(i))?;
-        check::fill(&mut shared.r, |i| entries.r(i))?;
-        let mut clock = Clock::paced(self.world, pace)?;
-        let mut stages = Multiplier::new(kernel, self.loading, &mut clock);
-        stages.at(FIRST).mmultiply(&self.q, &shared.r, &mut shared.p)?;
-        stages.at(SECOND).mmultiply(&self.q, &shared.p, &mut shared.r)?;
+        let Aurora { world, loading, q } = self;
+        let Shared { p, r, .. } = shared;
+        check::fill(q, |i| entries.q(i))?;
+        check::fill(r, |i| entries.r(i))?;
+        let mut clock = Clock::paced(*world, pace)?;
+        match *loading {
+            Some(loading) => multiply(kernel, loading, q, r, p, &mut clock)?,
+            None => multiply_by_elements(world, q, r, p, &mut clock)?,
+        }
         clock.stop()
+    }
+}
+
+/// The sequential program in its turn, on rank 0 while the others wait.
+struct Alone<'w> {
+    world: &'w World,
+    size: usize,
+}
+
+impl Multiplication for Alone<'_> {
+    fn run(&mut self, kernel: Kernel, entries: Matrices, pace: Pace, shared: &mut Shared) -> Result<Laps> {
+        let (q, mut r, mut p) = if self.world.is_root() { matrices(self.size, entries) } else { Default::default() };
+        let mut clock = Clock::paced(self.world, pace)?;
+        clock.computing("multiply", || {
+            if self.world.is_root() {
+                sequential(kernel, &q, &mut r, &mut p, self.size);
+            }
+            Ok(())
+        })?;
+        let laps = clock.stop()?;
+        check::spread(self.world, &p, &mut shared.p)?;
+        check::spread(self.world, &r, &mut shared.r)?;
+        Ok(laps)
     }
 }
 
@@ -170,16 +201,22 @@ struct Answer {
 
 impl Answer {
     fn new(job: &Mm2, entries: Matrices) -> Self {
-        let elements = 0..job.size * job.size;
-        let q: Vec<i32> = elements.clone().map(|i| entries.q(i)).collect();
-        let mut r: Vec<i32> = elements.map(|i| entries.r(i)).collect();
-        // Not zeros: those would be pages that the measured program is the first to touch.
-        let mut p = vec![-1; q.len()];
+        let (q, mut r, mut p) = matrices(job.size, entries);
         let start = Instant::now();
         sequential(job.kernel, &q, &mut r, &mut p, job.size);
         let seconds = start.elapsed().as_secs_f64();
         Answer { p, r, seconds }
     }
+}
+
+/// Q, R and room for P in the memory of one rank.
+fn matrices(size: usize, entries: Matrices) -> (Vec<i32>, Vec<i32>, Vec<i32>) {
+    let elements = 0..size * size;
+    let q: Vec<i32> = elements.clone().map(|i| entries.q(i)).collect();
+    let r = elements.map(|i| entries.r(i)).collect();
+    // Not zeros: those would be pages that the measured program is the first to touch.
+    let p = vec![-1; q.len()];
+    (q, r, p)
 }
 
 /// Flips a bit of the last element.

@@ -26,7 +26,7 @@ pub fn merge(keys: &mut Vec<u32>, ends: &[usize], spare: &mut Vec<u32>) {
 }
 
 /// Merges two sorted runs into `into`, which has room for exactly both.
-fn merge_two(left: &[u32], right: &[u32], into: &mut [u32]) {
+pub(super) fn merge_two(left: &[u32], right: &[u32], into: &mut [u32]) {
     let (mut i, mut j) = (0, 0);
     let mut places = into.iter_mut();
     // No branch depends on the keys in here: random ones would mispredict every other time.

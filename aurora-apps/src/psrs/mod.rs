@@ -4,8 +4,10 @@ mod input;
 mod merge;
 #[cfg(feature = "mpi")]
 mod mpi;
+mod naive;
 mod run;
 mod sample;
+mod sequential;
 mod sorter;
 mod split;
 mod threads;

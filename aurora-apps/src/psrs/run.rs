@@ -105,9 +105,13 @@ impl<'w> Lane<'w> {
     fn new(world: &'w World, job: &Psrs, implementation: Implementation) -> Result<Self> {
         let sorting: Box<dyn Sorting + 'w> = match implementation {
             #[cfg(feature = "mpi")]
-            Implementation::MpiCollective => Box::new(super::mpi::Collective::new(world, job.keys)?),
+            mpi if mpi.is_mpi() => Box::new(super::mpi::OverMpi::new(world, job.keys, mpi)?),
             Implementation::Rayon => Box::new(super::threads::Threads::new(world, job.keys)?),
-            _ => Box::new(Aurora { world, sorter: Sorter::new(world, job.keys)? }),
+            Implementation::Sequential => Box::new(super::sequential::Alone::new(world, job.keys)?),
+            other => {
+                let by_elements = other == Implementation::Naive;
+                Box::new(Aurora { world, by_elements, sorter: Sorter::new(world, job.keys)? })
+            }
         };
         Ok(Lane { implementation, sorting, tally: Tally::default() })
     }
@@ -116,6 +120,8 @@ impl<'w> Lane<'w> {
 /// The parallel program on a shared vector.
 struct Aurora<'w> {
     world: &'w World,
+    /// Without a behaviour.
+    by_elements: bool,
     sorter: Sorter,
 }
 
@@ -123,7 +129,11 @@ impl Sorting for Aurora<'_> {
     fn run(&mut self, keys: &Keys, pace: Pace) -> Result<Laps> {
         check::fill(&mut self.sorter.keys, |i| keys.key(i))?;
         let mut clock = Clock::paced(self.world, pace)?;
-        self.sorter.sort(self.world, &mut clock)?;
+        if self.by_elements {
+            self.sorter.sort_by_elements(self.world, &mut clock)?;
+        } else {
+            self.sorter.sort(self.world, &mut clock)?;
+        }
         clock.stop()
     }
 

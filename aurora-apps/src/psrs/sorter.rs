@@ -10,16 +10,16 @@ use std::ops::Range;
 /// The shared data of the sort, and local memory that is kept from one repetition to the next.
 #[derive(Debug)]
 pub struct Sorter {
-    rank: usize,
-    size: usize,
+    pub(super) rank: usize,
+    pub(super) size: usize,
     /// What is sorted: block-distributed.
     pub keys: GVector<u32>,
     /// All samples, placed on the master.
-    sample: GVector<Sample>,
+    pub(super) sample: GVector<Sample>,
     /// The pivots, placed on the master.
-    pivots: GVector<Sample>,
+    pub(super) pivots: GVector<Sample>,
     /// Where each rank's block is cut: a row per rank.
-    cuts: GVector<u64>,
+    pub(super) cuts: GVector<u64>,
     partitions: Vec<u32>,
     spare: Vec<u32>,
 }
@@ -68,13 +68,18 @@ impl Sorter {
             block.finish()?;
             Ok(mine)
         })?;
-        let before = (0..self.rank).map(|rank| self.keys.range_of(Rank::new(rank)).len());
-        let place = before.map(|block| sample_count(block, self.size)).sum();
+        let place = self.first_sample();
         clock.sharing("gather samples", || {
             let mut sample = self.sample.release_c()?;
             sample.put_slice(place, &mine)?;
             sample.finish()
         })
+    }
+
+    /// Where this rank's samples stand among all.
+    pub(super) fn first_sample(&self) -> usize {
+        let before = (0..self.rank).map(|rank| self.keys.range_of(Rank::new(rank)).len());
+        before.map(|block| sample_count(block, self.size)).sum()
     }
 
     /// Phase 2. The master sorts the samples under owner-computes and selects pivots; all read them from a cache and

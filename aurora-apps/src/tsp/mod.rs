@@ -1,6 +1,9 @@
 #![doc = include_str!("README.md")]
 
 mod instance;
+#[cfg(feature = "mpi")]
+mod mpi;
+mod parallel;
 mod potential;
 mod run;
 mod search;

@@ -1,9 +1,10 @@
 //! The repetitions: an instance, the sequential program, the parallel ones, verification.
 
-use super::search::{Best, Bound, Search, Tour, sequential};
+use super::parallel::{Outcome, together};
+use super::search::{Search, Tour, sequential};
 use super::{Instance, Named, tsplib};
 use crate::agree;
-use crate::clock::{Clock, Laps};
+use crate::clock::Clock;
 use crate::implementation::{Conditions, Implementation, Offer, Program};
 use crate::report::{Comparison, Repetition, Report};
 use crate::tally::{Subject, Tally};
@@ -68,14 +69,14 @@ pub fn run(world: &World, job: &Tsp, progress: &mut dyn FnMut(usize)) -> Result<
     let seed = agree::seed(world, job.seed)?;
     let (mut lanes, mut size) = (Vec::new(), 0);
     for &implementation in &job.implementations {
-        lanes.push(Lane { implementation, tally: Tally::default(), length: 0, nodes: 0, improvements: 0 });
+        lanes.push(Lane::new(world, implementation)?);
     }
     for rep in 0..job.reps {
         let instance = instance(world, job, seed.wrapping_add(rep as u64))?;
         size = instance.cities();
         let answer = if world.is_root() { Some(Answer::new(&instance)?) } else { None };
         for lane in &mut lanes {
-            lane.run(world, job, &instance, answer.as_ref())?;
+            lane.run(job, &instance, answer.as_ref())?;
         }
         progress(rep + 1);
     }
@@ -130,8 +131,11 @@ fn instance(world: &World, job: &Tsp, seed: u64) -> Result<Instance> {
 }
 
 /// One implementation with what was measured of it.
-struct Lane {
+struct Lane<'w> {
     implementation: Implementation,
+    #[cfg(feature = "mpi")]
+    over_mpi: Option<super::mpi::OverMpi<'w>>,
+    world: &'w World,
     tally: Tally,
     length: usize,
     /// Beginnings of tours that were looked at in the last repetition, by all ranks.
@@ -139,12 +143,37 @@ struct Lane {
     improvements: usize,
 }
 
-impl Lane {
-    fn run(&mut self, world: &World, job: &Tsp, instance: &Instance, answer: Option<&Answer>) -> Result<()> {
-        let (laps, mut tour, [nodes, improvements]) = match self.implementation {
-            Implementation::Sequential => alone(world, instance)?,
-            other => together(world, job, other == Implementation::Naive, instance)?,
-        };
+impl<'w> Lane<'w> {
+    fn new(world: &'w World, implementation: Implementation) -> Result<Self> {
+        Ok(Lane {
+            implementation,
+            #[cfg(feature = "mpi")]
+            over_mpi: match implementation.is_mpi() {
+                true => Some(super::mpi::OverMpi::new(world, implementation)?),
+                false => None,
+            },
+            world,
+            tally: Tally::default(),
+            length: 0,
+            nodes: 0,
+            improvements: 0,
+        })
+    }
+
+    /// Collective. One search.
+    fn search(&mut self, job: &Tsp, instance: &Instance) -> Result<Outcome> {
+        #[cfg(feature = "mpi")]
+        if let Some(over_mpi) = &mut self.over_mpi {
+            return over_mpi.search(instance, job.chunk);
+        }
+        match self.implementation {
+            Implementation::Sequential => alone(self.world, instance),
+            other => together(self.world, job.chunk, other == Implementation::Naive, instance),
+        }
+    }
+
+    fn run(&mut self, job: &Tsp, instance: &Instance, answer: Option<&Answer>) -> Result<()> {
+        let (laps, mut tour, [nodes, improvements]) = self.search(job, instance)?;
         if job.damage {
             match tour.cities.as_mut_slice() {
                 [first, .., last] => *last = *first,
@@ -160,63 +189,8 @@ impl Lane {
         let shortest = answer.is_none_or(|answer| answer.tour.length == tour.length);
         let wrong = u64::from(!(is_tour && known && shortest));
         let sequential = answer.map_or(0.0, |answer| answer.seconds);
-        self.tally.add(world, &Repetition { laps, sequential, wrong })
+        self.tally.add(self.world, &Repetition { laps, sequential, wrong })
     }
-}
-
-/// What a search comes to: figures, the tour, nodes and improvements.
-type Outcome = (Laps, Tour, [u64; 2]);
-
-/// Collective. The parallel program: parts of the search are taken from a shared counter, the bound is shared.
-fn together(world: &World, job: &Tsp, naive: bool, instance: &Instance) -> Result<Outcome> {
-    let n = instance.cities();
-    let distances = GVector::<u32>::from_fn(world, MatrixDim::new(n, n), |k| instance.distances()[k])?;
-    let next = GScalar::new(world, 0, 0u64)?;
-    let bound = GScalar::new(world, 0, u32::MAX)?;
-    let mut best = GScalar::new(world, 0, Tour::none())?;
-    let (mut nodes, mut improvements) = (GScalar::new(world, 0, 0u64)?, GScalar::new(world, 0, 0u64)?);
-
-    let mut clock = Clock::start(world)?;
-    let distances = clock.sharing("read distances", || distances.read_cache())?;
-    let instance = Instance::new(n, |i, j| distances[i * n + j]);
-    let found = if naive {
-        clock.computing("search", || take_parts(job, &instance, &next, &bound))?
-    } else {
-        let bound = clock.sharing("read bound", || bound.read_mostly_with::<Min>())?;
-        clock.computing("search", || take_parts(job, &instance, &next, &bound))?
-    };
-    drop(distances);
-    clock.sharing("collect tours", || {
-        let (mut best, mut nodes) = (best.accumulate::<Best>()?, nodes.accumulate::<Add>()?);
-        let mut improvements = improvements.accumulate::<Add>()?;
-        best.update(found.tour);
-        nodes.update(found.nodes);
-        improvements.update(found.improvements);
-        Ok(())
-    })?;
-    let tour = best.read_cache()?.clone();
-    let figures = [*nodes.read_cache()?, *improvements.read_cache()?];
-    Ok((clock.stop()?, tour, figures))
-}
-
-/// What one rank has found.
-struct Found {
-    tour: Tour,
-    nodes: u64,
-    improvements: u64,
-}
-
-fn take_parts(job: &Tsp, instance: &Instance, next: &GScalar<u64>, bound: &impl Bound) -> Result<Found> {
-    let mut search = Search::new(instance, bound);
-    let parts = search.parts();
-    loop {
-        let first = next.fetch_add(job.chunk)?;
-        if first >= parts {
-            break;
-        }
-        (first..parts.min(first + job.chunk)).try_for_each(|part| search.part(part))?;
-    }
-    Ok(Found { tour: search.best, nodes: search.nodes, improvements: search.improvements })
 }
 
 /// Collective. The sequential program, on rank 0.

@@ -4,7 +4,6 @@
 //! *Isend* posts everything at once: all receives, then all sends, beginning with the rank after the own one. *Alltoallv*
 //! collects small things for each owner and exchanges them in batches that stay in a cache.
 
-mod buckets;
 mod exchange;
 mod gather;
 mod get;

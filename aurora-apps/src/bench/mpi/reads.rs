@@ -1,11 +1,11 @@
 //! Every rank reads random elements of a distributed table: places go to their owners in batches, and values come back.
 
-use super::buckets::{Blocks, Buckets, all_to_all};
 use crate::bench::contestant::Contestant;
 use crate::bench::pattern::Round;
 use crate::bench::reads::{Checksum, Workload};
 use crate::bench::watch::Watch;
 use crate::mpi_ranks::MpiRanks;
+use crate::mpi_ranks::buckets::{Blocks, Buckets, all_to_all};
 use aurora_core::prelude::*;
 
 /// Reads in a batch at most: places, positions, answers and values fit a second-level cache together.

@@ -40,15 +40,19 @@ enum ProgramName {
     Aurora,
     /// The same, each load whole before anything is computed with it (of `mm2`)
     AuroraWhole,
-    /// MPI's collective operations (of `mm2` and `psrs`)
+    /// MPI's Isend and Irecv; computes with what comes as it comes (not of `indexgather`)
+    MpiIsend,
+    /// The same, each load whole before anything is computed with it (of `mm2`)
+    MpiIsendWhole,
+    /// MPI's Isend and Irecv round a ring of ranks (of `mm2`)
+    MpiRing,
+    /// MPI's collective operations (not of `indexgather`)
     MpiCollective,
-    /// MPI's Sendrecv with the neighbours (of `diffusion`)
-    MpiSendrecv,
-    /// This library without a behaviour, element by element (of `diffusion`, `histogram`, `indexgather`, `tsp`)
+    /// This library without a behaviour, element by element
     Naive,
     /// Partial sums of each rank, merged at the end (of `histogram`)
     Accumulate,
-    /// The sequential program, on rank 0 alone (of `diffusion`, `indexgather`, `tsp`)
+    /// The sequential program, on rank 0 alone
     Sequential,
     /// As many threads as there are ranks, all of rank 0, with rayon (of `psrs`)
     Rayon,
@@ -75,7 +79,9 @@ impl ProgramImplementations {
             ProgramName::Aurora => Implementation::Aurora,
             ProgramName::AuroraWhole => Implementation::AuroraWhole,
             ProgramName::MpiCollective => Implementation::MpiCollective,
-            ProgramName::MpiSendrecv => Implementation::MpiSendrecv,
+            ProgramName::MpiIsend => Implementation::MpiIsend,
+            ProgramName::MpiIsendWhole => Implementation::MpiIsendWhole,
+            ProgramName::MpiRing => Implementation::MpiRing,
             ProgramName::Naive => Implementation::Naive,
             ProgramName::Accumulate => Implementation::Accumulate,
             ProgramName::Sequential => Implementation::Sequential,

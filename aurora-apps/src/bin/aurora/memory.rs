@@ -19,9 +19,9 @@ pub fn matrices(size: u64, ranks: u64) -> u128 {
     (4 + 4 + 2 * u128::from(ranks)) * 4 * u128::from(size) * u128::from(size)
 }
 
-/// The same; besides, others' three in memory of its own, and in each rank the whole of one.
+/// The same; besides, each of four others' three in memory of its own, and in each rank the whole of one; and rank 0's sequential ones twice.
 pub fn matrices_beside_others(size: u64, ranks: u64) -> u128 {
-    matrices(size, ranks) + (3 + u128::from(ranks)) * 4 * u128::from(size) * u128::from(size)
+    matrices(size, ranks) + (3 + 4 * (3 + u128::from(ranks))) * 4 * u128::from(size) * u128::from(size)
 }
 
 /// A sort: two shared vectors, twice two buffers at the most uneven, rank 0's sorted copy and what is on its way.
@@ -29,15 +29,15 @@ pub fn keys(count: u64, _ranks: u64) -> u128 {
     (2 + 4 + 2) * 4 * u128::from(count)
 }
 
-/// The same; besides, others' own keys and twice two buffers, and one more shared vector.
+/// The same; besides, each of three others' own keys and twice three buffers, and one more shared vector.
 pub fn keys_beside_others(count: u64, ranks: u64) -> u128 {
-    keys(count, ranks) + (1 + 4 + 1) * 4 * u128::from(count)
+    keys(count, ranks) + 3 * (1 + 6 + 1) * 4 * u128::from(count)
 }
 
-/// A table of counters: that of each of three implementations, what is expected, rank 0's sequential one with what is on its way; and in each rank
-/// a partial copy with its marks.
+/// A table of counters: that of each of six implementations, two of them twice, what is expected, rank 0's sequential one, twice, with what is on its
+/// way; and in each rank a partial copy with its marks, and two of half the size with what comes of one.
 pub fn counters(count: u64, ranks: u64) -> u128 {
-    (3 + 1 + 2 + 2 * u128::from(ranks)) * 8 * u128::from(count)
+    (8 + 1 + 4 + (2 + 2) * u128::from(ranks)) * 8 * u128::from(count)
 }
 
 /// Cells of a plate: three shared ones, rank 0's sequential two, and what is on its way.
@@ -45,9 +45,9 @@ pub fn plates(cells: u64, _ranks: u64) -> u128 {
     (3 + 2 + 1) * 8 * u128::from(cells)
 }
 
-/// The same; besides, others' two in memory of their own.
+/// The same; besides, each of three others' two in memory of their own.
 pub fn plates_beside_others(cells: u64, ranks: u64) -> u128 {
-    plates(cells, ranks) + 2 * 8 * u128::from(cells)
+    plates(cells, ranks) + 3 * 2 * 8 * u128::from(cells)
 }
 
 /// A vector that every rank caches whole: its blocks, and in each rank the caches of all implementations.

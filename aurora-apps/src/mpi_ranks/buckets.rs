@@ -27,6 +27,11 @@ impl Blocks {
         Ok(Blocks { table, block, reciprocal: u64::MAX / block as u64 + 1 })
     }
 
+    /// How many elements a rank has, if not fewer.
+    pub fn length(self) -> usize {
+        self.block
+    }
+
     /// The elements of `rank`.
     pub fn range(self, rank: usize) -> Range<usize> {
         let end = |rank: usize| (rank * self.block).min(self.table);

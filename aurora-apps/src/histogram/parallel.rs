@@ -1,4 +1,4 @@
-//! The same program with one behaviour, with another, and with none.
+//! The parallel program, with one behaviour and with another.
 
 use aurora_core::prelude::*;
 
@@ -24,22 +24,4 @@ pub fn accumulate(table: &mut GVector<u64>, draws: impl Iterator<Item = usize>) 
         table.update(index, 1)?;
     }
     table.finish()
-}
-
-/// Collective. The same element by element. Only one rank at a time: of two that add to one counter, one might be lost.
-///
-/// # Errors
-/// Whatever ended the job.
-pub fn in_turns(world: &World, table: &mut GVector<u64>, draws: impl Iterator<Item = usize>) -> Result<()> {
-    let mut draws = Some(draws);
-    for turn in 0..world.size() {
-        if world.rank() == turn {
-            for index in draws.take().into_iter().flatten() {
-                let count = table.at(index)?;
-                table.put(index, count + 1)?;
-            }
-        }
-        world.barrier()?;
-    }
-    Ok(())
 }

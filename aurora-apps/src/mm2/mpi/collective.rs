@@ -1,0 +1,19 @@
+//! B is gathered on all ranks by Allgather.
+
+use super::program::Operands;
+use crate::clock::Clock;
+use crate::mm2::parallel::Stage;
+use aurora_core::prelude::*;
+
+/// Collective. `c <- a x b`.
+pub fn mmultiply(operands: Operands<'_, '_>, stage: Stage, clock: &mut Clock<'_>) -> Result<()> {
+    let Operands { ranks, kernel, columns, rows, a, b, c, whole } = operands;
+    clock.sharing(stage.load, || {
+        ranks.all_gather(b, rows, whole);
+        Ok(())
+    })?;
+    clock.computing(stage.multiply, || {
+        kernel.multiply(a, whole, c, columns);
+        Ok(())
+    })
+}

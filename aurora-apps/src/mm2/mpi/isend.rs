@@ -1,0 +1,18 @@
+//! The same messages as the paper's, but rows of B are multiplied as they come (Waitsome), own ones first: the rest is on its way meanwhile.
+
+use super::program::{Operands, add_rows};
+use crate::clock::Clock;
+use crate::mm2::parallel::Stage;
+use aurora_core::prelude::*;
+
+/// Collective. `c <- a x b`.
+pub fn mmultiply(operands: Operands<'_, '_>, stage: Stage, clock: &mut Clock<'_>) -> Result<()> {
+    let Operands { ranks, kernel, columns, rows, a, b, c, whole } = operands;
+    clock.overlapping((stage.load, stage.multiply), |turns| {
+        turns.computing(|| c.fill(0));
+        let outgoing = vec![b; ranks.size()];
+        Ok(ranks.each_as_it_comes(&outgoing, rows.pieces_mut(whole), |from, block, progress| {
+            add_rows((kernel, columns), a, (rows.range(from), block), c, turns, progress);
+        }))
+    })
+}

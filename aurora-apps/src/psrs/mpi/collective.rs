@@ -1,0 +1,84 @@
+//! By the collective operation that is made for each phase.
+
+use super::program::{MASTER, Program, keep_own};
+use crate::clock::{Clock, Laps, Pace};
+use crate::psrs::merge;
+use crate::psrs::sample::Sample;
+use crate::psrs::split::Cuts;
+use aurora_core::prelude::*;
+use mpi::traits::{CommunicatorCollectives, Root};
+
+/// Collective. Sorts the keys of all ranks.
+pub fn sort(program: &mut Program<'_>, pace: Pace) -> Result<Laps> {
+    let meeting = program.ranks.clone();
+    let mut clock = Clock::paced(&meeting, pace)?;
+    let samples = program.sort_block(&mut clock)?;
+    gather_samples(program, &samples, &mut clock)?;
+    program.select_pivots(&mut clock)?;
+    let cuts = partition(program, &mut clock)?;
+    exchange_partitions(program, &cuts, &mut clock)?;
+    merge_and_move(program, &cuts, &mut clock)?;
+    clock.stop()
+}
+
+/// Phase 1, by Gatherv.
+fn gather_samples(program: &mut Program<'_>, mine: &[Sample], clock: &mut Clock<'_>) -> Result<()> {
+    let Program { ranks, sampled, sample, .. } = program;
+    clock.sharing("gather samples", || {
+        let (master, mine) = (ranks.rank(MASTER), bytemuck::cast_slice::<Sample, u8>(mine));
+        if ranks.me() == MASTER {
+            let all: &mut [u8] = bytemuck::cast_slice_mut(sample);
+            master.gather_varcount_into_root(mine, &mut sampled.of_mut(all));
+        } else {
+            master.gather_varcount_into(mine);
+        }
+        Ok(())
+    })
+}
+
+/// Phase 2. Pivots are spread by Bcast; all cuts reach all ranks by Allgather.
+fn partition(program: &mut Program<'_>, clock: &mut Clock<'_>) -> Result<Cuts> {
+    clock.sharing("read pivots", || {
+        let pivots: &mut [u8] = bytemuck::cast_slice_mut(&mut program.pivots);
+        program.ranks.rank(MASTER).broadcast_into(pivots);
+        Ok(())
+    })?;
+    let mine = program.cut_block(clock)?;
+    let size = program.ranks.size();
+    clock.sharing("exchange cuts", || {
+        let mut table = vec![0; size * (size + 1)];
+        program.ranks.comm.all_gather_into(&mine[..], &mut table[..]);
+        Ok(Cuts::new(size, &table))
+    })
+}
+
+/// Phase 3. Partition i of every block goes to rank i by Alltoallv.
+fn exchange_partitions(program: &mut Program<'_>, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<()> {
+    let (outgoing, incoming) = program.partitions(cuts)?;
+    let Program { ranks, keys, partitions, .. } = program;
+    partitions.resize(incoming.total(), 0);
+    clock.sharing("fetch partitions", || {
+        ranks.comm.all_to_all_varcount_into(&outgoing.of(keys), &mut incoming.of_mut(partitions));
+        Ok(())
+    })
+}
+
+/// Phase 4. Partitions are merged; what belongs into the own block is copied there, and Alltoallv moves the rest.
+fn merge_and_move(program: &mut Program<'_>, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<()> {
+    let (outgoing, incoming) = program.moves(cuts)?;
+    let block = program.block();
+    let Program { ranks, keys, partitions, spare: [spare, _], .. } = program;
+    clock.computing("merge", || {
+        let ends = cuts.partitions(ranks.me()).scan(0, |end, partition| {
+            *end += partition.len();
+            Some(*end)
+        });
+        merge(partitions, &ends.collect::<Vec<_>>(), spare);
+        keep_own(keys, &block, partitions, &cuts.place(ranks.me()));
+        Ok(())
+    })?;
+    clock.sharing("move keys", || {
+        ranks.comm.all_to_all_varcount_into(&outgoing.of(partitions), &mut incoming.of_mut(keys));
+        Ok(())
+    })
+}

@@ -1,0 +1,171 @@
+//! By collective operations alone: while the ranks search, Iallgather goes round after round, in which each rank says how long the shortest tour is
+//! that it knows, and whether it wants parts. All see the same, so all can tell who gets which: there is a queue on every rank and no master.
+//!
+//! A round is over when the slowest rank has looked, every so many nodes: MPI has no thread that would do it meanwhile. A rank says that it
+//! wants parts when it begins with its last ones, and so seldom waits; a bound is up to two rounds old. Rounds are made of messages, so a rank looks
+//! less often than where it only looks whether some have come.
+
+use super::record::Record;
+use crate::clock::Clock;
+use crate::mpi_ranks::MpiRanks;
+use crate::mpi_ranks::posted::Posted;
+use crate::tsp::Instance;
+use crate::tsp::parallel::Outcome;
+use crate::tsp::search::{Bound, Search};
+use aurora_core::prelude::*;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{CommunicatorCollectives, Root};
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+
+/// Whose instance it is.
+const ROOT: usize = 0;
+
+/// Nodes of the search between two looks at the round.
+const LOOK: u32 = 256;
+
+/// What a rank says of itself in a round: it has parts to begin with,
+const SUPPLIED: u32 = 0;
+/// it has none but those it is at,
+const AT_ITS_LAST: u32 = 1;
+/// or none at all.
+const IDLE: u32 = 2;
+
+/// Collective. Searches rank 0's instance.
+pub fn search(ranks: &MpiRanks<'_>, talk: &SimpleCommunicator, instance: &Instance, chunk: u32) -> Result<Outcome> {
+    let n = instance.cities();
+    let mut distances = vec![0; n * n];
+    if ranks.me() == ROOT {
+        distances.copy_from_slice(instance.distances());
+    }
+    let mut clock = Clock::start(ranks)?;
+    clock.sharing("read distances", || {
+        ranks.rank(ROOT).broadcast_into(&mut distances[..]);
+        Ok(())
+    })?;
+    let instance = Instance::new(n, |i, j| distances[i * n + j]);
+    let rounds = Rounds::new(talk, (ranks.me(), ranks.size()), chunk);
+    let mut search = Search::new(&instance, &rounds);
+    rounds.parts.set(search.parts() as u32);
+    clock.sharing("read bound", || {
+        rounds.begin();
+        Ok(())
+    })?;
+    clock.computing("search", || {
+        while let Some(mut parts) = rounds.take() {
+            parts.try_for_each(|part| search.part(part.into()))?;
+        }
+        Ok(())
+    })?;
+    let mut records = vec![0; ranks.size() * Record::length(&instance)];
+    clock.sharing("collect tours", || {
+        ranks.comm.all_gather_into(&Record::of(&search, &instance)[..], &mut records[..]);
+        Ok(())
+    })?;
+    let (tour, figures) = Record::join(&records, &instance);
+    Ok((clock.stop()?, tour, figures))
+}
+
+/// What a rank knows from the rounds.
+struct Rounds<'r> {
+    talk: &'r SimpleCommunicator,
+    me: usize,
+    size: usize,
+    /// The length of the shortest tour known here.
+    shortest: Cell<u32>,
+    /// Nodes since the last look.
+    nodes: Cell<u32>,
+    /// The round under way; none when all is over.
+    round: RefCell<Option<Posted>>,
+    /// Parts for this rank, which has not begun with them, and whether it is at others.
+    granted: Cell<Option<(u32, u32)>>,
+    busy: Cell<bool>,
+    /// Of the queue, the same on all ranks: parts that a rank gets at a time, all there are, and the next one.
+    chunk: u32,
+    parts: Cell<u32>,
+    next: Cell<u32>,
+}
+
+impl<'r> Rounds<'r> {
+    fn new(talk: &'r SimpleCommunicator, (me, size): (usize, usize), chunk: u32) -> Self {
+        Rounds {
+            talk,
+            me,
+            size,
+            shortest: Cell::new(u32::MAX),
+            nodes: Cell::new(0),
+            round: RefCell::new(None),
+            granted: Cell::new(None),
+            busy: Cell::new(false),
+            chunk,
+            parts: Cell::new(0),
+            next: Cell::new(0),
+        }
+    }
+
+    /// Begins a round.
+    fn begin(&self) {
+        let granted = self.granted.get();
+        let state = match (granted, self.busy.get()) {
+            (Some(_), _) => SUPPLIED,
+            (None, true) => AT_ITS_LAST,
+            (None, false) => IDLE,
+        };
+        let mine = [self.shortest.get(), state];
+        *self.round.borrow_mut() = Some(Posted::all_gather(self.talk, self.size, &mine));
+    }
+
+    /// Ends the round under way, waiting for it if need be, and begins the next, unless all ranks are idle and nothing is left.
+    fn end(&self) {
+        let Some(mut round) = self.round.take() else { return };
+        let (said, mut idle) = (round.wait(), 0);
+        let over = self.next.get() >= self.parts.get();
+        for (rank, said) in said.chunks_exact(2).enumerate() {
+            self.shortest.set(self.shortest.get().min(said[0]));
+            idle += usize::from(said[1] == IDLE);
+            let first = self.next.get();
+            if said[1] != SUPPLIED && first < self.parts.get() {
+                let end = self.parts.get().min(first.saturating_add(self.chunk));
+                self.next.set(end);
+                if rank == self.me {
+                    self.granted.set(Some((first, end)));
+                }
+            }
+        }
+        if !(over && idle == self.size) {
+            self.begin();
+        }
+    }
+
+    /// The next parts to search, `None` when no rank has any.
+    fn take(&self) -> Option<Range<u32>> {
+        self.busy.set(false);
+        loop {
+            if let Some((first, end)) = self.granted.take() {
+                self.busy.set(true);
+                return Some(first..end);
+            }
+            if self.round.borrow().is_none() {
+                return None;
+            }
+            self.end();
+        }
+    }
+}
+
+impl Bound for Rounds<'_> {
+    #[inline]
+    fn length(&self) -> Result<u32> {
+        let nodes = self.nodes.get() + 1;
+        self.nodes.set(nodes % LOOK);
+        if nodes == LOOK && self.round.borrow_mut().as_mut().is_some_and(Posted::test) {
+            self.end();
+        }
+        Ok(self.shortest.get())
+    }
+
+    fn improve(&self, length: u32) -> Result<()> {
+        self.shortest.set(self.shortest.get().min(length));
+        Ok(())
+    }
+}

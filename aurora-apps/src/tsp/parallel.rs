@@ -1,0 +1,61 @@
+//! The parallel program: parts of the search are taken from a shared counter, the bound is shared.
+
+use super::Instance;
+use super::search::{Best, Bound, Search, Tour};
+use crate::clock::{Clock, Laps};
+use aurora_core::prelude::*;
+
+/// What a search comes to: figures, the tour, nodes and improvements.
+pub(super) type Outcome = (Laps, Tour, [u64; 2]);
+
+/// Collective. The parallel program: parts of the search are taken from a shared counter, the bound is shared.
+pub(super) fn together(world: &World, chunk: u64, naive: bool, instance: &Instance) -> Result<Outcome> {
+    let n = instance.cities();
+    let distances = GVector::<u32>::from_fn(world, MatrixDim::new(n, n), |k| instance.distances()[k])?;
+    let next = GScalar::new(world, 0, 0u64)?;
+    let bound = GScalar::new(world, 0, u32::MAX)?;
+    let mut best = GScalar::new(world, 0, Tour::none())?;
+    let (mut nodes, mut improvements) = (GScalar::new(world, 0, 0u64)?, GScalar::new(world, 0, 0u64)?);
+
+    let mut clock = Clock::start(world)?;
+    let distances = clock.sharing("read distances", || distances.read_cache())?;
+    let instance = Instance::new(n, |i, j| distances[i * n + j]);
+    let found = if naive {
+        clock.computing("search", || take_parts(chunk, &instance, &next, &bound))?
+    } else {
+        let bound = clock.sharing("read bound", || bound.read_mostly_with::<Min>())?;
+        clock.computing("search", || take_parts(chunk, &instance, &next, &bound))?
+    };
+    drop(distances);
+    clock.sharing("collect tours", || {
+        let (mut best, mut nodes) = (best.accumulate::<Best>()?, nodes.accumulate::<Add>()?);
+        let mut improvements = improvements.accumulate::<Add>()?;
+        best.update(found.tour);
+        nodes.update(found.nodes);
+        improvements.update(found.improvements);
+        Ok(())
+    })?;
+    let tour = best.read_cache()?.clone();
+    let figures = [*nodes.read_cache()?, *improvements.read_cache()?];
+    Ok((clock.stop()?, tour, figures))
+}
+
+/// What one rank has found.
+struct Found {
+    tour: Tour,
+    nodes: u64,
+    improvements: u64,
+}
+
+fn take_parts(chunk: u64, instance: &Instance, next: &GScalar<u64>, bound: &impl Bound) -> Result<Found> {
+    let mut search = Search::new(instance, bound);
+    let parts = search.parts();
+    loop {
+        let first = next.fetch_add(chunk)?;
+        if first >= parts {
+            break;
+        }
+        (first..parts.min(first + chunk)).try_for_each(|part| search.part(part))?;
+    }
+    Ok(Found { tour: search.best, nodes: search.nodes, improvements: search.improvements })
+}
