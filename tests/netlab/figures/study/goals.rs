@@ -1,10 +1,11 @@
 //! What is to be reached on the emulated cluster, and whether it is.
 
-use super::grid::{CASES, Case, NETWORKS, PAPERS, Setting, mpi};
+use super::case::{CASES, Case};
+use super::grid::{NETWORKS, PAPERS, Setting, mpi};
 use super::model;
 use super::point::{Computing, Point, spread};
 use super::record::Run;
-use super::table::{best, numbers_of_nodes, of, slowest};
+use super::table::{closest, numbers_of_nodes, of};
 use aurora_suite::mpi::Flavour;
 use std::fmt::Write;
 
@@ -90,7 +91,7 @@ fn beside_tuned(points: &[&Point], of: impl Fn(&Run) -> f64) -> Found {
     })))
 }
 
-/// Aurora's modelled speed-up over the best MPI's, the least of each network.
+/// Aurora's modelled speed-up over that of the best MPI beside it, the least of each network.
 fn normalised(points: &[Point], computing: &[Computing], program: &str) -> Found {
     let mut found = Vec::new();
     for network in &NETWORKS {
@@ -109,8 +110,8 @@ fn normalised(points: &[Point], computing: &[Computing], program: &str) -> Found
 fn ratios(points: &[&Point], kernel: &Computing) -> Vec<(String, f64)> {
     let ratio = |nodes: usize| {
         let speed_up = |run: &Run| model::speed_up(kernel.seconds, nodes, run.sharing_seconds.median);
-        let (_, other) = best(points, nodes)?;
-        let ratio = model::normalised(speed_up(slowest(points, nodes)?), [speed_up(other)])?;
+        let (ours, theirs) = closest(points, nodes)?;
+        let ratio = model::normalised(speed_up(ours), speed_up(theirs));
         Some((format!("{} {}, {nodes} nodes", kernel.case.name(), kernel.kernel), ratio))
     };
     // A node that is alone shares nothing.

@@ -1,6 +1,7 @@
 //! The study's jobs: all implementations of a program in turns on a lab, and computing alone.
 
-use super::grid::{Case, Plan, mpi};
+use super::case::Case;
+use super::grid::{Plan, mpi};
 use super::record::{Record, Seen};
 use crate::job::{ATTEMPTS, Binaries, CONGESTION_CONTROL, LIMIT, Network, PARTING, version};
 use crate::tuning::Wishes;

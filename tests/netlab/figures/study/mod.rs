@@ -1,5 +1,6 @@
 //! Whole programs on the emulated cluster: the figures of the paper, beside both MPIs. How it is measured: `README.md` beside this.
 
+mod case;
 mod goals;
 mod grid;
 mod job;
@@ -13,8 +14,9 @@ use crate::job::Binaries;
 use crate::say;
 use crate::tuning::{self, Wishes};
 use aurora_suite::{machine, results};
+use case::Case;
 use clap::Args;
-use grid::{Case, Filter};
+use grid::Filter;
 use job::Jobs;
 use point::{Computing, Point, spread};
 use record::Record;

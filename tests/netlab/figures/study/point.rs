@@ -1,6 +1,7 @@
 //! What a job of the study has measured, if nothing is missing and nothing is wrong.
 
-use super::grid::{Case, Plan};
+use super::case::Case;
+use super::grid::Plan;
 use super::record::{Record, Run, Seen};
 use crate::judge::{FASTEST, FULL};
 use aurora_apps::report::Spread;
@@ -35,6 +36,11 @@ impl Point {
     /// By MPI.
     pub fn others(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| !run.is_aurora())
+    }
+
+    /// By that form of MPI which shares in the least time.
+    pub fn best(&self) -> Option<&Run> {
+        self.others().min_by(|a, b| a.sharing_seconds.median.total_cmp(&b.sharing_seconds.median))
     }
 
     /// By a form of MPI, such as `mpi-isend`, which may be called whole.

@@ -1,8 +1,9 @@
 //! The section of `benches/RESULTS.md`.
 
 use super::Found;
+use super::case::{CASES, Case};
 use super::goals;
-use super::grid::{CASES, Case, NETWORKS, Network};
+use super::grid::{NETWORKS, Network};
 use super::table;
 use crate::job::version;
 use aurora_suite::machine;
@@ -23,7 +24,7 @@ pub fn section(found: &Found, reps: u32, took: &str) -> String {
            the same data, every element of every result verified; from a barrier to the last rank's data, nobody computes meanwhile.\n\
          - **Modelled**: speed-up = computing alone / (computing alone / nodes + measured sharing). Nodes that share cores cannot be timed computing.\n\
          - Cores busy: of this machine, while the implementation shared; above 90 % (`full`) a figure tells of the cores, not of the network.\n\
-         - Aurora takes turns with each MPI in each setting. Of its medians the slowest counts, of MPI the fastest of all.\n\n",
+         - Aurora takes turns with each MPI in each setting. Of its medians the slowest is shown; compared is within a job, and the job that is worst for Aurora counts.\n\n",
         machine::description(),
         commits.into_iter().collect::<Vec<_>>().join(", "),
         machine::said("date", &["-u", "+%F"], ""),
