@@ -2,7 +2,11 @@
 //!
 //! A phase of sharing starts at a barrier, so that it does not count waiting for a rank that still computes, and
 //! lasts on each rank until that rank has its data. What a job's phase took is the slowest rank's share of it.
+//!
+//! Ranks that share cores disturb each other: who has its data computes, and takes the cores from those who still wait for theirs.
+//! [`Pace::Apart`] measures sharing as if each rank had a machine of its own.
 
+use crate::cores::Ticks;
 use crate::meeting::Meeting;
 use aurora_core::Traffic;
 use aurora_core::prelude::*;
@@ -17,6 +21,28 @@ pub enum Kind {
     Computing,
     /// Moves shared data between ranks.
     Sharing,
+}
+
+/// How phases follow each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Pace {
+    /// As the program has them: who has its data computes.
+    #[default]
+    Running,
+    /// Sharing begins when all ranks are here and quiet, and nobody computes before all have their data. Of a repetition only
+    /// its phases count, not the waiting between them; of a run the first repetition, which touches fresh memory, does not.
+    /// What overlaps on purpose still does, unless the program [asks](Clock::keeps_apart).
+    Apart,
+}
+
+impl Pace {
+    /// How many repetitions come first that do not count.
+    pub fn uncounted(self) -> usize {
+        match self {
+            Pace::Running => 0,
+            Pace::Apart => 1,
+        }
+    }
 }
 
 /// What one rank measured of one phase.
@@ -35,7 +61,7 @@ pub struct Lap {
 pub struct Laps {
     /// The phases, in order.
     pub phases: Vec<Lap>,
-    /// From the first barrier to this rank's end.
+    /// From the first barrier to this rank's end; at [`Pace::Apart`] the phases' alone.
     pub seconds: f64,
     /// How long data were on their way while this rank computed: sharing that is in no phase.
     pub hidden: f64,
@@ -43,12 +69,16 @@ pub struct Laps {
     pub messages: u64,
     /// Bytes that this rank sent in it.
     pub bytes: u64,
+    /// What this machine's cores did in its phases of sharing; nothing unless these were kept apart.
+    pub cores: Ticks,
 }
 
 /// Measures one repetition on one rank.
 #[derive(Debug)]
 pub struct Clock<'w> {
     meeting: &'w dyn Meeting,
+    pace: Pace,
+    cores: Ticks,
     phases: Vec<Lap>,
     hidden: f64,
     started: Instant,
@@ -58,9 +88,19 @@ pub struct Clock<'w> {
 impl<'w> Clock<'w> {
     /// Collective. Starts when all ranks are here and quiet; they wait for each other in `meeting`'s way.
     pub fn start(meeting: &'w dyn Meeting) -> Result<Self> {
+        Clock::paced(meeting, Pace::Running)
+    }
+
+    /// Collective. The same at a pace of its own.
+    pub fn paced(meeting: &'w dyn Meeting, pace: Pace) -> Result<Self> {
         meeting.quiet()?;
-        let traffic = meeting.world().traffic();
-        Ok(Clock { meeting, phases: Vec::new(), hidden: 0.0, traffic, started: Instant::now() })
+        let (traffic, cores) = (meeting.world().traffic(), Ticks::default());
+        Ok(Clock { meeting, pace, cores, phases: Vec::new(), hidden: 0.0, traffic, started: Instant::now() })
+    }
+
+    /// Whether nobody is to compute while others share: what overlaps otherwise comes one after the other then.
+    pub fn keeps_apart(&self) -> bool {
+        self.pace == Pace::Apart
     }
 
     /// A phase of computing.
@@ -70,8 +110,18 @@ impl<'w> Clock<'w> {
 
     /// Collective: a phase of sharing, from a barrier to this rank's end of `work`. No scope may be open.
     pub fn sharing<R>(&mut self, name: &'static str, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        if self.pace == Pace::Running {
+            self.meeting.barrier()?;
+            return self.lap(name, Kind::Sharing, work);
+        }
+        self.meeting.quiet()?;
+        let before = Ticks::now();
+        let result = self.lap(name, Kind::Sharing, work)?;
         self.meeting.barrier()?;
-        self.lap(name, Kind::Sharing, work)
+        if let Some((before, after)) = before.zip(Ticks::now()) {
+            self.cores += after - before;
+        }
+        Ok(result)
     }
 
     /// A part of a phase that takes turns with others, step by step: it counts to the phase of that name. There is no barrier before
@@ -107,12 +157,15 @@ impl<'w> Clock<'w> {
 
     /// Collective. This rank has done its part; what it sent is counted once all have.
     pub fn stop(self) -> Result<Laps> {
-        let seconds = self.started.elapsed().as_secs_f64();
+        let seconds = match self.pace {
+            Pace::Running => self.started.elapsed().as_secs_f64(),
+            Pace::Apart => self.phases.iter().map(|lap| lap.seconds).sum(),
+        };
         // A rank serves the others until they are done too.
         self.meeting.barrier()?;
         let sent = self.meeting.world().traffic() - self.traffic;
-        let Clock { phases, hidden, .. } = self;
-        Ok(Laps { phases, seconds, hidden, messages: sent.transfers_out, bytes: sent.bytes_out })
+        let Clock { phases, hidden, cores, .. } = self;
+        Ok(Laps { phases, seconds, hidden, messages: sent.transfers_out, bytes: sent.bytes_out, cores })
     }
 
     fn lap<R>(&mut self, name: &'static str, kind: Kind, work: impl FnOnce() -> Result<R>) -> Result<R> {

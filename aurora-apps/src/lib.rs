@@ -19,7 +19,7 @@
 //! # Ok::<(), aurora_core::Error>(())
 //! ```
 //!
-//! Shared by them: [`clock`] (phases of computing and sharing), [`tally`] and [`report`] (figures of the whole job),
+//! Shared by them: [`clock`] (phases of computing and sharing), [`cores`], [`tally`] and [`report`] (figures of the whole job),
 //! [`agree`], [`block`] and [`check`] (what all ranks must know alike), [`random`] (data sets by position), [`implementation`]
 //! and [`meeting`] (who carries something out, and the barriers around what is measured), [`lines`] (how long the programs are).
 
@@ -28,6 +28,7 @@ pub mod bench;
 pub mod block;
 pub mod check;
 pub mod clock;
+pub mod cores;
 pub mod diffusion;
 pub mod histogram;
 pub mod implementation;

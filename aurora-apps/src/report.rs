@@ -126,6 +126,9 @@ pub struct Report {
     pub bytes: Option<u64>,
     /// Each phase of a repetition.
     pub phases: Vec<Phase>,
+    /// The share of the cores of rank 0's machine that was busy in the phases of sharing, where these were kept apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores_busy: Option<f64>,
     /// Whether every repetition's result was right on every rank.
     pub verified: bool,
 }
@@ -152,10 +155,11 @@ pub struct Repetition {
 }
 
 impl Repetition {
-    /// The figures as a row for [`Table::exchange`](crate::agree::Table::exchange): six, then one per phase.
+    /// The figures as a row for [`Table::exchange`](crate::agree::Table::exchange): eight, then one per phase.
     pub fn row(&self) -> Vec<f64> {
-        let Laps { seconds, hidden, messages, bytes, ref phases } = self.laps;
+        let Laps { seconds, hidden, messages, bytes, cores, ref phases } = self.laps;
         let mut row = vec![seconds, self.sequential, self.wrong as f64, messages as f64, bytes as f64, hidden];
+        row.extend([cores.all as f64, cores.idle as f64]);
         row.extend(phases.iter().map(|lap| lap.seconds));
         row
     }

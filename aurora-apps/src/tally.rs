@@ -2,6 +2,7 @@
 
 use crate::agree::Table;
 use crate::clock::Kind;
+use crate::cores::Ticks;
 use crate::implementation::Implementation;
 use crate::report::{Phase, Repetition, Report, Spread};
 use aurora_core::prelude::*;
@@ -24,6 +25,8 @@ struct Job {
     messages: f64,
     bytes: f64,
     hidden: f64,
+    /// Of rank 0's machine.
+    cores: Ticks,
     phases: Vec<f64>,
 }
 
@@ -41,7 +44,8 @@ impl Job {
             messages: together(3),
             bytes: together(4),
             hidden: least(5),
-            phases: (6..columns).map(slowest).collect(),
+            cores: rows.first().map_or_else(Ticks::default, |row| Ticks { all: row[6] as u64, idle: row[7] as u64 }),
+            phases: (8..columns).map(slowest).collect(),
         }
     }
 }
@@ -88,6 +92,8 @@ impl Tally {
         };
         let ours = subject.implementation.is_ours();
         let sent = |figure: fn(&Job) -> f64| ours.then(|| of(figure).median.round() as u64);
+        let mut cores = Ticks::default();
+        self.jobs.iter().for_each(|job| cores += job.cores);
         let seconds = of(|job| job.seconds);
         let sequential = of(|job| job.sequential).median;
         Report {
@@ -109,6 +115,7 @@ impl Tally {
             phases: (self.phases.iter().enumerate())
                 .map(|(column, &(name, kind))| Phase { name, kind, seconds: phase(column) })
                 .collect(),
+            cores_busy: cores.busy(),
             verified: !self.jobs.is_empty() && self.jobs.iter().all(|job| job.wrong == 0.0),
         }
     }
@@ -120,10 +127,14 @@ mod tests {
 
     #[test]
     fn a_job_takes_as_long_as_its_slowest_rank_and_sends_what_all_send() {
-        let rows = [vec![1.0, 9.0, 0.0, 3.0, 100.0, 0.7, 0.1, 0.9], vec![2.0, 0.0, 1.0, 4.0, 50.0, 0.6, 0.2, 0.8]];
+        let rows = [
+            vec![1.0, 9.0, 0.0, 3.0, 100.0, 0.7, 20.0, 15.0, 0.1, 0.9],
+            vec![2.0, 0.0, 1.0, 4.0, 50.0, 0.6, 30.0, 1.0, 0.2, 0.8],
+        ];
         let job = Job::of(&rows);
         assert_eq!((job.seconds, job.sequential, job.wrong), (2.0, 9.0, 1.0));
         assert_eq!((job.messages, job.bytes, job.hidden), (7.0, 150.0, 0.6));
         assert_eq!(job.phases, [0.2, 0.9]);
+        assert_eq!(job.cores.busy(), Some(0.25));
     }
 }

@@ -98,7 +98,7 @@ const MM2: &str = "mpi-isend,mpi-isend-whole,mpi-ring,mpi-collective";
 const BOTH: &str = "mpi-isend,mpi-collective";
 
 /// Programs, also with less data than ranks.
-const PROGRAMS: [(&str, &str, usize); 17] = [
+const PROGRAMS: [(&str, &str, usize); 19] = [
     ("mm2 --size 301", MM2, 2),
     ("mm2 --size 2", MM2, 3),
     ("mm2 --size 33", MM2, 1),
@@ -108,6 +108,9 @@ const PROGRAMS: [(&str, &str, usize); 17] = [
     ("psrs --keys 5000 --input zipf", BOTH, 1),
     ("psrs --keys 0", BOTH, 2),
     ("psrs --keys 2", BOTH, 3),
+    // With a barrier after each phase of sharing, behaviours still open.
+    ("mm2 --size 129 --apart", MM2, 3),
+    ("psrs --keys 100003 --apart", BOTH, 4),
     ("diffusion --rows 40 --cols 30 --steps 25", BOTH, 3),
     ("diffusion --rows 4 --cols 700 --steps 8", BOTH, 4),
     ("diffusion --rows 2 --cols 3 --steps 2", BOTH, 3),

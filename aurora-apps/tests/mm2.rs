@@ -1,5 +1,6 @@
 //! The two-stage multiplication on ranks that are threads: right for every shape, and wrong when it is.
 
+use aurora_apps::clock::Pace;
 use aurora_apps::implementation::Implementation;
 use aurora_apps::mm2::{self, Kernel, Mm2};
 use aurora_apps::report::Report;
@@ -87,16 +88,33 @@ fn a_report_tells_the_phases_of_both_stages() {
     assert!(report.sequential_seconds > 0.0);
 }
 
+/// The phases alone count, and the repetition that touches fresh memory does not.
+#[test]
+fn phases_can_be_kept_apart() {
+    let implementations = vec![Implementation::AuroraWhole, Implementation::Aurora];
+    let job = &Mm2 { implementations, pace: Pace::Apart, reps: 3, ..small(300) };
+    let config = Config::threads(3).route(Route::Udp);
+    let comparison = config.run(|world| mm2::run(world, job, &mut |_| ())).expect("it runs");
+    for report in &comparison.results {
+        assert!(report.verified && report.reps == 3, "{report:?}");
+        let phases: f64 = report.phases.iter().map(|phase| phase.seconds.max).sum();
+        assert!(report.seconds.max <= phases, "{report:?}");
+        assert!(report.cores_busy.is_none_or(|busy| (0.0..=1.0).contains(&busy)), "{report:?}");
+    }
+}
+
 #[test]
 fn progress_hears_of_each_repetition_on_each_rank() {
-    let heard = Config::threads(2)
-        .run(|world| {
-            let mut heard = Vec::new();
-            mm2::run(world, &small(3), &mut |done| heard.push(done))?;
-            Ok(heard)
-        })
-        .unwrap();
-    assert_eq!(heard, [1, 2]);
+    for pace in [Pace::Running, Pace::Apart] {
+        let heard = Config::threads(2)
+            .run(|world| {
+                let mut heard = Vec::new();
+                mm2::run(world, &Mm2 { pace, ..small(3) }, &mut |done| heard.push(done))?;
+                Ok(heard)
+            })
+            .unwrap();
+        assert_eq!(heard, [1, 2]);
+    }
 }
 
 #[test]

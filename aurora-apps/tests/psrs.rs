@@ -1,8 +1,10 @@
 //! The parallel sort on ranks that are threads: every input and length, and wrong when it is.
 
+use aurora_apps::clock::Pace;
 use aurora_apps::implementation::Implementation;
 use aurora_apps::psrs::{self, Input, Psrs};
 use aurora_apps::report::Report;
+use aurora_core::Route;
 use aurora_core::prelude::*;
 
 fn run(ranks: usize, job: Psrs) -> Report {
@@ -97,4 +99,16 @@ fn a_report_tells_the_phases() {
         "move keys",
     ];
     assert_eq!(names, expected);
+}
+
+#[test]
+fn phases_can_be_kept_apart() {
+    for ranks in [1, 3] {
+        let job = &Psrs { pace: Pace::Apart, ..small(10_007, Input::Uniform) };
+        let config = Config::threads(ranks).route(if ranks == 1 { Route::Local } else { Route::Udp });
+        let report = config.run(|world| psrs::run(world, job, &mut |_| ())).expect("it runs").main;
+        assert!(report.verified && report.reps == 2, "{report:?}");
+        let phases: f64 = report.phases.iter().map(|phase| phase.seconds.max).sum();
+        assert!(report.seconds.max <= phases, "{report:?}");
+    }
 }

@@ -1,35 +1,8 @@
 //! The machine: what it is, and how busy it was.
 
+pub use aurora_apps::cores::Ticks;
 use std::fs;
 use std::process::Command;
-
-/// What the cores have done since they were started, in ticks.
-#[derive(Clone, Copy, Debug)]
-pub struct Ticks {
-    all: u64,
-    idle: u64,
-}
-
-impl Ticks {
-    /// Now; nothing where the system does not say.
-    pub fn now() -> Option<Ticks> {
-        let text = fs::read_to_string("/proc/stat").ok()?;
-        Ticks::parse(text.lines().next()?)
-    }
-
-    fn parse(line: &str) -> Option<Ticks> {
-        let numbers = line.strip_prefix("cpu ")?.split_whitespace().map(|word| word.parse::<u64>().ok());
-        // user nice system idle iowait irq softirq steal; what follows is contained in these.
-        let numbers = numbers.take(8).collect::<Option<Vec<_>>>()?;
-        Some(Ticks { all: numbers.iter().sum(), idle: numbers.get(3)? + numbers.get(4)? })
-    }
-
-    /// The share of all cores' time that has been worked since `earlier`.
-    pub fn busy_since(self, earlier: Ticks) -> Option<f64> {
-        let all = self.all.checked_sub(earlier.all).filter(|all| *all > 0)?;
-        Some(1.0 - self.idle.saturating_sub(earlier.idle) as f64 / all as f64)
-    }
-}
 
 /// How many this process may use.
 pub fn cores() -> usize {

@@ -2,7 +2,7 @@
 
 use super::naive::multiply_by_elements;
 use super::{Kernel, Loading, Matrices, multiply, sequential};
-use crate::clock::{Clock, Laps};
+use crate::clock::{Clock, Laps, Pace};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
 use crate::report::{Comparison, Repetition, Report};
 use crate::tally::{Subject, Tally};
@@ -21,6 +21,8 @@ pub struct Mm2 {
     pub implementations: Vec<Implementation>,
     /// How often, each time with new matrices.
     pub reps: usize,
+    /// How the phases follow each other.
+    pub pace: Pace,
     /// What the matrices are made from; `None` draws a new seed.
     pub seed: Option<u64>,
     /// Flips one bit of one element of each result, to show that the verification can fail.
@@ -30,7 +32,8 @@ pub struct Mm2 {
 impl Default for Mm2 {
     fn default() -> Self {
         let implementations = vec![Implementation::Aurora];
-        Mm2 { size: 704, kernel: Kernel::default(), implementations, reps: 5, seed: None, damage: false }
+        let (kernel, pace) = (Kernel::default(), Pace::default());
+        Mm2 { size: 704, kernel, implementations, reps: 5, pace, seed: None, damage: false }
     }
 }
 
@@ -48,15 +51,20 @@ pub fn run(world: &World, job: &Mm2, progress: &mut dyn FnMut(usize)) -> Result<
     let mut shared = Shared::new(world, job.size)?;
     let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));
     let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
-    for rep in 0..job.reps {
+    let uncounted = job.pace.uncounted();
+    for rep in 0..uncounted + job.reps {
         let entries = Matrices::new(seed, rep);
         let answer = world.is_root().then(|| Answer::new(job, entries));
         for lane in &mut lanes {
-            let laps = lane.multiplication.run(job.kernel, entries, &mut shared)?;
+            let laps = lane.multiplication.run(job.kernel, entries, job.pace, &mut shared)?;
             let repetition = shared.verify(world, job, laps, answer.as_ref())?;
-            lane.tally.add(world, &repetition)?;
+            if rep >= uncounted {
+                lane.tally.add(world, &repetition)?;
+            }
         }
-        progress(rep + 1);
+        if rep >= uncounted {
+            progress(rep + 1 - uncounted);
+        }
     }
     let subject = |implementation| Subject {
         app: offer.name(),
@@ -74,7 +82,7 @@ pub trait Multiplication {
     ///
     /// # Errors
     /// Whatever ended the job.
-    fn run(&mut self, kernel: Kernel, entries: Matrices, shared: &mut Shared) -> Result<Laps>;
+    fn run(&mut self, kernel: Kernel, entries: Matrices, pace: Pace, shared: &mut Shared) -> Result<Laps>;
 }
 
 /// One implementation with what was measured of it.
@@ -112,12 +120,12 @@ struct Aurora<'w> {
 }
 
 impl Multiplication for Aurora<'_> {
-    fn run(&mut self, kernel: Kernel, entries: Matrices, shared: &mut Shared) -> Result<Laps> {
+    fn run(&mut self, kernel: Kernel, entries: Matrices, pace: Pace, shared: &mut Shared) -> Result<Laps> {
         let Aurora { world, loading, q } = self;
         let Shared { p, r, .. } = shared;
         check::fill(q, |i| entries.q(i))?;
         check::fill(r, |i| entries.r(i))?;
-        let mut clock = Clock::start(*world)?;
+        let mut clock = Clock::paced(*world, pace)?;
         match *loading {
             Some(loading) => multiply(kernel, loading, q, r, p, &mut clock)?,
             None => multiply_by_elements(world, q, r, p, &mut clock)?,
@@ -133,9 +141,9 @@ struct Alone<'w> {
 }
 
 impl Multiplication for Alone<'_> {
-    fn run(&mut self, kernel: Kernel, entries: Matrices, shared: &mut Shared) -> Result<Laps> {
+    fn run(&mut self, kernel: Kernel, entries: Matrices, pace: Pace, shared: &mut Shared) -> Result<Laps> {
         let (q, mut r, mut p) = if self.world.is_root() { matrices(self.size, entries) } else { Default::default() };
-        let mut clock = Clock::start(self.world)?;
+        let mut clock = Clock::paced(self.world, pace)?;
         clock.computing("multiply", || {
             if self.world.is_root() {
                 sequential(kernel, &q, &mut r, &mut p, self.size);

@@ -1,7 +1,7 @@
 //! The repetitions of the sort: new keys, the sequential program, the parallel one, verification.
 
 use super::{Input, Keys, Sorter, sort};
-use crate::clock::{Clock, Laps};
+use crate::clock::{Clock, Laps, Pace};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
 use crate::report::{Comparison, Repetition, Report};
 use crate::tally::{Subject, Tally};
@@ -20,6 +20,8 @@ pub struct Psrs {
     pub implementations: Vec<Implementation>,
     /// How often, each time with new keys.
     pub reps: usize,
+    /// How the phases follow each other.
+    pub pace: Pace,
     /// What the keys are made from; `None` draws a new seed.
     pub seed: Option<u64>,
     /// Drops one key of each result in favour of a neighbour, to show that the verification can fail.
@@ -29,7 +31,8 @@ pub struct Psrs {
 impl Default for Psrs {
     fn default() -> Self {
         let implementations = vec![Implementation::Aurora];
-        Psrs { keys: 8_000_000, input: Input::default(), implementations, reps: 5, seed: None, damage: false }
+        let (input, pace) = (Input::default(), Pace::default());
+        Psrs { keys: 8_000_000, input, implementations, reps: 5, pace, seed: None, damage: false }
     }
 }
 
@@ -48,26 +51,31 @@ pub fn run(world: &World, job: &Psrs, progress: &mut dyn FnMut(usize)) -> Result
     let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));
     let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
     let mut expected = GVector::new(world, job.keys)?;
-    for rep in 0..job.reps {
+    let uncounted = job.pace.uncounted();
+    for rep in 0..uncounted + job.reps {
         let keys = keys.repetition(rep, seed);
         let answer = world.is_root().then(|| Answer::new(job.keys, &keys));
+        let (right, sequential) = match &answer {
+            Some(answer) => (&answer.sorted[..], answer.seconds),
+            None => (&[][..], 0.0),
+        };
+        check::spread(world, right, &mut expected)?;
         for lane in &mut lanes {
-            let laps = lane.sorting.run(&keys)?;
+            let laps = lane.sorting.run(&keys, job.pace)?;
             let sorted = lane.sorting.sorted();
             if job.damage {
                 drop_key(world, sorted)?;
             }
-            let (right, sequential) = match &answer {
-                Some(answer) => (&answer.sorted[..], answer.seconds),
-                None => (&[][..], 0.0),
-            };
-            check::spread(world, right, &mut expected)?;
             // The same elements at the same places: the same order and the same multiset.
             let wrong = check::wrong_elements(sorted, &expected)?;
             let wrong = wrong + u64::from(!in_order(sorted)?);
-            lane.tally.add(world, &Repetition { laps, sequential, wrong })?;
+            if rep >= uncounted {
+                lane.tally.add(world, &Repetition { laps, sequential, wrong })?;
+            }
         }
-        progress(rep + 1);
+        if rep >= uncounted {
+            progress(rep + 1 - uncounted);
+        }
     }
     let subject =
         |implementation| Subject { app: offer.name(), implementation, variant: job.input.name(), size: job.keys, seed };
@@ -80,7 +88,7 @@ pub trait Sorting {
     ///
     /// # Errors
     /// Whatever ended the job.
-    fn run(&mut self, keys: &Keys) -> Result<Laps>;
+    fn run(&mut self, keys: &Keys, pace: Pace) -> Result<Laps>;
 
     /// Where they are when they are sorted.
     fn sorted(&mut self) -> &mut GVector<u32>;
@@ -118,9 +126,9 @@ struct Aurora<'w> {
 }
 
 impl Sorting for Aurora<'_> {
-    fn run(&mut self, keys: &Keys) -> Result<Laps> {
+    fn run(&mut self, keys: &Keys, pace: Pace) -> Result<Laps> {
         check::fill(&mut self.sorter.keys, |i| keys.key(i))?;
-        let mut clock = Clock::start(self.world)?;
+        let mut clock = Clock::paced(self.world, pace)?;
         if self.by_elements {
             self.sorter.sort_by_elements(self.world, &mut clock)?;
         } else {

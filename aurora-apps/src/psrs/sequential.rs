@@ -3,7 +3,7 @@
 use super::run::Sorting;
 use super::{Keys, sort};
 use crate::check;
-use crate::clock::{Clock, Laps};
+use crate::clock::{Clock, Laps, Pace};
 use aurora_core::prelude::*;
 
 /// Rank 0's keys; the others have none.
@@ -22,11 +22,11 @@ impl<'w> Alone<'w> {
 }
 
 impl Sorting for Alone<'_> {
-    fn run(&mut self, keys: &Keys) -> Result<Laps> {
+    fn run(&mut self, keys: &Keys, pace: Pace) -> Result<Laps> {
         for (i, key) in self.keys.iter_mut().enumerate() {
             *key = keys.key(i);
         }
-        let mut clock = Clock::start(self.world)?;
+        let mut clock = Clock::paced(self.world, pace)?;
         clock.computing("sort", || {
             sort(&mut self.keys);
             Ok(())

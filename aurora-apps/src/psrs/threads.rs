@@ -3,7 +3,7 @@
 use super::Keys;
 use super::run::Sorting;
 use crate::check;
-use crate::clock::{Clock, Laps};
+use crate::clock::{Clock, Laps, Pace};
 use aurora_core::prelude::*;
 use rayon::slice::ParallelSliceMut;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -27,11 +27,11 @@ impl<'w> Threads<'w> {
 }
 
 impl Sorting for Threads<'_> {
-    fn run(&mut self, keys: &Keys) -> Result<Laps> {
+    fn run(&mut self, keys: &Keys, pace: Pace) -> Result<Laps> {
         for (i, key) in self.keys.iter_mut().enumerate() {
             *key = keys.key(i);
         }
-        let mut clock = Clock::start(self.world)?;
+        let mut clock = Clock::paced(self.world, pace)?;
         clock.computing("sort", || {
             if let Some(pool) = &self.pool {
                 pool.install(|| self.keys.par_sort_unstable());

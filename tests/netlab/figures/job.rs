@@ -3,34 +3,58 @@
 use crate::row::{Row, Stage};
 use crate::tuning::{Tuning, Wishes};
 pub use aurora_apps::report::Spread;
-use aurora_suite::machine::Ticks;
+use aurora_suite::machine::{self, Ticks};
 use aurora_suite::mpi::Flavour;
 use aurora_suite::netlab::Lab;
 use aurora_suite::process::{self, Ended};
-use serde::Deserialize;
+use clap::Args;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 /// No job takes longer.
-const LIMIT: Duration = Duration::from_secs(240);
+pub const LIMIT: Duration = Duration::from_secs(240);
 
 /// What a job may take to end when it has said its figures: MPICH's sometimes do not.
-const PARTING: Duration = Duration::from_secs(3);
+pub const PARTING: Duration = Duration::from_secs(3);
 
 /// So often is a job tried.
-const ATTEMPTS: usize = 2;
+pub const ATTEMPTS: usize = 2;
 
 /// What most systems use; ours may have another default.
-const CONGESTION_CONTROL: &str = "cc=cubic";
+pub const CONGESTION_CONTROL: &str = "cc=cubic";
 
 /// The `aurora` of each MPI.
-#[derive(Clone, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Binaries {
-    pub openmpi: PathBuf,
-    pub mpich: PathBuf,
+    /// The `aurora` built for Open MPI
+    #[arg(long, value_name = "FILE")]
+    openmpi: PathBuf,
+    /// The `aurora` built for MPICH
+    #[arg(long, value_name = "FILE")]
+    mpich: PathBuf,
+}
+
+impl Binaries {
+    pub fn of(&self, flavour: Flavour) -> &Path {
+        match flavour {
+            Flavour::Open => &self.openmpi,
+            Flavour::Mpich => &self.mpich,
+        }
+    }
+}
+
+/// The version of an MPI.
+pub fn version(flavour: Flavour) -> String {
+    let (program, word) = match flavour {
+        Flavour::Open => ("mpirun.openmpi", "mpirun"),
+        Flavour::Mpich => ("mpirun.mpich", "Version:"),
+    };
+    let said = machine::said(program, &["--version"], word);
+    said.split_whitespace().last().unwrap_or("unknown").to_string()
 }
 
 /// What starts a job's ranks.
@@ -90,7 +114,7 @@ pub struct Outcome {
 }
 
 /// Packets that did not arrive, and those that TCP sent again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Network {
     pub overflowed: u64,
     pub lost: u64,
@@ -98,7 +122,7 @@ pub struct Network {
 }
 
 impl Network {
-    fn of(counters: &BTreeMap<String, u64>) -> Self {
+    pub fn of(counters: &BTreeMap<String, u64>) -> Self {
         let sum = |ending: &str| counters.iter().filter(|(name, _)| name.ends_with(ending)).map(|(_, n)| n).sum();
         Network { overflowed: sum("_drops"), lost: sum("switch.lost"), tcp_resent: sum(".tcp_resent") }
     }
@@ -192,13 +216,10 @@ impl Jobs {
         let mut command = match (plan.starter, lab) {
             (Starter::Mpi(flavour), Some(lab)) => {
                 let mut command = lab.mpirun(flavour, 1);
-                command.arg(match flavour {
-                    Flavour::Open => &self.binaries.openmpi,
-                    Flavour::Mpich => &self.binaries.mpich,
-                });
+                command.arg(self.binaries.of(flavour));
                 command
             }
-            _ => Command::new(&self.binaries.openmpi),
+            _ => Command::new(self.binaries.of(Flavour::Open)),
         };
         for variable in aurora_core::VARIABLES {
             command.env_remove(variable);

@@ -9,10 +9,10 @@ use aurora_suite::machine;
 use aurora_suite::mpi::Flavour;
 
 /// Nobody is faster than the wire by more than the buckets of its shaping hold.
-const FASTEST: f64 = 0.95;
+pub const FASTEST: f64 = 0.95;
 
 /// Cores that are busier than this say nothing about the network.
-const FULL: f64 = 0.9;
+pub const FULL: f64 = 0.9;
 
 /// A row with everything that it must have.
 #[derive(Clone, Debug)]

@@ -129,9 +129,9 @@ const fn load(side: usize) -> Operation {
 }
 
 /// 155 Mbit/s, MTU 9000, 128 KB queue: the paper's network.
-const PAPER: Shape = Shape { rate: "155mbit", queue_kb: 128, mtu: 9000, lost_of_thousand: 0 };
-const SMALL: Shape = Shape { mtu: 1500, ..PAPER };
-const FAST: Shape = Shape { rate: "1gbit", ..PAPER };
+pub const PAPER: Shape = Shape { rate: "155mbit", queue_kb: 128, mtu: 9000, lost_of_thousand: 0 };
+pub const SMALL: Shape = Shape { mtu: 1500, ..PAPER };
+pub const FAST: Shape = Shape { rate: "1gbit", ..PAPER };
 
 const KEYS: Operation = Operation::Exchange { keys: 8_000_000 };
 const LATE: Operation = Operation::ReadCache { bytes: 704 * 704 * 4, late: Some(Duration::from_millis(100)) };

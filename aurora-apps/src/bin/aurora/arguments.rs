@@ -2,6 +2,7 @@
 
 use crate::bench::arguments::BenchCommand;
 use crate::implementation::ProgramImplementations;
+use aurora_apps::clock::Pace;
 use aurora_apps::diffusion::Diffusion;
 use aurora_apps::histogram::Histogram;
 use aurora_apps::indexgather::IndexGather;
@@ -50,6 +51,8 @@ pub struct Mm2Arguments {
     #[arg(long, value_enum, default_value_t)]
     pub kernel: KernelName,
     #[command(flatten)]
+    pub phases: PhaseArguments,
+    #[command(flatten)]
     pub implementations: ProgramImplementations,
     #[command(flatten)]
     pub repetitions: Repetitions,
@@ -65,6 +68,8 @@ pub struct PsrsArguments {
     /// Which keys
     #[arg(long, value_enum, default_value_t)]
     pub input: InputName,
+    #[command(flatten)]
+    pub phases: PhaseArguments,
     #[command(flatten)]
     pub implementations: ProgramImplementations,
     #[command(flatten)]
@@ -144,6 +149,19 @@ pub struct TspArguments {
     pub repetitions: Repetitions,
     #[command(flatten)]
     pub world: WorldArguments,
+}
+
+#[derive(Args, Clone, Copy, Debug)]
+pub struct PhaseArguments {
+    /// Keep computing and sharing apart: for nodes that share cores, as those of an emulated cluster do
+    #[arg(long)]
+    pub apart: bool,
+}
+
+impl PhaseArguments {
+    fn pace(self) -> Pace {
+        if self.apart { Pace::Apart } else { Pace::Running }
+    }
 }
 
 #[derive(Args, Debug)]
@@ -232,6 +250,7 @@ impl Mm2Arguments {
             },
             implementations: self.implementations.list(),
             reps: self.repetitions.reps as usize,
+            pace: self.phases.pace(),
             seed: self.repetitions.seed,
             damage: self.repetitions.damage,
         }
@@ -252,6 +271,7 @@ impl PsrsArguments {
             },
             implementations: self.implementations.list(),
             reps: self.repetitions.reps as usize,
+            pace: self.phases.pace(),
             seed: self.repetitions.seed,
             damage: self.repetitions.damage,
         }

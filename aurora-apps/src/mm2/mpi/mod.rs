@@ -9,7 +9,7 @@ mod ring;
 use super::run::{Multiplication, Shared};
 use super::{Kernel, Matrices};
 use crate::check;
-use crate::clock::Laps;
+use crate::clock::{Laps, Pace};
 use crate::implementation::Implementation;
 use aurora_core::prelude::*;
 use program::Program;
@@ -31,13 +31,13 @@ impl<'w> OverMpi<'w> {
 }
 
 impl Multiplication for OverMpi<'_> {
-    fn run(&mut self, kernel: Kernel, entries: Matrices, shared: &mut Shared) -> Result<Laps> {
+    fn run(&mut self, kernel: Kernel, entries: Matrices, pace: Pace, shared: &mut Shared) -> Result<Laps> {
         let OverMpi(program) = self;
         let start = program.start();
         for (i, (q, r)) in program.q.iter_mut().zip(&mut program.r).enumerate() {
             (*q, *r) = (entries.q(start + i), entries.r(start + i));
         }
-        let laps = program.run(kernel)?;
+        let laps = program.run(kernel, pace)?;
         check::fill(&mut shared.p, |i| program.p[i - start])?;
         check::fill(&mut shared.r, |i| program.r[i - start])?;
         Ok(laps)

@@ -1,7 +1,7 @@
 //! Both stages over MPI: each rank has its rows of the matrices in memory of its own.
 
 use crate::block::block;
-use crate::clock::{Clock, Laps, Turns};
+use crate::clock::{Clock, Laps, Pace, Turns};
 use crate::mm2::Kernel;
 use crate::mm2::parallel::{FIRST, SECOND, Stage};
 use crate::mpi_ranks::{MpiRanks, Parts};
@@ -56,10 +56,10 @@ impl<'w> Program<'w> {
     }
 
     /// P <- Q x R, then R <- Q x P.
-    pub fn run(&mut self, kernel: Kernel) -> Result<Laps> {
+    pub fn run(&mut self, kernel: Kernel, pace: Pace) -> Result<Laps> {
         let Program { ranks, mmultiply, columns, rows, q, r, p, whole } = self;
         let (ranks, columns) = (&*ranks, *columns);
-        let mut clock = Clock::start(ranks)?;
+        let mut clock = Clock::paced(ranks, pace)?;
         mmultiply(Operands { ranks, kernel, columns, rows, a: q, b: r, c: p, whole }, FIRST, &mut clock)?;
         mmultiply(Operands { ranks, kernel, columns, rows, a: q, b: p, c: r, whole }, SECOND, &mut clock)?;
         clock.stop()

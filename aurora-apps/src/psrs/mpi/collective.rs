@@ -1,7 +1,7 @@
 //! By the collective operation that is made for each phase.
 
 use super::program::{MASTER, Program, keep_own};
-use crate::clock::{Clock, Laps};
+use crate::clock::{Clock, Laps, Pace};
 use crate::psrs::merge;
 use crate::psrs::sample::Sample;
 use crate::psrs::split::Cuts;
@@ -9,9 +9,9 @@ use aurora_core::prelude::*;
 use mpi::traits::{CommunicatorCollectives, Root};
 
 /// Collective. Sorts the keys of all ranks.
-pub fn sort(program: &mut Program<'_>) -> Result<Laps> {
+pub fn sort(program: &mut Program<'_>, pace: Pace) -> Result<Laps> {
     let meeting = program.ranks.clone();
-    let mut clock = Clock::start(&meeting)?;
+    let mut clock = Clock::paced(&meeting, pace)?;
     let samples = program.sort_block(&mut clock)?;
     gather_samples(program, &samples, &mut clock)?;
     program.select_pivots(&mut clock)?;

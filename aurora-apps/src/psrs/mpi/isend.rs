@@ -2,15 +2,15 @@
 
 use super::merging::Merging;
 use super::program::{MASTER, Program, keep_own};
-use crate::clock::{Clock, Kind, Laps};
+use crate::clock::{Clock, Kind, Laps, Pace};
 use crate::psrs::sample::Sample;
 use crate::psrs::split::Cuts;
 use aurora_core::prelude::*;
 
 /// Collective. Sorts the keys of all ranks.
-pub fn sort(program: &mut Program<'_>) -> Result<Laps> {
+pub fn sort(program: &mut Program<'_>, pace: Pace) -> Result<Laps> {
     let meeting = program.ranks.clone();
-    let mut clock = Clock::start(&meeting)?;
+    let mut clock = Clock::paced(&meeting, pace)?;
     let samples = program.sort_block(&mut clock)?;
     gather_samples(program, &samples, &mut clock)?;
     program.select_pivots(&mut clock)?;
@@ -60,7 +60,7 @@ fn partition(program: &mut Program<'_>, clock: &mut Clock<'_>) -> Result<Cuts> {
 }
 
 /// Phases 3 and 4. Partition i of every block goes to rank i, which merges them as they come; what belongs into the own block is copied there,
-/// and messages move the rest.
+/// and messages move the rest. Where computing is to be apart nothing is merged before all are here.
 fn merge_partitions(program: &mut Program<'_>, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<()> {
     let (outgoing, incoming) = program.partitions(cuts)?;
     let (moved_out, moved_in) = program.moves(cuts)?;
@@ -69,13 +69,24 @@ fn merge_partitions(program: &mut Program<'_>, cuts: &Cuts, clock: &mut Clock<'_
     partitions.resize(incoming.total(), 0);
     let lengths = cuts.partitions(ranks.me()).map(|partition| partition.len());
     let mut merging = Merging::new(lengths, spare);
-    let (outgoing, incoming) = (outgoing.pieces(keys), incoming.pieces_mut(partitions));
-    clock.overlapping(("fetch partitions", "merge"), |turns| {
-        Ok(ranks.each_as_it_comes(&outgoing, incoming, |from, run, progress| {
-            turns.computing(|| merging.add(from, run));
-            progress();
-        }))
-    })?;
+    let outgoing = outgoing.pieces(keys);
+    if clock.keeps_apart() {
+        clock.sharing("fetch partitions", || {
+            ranks.all_at_once(&outgoing, incoming.pieces_mut(partitions));
+            Ok(())
+        })?;
+        clock.computing("merge", || {
+            incoming.pieces(partitions).into_iter().enumerate().for_each(|(from, run)| merging.add(from, run));
+            Ok(())
+        })?;
+    } else {
+        clock.overlapping(("fetch partitions", "merge"), |turns| {
+            Ok(ranks.each_as_it_comes(&outgoing, incoming.pieces_mut(partitions), |from, run, progress| {
+                turns.computing(|| merging.add(from, run));
+                progress();
+            }))
+        })?;
+    }
     let merged = merging.finish();
     clock.part("merge", Kind::Computing, || {
         keep_own(keys, &block, merged, &cuts.place(ranks.me()));

@@ -8,7 +8,7 @@ mod program;
 use super::Keys;
 use super::run::Sorting;
 use crate::check;
-use crate::clock::Laps;
+use crate::clock::{Laps, Pace};
 use crate::implementation::Implementation;
 use aurora_core::prelude::*;
 use program::Program;
@@ -16,7 +16,7 @@ use program::Program;
 /// The program, run again and again.
 pub struct OverMpi<'w> {
     program: Program<'w>,
-    sort: fn(&mut Program<'_>) -> Result<Laps>,
+    sort: fn(&mut Program<'_>, Pace) -> Result<Laps>,
     sorted: GVector<u32>,
 }
 
@@ -29,12 +29,12 @@ impl<'w> OverMpi<'w> {
 }
 
 impl Sorting for OverMpi<'_> {
-    fn run(&mut self, keys: &Keys) -> Result<Laps> {
+    fn run(&mut self, keys: &Keys, pace: Pace) -> Result<Laps> {
         let start = self.program.block().start;
         for (i, key) in self.program.keys.iter_mut().enumerate() {
             *key = keys.key(start + i);
         }
-        let laps = (self.sort)(&mut self.program)?;
+        let laps = (self.sort)(&mut self.program, pace)?;
         check::fill(&mut self.sorted, |i| self.program.keys[i - start])?;
         Ok(laps)
     }

@@ -1,0 +1,113 @@
+//! One operation at a time, row by row: what `tests/netlab/measure` starts.
+
+use crate::job::{Binaries, Jobs, version};
+use crate::judge;
+use crate::report::{self, Line};
+use crate::row::{ROWS, Row};
+use crate::say;
+use crate::tuning::{self, Wishes};
+use aurora_suite::mpi::Flavour;
+use aurora_suite::{machine, results};
+use clap::Args;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Its part of the results.
+const HEADING: &str = "# Measured on the emulated cluster";
+
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Only these rows; then nothing is written without --out
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    rows: Vec<String>,
+    /// How often to repeat each operation
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    reps: u32,
+    /// In which file to write the section of these results [default: benches/RESULTS.md]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Another tuning of Open MPI, such as "OMPI_MCA_a=1 OMPI_MCA_b=2"
+    #[arg(long, value_name = "VARIABLES")]
+    tuned_openmpi: Option<String>,
+    /// Another tuning of MPICH, such as "UCX_RNDV_THRESH=inf"
+    #[arg(long, value_name = "VARIABLES")]
+    tuned_mpich: Option<String>,
+    #[command(flatten)]
+    binaries: Binaries,
+    /// Damage the data before they are sent
+    #[arg(long, hide = true)]
+    damage: bool,
+}
+
+/// Measures the rows and writes them.
+///
+/// # Errors
+/// What was asked for and cannot be.
+pub fn measure(arguments: &Arguments) -> Result<ExitCode, String> {
+    let rows = chosen(&arguments.rows)?;
+    let wishes = Wishes {
+        openmpi: arguments.tuned_openmpi.as_deref().map(tuning::parse).transpose()?,
+        mpich: arguments.tuned_mpich.as_deref().map(tuning::parse).transpose()?,
+    };
+    let binaries = arguments.binaries.clone();
+    let reps = arguments.reps as usize;
+    let mut jobs = Jobs { binaries, reps, damage: arguments.damage, wishes, done: Vec::new() };
+    let begun = Instant::now();
+    let mut lines: Vec<Line> = Vec::new();
+    say(report::HEAD);
+    for row in rows {
+        let ran = jobs.of(&row);
+        let line = (row, judge::complete(row, ran, reps));
+        say(&report::summary(&line));
+        lines.push(line);
+    }
+    let took = format!("{} jobs in {:.1} minutes", jobs.done.len(), begun.elapsed().as_secs_f64() / 60.0);
+    say(&format!("\n{took}"));
+    let out = match (&arguments.out, arguments.rows.is_empty()) {
+        (Some(out), _) => Some(out.clone()),
+        (None, true) => Some(results::FILE.into()),
+        (None, false) => None,
+    };
+    if let Some(out) = out {
+        results::write(&out, HEADING, &section(&lines, reps, &took))?;
+        say(&format!("written to {}", out.display()));
+    }
+    let whole = lines.iter().all(|(_, result)| result.is_ok());
+    Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn chosen(names: &[String]) -> Result<Vec<Row>, String> {
+    if names.is_empty() {
+        return Ok(ROWS.to_vec());
+    }
+    let known = || ROWS.map(|row| row.name).join(", ");
+    let find = |name: &String| {
+        let row = ROWS.into_iter().find(|row| row.name == name);
+        row.ok_or_else(|| format!("there is no row `{name}`; the rows: {}", known()))
+    };
+    names.iter().map(find).collect()
+}
+
+fn section(lines: &[Line], reps: usize, took: &str) -> String {
+    let (rows, failures): (Vec<_>, Vec<_>) = lines.iter().partition(|(_, result)| result.is_ok());
+    let of = |lines: &[&Line]| lines.iter().map(|line| report::summary(line) + "\n").collect::<String>();
+    let details: Vec<String> = lines.iter().filter_map(report::details).collect();
+    let [openmpi, mpich] = [Flavour::Open, Flavour::Mpich].map(version);
+    format!(
+        "Written by `tests/netlab/measure`; what the cluster is: [tests/netlab](../tests/netlab/README.md).\n\n\
+         - Machine: {}.\n- Open MPI {openmpi}, MPICH {mpich}, TCP with cubic.\n- Commit {}, {}; {took}.\n\
+         - {reps} repetitions, all implementations of a job in turns on the same data, every byte checked. Times are the slowest\n  \
+           rank's, between barriers; the bound is the payload into the busiest node at the rate of its link.\n\
+         - Cores busy: of the whole job, of both MPIs the one that took most; above 90 % a row tells of the cores. In the details: what an\n  \
+           implementation took during its own turn, by its ranks' CPU time.\n\n\
+         {}\n{}\n{}## Details\n\n{}",
+        machine::description(),
+        machine::said("git", &["describe", "--always", "--dirty", "--exclude=*"], ""),
+        machine::said("date", &["-u", "+%F"], ""),
+        report::HEAD,
+        of(&rows),
+        of(&failures),
+        details.join("\n"),
+    )
+}

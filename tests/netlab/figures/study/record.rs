@@ -1,0 +1,195 @@
+//! The file of what has been measured: a JSON object in each line, as `aurora report` reads them. A study that was interrupted goes on
+//! from it.
+
+use crate::job::Network;
+use aurora_apps::report::Spread;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+/// One line: what `aurora --json` has said, with labels and what was seen from outside.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// Of this study only.
+    pub study: Seen,
+    /// One for each implementation.
+    pub results: Vec<Value>,
+    /// All else.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// What the job did not say itself.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Seen {
+    /// Which job of the study it is.
+    pub key: String,
+    /// Of the project.
+    pub commit: String,
+    pub reps: usize,
+    /// The share of all cores' time that was worked while the job ran, its start and its verification included.
+    pub busy: Option<f64>,
+    /// What the network has counted, all nodes together.
+    pub network: Option<Network>,
+    /// The variables that set up the MPI.
+    pub variables: String,
+    /// What was odd.
+    pub remarks: Vec<String>,
+}
+
+/// What one implementation took.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub struct Run {
+    #[serde(rename = "impl")]
+    pub implementation: String,
+    pub ranks: usize,
+    pub size: usize,
+    pub reps: usize,
+    pub verified: bool,
+    /// All phases of sharing together.
+    pub sharing_seconds: Spread,
+    pub sequential_seconds: f64,
+    pub phases: Vec<Phase>,
+    /// The share of the cores that was busy in them.
+    pub cores_busy: Option<f64>,
+}
+
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub struct Phase {
+    pub name: String,
+    pub seconds: Spread,
+}
+
+impl Record {
+    /// From what the program has said.
+    ///
+    /// # Errors
+    /// That it has another form.
+    pub fn new(said: &str, extra: Map<String, Value>, study: Seen) -> Result<Self, String> {
+        let other = |error: serde_json::Error| format!("the job said figures of another form: {error}");
+        let mut object: Map<String, Value> = serde_json::from_str(said).map_err(other)?;
+        object.extend(extra);
+        object.insert("study".into(), serde_json::to_value(study).map_err(other)?);
+        let record: Record = serde_json::from_value(object.into()).map_err(other)?;
+        record.runs()?;
+        Ok(record)
+    }
+
+    /// What each implementation took.
+    ///
+    /// # Errors
+    /// That it has another form.
+    pub fn runs(&self) -> Result<Vec<Run>, String> {
+        let run = |value: &Value| serde_json::from_value(value.clone());
+        let runs = self.results.iter().map(run).collect::<Result<_, _>>();
+        runs.map_err(|error| format!("the job said figures of another form: {error}"))
+    }
+}
+
+/// What is in the file, in order, and how many lines are none of ours, such as one that was being written at an interruption.
+///
+/// # Errors
+/// That it cannot be read.
+pub fn load(file: &Path) -> Result<(Vec<Record>, usize), String> {
+    let text = match fs::read_to_string(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+        other => other.map_err(|error| format!("{}: {error}", file.display()))?,
+    };
+    let lines: Vec<_> = text.lines().filter(|line| !line.is_empty()).collect();
+    let records: Vec<Record> = lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let others = lines.len() - records.len();
+    Ok((records, others))
+}
+
+/// Adds a line, on its own whatever the file ends with, and waits until it is on its way to the disk.
+///
+/// # Errors
+/// What the system says.
+pub fn append(file: &Path, record: &Record) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", file.display());
+    let mut line = serde_json::to_string(record).map_err(|error| error.to_string())? + "\n";
+    let cut_off = fs::read(file).is_ok_and(|bytes| bytes.last().is_some_and(|last| *last != b'\n'));
+    if cut_off {
+        line.insert(0, '\n');
+    }
+    let mut open = File::options().create(true).append(true).open(file).map_err(failed)?;
+    open.write_all(line.as_bytes()).and_then(|()| open.sync_data()).map_err(failed)
+}
+
+/// The last record of this job, as often repeated and of the same commit.
+pub fn done<'r>(records: &'r [Record], key: &str, reps: usize, commit: &str) -> Option<&'r Record> {
+    let same = |record: &&Record| {
+        let Seen { key: of, commit: by, reps: times, .. } = &record.study;
+        of == key && by == commit && *times == reps
+    };
+    records.iter().rfind(same)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use serde_json::json;
+
+    pub fn seen(key: &str) -> Seen {
+        Seen {
+            key: key.into(),
+            commit: "abc".into(),
+            reps: 5,
+            busy: Some(0.5),
+            network: Some(Network { overflowed: 1, lost: 0, tcp_resent: 2 }),
+            variables: String::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    fn record(key: &str) -> Record {
+        let spread = json!({ "min": 0.1, "median": 0.2, "max": 0.3 });
+        let phase = json!({ "name": "load R", "kind": "sharing", "seconds": spread });
+        let run = json!({
+            "impl": "aurora", "ranks": 4, "size": 704, "reps": 5, "verified": true, "sharing_seconds": spread,
+            "sequential_seconds": 0.03, "phases": [phase], "cores_busy": 0.25, "seed": 7
+        });
+        let said = json!({ "app": "mm2", "results": [run] }).to_string();
+        let labels = json!({ "labels": { "nodes": "4" } });
+        Record::new(&said, labels.as_object().cloned().unwrap_or_default(), seen(key)).expect("a record")
+    }
+
+    #[test]
+    fn an_interrupted_study_goes_on_where_it_was() {
+        let directory = std::env::temp_dir().join(format!("study-{}", std::process::id()));
+        fs::create_dir_all(&directory).expect("a directory");
+        let file = directory.join("study.jsonl");
+        let _ = fs::remove_file(&file);
+        assert_eq!(load(&file), Ok((Vec::new(), 0)));
+        append(&file, &record("a")).expect("written");
+        let half = serde_json::to_string(&record("b")).expect("a line");
+        let mut open = File::options().append(true).open(&file).expect("the file");
+        open.write_all(&half.as_bytes()[..half.len() / 2]).expect("written");
+        append(&file, &record("c")).expect("written");
+        let (records, others) = load(&file).expect("read");
+        fs::remove_dir_all(&directory).expect("removed");
+        assert_eq!((records.as_slice(), others), ([record("a"), record("c")].as_slice(), 1));
+        assert_eq!(done(&records, "c", 5, "abc"), Some(&record("c")));
+        assert_eq!(done(&records, "b", 5, "abc"), None);
+        assert_eq!(done(&records, "c", 3, "abc"), None);
+        assert_eq!(done(&records, "c", 5, "abd"), None);
+    }
+
+    #[test]
+    fn what_is_measured_again_counts() {
+        let mut again = record("a");
+        again.study.remarks.push("again".into());
+        assert_eq!(done(&[record("a"), again.clone()], "a", 5, "abc"), Some(&again));
+    }
+
+    #[test]
+    fn a_line_is_what_the_program_has_said_and_more() {
+        let value = serde_json::to_value(record("a")).expect("an object");
+        assert_eq!((&value["app"], &value["labels"]["nodes"]), (&json!("mm2"), &json!("4")));
+        assert_eq!(value["results"][0]["seed"], 7);
+        assert_eq!(record("a").runs().expect("runs")[0].cores_busy, Some(0.25));
+        assert!(Record::new("{}", Map::new(), seen("a")).is_err());
+    }
+}
