@@ -1,13 +1,14 @@
 //! What is measured, by whom, and what each of these is called: `read_cache/4MiB/2ranks/aurora`.
 
+use super::scope::Scope;
 use aurora_apps::bench::{Access, Operation, Target};
 use aurora_apps::implementation::{Implementation, Offer, Program};
 
 /// Elements of the tables that are updated and read.
-const TABLE: usize = 1_000_000;
+pub const TABLE: usize = 1_000_000;
 
 /// What each rank updates or reads in one iteration.
-const PLACES: usize = 1_000_000;
+pub const PLACES: usize = 1_000_000;
 
 /// Reads at once.
 const BATCH: usize = 16_384;
@@ -30,6 +31,8 @@ pub enum Work {
     Operation(Operation),
     /// A load of so many bytes, together with one full read of them by every rank.
     LoadAndRead(usize),
+    /// Something in a scope of Aurora's.
+    Scope(Scope),
     /// The two-stage multiplication of matrices with so many rows.
     Mm2(usize),
     /// The sort of so many keys.
@@ -71,13 +74,17 @@ pub fn cases() -> Vec<Case> {
         operation("get_put", "get-8B", Operation::Get { target: Target::Idle }),
         operation("get_put", "put-8B", Operation::Put { target: Target::Idle }),
         operation("updates", "1M-elements", Operation::Updates { table: TABLE, updates: PLACES }),
+        case("updates", "1M-elements-in-order", Work::Scope(Scope::PutInOrder)),
         operation("reads", "1M-elements", Operation::Reads { table: TABLE, reads: PLACES, batch: BATCH }),
+        case("reads", "1M-elements-gather-read", Work::Scope(Scope::GatherRead)),
+        case("reads", "1M-elements-gather-iter", Work::Scope(Scope::GatherIter)),
         operation("barrier", "", Operation::Barrier),
         case("mm2", "704x704", Work::Mm2(704)),
         case("psrs", "1M-keys", Work::Psrs(1_000_000)),
     ];
     let local = Access::ALL.map(|access| operation("local", access.name(), Operation::Local { access: Some(access) }));
     cases.extend(local);
+    cases.push(case("local", "gather-open", Work::Scope(Scope::GatherOpen)));
     cases
 }
 
@@ -93,6 +100,7 @@ impl Case {
         let offered = match self.work {
             Work::Operation(operation) => operation.implementations(),
             Work::LoadAndRead(bytes) => Operation::ReadCache { bytes, late: None }.implementations(),
+            Work::Scope(_) => &[Implementation::Aurora],
             Work::Mm2(_) => Program("mm2").implementations(),
             Work::Psrs(_) => Program("psrs").implementations(),
         };
@@ -104,7 +112,7 @@ impl Case {
     fn least_ranks(self, by: Implementation) -> usize {
         match self.work {
             Work::Operation(operation) => operation.least_ranks(by),
-            Work::LoadAndRead(_) | Work::Mm2(_) | Work::Psrs(_) => 1,
+            Work::LoadAndRead(_) | Work::Scope(_) | Work::Mm2(_) | Work::Psrs(_) => 1,
         }
     }
 
@@ -116,8 +124,10 @@ impl Case {
             Work::Operation(Operation::Updates { updates: places, .. } | Operation::Reads { reads: places, .. }) => {
                 Amount::Elements(places * ranks)
             }
+            Work::Scope(Scope::GatherRead | Scope::GatherIter) => Amount::Elements(PLACES * ranks),
+            Work::Scope(Scope::PutInOrder) => Amount::Elements(TABLE),
             Work::Psrs(keys) => Amount::Elements(keys),
-            Work::Operation(_) | Work::Mm2(_) => return None,
+            Work::Operation(_) | Work::Scope(_) | Work::Mm2(_) => return None,
         })
     }
 }
@@ -175,7 +185,8 @@ mod tests {
         for case in cases() {
             let by = case.implementations();
             assert_eq!(by[0], Implementation::Aurora, "{case:?}");
-            assert_eq!(by.iter().any(|by| by.is_mpi()), case.group != "local", "{case:?}");
+            let alone = case.group == "local" || matches!(case.work, Work::Scope(_));
+            assert_eq!(by.iter().any(|by| by.is_mpi()), !alone, "{case:?}");
             assert!(!by.contains(&Implementation::Naive), "{case:?}");
         }
     }

@@ -197,9 +197,15 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_instead_of_a_time() {
-        let orders = ["read_cache/64KiB/2ranks/aurora 1", "psrs/1M-keys/2ranks/aurora 1", "barrier/2ranks/aurora 5"];
+        let orders = [
+            "read_cache/64KiB/2ranks/aurora 1",
+            "updates/1M-elements-in-order/2ranks/aurora 1",
+            "reads/1M-elements-gather-iter/2ranks/aurora 1",
+            "psrs/1M-keys/2ranks/aurora 1",
+            "barrier/2ranks/aurora 5",
+        ];
         let said = answers(&orders, true);
-        assert_eq!(said.len(), 4, "{said:?}");
+        assert_eq!(said.len(), 1 + orders.len(), "{said:?}");
         assert!(said[1..].iter().all(|answer| matches!(answer, Answer::Wrong(count) if *count > 0)), "{said:?}");
     }
 }

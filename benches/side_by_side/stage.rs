@@ -1,6 +1,7 @@
 //! What carries out the iterations of one variant, on every rank.
 
 use super::case::{Variant, Work};
+use super::scope::Scopes;
 use aurora_apps::bench::{Job, Operation, Series, Took};
 use aurora_apps::mm2::{self, Mm2};
 use aurora_apps::psrs::{self, Psrs};
@@ -11,6 +12,8 @@ use aurora_core::prelude::*;
 pub enum Stage<'w> {
     /// An operation, with its memory.
     Series(Series<'w>),
+    /// A scope, with its table.
+    Scopes(&'w World, Scopes),
     /// A program, which makes its memory by itself.
     Program(&'w World, Program),
 }
@@ -31,6 +34,7 @@ impl<'w> Stage<'w> {
         let operation = match variant.case.work {
             Work::Operation(operation) => operation,
             Work::LoadAndRead(bytes) => Operation::ReadCache { bytes, late: None },
+            Work::Scope(scope) => return Ok(Stage::Scopes(world, Scopes::new(world, scope, damage)?)),
             Work::Mm2(size) => {
                 let program = Program::Mm2(Mm2 { size, implementations, damage, ..Mm2::default() });
                 return Ok(Stage::Program(world, program));
@@ -48,6 +52,7 @@ impl<'w> Stage<'w> {
     pub fn run(&mut self, iterations: u64, progress: &mut dyn FnMut()) -> Result<Took> {
         match self {
             Stage::Series(series) => series.run(iterations, progress),
+            Stage::Scopes(world, scopes) => scopes.run(world, iterations, progress),
             Stage::Program(world, program) => program.run(world, iterations, progress),
         }
     }
