@@ -112,6 +112,9 @@ pub struct Report {
     pub seed: u64,
     /// Time of a repetition.
     pub seconds: Spread,
+    /// That of each, in order: for who computes something else from them.
+    #[serde(skip)]
+    pub repetitions: Vec<f64>,
     /// Of that, sharing: what ranks have waited for data.
     pub sharing_seconds: Spread,
     /// How long data were on their way besides, while ranks computed: of the rank that hid least.

@@ -106,6 +106,7 @@ impl Tally {
             reps: self.jobs.len(),
             seed: subject.seed,
             seconds,
+            repetitions: self.jobs.iter().map(|job| job.seconds).collect(),
             sharing_seconds: Spread::of(self.jobs.iter().map(sharing)),
             hidden_seconds: of(|job| job.hidden),
             sequential_seconds: sequential,

@@ -21,5 +21,7 @@ pub mod process;
 pub mod random;
 mod report;
 pub mod results;
-pub mod timing;
+// With what it serves; here, so that its tests run.
+#[path = "../../benches/side_by_side/mod.rs"]
+pub mod side_by_side;
 pub mod traces;

@@ -1,7 +1,6 @@
 //! Which MPI this binary is built for, and how its ranks are started.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::process::Command;
 
 /// An implementation of MPI.
@@ -41,17 +40,22 @@ pub fn built_for() -> Result<Flavour, String> {
 }
 
 impl Flavour {
+    /// Its mpirun.
+    ///
+    /// # Errors
+    /// That it is not installed.
+    pub fn mpirun(self) -> Result<String, String> {
+        let name = format!("mpirun.{self}");
+        let known = [name.as_str(), "mpirun"].into_iter().find(|name| is_found(name));
+        known.map(String::from).ok_or_else(|| format!("neither {name} nor mpirun is in PATH"))
+    }
+
     /// The command that starts `size` ranks of a program, whose path and arguments follow.
     ///
     /// # Errors
     /// That it is not installed.
     pub fn launcher(self, size: usize) -> Result<Command, String> {
-        let name = format!("mpirun.{self}");
-        let program = [name.as_str(), "mpirun"]
-            .iter()
-            .find_map(|name| found(name))
-            .ok_or_else(|| format!("neither {name} nor mpirun is in PATH"))?;
-        let mut command = Command::new(program);
+        let mut command = Command::new(self.mpirun()?);
         command.args(["-n", &size.to_string()]);
         if self == Flavour::Open {
             // More ranks than cores, and as root, are ordinary in a test.
@@ -63,7 +67,7 @@ impl Flavour {
     }
 }
 
-fn found(program: &str) -> Option<PathBuf> {
-    let paths = std::env::var_os("PATH")?;
-    std::env::split_paths(&paths).map(|path| path.join(program)).find(|path| path.is_file())
+fn is_found(program: &str) -> bool {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&paths).any(|path| path.join(program).is_file())
 }

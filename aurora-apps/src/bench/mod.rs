@@ -1,6 +1,7 @@
 #![doc = include_str!("README.md")]
 
 mod barrier;
+mod bout;
 mod contestant;
 mod cpu;
 mod exchange;
@@ -25,6 +26,7 @@ mod read_cache;
 mod reads;
 mod recount;
 mod run;
+mod series;
 mod stream;
 mod target;
 mod tcp;
@@ -34,3 +36,4 @@ mod watch;
 pub use figures::Figures;
 pub use job::{Access, By, Fresh, Job, Operation, Target};
 pub use run::run;
+pub use series::{Series, Took};

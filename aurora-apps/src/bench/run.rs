@@ -1,16 +1,12 @@
 //! The repetitions of a bench: implementations in turns, on the same new data.
 
-use super::contestant::{self, Any};
+use super::bout::Bout;
 use super::figures::{Exchange, Figures, Repetition, rate, spread};
 use super::job::{Access, Fresh, Job, Operation};
-use super::pattern::Round;
-use super::watch::Watch;
 use crate::agree;
 use crate::implementation::{Conditions, Implementation, Offer};
-use crate::meeting::Meeting;
 use crate::report::Comparison;
 use aurora_core::prelude::*;
-use std::time::Duration;
 
 /// A repetition of a short operation takes at least so long.
 const LEAST: f64 = 5e-3;
@@ -52,10 +48,7 @@ pub fn run(world: &World, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<
 struct Lane<'w> {
     operation: Operation,
     implementation: Implementation,
-    contestant: Any<'w>,
-    meeting: Box<dyn Meeting + 'w>,
-    delay: Option<Duration>,
-    damage: bool,
+    bout: Bout<'w>,
     /// Nobody else's memory counts with its own.
     alone: bool,
     times: usize,
@@ -65,18 +58,10 @@ struct Lane<'w> {
 
 impl<'w> Lane<'w> {
     fn new(world: &'w World, operation: Operation, implementation: Implementation, job: &Job) -> Result<Self> {
-        let last = world.rank().index() + 1 == world.size();
-        let late = match operation {
-            Operation::ReadCache { late, .. } => late,
-            _ => None,
-        };
         Ok(Lane {
             operation,
             implementation,
-            contestant: contestant::new(world, operation, implementation)?,
-            meeting: contestant::meeting(world, implementation)?,
-            delay: late.filter(|_| last),
-            damage: job.damage,
+            bout: Bout::new(world, operation, implementation, job.damage)?,
             alone: job.implementations.len() == 1,
             times: 1,
             verified: true,
@@ -104,10 +89,7 @@ impl<'w> Lane<'w> {
     }
 
     fn repetition(&mut self, seed: u64, rep: usize, exchange: &mut Exchange) -> Result<Repetition> {
-        let mut watch = Watch::new(&*self.meeting, self.delay);
-        let round = Round::new(seed, rep, self.times, self.damage);
-        let wrong = self.contestant.repetition(round, &mut watch)?;
-        let repetition = exchange.agree(watch.lap(), wrong)?;
+        let repetition = self.bout.repetition(seed, rep, self.times, exchange)?;
         self.verified &= repetition.wrong == 0.0;
         Ok(repetition)
     }
