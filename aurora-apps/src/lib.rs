@@ -21,7 +21,7 @@
 //!
 //! Shared by them: [`clock`] (phases of computing and sharing), [`tally`] and [`report`] (figures of the whole job),
 //! [`agree`], [`block`] and [`check`] (what all ranks must know alike), [`random`] (data sets by position), [`implementation`]
-//! and [`meeting`] (who carries something out, and the barriers around what is measured).
+//! and [`meeting`] (who carries something out, and the barriers around what is measured), [`lines`] (how long the programs are).
 
 pub mod agree;
 pub mod bench;
@@ -32,6 +32,7 @@ pub mod diffusion;
 pub mod histogram;
 pub mod implementation;
 pub mod indexgather;
+pub mod lines;
 pub mod meeting;
 pub mod mm2;
 #[cfg(feature = "mpi")]
