@@ -19,6 +19,8 @@ mod panic;
 mod processes;
 mod seat;
 mod threads;
+#[cfg(any(feature = "mpi", test))]
+mod voice;
 
 pub use failure::Failure;
 pub use panic::capture;

@@ -15,6 +15,7 @@
 
 use super::desk::OnFailure;
 use super::seat::{Job, JobKey, Line, Seat, exited, sit};
+use super::voice::{QUIET, Voice};
 use super::{Failure, Launcher, Options, exit};
 use crate::route::Contact;
 use crate::udp::address::{Candidate, candidates, choose, on_one_machine};
@@ -28,25 +29,15 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::fs;
-use std::io::{self, ErrorKind, Write};
-use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 /// How much longer each rank waits before it speaks than the one before it, and how long the last.
 const STAGGER: Duration = Duration::from_millis(300);
 const LONGEST_STAGGER: Duration = Duration::from_millis(1500);
-
-/// What mpirun may take to pass our words on: MPICH's forgets those that it has not passed on when a job is aborted.
-const FORWARDING: Duration = Duration::from_millis(100);
-
-/// How long a rank that has only heard of a failure waits to be ended. Longer would be better between machines, where Open MPI takes
-/// up to 3 s for that; but a rank that waits here is silent, and others must not take it for lost before.
-const QUIET: Duration = Duration::from_secs(3);
 
 /// Between two looks at the common end: at first, and at most.
 const FIRST_NAP: Duration = Duration::from_micros(50);
@@ -73,7 +64,7 @@ pub(super) fn run<R>(
     let rank = Rank::new(world.rank() as usize);
     let secrets = secrets(&world, rank)?;
     let started = join(&world, rank, JobKey(secrets[0]), options);
-    let voice = Arc::new(Voice::of_job(secrets[1]));
+    let voice = Arc::new(Voice::of_job(secrets[1], rank, size));
     let line = Rc::new(MpiLine { rank, world, voice: voice.clone(), finished: Cell::new(false) });
     let job = started.unwrap_or_else(|failure| line.end(&failure));
     let guard = exit::guard(Arc::new(move || {
@@ -187,43 +178,6 @@ fn gather<T: Serialize + DeserializeOwned>(world: &SimpleCommunicator, own: &T) 
 
 fn garbled(rank: Rank, error: &postcard::Error) -> Failure {
     Failure::of(rank, format_args!("MPI has delivered something else than was sent: {error}"))
-}
-
-/// The right to say why the job ends, one for each machine: whoever binds the job's abstract socket first. The name goes with
-/// the process that holds it, however that ends.
-struct Voice {
-    name: String,
-    held: Mutex<Option<UnixListener>>,
-}
-
-impl Voice {
-    fn of_job(number: u64) -> Self {
-        Voice { name: format!("aurora-voice-{number:016x}"), held: Mutex::new(None) }
-    }
-
-    /// Says why the job is about to end, unless another rank of this machine has said it: that one is left the time to end
-    /// us all.
-    fn last_words(&self, failure: &Failure) {
-        if !self.take() {
-            thread::sleep(QUIET);
-            return;
-        }
-        let _ = writeln!(io::stderr(), "aurora: {failure}");
-        thread::sleep(FORWARDING);
-    }
-
-    fn take(&self) -> bool {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let bound = SocketAddr::from_abstract_name(&self.name).and_then(|name| UnixListener::bind_addr(&name));
-        match bound {
-            Ok(listener) => {
-                *held = Some(listener);
-                true
-            }
-            // Where the system gives us no socket, two voices are better than none.
-            Err(error) => error.kind() != ErrorKind::AddrInUse,
-        }
-    }
 }
 
 struct MpiLine {
