@@ -11,7 +11,12 @@ const COMMANDS: usize = 2;
 /// What runs a figure comes from, and on which machine it was measured.
 pub fn from(all: &[Recorded], runs: impl IntoIterator<Item = usize>) -> Markup {
     let runs: BTreeSet<usize> = runs.into_iter().collect();
-    let commands: BTreeSet<&str> = runs.iter().map(|run| command(&all[*run])).collect();
+    let mut commands: Vec<&str> = Vec::new();
+    for command in runs.iter().map(|run| command(&all[*run])) {
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
+    }
     let machines: BTreeSet<&str> = runs.iter().map(|run| machine(&all[*run])).collect();
     let shown = if commands.len() <= COMMANDS { commands.len() } else { 1 };
     html! {
