@@ -132,7 +132,8 @@ impl Curves {
         self.draw_guide(root, &frame)?;
         for (number, curve) in self.curves.iter().enumerate() {
             // Whiskers of several systems stand beside each other.
-            let aside = (number as f64 - (self.curves.len() as f64 - 1.0) / 2.0) * 5.0;
+            let step = (60.0 / self.curves.len() as f64).min(14.0);
+            let aside = (number as f64 - (self.curves.len() as f64 - 1.0) / 2.0) * step;
             curve.draw(root, |ranks, value| {
                 let (x, y) = frame.place(ranks, value);
                 (x + aside, y)
@@ -150,7 +151,7 @@ impl Curves {
         if self.guide == Guide::None {
             return Ok(());
         }
-        const STEPS: usize = 64;
+        const STEPS: usize = 32;
         let end = most.min(top);
         let ranks = (0..=STEPS).map(|step| least * (end / least).powf(step as f64 / STEPS as f64));
         // An ideal that leaves the chart at once is not drawn.
