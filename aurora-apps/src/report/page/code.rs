@@ -40,7 +40,7 @@ fn aurora(versions: &[Version], app: &str) -> Option<usize> {
 
 fn bar(version: &Version, most: usize) -> Markup {
     let (width, color) =
-        (8.0 * version.lines as f64 / most as f64, ink::of_implementation(version.implementation).name);
+        (5.5 * version.lines as f64 / most as f64, ink::of_implementation(version.implementation).name);
     html! { span.bar style={ "width: " (format!("{width:.1}")) "rem; background: var(--" (color) ")" } {} " " (version.lines) }
 }
 

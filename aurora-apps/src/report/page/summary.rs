@@ -94,7 +94,7 @@ fn slower(of: &Collection, versus: &[Versus<'_>]) -> Markup {
     let slower = versus.iter().filter(|versus| versus.ratio < 1.0).count();
     let alone = no_gain(of);
     html! {
-        h2 { "Where Aurora is slower" }
+        @if !versus.is_empty() || !alone.is_empty() { h2 { "Where Aurora is slower" } }
         @if slower == 0 && !versus.is_empty() {
             p { "In none of these " (count(versus.len(), "comparison")) ", by the middle of the repetitions." }
         }
