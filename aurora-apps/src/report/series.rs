@@ -1,7 +1,7 @@
 //! What belongs together: which runs are of one problem in one place, and which are of one system there.
 
 use super::circumstances::Circumstances;
-use super::label::{KIND, MPI, NETWORK, NODES, SETTING};
+use super::label::{KIND, MPI, NETWORK, NODES, PHASES, SETTING};
 use super::machine;
 use super::recorded::{Bench, Program};
 use std::collections::BTreeMap;
@@ -70,6 +70,8 @@ pub struct Setting {
     pub network: Option<String>,
     /// Ranks on each machine, where there are several of both.
     pub per_node: Option<usize>,
+    /// Whether computing and sharing are kept apart, which takes time of its own.
+    pub apart: bool,
 }
 
 impl Setting {
@@ -78,7 +80,8 @@ impl Setting {
         let machine = if machine.is_empty() { "an unknown machine".into() } else { machine.clone() };
         let per_node = labels.nodes().filter(|nodes| *nodes > 1).map(|nodes| ranks.div_ceil(nodes));
         let per_node = per_node.filter(|ranks| *ranks > 1);
-        Setting { machine, network: labels.get(NETWORK).map(str::to_string), per_node }
+        let apart = labels.get(PHASES) == Some("apart");
+        Setting { machine, network: labels.get(NETWORK).map(str::to_string), per_node, apart }
     }
 
     /// How many ranks can compute at the same time, as far as the machine's description says.
@@ -86,13 +89,16 @@ impl Setting {
         machine::cores_of(&self.machine)
     }
 
-    /// The network, and ranks that share machines.
+    /// The network, ranks that share machines, and phases that do not overlap.
     pub fn place(&self) -> String {
-        let network = self.network.clone().unwrap_or_else(|| "one machine".into());
-        match self.per_node {
-            Some(ranks) => format!("{network}, {ranks} ranks on each machine"),
-            None => network,
+        let mut place = self.network.clone().unwrap_or_else(|| "one machine".into());
+        if let Some(ranks) = self.per_node {
+            place += &format!(", {ranks} ranks on each machine");
         }
+        if self.apart {
+            place += ", phases apart";
+        }
+        place
     }
 }
 
@@ -136,7 +142,7 @@ impl Series {
     fn of(circumstances: &Circumstances, implementation: &str) -> Self {
         let labels = &circumstances.labels;
         let of_mpi = |key: &str| labels.get(key).filter(|_| is_mpi(implementation)).map(str::to_string);
-        let known = [NETWORK, MPI, SETTING, NODES, KIND];
+        let known = [NETWORK, MPI, SETTING, NODES, KIND, PHASES];
         let others = labels.iter().filter(|(key, _)| !known.contains(key));
         Series {
             kind: Kind::of(circumstances),
@@ -147,9 +153,9 @@ impl Series {
         }
     }
 
-    /// Whether it is this library as it is meant to be used.
+    /// Whether it is this library as it is meant to be used: with a behaviour, if need be with whole loads.
     pub fn is_aurora(&self) -> bool {
-        self.implementation == "aurora"
+        ["aurora", "aurora-whole"].contains(&self.implementation.as_str())
     }
 
     /// Whether its figures were taken from a clock while it did all its work.
@@ -231,6 +237,7 @@ mod tests {
         assert_eq!(place(labelled(run(), "nodes", "1")), "one machine");
         let run = || labelled(run(), "network", "155 Mbit/s");
         assert_eq!(place(labelled(run(), "nodes", "4")), "155 Mbit/s");
+        assert_eq!(place(labelled(run(), "phases", "apart")), "155 Mbit/s, phases apart");
         assert_eq!(place(labelled(run(), "nodes", "2")), "155 Mbit/s, 2 ranks on each machine");
     }
 

@@ -35,6 +35,8 @@ pub enum Basis {
     Measured,
     /// Its sequential time divided by the ranks, and measured sharing.
     Modelled,
+    /// Its sharing alone, from a clock, where nobody computes meanwhile.
+    Sharing,
     /// Times of an operation, from a clock.
     Operation,
 }
@@ -73,7 +75,11 @@ pub fn all(collection: &Collection) -> Vec<Versus<'_>> {
         for (ours, other, ranks) in rivals(systems) {
             let (mine, theirs) = (&systems[ours][&ranks], &systems[other][&ranks]);
             let at = |basis| At { key, other, ranks, basis };
-            all.extend(at(Basis::Measured).compare(&mine.each, &theirs.each, |own| own.seconds));
+            if key.setting.apart {
+                all.extend(at(Basis::Sharing).compare(&mine.each, &theirs.each, |own| own.shared));
+            } else {
+                all.extend(at(Basis::Measured).compare(&mine.each, &theirs.each, |own| own.seconds));
+            }
             if let Some(alone) = alone.filter(|_| is_modelled(key, other)) {
                 let time = |own: &Own| modelled(alone, own.shared, ranks);
                 all.extend(at(Basis::Modelled).compare(&mine.each, &theirs.each, time));
@@ -98,8 +104,10 @@ fn rivals<P>(systems: &BTreeMap<Series, BTreeMap<usize, P>>) -> Vec<(&Series, &S
             continue;
         }
         let same = |ours: &Series| ours.is_aurora() && ours.is_measured() && ours.others == other.others;
-        for (ours, mine) in systems.iter().filter(|(ours, _)| same(ours)) {
-            rivals.extend(points.keys().filter(|ranks| mine.contains_key(ranks)).map(|ranks| (ours, other, *ranks)));
+        for ranks in points.keys() {
+            // With streaming loads, if there is such a run; without, if not.
+            let ours = systems.iter().find(|(ours, mine)| same(ours) && mine.contains_key(ranks));
+            rivals.extend(ours.map(|(ours, _)| (ours, other, *ranks)));
         }
     }
     rivals
@@ -159,6 +167,15 @@ mod tests {
         let all = all(&collection);
         assert_eq!(all.len(), 1);
         assert!(all[0].ratio == 0.5 && !all[0].paired && !all[0].overlap());
+    }
+
+    #[test]
+    fn of_phases_that_are_apart_sharing_is_compared() {
+        let run = |who| labelled(program("mm2", 704, 4, &[(who, 0.1), ("mpi-isend-whole", 0.2)]), "phases", "apart");
+        let collection = Collection::of(&read(&[run("aurora-whole")]));
+        let all = all(&collection);
+        assert_eq!(all.iter().map(|versus| versus.basis).collect::<Vec<_>>(), [Basis::Sharing]);
+        assert!((all[0].ratio - 2.0).abs() < 1e-9 && all[0].other.implementation == "mpi-isend-whole");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub struct Bar {
     /// What was done, in order; middle seconds of each.
     pub phases: Vec<(String, Kind, f64)>,
     /// Seconds of the whole repetition: a whisker.
-    pub whole: Spread,
+    pub whole: Option<Spread>,
 }
 
 /// A chart of bars.
@@ -44,7 +44,8 @@ impl Bars {
 
     fn draw(&self, root: &Sheet<'_>) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
         let sum = |bar: &Bar| bar.phases.iter().map(|(_, _, seconds)| seconds).sum::<f64>();
-        let most = self.bars.iter().map(|bar| sum(bar).max(bar.whole.max)).fold(0.0, f64::max);
+        let most =
+            self.bars.iter().map(|bar| sum(bar).max(bar.whole.map_or(0.0, |whole| whole.max))).fold(0.0, f64::max);
         let (unit, scale) = unit_of(most);
         let ticks = ticks(most * scale);
         let end = ticks.last().copied().unwrap_or(1.0);
@@ -94,7 +95,8 @@ impl Bar {
             *turn += 1;
         }
         let middle = (top + bottom) / 2 + BAR / 2 - 4;
-        let [min, median, max] = [self.whole.min, self.whole.median, self.whole.max].map(x);
+        let Some(Spread { min, median, max }) = self.whole else { return Ok(()) };
+        let [min, median, max] = [min, median, max].map(x);
         root.draw(&PathElement::new([(min, middle), (max, middle)], PAPER.color().stroke_width(5)))?;
         root.draw(&PathElement::new([(min, middle), (max, middle)], TEXT.color().stroke_width(2)))?;
         root.draw(&PathElement::new([(median, middle - 6), (median, middle + 6)], TEXT.color().stroke_width(3)))
@@ -112,7 +114,8 @@ mod tests {
             ("x".into(), Kind::Sharing, 1e-4),
             ("multiply".into(), Kind::Computing, 0.4),
         ];
-        let bar = Bar { name: "4 ranks, aurora".into(), phases, whole: Spread { min: 0.8, median: 0.9, max: 0.95 } };
+        let bar =
+            Bar { name: "4 ranks, aurora".into(), phases, whole: Some(Spread { min: 0.8, median: 0.9, max: 0.95 }) };
         let svg = Bars { bars: vec![bar] }.svg();
         for part in ["time of a repetition, ms", "4 ranks, aurora", "\nload\n", "\nmultiply\n", "var(--computing-1)"] {
             assert!(svg.contains(part), "{part:?} is not in {svg}");

@@ -130,7 +130,7 @@ pub fn phases(all: &[Recorded], key: &Key, systems: &Systems) -> Option<Markup> 
     let bar = |(series, ranks, point): &(&Series, usize, &Point)| Bar {
         name: format!("{}, {series}", count(*ranks, "rank")),
         phases: point.phases.iter().map(|phase| (phase.name.clone(), phase.kind, phase.seconds.median)).collect(),
-        whole: point.seconds,
+        whole: (!key.setting.apart).then_some(point.seconds),
     };
     let chart = Bars { bars: bars.iter().map(bar).collect() };
     Some(html! {
@@ -142,8 +142,9 @@ pub fn phases(all: &[Recorded], key: &Key, systems: &Systems) -> Option<Markup> 
                 li { span.swatch.sharing {} "sharing: waiting for others' data" }
             }
             figcaption {
-                "From the left: " (order) ". Each phase by the middle of its repetitions, of the slowest rank; the line below is the "
-                "whole repetition, from the least to the most, its tick the middle. "
+                "From the left: " (order) ". Each phase by the middle of its repetitions, of the slowest rank. "
+                @if key.setting.apart { "Nobody computes while data are on their way. " }
+                @else { "The line below is the whole repetition, from the least to the most, its tick the middle. " }
                 @if !hidden.is_empty() { "Hidden behind computing, and in no bar: " (list(hidden)) ". " }
                 (crowded(key, systems)) "Network: " (key.setting.place()) "."
             }

@@ -68,11 +68,11 @@ fn row(key: &Key, series: &Series, ranks: usize, point: &Point) -> Markup {
         td.text { (key.setting.place()) }
         td.text { (series) }
         td { (ranks) }
-        td { (cell(point.seconds.map(|s| s * 1e3))) }
+        td { @if key.setting.apart { "–" } @else { (cell(point.seconds.map(|s| s * 1e3))) } }
         td { (cell(point.sharing.map(|s| s * 1e3))) }
         td { (three(point.hidden.median * 1e3)) }
         td { (three(point.sequential * 1e3)) }
-        td { @match point.speedup { Some(speedup) => (cell(speedup)), None => "–" } }
+        td { @match point.speedup.filter(|_| !key.setting.apart) { Some(speedup) => (cell(speedup)), None => "–" } }
         td { @match point.messages { Some(messages) => (grouped(messages.round() as u64)), None => "–" } }
         td { @match point.bytes { Some(bytes) => (three(bytes / 1e6)), None => "–" } }
         td { (point.reps) }

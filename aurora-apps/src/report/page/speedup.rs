@@ -47,17 +47,21 @@ fn charts(
     if !systems.keys().any(Series::is_measured) {
         return charts;
     }
-    let speedup = Figure {
-        guide: Guide::Ideal,
-        note: format!("{}Network: {}. ", crowded(key, systems), key.setting.place()),
-        ..measured(key, systems, ("Measured speed-up", "sequential time / parallel time"), |point| point.speedup)
-    };
-    let title = speedup.title.clone();
-    match speedup.draw(all) {
-        Some(chart) => charts.push(chart),
-        None => wanted.ranks(&title, key),
+    if key.setting.apart {
+        charts.extend(normalised(key, versus, Basis::Sharing).and_then(|figure| figure.draw(all)));
+    } else {
+        let speedup = Figure {
+            guide: Guide::Ideal,
+            note: format!("{}Network: {}. ", crowded(key, systems), key.setting.place()),
+            ..measured(key, systems, ("Measured speed-up", "sequential time / parallel time"), |point| point.speedup)
+        };
+        let title = speedup.title.clone();
+        match speedup.draw(all) {
+            Some(chart) => charts.push(chart),
+            None => wanted.ranks(&title, key),
+        }
+        charts.extend(normalised(key, versus, Basis::Measured).and_then(|figure| figure.draw(all)));
     }
-    charts.extend(normalised(key, versus, Basis::Measured).and_then(|figure| figure.draw(all)));
     if !systems.keys().any(Series::is_mpi) {
         wanted.mpi(key);
     }
@@ -130,19 +134,23 @@ fn normalised<'c>(key: &Key, versus: &[Versus<'c>], basis: Basis) -> Option<Figu
         return None;
     }
     let what = if basis == Basis::Modelled { "modelled" } else { "measured" };
+    let (title, axis) = match basis {
+        Basis::Sharing => ("MPI's sharing overhead over Aurora's", "MPI's time of sharing / Aurora's"),
+        _ => ("Aurora's speed-up over MPI's", "Aurora's speed-up / MPI's"),
+    };
     let jobs = if paired {
         "Both took turns in one job, on the same data. "
     } else {
         "Not all of them took turns with Aurora in one job. "
     };
     Some(Figure {
-        title: format!("Aurora's speed-up over MPI's, {what}: {}", key.problem),
-        axis: "Aurora's speed-up / MPI's".into(),
+        title: format!("{title}, {what}: {}", key.problem),
+        axis: axis.into(),
         guide: Guide::One,
         modelled: basis == Basis::Modelled,
         curves,
         runs,
-        note: format!("The line is MPI: below 1 Aurora is slower. {jobs}Network: {}. ", key.setting.place()),
+        note: format!("Below 1 Aurora is slower. {jobs}Network: {}. ", key.setting.place()),
     })
 }
 

@@ -19,7 +19,7 @@ pub fn section(all: &[Recorded], of: &Collection, versus: &[Versus<'_>]) -> Mark
                     (list(of.wrong.iter().map(|(run, who)| format!("{who} in run {}", run + 1)))) "."
                 }
             }
-            @for basis in [Basis::Measured, Basis::Modelled, Basis::Operation] {
+            @for basis in [Basis::Measured, Basis::Modelled, Basis::Sharing, Basis::Operation] {
                 (comparisons(basis, versus))
             }
             @if versus.is_empty() {
@@ -48,6 +48,7 @@ fn name(basis: Basis) -> &'static str {
     match basis {
         Basis::Measured => "Applications, measured",
         Basis::Modelled => "Applications, modelled (sequential time / ranks + measured sharing)",
+        Basis::Sharing => "Sharing in applications, measured while nobody computes",
         Basis::Operation => "Single operations, measured",
     }
 }
@@ -103,7 +104,7 @@ fn slower(of: &Collection, versus: &[Versus<'_>]) -> Markup {
                 "In " (slower) " of " (count(versus.len(), "comparison")) ", by the middle of the repetitions. The other's time as a part of "
                 "Aurora's, and with how many ranks; where the ranges of both overlap, there is a ~."
             }
-            @for basis in [Basis::Measured, Basis::Modelled, Basis::Operation] { (losses(basis, versus)) }
+            @for basis in [Basis::Measured, Basis::Modelled, Basis::Sharing, Basis::Operation] { (losses(basis, versus)) }
         }
         @if !alone.is_empty() {
             h3 { "Speed-ups below 1, measured: slower than the sequential program on one core" }
@@ -137,7 +138,7 @@ fn losses(basis: Basis, versus: &[Versus<'_>]) -> Markup {
 /// Where several ranks take longer than one core alone.
 fn no_gain(of: &Collection) -> Vec<String> {
     let mut lines = Vec::new();
-    for (key, systems) in &of.programs {
+    for (key, systems) in of.programs.iter().filter(|(key, _)| !key.setting.apart) {
         for (series, points) in systems.iter().filter(|(series, _)| series.is_aurora() && series.is_measured()) {
             let speedups = points.iter().filter_map(|(ranks, point)| Some((ranks, point.speedup?.median)));
             let losses = speedups.filter(|(_, speedup)| *speedup < 1.0);
