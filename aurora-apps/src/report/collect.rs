@@ -105,18 +105,38 @@ impl Collection {
         Collection { programs, benches, wrong }
     }
 
-    /// The sequential program's time alone on a quiet machine, if somebody has measured it: of those with several numbers of ranks
-    /// or labels the least, which makes every modelled speed-up the smallest.
-    pub fn alone(&self, key: &Key) -> Option<(f64, Vec<usize>)> {
-        let of_problem = self.programs.iter().filter(|(other, _)| other.problem == key.problem);
-        let same_machine = of_problem.filter(|(other, _)| other.setting.machine == key.setting.machine);
-        let alone =
-            same_machine.flat_map(|(_, series)| series).filter(|(series, _)| series.kind == Kind::ComputingAlone);
-        let points: Vec<&Point> =
-            alone.flat_map(|(_, points)| points.values()).filter(|of| of.sequential > 0.0).collect();
-        let least = points.iter().map(|point| point.sequential).reduce(f64::min)?;
-        Some((least, points.iter().flat_map(|point| point.runs()).collect()))
+    /// What speed-ups in `key`'s place can be modelled from: the sequential program's times on a quiet machine, if somebody has
+    /// measured them. What mm2's ranks share does not depend on the kernel, so each kernel's time will do.
+    pub fn alone(&self, key: &Key) -> Vec<Alone> {
+        let mut all: BTreeMap<&Problem, Vec<&Point>> = BTreeMap::new();
+        for (other, systems) in self.programs.iter().filter(|(other, _)| other.setting.machine == key.setting.machine) {
+            let of_kernel = Problem { variant: key.problem.variant.clone(), ..other.problem.clone() };
+            let any_kernel = key.problem.name == "mm2" && of_kernel == key.problem;
+            if !(any_kernel || other.problem == key.problem) {
+                continue;
+            }
+            let alone = systems.iter().filter(|(series, _)| series.kind == Kind::ComputingAlone);
+            let points = alone.flat_map(|(_, points)| points.values()).filter(|point| point.sequential > 0.0);
+            all.entry(&other.problem).or_default().extend(points);
+        }
+        let alone = |(problem, points): (&Problem, Vec<&Point>)| {
+            let seconds = points.iter().map(|point| point.sequential).reduce(f64::min)?;
+            let runs = points.iter().flat_map(|point| point.runs()).collect();
+            Some(Alone { problem: problem.clone(), seconds, runs })
+        };
+        all.into_iter().filter_map(alone).collect()
     }
+}
+
+/// The sequential program alone on a quiet machine.
+#[derive(Clone, Debug)]
+pub struct Alone {
+    /// What it computes.
+    pub problem: Problem,
+    /// Its time: of runs with several numbers of ranks or labels the least, which makes every modelled speed-up the smallest.
+    pub seconds: f64,
+    /// Where it comes from.
+    pub runs: Vec<usize>,
 }
 
 type Runs<'r, R> = BTreeMap<Series, BTreeMap<usize, Vec<(usize, &'r R)>>>;
@@ -264,8 +284,23 @@ mod tests {
         let noisy = labelled(run(2), "kind", "computing alone");
         let all = Collection::of(&read(&[run(4), quiet, noisy]));
         let key = all.programs.keys().next().unwrap();
-        assert_eq!(all.alone(key).unwrap().0, 0.03);
+        assert_eq!(all.alone(key).iter().map(|alone| alone.seconds).collect::<Vec<_>>(), [0.03]);
         let all = Collection::of(&read(&[run(4)]));
-        assert_eq!(all.alone(all.programs.keys().next().unwrap()), None);
+        assert!(all.alone(all.programs.keys().next().unwrap()).is_empty());
+    }
+
+    #[test]
+    fn kernels_share_alike_and_inputs_do_not() {
+        for (app, models) in [("mm2", 2), ("psrs", 1)] {
+            let run = |variant: &str, kind| {
+                let mut run = labelled(program(app, 704, 2, &[("aurora", 0.02)]), "kind", kind);
+                run["results"][0]["variant"] = variant.into();
+                run
+            };
+            let one = "computing alone";
+            let all = Collection::of(&read(&[run("tiled", "measured"), run("tiled", one), run("dot", one)]));
+            let key = all.programs.keys().find(|key| key.problem.variant == "tiled").unwrap();
+            assert_eq!(all.alone(key).len(), models, "{app}");
+        }
     }
 }

@@ -2,13 +2,15 @@
 
 use super::Spread;
 use super::collect::{Collection, Own, Point, plus, speedup};
-use super::series::{Key, Series};
+use super::series::{Key, Problem, Series};
 use std::collections::BTreeMap;
 
 /// One comparison.
 #[derive(Clone, Debug)]
 pub struct Versus<'c> {
-    /// What is compared, and where.
+    /// What is compared; in a model with the kernel whose time that is made from.
+    pub problem: Problem,
+    /// Whose figures, and where.
     pub key: &'c Key,
     /// With whom.
     pub other: &'c Series,
@@ -71,25 +73,25 @@ pub fn is_modelled(key: &Key, series: &Series) -> bool {
 pub fn all(collection: &Collection) -> Vec<Versus<'_>> {
     let mut all = Vec::new();
     for (key, systems) in &collection.programs {
-        let alone = collection.alone(key).map(|(seconds, _)| seconds);
+        let alone = if key.setting.network.is_some() { collection.alone(key) } else { Vec::new() };
         for (ours, other, ranks) in rivals(systems) {
             let (mine, theirs) = (&systems[ours][&ranks], &systems[other][&ranks]);
-            let at = |basis| At { key, other, ranks, basis };
+            let at = |basis| At { problem: &key.problem, key, other, ranks, basis };
             if key.setting.apart {
                 all.extend(at(Basis::Sharing).compare(&mine.each, &theirs.each, |own| own.shared));
             } else {
                 all.extend(at(Basis::Measured).compare(&mine.each, &theirs.each, |own| own.seconds));
             }
-            if let Some(alone) = alone.filter(|_| is_modelled(key, other)) {
-                let time = |own: &Own| modelled(alone, own.shared, ranks);
-                all.extend(at(Basis::Modelled).compare(&mine.each, &theirs.each, time));
+            for alone in alone.iter().filter(|_| is_modelled(key, other)) {
+                let at = At { problem: &alone.problem, ..at(Basis::Modelled) };
+                all.extend(at.compare(&mine.each, &theirs.each, |own| modelled(alone.seconds, own.shared, ranks)));
             }
         }
     }
     for (key, systems) in &collection.benches {
         for (ours, other, ranks) in rivals(systems) {
             let (mine, theirs) = (&systems[ours][&ranks], &systems[other][&ranks]);
-            let at = At { key, other, ranks, basis: Basis::Operation };
+            let at = At { problem: &key.problem, key, other, ranks, basis: Basis::Operation };
             all.extend(at.compare(&mine.each, &theirs.each, |own| own.seconds));
         }
     }
@@ -113,14 +115,15 @@ fn rivals<P>(systems: &BTreeMap<Series, BTreeMap<usize, P>>) -> Vec<(&Series, &S
     rivals
 }
 
-struct At<'c> {
+struct At<'p, 'c> {
+    problem: &'p Problem,
     key: &'c Key,
     other: &'c Series,
     ranks: usize,
     basis: Basis,
 }
 
-impl<'c> At<'c> {
+impl<'c> At<'_, 'c> {
     /// None where something took no time at all.
     fn compare(self, ours: &[Own], theirs: &[Own], time: impl Fn(&Own) -> Spread) -> Option<Versus<'c>> {
         let turns = |own: &Own| ours.iter().find(|mine| mine.run == own.run).map(|mine| (time(mine), time(own)));
@@ -133,13 +136,13 @@ impl<'c> At<'c> {
         if pairs.iter().any(|(ours, theirs)| ours.median <= 0.0 || theirs.median <= 0.0) {
             return None;
         }
-        let At { key, other, ranks, basis } = self;
+        let At { problem, key, other, ranks, basis } = self;
         let apart: &[Own] = if paired { &[] } else { ours };
         let runs = theirs.iter().chain(apart).map(|own| own.run).collect();
         let ratio = Spread::of(pairs.iter().map(|(ours, theirs)| theirs.median / ours.median)).median;
         let (ours, theirs) = pairs.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
         let (ours, theirs) = (Spread::together(ours), Spread::together(theirs));
-        Some(Versus { key, other, ranks, basis, ours, theirs, ratio, paired, runs })
+        Some(Versus { problem: problem.clone(), key, other, ranks, basis, ours, theirs, ratio, paired, runs })
     }
 }
 

@@ -156,6 +156,26 @@ mod tests {
     }
 
     #[test]
+    fn of_phases_that_are_apart_there_is_sharing_and_what_is_modelled_from_it() {
+        let systems = [("aurora-whole", 0.5), ("mpi-isend-whole", 0.8)];
+        let at = |ranks| labelled(on_a_network(program("mm2", 704, ranks, &systems)), "phases", "apart");
+        let mut dot = labelled(program("mm2", 704, 1, &[("aurora", 0.04)]), "kind", "computing alone");
+        dot["results"][0]["variant"] = "dot".into();
+        let page = page(&read(&[at(2), at(4), dot]), "Apart");
+        assert_sound(&page);
+        for part in [
+            "<h4>MPI's sharing overhead over Aurora's, measured: mm2 704, tiled",
+            "<h4>Measured sharing overhead: mm2 704, tiled",
+            "<h4>Modelled speed-up: mm2 704, dot",
+            "<h4>Aurora's speed-up over MPI's, modelled: mm2 704, dot",
+            "Nobody computes while data are on their way",
+        ] {
+            assert!(page.contains(part), "{part:?} is not there");
+        }
+        assert!(!page.contains("Measured speed-up") && !page.contains("The line below is the whole"));
+    }
+
+    #[test]
     fn one_bench_is_a_page_too() {
         let page = page(&read(&[bench("get", 2, &[("aurora", 2e-5)])]), "Bench");
         assert_sound(&page);

@@ -80,22 +80,24 @@ fn row(key: &Key, series: &Series, ranks: usize, point: &Point) -> Markup {
 }
 
 fn modelled_rows(of: &Collection, key: &Key, systems: &Systems) -> Option<Markup> {
-    let (alone, _) = of.alone(key)?;
-    let mut of_key = systems.iter().filter(|(series, _)| is_modelled(key, series)).peekable();
-    of_key.peek()?;
+    let alone = of.alone(key);
+    let of_key: Vec<_> = systems.iter().filter(|(series, _)| is_modelled(key, series)).collect();
+    if alone.is_empty() || of_key.is_empty() {
+        return None;
+    }
     Some(html! {
-        @for (series, points) in of_key {
-            @let speedups = modelled_speedups(alone, points);
-            @for (ranks, point) in points { tr {
-                td.text { (key.problem) }
+        @for alone in &alone { @for (series, points) in &of_key {
+            @let speedups = modelled_speedups(alone.seconds, points);
+            @for (ranks, point) in *points { tr {
+                td.text { (alone.problem) }
                 td.text { (key.setting.place()) }
                 td.text { (series) }
                 td { (ranks) }
-                td { (three(alone * 1e3)) }
+                td { (three(alone.seconds * 1e3)) }
                 td { (cell(point.shared().map(|s| s * 1e3))) }
-                td { (cell(modelled(alone, point.shared(), *ranks).map(|s| s * 1e3))) }
+                td { (cell(modelled(alone.seconds, point.shared(), *ranks).map(|s| s * 1e3))) }
                 td { @match speedups.get(ranks) { Some(speedup) => (cell(*speedup)), None => "–" } }
             } }
-        }
+        } }
     })
 }

@@ -4,9 +4,9 @@ use super::figure::{Figure, Systems, crowded, in_seconds, measured, phases};
 use super::wanted::Wanted;
 use crate::report::Spread;
 use crate::report::chart::curves::Guide;
-use crate::report::collect::{Collection, Point};
+use crate::report::collect::{Alone, Collection, Point};
 use crate::report::recorded::Recorded;
-use crate::report::series::{Key, Series};
+use crate::report::series::{Key, Problem, Series};
 use crate::report::versus::{Basis, Versus, is_modelled, modelled_speedups};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ fn charts(
         return charts;
     }
     if key.setting.apart {
-        charts.extend(normalised(key, versus, Basis::Sharing).and_then(|figure| figure.draw(all)));
+        charts.extend(normalised(key, &key.problem, versus, Basis::Sharing).and_then(|figure| figure.draw(all)));
     } else {
         let speedup = Figure {
             guide: Guide::Ideal,
@@ -60,19 +60,21 @@ fn charts(
             Some(chart) => charts.push(chart),
             None => wanted.ranks(&title, key),
         }
-        charts.extend(normalised(key, versus, Basis::Measured).and_then(|figure| figure.draw(all)));
+        charts.extend(normalised(key, &key.problem, versus, Basis::Measured).and_then(|figure| figure.draw(all)));
     }
     if !systems.keys().any(Series::is_mpi) {
         wanted.mpi(key);
     }
     if key.setting.network.is_some() {
-        match of.alone(key) {
-            Some((alone, quiet)) => {
-                charts.extend(modelled(key, systems, (alone, &quiet)).draw(all));
-                let figure = normalised(key, versus, Basis::Modelled).map(|figure| with(figure, &quiet));
-                charts.extend(figure.and_then(|figure| figure.draw(all)));
-            }
-            None => wanted.alone(key),
+        let alone = of.alone(key);
+        if alone.is_empty() {
+            wanted.alone(key);
+        }
+        for alone in &alone {
+            charts.extend(modelled(key, systems, alone).draw(all));
+            let figure =
+                normalised(key, &alone.problem, versus, Basis::Modelled).map(|figure| with(figure, &alone.runs));
+            charts.extend(figure.and_then(|figure| figure.draw(all)));
         }
     }
     let sharing = |point: &Point| (point.sharing.max > 0.0).then_some(point.sharing);
@@ -92,18 +94,18 @@ fn charts(
 }
 
 /// Speed-ups as if each number of ranks were machines of their own.
-fn modelled<'r>(key: &Key, systems: &'r Systems, (alone, quiet): (f64, &[usize])) -> Figure<'r> {
+fn modelled<'r>(key: &Key, systems: &'r Systems, alone: &Alone) -> Figure<'r> {
     let mut curves = BTreeMap::new();
-    let mut runs = quiet.to_vec();
+    let mut runs = alone.runs.clone();
     for (series, points) in systems.iter().filter(|(series, _)| is_modelled(key, series)) {
-        let speedups = modelled_speedups(alone, points);
+        let speedups = modelled_speedups(alone.seconds, points);
         if !speedups.is_empty() {
             curves.insert(series, speedups.into_iter().collect());
             runs.extend(points.values().flat_map(Point::runs));
         }
     }
     Figure {
-        title: format!("Modelled speed-up: {}", key.problem),
+        title: format!("Modelled speed-up: {}", alone.problem),
         axis: "modelled: T / (T / ranks + measured sharing)".into(),
         guide: Guide::Ideal,
         modelled: true,
@@ -112,16 +114,17 @@ fn modelled<'r>(key: &Key, systems: &'r Systems, (alone, quiet): (f64, &[usize])
         note: format!(
             "T is the sequential program's time alone on a quiet machine, {}; sharing is what was measured with so many nodes, \
              what was hidden behind computing included. Network: {}. ",
-            super::text::seconds(alone),
+            super::text::seconds(alone.seconds),
             key.setting.place()
         ),
     }
 }
 
 /// How many times as long the others take: what the paper's lower graphs show, where MPI is always 1.
-fn normalised<'c>(key: &Key, versus: &[Versus<'c>], basis: Basis) -> Option<Figure<'c>> {
+fn normalised<'c>(key: &Key, problem: &Problem, versus: &[Versus<'c>], basis: Basis) -> Option<Figure<'c>> {
     let mut curves: BTreeMap<&Series, Vec<(usize, Spread)>> = BTreeMap::new();
-    let of = versus.iter().filter(|versus| versus.key == key && versus.basis == basis && versus.other.is_mpi());
+    let of = versus.iter().filter(|versus| versus.key == key && versus.problem == *problem);
+    let of = of.filter(|versus| versus.basis == basis && versus.other.is_mpi());
     let mut paired = true;
     let mut runs = Vec::new();
     for versus in of {
@@ -144,7 +147,7 @@ fn normalised<'c>(key: &Key, versus: &[Versus<'c>], basis: Basis) -> Option<Figu
         "Not all of them took turns with Aurora in one job. "
     };
     Some(Figure {
-        title: format!("{title}, {what}: {}", key.problem),
+        title: format!("{title}, {what}: {problem}"),
         axis: axis.into(),
         guide: Guide::One,
         modelled: basis == Basis::Modelled,

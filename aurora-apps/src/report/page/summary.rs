@@ -76,7 +76,9 @@ fn comparisons(basis: Basis, versus: &[Versus<'_>]) -> Markup {
 fn best<'v, 'c>(basis: Basis, versus: &'v [Versus<'c>]) -> Vec<&'v Versus<'c>> {
     let mut best: Vec<&Versus<'_>> = Vec::new();
     for versus in versus.iter().filter(|versus| versus.basis == basis) {
-        let same = |other: &&mut &Versus<'_>| other.key == versus.key && other.ranks == versus.ranks;
+        let same = |other: &&mut &Versus<'_>| {
+            other.key == versus.key && other.problem == versus.problem && other.ranks == versus.ranks
+        };
         match best.iter_mut().find(same) {
             Some(other) if other.ratio > versus.ratio => *other = versus,
             Some(_) => {}
@@ -87,7 +89,7 @@ fn best<'v, 'c>(basis: Basis, versus: &'v [Versus<'c>]) -> Vec<&'v Versus<'c>> {
 }
 
 fn what(versus: &Versus<'_>) -> String {
-    format!("{} · {} · {}", versus.key.problem, count(versus.ranks, "rank"), versus.other)
+    format!("{} · {} · {}", versus.problem, count(versus.ranks, "rank"), versus.other)
 }
 
 /// Everything in which another is faster: one line for each rival, the worst first.
@@ -116,7 +118,7 @@ fn slower(of: &Collection, versus: &[Versus<'_>]) -> Markup {
 fn losses(basis: Basis, versus: &[Versus<'_>]) -> Markup {
     let mut rivals: BTreeMap<_, Vec<&Versus<'_>>> = BTreeMap::new();
     for versus in versus.iter().filter(|versus| versus.basis == basis && versus.ratio < 1.0) {
-        rivals.entry((versus.key, versus.other)).or_default().push(versus);
+        rivals.entry((&versus.problem, &versus.key.setting, versus.other)).or_default().push(versus);
     }
     let worst = |of: &[&Versus<'_>]| of.iter().map(|versus| versus.ratio).fold(1.0, f64::min);
     let mut rivals: Vec<_> = rivals.into_iter().collect();
@@ -124,8 +126,8 @@ fn losses(basis: Basis, versus: &[Versus<'_>]) -> Markup {
     html! {
         @if !rivals.is_empty() {
             h3 { (name(basis)) }
-            ul { @for ((key, other), versus) in rivals { li {
-                (key.problem) " · " (key.setting.place()) " · " (other) ": "
+            ul { @for ((problem, setting, other), versus) in rivals { li {
+                (problem) " · " (setting.place()) " · " (other) ": "
                 @for (number, versus) in versus.into_iter().enumerate() {
                     @if number > 0 { ", " }
                     span.slower { (three(versus.ratio)) } @if versus.overlap() { "~" } " at\u{a0}" (versus.ranks)
