@@ -10,11 +10,11 @@ use crate::cores::Ticks;
 use crate::meeting::Meeting;
 use aurora_core::Traffic;
 use aurora_core::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// What a phase does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Works on what the rank has.

@@ -13,7 +13,7 @@ pub enum Stage<'w> {
     /// An operation, with its memory.
     Series(Series<'w>),
     /// A scope, with its table.
-    Scopes(&'w World, Scopes),
+    Scopes(&'w World, Box<Scopes>),
     /// A program, which makes its memory by itself.
     Program(&'w World, Program),
 }
@@ -34,7 +34,7 @@ impl<'w> Stage<'w> {
         let operation = match variant.case.work {
             Work::Operation(operation) => operation,
             Work::LoadAndRead(bytes) => Operation::ReadCache { bytes, late: None },
-            Work::Scope(scope) => return Ok(Stage::Scopes(world, Scopes::new(world, scope, damage)?)),
+            Work::Scope(scope) => return Ok(Stage::Scopes(world, Box::new(Scopes::new(world, scope, damage)?))),
             Work::Mm2(size) => {
                 let program = Program::Mm2(Mm2 { size, implementations, damage, ..Mm2::default() });
                 return Ok(Stage::Program(world, program));

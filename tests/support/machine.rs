@@ -1,27 +1,8 @@
 //! The machine: what it is, and how busy it was.
 
 pub use aurora_apps::cores::Ticks;
-use std::fs;
+pub use aurora_apps::report::machine::{cores, description};
 use std::process::Command;
-
-/// How many this process may use.
-pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// In words: processor, cores, memory, kernel.
-pub fn description() -> String {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let (processors, memory, kernel) =
-        (read("/proc/cpuinfo"), read("/proc/meminfo"), read("/proc/sys/kernel/osrelease"));
-    let after = |text: &str, word: &str| {
-        let line = text.lines().find(|line| line.starts_with(word)).unwrap_or_default();
-        line.split_once(':').map_or(String::from("unknown"), |(_, value)| value.trim().to_string())
-    };
-    let kib: f64 = after(&memory, "MemTotal").trim_end_matches(" kB").parse().unwrap_or_default();
-    let gib = kib / 1024.0 / 1024.0;
-    format!("{}, {} cores, {gib:.0} GiB, Linux {}", after(&processors, "model name"), cores(), kernel.trim())
-}
 
 /// The first line that a command says with `word` in it.
 pub fn said(program: &str, arguments: &[&str], word: &str) -> String {

@@ -8,6 +8,7 @@ use aurora_apps::histogram::Histogram;
 use aurora_apps::indexgather::IndexGather;
 use aurora_apps::mm2::{Kernel, Mm2};
 use aurora_apps::psrs::{Input, Psrs};
+use aurora_apps::report::label::Label;
 use aurora_apps::tsp::{MOST_CITIES, Named, Source, Tsp};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ pub enum Command {
     Bench(BenchCommand),
     /// Show what was detected: launcher, ranks, nodes, routes, sockets
     Info(WorldArguments),
+    /// Make one page with charts and tables out of runs that `--json` has printed
+    Report(ReportArguments),
 }
 
 #[derive(Args, Debug)]
@@ -177,7 +180,20 @@ pub struct Repetitions {
     pub damage: bool,
 }
 
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Debug)]
+pub struct ReportArguments {
+    /// What `aurora ... --json` has printed, one object after the other; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Where the page goes; one that is there already is replaced
+    #[arg(long, value_name = "PAGE.html")]
+    pub out: PathBuf,
+    /// What stands above it
+    #[arg(long, value_name = "TEXT", default_value = "Aurora beside MPI")]
+    pub title: String,
+}
+
+#[derive(Args, Clone, Debug)]
 pub struct WorldArguments {
     /// How many ranks to start; under mpirun, what it has started [default: the cores, at most 4]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]
@@ -188,6 +204,10 @@ pub struct WorldArguments {
     /// Print one JSON object as the last line
     #[arg(long)]
     pub json: bool,
+    /// What the JSON object and `aurora report` are to say about the run, several times if need be: network, mpi, setting,
+    /// nodes, kind, or any other key
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    pub labels: Vec<Label>,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,9 +1,8 @@
 //! `aurora info`: what the library has detected.
 
-use crate::arguments::WorldArguments;
-use crate::{fail, say};
+use crate::{Start, fail, line, say};
 use aurora_core::prelude::*;
-use aurora_core::{Route, Surroundings, UdpInfo};
+use aurora_core::{Route, UdpInfo};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
@@ -88,19 +87,16 @@ impl Display for Info {
 }
 
 /// Starts a world, asks it and prints the answer.
-pub fn show(config: Config, arguments: WorldArguments, starter: Surroundings) -> ExitCode {
+pub fn show(start: Start) -> ExitCode {
+    let Start { config, circumstances, json, starter } = start;
     let outcome = config.run(|world| Ok(world.is_root().then(|| Info::of(world))));
     match outcome {
-        Ok(Some(info)) if arguments.json => say(&line(&info)),
+        Ok(Some(info)) if json => say(&line(&circumstances, &info)),
         Ok(Some(info)) => say(&info.to_string()),
         Ok(None) => {}
         Err(error) => return fail(&error, starter),
     }
     ExitCode::SUCCESS
-}
-
-fn line(info: &Info) -> String {
-    serde_json::to_string(info).map_or_else(|error| error.to_string(), |json| json + "\n")
 }
 
 fn routes(routes: &[Route]) -> String {

@@ -19,7 +19,7 @@ pub fn speaks(starter: Surroundings) -> bool {
 ///
 /// # Errors
 /// The argument that cannot be.
-pub fn config(world: WorldArguments, starter: Surroundings) -> Result<Config, Refusal> {
+pub fn config(world: &WorldArguments, starter: Surroundings) -> Result<Config, Refusal> {
     if let Surroundings::Step { size: Some(size), .. } = starter {
         if let Some(ranks) = world.ranks.filter(|ranks| *ranks as usize != size) {
             return Err(Refusal {

@@ -10,6 +10,7 @@ mod launch;
 mod memory;
 mod progress;
 mod refusal;
+mod report;
 mod table;
 
 use arguments::{
@@ -18,6 +19,8 @@ use arguments::{
 };
 use aurora_apps::implementation::{Implementation, Program};
 use aurora_apps::report::Measured;
+use aurora_apps::report::circumstances::{Circumstances, Told};
+use aurora_apps::report::label::Labels;
 use aurora_apps::{diffusion, histogram, indexgather, mm2, psrs, tsp};
 use aurora_core::Surroundings;
 use aurora_core::prelude::*;
@@ -26,7 +29,7 @@ use clap::{CommandFactory, Parser};
 use launch::speaks;
 use memory::Demand;
 use progress::Progress;
-use refusal::Refusal;
+use refusal::{Reason, Refusal};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::Write;
@@ -51,7 +54,8 @@ fn main() -> ExitCode {
         Command::Diffusion(diffusion) => run_diffusion(diffusion, starter),
         Command::Tsp(tsp) => run_tsp(tsp, starter),
         Command::Bench(arguments) => bench::start(arguments, starter),
-        Command::Info(world) => prepare(*world, starter, None).map(|config| info::show(config, *world, starter)),
+        Command::Info(world) => prepare(world, starter, None).map(info::show),
+        Command::Report(arguments) => Ok(report::write(arguments, starter)),
     };
     outcome.unwrap_or_else(|refusal| {
         let error = Arguments::command().error(ErrorKind::ValueValidation, refusal);
@@ -60,54 +64,63 @@ fn main() -> ExitCode {
 }
 
 fn run_mm2(arguments: &Mm2Arguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
-    let (world, job) = (arguments.world, arguments.job());
+    let job = arguments.job();
     let bytes = if beside_others(&job.implementations) { memory::matrices_beside_others } else { memory::matrices };
-    let config = prepare(world, starter, Some(Demand { argument: "--size <N>", value: arguments.size.into(), bytes }))?;
-    implementation::check(&Program("mm2"), &job.implementations, &config, starter)?;
-    Ok(measure(config, world, starter, job.reps, |world, progress| mm2::run(world, &job, progress)))
+    let start = prepare(
+        &arguments.world,
+        starter,
+        Some(Demand { argument: "--size <N>", value: arguments.size.into(), bytes }),
+    )?;
+    implementation::check(&Program("mm2"), &job.implementations, &start.config, starter)?;
+    Ok(measure(start, job.reps, |world, progress| mm2::run(world, &job, progress)))
 }
 
 fn run_psrs(arguments: &PsrsArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
-    let (world, job) = (arguments.world, arguments.job());
+    let job = arguments.job();
     let bytes = if beside_others(&job.implementations) { memory::keys_beside_others } else { memory::keys };
-    let config = prepare(world, starter, Some(Demand { argument: "--keys <N>", value: arguments.keys, bytes }))?;
-    implementation::check(&Program("psrs"), &job.implementations, &config, starter)?;
-    Ok(measure(config, world, starter, job.reps, |world, progress| psrs::run(world, &job, progress)))
+    let start =
+        prepare(&arguments.world, starter, Some(Demand { argument: "--keys <N>", value: arguments.keys, bytes }))?;
+    implementation::check(&Program("psrs"), &job.implementations, &start.config, starter)?;
+    Ok(measure(start, job.reps, |world, progress| psrs::run(world, &job, progress)))
 }
 
 fn run_histogram(arguments: &HistogramArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
-    let (world, job) = (arguments.world, arguments.job());
+    let job = arguments.job();
     let bytes = memory::counters;
-    let config = prepare(world, starter, Some(Demand { argument: "--table <N>", value: arguments.table, bytes }))?;
-    implementation::check(&Program("histogram"), &job.implementations, &config, starter)?;
-    Ok(measure(config, world, starter, job.reps, |world, progress| histogram::run(world, &job, progress)))
+    let start =
+        prepare(&arguments.world, starter, Some(Demand { argument: "--table <N>", value: arguments.table, bytes }))?;
+    implementation::check(&Program("histogram"), &job.implementations, &start.config, starter)?;
+    Ok(measure(start, job.reps, |world, progress| histogram::run(world, &job, progress)))
 }
 
 fn run_indexgather(arguments: &IndexGatherArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
-    let (world, job) = (arguments.world, arguments.job());
+    let job = arguments.job();
     let table = Demand { argument: "--table <N>", value: arguments.table, bytes: memory::tables };
-    let config = prepare(world, starter, Some(table))?;
+    let start = prepare(&arguments.world, starter, Some(table))?;
     let reads = Demand { argument: "--reads <N>", value: arguments.reads, bytes: memory::lookups };
-    launch::check_memory(reads, &config, starter)?;
-    implementation::check(&Program("indexgather"), &job.implementations, &config, starter)?;
-    Ok(measure(config, world, starter, job.reps, |world, progress| indexgather::run(world, &job, progress)))
+    launch::check_memory(reads, &start.config, starter)?;
+    implementation::check(&Program("indexgather"), &job.implementations, &start.config, starter)?;
+    Ok(measure(start, job.reps, |world, progress| indexgather::run(world, &job, progress)))
 }
 
 fn run_diffusion(arguments: &DiffusionArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
-    let (world, job) = (arguments.world, arguments.job());
+    let job = arguments.job();
     let bytes = if beside_others(&job.implementations) { memory::plates_beside_others } else { memory::plates };
     let cells = u64::from(arguments.rows) * u64::from(arguments.cols);
-    let config =
-        prepare(world, starter, Some(Demand { argument: "--rows <N> times --cols <N>", value: cells, bytes }))?;
-    implementation::check(&Program("diffusion"), &job.implementations, &config, starter)?;
-    Ok(measure(config, world, starter, job.reps, |world, progress| diffusion::run(world, &job, progress)))
+    let start = prepare(
+        &arguments.world,
+        starter,
+        Some(Demand { argument: "--rows <N> times --cols <N>", value: cells, bytes }),
+    )?;
+    implementation::check(&Program("diffusion"), &job.implementations, &start.config, starter)?;
+    Ok(measure(start, job.reps, |world, progress| diffusion::run(world, &job, progress)))
 }
 
 fn run_tsp(arguments: &TspArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
-    let (world, job) = (arguments.world, arguments.job());
-    let config = prepare(world, starter, None)?;
-    implementation::check(&Program("tsp"), &job.implementations, &config, starter)?;
-    Ok(measure(config, world, starter, job.reps, |world, progress| tsp::run(world, &job, progress)))
+    let job = arguments.job();
+    let start = prepare(&arguments.world, starter, None)?;
+    implementation::check(&Program("tsp"), &job.implementations, &start.config, starter)?;
+    Ok(measure(start, job.reps, |world, progress| tsp::run(world, &job, progress)))
 }
 
 fn beside_others(implementations: &[Implementation]) -> bool {
@@ -125,27 +138,39 @@ fn refuse(error: &clap::Error, starter: Surroundings) -> ExitCode {
     ExitCode::from(error.exit_code() as u8)
 }
 
-fn prepare(world: WorldArguments, starter: Surroundings, demand: Option<Demand>) -> Result<Config, Refusal> {
+/// All that a job needs before it begins.
+struct Start {
+    config: Config,
+    circumstances: Circumstances,
+    json: bool,
+    starter: Surroundings,
+}
+
+fn prepare(world: &WorldArguments, starter: Surroundings, demand: Option<Demand>) -> Result<Start, Refusal> {
     let config = launch::config(world, starter)?;
     if let Some(demand) = demand {
         launch::check_memory(demand, &config, starter)?;
     }
-    Ok(config)
+    let labels = Labels::of(world.labels.iter().cloned()).map_err(|bad| {
+        let value = world.labels.iter().map(|label| format!("{}={}", label.key, label.value)).collect::<Vec<_>>();
+        Refusal { argument: "--label <KEY=VALUE>", value: value.join(", "), reason: Reason::Label(bad) }
+    })?;
+    let circumstances = Circumstances::here(labels, matches!(starter, Surroundings::Step { .. }));
+    Ok(Start { config, circumstances, json: world.json, starter })
 }
 
 /// Runs something and prints its report.
 fn measure<R: Measured + Serialize + Send>(
-    config: Config,
-    arguments: WorldArguments,
-    starter: Surroundings,
+    start: Start,
     reps: usize,
     app: impl Fn(&World, &mut dyn FnMut(usize)) -> Result<R> + Sync,
 ) -> ExitCode
 where
     for<'r> Table<'r, R>: Display,
 {
+    let Start { config, circumstances, json, starter } = start;
     let outcome = config.run(|world| {
-        let mut progress = Progress::new(reps, world.is_root() && !arguments.json);
+        let mut progress = Progress::new(reps, world.is_root() && !json);
         let report = app(world, &mut |done| progress.done(done))?;
         Ok((world.is_root(), report))
     });
@@ -154,11 +179,7 @@ where
         Err(error) => return fail(&error, starter),
     };
     if is_root {
-        let text = if arguments.json {
-            serde_json::to_string(&report).map_or_else(|error| error.to_string(), |json| json + "\n")
-        } else {
-            Table(&report).to_string()
-        };
+        let text = if json { line(&circumstances, &report) } else { Table(&report).to_string() };
         say(&text);
     }
     if report.verified() {
@@ -168,6 +189,12 @@ where
         after_the_speaker();
     }
     ExitCode::from(FAILED)
+}
+
+/// A report as one JSON object, with how it came about.
+fn line(circumstances: &Circumstances, report: &impl Serialize) -> String {
+    let told = Told { circumstances, report };
+    serde_json::to_string(&told).map_or_else(|error| error.to_string(), |json| json + "\n")
 }
 
 /// A launcher ends all ranks when the first has failed: lets the one that has something to say be first.

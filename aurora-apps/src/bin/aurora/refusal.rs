@@ -1,6 +1,7 @@
 //! What is said about an argument that cannot be.
 
 use aurora_apps::implementation;
+use aurora_apps::report::label::BadLabel;
 use thiserror::Error;
 
 /// An argument whose value is well formed and yet impossible here.
@@ -17,7 +18,7 @@ pub struct Refusal {
 }
 
 /// Why a value is impossible.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Reason {
     /// More than this machine has.
     #[error(
@@ -49,6 +50,9 @@ pub enum Reason {
         /// How many there are.
         reads: usize,
     },
+    /// Labels that cannot stand beside each other.
+    #[error("{0}")]
+    Label(BadLabel),
     /// Somebody to carry it out who cannot be had.
     #[error("{0}")]
     Implementation(implementation::Refusal),

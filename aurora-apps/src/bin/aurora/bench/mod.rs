@@ -17,11 +17,11 @@ use std::process::ExitCode;
 /// # Errors
 /// The argument that cannot be.
 pub fn start(command: &BenchCommand, starter: Surroundings) -> Result<ExitCode, Refusal> {
-    let (world, job) = (command.common().world, command.job());
-    let config = prepare(world, starter, demand(job.operation))?;
+    let job = command.job();
+    let start = prepare(&command.common().world, starter, demand(job.operation))?;
     check(job.operation)?;
-    implementation::check(&job.operation, &job.implementations, &config, starter)?;
-    Ok(measure(config, world, starter, job.reps, |world, progress| bench::run(world, &job, progress)))
+    implementation::check(&job.operation, &job.implementations, &start.config, starter)?;
+    Ok(measure(start, job.reps, |world, progress| bench::run(world, &job, progress)))
 }
 
 fn check(operation: Operation) -> Result<(), Refusal> {

@@ -1,4 +1,19 @@
-//! What a run of an application reports: agreed figures of the whole job, the same on every rank.
+#![doc = include_str!("README.md")]
+
+pub mod chart;
+pub mod circumstances;
+pub mod collect;
+#[cfg(test)]
+mod fixture;
+pub mod label;
+pub mod machine;
+pub mod network;
+pub mod out;
+pub mod page;
+pub mod read;
+pub mod recorded;
+pub mod series;
+pub mod versus;
 
 use crate::clock::{Kind, Laps};
 use crate::implementation::Implementation;
@@ -26,6 +41,15 @@ impl Spread {
         };
         let median = (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2.0;
         Spread { min, median, max }
+    }
+
+    /// Of several runs' spreads: the least, the middle one of their middles, the most; zeros for none.
+    pub fn together(runs: impl IntoIterator<Item = Spread>) -> Self {
+        let runs: Vec<Spread> = runs.into_iter().collect();
+        let middle = Spread::of(runs.iter().map(|run| run.median)).median;
+        let min = runs.iter().map(|run| run.min).reduce(f64::min).unwrap_or_default();
+        let max = runs.iter().map(|run| run.max).reduce(f64::max).unwrap_or_default();
+        Spread { min, median: middle, max }
     }
 
     /// In another unit, of which more is more.
@@ -201,5 +225,8 @@ mod tests {
         assert_eq!(Spread::of([3.0]), spread(3.0, 3.0, 3.0));
         assert_eq!(Spread::of([4.0, 1.0]), spread(1.0, 2.5, 4.0));
         assert_eq!(Spread::of([4.0, 1.0, 2.0]), spread(1.0, 2.0, 4.0));
+        let together = Spread::together([spread(1.0, 2.0, 3.0), spread(2.0, 4.0, 9.0), spread(0.5, 3.0, 3.0)]);
+        assert_eq!(together, spread(0.5, 3.0, 9.0));
+        assert_eq!(Spread::together([]), spread(0.0, 0.0, 0.0));
     }
 }

@@ -1,0 +1,48 @@
+//! `aurora report`: one page out of runs that were printed before.
+
+use crate::arguments::ReportArguments;
+use crate::launch::speaks;
+use crate::{FAILED, say};
+use aurora_apps::report::out::{self, Unwritten};
+use aurora_apps::report::page::page;
+use aurora_apps::report::read::{self, Unread};
+use aurora_core::Surroundings;
+use std::io::Write;
+use std::process::ExitCode;
+use thiserror::Error;
+
+/// Why there is no page.
+#[derive(Debug, Error)]
+enum NoPage {
+    #[error(transparent)]
+    Unread(#[from] Unread),
+    #[error(transparent)]
+    Unwritten(#[from] Unwritten),
+}
+
+/// Reads the runs and writes the page. No ranks are started for it, and of those that a launcher has started one does it.
+pub fn write(arguments: &ReportArguments, starter: Surroundings) -> ExitCode {
+    if !speaks(starter) {
+        return ExitCode::SUCCESS;
+    }
+    match try_write(arguments) {
+        Ok(runs) => {
+            let runs = crate::table::count(runs, "run");
+            say(&format!("{}: {runs}\n", arguments.out.display()));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            // Nothing is left to be done about a closed terminal.
+            let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn try_write(arguments: &ReportArguments) -> Result<usize, NoPage> {
+    // Before anything is read: standard input may take a while.
+    out::check(&arguments.out, &arguments.files)?;
+    let runs = read::read(&arguments.files)?;
+    out::write(&arguments.out, &page(&runs, &arguments.title))?;
+    Ok(runs.len())
+}

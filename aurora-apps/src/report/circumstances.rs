@@ -1,0 +1,122 @@
+//! How a run came about: the command, the machine, the date, and what its user says about it.
+
+use super::label::Labels;
+use super::machine;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fs;
+use std::time::SystemTime;
+
+/// Stands in each JSON object beside the figures.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Circumstances {
+    /// As typed, the variables before it that Aurora reads included; under a launcher, that one's command.
+    pub command: String,
+    /// Processor, cores, memory, kernel.
+    pub machine: String,
+    /// When it began, by universal time.
+    pub date: String,
+    /// What the user says about it.
+    pub labels: Labels,
+}
+
+/// A figure with how it came about, as one JSON object.
+#[derive(Debug, Serialize)]
+pub struct Told<'r, R> {
+    /// How it came about.
+    #[serde(flatten)]
+    pub circumstances: &'r Circumstances,
+    /// What it came to.
+    #[serde(flatten)]
+    pub report: &'r R,
+}
+
+impl Circumstances {
+    /// Those of this process, which begins now.
+    pub fn here(labels: Labels, under_launcher: bool) -> Self {
+        let launcher = if under_launcher { launcher() } else { None };
+        let words = launcher.unwrap_or_else(|| std::env::args_os().collect());
+        let command: Vec<_> = variables().into_iter().chain(words.iter().map(|word| quoted(&lossy(word)))).collect();
+        Circumstances {
+            command: command.join(" "),
+            machine: machine::description(),
+            date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            labels,
+        }
+    }
+}
+
+/// What Aurora was told by the environment, as one would type it. Nothing is decided by these here.
+fn variables() -> Vec<String> {
+    let ours = std::env::vars_os().map(|(name, value)| (lossy(&name), lossy(&value)));
+    // That one is not the user's.
+    let ours = ours.filter(|(name, value)| name.starts_with("AURORA_") && name != "AURORA_JOB" && !value.is_empty());
+    let mut ours: Vec<_> = ours.map(|(name, value)| format!("{name}={}", quoted(&value))).collect();
+    ours.sort();
+    ours
+}
+
+fn lossy(text: &OsString) -> String {
+    text.to_string_lossy().into_owned()
+}
+
+/// The command of the nearest ancestor that starts MPI's ranks, if it is on this machine.
+fn launcher() -> Option<Vec<OsString>> {
+    let mut process = std::os::unix::process::parent_id();
+    for _ in 0..32 {
+        let line = fs::read(format!("/proc/{process}/cmdline")).ok()?;
+        let words: Vec<String> =
+            line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into()).collect();
+        if is_launcher(words.first()?) {
+            let end = words.len() - usize::from(words.last().is_some_and(String::is_empty));
+            return Some(words[..end].iter().map(OsString::from).collect());
+        }
+        let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+        process = status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())?;
+    }
+    None
+}
+
+fn is_launcher(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    ["mpirun", "mpiexec", "orterun", "prterun", "srun"].iter().any(|launcher| name.starts_with(launcher))
+}
+
+/// As a shell wants it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./=:,@%+-".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_quoted_where_a_shell_would_cut_it() {
+        for (word, shown) in [("--size=704", "--size=704"), ("", "''"), ("a b", "'a b'"), ("it's", r"'it'\''s'")] {
+            assert_eq!(quoted(word), shown);
+        }
+    }
+
+    #[test]
+    fn launchers_go_by_several_names() {
+        assert!(["mpirun", "/usr/bin/mpirun.openmpi", "mpiexec.hydra", "srun"].map(is_launcher).iter().all(|is| *is));
+        assert!(!["bash", "aurora", ""].map(is_launcher).iter().any(|is| *is));
+    }
+
+    #[test]
+    fn they_stand_beside_the_figures() {
+        let circumstances = Circumstances::here(Labels::default(), false);
+        let report = serde_json::json!({ "app": "mm2" });
+        let text = serde_json::to_string(&Told { circumstances: &circumstances, report: &report }).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["app"], "mm2");
+        assert_eq!(value["labels"], serde_json::json!({}));
+        let read: Circumstances = serde_json::from_value(value).unwrap();
+        assert_eq!(read, circumstances);
+        assert!(read.date.ends_with('Z') && read.date.len() == 20, "{}", read.date);
+        assert!(!read.command.is_empty() && !read.machine.is_empty());
+    }
+}

@@ -1,0 +1,64 @@
+//! Made-up runs for tests: round figures that nobody has measured.
+
+use serde_json::{Value, json};
+
+fn spread(median: f64) -> Value {
+    json!({ "min": median * 0.9, "median": median, "max": median * 1.2 })
+}
+
+fn told(mut main: Value, results: Vec<Value>) -> Value {
+    let object = main.as_object_mut().expect("an object");
+    object.insert("command".into(), "aurora made-up --json".into());
+    object.insert("machine".into(), "Made up for a test, 2 cores, 1 GiB, Linux 0".into());
+    object.insert("date".into(), "2001-01-01T00:00:00Z".into());
+    object.insert("labels".into(), json!({}));
+    object.insert("results".into(), results.into());
+    main
+}
+
+/// A run of an application whose sequential program takes 0.04 s, and of which a quarter of the time is sharing.
+pub fn program(app: &str, size: usize, ranks: usize, implementations: &[(&str, f64)]) -> Value {
+    let one = |(implementation, seconds): &(&str, f64)| {
+        let ours = !implementation.starts_with("mpi");
+        json!({
+            "app": app, "impl": implementation, "variant": "tiled", "ranks": ranks, "size": size, "reps": 5, "seed": 7,
+            "seconds": spread(*seconds), "sharing_seconds": spread(seconds / 4.0), "hidden_seconds": spread(seconds / 8.0),
+            "sequential_seconds": 0.04, "speedup": 0.04 / seconds,
+            "messages": ours.then_some(12 * ranks), "bytes": ours.then_some(1_000_000 * (ranks - 1)),
+            "phases": [
+                { "name": "load", "kind": "sharing", "seconds": spread(seconds / 4.0) },
+                { "name": "multiply", "kind": "computing", "seconds": spread(seconds * 0.75) },
+            ],
+            "verified": true,
+        })
+    };
+    let results: Vec<Value> = implementations.iter().map(one).collect();
+    told(results[0].clone(), results)
+}
+
+/// A run of an operation on 32 MB.
+pub fn bench(bench: &str, ranks: usize, implementations: &[(&str, f64)]) -> Value {
+    let one = |(implementation, seconds): &(&str, f64)| {
+        json!({
+            "bench": bench, "impl": implementation, "variant": "", "memory": null, "access": null, "ranks": ranks,
+            "bytes": 32_000_000, "reps": 10, "times": 1, "seed": 7, "verified": true, "seconds": spread(*seconds),
+            "cpu_seconds": spread(*seconds), "packets_resent": spread(0.0),
+        })
+    };
+    let results: Vec<Value> = implementations.iter().map(one).collect();
+    told(results[0].clone(), results)
+}
+
+/// The same run with a label.
+pub fn labelled(mut run: Value, key: &str, value: &str) -> Value {
+    run["labels"][key] = value.into();
+    run
+}
+
+/// The runs of a file that says this.
+pub fn read(runs: &[Value]) -> Vec<super::recorded::Recorded> {
+    let mut read = Vec::new();
+    let text = runs.iter().map(|run| format!("{run}\n")).collect::<String>();
+    super::read::parse("made-up.json", text.as_bytes(), &mut read).expect("runs");
+    read
+}

@@ -1,0 +1,187 @@
+//! What the user says about a run that it cannot know: on which network, beside which MPI, with which settings.
+
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// The network: "155 Mbit/s, MTU 9000".
+pub const NETWORK: &str = "network";
+/// The MPI: "Open MPI 4.1.4".
+pub const MPI: &str = "mpi";
+/// How that is set: "defaults", "tuned".
+pub const SETTING: &str = "setting";
+/// How many machines the ranks are on.
+pub const NODES: &str = "nodes";
+/// What the figures are: "measured" (also without this label), "computing alone".
+pub const KIND: &str = "kind";
+
+/// "apart" if nobody computes while data are on their way: sharing is comparable then, and the time of a repetition is not.
+pub const PHASES: &str = "phases";
+
+/// Longer ones are no names.
+const LONGEST: usize = 200;
+
+/// One `KEY=VALUE`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Label {
+    /// Letters, digits, `-` and `_`.
+    pub key: String,
+    /// Printable text.
+    pub value: String,
+}
+
+/// Why something is no label.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum BadLabel {
+    /// There is no `=`.
+    #[error("a label is KEY=VALUE, such as network='155 Mbit/s, MTU 9000'")]
+    NoValue,
+    /// It has another form.
+    #[error("a label's key begins with a letter, and letters, digits, `-` and `_` follow")]
+    Key,
+    /// Nothing, or what cannot be shown.
+    #[error(
+        "a label's value is 1 to {LONGEST} characters in one line; leave the label out where there is nothing to say"
+    )]
+    Value,
+    /// It is known and takes something else.
+    #[error("nodes is how many machines the ranks are on: a number from 1 on")]
+    Nodes,
+    /// The same key again.
+    #[error("the label {0} is given more than once")]
+    Twice(String),
+}
+
+impl FromStr for Label {
+    type Err = BadLabel;
+
+    fn from_str(text: &str) -> Result<Self, BadLabel> {
+        let (key, value) = text.split_once('=').ok_or(BadLabel::NoValue)?;
+        Label::new(key, value)
+    }
+}
+
+impl Label {
+    fn new(key: &str, value: &str) -> Result<Self, BadLabel> {
+        let value = value.trim();
+        let follows = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if !key.starts_with(|c: char| c.is_ascii_alphabetic()) || !key.chars().all(follows) || key.len() > LONGEST {
+            return Err(BadLabel::Key);
+        }
+        if value.is_empty() || value.chars().count() > LONGEST || value.contains(char::is_control) {
+            return Err(BadLabel::Value);
+        }
+        if key == NODES && !value.parse::<usize>().is_ok_and(|nodes| nodes > 0) {
+            return Err(BadLabel::Nodes);
+        }
+        Ok(Label { key: key.into(), value: value.into() })
+    }
+}
+
+/// All labels of a run, each key once.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize)]
+pub struct Labels(BTreeMap<String, String>);
+
+impl Labels {
+    /// All of them.
+    ///
+    /// # Errors
+    /// [`BadLabel::Twice`].
+    pub fn of(labels: impl IntoIterator<Item = Label>) -> Result<Self, BadLabel> {
+        let mut all = BTreeMap::new();
+        for Label { key, value } in labels {
+            if all.contains_key(&key) {
+                return Err(BadLabel::Twice(key));
+            }
+            all.insert(key, value);
+        }
+        Ok(Labels(all))
+    }
+
+    /// The value of a label, if it is given.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(String::as_str)
+    }
+
+    /// On how many machines the ranks are, if that was said.
+    pub fn nodes(&self) -> Option<usize> {
+        self.get(NODES)?.parse().ok()
+    }
+
+    /// All of them, by key.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+}
+
+/// Values may be numbers too: others than the command may write such a file.
+impl<'de> Deserialize<'de> for Labels {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Map;
+
+        impl<'de> Visitor<'de> for Map {
+            type Value = Labels;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of labels")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
+                let mut labels = Vec::new();
+                while let Some((key, value)) = map.next_entry::<String, serde_json::Value>()? {
+                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+                    let label = Label::new(&key, &value);
+                    labels.push(label.map_err(|bad| A::Error::custom(format!("the label {key:?}: {bad}")))?);
+                }
+                Labels::of(labels).map_err(A::Error::custom)
+            }
+        }
+
+        deserializer.deserialize_map(Map)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_a_key_and_a_value() {
+        let label: Label = "network=155 Mbit/s, MTU=9000".parse().unwrap();
+        assert_eq!((label.key.as_str(), label.value.as_str()), ("network", "155 Mbit/s, MTU=9000"));
+        for (text, bad) in [
+            ("network", BadLabel::NoValue),
+            ("=x", BadLabel::Key),
+            ("my key=x", BadLabel::Key),
+            ("9k=x", BadLabel::Key),
+            ("mpi=", BadLabel::Value),
+            ("mpi= ", BadLabel::Value),
+            ("mpi=a\nb", BadLabel::Value),
+            ("nodes=0", BadLabel::Nodes),
+            ("nodes=many", BadLabel::Nodes),
+        ] {
+            assert_eq!(text.parse::<Label>(), Err(bad), "{text}");
+        }
+        assert_eq!("nodes=16".parse::<Label>().unwrap().value, "16");
+    }
+
+    #[test]
+    fn a_key_is_given_once() {
+        let label = |text: &str| text.parse::<Label>().unwrap();
+        assert_eq!(Labels::of([label("a=1"), label("a=1")]), Err(BadLabel::Twice("a".into())));
+        let labels = Labels::of([label("b=2"), label("nodes=3")]).unwrap();
+        assert_eq!((labels.get("b"), labels.get("c"), labels.nodes()), (Some("2"), None, Some(3)));
+    }
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        let labels: Labels = serde_json::from_str(r#"{"nodes": 4, "mpi": "MPICH"}"#).unwrap();
+        assert_eq!((labels.nodes(), labels.get("mpi")), (Some(4), Some("MPICH")));
+        let again = serde_json::from_str(&serde_json::to_string(&labels).unwrap()).unwrap();
+        assert_eq!(labels, again);
+        assert!(serde_json::from_str::<Labels>(r#"{"nodes": -1}"#).is_err());
+    }
+}

@@ -1,0 +1,161 @@
+//! Writes the page: whole or not at all.
+
+use super::page::BEGIN;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why the page is not written, and what to do.
+#[derive(Debug, Error)]
+pub enum Unwritten {
+    /// It would take the place of the figures.
+    #[error("--out {0}: that is one of the files with runs; name another one for the page")]
+    IsInput(PathBuf),
+    /// It would take the place of something else.
+    #[error("--out {0}: there is a file that is no HTML page, and it stays: name another one, or remove it")]
+    NoPage(PathBuf),
+    /// There is a folder of that name.
+    #[error("--out {0}: that is a folder; name a file in it, such as {0}/report.html")]
+    Folder(PathBuf),
+    /// There is no folder to write into.
+    #[error("--out {out}: there is no folder {folder}; make it, or name another one")]
+    NoFolder {
+        /// What was asked for.
+        out: PathBuf,
+        /// What is missing.
+        folder: PathBuf,
+    },
+    /// The system says no.
+    #[error("--out {out}: cannot be written: {source}")]
+    System {
+        /// What was asked for.
+        out: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Whether a page can come to `out`, as far as that can be known before there is one.
+///
+/// # Errors
+/// Why not. A page that is there already is no reason.
+pub fn check(out: &Path, inputs: &[PathBuf]) -> Result<(), Unwritten> {
+    if out.is_dir() {
+        return Err(Unwritten::Folder(out.into()));
+    }
+    let folder = folder(out);
+    if !folder.is_dir() {
+        return Err(Unwritten::NoFolder { out: out.into(), folder });
+    }
+    let Ok(place) = out.canonicalize() else { return Ok(()) };
+    if inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == place)) {
+        return Err(Unwritten::IsInput(out.into()));
+    }
+    if place.is_file() && !is_page(&place).map_err(|source| Unwritten::System { out: out.into(), source })? {
+        return Err(Unwritten::NoPage(out.into()));
+    }
+    Ok(())
+}
+
+/// Writes `page` to `out`, in the place of a page that is there. Whoever looks meanwhile sees the one or the other.
+///
+/// # Errors
+/// What the system says.
+pub fn write(out: &Path, page: &str) -> Result<(), Unwritten> {
+    replace(out, page).map_err(|source| Unwritten::System { out: out.into(), source })
+}
+
+fn replace(out: &Path, page: &str) -> io::Result<()> {
+    // Behind a link is what is replaced, not the link.
+    let place = out.canonicalize().unwrap_or_else(|_| out.into());
+    if place.exists() && !place.is_file() {
+        // A pipe or a terminal has nothing to be replaced.
+        return OpenOptions::new().write(true).open(&place)?.write_all(page.as_bytes());
+    }
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    let draft = folder(&place).join(format!(".{name}.{}", std::process::id()));
+    let written = draw_up(&draft, page).and_then(|()| fs::rename(&draft, &place));
+    if written.is_err() {
+        // Of a draft that could not even be made there is nothing to remove.
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+fn draw_up(draft: &Path, page: &str) -> io::Result<()> {
+    let mut file = File::create(draft)?;
+    file.write_all(page.as_bytes())?;
+    file.sync_all()
+}
+
+fn folder(out: &Path) -> PathBuf {
+    match out.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.into(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Whether it may be overwritten: a page, or nothing.
+fn is_page(file: &Path) -> io::Result<bool> {
+    let mut head = vec![0; BEGIN.len()];
+    match File::open(file)?.read_exact(&mut head) {
+        Ok(()) => Ok(head.eq_ignore_ascii_case(BEGIN.as_bytes())),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(file.metadata()?.len() == 0),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder that is gone after the test.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("aurora-report-{name}-{}", std::process::id()));
+            fs::create_dir_all(&folder).unwrap();
+            Folder(folder)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_page_replaces_a_page_and_leaves_nothing_else() {
+        let folder = Folder::new("replace");
+        let (out, link) = (folder.0.join("page.html"), folder.0.join("link.html"));
+        write(&out, "<!DOCTYPE html>nothing").unwrap();
+        std::os::unix::fs::symlink(&out, &link).unwrap();
+        for text in ["<!DOCTYPE html>one", "<!DOCTYPE html>two"] {
+            check(&link, &[]).unwrap();
+            write(&link, text).unwrap();
+            assert_eq!(fs::read_to_string(&out).unwrap(), text);
+        }
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_is_no_page_stays() {
+        let folder = Folder::new("stays");
+        let runs = folder.0.join("runs.json");
+        fs::write(&runs, "{}").unwrap();
+        assert!(matches!(check(&runs, std::slice::from_ref(&runs)), Err(Unwritten::IsInput(_))));
+        assert!(matches!(check(&runs, &[]), Err(Unwritten::NoPage(_))));
+        assert!(matches!(check(&folder.0, &[]), Err(Unwritten::Folder(_))));
+        assert!(matches!(check(&folder.0.join("no/page.html"), &[]), Err(Unwritten::NoFolder { .. })));
+        let text = write(&folder.0.join("no/page.html"), "").unwrap_err().to_string();
+        assert!(text.contains("cannot be written"), "{text}");
+        fs::write(&runs, "").unwrap();
+        check(&runs, &[]).unwrap();
+        write(Path::new("/dev/null"), "<!DOCTYPE html>").unwrap();
+        assert!(!Path::new("/dev/null").is_file());
+    }
+}

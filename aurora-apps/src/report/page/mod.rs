@@ -1,0 +1,217 @@
+//! The page: one file that needs nothing else. Text is escaped by [`maud`] where it is written, in charts by [`plotters`].
+
+mod code;
+mod figure;
+mod numbers;
+mod operations;
+mod provenance;
+mod speedup;
+mod summary;
+mod text;
+mod wanted;
+
+use super::collect::Collection;
+use super::recorded::Recorded;
+use super::versus;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use wanted::Wanted;
+
+/// What each page begins with: a file that does not is none of ours to overwrite.
+pub const BEGIN: &str = "<!DOCTYPE html>";
+
+/// The page of these runs.
+pub fn page(all: &[Recorded], title: &str) -> String {
+    let of = Collection::of(all);
+    let versus = versus::all(&of);
+    let mut wanted = Wanted::default();
+    let charts = speedup::sections(all, &of, &versus, &mut wanted);
+    let operations = operations::sections(all, &of, &mut wanted);
+    let body = html! {
+        h1 { (title) }
+        (summary::section(all, &of, &versus))
+        (charts)
+        (operations)
+        (code::section())
+        (numbers::sections(&of))
+        (wanted.section())
+        (provenance::appendix(all))
+        p.quiet { "Written by " code { "aurora report" } " " (env!("CARGO_PKG_VERSION")) "." }
+    };
+    document(title, &body).into_string()
+}
+
+fn document(title: &str, body: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(include_str!("style.css"))) }
+            }
+            body { main { (body) } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{bench, labelled, program, read};
+    use super::*;
+    use serde_json::Value;
+
+    const SYSTEMS: [(&str, f64); 3] = [("aurora", 0.5), ("mpi-isend", 0.8), ("mpi-collective", 0.6)];
+
+    fn on_a_network(run: Value) -> Value {
+        labelled(labelled(run, "network", "155 Mbit/s, MTU 9000"), "mpi", "Made-up MPI 1")
+    }
+
+    /// A study of made-up figures: Aurora scales, MPI a little less.
+    fn study() -> Vec<Value> {
+        let at = |ranks: usize| {
+            let systems = SYSTEMS.map(|(name, share)| (name, 0.1 * share * (1.0 / ranks as f64 + 0.05)));
+            on_a_network(program("mm2", 704, ranks, &systems))
+        };
+        let mut runs: Vec<Value> = [2, 4, 8].map(at).to_vec();
+        runs.push(labelled(program("mm2", 704, 1, &[("aurora", 0.04)]), "kind", "computing alone"));
+        runs.push(on_a_network(bench("exchange", 4, &SYSTEMS.map(|(name, share)| (name, share)))));
+        runs
+    }
+
+    fn assert_sound(page: &str) {
+        assert!(page.starts_with(BEGIN));
+        for tag in ["section", "figure", "table", "tr", "td", "th", "ul", "li", "p", "svg", "text", "code", "h4"] {
+            let opened = page.matches(&format!("<{tag} ")).count() + page.matches(&format!("<{tag}>")).count();
+            assert_eq!(opened, page.matches(&format!("</{tag}>")).count(), "{tag}");
+        }
+        // Nothing is fetched, and nothing runs.
+        for word in ["<script", "<link", "<img", "url(", "@import", " src="] {
+            assert!(!page.contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_study_has_all_charts() {
+        let page = page(&read(&study()), "Made up");
+        assert_sound(&page);
+        for part in [
+            "<h4>Measured speed-up: mm2 704, tiled",
+            "<h4>Modelled speed-up: mm2 704, tiled",
+            "speed-up over MPI's, measured: mm2 704",
+            "speed-up over MPI's, modelled: mm2 704",
+            "<h4>Measured sharing overhead: mm2 704",
+            "<h4>Where the time of a repetition of mm2 704",
+            "<h4>Bytes sent in a repetition: mm2 704",
+            "<h4>Messages sent in a repetition: mm2 704",
+            "<h2>Operations against the rate of the wire",
+            "<h2>Lines of code",
+            "<h2>Measured: all figures",
+            "<h2>Modelled: sequential time alone / ranks + measured sharing",
+            "<h2>Where Aurora is slower",
+            "<h2 id=\"runs\">All runs",
+            "aurora made-up --json",
+            "Made up for a test, 2 cores",
+            "More than 2 ranks take turns on 2 cores",
+        ] {
+            assert!(page.contains(part), "{part:?} is not there");
+        }
+        assert!(!page.contains("What these runs do not show"), "nothing is missing");
+    }
+
+    #[test]
+    fn what_is_modelled_is_dashed_and_never_beside_what_is_measured() {
+        let page = page(&read(&study()), "Made up");
+        for figure in page.split("<figure>").skip(1).map(|rest| rest.split("</figure>").next().unwrap()) {
+            let title = figure.split("</h4>").next().unwrap().to_lowercase();
+            let modelled = title.contains("modelled");
+            assert_eq!(figure.contains("stroke-dasharray"), modelled, "{title}");
+            assert_eq!(figure.contains("Dashed: modelled, not measured"), modelled, "{title}");
+            assert!(!(modelled && title.contains("measured:")), "{title}");
+        }
+    }
+
+    #[test]
+    fn one_run_shows_what_it_can_and_names_what_would_show_more() {
+        let page = page(&read(&[program("psrs", 8_000_000, 2, &[("aurora", 0.03)])]), "One");
+        assert_sound(&page);
+        assert!(page.contains("Where the time of a repetition of psrs 8\u{202f}000\u{202f}000"));
+        assert!(!page.contains("<h4>Measured speed-up") && !page.contains("<h4>Measured sharing"));
+        assert!(page.contains("aurora psrs --keys 8000000 --input tiled --ranks $p --json"));
+        assert!(page.contains("mpirun -n 4 aurora psrs --keys 8000000"));
+    }
+
+    #[test]
+    fn what_a_user_calls_modelled_is_in_no_row_with_what_is_measured() {
+        let mut runs = study();
+        let theirs = program("mm2", 704, 16, &[("aurora", 0.001), ("mpi-isend", 0.0001)]);
+        runs.push(labelled(on_a_network(theirs), "kind", "modelled by hand"));
+        let page = page(&read(&runs), "Made up");
+        let measured = page.split("<h2>Measured: all figures").nth(1).unwrap().split("</section>").next().unwrap();
+        assert!(!measured.contains("modelled") && !measured.contains("<td>16</td>"), "{measured}");
+        let others = page.split("<h2>Figures of other kinds").nth(1).unwrap();
+        assert!(others.contains("mpi-isend, Made-up MPI 1, modelled by hand"), "{others}");
+        assert!(page.contains("In none of these"), "nobody is slower by a clock");
+    }
+
+    #[test]
+    fn of_phases_that_are_apart_there_is_sharing_and_what_is_modelled_from_it() {
+        let systems = [("aurora-whole", 0.5), ("mpi-isend-whole", 0.8)];
+        let at = |ranks| labelled(on_a_network(program("mm2", 704, ranks, &systems)), "phases", "apart");
+        let mut dot = labelled(program("mm2", 704, 1, &[("aurora", 0.04)]), "kind", "computing alone");
+        dot["results"][0]["variant"] = "dot".into();
+        let page = page(&read(&[at(2), at(4), dot]), "Apart");
+        assert_sound(&page);
+        for part in [
+            "<h4>MPI's sharing overhead over Aurora's, measured: mm2 704, tiled",
+            "<h4>Measured sharing overhead: mm2 704, tiled",
+            "<h4>Modelled speed-up: mm2 704, dot",
+            "<h4>Aurora's speed-up over MPI's, modelled: mm2 704, dot",
+            "Nobody computes while data are on their way",
+        ] {
+            assert!(page.contains(part), "{part:?} is not there");
+        }
+        assert!(!page.contains("Measured speed-up") && !page.contains("The line below is the whole"));
+    }
+
+    #[test]
+    fn one_bench_is_a_page_too() {
+        let page = page(&read(&[bench("get", 2, &[("aurora", 2e-5)])]), "Bench");
+        assert_sound(&page);
+        assert!(page.contains("<h2>Operations</h2>") && !page.contains("<h2>Measured"));
+    }
+
+    #[test]
+    fn nothing_that_a_user_names_can_break_the_page() {
+        let evil = "</code></svg></style><script>alert('x')</script>\"'&amp;";
+        let mut runs = study();
+        for run in &mut runs {
+            for place in ["command", "machine", "date"] {
+                run[place] = evil.into();
+            }
+            let labels: Vec<String> = ["network", "mpi", "setting", "mine"].map(String::from).to_vec();
+            for label in labels {
+                run["labels"][label] = evil.into();
+            }
+            for result in run["results"].as_array_mut().unwrap() {
+                result["variant"] = evil.into();
+                if let Some(phases) = result.get_mut("phases") {
+                    phases[0]["name"] = evil.into();
+                }
+            }
+            if run.get("app").is_some() {
+                run["results"][0]["app"] = evil.into();
+                let last = run["results"].as_array().unwrap().len() - 1;
+                run["results"][last]["impl"] = evil.into();
+                run["results"][0][evil] = 5.into();
+            }
+        }
+        let mut all = read(&runs);
+        all[0].file = evil.into();
+        let page = page(&all, evil);
+        assert_sound(&page);
+        assert!(page.contains("&lt;script&gt;"));
+        assert_eq!(page.matches("<style").count(), 1);
+    }
+}

@@ -1,0 +1,194 @@
+//! Reads what `--json` has printed: JSON objects one after the other, from files and from standard input.
+
+use super::recorded::{Recorded, recorded};
+use serde_json::{Deserializer, Value};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// What stands for standard input.
+pub const STDIN: &str = "-";
+
+/// Why there is nothing to read, and what to do.
+#[derive(Debug, Error)]
+pub enum Unread {
+    /// The system says no.
+    #[error("{file}: cannot be read: {source}")]
+    File {
+        /// As the user named it.
+        file: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Something else.
+    #[error(
+        "{file}, line {line}: not JSON: {what}. A file holds what `aurora ... --json` has printed on standard output, one \
+         object after the other, and nothing else"
+    )]
+    NotJson {
+        /// As the user named it.
+        file: String,
+        /// From 1 on.
+        line: usize,
+        /// What the parser says.
+        what: String,
+    },
+    /// JSON of some other kind.
+    #[error(
+        "{file}, line {line}: JSON, but no run: it has neither `app` nor `bench`. Runs are what `aurora mm2 --json`, the other \
+         programs and `aurora bench ... --json` print; take this out of the file"
+    )]
+    NoRun {
+        /// As the user named it.
+        file: String,
+        /// From 1 on.
+        line: usize,
+    },
+    /// A run that lacks something.
+    #[error("{file}, line {line}: a run that cannot be: {what}. Print it again with this version's `--json`")]
+    Broken {
+        /// As the user named it.
+        file: String,
+        /// Where the object begins, from 1 on.
+        line: usize,
+        /// What is missing or wrong.
+        what: String,
+    },
+    /// Nothing at all.
+    #[error("no run in {files}: `aurora mm2 --json >> runs.json` writes one")]
+    Empty {
+        /// All of them.
+        files: String,
+    },
+    /// It can be read once.
+    #[error("`-`, standard input, is given more than once")]
+    StdinTwice,
+}
+
+/// Reads all files, in order; `-` is standard input.
+///
+/// # Errors
+/// The first file and line that is no run; [`Unread::Empty`] if there is none at all.
+pub fn read(files: &[PathBuf]) -> Result<Vec<Recorded>, Unread> {
+    if files.iter().filter(|file| is_stdin(file)).count() > 1 {
+        return Err(Unread::StdinTwice);
+    }
+    let mut runs = Vec::new();
+    for file in files {
+        let name = if is_stdin(file) { "standard input".to_string() } else { file.display().to_string() };
+        let bytes = bytes(file).map_err(|source| Unread::File { file: name.clone(), source })?;
+        parse(&name, &bytes, &mut runs)?;
+    }
+    if runs.is_empty() {
+        let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+        return Err(Unread::Empty { files: names.join(", ") });
+    }
+    Ok(runs)
+}
+
+/// Whether it stands for standard input.
+pub fn is_stdin(file: &Path) -> bool {
+    file == Path::new(STDIN)
+}
+
+fn bytes(file: &Path) -> io::Result<Vec<u8>> {
+    if !is_stdin(file) {
+        return std::fs::read(file);
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The runs of one file.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(file: &str, bytes: &[u8], runs: &mut Vec<Recorded>) -> Result<(), Unread> {
+    let mut values = Deserializer::from_slice(bytes).into_iter::<Value>();
+    loop {
+        let line = line_after(bytes, values.byte_offset());
+        let Some(value) = values.next() else { return Ok(()) };
+        let value = value.map_err(|error| {
+            let what = error.to_string();
+            // The parser's own place stands before it already.
+            let what = what.split(" at line ").next().unwrap_or_default().to_string();
+            Unread::NotJson { file: file.into(), line: error.line(), what }
+        })?;
+        match recorded(file, line, value) {
+            Ok(Some(run)) => runs.push(run),
+            Ok(None) => return Err(Unread::NoRun { file: file.into(), line }),
+            Err(what) => return Err(Unread::Broken { file: file.into(), line, what }),
+        }
+    }
+}
+
+/// The line of the first thing that stands at `offset` or behind it.
+fn line_after(bytes: &[u8], offset: usize) -> usize {
+    let begin = bytes[offset..].iter().position(|byte| !byte.is_ascii_whitespace()).map_or(offset, |at| offset + at);
+    1 + bytes[..begin].iter().filter(|byte| **byte == b'\n').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{bench, program};
+    use super::super::recorded::What;
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Vec<Recorded>, Unread> {
+        let mut runs = Vec::new();
+        parse("runs.json", text.as_bytes(), &mut runs).map(|()| runs)
+    }
+
+    #[test]
+    fn objects_follow_each_other_in_any_layout() {
+        let (one, other) = (program("mm2", 704, 4, &[("aurora", 0.02)]), bench("exchange", 4, &[("aurora", 0.3)]));
+        let text = format!("\n{one}\n{}{other}  \n\n{one}", serde_json::to_string_pretty(&one).unwrap());
+        let runs = parsed(&text).unwrap();
+        assert_eq!(runs.iter().map(|run| run.line).collect::<Vec<_>>()[..2], [2, 3]);
+        assert_eq!(runs.len(), 4);
+        assert!(matches!(&runs[2].what, What::Bench(benches) if benches[0].ranks == 4));
+    }
+
+    #[test]
+    fn what_is_no_run_is_named_with_its_line() {
+        let run = program("mm2", 704, 4, &[("aurora", 0.02)]).to_string();
+        let told = |text: String| parsed(&text).unwrap_err().to_string();
+        let text = told(format!("{run}\nmpirun: something\n"));
+        assert!(text.starts_with("runs.json, line 2: not JSON") && text.contains("--json"), "{text}");
+        let text = told(format!("{run}\n\n{{\"version\":\"0.1\"}}"));
+        assert!(text.starts_with("runs.json, line 3: JSON, but no run"), "{text}");
+        let text = told(run.replace("\"size\"", "\"sighs\""));
+        assert!(text.starts_with("runs.json, line 1: a run that cannot be") && text.contains("`size`"), "{text}");
+        let text = told(format!("{run}\n{}", &run[..run.len() / 2]));
+        assert!(text.starts_with("runs.json, line 2: not JSON: EOF"), "{text}");
+        let text = told(run.replace("\"ranks\":4", "\"ranks\":0"));
+        assert!(text.contains("0 ranks"), "{text}");
+        let text = told(run.replace("\"min\":", "\"min\":9"));
+        assert!(text.contains("not in order"), "{text}");
+        let text = told(run.replace("\"labels\":{}", "\"labels\":{\"nodes\":\"x\"}"));
+        assert!(text.contains("number from 1 on"), "{text}");
+    }
+
+    #[test]
+    fn what_stood_there_before_there_were_labels_can_be_read() {
+        let mut run = program("mm2", 704, 4, &[("aurora", 0.02)]);
+        let object = run.as_object_mut().unwrap();
+        for key in ["labels", "command", "machine", "date"] {
+            assert!(object.remove(key).is_some());
+        }
+        assert_eq!(parsed(&run.to_string()).unwrap()[0].circumstances.command, "");
+    }
+
+    #[test]
+    fn nothing_is_no_run() {
+        let empty = std::env::temp_dir().join(format!("aurora-report-empty-{}", std::process::id()));
+        std::fs::write(&empty, " \n").unwrap();
+        let text = read(std::slice::from_ref(&empty)).unwrap_err().to_string();
+        std::fs::remove_file(&empty).unwrap();
+        assert!(text.starts_with("no run in ") && text.contains("aurora mm2 --json"), "{text}");
+        let text = read(&[empty]).unwrap_err().to_string();
+        assert!(text.contains("cannot be read"), "{text}");
+        assert!(matches!(read(&["-".into(), "-".into()]), Err(Unread::StdinTwice)));
+    }
+}

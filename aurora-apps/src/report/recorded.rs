@@ -1,0 +1,179 @@
+//! What a file says of runs: as [`Report`](super::Report) and [`Figures`](crate::bench::Figures), with names that are not known
+//! beforehand, and checked.
+
+use super::Spread;
+use super::circumstances::Circumstances;
+use crate::clock::Kind;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// One JSON object: implementations that took turns in one job.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The file as the user named it.
+    pub file: String,
+    /// The line on which the object begins, from 1 on.
+    pub line: usize,
+    /// How it came about.
+    pub circumstances: Circumstances,
+    /// The figures.
+    pub what: What,
+}
+
+/// Of what.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// Of an application.
+    Program(Vec<Program>),
+    /// Of one operation.
+    Bench(Vec<Bench>),
+}
+
+/// One implementation of an application.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Program {
+    /// Which application.
+    pub app: String,
+    /// Which implementation.
+    #[serde(rename = "impl")]
+    pub implementation: String,
+    /// Kernel or kind of input.
+    #[serde(default)]
+    pub variant: String,
+    /// Ranks of the job.
+    #[serde(deserialize_with = "positive")]
+    pub ranks: usize,
+    /// Rows of a matrix, or keys.
+    pub size: usize,
+    /// Repetitions.
+    pub reps: usize,
+    /// Time of a repetition.
+    #[serde(deserialize_with = "in_order")]
+    pub seconds: Spread,
+    /// Of that, sharing.
+    #[serde(deserialize_with = "in_order")]
+    pub sharing_seconds: Spread,
+    /// What was shared while ranks computed. None in files from before that was told.
+    #[serde(default, deserialize_with = "in_order_or_none")]
+    pub hidden_seconds: Option<Spread>,
+    /// The sequential program's time in the same job.
+    #[serde(deserialize_with = "finite")]
+    pub sequential_seconds: f64,
+    /// Transfers sent in a repetition.
+    pub messages: Option<u64>,
+    /// Bytes sent in a repetition.
+    pub bytes: Option<u64>,
+    /// The phases of a repetition.
+    pub phases: Vec<RecordedPhase>,
+    /// Whether every result was right.
+    pub verified: bool,
+    /// What else stands there: some of it was asked for.
+    #[serde(flatten)]
+    rest: BTreeMap<String, Value>,
+}
+
+/// One phase of the repetitions.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RecordedPhase {
+    /// What was done.
+    pub name: String,
+    /// Computing or sharing.
+    pub kind: Kind,
+    /// The slowest rank's seconds.
+    #[serde(deserialize_with = "in_order")]
+    pub seconds: Spread,
+}
+
+/// One implementation of an operation.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Bench {
+    /// Which operation.
+    pub bench: String,
+    /// Which implementation.
+    #[serde(rename = "impl")]
+    pub implementation: String,
+    /// What was special about it.
+    #[serde(default)]
+    pub variant: String,
+    /// Of what kind of memory.
+    pub memory: Option<String>,
+    /// Of what kind of access.
+    pub access: Option<String>,
+    /// Ranks of the job.
+    #[serde(deserialize_with = "positive")]
+    pub ranks: usize,
+    /// What is moved.
+    pub bytes: usize,
+    /// Repetitions.
+    pub reps: usize,
+    /// Whether everything that arrived was right.
+    pub verified: bool,
+    /// The slowest rank's time.
+    #[serde(deserialize_with = "in_order")]
+    pub seconds: Spread,
+    /// Packets that carried bytes again.
+    #[serde(default, deserialize_with = "in_order_or_none")]
+    pub packets_resent: Option<Spread>,
+}
+
+/// Numbers that a run came to; all others were asked for.
+const FOUND: [&str; 4] = ["seed", "length", "nodes", "improvements"];
+
+impl Program {
+    /// What was asked for beside its size, by name: `updates`, `cols`.
+    pub fn asked(&self) -> BTreeMap<String, u64> {
+        let numbers = self.rest.iter().filter_map(|(name, value)| Some((name.clone(), value.as_u64()?)));
+        numbers.filter(|(name, _)| !FOUND.contains(&name.as_str())).collect()
+    }
+}
+
+/// From the object that stands at `line`.
+///
+/// # Errors
+/// What is missing or cannot be; none for an object of some other kind.
+pub fn recorded(file: &str, line: usize, value: Value) -> Result<Option<Recorded>, String> {
+    let results = |value: &Value| match value.get("results") {
+        Some(results) => results.clone(),
+        // An object of one implementation alone is a run too.
+        None => Value::Array(vec![value.clone()]),
+    };
+    let told = |error: serde_json::Error| error.to_string();
+    let what = if value.get("app").is_some() {
+        What::Program(serde_json::from_value(results(&value)).map_err(told)?)
+    } else if value.get("bench").is_some() {
+        What::Bench(serde_json::from_value(results(&value)).map_err(told)?)
+    } else {
+        return Ok(None);
+    };
+    let circumstances = serde_json::from_value(value).map_err(told)?;
+    Ok(Some(Recorded { file: file.into(), line, circumstances, what }))
+}
+
+fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    match usize::deserialize(deserializer)? {
+        0 => Err(serde::de::Error::custom("there is no job of 0 ranks")),
+        ranks => Ok(ranks),
+    }
+}
+
+fn finite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let value = f64::deserialize(deserializer)?;
+    if value >= 0.0 { Ok(value) } else { Err(serde::de::Error::custom(format!("{value} is less than no time"))) }
+}
+
+fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Spread, D::Error> {
+    checked(Spread::deserialize(deserializer)?)
+}
+
+fn in_order_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Spread>, D::Error> {
+    Option::<Spread>::deserialize(deserializer)?.map(checked).transpose()
+}
+
+fn checked<E: serde::de::Error>(of: Spread) -> Result<Spread, E> {
+    let Spread { min, median, max } = of;
+    if 0.0 <= min && min <= median && median <= max {
+        return Ok(of);
+    }
+    Err(E::custom(format!("min {min}, median {median}, max {max} are not in order")))
+}
