@@ -11,7 +11,7 @@ use aurora_core::prelude::*;
 /// A variant, ready to run.
 pub enum Stage<'w> {
     /// An operation, with its memory.
-    Series(Series<'w>),
+    Series(Box<Series<'w>>),
     /// A scope, with its table.
     Scopes(&'w World, Box<Scopes>),
     /// A program, which makes its memory by itself.
@@ -45,7 +45,7 @@ impl<'w> Stage<'w> {
             }
         };
         let job = Job { operation, implementations, reps: 0, seed: None, damage };
-        Ok(Stage::Series(Series::new(world, &job)?))
+        Ok(Stage::Series(Box::new(Series::new(world, &job)?)))
     }
 
     /// Collective. So many iterations; `progress` hears of each, or of some at a time.
