@@ -10,11 +10,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id};
+use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
-use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
-use tracing_subscriber::registry::LookupSpan;
 
 /// Events that are kept; what comes later is counted.
 const MOST: usize = if cfg!(test) { 1000 } else { 100_000 };
@@ -35,7 +33,9 @@ struct Kept {
     dropped: u64,
     /// Spans that have begun and not ended.
     open: HashMap<u64, Open>,
-    /// Numbers of spans that lie on no thread.
+    /// How many there were.
+    spans: u64,
+    /// Of them, those that lie on no thread.
     asides: u64,
 }
 
@@ -47,6 +47,8 @@ struct Open {
     begun: u64,
     /// When its thread has entered it, if it is one that threads enter.
     entered: Option<u64>,
+    /// It ends with the last of them.
+    handles: usize,
 }
 
 /// A span that is over, or an event.
@@ -75,42 +77,61 @@ const DAEMON: u32 = 2;
 /// Has a recorder told what this thread does from now on, and threads that take over its subscriber. Who listened before goes on hearing events.
 pub(super) fn listen(recorder: &Arc<Recorder>) -> DefaultGuard {
     let before = tracing::dispatcher::get_default(Dispatch::clone);
-    let listener = Listener { recorder: recorder.clone(), before };
-    tracing::subscriber::set_default(tracing_subscriber::registry().with(listener))
+    tracing::subscriber::set_default(Listener { recorder: recorder.clone(), before })
 }
 
+/// Hears of spans and events. Not a registry of `tracing-subscriber`: that closes spans at whatever subscriber the thread has at that moment, and
+/// panics where it does not know them; but a transfer's span may end on another rank's thread, and the program may
+/// enter, inside of `run`, spans that it has made before.
 struct Listener {
     recorder: Arc<Recorder>,
     before: Dispatch,
 }
+
+/// Numbers of our spans begin here, so that no other subscriber's is taken for one.
+const FIRST: u64 = 1 << 62;
 
 /// Whether spans of this kind lie beside each other, so that no thread is in them.
 fn is_aside(target: &str) -> bool {
     matches!(target, "aurora::scope" | "aurora::transfer")
 }
 
-impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Listener {
+impl Subscriber for Listener {
     /// Our own, and what the program says of itself at the levels that it would show.
-    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target().starts_with("aurora::") || *metadata.level() <= Level::INFO || self.before.enabled(metadata)
     }
 
-    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
+    fn new_span(&self, attributes: &Attributes<'_>) -> Id {
         let mut fields = Fields::default();
         attributes.record(&mut fields);
         let (metadata, begun) = (attributes.metadata(), nanos());
         let name = fields.take_name(metadata.name());
-        let open = Open { name, target: metadata.target(), fields: fields.0, begun, entered: None };
-        self.recorder.kept().open.insert(id.into_u64(), open);
+        let open = Open { name, target: metadata.target(), fields: fields.0, begun, entered: None, handles: 1 };
+        let mut kept = self.recorder.kept();
+        kept.spans += 1;
+        let number = FIRST + kept.spans;
+        kept.open.insert(number, open);
+        Id::from_u64(number)
     }
 
-    fn on_enter(&self, id: &Id, _: Context<'_, S>) {
+    fn record(&self, id: &Id, values: &Record<'_>) {
+        if let Some(open) = self.recorder.kept().open.get_mut(&id.into_u64()) {
+            let mut fields = Fields::default();
+            values.record(&mut fields);
+            open.fields.append(&mut fields.0);
+        }
+    }
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn enter(&self, id: &Id) {
         if let Some(open) = self.recorder.kept().open.get_mut(&id.into_u64()) {
             open.entered = Some(nanos());
         }
     }
 
-    fn on_exit(&self, id: &Id, _: Context<'_, S>) {
+    fn exit(&self, id: &Id) {
         let (now, tid) = (nanos(), self.recorder.tid());
         let mut kept = self.recorder.kept();
         let Some(open) = kept.open.get_mut(&id.into_u64()) else {
@@ -123,19 +144,35 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Listener {
         }
     }
 
-    fn on_close(&self, id: Id, _: Context<'_, S>) {
-        let now = nanos();
+    fn clone_span(&self, id: &Id) -> Id {
+        if let Some(open) = self.recorder.kept().open.get_mut(&id.into_u64()) {
+            open.handles += 1;
+        }
+        id.clone()
+    }
+
+    fn try_close(&self, id: Id) -> bool {
+        let (now, number) = (nanos(), id.into_u64());
+        if number < FIRST {
+            return self.before.try_close(id);
+        }
         let mut kept = self.recorder.kept();
-        let Some(Open { name, target, fields, begun, .. }) = kept.open.remove(&id.into_u64()) else {
-            return;
+        let Some(open) = kept.open.get_mut(&number) else {
+            return false;
         };
-        if is_aside(target) {
+        open.handles -= 1;
+        if open.handles > 0 {
+            return false;
+        }
+        if let Some(Open { name, target, fields, begun, .. }) = kept.open.remove(&number).filter(|o| is_aside(o.target))
+        {
             let (number, lasted) = (kept.aside(), now.saturating_sub(begun));
             kept.keep(Done { name, target, fields, begun, place: Place::Aside { number, lasted } });
         }
+        true
     }
 
-    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+    fn event(&self, event: &Event<'_>) {
         if self.before.enabled(event.metadata()) {
             self.before.event(event);
         }
@@ -321,6 +358,23 @@ mod tests {
         assert_eq!(find("b", "transfer")["args"]["ended"], false);
         assert!(events.iter().all(|event| event["pid"] == 3 && event["name"] != "of no interest"));
         assert_eq!(find("M", "aurora_dropped")["args"]["events"], 0);
+    }
+
+    #[test]
+    fn spans_may_end_where_another_or_nobody_listens() {
+        let [one, other] = [0, 1].map(|rank| Arc::new(Recorder::new(Rank::new(rank))));
+        let listening = listen(&one);
+        let transfer = tracing::trace_span!(target: "aurora::call", "call")
+            .in_scope(|| tracing::trace_span!(target: "aurora::transfer", "transfer"));
+        let (again, left) = (transfer.clone(), tracing::info_span!("made before"));
+        drop(listening);
+        let listening = listen(&other);
+        drop(transfer);
+        left.in_scope(|| ());
+        drop(listening);
+        assert!(!parsed(&one).iter().any(|event| event["ph"] == "e" && event["args"]["ended"] != false));
+        drop((again, left));
+        assert_eq!(parsed(&other).iter().filter(|event| event["ph"] != "M").count(), 0);
     }
 
     #[test]
