@@ -156,8 +156,8 @@ impl Curves {
         let ranks = (0..=STEPS).map(|step| least * (end / least).powf(step as f64 / STEPS as f64));
         // An ideal that leaves the chart at once is not drawn.
         let line: Vec<_> = ranks.filter(|ranks| *ranks <= top).map(|ranks| pixel(frame.place(ranks, ranks))).collect();
-        root.draw(&PathElement::new(line.clone(), QUIET.color().stroke_width(1)))?;
-        let Some((x, y)) = line.last().copied() else { return Ok(()) };
+        let [_, .., (x, y)] = line[..] else { return Ok(()) };
+        root.draw(&PathElement::new(line, QUIET.color().stroke_width(1)))?;
         // Beside its end, where there is room.
         let (at, anchor) = if x > RIGHT - 120 { ((x - 16, y), HPos::Right) } else { ((x + 10, y), HPos::Left) };
         root.draw(&Text::new("ideal", at, letters(QUIET, anchor, VPos::Center)))
