@@ -148,16 +148,16 @@ impl Curves {
             let ends = [least, most].map(|ranks| pixel(frame.place(ranks, 1.0)));
             return root.draw(&PathElement::new(ends, QUIET.color().stroke_width(2)));
         }
-        if self.guide == Guide::None {
-            return Ok(());
-        }
         const STEPS: usize = 32;
         let end = most.min(top);
+        if self.guide == Guide::None || end <= least {
+            return Ok(());
+        }
         let ranks = (0..=STEPS).map(|step| least * (end / least).powf(step as f64 / STEPS as f64));
         // An ideal that leaves the chart at once is not drawn.
         let line: Vec<_> = ranks.filter(|ranks| *ranks <= top).map(|ranks| pixel(frame.place(ranks, ranks))).collect();
-        root.draw(&PathElement::new(line.clone(), QUIET.color().stroke_width(1)))?;
-        let Some((x, y)) = line.last().copied() else { return Ok(()) };
+        let [_, .., (x, y)] = line[..] else { return Ok(()) };
+        root.draw(&PathElement::new(line, QUIET.color().stroke_width(1)))?;
         // Beside its end, where there is room.
         let (at, anchor) = if x > RIGHT - 120 { ((x - 16, y), HPos::Right) } else { ((x + 10, y), HPos::Left) };
         root.draw(&Text::new("ideal", at, letters(QUIET, anchor, VPos::Center)))

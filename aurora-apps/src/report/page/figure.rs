@@ -5,7 +5,7 @@ use super::text::{count, list, seconds, spread, three};
 use crate::report::Spread;
 use crate::report::chart::bars::{Bar, Bars};
 use crate::report::chart::curves::{Curve, Curves, Guide, Mark, Style};
-use crate::report::chart::{ink, unit_of};
+use crate::report::chart::ink;
 use crate::report::collect::Point;
 use crate::report::recorded::Recorded;
 use crate::report::series::{Key, Series};
@@ -180,12 +180,15 @@ pub fn measured<'r>(
     }
 }
 
-/// The same in a unit in which its numbers are handy.
-pub fn in_seconds<'r>(mut figure: Figure<'r>, axis: &str) -> Figure<'r> {
+/// The same in the unit in which its numbers are handy: of `units`, each with how many of it are one, the largest that leaves
+/// the most at 1 or more.
+pub fn in_handy_units<'r>(mut figure: Figure<'r>, units: &[(&str, f64)]) -> Figure<'r> {
     let most = figure.curves.values().flatten().map(|(_, of)| of.max).fold(0.0, f64::max);
-    let (unit, scale) = unit_of(most);
+    let Some((unit, scale)) = units.iter().rfind(|(_, scale)| most * scale >= 1.0).or(units.first()) else {
+        return figure;
+    };
     figure.curves.values_mut().flatten().for_each(|(_, of)| *of = of.map(|value| value * scale));
-    figure.axis = format!("{axis}, {unit}");
+    figure.axis = format!("{}, {unit}", figure.axis);
     figure
 }
 

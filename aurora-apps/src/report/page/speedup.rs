@@ -1,6 +1,6 @@
 //! Speed-up and normalised speed-up (Figures 4, 5, 7 and 8 of the paper), and what sharing costs (Figure 6).
 
-use super::figure::{Figure, Systems, crowded, in_seconds, measured, phases};
+use super::figure::{Figure, Systems, crowded, in_handy_units, measured, phases};
 use super::wanted::Wanted;
 use crate::report::Spread;
 use crate::report::chart::curves::Guide;
@@ -35,6 +35,10 @@ pub fn sections(all: &[Recorded], of: &Collection, versus: &[Versus<'_>], wanted
         }
     }
 }
+
+const SECONDS: [(&str, f64); 4] = [("ns", 1e9), ("µs", 1e6), ("ms", 1e3), ("s", 1.0)];
+const BYTES: [(&str, f64); 5] = [("bytes", 1.0), ("kB", 1e-3), ("MB", 1e-6), ("GB", 1e-9), ("TB", 1e-12)];
+const MESSAGES: [(&str, f64); 3] = [("messages", 1.0), ("thousand messages", 1e-3), ("million messages", 1e-6)];
 
 fn charts(
     all: &[Recorded],
@@ -78,18 +82,16 @@ fn charts(
         }
     }
     let sharing = |point: &Point| (point.sharing.max > 0.0).then_some(point.sharing);
-    let sharing = measured(key, systems, ("Measured sharing overhead", ""), sharing);
-    let sharing = in_seconds(sharing, "time that ranks wait for data in a repetition");
-    charts.extend(sharing.draw(all));
+    let what = ("Measured sharing overhead", "time that ranks wait for data in a repetition");
+    charts.extend(in_handy_units(measured(key, systems, what, sharing), &SECONDS).draw(all));
     charts.extend(phases(all, key, systems));
     let sent = |figure: fn(&Point) -> Option<f64>| {
         move |point: &Point| figure(point).map(|of| Spread { min: of, median: of, max: of })
     };
-    let what = ("Bytes sent in a repetition", "megabytes of all ranks");
-    let megabytes = |point: &Point| point.bytes.map(|bytes| bytes / 1e6);
-    charts.extend(measured(key, systems, what, sent(megabytes)).draw(all));
-    let what = ("Messages sent in a repetition", "messages of all ranks");
-    charts.extend(measured(key, systems, what, sent(|point| point.messages)).draw(all));
+    let what = ("Bytes sent in a repetition", "by all ranks");
+    charts.extend(in_handy_units(measured(key, systems, what, sent(|point| point.bytes)), &BYTES).draw(all));
+    let what = ("Messages sent in a repetition", "by all ranks");
+    charts.extend(in_handy_units(measured(key, systems, what, sent(|point| point.messages)), &MESSAGES).draw(all));
     charts
 }
 
