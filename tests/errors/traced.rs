@@ -13,6 +13,8 @@ fn traced(name: &str, fails: impl Fn(&World, &ReadCache<'_, u64>) -> Result<()> 
     let failed = Config::threads(3).route(Route::Udp).trace(&path).run(|world| {
         let v = GVector::<u64>::new(world, 30)?;
         let all = v.read_cache()?;
+        // All have loaded before one fails.
+        world.barrier()?;
         fails(world, &all)?;
         world.barrier()
     });
