@@ -3,8 +3,6 @@
 use std::fs;
 use std::process::Command;
 
-pub use aurora_apps::report::machine::{cores, description};
-
 /// What the cores have done since they were started, in ticks.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticks {
@@ -31,6 +29,25 @@ impl Ticks {
         let all = self.all.checked_sub(earlier.all).filter(|all| *all > 0)?;
         Some(1.0 - self.idle.saturating_sub(earlier.idle) as f64 / all as f64)
     }
+}
+
+/// How many this process may use.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// In words: processor, cores, memory, kernel.
+pub fn description() -> String {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let (processors, memory, kernel) =
+        (read("/proc/cpuinfo"), read("/proc/meminfo"), read("/proc/sys/kernel/osrelease"));
+    let after = |text: &str, word: &str| {
+        let line = text.lines().find(|line| line.starts_with(word)).unwrap_or_default();
+        line.split_once(':').map_or(String::from("unknown"), |(_, value)| value.trim().to_string())
+    };
+    let kib: f64 = after(&memory, "MemTotal").trim_end_matches(" kB").parse().unwrap_or_default();
+    let gib = kib / 1024.0 / 1024.0;
+    format!("{}, {} cores, {gib:.0} GiB, Linux {}", after(&processors, "model name"), cores(), kernel.trim())
 }
 
 /// The first line that a command says with `word` in it.
