@@ -219,8 +219,9 @@ fn matrices(size: usize, entries: Matrices) -> (Vec<i32>, Vec<i32>, Vec<i32>) {
     (q, r, p)
 }
 
-/// Flips a bit of the last element.
+/// Flips a bit of the last element, once all ranks have written theirs.
 fn flip(world: &World, matrix: &mut GVector<i32>) -> Result<()> {
+    world.barrier()?;
     if world.is_root()
         && let Some(last) = matrix.len().checked_sub(1)
     {

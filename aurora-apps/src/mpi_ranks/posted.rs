@@ -36,8 +36,11 @@ impl Posted {
         let outgoing = Box::into_raw(Box::<[u32]>::from(mine));
         let incoming = Box::into_raw(vec![0; ranks * mine.len()].into_boxed_slice());
         debug_assert!(Count::try_from(ranks * mine.len()).is_ok(), "a few numbers");
-        // SAFETY: invariants 1 and 2: they live until the request is gone.
-        let request = unsafe { comm.immediate_all_gather_into(StaticScope, &*outgoing, &mut *incoming) };
+        // SAFETY: invariants 1 and 2: it lives until the request is gone, and is only read.
+        let from = unsafe { &*outgoing };
+        // SAFETY: the same, and nobody else has it.
+        let into = unsafe { &mut *incoming };
+        let request = comm.immediate_all_gather_into(StaticScope, from, into);
         Posted { request: Some(request), outgoing, incoming }
     }
 
@@ -62,8 +65,10 @@ impl Posted {
 impl Drop for Posted {
     fn drop(&mut self) {
         self.wait();
-        // SAFETY: invariants 1 and 3.
-        drop(unsafe { (Box::from_raw(self.outgoing), Box::from_raw(self.incoming)) });
+        for memory in [self.outgoing, self.incoming] {
+            // SAFETY: invariants 1 and 3.
+            drop(unsafe { Box::from_raw(memory) });
+        }
     }
 }
 

@@ -55,7 +55,7 @@ impl<'r, 'm> Merging<'r, 'm> {
         let begin = |number: usize| self.begins[last.min(number << round)];
         let [start, middle, end] = [2 * number, 2 * number + 1, 2 * number + 2].map(begin);
         let [odd, even] = &mut *self.buffers;
-        let (from, into) = if round % 2 == 0 { (even, odd) } else { (odd, even) };
+        let (from, into) = if round.is_multiple_of(2) { (even, odd) } else { (odd, even) };
         let (left, right) = match round {
             0 => (self.runs[2 * number], self.runs.get(2 * number + 1).copied().unwrap_or_default()),
             _ => (&from[start..middle], &from[middle..end]),
