@@ -153,5 +153,5 @@ impl Scopes {
 }
 
 fn written(index: usize, round: u64) -> u64 {
-    (index as u64) << 20 ^ round
+    ((index as u64) << 20) ^ round
 }
