@@ -95,10 +95,8 @@ mod tests {
         assert!(text.contains("aurora a") && text.contains("Made up for a test") && text.contains("2 runs"), "{text}");
         assert!(text.contains("#run-1\">1</a>, <a href=\"#run-4\">4</a>"), "{text}");
         let text = from(&all, [0, 1, 2, 3]).into_string();
-        assert!(
-            text.contains("aurora &lt;c&gt;") && text.contains("2 other commands") && text.contains(">1–4</a>"),
-            "{text}"
-        );
-        assert_eq!(appendix(&all).into_string().matches("id=\"run-").count(), 4);
+        assert!(text.contains("aurora a") && text.contains("2 other commands") && text.contains(">1–4</a>"), "{text}");
+        let table = appendix(&all).into_string();
+        assert!(table.matches("id=\"run-").count() == 4 && table.contains("aurora &lt;c&gt;"), "{table}");
     }
 }
