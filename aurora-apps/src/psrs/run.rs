@@ -62,6 +62,8 @@ pub fn run(world: &World, job: &Psrs, progress: &mut dyn FnMut(usize)) -> Result
         check::spread(world, right, &mut expected)?;
         for lane in &mut lanes {
             let laps = lane.sorting.run(&keys, job.pace)?;
+            // A rank looks at its neighbour's last key too.
+            world.barrier()?;
             let sorted = lane.sorting.sorted();
             if job.damage {
                 drop_key(world, sorted)?;
