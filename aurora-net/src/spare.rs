@@ -28,7 +28,7 @@ fn worth(bytes: usize) -> bool {
 }
 
 impl Spare {
-    /// Keeps a buffer, unless it is not worth it.
+    /// Keeps a buffer for one that was taken, unless it is not worth it.
     pub(crate) fn keep(&mut self, mut buffer: Vec<u8>) {
         let bytes = buffer.capacity();
         if !worth(bytes) || self.taken == 0 {

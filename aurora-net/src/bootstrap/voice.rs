@@ -49,14 +49,6 @@ impl Voice {
         thread::sleep(FORWARDING);
     }
 
-    fn tell(&self, from: &UnixDatagram) {
-        for rank in 0..self.size {
-            // Those of other machines have no such socket here.
-            let _ = SocketAddr::from_abstract_name(ear(&self.name, rank))
-                .and_then(|address| from.send_to_addr(&[1], &address));
-        }
-    }
-
     /// Whether nobody on this machine has it, or has had it.
     fn take(&self) -> bool {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,15 +56,27 @@ impl Voice {
         match bound {
             Ok(listener) => {
                 *held = Some(listener);
-                let told = self.told.as_ref();
-                if told.is_some_and(|told| told.recv(&mut [0]).is_ok()) {
-                    return false;
+                let free = !self.was_told();
+                if free {
+                    self.tell();
                 }
-                told.inspect(|told| self.tell(told));
-                true
+                free
             }
             // Where the system gives us no socket, two voices are better than none.
             Err(error) => error.kind() != ErrorKind::AddrInUse,
+        }
+    }
+
+    fn was_told(&self) -> bool {
+        self.told.as_ref().is_some_and(|told| told.recv(&mut [0]).is_ok())
+    }
+
+    fn tell(&self) {
+        let Some(from) = &self.told else { return };
+        for rank in 0..self.size {
+            // Those of other machines have no such socket here.
+            let _ = SocketAddr::from_abstract_name(ear(&self.name, rank))
+                .and_then(|address| from.send_to_addr(&[1], &address));
         }
     }
 }
