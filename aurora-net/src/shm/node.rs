@@ -94,7 +94,9 @@ impl Node {
             let mut polled = [PollFd::new(line, PollFlags::RDHUP)];
             let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
             let ready = poll(&mut polled, Some(&at_once));
-            if ready.is_ok() && polled[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR) {
+            let is_hung_up = polled[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR);
+            // Looked at after the line: one that this rank has closed itself says nothing of its mate.
+            if ready.is_ok() && is_hung_up && control.presence(control.me()) == Presence::Here {
                 // The leader's lines go to those behind it, a mate's to the leader.
                 control.note_end(if control.me() == 0 { index + 1 } else { 0 });
             }

@@ -228,6 +228,17 @@ fn closing_its_own_end_wakes_a_mate() {
 }
 
 #[test]
+fn who_has_closed_its_own_end_does_not_take_it_for_the_end_of_others() {
+    for closed in 0..3 {
+        let nodes = node(3);
+        nodes[closed].close();
+        for node in &nodes {
+            (0..3).for_each(|mate| assert!(!node.has_ended(mate), "{mate}, when {closed} has closed"));
+        }
+    }
+}
+
+#[test]
 fn what_one_rank_leaves_out_the_others_do_not_take_for_the_next() {
     let nodes = node(2);
     let [leader, mate] = &nodes[..] else { unreachable!() };
