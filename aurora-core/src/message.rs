@@ -328,9 +328,9 @@ impl Message {
     }
 
     /// Whether nobody is to be woken for it who does not wait: a batch, before its sender waits for room; the word that there is some;
-    /// an answer.
+    /// an answer; an edge, which its receiver needs when it comes to the same exchange.
     pub(crate) fn is_in_no_hurry(&self) -> bool {
-        matches!(self, Message::Batch { .. } | Message::BatchDone { .. } | Message::Reply { .. })
+        matches!(self, Message::Batch { .. } | Message::BatchDone { .. } | Message::Reply { .. } | Message::Edge { .. })
     }
 
     /// Whether the watch over waiting ranks counts it, to see that no message is under way. Not its own, which must not

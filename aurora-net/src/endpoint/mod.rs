@@ -22,7 +22,8 @@
 //! 3. A kick or an arrival may wake the daemon instead of the waiter, which is then on its way to sleep, or was woken
 //!    earlier and is busy. A daemon that finds a waiter kicks and stands aside: it sleeps on the condition variable until
 //!    that waiter has left. Now nobody else can take the kick, so the waiter looks at what the daemon has handled; and
-//!    during bulk transfers the two do not take turns at the lock.
+//!    during bulk transfers the two do not take turns at the lock. Then it sleeps on the epoll instance as before, also beside another waiter:
+//!    whose condition was asked after the daemon had handled anything.
 //! 4. A waiter that leaves while more is to be done kicks, for the daemon to go on, and wakes the followers, one of which
 //!    takes its place.
 //!
@@ -131,8 +132,10 @@ impl<H: Handler> Endpoint<H> {
             shared.arrange(&mut state);
             assert!(!state.ended, "waiting on the endpoint of {}, which is closed", shared.me);
             if driving.active || !state.waiter {
-                driving.active = true;
-                state.waiter = true;
+                if !std::mem::replace(&mut driving.active, true) {
+                    state.waiter = true;
+                    state.turns += 1;
+                }
                 drop(state);
                 shared.rest(driving.progress, true);
                 state = shared.lock.lock();
@@ -258,6 +261,8 @@ struct State<H> {
     core: Core<H>,
     /// Whether a waiter drives.
     waiter: bool,
+    /// How many waiters have driven, one after the other.
+    turns: u64,
     /// How many threads sleep on `notify`.
     parked: usize,
     /// Whether the poller watches for room in the socket.
@@ -311,9 +316,9 @@ impl<H: Handler> Shared<H> {
     }
 
     /// A thread that has looked goes: has the daemon do what is left.
-    fn depart(&self, left: Progress) {
-        // What has come since we looked, and nobody has been woken for.
-        let rung = self.pulse.as_ref().is_some_and(|pulse| pulse.leave() == Look::Again);
+    fn depart(&self, state: &State<H>, left: Progress) {
+        // What has come since we looked, and nobody has been woken for; who waits, if somebody does, will see it.
+        let rung = !state.waiter && self.pulse.as_ref().is_some_and(|pulse| pulse.leave() == Look::Again);
         if left.more || rung {
             self.poller.waker().kick();
         }
@@ -363,17 +368,29 @@ impl<H: Handler> Shared<H> {
             thread::sleep(lull);
         }
         if let Some(pulse) = &self.pulse {
-            if patient && pulse.linger() {
-                return;
-            }
-            if patient {
-                self.lock.lock().core.call();
-            }
-            if pulse.doze(patient) == Look::Again {
+            let again = if patient { self.linger(pulse) } else { self.withdraw(pulse) };
+            if again == Look::Again {
                 return;
             }
         }
         self.poller.sleep();
+    }
+
+    /// The waiter's last looks before it sleeps.
+    fn linger(&self, pulse: &Pulse) -> Look {
+        if pulse.linger() {
+            return Look::Again;
+        }
+        self.lock.lock().core.call();
+        pulse.doze()
+    }
+
+    /// The daemon's. While somebody waits the bell is the waiter's, who would not see hints any more; else what is in no hurry stays, or the
+    /// daemon would look for each of it once it looks at all.
+    fn withdraw(&self, pulse: &Pulse) -> Look {
+        // Under the lock: whoever begins to wait now comes before that, or after it.
+        let state = self.lock.lock();
+        if state.waiter { Look::Sleep } else { pulse.leave() }
     }
 
     fn daemon(&self) {
@@ -394,10 +411,12 @@ impl<H: Handler> Shared<H> {
         }
     }
 
-    /// Leaves the driving to the waiter: makes sure that it looks at what we have handled, and sleeps until it has left.
+    /// Leaves the driving to the waiter: makes sure that it looks at what we have handled, and sleeps until it has left. The next one, if
+    /// there is one by then, has looked for itself: it need not wake us again when it leaves.
     fn stand_aside(&self, mut state: Locked<'_, State<H>>) {
         self.poller.waker().kick();
-        while state.waiter && !state.ended {
+        let turn = state.turns;
+        while state.waiter && state.turns == turn && !state.ended {
             state = self.park(state);
         }
     }
@@ -412,8 +431,7 @@ struct Looking<'a, H: Handler> {
 impl<H: Handler> Drop for Looking<'_, H> {
     fn drop(&mut self) {
         if let Some(left) = self.left {
-            let _state = self.shared.lock.lock();
-            self.shared.depart(left);
+            self.shared.depart(&self.shared.lock.lock(), left);
         }
     }
 }
@@ -432,7 +450,7 @@ impl<H: Handler> Driving<'_, H> {
         }
         state.waiter = false;
         self.shared.notify_parked(state);
-        self.shared.depart(self.progress);
+        self.shared.depart(state, self.progress);
         if state.ended {
             // Only we may have been woken for it.
             self.shared.poller.waker().kick();

@@ -28,12 +28,12 @@ impl Pulse {
         self.control.answer();
     }
 
-    /// The calling thread will not look from now on; unless there is something to look at. `waiting`: it waits for something.
-    pub fn doze(&self, waiting: bool) -> Look {
-        self.control.doze(waiting)
+    /// The calling thread, which waits for something, will not look from now on; unless there is something to look at.
+    pub fn doze(&self) -> Look {
+        self.control.doze()
     }
 
-    /// The calling thread goes; what is in no hurry may stay.
+    /// The calling thread goes, and nobody waits; what is in no hurry may stay.
     pub fn leave(&self) -> Look {
         self.control.leave()
     }

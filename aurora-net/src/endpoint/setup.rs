@@ -153,6 +153,7 @@ impl Setup {
             lock: Lock::new(State {
                 core: Core::new(me, handler, ways, peers),
                 waiter: false,
+                turns: 0,
                 parked: 0,
                 wants_room: false,
                 timer: None,

@@ -75,14 +75,12 @@ impl<F: Flag> Bell<'_, F> {
         matches!(self.0.load(Ordering::Relaxed), RUNG | HINTED)
     }
 
-    /// Says that nobody will look from now on, unless someone has rung or hinted. `waiting`: the caller waits for something.
-    pub fn doze(&self, waiting: bool) -> Look {
-        let asleep = if waiting { WAITING } else { ASLEEP };
+    /// Says that the caller, who waits for something, will not look from now on, unless someone has rung or hinted.
+    pub fn doze(&self) -> Look {
         loop {
             match self.0.load(Ordering::Relaxed) {
-                AWAKE if self.change(AWAKE, asleep) => return Look::Sleep,
-                // Another thread of this rank sleeps already, who will be woken instead; but not for hints.
-                ASLEEP if !waiting => return Look::Sleep,
+                AWAKE if self.change(AWAKE, WAITING) => return Look::Sleep,
+                // Another thread of this rank sleeps already, who would be woken instead; but not for hints.
                 ASLEEP if self.change(ASLEEP, AWAKE) => return Look::Again,
                 WAITING => return Look::Sleep,
                 RUNG | HINTED => return Look::Again,

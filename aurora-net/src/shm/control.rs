@@ -220,9 +220,9 @@ impl Control {
         self.bell(self.me).answer();
     }
 
-    /// This rank will not look from now on, unless it is rung for. `waiting`: the calling thread waits for something.
-    pub fn doze(&self, waiting: bool) -> Look {
-        self.bell(self.me).doze(waiting)
+    /// This rank will not look from now on, unless it is rung for, or hinted to: the calling thread waits for something.
+    pub fn doze(&self) -> Look {
+        self.bell(self.me).doze()
     }
 
     /// As [`Control::doze`], by a thread that has something else to do: leaves what is in no hurry.

@@ -5,7 +5,7 @@ use crate::shm::bell::{Bell, Look};
 use crate::shm::stock::Turn;
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
-use loom::sync::{Arc, Notify};
+use loom::sync::{Arc, Mutex, Notify};
 use loom::thread;
 use std::sync::atomic::Ordering;
 
@@ -104,15 +104,16 @@ fn ends(ring: &Arc<Small>) -> (Writer<Arc<Small>>, Reader<Arc<Small>>) {
     }
 }
 
-/// A rank that sleeps: its bell, and what wakes it.
+/// A rank that sleeps: its bell, what wakes it, and whether somebody waits.
 struct Sleeper {
     bell: AtomicU32,
     kick: Notify,
+    waiter: Mutex<bool>,
 }
 
 impl Sleeper {
     fn new() -> Arc<Self> {
-        Arc::new(Sleeper { bell: AtomicU32::new(0), kick: Notify::new() })
+        Arc::new(Sleeper { bell: AtomicU32::new(0), kick: Notify::new(), waiter: Mutex::new(false) })
     }
 
     fn ring(&self) {
@@ -129,13 +130,14 @@ impl Sleeper {
 
     /// As an endpoint does: looks, and sleeps only if nobody has rung since it began to look.
     fn until(&self, mut look: impl FnMut() -> bool) {
+        *self.waiter.lock().unwrap() = true;
         loop {
             Bell(&self.bell).answer();
             if look() {
                 return;
             }
             let missed = Bell(&self.bell).rouse() || Bell(&self.bell).has_rung();
-            if !missed && Bell(&self.bell).doze(true) == Look::Sleep {
+            if !missed && Bell(&self.bell).doze() == Look::Sleep {
                 self.kick.wait();
             }
         }
@@ -245,7 +247,7 @@ fn what_is_taken_back_was_never_there() {
     });
 }
 
-/// Who waits is woken for what is in no hurry, whenever another thread of its rank goes to sleep meanwhile.
+/// Who waits is woken for what is in no hurry, whenever another thread of its rank has looked and goes to sleep.
 #[test]
 fn who_waits_gets_hints() {
     model(|| {
@@ -263,8 +265,13 @@ fn who_waits_gets_hints() {
         let daemon = thread::spawn({
             let rank = rank.clone();
             move || {
-                // It has looked, and finds nothing or leaves it to the one who waits.
-                let _ = Bell(&rank.bell).doze(false);
+                let waiter = rank.waiter.lock().unwrap();
+                Bell(&rank.bell).answer();
+                // It finds nothing, or leaves it to the one who waits.
+                match *waiter {
+                    true => rank.kick.notify(),
+                    false => drop(Bell(&rank.bell).leave()),
+                }
             }
         });
         rank.until(|| reader.available().unwrap() > 0);
@@ -285,7 +292,7 @@ fn hints_wake_nobody_who_has_something_else_to_do() {
         assert_eq!((bell.leave(), bell.hint(), bell.ring()), (Look::Sleep, false, true));
         assert_eq!(bell.leave(), Look::Again);
         bell.answer();
-        assert_eq!((bell.doze(true), bell.hint(), bell.has_rung()), (Look::Sleep, true, true));
+        assert_eq!((bell.doze(), bell.hint(), bell.has_rung()), (Look::Sleep, true, true));
     });
 }
 
