@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// Its length can never change again, so that no access inside it can fault.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
+/// From this length on large pages are of use.
+const HUGE_PAGE: usize = 2 << 20;
+
 /// Memory that ranks of one node share: a sealed memfd, mapped. Clones are handles to the same mapping; it goes with the
 /// last one, and the memory with the last mapping of the last rank, however that ends.
 ///
@@ -101,6 +104,10 @@ pub(super) fn open(memory: &OwnedFd, len: usize) -> io::Result<Segment> {
 fn map(memory: &OwnedFd, len: usize) -> io::Result<Segment> {
     // An empty mapping is one page that nobody touches.
     let map = MmapOptions::new().len(len).map_raw(memory)?;
+    if len >= HUGE_PAGE {
+        // As far as the system gives them for shared memory: `/sys/kernel/mm/transparent_hugepage/shmem_enabled`.
+        let _ = map.advise(Advice::HugePage);
+    }
     Ok(Segment { map: Arc::new(map), len })
 }
 

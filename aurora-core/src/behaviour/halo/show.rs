@@ -72,11 +72,18 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     #[inline]
     #[track_caller]
     pub fn row(&self, row: usize) -> &[O::Element] {
+        let (own, cols) = (self.indices(), self.cols());
+        let at = row.saturating_mul(cols).wrapping_sub(own.start);
+        if at < own.len() { &self.local()[at..at + cols] } else { self.row_around(row) }
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn row_around(&self, row: usize) -> &[O::Element] {
         let cols = self.cols();
         match self.place(row.saturating_mul(cols)) {
-            Some(Place::Own(at)) => &self.local()[at..at + cols],
             Some(Place::Around(at)) => &self.state.around[at..at + cols],
-            None => self.no_row(row),
+            _ => self.no_row(row),
         }
     }
 
@@ -143,11 +150,11 @@ impl<T: Element> HaloCacheMut<'_, T> {
     #[inline]
     #[track_caller]
     pub fn row_mut(&mut self, row: usize) -> &mut [T] {
-        let (rows, cols) = (self.rows(), self.cols());
-        if !rows.contains(&row) {
-            self.row_not_writable(row, rows);
+        let (own, cols) = (self.indices(), self.cols());
+        let at = row.saturating_mul(cols).wrapping_sub(own.start);
+        if at >= own.len() {
+            self.row_not_writable(row, self.rows());
         }
-        let at = (row - rows.start) * cols;
         &mut self.local_mut()[at..at + cols]
     }
 

@@ -134,13 +134,20 @@ impl<T: Element> ShowsOwnPart for Owner<T> {
 }
 
 impl<T: Element> ShowsOwnPart for OwnerMut<T> {
+    #[inline]
     fn part<'a>(&'a self, vector: &GVector<T>) -> &'a [T] {
         self.take(vector)
     }
 }
 
 impl<T: Element> OwnerMut<T> {
+    #[inline]
     fn take(&self, vector: &GVector<T>) -> &Array<T> {
+        self.taken.get().unwrap_or_else(|| self.take_anew(vector))
+    }
+
+    #[cold]
+    fn take_anew(&self, vector: &GVector<T>) -> &Array<T> {
         self.taken.get_or_init(|| {
             if self.local.is_empty() {
                 return Array::default();
