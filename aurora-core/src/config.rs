@@ -156,12 +156,14 @@ impl Config {
 
     /// Writes to this file what ranks do when (default: `AURORA_TRACE`, else not): scopes, calls, waits and messages, as JSON of the trace-event
     /// format, which <https://ui.perfetto.dev> and `chrome://tracing` show. Spans and events of the program's own by the `tracing` crate are in
-    /// it too, if the thread that runs the program makes them.
+    /// it too, if the thread that runs the program makes them; another subscriber hears the events as before, but none of the spans that are made
+    /// in `run`.
     ///
     /// The file is made, or emptied, before any rank starts to work; where that cannot be done `run` returns
     /// [`Error::TraceFile`](crate::Error::TraceFile). Each rank adds its part when it leaves `run`, also after a failure; that of a rank that was killed is
-    /// missing. On machines that share no files each has a file of that name with its own ranks. A rank keeps 100 000 events; how
-    /// many came after that, the event `aurora_dropped` says.
+    /// missing. On machines that share no files each has a file of that name with its own ranks; one that is there from an earlier job is emptied
+    /// on rank 0's machine only, and added to on the others: remove it first. A rank keeps 100 000 events; how many came after that, the event
+    /// `aurora_dropped` says.
     ///
     /// Times are those of rank 0. Ranks of one machine have one clock. Of another machine's rank they are right to half of the quickest of ten
     /// round trips to rank 0, taken at the start; that the clocks drift apart later is not seen.

@@ -54,6 +54,8 @@ impl Config {
 
 fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, site: Site) -> Result<R> {
     let Settings { launch, transport, timeout, modes, cache_limit, stats, trace, options } = config.settle()?;
+    // The program may go to another folder before its ranks add their parts.
+    let trace = trace.map(|path| std::path::absolute(&path).unwrap_or(path));
     let begins = matches!(launch, Launch::Threads(_) | Launch::Processes(_));
     if let Some(path) = trace.as_deref().filter(|_| begins) {
         crate::trace::create(path)?;
@@ -98,7 +100,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
         let shared = endpoint.act(|service, _| service.node.is_some());
         let (mates, routes) = (endpoint.node().ranks().to_vec(), endpoint.routes().to_vec());
         let about = About { launcher: seat.launcher(), nodes, mates, routes, shared };
-        let world = World::new(endpoint.clone(), me, size, about);
+        let world = World::new(endpoint.clone(), me, size, about, stats);
         let aligned = match &tracer {
             Some(tracer) => world.clock_ahead(&site).map(|ahead| tracer.align(ahead)),
             None => Ok(()),
@@ -112,7 +114,8 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
                 Ok(value)
             }
             Err(error) => {
-                if stats && me == 0 {
+                // An error that nobody has heard yet comes after the table of all.
+                if stats && me == 0 && !world.link().read(|service| service.telling.printed).0 {
                     // The others cannot tell theirs any more.
                     crate::notice::stats(&world.stats().to_string(), size - 1);
                 }

@@ -75,11 +75,12 @@ impl std::fmt::Display for LineUsage {
 }
 
 impl World {
-    pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, about: About) -> Self {
+    /// `timed`: calls are timed from the begin, as the counters of all will be printed.
+    pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, about: About, timed: bool) -> Self {
         let (node, nodes, modes) =
             endpoint.act(|service, _| (service.node.clone(), service.nodes.clone(), service.modes));
         let (next_object, object, quiet) = (Rc::new(Cell::new(0)), Cell::new(None), Cell::new(false));
-        let (endpoint, clock) = (endpoint.clone(), Rc::new(Clock::start()));
+        let (endpoint, clock) = (endpoint.clone(), Rc::new(Clock::start(timed)));
         let link = Link { endpoint, me, size, node, nodes, modes, next_object, object, quiet, clock };
         World { link, about }
     }
@@ -325,8 +326,9 @@ impl Link {
         self.endpoint.read(read)
     }
 
-    /// How this rank's time divides.
+    /// How this rank's time divides. From the first time that somebody asks calls are timed.
     pub(crate) fn times(&self) -> Times {
+        self.clock.time_calls();
         self.clock.times()
     }
 

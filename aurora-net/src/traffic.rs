@@ -27,17 +27,17 @@ pub struct Traffic {
 impl Sub for Traffic {
     type Output = Traffic;
 
-    /// What has passed between two readings.
+    /// What has passed between two readings; nothing where the other one is the later.
     fn sub(self, earlier: Traffic) -> Traffic {
         Traffic {
-            transfers_out: self.transfers_out - earlier.transfers_out,
-            transfers_in: self.transfers_in - earlier.transfers_in,
-            bytes_out: self.bytes_out - earlier.bytes_out,
-            bytes_in: self.bytes_in - earlier.bytes_in,
-            packets_out: self.packets_out - earlier.packets_out,
-            packets_resent: self.packets_resent - earlier.packets_resent,
-            datagrams_foreign: self.datagrams_foreign - earlier.datagrams_foreign,
-            datagrams_corrupt: self.datagrams_corrupt - earlier.datagrams_corrupt,
+            transfers_out: self.transfers_out.saturating_sub(earlier.transfers_out),
+            transfers_in: self.transfers_in.saturating_sub(earlier.transfers_in),
+            bytes_out: self.bytes_out.saturating_sub(earlier.bytes_out),
+            bytes_in: self.bytes_in.saturating_sub(earlier.bytes_in),
+            packets_out: self.packets_out.saturating_sub(earlier.packets_out),
+            packets_resent: self.packets_resent.saturating_sub(earlier.packets_resent),
+            datagrams_foreign: self.datagrams_foreign.saturating_sub(earlier.datagrams_foreign),
+            datagrams_corrupt: self.datagrams_corrupt.saturating_sub(earlier.datagrams_corrupt),
         }
     }
 }

@@ -67,6 +67,13 @@ impl Mail {
         self.send(out, to, answer, payload, (Some(object), Kind::Answer), quiet);
     }
 
+    /// Tells the sender of a batch that there is room for another; `kind`: what its writes are for.
+    pub(crate) fn batch_done(&mut self, out: &mut Outbox, to: Rank, object: ObjectId, kind: Kind) {
+        let message = Message::BatchDone { object };
+        let quiet = message.is_in_no_hurry();
+        self.send(out, to, &message, Payload::Empty, (Some(object), kind), quiet);
+    }
+
     /// Sends, on the account of a line of the program.
     pub(crate) fn post_for(
         &mut self,

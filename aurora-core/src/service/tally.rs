@@ -12,7 +12,10 @@ use std::time::Duration;
 #[derive(Default)]
 pub(crate) struct Tally {
     job: Account,
-    objects: BTreeMap<ObjectId, Account>,
+    /// In the order of their numbers.
+    objects: Vec<(ObjectId, Box<Account>)>,
+    /// Where the last one stands: the next message is most often of the same.
+    last: usize,
     /// Of objects that are gone.
     past: BTreeMap<String, Costs>,
 }
@@ -44,16 +47,22 @@ impl Tally {
     }
 
     fn cost(&mut self, object: Option<ObjectId>, kind: Kind) -> &mut Cost {
-        let account = match object {
-            Some(id) => self.objects.entry(id).or_default(),
-            None => &mut self.job,
+        let Some(id) = object else {
+            return &mut self.job.0[kind.index()];
         };
-        &mut account.0[kind.index()]
+        if self.objects.get(self.last).is_none_or(|(of, _)| *of != id) {
+            self.last = self.objects.binary_search_by_key(&id, |(of, _)| *of).unwrap_or_else(|place| {
+                self.objects.insert(place, (id, Box::default()));
+                place
+            });
+        }
+        &mut self.objects[self.last].1.0[kind.index()]
     }
 
     /// An object is gone: what it has cost is kept under its name.
     pub(super) fn bury(&mut self, id: ObjectId, name: &ObjectName) {
-        if let Some(account) = self.objects.remove(&id) {
+        if let Ok(place) = self.objects.binary_search_by_key(&id, |(of, _)| *of) {
+            let (_, account) = self.objects.remove(place);
             join(self.past.entry(name.to_string()).or_default(), &account.costs());
         }
     }
@@ -88,15 +97,18 @@ impl Service {
             What::Halo { .. } => Kind::Halo,
             What::Gate { .. } => Kind::Gate,
             What::Calls { action, .. } => Kind::of_action(action),
-            What::Settle { .. } | What::Lead { .. } | What::Room { .. } => {
-                let last = known.and_then(|object| object.ledger.last.as_ref());
-                match last.map(|last| last.behaviour) {
-                    Some(Collective::Accumulate | Collective::AccumulateInOrder) => Kind::Merge,
-                    _ => Kind::Flush,
-                }
-            }
+            What::Settle { object } | What::Lead { object } | What::Room { object, .. } => self.writing(object),
         };
         (object, kind)
+    }
+
+    /// What the writes to an object are for.
+    pub(super) fn writing(&self, object: ObjectId) -> Kind {
+        let last = self.objects.get(&object).and_then(|object| object.ledger.last.as_ref());
+        match last.map(|last| last.behaviour) {
+            Some(Collective::Accumulate | Collective::AccumulateInOrder) => Kind::Merge,
+            _ => Kind::Flush,
+        }
     }
 }
 

@@ -11,6 +11,8 @@ use aurora_net::{Outbox, Payload, Rank};
 pub(crate) struct Telling {
     /// To rank 0: the counters of the others.
     pub(crate) reports: Vec<Stats>,
+    /// By rank 0: the counters of all have been printed.
+    pub(crate) printed: bool,
     /// By rank 0: the least time between question and answer so far, and how far its clock was ahead of ours then, in nanoseconds.
     pub(crate) ahead: Option<(u64, i64)>,
     /// Answers so far.

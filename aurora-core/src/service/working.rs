@@ -155,7 +155,8 @@ impl Service {
                 object.outstanding[from.index()] -= 1;
             }
         } else {
-            self.mail.post(out, from, &Message::BatchDone { object: id }, Payload::Empty);
+            let kind = self.writing(id);
+            self.mail.batch_done(out, from, id, kind);
         }
     }
 

@@ -8,6 +8,8 @@ use tracing::span::EnteredSpan;
 #[derive(Debug)]
 pub(crate) struct Clock {
     started: Instant,
+    /// Whether calls are timed. Until somebody wants to know they are not, and count as computing.
+    timed: Cell<bool>,
     /// Calls under way, one inside of the other.
     depth: Cell<u32>,
     /// When the outermost of them began.
@@ -26,10 +28,11 @@ pub(crate) struct Times {
 }
 
 impl Clock {
-    pub(crate) fn start() -> Self {
+    pub(crate) fn start(timed: bool) -> Self {
         let started = Instant::now();
         Clock {
             started,
+            timed: Cell::new(timed),
             depth: Cell::new(0),
             began: Cell::new(started),
             inside: Cell::default(),
@@ -37,8 +40,17 @@ impl Clock {
         }
     }
 
+    /// Calls are timed from now on.
+    pub(crate) fn time_calls(&self) {
+        self.timed.set(true);
+    }
+
     /// A call of this name begins that needs other ranks, perhaps inside of another.
+    #[inline]
     pub(crate) fn call(&self, name: &'static str) -> InCall<'_> {
+        if !self.timed.get() {
+            return Clock::short_call(name);
+        }
         if self.depth.get() == 0 {
             self.began.set(Instant::now());
         }
@@ -108,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_three_times_are_all_the_time() {
-        let clock = Clock::start();
+        let clock = Clock::start(true);
         sleep(STEP);
         wait(&clock);
         let bare = clock.times();
@@ -126,6 +138,21 @@ mod tests {
         let after = clock.times();
         assert!(after.waiting >= 2 * STEP && after.sharing >= STEP && after.sharing >= amid.sharing, "{after:?}");
         assert!(clock.times().computing >= after.computing);
+        assert_eq!(clock.depth.get(), 0);
+    }
+
+    #[test]
+    fn calls_are_computing_until_somebody_wants_to_know() {
+        let clock = Clock::start(false);
+        let early = clock.call("a call");
+        wait(&clock);
+        clock.time_calls();
+        let timed = clock.call("another in it");
+        sleep(STEP);
+        drop(timed);
+        drop(early);
+        let times = clock.times();
+        assert!(times.waiting >= STEP && times.sharing >= STEP, "{times:?}");
         assert_eq!(clock.depth.get(), 0);
     }
 }

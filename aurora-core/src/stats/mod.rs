@@ -21,8 +21,9 @@ use std::time::Duration;
 /// `waiting` is blocked in a call of Aurora's until another rank has done something; `sharing` is the rest of the time in calls that send,
 /// receive or meet; `computing` is everything else. What touches this rank's own memory or shared memory alone (`at`, `put`, slices,
 /// opening an OwnerComputes, filling the buffers of a ReleaseC) is computing: a time stamp would cost more than the access. So is, where all ranks
-/// are on one machine, what of a barrier or of entering a ReadCache is not waiting: under a microsecond. Nothing is said of the
-/// daemon, which serves others meanwhile.
+/// are on one machine, what of a barrier or of entering a ReadCache is not waiting: under a microsecond. Calls are timed from the first
+/// reading on (with `AURORA_STATS=1` from the begin): what was sharing before that counts as computing, and costs no time stamps. Nothing is
+/// said of the daemon, which serves others meanwhile.
 ///
 /// **Messages.** A message is one transfer to one other rank, and belongs to the rank that sends it. Those of an object are in
 /// [`objects`](Stats::objects), all others in [`job`](Stats::job); together they are [`Traffic::transfers_out`] and

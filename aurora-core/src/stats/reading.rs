@@ -50,7 +50,9 @@ impl World {
         let others = self.size() - 1;
         let mut all = self.link().wait(What::Leave, site, |service, _| {
             let reports = &mut service.telling.reports;
-            (reports.len() == others || Instant::now() > until).then(|| Ok(std::mem::take(reports)))
+            let all = (reports.len() == others || Instant::now() > until).then(|| std::mem::take(reports))?;
+            service.telling.printed = true;
+            Some(Ok(all))
         })?;
         all.push(mine);
         all.sort_by_key(|stats| stats.rank);

@@ -90,7 +90,7 @@ impl fmt::Display for Job<'_> {
             }
         }
         let whom = if rows.len() > 1 { "all ranks together" } else { "this rank" };
-        writeln!(f, "{whom:<49}{:>11}{:>12}{:>10}{:>8}", "messages", "MB", "waits", "seconds")?;
+        writeln!(f, "{whom:<49}{:>11}{:>12}{:>10}{:>12}", "messages", "MB", "waits", "seconds")?;
         // What costs most first.
         let mut objects: Vec<_> = objects.into_iter().collect();
         let weight = |costs: &Costs| {
@@ -114,7 +114,7 @@ impl fmt::Display for Job<'_> {
 fn write_cost(f: &mut fmt::Formatter<'_>, kind: Kind, cost: &Cost) -> fmt::Result {
     let Cost { messages, bytes, waits, waiting } = *cost;
     let (megabytes, seconds) = (megabytes(bytes), seconds(waiting));
-    writeln!(f, "  {kind:<47}{messages:>11}{megabytes:>12}{waits:>10}{seconds:>8}")
+    writeln!(f, "  {kind:<47}{messages:>11}{megabytes:>12}{waits:>10}{seconds:>12}")
 }
 
 fn megabytes(bytes: u64) -> String {
@@ -149,6 +149,11 @@ mod tests {
         assert_eq!(lines[6..8], [vec!["no", "object"], vec!["barrier", "3", "0.000", "2", "0.003"]]);
         assert_eq!(lines.len(), 8);
         assert!(said.lines().all(|line| line.len() <= 100), "{said}");
+        // Of many ranks together it may be days.
+        let waits = Cost { waits: 12, waiting: Duration::from_secs(640_000), ..Cost::default() };
+        let said = Stats { job: [(Kind::Barrier, waits)].into(), ..stats(0, 1) }.to_string();
+        let row = ["barrier", "0", "0.000", "12", "640000.000"];
+        assert!(said.lines().any(|line| line.split_whitespace().eq(row)), "{said}");
     }
 
     #[test]

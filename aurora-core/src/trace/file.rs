@@ -3,8 +3,8 @@
 use crate::Error;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The first event says what the file is; so there is always one before a comma.
@@ -36,7 +36,12 @@ pub(crate) fn check(path: &Path) -> Result<(), Error> {
 fn open(path: &Path, empty: bool) -> io::Result<File> {
     // Nobody may read what is no file, and then opening it would wait.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
-    OpenOptions::new().write(true).create(true).truncate(empty).custom_flags(flags).open(path)
+    let file = OpenOptions::new().write(true).create(true).truncate(empty).custom_flags(flags).open(path)?;
+    if file.metadata()?.file_type().is_fifo() {
+        // One part cannot be put into another there; and when nobody reads any more, writing would wait for ever.
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is a pipe"));
+    }
+    Ok(file)
 }
 
 fn refusal(path: &Path, cause: &io::Error) -> Error {
@@ -49,18 +54,47 @@ pub(super) fn append(path: &Path, events: &[String]) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
     // Until it is closed.
     flock(&file, FlockOperation::LockExclusive)?;
-    let (len, end) = (file.metadata()?.len(), END.len() as u64);
-    let mut text = String::new();
-    match len.checked_sub(end) {
-        Some(at) => drop(file.seek(SeekFrom::Start(at))?),
-        None => text.push_str(BEGIN),
-    }
+    let at = place(&mut file)?;
+    let mut text = String::from(if at == 0 { BEGIN } else { "" });
     for event in events {
         text.push_str(",\n");
         text.push_str(event);
     }
     text.push_str(END);
-    file.write_all(text.as_bytes())
+    let written = file.write_all(text.as_bytes());
+    if written.is_err() {
+        // The disk is full, say: what others have written stays whole. There was room for this.
+        let begin = if at == 0 { BEGIN } else { "" };
+        let again = file.set_len(at).and_then(|()| file.seek(SeekFrom::Start(at)));
+        let _ = again.and_then(|_| file.write_all(format!("{begin}{END}").as_bytes()));
+    }
+    written
+}
+
+/// Goes to where the next event is to stand, in the place of the end: behind all that is whole. 0 in an empty file.
+fn place(file: &mut File) -> io::Result<u64> {
+    let len = file.metadata()?.len();
+    let mut end = [0; END.len()];
+    if let Some(at) = len.checked_sub(END.len() as u64) {
+        file.seek(SeekFrom::Start(at))?;
+        file.read_exact(&mut end)?;
+        if end == *END.as_bytes() {
+            return file.seek(SeekFrom::Start(at));
+        }
+    }
+    if len == 0 {
+        return Ok(0);
+    }
+    // A rank was ended while it wrote. Between two events, and nowhere else, there is a comma at the end of a line.
+    let mut text = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut text)?;
+    if !text.starts_with(BEGIN.as_bytes()) {
+        return Err(io::Error::new(ErrorKind::InvalidData, "it is no trace, and stays"));
+    }
+    let whole = text.windows(2).rposition(|pair| pair == b",\n").unwrap_or(BEGIN.len()) as u64;
+    file.set_len(whole)?;
+    file.seek(SeekFrom::Start(whole))
 }
 
 #[cfg(test)]
@@ -83,6 +117,15 @@ mod tests {
         append(&path, &[]).expect("added");
         append(&path, &["{}".into()]).expect("added");
         assert_eq!(events(), 4);
+        // A rank was killed while it wrote: the end and a part of the last event are missing.
+        let text = std::fs::read(&path).expect("read");
+        std::fs::write(&path, &text[..text.len() - END.len() - 1]).expect("cut off");
+        append(&path, &["{}".into(), "{}".into()]).expect("added");
+        assert_eq!(events(), 5);
+        // What is no trace stays as it is.
+        std::fs::write(&path, "something else").expect("written");
+        append(&path, &["{}".into()]).expect_err("no trace");
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "something else");
         // On a machine where nobody has made it.
         std::fs::remove_file(&path).expect("removed");
         append(&path, &["{}".into()]).expect("made");

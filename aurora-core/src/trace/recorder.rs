@@ -88,8 +88,15 @@ struct Listener {
     before: Dispatch,
 }
 
-/// Numbers of our spans begin here, so that no other subscriber's is taken for one.
-const FIRST: u64 = 1 << 62;
+/// Numbers of our spans begin here, so that no other subscriber's is taken for one. A registry of `tracing-subscriber` has a generation in the
+/// topmost bits, so it comes to all of them; the lower ones say which of the spans of a thread it is, of which there are never 2^36 at a time.
+const FIRST: u64 = (1 << 63) | MOST_SPANS;
+const MOST_SPANS: u64 = 1 << 36;
+
+/// Whether it is the number of a span of ours.
+fn is_ours(number: u64) -> bool {
+    (FIRST..FIRST + MOST_SPANS).contains(&number)
+}
 
 /// Whether spans of this kind lie beside each other, so that no thread is in them.
 fn is_aside(target: &str) -> bool {
@@ -116,9 +123,10 @@ impl Subscriber for Listener {
     }
 
     fn record(&self, id: &Id, values: &Record<'_>) {
+        // Before the lock: a value that is shown may say something itself.
+        let mut fields = Fields::default();
+        values.record(&mut fields);
         if let Some(open) = self.recorder.kept().open.get_mut(&id.into_u64()) {
-            let mut fields = Fields::default();
-            values.record(&mut fields);
             open.fields.append(&mut fields.0);
         }
     }
@@ -153,7 +161,7 @@ impl Subscriber for Listener {
 
     fn try_close(&self, id: Id) -> bool {
         let (now, number) = (nanos(), id.into_u64());
-        if number < FIRST {
+        if !is_ours(number) {
             return self.before.try_close(id);
         }
         let mut kept = self.recorder.kept();
