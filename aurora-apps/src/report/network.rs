@@ -74,6 +74,7 @@ mod tests {
         let network = ("network", "8 Mbit/s");
         assert_eq!(of("read-cache", &[network]), Some(24.0));
         assert_eq!(of("read-cache", &[network, ("nodes", "2")]), Some(16.0));
+        assert_eq!(of("read-cache", &[network, ("nodes", "1")]), None);
         // Who has the most keys for a rank has a little more than the sixteenth part.
         assert!(of("exchange", &[network]).is_some_and(|seconds| (6.0..6.1).contains(&seconds)));
         assert_eq!(of("gather", &[network]), Some(96.0));

@@ -164,6 +164,10 @@ mod tests {
         assert!(text.starts_with("runs.json, line 2: not JSON: EOF"), "{text}");
         let text = told(run.replace("\"ranks\":4", "\"ranks\":0"));
         assert!(text.contains("0 ranks"), "{text}");
+        let text = told(run.replace("\"ranks\":4", "\"ranks\":18446744073709551615"));
+        assert!(text.contains("no job of 18446744073709551615 ranks"), "{text}");
+        let text = told(run.replace("\"sequential_seconds\":0.04", "\"sequential_seconds\":1e300"));
+        assert!(text.contains("1e300 s is no time"), "{text}");
         let text = told(run.replace("\"min\":", "\"min\":9"));
         assert!(text.contains("not in order"), "{text}");
         let text = told(run.replace("\"labels\":{}", "\"labels\":{\"nodes\":\"x\"}"));

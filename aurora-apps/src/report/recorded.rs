@@ -7,6 +7,7 @@ use crate::clock::Kind;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// One JSON object: implementations that took turns in one job.
 #[derive(Clone, Debug)]
@@ -117,8 +118,9 @@ pub struct Bench {
     pub packets_resent: Option<Spread>,
 }
 
-/// Numbers that a run came to; all others were asked for.
-const FOUND: [&str; 4] = ["seed", "length", "nodes", "improvements"];
+/// Numbers that a run came to; all others were asked for. The last two are whole numbers only where another program has written the file
+/// again, and `2.0` as `2`.
+const FOUND: [&str; 6] = ["seed", "length", "nodes", "improvements", "speedup", "cores_busy"];
 
 impl Program {
     /// What was asked for beside its size, by name: `updates`, `cols`.
@@ -150,16 +152,26 @@ pub fn recorded(file: &str, line: usize, value: Value) -> Result<Option<Recorded
     Ok(Some(Recorded { file: file.into(), line, circumstances, what }))
 }
 
+/// No job has more ranks.
+const MOST_RANKS: usize = 16_384;
+
+/// Seconds and counts that can be. With greater and smaller ones quotients are no numbers any more.
+const SENSIBLE: RangeInclusive<f64> = 1e-30..=1e12;
+
 fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     match usize::deserialize(deserializer)? {
-        0 => Err(serde::de::Error::custom("there is no job of 0 ranks")),
-        ranks => Ok(ranks),
+        ranks @ 1..=MOST_RANKS => Ok(ranks),
+        ranks => Err(serde::de::Error::custom(format!("there is no job of {ranks} ranks"))),
     }
+}
+
+fn is_sensible(value: f64) -> bool {
+    value == 0.0 || SENSIBLE.contains(&value)
 }
 
 fn finite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let value = f64::deserialize(deserializer)?;
-    if value >= 0.0 { Ok(value) } else { Err(serde::de::Error::custom(format!("{value} is less than no time"))) }
+    if is_sensible(value) { Ok(value) } else { Err(serde::de::Error::custom(format!("{value:e} s is no time"))) }
 }
 
 fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Spread, D::Error> {
@@ -172,7 +184,10 @@ fn in_order_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 
 fn checked<E: serde::de::Error>(of: Spread) -> Result<Spread, E> {
     let Spread { min, median, max } = of;
-    if 0.0 <= min && min <= median && median <= max {
+    if ![min, median, max].into_iter().all(is_sensible) {
+        return Err(E::custom(format!("min {min:e}, median {median:e}, max {max:e} cannot be")));
+    }
+    if min <= median && median <= max {
         return Ok(of);
     }
     Err(E::custom(format!("min {min}, median {median}, max {max} are not in order")))

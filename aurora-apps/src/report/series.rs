@@ -78,7 +78,9 @@ impl Setting {
     fn of(circumstances: &Circumstances, ranks: usize) -> Self {
         let Circumstances { machine, labels, .. } = circumstances;
         let machine = if machine.is_empty() { "an unknown machine".into() } else { machine.clone() };
-        let per_node = labels.nodes().filter(|nodes| *nodes > 1).map(|nodes| ranks.div_ceil(nodes));
+        // Without a network one machine is all that there is. With one its ranks do not go over it.
+        let nodes = labels.nodes().filter(|nodes| *nodes > 1 || labels.get(NETWORK).is_some());
+        let per_node = nodes.map(|nodes| ranks.div_ceil(nodes));
         let per_node = per_node.filter(|ranks| *ranks > 1);
         let apart = labels.get(PHASES) == Some("apart");
         Setting { machine, network: labels.get(NETWORK).map(str::to_string), per_node, apart }
@@ -237,6 +239,7 @@ mod tests {
         assert_eq!(place(labelled(run(), "nodes", "1")), "one machine");
         let run = || labelled(run(), "network", "155 Mbit/s");
         assert_eq!(place(labelled(run(), "nodes", "4")), "155 Mbit/s");
+        assert_eq!(place(labelled(run(), "nodes", "1")), "155 Mbit/s, 4 ranks on each machine");
         assert_eq!(place(labelled(run(), "phases", "apart")), "155 Mbit/s, phases apart");
         assert_eq!(place(labelled(run(), "nodes", "2")), "155 Mbit/s, 2 ranks on each machine");
     }
@@ -244,7 +247,7 @@ mod tests {
     #[test]
     fn what_was_asked_for_tells_problems_apart_and_what_was_found_does_not() {
         let mut run = program("tsp", 20, 4, &[("aurora", 1.0)]);
-        for (name, value) in [("length", 2707), ("updates", 40000)] {
+        for (name, value) in [("length", 2707), ("speedup", 2), ("updates", 40000)] {
             run["results"][0][name] = value.into();
         }
         assert_eq!(keys_of(run)[0].0.problem.to_string(), "tsp 20, tiled, updates 40\u{202f}000");

@@ -48,14 +48,9 @@ fn ticks(most: f64) -> Vec<f64> {
     (0..=count).map(|number| number as f64 * step).collect()
 }
 
-/// A number as one writes it on an axis.
+/// A number as one writes it on an axis: all its digits, as it is a round one.
 fn tick_label(value: f64) -> String {
-    let digits = if value == 0.0 || value >= 10.0 { 0 } else { 2 };
-    let text = format!("{value:.digits$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-        false => text,
-    }
+    format!("{value:.9}").trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
 /// A unit in which seconds up to `most` are handy numbers: its name, and how many of it are a second.
@@ -83,6 +78,12 @@ mod tests {
             assert!((2..=8).contains(&ticks.len()), "{most}: {ticks:?}");
         }
         assert_eq!([0.0, 0.25, 2.5, 10.0, 0.6000000000000001].map(tick_label), ["0", "0.25", "2.5", "10", "0.6"]);
+        for most in [0.004, 0.7, 11.0, 12.4, 240.0] {
+            let labels: Vec<String> = ticks(most).into_iter().map(tick_label).collect();
+            let read: Vec<f64> = labels.iter().map(|label| label.parse().expect("a number")).collect();
+            let same = read.iter().zip(ticks(most)).all(|(read, tick)| (read - tick).abs() < 1e-9);
+            assert!(same, "{labels:?} for {:?}", ticks(most));
+        }
     }
 
     #[test]
