@@ -1,18 +1,25 @@
 //! What makes a row complete, and whether Aurora reaches what it is to.
 
 use crate::job::Said;
-use crate::row::{Figure, Pick, Reach, Row};
+use crate::row::{BEST_MPI, Figure, Pick, Reach, Row};
 use aurora_apps::report::Spread;
 use serde::Deserialize;
 use serde_json::Value;
 
 /// A row with everything that it must have, in its unit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Measured {
     pub ours: Spread,
-    pub beside: Option<Spread>,
+    pub beside: Option<Beside>,
     /// The share of the cores that the job took.
     pub busy: f64,
+}
+
+/// What a row stands beside.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    pub who: String,
+    pub spread: Spread,
 }
 
 /// Takes what a row's job has said for a row, if nothing is missing.
@@ -20,17 +27,29 @@ pub struct Measured {
 /// # Errors
 /// All that is missing or cannot be.
 pub fn complete(row: &Row, said: &Said) -> Result<Measured, Vec<String>> {
-    let picks = [Some(row.ours), row.beside];
-    let found = picks.map(|pick| pick.map(|pick| find(said, row.job.ranks, pick)).transpose());
+    let ours = find(said, row.job.ranks, row.ours).map(|spread| row.unit.of(spread));
+    let beside = row.beside.map(|pick| fastest(said, row, pick)).transpose();
     let busy =
         said.busy.filter(|busy| (0.0..=1.0).contains(busy)).ok_or("the CPU share of the job is not known".into());
-    match (found, busy) {
-        ([Ok(Some(ours)), Ok(beside)], Ok(busy)) => {
-            let unit = |spread| row.unit.of(spread);
-            Ok(Measured { ours: unit(ours), beside: beside.map(unit), busy })
-        }
-        (found, busy) => Err(found.into_iter().filter_map(Result::err).chain(busy.err()).collect()),
+    match (ours, beside, busy) {
+        (Ok(ours), Ok(beside), Ok(busy)) => Ok(Measured { ours, beside, busy }),
+        (ours, beside, busy) => Err([ours.err(), beside.err(), busy.err()].into_iter().flatten().collect()),
     }
+}
+
+/// What a row stands beside: of several that are meant the one that takes least.
+fn fastest(said: &Said, row: &Row, pick: Pick) -> Result<Beside, String> {
+    let one = |pick: Pick| {
+        let spread = row.unit.of(find(said, row.job.ranks, pick)?);
+        Ok(Beside { who: pick.kind.unwrap_or(pick.implementation).into(), spread })
+    };
+    if pick.implementation != BEST_MPI {
+        return one(pick);
+    }
+    let all = row.job.implementations().filter(|name| name.starts_with("mpi-"));
+    let all = all.map(|implementation| one(Pick { implementation, ..pick })).collect::<Result<Vec<_>, String>>()?;
+    let best = all.into_iter().min_by(|one, other| one.spread.median.total_cmp(&other.spread.median));
+    best.ok_or("its job has no implementation of MPI".into())
 }
 
 fn find(said: &Said, ranks: usize, pick: Pick) -> Result<Spread, String> {
@@ -84,7 +103,9 @@ impl Row {
         match self.reach {
             Reach::AtMost(most) => Some(ours <= most),
             Reach::AtLeast(least) => Some(ours >= least),
-            Reach::OfBeside(times) => Some(measured.beside.is_some_and(|beside| ours <= times * beside.median)),
+            Reach::OfBeside(times) => {
+                Some(measured.beside.as_ref().is_some_and(|beside| ours <= times * beside.spread.median))
+            }
             Reach::Nothing => None,
         }
     }
@@ -139,6 +160,24 @@ mod tests {
         assert_eq!(reached("load-4", 5.1e-6, 1.0), Some(false));
         assert_eq!(reached("read-4", 0.59, 1.0), Some(true));
         assert_eq!(reached("read-4", 0.61, 1.0), Some(false));
+    }
+
+    #[test]
+    fn the_best_of_mpi_is_the_one_with_the_least_median() {
+        let row = row("diffusion-1000");
+        let spread = |value: f64| json!({ "min": value, "median": value, "max": value });
+        let of = |name: &str, value: f64| json!({ "impl": name, "verified": true, "reps": 10, "ranks": 2, "seconds": spread(value) });
+        let with = |names: [(&str, f64); 3]| {
+            let results = names.into_iter().map(|(name, value)| of(name, value)).collect();
+            complete(&row, &Said { results, reps: 10, busy: Some(0.5) })
+        };
+        let measured = with([("aurora", 2e-3), ("mpi-collective", 3e-3), ("mpi-isend", 1e-3)]).expect("complete");
+        let beside = measured.beside.as_ref().expect("one of them");
+        assert_eq!((&beside.who[..], beside.spread.median), ("mpi-isend", 1.0));
+        assert_eq!(row.is_reached(&measured), Some(false));
+        let flaw =
+            with([("aurora", 2e-3), ("mpi-collective", 3e-3), ("sequential", 1e-3)]).expect_err("one is missing");
+        assert_eq!(flaw, ["no figures of mpi-isend"]);
     }
 
     #[test]

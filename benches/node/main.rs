@@ -20,6 +20,9 @@ use std::time::Instant;
 /// Its part of the results.
 const HEADING: &str = "# Measured on one node";
 
+/// What the README says of it.
+const README_HEADING: &str = "### On one machine";
+
 /// Measure Aurora on this machine beside Open MPI and rayon.
 #[derive(Parser, Debug)]
 #[command(name = "one-node")]
@@ -65,14 +68,17 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, String> {
     }
     let took = format!("{} jobs in {:.1} minutes", jobs.done.len(), begun.elapsed().as_secs_f64() / 60.0);
     say(&format!("\n{took}"));
-    let out = match (&arguments.out, arguments.rows.is_empty()) {
-        (Some(out), _) => Some(out.clone()),
-        (None, true) => Some(results::FILE.into()),
-        (None, false) => None,
+    let (out, whole) = match (&arguments.out, arguments.rows.is_empty()) {
+        (Some(out), _) => (Some(out.clone()), false),
+        (None, true) => (Some(results::FILE.into()), true),
+        (None, false) => (None, false),
     };
     if let Some(out) = out {
         results::write(&out, HEADING, &section(&lines, &jobs, &took))?;
         say(&format!("written to {}", out.display()));
+    }
+    if whole {
+        results::write(results::README.as_ref(), README_HEADING, &short(&lines))?;
     }
     let whole = lines.iter().all(|(_, result)| result.is_ok());
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -109,6 +115,19 @@ fn section(lines: &[Line], jobs: &Jobs, took: &str) -> String {
         of(&rows),
         of(&failures),
         report::commands(jobs),
+    )
+}
+
+/// The rows that stand beside MPI, in short.
+fn short(lines: &[Line]) -> String {
+    format!(
+        "By `benches/one-node` on {}, in {}; Open MPI in the same job, in turns, on the same data, every byte checked. Medians on \
+         2 ranks, or as many as it says; beside programs stands the faster of their two forms over MPI. Where a ratio is **bold**, MPI is faster.\n\n{}\n{}\n\
+         More, with least and most, and the commands: [RESULTS.md](benches/RESULTS.md).\n",
+        machine::description(),
+        machine::said("date", &["-u", "+%F"], ""),
+        report::SHORT_HEAD,
+        lines.iter().filter_map(report::short).collect::<String>().trim_end(),
     )
 }
 

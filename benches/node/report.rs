@@ -1,7 +1,7 @@
 //! The table, as Markdown.
 
 use crate::job::{Jobs, mpirun};
-use crate::judge::Measured;
+use crate::judge::{Beside, Measured};
 use crate::row::{Job, Row, Unit};
 use aurora_apps::report::Spread;
 
@@ -37,6 +37,11 @@ impl Unit {
             Unit::Mebibytes => "MiB",
             Unit::Percent => "%",
         }
+    }
+
+    /// Whether more of it is better.
+    fn is_a_rate(self) -> bool {
+        matches!(self, Unit::Millions | Unit::Gigabytes)
     }
 
     fn show(self, value: f64) -> String {
@@ -78,11 +83,36 @@ pub fn summary((row, result): &Line) -> String {
 }
 
 fn beside(row: &Row, measured: &Measured) -> Option<String> {
-    let (pick, spread) = (row.beside?, measured.beside?);
-    let who = pick.kind.unwrap_or(pick.implementation);
+    let Beside { who, spread } = measured.beside.as_ref()?;
     let times = measured.ours.median / spread.median;
     let times = if times.is_finite() { format!(" ({times:.2} x)") } else { String::new() };
-    Some(format!("{who} {}{times}", row.unit.spread(spread)))
+    Some(format!("{who} {}{times}", row.unit.spread(*spread)))
+}
+
+/// The head of the short table.
+pub const SHORT_HEAD: &str = "\
+| what | Aurora | MPI | Aurora / MPI |
+|---|---|---|---|";
+
+/// A row that stands beside MPI, in short; but not the bare load, where Aurora lends memory and MPI copies it.
+pub fn short((row, result): &Line) -> Option<String> {
+    let measured = result.as_ref().ok()?;
+    let Beside { who, spread } = measured.beside.as_ref().filter(|beside| beside.who.starts_with("mpi"))?;
+    if row.name.starts_with("load") || row.unit == Unit::Percent {
+        return None;
+    }
+    let (ours, theirs, unit) = (measured.ours.median, spread.median, row.unit);
+    let ratio = ours / theirs;
+    let loses = if unit.is_a_rate() { ratio < 1.0 } else { ratio > 1.0 };
+    let bold = if loses { "**" } else { "" };
+    let ranks = if row.job.ranks == 2 { String::new() } else { format!(", {} ranks", row.job.ranks) };
+    Some(format!(
+        "| {}{ranks} | {} {unit} | {who} {} {unit} | {bold}{ratio:.2}{bold} |\n",
+        row.what,
+        unit.show(ours),
+        unit.show(theirs),
+        unit = unit.name(),
+    ))
 }
 
 /// What was run.

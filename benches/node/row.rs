@@ -66,6 +66,14 @@ pub enum Reach {
     Nothing,
 }
 
+impl Job {
+    /// Whom it runs, in turns.
+    pub fn implementations(self) -> impl Iterator<Item = &'static str> {
+        let listed = self.words.split(' ').find_map(|word| word.strip_prefix("--impl="));
+        listed.into_iter().flat_map(|listed| listed.split(','))
+    }
+}
+
 const fn job(ranks: usize, words: &'static str) -> Job {
     Job { ranks, words, fewer: 1 }
 }
@@ -93,26 +101,36 @@ const BARRIER: Job = job(2, "bench barrier --impl=aurora,mpi-collective");
 const BARRIER_BY_4: Job = job(4, "bench barrier --impl=aurora,mpi-collective");
 const MM2: Job = job(2, "mm2 --size=704 --impl=aurora,mpi-collective");
 const PSRS: Job = job(2, "psrs --keys=8388608 --impl=aurora,rayon");
+const MM2_ALL: Job = job(2, "mm2 --size=704 --impl=aurora,mpi-collective,mpi-isend");
+const PSRS_ALL: Job = job(2, "psrs --keys=8388608 --impl=aurora,mpi-collective,mpi-isend");
+const DIFFUSION: Job = job(2, "diffusion --impl=aurora,mpi-collective,mpi-isend");
+const DIFFUSION_SMALL: Job =
+    job(2, "diffusion --rows=200 --cols=200 --steps=2000 --impl=aurora,mpi-collective,mpi-isend");
+const HISTOGRAM: Job = job(2, "histogram --impl=accumulate,mpi-collective,mpi-isend");
+const HISTOGRAM_LARGE: Job = job(2, "histogram --table=10000000 --impl=aurora,mpi-collective,mpi-isend");
+const TSP: Job = job(2, "tsp --impl=aurora,mpi-collective,mpi-isend");
 const TOUCH: Job = job(2, "bench first-touch --bytes=67108864");
 
 const COLLECTIVE: &str = "mpi-collective";
 const ISEND: &str = "mpi-isend";
 const ALLTOALLV: &str = "mpi-alltoallv";
+/// Of a job's implementations over MPI the fastest.
+pub const BEST_MPI: &str = "mpi";
 
 /// All of them.
-pub const ROWS: [Row; 35] = [
+pub const ROWS: [Row; 42] = [
     row("load-4", "ReadCache of 4 MiB, ready after the last rank has entered", ready(LOAD_4, 5.0)),
-    row("load-64", "of 64 MiB", ready(LOAD_64, 5.0)),
-    row("load-512", "of 512 MiB", ready(LOAD_512, 5.0)),
+    row("load-64", "ReadCache of 64 MiB, ready", ready(LOAD_64, 5.0)),
+    row("load-512", "ReadCache of 512 MiB, ready", ready(LOAD_512, 5.0)),
     row("read-4", "ReadCache of 4 MiB and one full read", with_read(LOAD_4)),
-    row("read-64", "of 64 MiB", with_read(LOAD_64)),
-    row("read-512", "of 512 MiB", with_read(LOAD_512)),
+    row("read-64", "ReadCache of 64 MiB and one full read", with_read(LOAD_64)),
+    row("read-512", "ReadCache of 512 MiB and one full read", with_read(LOAD_512)),
     row("load-4-by-4", "ReadCache of 4 MiB, ready after the last rank has entered", ready(LOAD_4_BY_4, 60.0)),
-    row("load-64-by-4", "of 64 MiB", ready(LOAD_64_BY_4, 60.0)),
-    row("load-512-by-4", "of 512 MiB", ready(LOAD_512_BY_4, 60.0)),
+    row("load-64-by-4", "ReadCache of 64 MiB, ready", ready(LOAD_64_BY_4, 60.0)),
+    row("load-512-by-4", "ReadCache of 512 MiB, ready", ready(LOAD_512_BY_4, 60.0)),
     row("read-4-by-4", "ReadCache of 4 MiB and one full read", with_read(LOAD_4_BY_4)),
-    row("read-64-by-4", "of 64 MiB", with_read(LOAD_64_BY_4)),
-    row("read-512-by-4", "of 512 MiB", with_read(LOAD_512_BY_4)),
+    row("read-64-by-4", "ReadCache of 64 MiB and one full read", with_read(LOAD_64_BY_4)),
+    row("read-512-by-4", "ReadCache of 512 MiB and one full read", with_read(LOAD_512_BY_4)),
     row("memory", "physical memory (PSS) of all ranks that cache 512 MiB", pss(OURS_ALONE, None, Reach::AtMost(560.0))),
     row("memory-mpi", "the same with Open MPI's allgather", pss(MPI_ALONE, Some(COLLECTIVE), Reach::Nothing)),
     row("get", "`at` of 8 bytes of another rank's", single(GET, ISEND, Unit::Micros, 0.1)),
@@ -124,13 +142,20 @@ pub const ROWS: [Row; 35] = [
     row("guard-index", "an index into an OwnerComputes", local("guard-index", Reach::OfBeside(1.1))),
     row("guard-open", "opening and closing an OwnerComputes", local("guard-open", Reach::AtMost(1000.0))),
     row("updates-1e6", "random updates by ReleaseC, T = 1e6", rate(UPDATES_1E6, 200.0)),
-    row("updates-1e8", "T = 1e8", rate(UPDATES_1E8, 100.0)),
+    row("updates-1e8", "random updates by ReleaseC, T = 1e8", rate(UPDATES_1E8, 100.0)),
     row("reads-1e6", "random reads by `at_many`, T = 1e6", rate(READS_1E6, 150.0)),
-    row("reads-1e8", "T = 1e8", rate(READS_1E8, 80.0)),
+    row("reads-1e8", "random reads by `at_many`, T = 1e8", rate(READS_1E8, 80.0)),
     row("barrier", "barrier", single(BARRIER, COLLECTIVE, Unit::Micros, 1.0)),
     row("barrier-by-4", "barrier", single(BARRIER_BY_4, COLLECTIVE, Unit::Micros, 10.0)),
     row("mm2", "mm2 704, tiled: time of sharing by time of computing", SHARING),
     row("psrs", "psrs of 8 Mi keys, beside rayon's `par_sort_unstable` on as many threads", SORT),
+    row("mm2-704", "mm2, 704 x 704", program(MM2_ALL, "aurora")),
+    row("psrs-8m", "psrs of 8 Mi keys", program(PSRS_ALL, "aurora")),
+    row("diffusion-1000", "diffusion on 1000 x 1000 cells, 100 steps", program(DIFFUSION, "aurora")),
+    row("diffusion-200", "diffusion on 200 x 200 cells, 2000 steps", program(DIFFUSION_SMALL, "aurora")),
+    row("histogram-1e5", "histogram by Accumulate, a table of 1e5, 1e6 updates", program(HISTOGRAM, "accumulate")),
+    row("histogram-1e7", "histogram by ReleaseC, a table of 1e7, 1e6 updates", program(HISTOGRAM_LARGE, "aurora")),
+    row("tsp", "tsp, its default instance", program(TSP, "aurora")),
     row("touch-anonymous", "first touch of 64 MiB of anonymous memory", touch("anonymous")),
     row("touch-huge", "with huge pages advised", touch("huge-pages")),
     row("touch-memfd", "of a memfd", touch("memfd")),
@@ -152,6 +177,10 @@ const fn pick(implementation: &'static str, figure: &'static str) -> Pick {
 
 const fn both(job: Job, other: &'static str, figure: &'static str, unit: Unit, reach: Reach) -> Content {
     (job, pick("aurora", figure), Some(pick(other, figure)), unit, reach)
+}
+
+const fn program(job: Job, ours: &'static str) -> Content {
+    (job, pick(ours, "seconds"), Some(pick(BEST_MPI, "seconds")), Unit::Millis, Reach::OfBeside(1.0))
 }
 
 const fn ready(job: Job, micros: f64) -> Content {

@@ -1,4 +1,5 @@
-//! `benches/RESULTS.md`: one section for each command that measures, which writes its own and leaves the others alone.
+//! `benches/RESULTS.md`, and what the README says of it: one section for each command that measures, which writes its own and
+//! leaves the others alone.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -7,7 +8,11 @@ use std::path::Path;
 /// Where the results stand.
 pub const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/RESULTS.md");
 
-/// Writes the section below `heading`, a line that begins with `# `, in the place of the one that stands there, or after all.
+/// Where the least that one must know of them stands.
+pub const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+
+/// Writes the section below `heading`, a line that begins with `# `, `## ` or more of them, in the place of the one that stands there, or after all.
+/// It goes on to the next heading that is no deeper.
 ///
 /// # Errors
 /// What the system says.
@@ -22,9 +27,12 @@ pub fn write(file: &Path, heading: &str, text: &str) -> Result<(), String> {
 
 fn replaced(before: &str, heading: &str, text: &str) -> String {
     let mut sections: Vec<String> = Vec::new();
+    let mut is_code = false;
     for line in before.split_inclusive('\n') {
+        is_code ^= line.starts_with("```");
+        let begins = !is_code && (1..=depth(heading)).contains(&depth(line));
         match sections.last_mut() {
-            Some(section) if !line.starts_with("# ") => section.push_str(line),
+            Some(section) if !begins => section.push_str(line),
             _ => sections.push(line.to_string()),
         }
     }
@@ -35,4 +43,27 @@ fn replaced(before: &str, heading: &str, text: &str) -> String {
     }
     let trimmed: Vec<&str> = sections.iter().map(|section| section.trim_end()).collect();
     trimmed.join("\n\n") + "\n"
+}
+
+/// How deep a heading stands; 0 is none.
+fn depth(line: &str) -> usize {
+    let text = line.trim_start_matches('#');
+    if text.starts_with(' ') { line.len() - text.len() } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = "# A\n\n```sh\n# no heading\n```\n\n## B\n\nold\n\n### Deeper\n\nold\n\n## C\n\nkept\n\n# D\n";
+
+    #[test]
+    fn a_section_ends_at_the_next_that_is_no_deeper() {
+        let text = "# A\n\n```sh\n# no heading\n```\n\n## B\n\nnew\n\n## C\n\nkept\n\n# D\n";
+        assert_eq!(replaced(BEFORE, "## B", "new"), text);
+        let deeper = BEFORE.replace("### Deeper\n\nold", "### Deeper\n\nnew");
+        assert_eq!(replaced(BEFORE, "### Deeper", "new\n"), deeper);
+        assert_eq!(replaced(BEFORE, "# A", "new"), "# A\n\nnew\n\n# D\n");
+        assert_eq!(replaced(BEFORE, "# no heading", "new"), format!("{BEFORE}\n# no heading\n\nnew\n"));
+    }
 }

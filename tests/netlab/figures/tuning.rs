@@ -65,9 +65,13 @@ fn known(flavour: Flavour, operation: Operation) -> Variables {
             ("OMPI_MCA_btl_tcp_eager_limit", "4194304"),
             ("OMPI_MCA_btl_tcp_rndv_eager_limit", "4194304"),
         ],
-        (Flavour::Open, Operation::Exchange { .. }) => {
-            &[("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"), ("OMPI_MCA_coll_tuned_alltoallv_algorithm", "2")]
-        }
+        // In pairs, so that nobody is sent to by all; and large eager messages, as above.
+        (Flavour::Open, Operation::Exchange { .. }) => &[
+            ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),
+            ("OMPI_MCA_coll_tuned_alltoallv_algorithm", "2"),
+            ("OMPI_MCA_btl_tcp_eager_limit", "4194304"),
+            ("OMPI_MCA_btl_tcp_rndv_eager_limit", "4194304"),
+        ],
         (Flavour::Open, _) => {
             &[("OMPI_MCA_btl_tcp_eager_limit", "4194304"), ("OMPI_MCA_btl_tcp_rndv_eager_limit", "4194304")]
         }

@@ -1,7 +1,7 @@
 //! What is to be reached on the emulated cluster, and whether it is.
 
 use super::case::{CASES, Case};
-use super::grid::{NETWORKS, PAPERS, Setting, mpi};
+use super::grid::{NETWORKS, PAPERS, mpi};
 use super::model;
 use super::point::{Computing, Point, spread};
 use super::record::Run;
@@ -41,7 +41,6 @@ impl Found {
 }
 
 const NODES: usize = 16;
-const DEFAULTS: Setting = Setting { tuned: false, polling: false };
 
 /// All that the study has to say something about.
 pub fn goals(points: &[Point], computing: &[Computing]) -> Vec<Goal> {
@@ -68,14 +67,15 @@ pub fn goals(points: &[Point], computing: &[Computing]) -> Vec<Goal> {
     ]
 }
 
-/// Aurora over a form in the same job, as each MPI comes.
+/// Aurora over a form in the same job, as each MPI comes: whose ranks wait patiently, and whose poll.
 fn beside(points: &[&Point], mpis: &[Flavour], form: &str, of: impl Fn(&Run) -> f64) -> Found {
-    let jobs = points.iter().filter(|point| {
-        point.plan.nodes == NODES && point.plan.setting == DEFAULTS && mpis.contains(&point.plan.flavour)
-    });
+    let jobs = points
+        .iter()
+        .filter(|point| point.plan.nodes == NODES && !point.plan.setting.tuned && mpis.contains(&point.plan.flavour));
     let ratio = |point: &&Point| {
         let (ours, theirs) = (point.aurora()?, point.form(form)?);
-        Some((mpi(point.plan.flavour).to_string(), of(ours) / of(theirs)))
+        let polling = if point.plan.setting.polling { ", polling" } else { "" };
+        Some((format!("{}{polling}", mpi(point.plan.flavour)), of(ours) / of(theirs)))
     };
     Found(jobs.copied().filter_map(|point| ratio(&point)).collect())
 }
@@ -110,7 +110,7 @@ fn normalised(points: &[Point], computing: &[Computing], program: &str) -> Found
 fn ratios(points: &[&Point], kernel: &Computing) -> Vec<(String, f64)> {
     let ratio = |nodes: usize| {
         let speed_up = |run: &Run| model::speed_up(kernel.seconds, nodes, run.sharing_seconds.median);
-        let (ours, theirs) = closest(points, nodes)?;
+        let (ours, theirs) = closest(points, nodes, kernel.seconds)?;
         let ratio = model::normalised(speed_up(ours), speed_up(theirs));
         Some((format!("{} {}, {nodes} nodes", kernel.case.name(), kernel.kernel), ratio))
     };
@@ -175,6 +175,14 @@ mod tests {
         assert_eq!(goal(&goals, "the same / the best tuned").reached, None);
         assert_eq!(goal(&goals, "psrs 8 M").reached, None);
         assert_eq!(goal(&goals, "mm2, modelled").reached, Some(true));
+    }
+
+    #[test]
+    fn who_polls_counts_too() {
+        let mut polling = mm2(16, 1.0, 2.0, 2.0);
+        polling.plan.setting = SETTINGS[2];
+        let isend = goal(&goals(&[mm2(16, 1.0, 4.0, 4.0), polling], &[]), "mm2 704, sharing at 16");
+        assert_eq!((isend.reached, isend.figure.as_str()), (Some(false), "Open MPI 0.250; Open MPI, polling 0.500"));
     }
 
     #[test]

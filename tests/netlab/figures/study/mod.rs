@@ -21,12 +21,16 @@ use job::Jobs;
 use point::{Computing, Point, spread};
 use record::Record;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 /// Its part of the results.
 const HEADING: &str = "# The paper's figures on the emulated cluster";
+
+/// What the README says of it.
+const README_HEADING: &str = "### The paper's programs on an emulated cluster";
 
 #[derive(Args, Debug)]
 pub struct Arguments {
@@ -80,6 +84,8 @@ pub struct Found {
     pub computing: Vec<Computing>,
     /// What is no row, and why.
     pub refused: Vec<String>,
+    /// What the tables are made of.
+    pub records: Vec<Record>,
     /// How many jobs were run, and how many were in the file.
     pub ran: usize,
     pub kept: usize,
@@ -103,15 +109,17 @@ pub fn study(arguments: &Arguments) -> Result<ExitCode, String> {
     let mut found = Found::default();
     for (case, kernel) in kernels(&filter) {
         let take = |jobs: &Jobs| jobs.alone(case, kernel);
-        let computing = file.take(&Jobs::alone_key(case, kernel), take, |record| {
+        let computing = file.take(&Jobs::alone_key(case, kernel), "", take, |record| {
             let computing = Computing::new(case, kernel, record)?;
             Ok((format!("{:.4} s of computing alone", computing.seconds), computing))
         })?;
         found.computing.extend(computing);
     }
     for plan in plans {
+        let variables = plan.tuning(&file.jobs.wishes).words();
         let point = file.take(
             &plan.key(),
+            &variables,
             |jobs| jobs.on_lab(&plan),
             |record| {
                 let point = Point::new(plan, record)?;
@@ -121,6 +129,11 @@ pub fn study(arguments: &Arguments) -> Result<ExitCode, String> {
         found.points.extend(point);
     }
     (found.refused, found.ran, found.kept) = (file.refused, file.ran, file.kept);
+    found.records = file.shown;
+    let shown = arguments.file.with_extension("shown.jsonl");
+    if !arguments.damage {
+        record::write(&shown, &found.records)?;
+    }
     let took = format!(
         "{} jobs in {:.1} minutes, {} more taken from {}",
         found.ran,
@@ -130,14 +143,19 @@ pub fn study(arguments: &Arguments) -> Result<ExitCode, String> {
     );
     let text = section::section(&found, arguments.reps, &took);
     say(&format!("\n{text}\n{took}"));
-    let out = match (&arguments.out, filter.is_all()) {
-        (Some(out), _) => Some(out.clone()),
-        (None, true) => Some(results::FILE.into()),
-        (None, false) => None,
+    let (out, whole) = match (&arguments.out, filter.is_all()) {
+        (Some(out), _) => (Some(out.clone()), false),
+        // Nobody wants none, or damaged ones, in the place of those that stand there.
+        (None, true) if arguments.damage || found.points.is_empty() => (None, false),
+        (None, true) => (Some(results::FILE.into()), true),
+        (None, false) => (None, false),
     };
     if let Some(out) = out {
         results::write(&out, HEADING, &text)?;
         say(&format!("written to {}", out.display()));
+    }
+    if whole {
+        results::write(results::README.as_ref(), README_HEADING, &section::short(&found))?;
     }
     Ok(if found.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -157,6 +175,8 @@ struct Progress<'a> {
     ran: usize,
     kept: usize,
     refused: Vec<String>,
+    /// What is no row is not in it, nor what is in the file of other commits.
+    shown: Vec<Record>,
 }
 
 impl<'a> Progress<'a> {
@@ -179,21 +199,23 @@ impl<'a> Progress<'a> {
             reps: arguments.reps as usize,
             damage: arguments.damage,
             wishes,
-            commit: machine::said("git", &["describe", "--always", "--dirty", "--exclude=*"], ""),
+            commit: commit(),
         };
-        Ok(Progress { jobs, file, records, all, number: 0, ran: 0, kept: 0, refused: Vec::new() })
+        Ok(Progress { jobs, file, records, all, number: 0, ran: 0, kept: 0, refused: Vec::new(), shown: Vec::new() })
     }
 
     /// A job's figures: from the file, or run now and then added to it. What is no row is said, and not kept.
     fn take<T>(
         &mut self,
         key: &str,
+        variables: &str,
         run: impl FnOnce(&Jobs) -> Result<Record, String>,
         judge: impl Fn(&Record) -> Result<(String, T), Vec<String>>,
     ) -> Result<Option<T>, String> {
         self.number += 1;
         let begun = Instant::now();
-        let kept = record::done(&self.records, key, self.jobs.reps, &self.jobs.commit).filter(|_| !self.jobs.damage);
+        let kept = record::done(&self.records, key, self.jobs.reps, &self.jobs.commit, variables);
+        let kept = kept.filter(|_| !self.jobs.damage);
         let (record, is_new) = match kept {
             Some(record) => (Ok(record.clone()), false),
             None => (run(&self.jobs), true),
@@ -210,6 +232,7 @@ impl<'a> Progress<'a> {
                     self.kept += 1;
                     say(&format!("{place}: {words} (from the file)"));
                 }
+                self.shown.push(record);
                 Ok(Some(taken))
             }
             Err(reasons) => {
@@ -220,6 +243,20 @@ impl<'a> Progress<'a> {
                 Ok(None)
             }
         }
+    }
+}
+
+/// The commit, and a number for what differs from it here: two such states are never taken for one. What measuring writes does not count.
+fn commit() -> String {
+    let commit = machine::said("git", &["rev-parse", "--short", "HEAD"], "");
+    let parts = [":/", ":(top,exclude)benches/RESULTS.md", ":(top,exclude)README.md"];
+    match Command::new("git").args(["diff", "HEAD", "--"]).args(parts).output() {
+        Ok(differs) if !differs.stdout.is_empty() => {
+            let mut hasher = DefaultHasher::new();
+            differs.stdout.hash(&mut hasher);
+            format!("{commit}-dirty-{:08x}", hasher.finish() as u32)
+        }
+        _ => commit,
     }
 }
 

@@ -118,11 +118,21 @@ pub fn append(file: &Path, record: &Record) -> Result<(), String> {
     open.write_all(line.as_bytes()).and_then(|()| open.sync_data()).map_err(failed)
 }
 
-/// The last record of this job, as often repeated and of the same commit.
-pub fn done<'r>(records: &'r [Record], key: &str, reps: usize, commit: &str) -> Option<&'r Record> {
+/// Writes these and nothing else.
+///
+/// # Errors
+/// What the system says.
+pub fn write(file: &Path, records: &[Record]) -> Result<(), String> {
+    let lines = records.iter().map(|record| serde_json::to_string(record).map(|line| line + "\n"));
+    let text = lines.collect::<Result<String, _>>().map_err(|error| error.to_string())?;
+    fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// The last record of this job, as often repeated, of the same commit and with the MPI set up by the same variables.
+pub fn done<'r>(records: &'r [Record], key: &str, reps: usize, commit: &str, variables: &str) -> Option<&'r Record> {
     let same = |record: &&Record| {
-        let Seen { key: of, commit: by, reps: times, .. } = &record.study;
-        of == key && by == commit && *times == reps
+        let Seen { key: of, commit: by, reps: times, variables: with, .. } = &record.study;
+        of == key && by == commit && *times == reps && with == variables
     };
     records.iter().rfind(same)
 }
@@ -171,17 +181,18 @@ pub mod tests {
         let (records, others) = load(&file).expect("read");
         fs::remove_dir_all(&directory).expect("removed");
         assert_eq!((records.as_slice(), others), ([record("a"), record("c")].as_slice(), 1));
-        assert_eq!(done(&records, "c", 5, "abc"), Some(&record("c")));
-        assert_eq!(done(&records, "b", 5, "abc"), None);
-        assert_eq!(done(&records, "c", 3, "abc"), None);
-        assert_eq!(done(&records, "c", 5, "abd"), None);
+        assert_eq!(done(&records, "c", 5, "abc", ""), Some(&record("c")));
+        assert_eq!(done(&records, "b", 5, "abc", ""), None);
+        assert_eq!(done(&records, "c", 3, "abc", ""), None);
+        assert_eq!(done(&records, "c", 5, "abd", ""), None);
+        assert_eq!(done(&records, "c", 5, "abc", "A=1"), None);
     }
 
     #[test]
     fn what_is_measured_again_counts() {
         let mut again = record("a");
         again.study.remarks.push("again".into());
-        assert_eq!(done(&[record("a"), again.clone()], "a", 5, "abc"), Some(&again));
+        assert_eq!(done(&[record("a"), again.clone()], "a", 5, "abc", ""), Some(&again));
     }
 
     #[test]

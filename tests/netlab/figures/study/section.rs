@@ -42,6 +42,18 @@ pub fn section(found: &Found, reps: u32, took: &str) -> String {
     text
 }
 
+/// What the README says of it.
+pub fn short(found: &Found) -> String {
+    format!(
+        "By `tests/netlab/study` on {}, in {}: nodes, links and the switch are the kernel's, and share these cores. Ratios of medians of one job, in which \
+         Aurora and MPI take turns; below 1 Aurora is faster, of speed-ups above 1.\n\n{}\n\
+         All networks, sizes, numbers of nodes and both MPIs' settings: [RESULTS.md](benches/RESULTS.md).\n",
+        machine::description(),
+        machine::said("date", &["-u", "+%F"], ""),
+        goals::table(&goals::goals(&found.points, &found.computing)),
+    )
+}
+
 fn alone(found: &Found) -> String {
     let mut text =
         String::from("| program | kernel or keys | sequential program, one process (ms, median) |\n|---|---|---|\n");

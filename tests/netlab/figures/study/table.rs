@@ -90,12 +90,13 @@ pub fn slowest<'p>(points: &[&'p Point], nodes: usize) -> Option<&'p Run> {
     at.filter_map(|point| point.aurora()).max_by(|a, b| a.sharing_seconds.median.total_cmp(&b.sharing_seconds.median))
 }
 
-/// Aurora's sharing and MPI's in the job in which MPI is ahead most, or behind least: those who took turns are compared.
-pub fn closest<'p>(points: &[&'p Point], nodes: usize) -> Option<(&'p Run, &'p Run)> {
+/// Aurora's sharing and MPI's in the job in which our modelled speed-up over theirs is the least: those who took turns are compared.
+pub fn closest<'p>(points: &[&'p Point], nodes: usize, computing: f64) -> Option<(&'p Run, &'p Run)> {
     let at = points.iter().filter(|point| point.plan.nodes == nodes);
     let pairs = at.filter_map(|point| Some((point.aurora()?, point.best()?)));
-    let behind = |(ours, theirs): &(&Run, &Run)| ours.sharing_seconds.median - theirs.sharing_seconds.median;
-    pairs.max_by(|a, b| behind(a).total_cmp(&behind(b)))
+    let speed_up = |run: &Run| model::speed_up(computing, nodes, run.sharing_seconds.median);
+    let ratio = |(ours, theirs): &(&Run, &Run)| model::normalised(speed_up(ours), speed_up(theirs));
+    pairs.min_by(|a, b| ratio(a).total_cmp(&ratio(b)))
 }
 
 pub fn numbers_of_nodes(points: &[&Point]) -> Vec<usize> {
@@ -139,7 +140,7 @@ pub fn modelled(points: &[&Point], computing: &Computing) -> String {
         });
     }
     row("**Aurora / the best MPI beside it**", &|nodes| {
-        let (ours, theirs) = closest(points, nodes)?;
+        let (ours, theirs) = closest(points, nodes, computing.seconds)?;
         let ratio = model::normalised(speed_up(nodes, ours), speed_up(nodes, theirs));
         Some(format!("**{ratio:.3}**"))
     });
@@ -193,9 +194,14 @@ mod tests {
         let points: Vec<_> = points.iter().collect();
         let bound = 2.0 * points[1].plan.bound();
         assert_eq!(slowest(&points, 16).map(|run| run.sharing_seconds), Some(even(1.25 * bound)));
-        let (ours, theirs) = closest(&points, 16).expect("a pair");
+        let (ours, theirs) = closest(&points, 16, 0.7).expect("a pair");
         assert_eq!((ours.sharing_seconds, theirs.sharing_seconds), (even(1.25 * bound), even(1.5 * bound)));
-        assert!(slowest(&points, 2).is_none() && closest(&points, 2).is_none());
+        assert!(slowest(&points, 2).is_none() && closest(&points, 2, 0.7).is_none());
+        // 1.8 times as fast, by less than another job in which it is 1.15 times.
+        let [near, far] = [(1.0, 2.0), (10.0, 11.5)]
+            .map(|(ours, theirs)| point(CASE, 16, &[("aurora-whole", ours), ("mpi-isend", theirs)]));
+        let (ours, _) = closest(&[&near, &far], 16, 0.7).expect("a pair");
+        assert_eq!(ours.sharing_seconds, even(10.0 * bound));
     }
 
     #[test]
