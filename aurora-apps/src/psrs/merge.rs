@@ -1,5 +1,7 @@
 //! Merging sorted runs: neighbours pairwise, in rounds, between two buffers.
 
+use std::ops::Range;
+
 /// Merges the sorted runs of `keys` that end where `ends` says (the last at `keys.len()`; runs may be empty).
 ///
 /// `spare` is the second buffer; its contents do not matter and it grows as needed. The result stands in `keys`.
@@ -7,41 +9,67 @@
 /// # Panics
 /// If the ends do not ascend or the last one is not the length.
 pub fn merge(keys: &mut Vec<u32>, ends: &[usize], spare: &mut Vec<u32>) {
+    merge_around(keys, ends, spare, (0..0, &mut []));
+}
+
+/// As [`merge`], but the range `own` of the result goes into `block`; in `keys` there is anything in its place.
+///
+/// # Panics
+/// As [`merge`]; and if the block is not as long as that range, or the range is outside.
+pub(super) fn merge_around(
+    keys: &mut Vec<u32>,
+    ends: &[usize],
+    spare: &mut Vec<u32>,
+    (own, block): (Range<usize>, &mut [u32]),
+) {
     assert_eq!(ends.last().copied().unwrap_or(0), keys.len(), "the last end");
+    assert_eq!(own.len(), block.len(), "room for the own part");
     spare.resize(keys.len(), 0);
     let mut ends = ends.to_vec();
-    while ends.len() > 1 {
+    while ends.len() > 2 {
         let mut start = 0;
         let mut merged = Vec::with_capacity(ends.len().div_ceil(2));
         for pair in ends.chunks(2) {
             let (middle, end) = (pair[0], pair[pair.len() - 1]);
-            let (left, right) = (&keys[start..middle], &keys[middle..end]);
-            merge_two(left, right, &mut spare[start..end]);
+            merge_some(&keys[start..middle], &keys[middle..end], &mut spare[start..end]);
             merged.push(end);
             start = end;
         }
         ends = merged;
         std::mem::swap(keys, spare);
     }
+    let (left, right) = keys.split_at(ends.first().copied().unwrap_or(0));
+    let (before, rest) = spare.split_at_mut(own.start);
+    let (_, behind) = rest.split_at_mut(own.len());
+    let (mut i, mut j) = (0, 0);
+    for place in [before, block, behind] {
+        let (from_left, from_right) = merge_some(&left[i..], &right[j..], place);
+        (i, j) = (i + from_left, j + from_right);
+    }
+    std::mem::swap(keys, spare);
 }
 
-/// Merges two sorted runs into `into`, which has room for exactly both.
-pub(super) fn merge_two(left: &[u32], right: &[u32], into: &mut [u32]) {
+/// Merges of two sorted runs as many keys as `into` has room for, of which they have enough. Returns how many of each these are.
+pub(super) fn merge_some(left: &[u32], right: &[u32], into: &mut [u32]) -> (usize, usize) {
     let (mut i, mut j) = (0, 0);
     let mut places = into.iter_mut();
     // No branch depends on the keys in here: random ones would mispredict every other time.
     while i < left.len() && j < right.len() {
-        let Some(place) = places.next() else { return };
+        let Some(place) = places.next() else { return (i, j) };
         let (a, b) = (left[i], right[j]);
         let from_right = b < a;
         *place = if from_right { b } else { a };
         j += usize::from(from_right);
         i += usize::from(!from_right);
     }
+    // Of one of them nothing is left.
     let rest = places.into_slice();
-    let (left, right) = (&left[i..], &right[j..]);
-    rest[..left.len()].copy_from_slice(left);
-    rest[left.len()..].copy_from_slice(right);
+    let more = rest.len().min(left.len() - i);
+    let (from_left, from_right) = rest.split_at_mut(more);
+    let ends = (i + more, j + from_right.len());
+    from_left.copy_from_slice(&left[i..ends.0]);
+    from_right.copy_from_slice(&right[j..ends.1]);
+    ends
 }
 
 #[cfg(test)]
@@ -61,18 +89,53 @@ mod tests {
         }
     }
 
-    fn check(mut runs: Vec<Vec<u32>>) -> Result<(), TestCaseError> {
+    proptest! {
+        #[test]
+        fn merging_some_again_and_again_is_merging_all(mut left: Vec<u8>, mut right: Vec<u8>, room in 1usize..9) {
+            left.sort_unstable();
+            right.sort_unstable();
+            let [left, right] = [left, right].map(|run| run.into_iter().map(u32::from).collect::<Vec<_>>());
+            let mut merged = vec![7; left.len() + right.len()];
+            let (mut i, mut j) = (0, 0);
+            for place in merged.chunks_mut(room) {
+                let (from_left, from_right) = merge_some(&left[i..], &right[j..], place);
+                (i, j) = (i + from_left, j + from_right);
+            }
+            let mut expected = [left, right].concat();
+            expected.sort_unstable();
+            prop_assert_eq!(merged, expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_part_of_it_may_go_elsewhere(runs: Vec<Vec<u16>>, cuts: (usize, usize)) {
+            let runs = runs.into_iter().map(|run| run.into_iter().map(u32::from).collect()).collect();
+            let (mut keys, ends, expected) = sorted(runs);
+            let [one, other] = [cuts.0, cuts.1].map(|cut| cut % (keys.len() + 1));
+            let own = one.min(other)..one.max(other);
+            let mut block = vec![7; own.len()];
+            merge_around(&mut keys, &ends, &mut Vec::new(), (own.clone(), &mut block));
+            keys[own].copy_from_slice(&block);
+            prop_assert_eq!(keys, expected);
+        }
+    }
+
+    /// Sorted runs one behind the other, where they end, and what comes of them.
+    fn sorted(mut runs: Vec<Vec<u32>>) -> (Vec<u32>, Vec<usize>, Vec<u32>) {
         runs.iter_mut().for_each(|run| run.sort_unstable());
-        let mut keys = runs.concat();
-        let ends: Vec<usize> = runs
-            .iter()
-            .scan(0, |end, run| {
-                *end += run.len();
-                Some(*end)
-            })
-            .collect();
+        let keys = runs.concat();
+        let ends = runs.iter().scan(0, |end, run| {
+            *end += run.len();
+            Some(*end)
+        });
         let mut expected = keys.clone();
         expected.sort_unstable();
+        (keys, ends.collect(), expected)
+    }
+
+    fn check(runs: Vec<Vec<u32>>) -> Result<(), TestCaseError> {
+        let (mut keys, ends, expected) = sorted(runs);
         merge(&mut keys, &ends, &mut vec![7; 3]);
         prop_assert_eq!(keys, expected);
         Ok(())

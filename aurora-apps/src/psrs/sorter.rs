@@ -1,8 +1,9 @@
 //! The parallel program, phase by phase as in the paper's Table 4.
 
+use super::merge::merge_around;
 use super::sample::{Sample, cuts, pivots, sample_count, samples};
+use super::sort;
 use super::split::{Cuts, around, most_merged};
-use super::{merge, sort};
 use crate::clock::Clock;
 use aurora_core::prelude::*;
 use std::ops::Range;
@@ -127,8 +128,8 @@ impl Sorter {
         clock.sharing("fetch partitions", || distmemcpy_many(copies))
     }
 
-    /// Phase 4. Partitions are merged, not sorted, in local memory; what belongs into the own block is copied there,
-    /// keys that do not are sent to their ranks.
+    /// Phase 4. Partitions are merged, not sorted, what belongs into the own block in its place there; keys that do not are
+    /// sent to their ranks.
     fn merge_and_update(&mut self, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<()> {
         let place = cuts.place(self.rank);
         let [left, own, right] = around(&place, &self.keys.local_range());
@@ -137,13 +138,11 @@ impl Sorter {
                 *end += partition.len();
                 Some(*end)
             });
-            merge(&mut self.partitions, &ends.collect::<Vec<_>>(), &mut self.spare);
-            if own.is_empty() {
-                return Ok(());
-            }
             let mut block = self.keys.owner_computes_mut()?;
             let start = block.indices().start;
-            block.local_mut()[from(&own, start)].copy_from_slice(&self.partitions[from(&own, place.start)]);
+            let there = if own.is_empty() { 0..0 } else { from(&own, start) };
+            let own = (from(&own, place.start), &mut block.local_mut()[there]);
+            merge_around(&mut self.partitions, &ends.collect::<Vec<_>>(), &mut self.spare, own);
             block.finish()
         })?;
         clock.sharing("move keys", || {
