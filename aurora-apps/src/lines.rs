@@ -33,7 +33,7 @@ const VERSIONS: [(&str, &str, Sources); 17] = [
     ("mm2", "mpi-collective", sources!("mm2/mpi/program.rs", "mm2/mpi/collective.rs")),
     ("psrs", "aurora", sources!("psrs/sorter.rs")),
     ("psrs", "mpi-isend", sources!("psrs/mpi/program.rs", "psrs/mpi/isend.rs", "psrs/mpi/merging.rs")),
-    ("psrs", "mpi-collective", sources!("psrs/mpi/program.rs", "psrs/mpi/collective.rs")),
+    ("psrs", "mpi-collective", sources!("psrs/mpi/program.rs", "psrs/mpi/collective.rs", "psrs/mpi/merging.rs")),
     ("diffusion", "aurora", sources!("diffusion/parallel.rs")),
     ("diffusion", "mpi-isend", sources!("diffusion/mpi/rows.rs", "diffusion/mpi/isend.rs")),
     ("diffusion", "mpi-collective", sources!("diffusion/mpi/rows.rs", "diffusion/mpi/collective.rs")),

@@ -1,17 +1,20 @@
 //! MPI as what Aurora is compared with: the ranks of a job through MPI's eyes, and what all programs over it need.
 //!
 //! The job itself is Aurora's, which has initialised MPI (`Funneled`); its calls stay on the thread that called `run`. The
-//! programs use what a careful user of MPI would: buffers that live as long as the job, contiguous types, no copies
+//! programs use what a careful user of MPI would: buffers that live as long as the job, large ones in huge pages, contiguous types, no copies
 //! of their own.
 
 pub mod buckets;
+pub mod in_place;
 pub mod neighbours;
 pub mod posted;
+pub mod room;
 
 use crate::implementation::Refusal;
 use crate::meeting::Meeting;
 use aurora_core::Launcher;
 use aurora_core::prelude::*;
+use in_place::InPlace;
 use mpi::Count;
 use mpi::datatype::{Partition, PartitionMut};
 use mpi::request::multiple_scope;
@@ -43,6 +46,7 @@ pub struct MpiRanks<'w> {
     world: &'w World,
     /// All of them.
     pub comm: SimpleCommunicator,
+    in_place: Option<InPlace>,
 }
 
 impl<'w> MpiRanks<'w> {
@@ -54,7 +58,7 @@ impl<'w> MpiRanks<'w> {
         if world.about().launcher != Launcher::Mpi {
             return Err(Error::user(Refusal::NotStarted));
         }
-        Ok(MpiRanks { world, comm: SimpleCommunicator::world() })
+        Ok(MpiRanks { world, comm: SimpleCommunicator::world(), in_place: InPlace::known() })
     }
 
     /// This rank's number.
@@ -73,14 +77,26 @@ impl<'w> MpiRanks<'w> {
         self.comm.process_at_rank(number as i32)
     }
 
-    /// All of a distributed buffer to every rank, by the collective that is made for it: Allgather where all parts have the
-    /// same length, for which MPIs have better algorithms, else Allgatherv.
-    pub fn all_gather<T: Equivalence>(&self, mine: &[T], parts: &Parts, whole: &mut [T]) {
-        if parts.are_equal() {
-            self.comm.all_gather_into(mine, whole);
-        } else {
-            self.comm.all_gather_varcount_into(mine, &mut parts.of_mut(whole));
+    /// All of a distributed buffer, in which this rank's part stands in its place, to every rank, by the collective that is made for it: Allgather
+    /// where all parts have the same length, for which MPIs have better algorithms, else Allgatherv.
+    pub fn all_gather<T: Equivalence + Copy>(&self, parts: &Parts, whole: &mut [T]) {
+        if let Some(in_place) = self.in_place {
+            return in_place.all_gather(&self.comm, parts, whole);
         }
+        let mine = whole[parts.range(self.me())].to_vec();
+        if parts.are_equal() {
+            self.comm.all_gather_into(&mine, whole);
+        } else {
+            self.comm.all_gather_varcount_into(&mine, &mut parts.of_mut(whole));
+        }
+    }
+
+    /// The same by Isend and Irecv of whole parts.
+    pub fn all_gather_at_once<T: Equivalence + Copy>(&self, parts: &Parts, whole: &mut [T]) {
+        let (mine, others) = parts.own_and_others(self.me(), whole);
+        let mut outgoing = vec![mine; self.size()];
+        outgoing[self.me()] = &[];
+        self.all_at_once(&outgoing, others);
     }
 
     /// Isend and Irecv of everything at once: all receives are posted, then all sends, beginning with the rank after this
@@ -114,12 +130,12 @@ impl<'w> MpiRanks<'w> {
     /// and without a copy of that. Returns how long it took until the last one was here.
     ///
     /// `work` gets a rank, its piece, and what lets MPI go on with the others: no thread of its own does that, so a long piece of work
-    /// calls it every now and then.
+    /// calls it every now and then, and hears whether there is still anything to go on with.
     pub fn each_as_it_comes<'b, T: Equivalence>(
         &self,
         outgoing: &[&'b [T]],
         incoming: Vec<&'b mut [T]>,
-        mut work: impl FnMut(usize, &'b [T], &mut dyn FnMut()),
+        mut work: impl FnMut(usize, &'b [T], &mut dyn FnMut() -> bool),
     ) -> Duration {
         let (me, size) = (self.me(), self.size());
         let (start, mut shared) = (Instant::now(), Duration::ZERO);
@@ -147,6 +163,7 @@ impl<'w> MpiRanks<'w> {
                         {
                             arrived.push((number, piece));
                         }
+                        requests.incomplete() > 0
                     }),
                     None if requests.incomplete() == 0 => return,
                     None => arrived.extend(requests.wait_any().map(|(number, _, piece)| (number, piece))),
@@ -166,7 +183,7 @@ impl<'w> MpiRanks<'w> {
 
 impl Clone for MpiRanks<'_> {
     fn clone(&self) -> Self {
-        MpiRanks { world: self.world, comm: SimpleCommunicator::world() }
+        MpiRanks { comm: SimpleCommunicator::world(), ..*self }
     }
 }
 
@@ -273,6 +290,16 @@ impl Parts {
             .collect()
     }
 
+    /// The piece of rank `own` to be read, and all others to be written; that one is empty among them.
+    ///
+    /// # Panics
+    /// As [`pieces_mut`](Parts::pieces_mut).
+    pub fn own_and_others<'b, T>(&self, own: usize, buffer: &'b mut [T]) -> (&'b [T], Vec<&'b mut [T]>) {
+        let mut pieces = self.pieces_mut(buffer);
+        let mine = std::mem::take(&mut pieces[own]);
+        (mine, pieces)
+    }
+
     /// What MPI's collectives send from.
     pub fn of<'b, T: Equivalence>(&self, buffer: &'b [T]) -> Partition<'b, [T], &[Count], &[Count]> {
         Partition::new(buffer, &self.counts, &self.starts)
@@ -298,6 +325,9 @@ mod tests {
         assert_eq!(parts.pieces_mut(&mut buffer)[2], [4, 5]);
         let with_gaps = Parts::new([0..1, 0..0, 3..5]).unwrap();
         assert_eq!(with_gaps.pieces_mut(&mut buffer), [&[1][..], &[], &[4, 5]]);
+        let (own, others) = parts.own_and_others(2, &mut buffer);
+        assert_eq!(own, [4, 5]);
+        assert_eq!(others, [&[1, 2, 3][..], &[], &[]]);
         let none = Parts::of_lengths([]).unwrap();
         assert_eq!((none.total(), none.are_equal()), (0, true));
     }

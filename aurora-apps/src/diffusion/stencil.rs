@@ -11,8 +11,11 @@ pub fn warmed(cell: f64, above: f64, below: f64, left: f64, right: f64) -> f64 {
 
 /// The inner cells of row `now`, which lies between `above` and `below`, after a step. The first and the last cell of `next` stay.
 ///
+/// Compiled once, so that whoever shares the plate computes by the same code.
+///
 /// # Panics
 /// If the rows differ in length.
+#[inline(never)]
 pub fn step_row(above: &[f64], now: &[f64], below: &[f64], next: &mut [f64]) {
     let cols = next.len();
     assert!(above.len() == cols && now.len() == cols && below.len() == cols, "rows of one plate");

@@ -95,13 +95,36 @@ impl Buckets {
 
     /// Sends each rank its bucket, but not this rank its own. Returns how `incoming` is divided between the senders.
     pub fn exchange(&self, ranks: &MpiRanks<'_>, incoming: &mut Vec<u32>) -> Result<(Parts, Parts)> {
+        let (outgoing, parts) = self.parts(ranks)?;
+        all_to_all(ranks, &outgoing, &self.places, &parts, incoming);
+        Ok((outgoing, parts))
+    }
+
+    /// The same by Ialltoallv, and does `meanwhile` while they are on their way.
+    pub fn exchange_while(
+        &self,
+        ranks: &MpiRanks<'_>,
+        incoming: &mut Vec<u32>,
+        meanwhile: impl FnOnce(),
+    ) -> Result<(Parts, Parts)> {
+        let (outgoing, parts) = self.parts(ranks)?;
+        make_room(incoming, &parts);
+        let (from, mut into) = (outgoing.of(&self.places), parts.of_mut(incoming));
+        mpi::request::scope(|scope| {
+            let request = ranks.comm.immediate_all_to_all_varcount_into(scope, &from, &mut into);
+            meanwhile();
+            request.wait_without_status();
+        });
+        Ok((outgoing, parts))
+    }
+
+    /// Collective. How the buckets are divided between the ranks they go to, and what comes between those that send it.
+    fn parts(&self, ranks: &MpiRanks<'_>) -> Result<(Parts, Parts)> {
         let ranges = (0..ranks.size()).map(|to| if to == ranks.me() { 0..0 } else { self.range(to) });
         let outgoing = Parts::new(ranges)?;
         let mut lengths = vec![0 as Count; ranks.size()];
         ranks.comm.all_to_all_into(outgoing.counts(), &mut lengths);
-        let parts = Parts::of_lengths(lengths.into_iter().map(|length| length as usize))?;
-        all_to_all(ranks, &outgoing, &self.places, &parts, incoming);
-        Ok((outgoing, parts))
+        Ok((outgoing, Parts::of_lengths(lengths.into_iter().map(|length| length as usize))?))
     }
 }
 
@@ -113,10 +136,14 @@ pub fn all_to_all<T: Equivalence + Copy + Default>(
     incoming: &Parts,
     into: &mut Vec<T>,
 ) {
+    make_room(into, incoming);
+    ranks.comm.all_to_all_varcount_into(&outgoing.of(from), &mut incoming.of_mut(into));
+}
+
+fn make_room<T: Clone + Default>(into: &mut Vec<T>, incoming: &Parts) {
     if into.len() < incoming.total() {
         into.resize(incoming.total(), T::default());
     }
-    ranks.comm.all_to_all_varcount_into(&outgoing.of(from), &mut incoming.of_mut(into));
 }
 
 #[cfg(test)]

@@ -3,25 +3,26 @@
 use crate::bench::full_read::Load;
 use crate::bench::pattern::Round;
 use crate::block::block;
+use crate::mpi_ranks::room::Room;
 use crate::mpi_ranks::{MpiRanks, Parts};
 use aurora_core::prelude::*;
 
-/// What both have: this rank's block, and room for all.
+/// What both have: room for all, with this rank's block in its place.
 struct Buffers<'w> {
     ranks: MpiRanks<'w>,
     parts: Parts,
-    mine: Vec<u8>,
-    whole: Vec<u8>,
+    whole: Room<u8>,
 }
 
 impl<'w> Buffers<'w> {
     fn new(ranks: MpiRanks<'w>, bytes: usize) -> Result<Self> {
         let parts = Parts::new((0..ranks.size()).map(|rank| block(bytes, ranks.size(), rank)))?;
-        Ok(Buffers { mine: vec![0; parts.range(ranks.me()).len()], whole: vec![0; bytes], parts, ranks })
+        Ok(Buffers { whole: Room::new(bytes)?, parts, ranks })
     }
 
     fn fill(&mut self, round: Round) {
-        round.fill(&mut self.mine, self.parts.range(self.ranks.me()).start);
+        let own = self.parts.range(self.ranks.me());
+        round.fill(&mut self.whole[own.clone()], own.start);
     }
 }
 
@@ -46,8 +47,8 @@ impl Load for Collective<'_> {
     }
 
     fn load(&mut self) -> Result<&[u8]> {
-        let Buffers { ranks, parts, mine, whole } = &mut self.0;
-        ranks.all_gather(mine, parts, whole);
+        let Buffers { ranks, parts, whole } = &mut self.0;
+        ranks.all_gather(parts, whole);
         Ok(whole)
     }
 }
@@ -73,8 +74,8 @@ impl Load for Isend<'_> {
     }
 
     fn load(&mut self) -> Result<&[u8]> {
-        let Buffers { ranks, parts, mine, whole } = &mut self.0;
-        ranks.all_at_once(&vec![&mine[..]; ranks.size()], parts.pieces_mut(whole));
+        let Buffers { ranks, parts, whole } = &mut self.0;
+        ranks.all_gather_at_once(parts, whole);
         Ok(whole)
     }
 }

@@ -6,6 +6,7 @@ use crate::bench::reads::{Checksum, Workload};
 use crate::bench::watch::Watch;
 use crate::mpi_ranks::MpiRanks;
 use crate::mpi_ranks::buckets::{Blocks, Buckets, all_to_all};
+use crate::mpi_ranks::room::Room;
 use aurora_core::prelude::*;
 
 /// Reads in a batch at most: places, positions, answers and values fit a second-level cache together.
@@ -16,7 +17,7 @@ pub struct Alltoallv<'w> {
     ranks: MpiRanks<'w>,
     workload: Workload,
     blocks: Blocks,
-    part: Vec<u64>,
+    part: Room<u64>,
     buckets: Buckets,
     /// Of what is in the buckets, in the batch.
     positions: Vec<u32>,
@@ -32,7 +33,7 @@ impl<'w> Alltoallv<'w> {
         let blocks = Blocks::new(workload.table, size)?;
         Ok(Alltoallv {
             workload,
-            part: vec![0; blocks.range(ranks.me()).len()],
+            part: Room::new(blocks.range(ranks.me()).len())?,
             buckets: Buckets::new(blocks, size, batch),
             positions: vec![0; size * batch],
             asked: Vec::new(),
@@ -48,6 +49,7 @@ impl<'w> Alltoallv<'w> {
     /// The values of one batch, in the order of `indices`.
     fn read(&mut self, indices: impl Iterator<Item = usize>) -> Result<()> {
         let Alltoallv { ranks, part, buckets, positions, asked, answers, answered, values, .. } = self;
+        let part = &part[..];
         buckets.fill_noting(indices, positions);
         let (to, from) = buckets.exchange(ranks, asked)?;
         answers.clear();

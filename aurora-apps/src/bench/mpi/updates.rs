@@ -6,6 +6,7 @@ use crate::bench::recount::Recount;
 use crate::bench::watch::Watch;
 use crate::mpi_ranks::MpiRanks;
 use crate::mpi_ranks::buckets::{Blocks, Buckets};
+use crate::mpi_ranks::room::Room;
 use aurora_core::prelude::*;
 
 /// Updates in a batch: what is sent and what is received fit a second-level cache together.
@@ -19,7 +20,7 @@ pub struct Alltoallv<'w> {
     incoming: Vec<u32>,
     table: usize,
     updates: usize,
-    counters: Vec<u64>,
+    counters: Room<u64>,
     recount: Recount,
 }
 
@@ -28,7 +29,7 @@ impl<'w> Alltoallv<'w> {
     pub fn new(world: &'w World, ranks: MpiRanks<'w>, table: usize, updates: usize) -> Result<Self> {
         let blocks = Blocks::new(table, ranks.size())?;
         let buckets = Buckets::new(blocks, ranks.size(), BATCH.min(updates));
-        let counters = vec![0; blocks.range(ranks.me()).len()];
+        let counters = Room::new(blocks.range(ranks.me()).len())?;
         let recount = Recount::new(world, table, updates)?;
         Ok(Alltoallv { ranks, blocks, buckets, incoming: Vec::new(), table, updates, counters, recount })
     }

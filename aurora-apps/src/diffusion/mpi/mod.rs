@@ -30,7 +30,7 @@ impl<'w> OverMpi<'w> {
     /// Collective. For the plate of `job`.
     pub fn new(world: &'w World, job: &Diffusion, implementation: Implementation) -> Result<Self> {
         let ranks = MpiRanks::new(world)?;
-        let rows = Rows::new(&ranks, job.rows, job.cols);
+        let rows = Rows::new(&ranks, job.rows, job.cols)?;
         let form = match implementation {
             Implementation::MpiIsend => Form::Isend(isend::Isend::new(&ranks, &rows)),
             _ => Form::Collective(collective::Collective::new(&ranks, &rows)?),

@@ -3,6 +3,8 @@
 use crate::block::block;
 use crate::diffusion::step_row;
 use crate::mpi_ranks::MpiRanks;
+use crate::mpi_ranks::room::Room;
+use aurora_core::prelude::*;
 use std::ops::Range;
 
 /// Both plates of a rank. In the memory of a plate row 0 is the one before ours.
@@ -12,21 +14,25 @@ pub struct Rows {
     pub cols: usize,
     /// Who has the row before ours, and who the one behind.
     pub neighbours: [Option<usize>; 2],
-    pub now: Vec<f64>,
-    pub next: Vec<f64>,
+    pub now: Room<f64>,
+    pub next: Room<f64>,
 }
 
 impl Rows {
     /// Of a plate of `rows` rows.
-    pub fn new(ranks: &MpiRanks<'_>, rows: usize, cols: usize) -> Self {
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub fn new(ranks: &MpiRanks<'_>, rows: usize, cols: usize) -> Result<Self> {
         let (me, size) = (ranks.me(), ranks.size());
         let numbers = block(rows, size, me);
         // Where there are fewer rows than ranks, the last ranks have none.
         let owns = |rank: &usize| !block(rows, size, *rank).is_empty();
         let neighbours =
             [me.checked_sub(1).filter(|_| owns(&me)), Some(me + 1).filter(|behind| *behind < size && owns(behind))];
-        let room = vec![0.0; (numbers.len() + 2) * cols];
-        Rows { plate: rows, numbers, cols, neighbours, now: room.clone(), next: room }
+        let plate = || Room::new((numbers.len() + 2) * cols);
+        let (now, next) = (plate()?, plate()?);
+        Ok(Rows { plate: rows, numbers, cols, neighbours, now, next })
     }
 
     /// Our rows, as numbers of the plate's.

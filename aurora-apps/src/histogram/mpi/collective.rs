@@ -1,10 +1,12 @@
-//! By Reduce_scatter_block of each rank's counts, or by an Alltoallv for each batch of places.
+//! By an Alltoall of each rank's counts, which their owners add up, or by an Ialltoallv for each batch of places, while the next one is made.
+//!
+//! MPI's operation for the former is Reduce_scatter_block. Open MPI 4.1 makes a Reduce to rank 0 and a Scatter from there of it, where ranks are few
+//! or blocks are large; MPICH sends as much as the Alltoall does.
 
-use super::counters::{BATCH, Counters, Way, count};
+use super::counters::{BATCH, Counters, Way, add, count};
 use crate::clock::{Clock, Laps};
 use crate::histogram::{Draws, sequential};
 use aurora_core::prelude::*;
-use mpi::collective::SystemOperation;
 use mpi::traits::CommunicatorCollectives;
 
 /// Collective. Adds 1 to each counter that this rank has drawn.
@@ -18,16 +20,20 @@ pub fn update(counters: &mut Counters<'_>, draws: Draws) -> Result<Laps> {
             Way::CountingFirst(counts) => {
                 counts.fill(0);
                 sequential(counts, mine);
-                let sums = &mut rooms[..own.len()];
-                ranks.comm.reduce_scatter_block_into(&counts[..], sums, SystemOperation::sum());
-                own.iter_mut().zip(sums).for_each(|(own, sum)| *own = u64::from(*sum));
+                ranks.comm.all_to_all_into(&counts[..], &mut rooms[..]);
+                for counts in rooms.chunks_exact(own.len()) {
+                    add(own, counts);
+                }
             }
-            Way::Batches([buckets, _]) => {
+            Way::Batches([now, next]) => {
+                now.fill(mine.by_ref());
                 for _ in 0..draws.each().div_ceil(BATCH) {
-                    buckets.fill(mine.by_ref());
-                    let (_, parts) = buckets.exchange(ranks, rooms)?;
-                    count(own, buckets.of(me));
+                    let (_, parts) = now.exchange_while(ranks, rooms, || {
+                        count(own, now.of(me));
+                        next.fill(mine.by_ref());
+                    })?;
                     count(own, &rooms[..parts.total()]);
+                    std::mem::swap(now, next);
                 }
             }
         }

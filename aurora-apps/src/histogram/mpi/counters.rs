@@ -2,17 +2,19 @@
 
 use crate::mpi_ranks::MpiRanks;
 use crate::mpi_ranks::buckets::{Blocks, Buckets};
+use crate::mpi_ranks::room::Room;
 use aurora_core::prelude::*;
 
-/// Updates in a batch: what is sent and what is received fit a second-level cache together.
-pub const BATCH: usize = 64 * 1024;
+/// Updates in a batch: what is sent and what is received fit a second-level cache together; and from four ranks on what goes to one of them
+/// is below 64 KiB, up to which Open MPI sends over TCP without asking first.
+pub const BATCH: usize = 60 * 1024;
 
 /// What a rank has for either way.
 pub struct Counters<'w> {
     pub ranks: MpiRanks<'w>,
     pub blocks: Blocks,
     /// This rank's block of the table; a few too many where the table does not divide.
-    pub own: Vec<u64>,
+    pub own: Room<u64>,
     pub way: Way,
     /// What comes: counts of this rank's block, or places in it, from each rank.
     pub rooms: Vec<u32>,
@@ -20,7 +22,7 @@ pub struct Counters<'w> {
 
 pub enum Way {
     /// Counts of this rank, for all blocks.
-    CountingFirst(Vec<u32>),
+    CountingFirst(Room<u32>),
     /// Of two batches one is on its way while the other is made.
     Batches([Buckets; 2]),
 }
@@ -34,14 +36,19 @@ impl<'w> Counters<'w> {
         // A counter of 32 bits must hold what all ranks count.
         let few = u32::try_from(updates.saturating_mul(size)).is_ok();
         let way = if table <= updates && few {
-            Way::CountingFirst(vec![0; blocks.length() * size])
+            Way::CountingFirst(Room::new(blocks.length() * size)?)
         } else {
             let buckets = || Buckets::new(blocks, size, BATCH.min(updates));
             Way::Batches([buckets(), buckets()])
         };
         let room = if matches!(way, Way::CountingFirst(_)) { blocks.length() } else { BATCH.min(updates) };
-        Ok(Counters { own: vec![0; blocks.length()], rooms: vec![0; room * size], ranks, blocks, way })
+        Ok(Counters { own: Room::new(blocks.length())?, rooms: vec![0; room * size], ranks, blocks, way })
     }
+}
+
+/// Adds what another rank, or this one, has counted of this rank's block.
+pub fn add(counters: &mut [u64], counts: &[u32]) {
+    counters.iter_mut().zip(counts).for_each(|(counter, count)| *counter += u64::from(*count));
 }
 
 /// Adds 1 to each counter at these places. The additions do not depend on each other: the processor has as many cache misses under way as it

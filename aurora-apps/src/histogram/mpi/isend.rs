@@ -1,6 +1,6 @@
 //! By Isend and Irecv: each rank's counts of a block go to its owner, who adds them as they come; or places do, while the next batch of them is made.
 
-use super::counters::{BATCH, Counters, Way, count};
+use super::counters::{BATCH, Counters, Way, add, count};
 use crate::clock::{Clock, Laps};
 use crate::histogram::{Draws, sequential};
 use crate::mpi_ranks::MpiRanks;
@@ -24,9 +24,7 @@ pub fn update(counters: &mut Counters<'_>, draws: Draws) -> Result<Laps> {
                 let mut incoming: Vec<_> = rooms.chunks_exact_mut(block).collect();
                 incoming[me] = &mut [];
                 let outgoing: Vec<_> = counts.chunks_exact(block).collect();
-                ranks.each_as_it_comes(&outgoing, incoming, |_, counts, _| {
-                    own.iter_mut().zip(counts).for_each(|(own, count)| *own += u64::from(*count));
-                });
+                ranks.each_as_it_comes(&outgoing, incoming, |_, counts, _| add(own, counts));
             }
             Way::Batches([now, next]) => {
                 let batches = draws.each().div_ceil(BATCH);

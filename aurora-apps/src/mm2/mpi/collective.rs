@@ -1,4 +1,4 @@
-//! B is gathered on all ranks by Allgather.
+//! B is gathered on all ranks by Allgather, in place.
 
 use super::program::Operands;
 use crate::clock::Clock;
@@ -7,13 +7,13 @@ use aurora_core::prelude::*;
 
 /// Collective. `c <- a x b`.
 pub fn mmultiply(operands: Operands<'_, '_>, stage: Stage, clock: &mut Clock<'_>) -> Result<()> {
-    let Operands { ranks, kernel, columns, rows, a, b, c, whole } = operands;
+    let Operands { ranks, kernel, columns, rows, a, b, c } = operands;
     clock.sharing(stage.load, || {
-        ranks.all_gather(b, rows, whole);
+        ranks.all_gather(rows, b);
         Ok(())
     })?;
     clock.computing(stage.multiply, || {
-        kernel.multiply(a, whole, c, columns);
+        kernel.multiply(a, b, c, columns);
         Ok(())
     })
 }

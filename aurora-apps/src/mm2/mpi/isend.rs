@@ -7,11 +7,12 @@ use aurora_core::prelude::*;
 
 /// Collective. `c <- a x b`.
 pub fn mmultiply(operands: Operands<'_, '_>, stage: Stage, clock: &mut Clock<'_>) -> Result<()> {
-    let Operands { ranks, kernel, columns, rows, a, b, c, whole } = operands;
+    let Operands { ranks, kernel, columns, rows, a, b, c } = operands;
     clock.overlapping((stage.load, stage.multiply), |turns| {
         turns.computing(|| c.fill(0));
-        let outgoing = vec![b; ranks.size()];
-        Ok(ranks.each_as_it_comes(&outgoing, rows.pieces_mut(whole), |from, block, progress| {
+        let (mine, others) = rows.own_and_others(ranks.me(), b);
+        let outgoing = vec![mine; ranks.size()];
+        Ok(ranks.each_as_it_comes(&outgoing, others, |from, block, progress| {
             add_rows((kernel, columns), a, (rows.range(from), block), c, turns, progress);
         }))
     })

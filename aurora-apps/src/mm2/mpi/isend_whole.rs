@@ -8,13 +8,13 @@ use aurora_core::prelude::*;
 
 /// Collective. `c <- a x b`.
 pub fn mmultiply(operands: Operands<'_, '_>, stage: Stage, clock: &mut Clock<'_>) -> Result<()> {
-    let Operands { ranks, kernel, columns, rows, a, b, c, whole } = operands;
+    let Operands { ranks, kernel, columns, rows, a, b, c } = operands;
     clock.sharing(stage.load, || {
-        ranks.all_at_once(&vec![b; ranks.size()], rows.pieces_mut(whole));
+        ranks.all_gather_at_once(rows, b);
         Ok(())
     })?;
     clock.computing(stage.multiply, || {
-        kernel.multiply(a, whole, c, columns);
+        kernel.multiply(a, b, c, columns);
         Ok(())
     })
 }

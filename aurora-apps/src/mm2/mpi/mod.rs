@@ -33,13 +33,13 @@ impl<'w> OverMpi<'w> {
 impl Multiplication for OverMpi<'_> {
     fn run(&mut self, kernel: Kernel, entries: Matrices, pace: Pace, shared: &mut Shared) -> Result<Laps> {
         let OverMpi(program) = self;
-        let start = program.start();
-        for (i, (q, r)) in program.q.iter_mut().zip(&mut program.r).enumerate() {
-            (*q, *r) = (entries.q(start + i), entries.r(start + i));
+        let own = program.own();
+        for ((i, q), r) in own.clone().zip(program.q.iter_mut()).zip(&mut program.r[own]) {
+            (*q, *r) = (entries.q(i), entries.r(i));
         }
         let laps = program.run(kernel, pace)?;
-        check::fill(&mut shared.p, |i| program.p[i - start])?;
-        check::fill(&mut shared.r, |i| program.r[i - start])?;
+        check::fill(&mut shared.p, |i| program.p[i])?;
+        check::fill(&mut shared.r, |i| program.r[i])?;
         Ok(laps)
     }
 }

@@ -4,6 +4,7 @@ use crate::block::block;
 use crate::clock::{Clock, Laps, Pace, Turns};
 use crate::mm2::Kernel;
 use crate::mm2::parallel::{FIRST, SECOND, Stage};
+use crate::mpi_ranks::room::Room;
 use crate::mpi_ranks::{MpiRanks, Parts};
 use aurora_core::prelude::*;
 use std::ops::Range;
@@ -17,26 +18,23 @@ pub struct Operands<'o, 'w> {
     pub rows: &'o Parts,
     /// This rank's rows.
     pub a: &'o [i32],
-    /// The same of the matrix that every rank needs whole.
-    pub b: &'o [i32],
+    /// Room for the whole of what every rank needs whole, with this rank's rows in their place.
+    pub b: &'o mut [i32],
     pub c: &'o mut [i32],
-    /// Room for all of B.
-    pub whole: &'o mut [i32],
 }
 
 /// One way to bring B to all ranks and to multiply with it.
 pub type Mmultiply = fn(Operands<'_, '_>, Stage, &mut Clock<'_>) -> Result<()>;
 
-/// Room for this rank's rows of all matrices, and for the whole of one.
+/// Room for this rank's rows of Q, and for the whole of R and P: what comes is received beside this rank's rows, which nobody copies.
 pub struct Program<'w> {
     ranks: MpiRanks<'w>,
     mmultiply: Mmultiply,
     columns: usize,
     rows: Parts,
-    pub q: Vec<i32>,
-    pub r: Vec<i32>,
-    pub p: Vec<i32>,
-    whole: Vec<i32>,
+    pub q: Room<i32>,
+    pub r: Room<i32>,
+    pub p: Room<i32>,
 }
 
 impl<'w> Program<'w> {
@@ -45,23 +43,26 @@ impl<'w> Program<'w> {
         let ranks = MpiRanks::new(world)?;
         let lengths = (0..ranks.size()).map(|rank| block(size, ranks.size(), rank).len() * size);
         let rows = Parts::of_lengths(lengths)?;
-        let mine = || vec![0; rows.range(ranks.me()).len()];
-        let (q, r, p, whole) = (mine(), mine(), mine(), vec![0; size * size]);
-        Ok(Program { ranks, mmultiply, columns: size, rows, q, r, p, whole })
+        let q = Room::new(rows.range(ranks.me()).len())?;
+        let (r, p) = (Room::new(size * size)?, Room::new(size * size)?);
+        Ok(Program { ranks, mmultiply, columns: size, rows, q, r, p })
     }
 
-    /// The first element of this rank's rows.
-    pub fn start(&self) -> usize {
-        self.rows.range(self.ranks.me()).start
+    /// The elements of this rank's rows.
+    pub fn own(&self) -> Range<usize> {
+        self.rows.range(self.ranks.me())
     }
 
     /// P <- Q x R, then R <- Q x P.
     pub fn run(&mut self, kernel: Kernel, pace: Pace) -> Result<Laps> {
-        let Program { ranks, mmultiply, columns, rows, q, r, p, whole } = self;
+        let own = self.own();
+        let Program { ranks, mmultiply, columns, rows, q, r, p } = self;
         let (ranks, columns) = (&*ranks, *columns);
         let mut clock = Clock::paced(ranks, pace)?;
-        mmultiply(Operands { ranks, kernel, columns, rows, a: q, b: r, c: p, whole }, FIRST, &mut clock)?;
-        mmultiply(Operands { ranks, kernel, columns, rows, a: q, b: p, c: r, whole }, SECOND, &mut clock)?;
+        let c = &mut p[own.clone()];
+        mmultiply(Operands { ranks, kernel, columns, rows, a: q, b: r, c }, FIRST, &mut clock)?;
+        let c = &mut r[own];
+        mmultiply(Operands { ranks, kernel, columns, rows, a: q, b: p, c }, SECOND, &mut clock)?;
         clock.stop()
     }
 }
@@ -69,23 +70,22 @@ impl<'w> Program<'w> {
 /// Rows of B that are multiplied between two looks at MPI, which goes on with messages only while it is called.
 const STRIP: usize = 128;
 
-/// Adds what these elements of B, whole rows, have in the product; every now and then `progress` lets MPI go on.
+/// Adds what these elements of B, whole rows, have in the product; every now and then `progress` lets MPI go on, and says whether anything is still
+/// under way. If not, all the rest is added at once: the tiled kernel goes through A and C once for each call, and once for 256 rows.
 pub fn add_rows(
     (kernel, columns): (Kernel, usize),
     a: &[i32],
     (elements, block): (Range<usize>, &[i32]),
     c: &mut [i32],
     turns: &mut Turns,
-    progress: &mut dyn FnMut(),
+    progress: &mut dyn FnMut() -> bool,
 ) {
-    if block.is_empty() {
-        return;
-    }
-    let mut row = elements.start / columns;
-    for strip in block.chunks(STRIP * columns) {
-        let rows = row..row + strip.len() / columns;
-        row = rows.end;
-        turns.computing(|| kernel.add(a, strip, rows, c, columns));
-        progress();
+    let (mut start, mut rest) = (elements.start, block);
+    while !rest.is_empty() {
+        let length = if progress() { rest.len().min(STRIP * columns) } else { rest.len() };
+        let (strip, behind) = rest.split_at(length);
+        let end = start + length;
+        turns.computing(|| kernel.add(a, strip, start / columns..end / columns, c, columns));
+        (start, rest) = (end, behind);
     }
 }

@@ -1,8 +1,9 @@
 //! By the collective operation that is made for each phase.
 
-use super::program::{MASTER, Program, keep_own};
+use super::merging::Merging;
+use super::program::{MASTER, Program};
 use crate::clock::{Clock, Laps, Pace};
-use crate::psrs::merge;
+use crate::mpi_ranks::Parts;
 use crate::psrs::sample::Sample;
 use crate::psrs::split::Cuts;
 use aurora_core::prelude::*;
@@ -16,8 +17,8 @@ pub fn sort(program: &mut Program<'_>, pace: Pace) -> Result<Laps> {
     gather_samples(program, &samples, &mut clock)?;
     program.select_pivots(&mut clock)?;
     let cuts = partition(program, &mut clock)?;
-    exchange_partitions(program, &cuts, &mut clock)?;
-    merge_and_move(program, &cuts, &mut clock)?;
+    let incoming = exchange_partitions(program, &cuts, &mut clock)?;
+    merge_and_move(program, &cuts, &incoming, &mut clock)?;
     clock.stop()
 }
 
@@ -52,33 +53,36 @@ fn partition(program: &mut Program<'_>, clock: &mut Clock<'_>) -> Result<Cuts> {
     })
 }
 
-/// Phase 3. Partition i of every block goes to rank i by Alltoallv.
-fn exchange_partitions(program: &mut Program<'_>, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<()> {
+/// Phase 3. Partition i of every block goes to rank i by Alltoallv, but for its own. Returns how those that come stand in the buffer.
+fn exchange_partitions(program: &mut Program<'_>, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<Parts> {
     let (outgoing, incoming) = program.partitions(cuts)?;
     let Program { ranks, keys, partitions, .. } = program;
     partitions.resize(incoming.total(), 0);
     clock.sharing("fetch partitions", || {
         ranks.comm.all_to_all_varcount_into(&outgoing.of(keys), &mut incoming.of_mut(partitions));
         Ok(())
-    })
+    })?;
+    Ok(incoming)
 }
 
-/// Phase 4. Partitions are merged; what belongs into the own block is copied there, and Alltoallv moves the rest.
-fn merge_and_move(program: &mut Program<'_>, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<()> {
-    let (outgoing, incoming) = program.moves(cuts)?;
-    let block = program.block();
-    let Program { ranks, keys, partitions, spare: [spare, _], .. } = program;
+/// Phase 4. Partitions are merged, what belongs into the own block in its place there, and Alltoallv moves the rest.
+fn merge_and_move(program: &mut Program<'_>, cuts: &Cuts, incoming: &Parts, clock: &mut Clock<'_>) -> Result<()> {
+    let (moved_out, moved_in) = program.moves(cuts)?;
+    let [stays, there] = program.stays(cuts);
+    let Program { ranks, keys, sorted, partitions, spare, .. } = program;
+    let me = ranks.me();
+    let lengths = cuts.partitions(me).map(|partition| partition.len());
+    let mut merging = Merging::new(lengths, spare, (stays, &mut sorted[there]));
     clock.computing("merge", || {
-        let ends = cuts.partitions(ranks.me()).scan(0, |end, partition| {
-            *end += partition.len();
-            Some(*end)
-        });
-        merge(partitions, &ends.collect::<Vec<_>>(), spare);
-        keep_own(keys, &block, partitions, &cuts.place(ranks.me()));
+        let mut runs = incoming.pieces(partitions);
+        runs[me] = &keys[cuts.partition(me, me)];
+        merging.add_all(runs);
         Ok(())
     })?;
+    let merged = merging.finish();
+    std::mem::swap(keys, sorted);
     clock.sharing("move keys", || {
-        ranks.comm.all_to_all_varcount_into(&outgoing.of(partitions), &mut incoming.of_mut(keys));
+        ranks.comm.all_to_all_varcount_into(&moved_out.of(merged), &mut moved_in.of_mut(keys));
         Ok(())
     })
 }

@@ -1,8 +1,8 @@
 //! By Isend and Irecv, as the paper's program (section 4.3): receives are posted before anything is sent, and partitions are merged as they come.
 
 use super::merging::Merging;
-use super::program::{MASTER, Program, keep_own};
-use crate::clock::{Clock, Kind, Laps, Pace};
+use super::program::{MASTER, Program};
+use crate::clock::{Clock, Laps, Pace};
 use crate::psrs::sample::Sample;
 use crate::psrs::split::Cuts;
 use aurora_core::prelude::*;
@@ -59,39 +59,43 @@ fn partition(program: &mut Program<'_>, clock: &mut Clock<'_>) -> Result<Cuts> {
     })
 }
 
-/// Phases 3 and 4. Partition i of every block goes to rank i, which merges them as they come; what belongs into the own block is copied there,
-/// and messages move the rest. Where computing is to be apart nothing is merged before all are here.
+/// Phases 3 and 4. Partition i of every block goes to rank i, which merges them as they come, what belongs into the own block in its place there;
+/// messages move the rest. Where computing is to be apart nothing is merged before all are here.
 fn merge_partitions(program: &mut Program<'_>, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<()> {
     let (outgoing, incoming) = program.partitions(cuts)?;
     let (moved_out, moved_in) = program.moves(cuts)?;
-    let block = program.block();
-    let Program { ranks, keys, partitions, spare, .. } = program;
+    let [stays, there] = program.stays(cuts);
+    let Program { ranks, keys, sorted, partitions, spare, .. } = program;
+    let me = ranks.me();
     partitions.resize(incoming.total(), 0);
-    let lengths = cuts.partitions(ranks.me()).map(|partition| partition.len());
-    let mut merging = Merging::new(lengths, spare);
-    let outgoing = outgoing.pieces(keys);
+    let lengths = cuts.partitions(me).map(|partition| partition.len());
+    let mut merging = Merging::new(lengths, spare, (stays, &mut sorted[there]));
+    let own = &keys[cuts.partition(me, me)];
+    let mut outgoing = outgoing.pieces(keys);
     if clock.keeps_apart() {
         clock.sharing("fetch partitions", || {
             ranks.all_at_once(&outgoing, incoming.pieces_mut(partitions));
             Ok(())
         })?;
         clock.computing("merge", || {
-            incoming.pieces(partitions).into_iter().enumerate().for_each(|(from, run)| merging.add(from, run));
+            let mut runs = incoming.pieces(partitions);
+            runs[me] = own;
+            merging.add_all(runs);
             Ok(())
         })?;
     } else {
+        outgoing[me] = own;
         clock.overlapping(("fetch partitions", "merge"), |turns| {
             Ok(ranks.each_as_it_comes(&outgoing, incoming.pieces_mut(partitions), |from, run, progress| {
-                turns.computing(|| merging.add(from, run));
-                progress();
+                merging.add(from, run, &mut |work| {
+                    turns.computing(work);
+                    progress();
+                });
             }))
         })?;
     }
     let merged = merging.finish();
-    clock.part("merge", Kind::Computing, || {
-        keep_own(keys, &block, merged, &cuts.place(ranks.me()));
-        Ok(())
-    })?;
+    std::mem::swap(keys, sorted);
     clock.sharing("move keys", || {
         ranks.all_at_once(&moved_out.pieces(merged), moved_in.pieces_mut(keys));
         Ok(())

@@ -18,6 +18,8 @@ pub struct Program<'w> {
     /// All ranks' blocks.
     blocks: Vec<Range<usize>>,
     pub keys: Vec<u32>,
+    /// Room for the same when they are sorted.
+    pub sorted: Vec<u32>,
     /// The samples of each rank, as bytes.
     pub sampled: Parts,
     /// All samples, on the master.
@@ -39,6 +41,7 @@ impl<'w> Program<'w> {
         let samples = if me == MASTER { counts.iter().sum() } else { 0 };
         Ok(Program {
             keys: vec![0; blocks[me].len()],
+            sorted: vec![0; blocks[me].len()],
             sampled: Parts::of_lengths(counts.into_iter().map(|count| count * size_of::<Sample>()))?,
             sample: vec![Sample::default(); samples],
             pivots: vec![Sample::default(); size - 1],
@@ -78,11 +81,20 @@ impl<'w> Program<'w> {
         clock.computing("cut block", || Ok(cuts(&self.keys, self.ranks.me(), &self.pivots)))
     }
 
-    /// What phase 3 sends to each rank, of this rank's keys, and what it gets from each.
+    /// What phase 3 sends to each rank, of this rank's keys, and what it gets from each: nothing of the own partition, which is merged where it
+    /// stands.
     pub fn partitions(&self, cuts: &Cuts) -> Result<(Parts, Parts)> {
         let (me, size) = (self.ranks.me(), self.ranks.size());
-        let outgoing = Parts::new((0..size).map(|part| cuts.partition(me, part)))?;
-        Ok((outgoing, Parts::of_lengths(cuts.partitions(me).map(|partition| partition.len()))?))
+        let outgoing = Parts::new((0..size).map(|part| if part == me { 0..0 } else { cuts.partition(me, part) }))?;
+        let length = |rank: usize| if rank == me { 0 } else { cuts.partition(rank, me).len() };
+        Ok((outgoing, Parts::of_lengths((0..size).map(length))?))
+    }
+
+    /// What stays here of what this rank has merged, counted from its begin, and where it goes in this rank's block.
+    pub fn stays(&self, cuts: &Cuts) -> [Range<usize>; 2] {
+        let (place, block) = (cuts.place(self.ranks.me()), self.block());
+        let [_, own, _] = around(&place, &block);
+        if own.is_empty() { [0..0, 0..0] } else { [from(&own, place.start), from(&own, block.start)] }
     }
 
     /// What phase 4 sends to each rank, of what this rank has merged, and what of this rank's block it gets from each: nothing of what
@@ -95,14 +107,6 @@ impl<'w> Program<'w> {
         };
         let outgoing = Parts::new((0..size).map(|owner| moved(me, owner, cuts.place(me).start)))?;
         Ok((outgoing, Parts::new((0..size).map(|rank| moved(rank, me, self.block().start)))?))
-    }
-}
-
-/// Copies what of the `merged` keys, which stand at `place` of the whole, belongs into this rank's block.
-pub fn keep_own(keys: &mut [u32], block: &Range<usize>, merged: &[u32], place: &Range<usize>) {
-    let [_, own, _] = around(place, block);
-    if !own.is_empty() {
-        keys[from(&own, block.start)].copy_from_slice(&merged[from(&own, place.start)]);
     }
 }
 

@@ -24,9 +24,9 @@ const ROOT: usize = 0;
 /// Nodes of the search between two looks at the round.
 const LOOK: u32 = 256;
 
-/// What a rank says of itself in a round: it has parts to begin with,
+/// What a rank says of itself in a round: it has parts beside those it is at,
 const SUPPLIED: u32 = 0;
-/// it has none but those it is at,
+/// it has none but those it is at, or begins with now,
 const AT_ITS_LAST: u32 = 1;
 /// or none at all.
 const IDLE: u32 = 2;
@@ -106,9 +106,10 @@ impl<'r> Rounds<'r> {
     /// Begins a round.
     fn begin(&self) {
         let granted = self.granted.get();
+        // Who is not busy takes what has been granted before the round ends.
         let state = match (granted, self.busy.get()) {
-            (Some(_), _) => SUPPLIED,
-            (None, true) => AT_ITS_LAST,
+            (Some(_), true) => SUPPLIED,
+            (Some(_), false) | (None, true) => AT_ITS_LAST,
             (None, false) => IDLE,
         };
         let mine = [self.shortest.get(), state];

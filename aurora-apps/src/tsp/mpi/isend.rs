@@ -124,6 +124,8 @@ impl<'r> Desk<'r> {
     /// The next parts to search, `None` if there are none. The master goes when all workers know that.
     fn take(&self) -> Option<Range<u32>> {
         if self.me == MASTER {
+            // Where parts are short a worker would wait for many of the master's.
+            self.look();
             let (first, end) = self.draw();
             while first == end && self.dismissed.get() + 1 < self.size {
                 self.wait();

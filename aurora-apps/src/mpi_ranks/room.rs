@@ -1,0 +1,64 @@
+//! Memory of a rank that lives as long as the job: in huge pages, as the library's own large blocks are, and touched before anything is measured.
+//!
+//! A `Vec` of zeros has small pages, each of which costs its first user a fault, and a program with random accesses a walk through page tables
+//! at nearly each of them.
+
+use aurora_core::prelude::*;
+use bytemuck::Pod;
+use memmap2::{Advice, MmapMut};
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+/// Linux lays mappings of whole huge pages so that they can consist of them.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// So many elements, of a size that divides a huge page.
+pub struct Room<T> {
+    memory: MmapMut,
+    length: usize,
+    elements: PhantomData<T>,
+}
+
+impl<T: Pod> Room<T> {
+    /// Of `length` zeros.
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub fn new(length: usize) -> Result<Self> {
+        let memory = MmapMut::map_anon((length * size_of::<T>()).next_multiple_of(HUGE_PAGE))?;
+        // Where the system has none it is slower.
+        let _ = memory.advise(Advice::HugePage);
+        let mut room = Room { memory, length, elements: PhantomData };
+        room.fill(T::zeroed());
+        Ok(room)
+    }
+}
+
+impl<T: Pod> Deref for Room<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &bytemuck::cast_slice::<u8, T>(&self.memory)[..self.length]
+    }
+}
+
+impl<T: Pod> DerefMut for Room<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut bytemuck::cast_slice_mut::<u8, T>(&mut self.memory)[..self.length]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_room_is_as_long_as_asked_and_keeps_what_is_written() {
+        for length in [0, 1, 1000, HUGE_PAGE / 8, HUGE_PAGE / 8 + 1] {
+            let mut room = Room::<u64>::new(length).unwrap();
+            assert_eq!((room.len(), room.iter().sum::<u64>()), (length, 0));
+            room.iter_mut().zip(1..).for_each(|(element, number)| *element = number);
+            assert_eq!(room.last().copied().unwrap_or(0), length as u64);
+        }
+    }
+}
