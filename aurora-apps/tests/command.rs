@@ -222,3 +222,14 @@ fn a_job_that_sends_says_how_much() {
     assert!(report["bytes"].as_u64().expect("a number") >= 2 * 64 * 64 * 4);
     assert!(report["messages"].as_u64().expect("a number") >= 4);
 }
+
+#[test]
+fn results_that_cannot_be_written_are_exit_code_1() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has one");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aurora"));
+    let command = command.args(["mm2", "--size", "4", "--ranks", "1", "--reps", "1", "--json"]).stdout(full);
+    let output = command.output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("cannot be written to standard output"), "{said}");
+}

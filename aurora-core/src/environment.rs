@@ -24,7 +24,7 @@ use std::time::Duration;
 /// | `AURORA_SCALAR` | `allow`, `deny` | whether `at` and `put` may touch single elements of other ranks without a behaviour (default: allow) |
 /// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | most memory for one copy of a vector on a rank (default: half of what is free); what ranks share is no copy |
 /// | `AURORA_STATS` | `0`, `1` | at the end of `run` rank 0 says on stderr what each rank and each object has sent and waited for ([`Stats`](crate::Stats); default: 0) |
-/// | `AURORA_TRACE` | file | writes what ranks do when, in the trace-event format of Perfetto and Chrome (default: not); it is overwritten |
+/// | `AURORA_TRACE` | file | writes what ranks do when, in the trace-event format of Perfetto and Chrome (default: not); a trace that is there is overwritten, and any other file refused |
 /// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |
 pub const VARIABLES: [&str; 13] = [
     "AURORA_RANKS",

@@ -106,8 +106,11 @@ fn bytes(file: &Path) -> io::Result<Vec<u8>> {
 /// As [`read`].
 pub fn parse(file: &str, bytes: &[u8], runs: &mut Vec<Recorded>) -> Result<(), Unread> {
     let mut values = Deserializer::from_slice(bytes).into_iter::<Value>();
+    let (mut line, mut counted) = (1, 0);
     loop {
-        let line = line_after(bytes, values.byte_offset());
+        let begin = begin_after(bytes, values.byte_offset());
+        line += bytes[counted..begin].iter().filter(|byte| **byte == b'\n').count();
+        counted = begin;
         let Some(value) = values.next() else { return Ok(()) };
         let value = value.map_err(|error| {
             let what = error.to_string();
@@ -123,10 +126,9 @@ pub fn parse(file: &str, bytes: &[u8], runs: &mut Vec<Recorded>) -> Result<(), U
     }
 }
 
-/// The line of the first thing that stands at `offset` or behind it.
-fn line_after(bytes: &[u8], offset: usize) -> usize {
-    let begin = bytes[offset..].iter().position(|byte| !byte.is_ascii_whitespace()).map_or(offset, |at| offset + at);
-    1 + bytes[..begin].iter().filter(|byte| **byte == b'\n').count()
+/// Where the first thing stands at `offset` or behind it.
+fn begin_after(bytes: &[u8], offset: usize) -> usize {
+    bytes[offset..].iter().position(|byte| !byte.is_ascii_whitespace()).map_or(offset, |at| offset + at)
 }
 
 #[cfg(test)]
@@ -162,6 +164,10 @@ mod tests {
         assert!(text.starts_with("runs.json, line 1: a run that cannot be") && text.contains("`size`"), "{text}");
         let text = told(format!("{run}\n{}", &run[..run.len() / 2]));
         assert!(text.starts_with("runs.json, line 2: not JSON: EOF"), "{text}");
+        let text = told(run.replace("\"reps\":", "\"reps\":1844674407370955161"));
+        assert!(text.contains("nothing is repeated"), "{text}");
+        let text = told("{\"app\":\"mm2\",\"results\":[]}".into());
+        assert!(text.contains("no results"), "{text}");
         let text = told(run.replace("\"ranks\":4", "\"ranks\":0"));
         assert!(text.contains("0 ranks"), "{text}");
         let text = told(run.replace("\"ranks\":4", "\"ranks\":18446744073709551615"));

@@ -48,6 +48,7 @@ pub struct Program {
     /// Rows of a matrix, or keys.
     pub size: usize,
     /// Repetitions.
+    #[serde(deserialize_with = "countable")]
     pub reps: usize,
     /// Time of a repetition.
     #[serde(deserialize_with = "in_order")]
@@ -107,6 +108,7 @@ pub struct Bench {
     /// What is moved.
     pub bytes: usize,
     /// Repetitions.
+    #[serde(deserialize_with = "countable")]
     pub reps: usize,
     /// Whether everything that arrived was right.
     pub verified: bool,
@@ -141,6 +143,9 @@ pub fn recorded(file: &str, line: usize, value: Value) -> Result<Option<Recorded
         None => Value::Array(vec![value.clone()]),
     };
     let told = |error: serde_json::Error| error.to_string();
+    if value.get("results").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        return Err("it has no results".into());
+    }
     let what = if value.get("app").is_some() {
         What::Program(serde_json::from_value(results(&value)).map_err(told)?)
     } else if value.get("bench").is_some() {
@@ -155,6 +160,9 @@ pub fn recorded(file: &str, line: usize, value: Value) -> Result<Option<Recorded
 /// No job has more ranks.
 const MOST_RANKS: usize = 16_384;
 
+/// Nobody waits for more repetitions.
+const MOST_REPS: usize = 1 << 32;
+
 /// Seconds and counts that can be. With greater and smaller ones quotients are no numbers any more.
 const SENSIBLE: RangeInclusive<f64> = 1e-30..=1e12;
 
@@ -162,6 +170,14 @@ fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Erro
     match usize::deserialize(deserializer)? {
         ranks @ 1..=MOST_RANKS => Ok(ranks),
         ranks => Err(serde::de::Error::custom(format!("there is no job of {ranks} ranks"))),
+    }
+}
+
+/// Repetitions of many runs are added up.
+fn countable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    match usize::deserialize(deserializer)? {
+        reps @ 1..=MOST_REPS => Ok(reps),
+        reps => Err(serde::de::Error::custom(format!("nothing is repeated {reps} times"))),
     }
 }
 

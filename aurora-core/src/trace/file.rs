@@ -14,15 +14,32 @@ const BEGIN: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\"}}"
 );
+/// What all versions begin with.
+const ANY_VERSION: &str = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"aurora\"";
 const END: &str = "\n]}\n";
 
-/// Makes the file, without any rank's part, or empties it.
+/// Makes the file, without any rank's part, or empties one that is a trace.
 ///
 /// # Errors
-/// `TraceFile` where it cannot be written.
+/// `TraceFile` where it cannot be written, or is something else.
 pub(crate) fn create(path: &Path) -> Result<(), Error> {
-    let made = open(path, true).and_then(|mut file| file.write_all(format!("{BEGIN}{END}").as_bytes()));
+    let made = spare_others(path).and_then(|()| open(path, true));
+    let made = made.and_then(|mut file| file.write_all(format!("{BEGIN}{END}").as_bytes()));
     made.map_err(|cause| refusal(path, &cause))
+}
+
+/// Looks that nothing is lost which is no trace: somebody's results, say.
+fn spare_others(path: &Path) -> io::Result<()> {
+    let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() > 0);
+    if !is_file {
+        return Ok(());
+    }
+    let mut begin = Vec::new();
+    File::open(path)?.take(ANY_VERSION.len() as u64).read_to_end(&mut begin)?;
+    match begin == ANY_VERSION.as_bytes() {
+        true => Ok(()),
+        false => Err(io::Error::new(ErrorKind::AlreadyExists, "there is a file that is no trace of Aurora's")),
+    }
 }
 
 /// Whether this rank can add its part, where another has made the file or will.
@@ -125,6 +142,7 @@ mod tests {
         // What is no trace stays as it is.
         std::fs::write(&path, "something else").expect("written");
         append(&path, &["{}".into()]).expect_err("no trace");
+        create(&path).expect_err("no trace");
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "something else");
         // On a machine where nobody has made it.
         std::fs::remove_file(&path).expect("removed");

@@ -32,7 +32,7 @@ use progress::Progress;
 use refusal::{Reason, Refusal};
 use serde::Serialize;
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 use table::Table;
@@ -180,7 +180,9 @@ where
     };
     if is_root {
         let text = if json { line(&circumstances, &report) } else { Table(&report).to_string() };
-        say(&text);
+        if let Err(code) = say(&text) {
+            return code;
+        }
     }
     if report.verified() {
         return ExitCode::SUCCESS;
@@ -202,9 +204,20 @@ fn after_the_speaker() {
     std::thread::sleep(Duration::from_millis(300));
 }
 
-fn say(text: &str) {
-    // A reader that has gone has heard enough.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+/// Prints what has come of it.
+///
+/// # Errors
+/// The exit code where that is lost, after it was said so: the disk is full, say. A reader that has gone has heard enough.
+fn say(text: &str) -> Result<(), ExitCode> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let _ =
+                writeln!(std::io::stderr().lock(), "error: the results cannot be written to standard output: {error}");
+            Err(ExitCode::from(FAILED))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The job has failed. What every rank finds wrong with its environment alike, one of them says.

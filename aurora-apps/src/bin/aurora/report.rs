@@ -28,8 +28,8 @@ pub fn write(arguments: &ReportArguments, starter: Surroundings) -> ExitCode {
     match try_write(arguments) {
         Ok(runs) => {
             let runs = crate::table::count(runs, "run");
-            say(&format!("{}: {runs}\n", arguments.out.display()));
-            ExitCode::SUCCESS
+            let said = say(&format!("{}: {runs}\n", arguments.out.display()));
+            said.err().unwrap_or(ExitCode::SUCCESS)
         }
         Err(error) => {
             // Nothing is left to be done about a closed terminal.
