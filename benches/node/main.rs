@@ -121,8 +121,8 @@ fn section(lines: &[Line], jobs: &Jobs, took: &str) -> String {
 /// The rows that stand beside MPI, in short.
 fn short(lines: &[Line]) -> String {
     format!(
-        "By `benches/one-node` on {}, in {}; Open MPI in the same job, in turns, on the same data, every byte checked. Medians on \
-         2 ranks, or as many as it says; beside programs stands the faster of their two forms over MPI. Where a ratio is **bold**, MPI is faster.\n\n{}\n{}\n\
+        "By `benches/one-node` on {}, {}; Open MPI in the same job, in turns, on the same data, every byte checked. Medians on \
+         2 ranks, or as many as it says; beside programs stands the faster of their two forms over MPI. Where a ratio is **bold**, MPI is faster.\n\n{}\n{}\n\n\
          More, with least and most, and the commands: [RESULTS.md](benches/RESULTS.md).\n",
         machine::description(),
         machine::said("date", &["-u", "+%F"], ""),

@@ -45,7 +45,7 @@ pub fn section(found: &Found, reps: u32, took: &str) -> String {
 /// What the README says of it.
 pub fn short(found: &Found) -> String {
     format!(
-        "By `tests/netlab/study` on {}, in {}: nodes, links and the switch are the kernel's, and share these cores. Ratios of medians of one job, in which \
+        "By `tests/netlab/study` on {}, {}: nodes, links and the switch are the kernel's, and share these cores. Ratios of medians of one job, in which \
          Aurora and MPI take turns; below 1 Aurora is faster, of speed-ups above 1.\n\n{}\n\
          All networks, sizes, numbers of nodes and both MPIs' settings: [RESULTS.md](benches/RESULTS.md).\n",
         machine::description(),
