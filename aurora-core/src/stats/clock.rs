@@ -145,6 +145,8 @@ mod tests {
     fn calls_are_computing_until_somebody_wants_to_know() {
         let clock = Clock::start(false);
         let early = clock.call("a call");
+        sleep(STEP);
+        assert_eq!(clock.times().sharing, Duration::ZERO);
         wait(&clock);
         clock.time_calls();
         let timed = clock.call("another in it");
