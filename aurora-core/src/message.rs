@@ -141,8 +141,9 @@ pub(crate) enum Message {
     /// "My ReleaseC scope has ended, and I sent you so many batches in it." Payload: the last of them, with operation
     /// `op`, or nothing.
     End { object: ObjectId, epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId> },
-    /// My edge for exchange `number` of a HaloCache, 0 at its entry, which alone has an opening; payload: the edge.
-    Edge { object: ObjectId, epoch: Epoch, number: u64, opening: Option<Opening> },
+    /// My edge for exchange `number` of a HaloCache, 0 at its entry, which alone has an opening, and perhaps a mailbox behind its
+    /// payload, the edge.
+    Edge { object: ObjectId, epoch: Epoch, number: u64, opening: Option<Opening>, mailbox: bool },
     /// "I have dropped this object, having entered so many of its scopes, the last like this."
     Dropped {
         object: ObjectId,

@@ -337,6 +337,11 @@ impl Link {
         self.endpoint.look();
     }
 
+    /// Waits for a very short time for what ranks of this node write to memory that this one sees too.
+    pub(crate) fn linger(&self, has_come: impl FnMut() -> bool) {
+        self.endpoint.node().linger(has_come);
+    }
+
     /// Waits until `condition` gives something or the job is over, and drives the transport meanwhile.
     pub(crate) fn wait<R>(
         &self,

@@ -7,8 +7,8 @@
 //!
 //! Every method is called under the endpoint's one lock, by whichever thread drives it at that moment; none may block.
 
-use crate::shm::{BUFFER, Stock};
-use crate::{Buffer, Rank, SharedBuffer, SharedView};
+use crate::shm::{BUFFER, Mate, Stock};
+use crate::{Buffer, MailboxSender, Rank, SharedBuffer, SharedView};
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -149,7 +149,8 @@ pub struct Outbox {
 #[derive(Debug)]
 pub(crate) struct Lender {
     pub stock: Arc<Stock>,
-    pub reaches: Vec<bool>,
+    /// By ranks: their numbers on the node.
+    pub mates: Vec<Option<Mate>>,
 }
 
 /// One transfer on its way out.
@@ -193,7 +194,7 @@ impl Outbox {
 
     /// Memory of `len` bytes, of any content, for a payload to be made in: one that `to` can read where it lies, if there is such.
     pub fn buffer(&self, to: Rank, len: usize) -> Buffer {
-        let lender = self.lender.as_ref().filter(|lender| len <= BUFFER && lender.reaches[to.index()]);
+        let lender = self.lender.as_ref().filter(|lender| len <= BUFFER && lender.mates[to.index()].is_some());
         match lender.and_then(|lender| lender.stock.take()) {
             Some(shared) => {
                 let mut buffer = Buffer::shared(shared);
@@ -202,6 +203,17 @@ impl Outbox {
             }
             None => Buffer::own(vec![0; len]),
         }
+    }
+
+    /// The same with a mailbox behind it, for more that is as long, where `to` shares our memory and there is room. The receiver has the
+    /// other end by [`SharedView::into_mailbox`], and has to know that there is one.
+    pub fn mailbox(&self, to: Rank, len: usize) -> Option<(Buffer, MailboxSender)> {
+        let lender = self.lender.as_ref()?;
+        let mate = lender.mates[to.index()]?;
+        let mut shared = lender.stock.take()?;
+        shared.truncate(len);
+        let sender = shared.mailbox(mate)?;
+        Some((Buffer::shared(shared), sender))
     }
 
     pub(crate) fn set_lender(&mut self, lender: Lender) {

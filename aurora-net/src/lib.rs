@@ -81,6 +81,9 @@ pub use handler::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Rec
 pub use proto::Network;
 pub use rank::Rank;
 pub use route::{Route, Transport};
-pub use shm::{MeetingEntry, MeetingPlace, Met, Node, Segment, SharedBuffer, SharedView};
+pub use shm::{
+    LetterCount, MailboxReceiver, MailboxSender, MeetingEntry, MeetingPlace, Met, Node, Segment, SharedBuffer,
+    SharedView,
+};
 pub use traffic::Traffic;
 pub use udp::UdpInfo;

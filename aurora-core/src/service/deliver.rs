@@ -32,8 +32,8 @@ impl Handler for Service {
                 // It may be as long as a block.
                 Placement::At(self.loans.add(Loan::Nowhere))
             }
-            Some(Message::Edge { object, epoch, number, opening }) => {
-                self.place_edge(from, object, Exchange { epoch, number }, opening.as_ref(), len)
+            Some(Message::Edge { object, epoch, number, opening, mailbox }) => {
+                self.place_edge(from, object, Exchange { epoch, number }, opening.as_ref(), (len, mailbox))
             }
             Some(Message::Reply { id, refused: false }) => {
                 let landing = self.calls.get(&id).and_then(|call| call.landing);
@@ -204,7 +204,7 @@ impl Handler for Service {
                 }
                 self.advance(object, out);
             }
-            Message::Edge { object, epoch, number, opening } => {
+            Message::Edge { object, epoch, number, opening, .. } => {
                 if let Some(opening) = &opening {
                     self.opened(object, from, epoch, opening, out);
                 }

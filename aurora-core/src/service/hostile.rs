@@ -143,7 +143,8 @@ fn edges_of_different_halos_beside_each_other() {
     let (mut service, mut out) = rank_of(3);
     let edge = |width| {
         let halo = Collective::HaloCache { halo: Halo::periodic(width), writes: false };
-        Message::Edge { object: OBJECT, epoch: 1, number: 0, opening: Some(opening(halo, Window::WHOLE)) }.encode()
+        let opening = Some(opening(halo, Window::WHOLE));
+        Message::Edge { object: OBJECT, epoch: 1, number: 0, opening, mailbox: false }.encode()
     };
     let mut begin = |from, width: usize| match service.place(Rank::new(from), &edge(width), 8 * width) {
         Placement::At(token) => (Rank::new(from), edge(width), token),

@@ -60,8 +60,11 @@ impl<H: Handler> Core<H> {
     pub fn new(me: Rank, handler: H, ways: Ways, peers: Vec<Peer>) -> Self {
         let (traffic, mut outbox, calls) = (Traffic::default(), Outbox::default(), Vec::new());
         if let Some(rings) = &ways.rings {
-            let reaches = peers.iter().map(|peer| matches!(peer, Peer::Shm(_))).collect();
-            outbox.set_lender(Lender { stock: rings.stock().clone(), reaches });
+            let mates = peers.iter().map(|peer| match peer {
+                Peer::Shm(mate) => Some(rings.number(*mate)),
+                _ => None,
+            });
+            outbox.set_lender(Lender { stock: rings.stock().clone(), mates: mates.collect() });
         }
         Core { handler, traffic, me, outbox, ways, peers, calls, closed: false }
     }

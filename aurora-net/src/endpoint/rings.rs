@@ -67,6 +67,11 @@ impl Rings {
         self.mates.iter().position(|mate| mate.rank == rank)
     }
 
+    /// A mate's number on the node.
+    pub fn number(&self, mate: usize) -> usize {
+        self.mates[mate].number
+    }
+
     /// Queues a transfer. The outgoing is given back where the mate is lost.
     pub fn send(&mut self, mate: usize, outgoing: Outgoing) -> Result<(), Outgoing> {
         if self.mates[mate].is_lost {

@@ -34,7 +34,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
-const APART: usize = 128;
+pub(super) const APART: usize = 128;
 const PLACES: usize = 2 * APART;
 const PAGE: usize = 4096;
 

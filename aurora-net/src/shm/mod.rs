@@ -5,6 +5,7 @@
 mod bell;
 mod control;
 mod link;
+mod mailbox;
 mod mates;
 mod meeting;
 mod node;
@@ -17,12 +18,13 @@ mod stock;
 mod tests;
 
 pub(crate) use bell::Look;
-pub(crate) use control::{Control, Presence};
+pub(crate) use control::{Control, Mate, Presence};
 pub(crate) use link::{Link, Sent};
 pub(crate) use mates::{Found, Offer, ShmContact};
 pub(crate) use patience::Patience;
 pub(crate) use stock::{BUFFER, Stock};
 
+pub use mailbox::{LetterCount, MailboxReceiver, MailboxSender};
 pub use meeting::{Entry as MeetingEntry, Met, Place as MeetingPlace};
 pub use node::Node;
 pub use segment::Segment;

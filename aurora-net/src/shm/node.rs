@@ -192,21 +192,33 @@ impl Node {
     fn come(&self, control: &Control, table: &impl Table, number: u64, word: u64) -> Met {
         let me = control.me();
         let mut met = meeting::come(table, me, number, word, |rank| control.ring(rank));
-        for _ in 0..self.patience.spins {
-            if met != Met::Waiting {
-                return met;
+        let mut look = || {
+            if met == Met::Waiting {
+                met = meeting::look(table, me, number);
             }
-            hint::spin_loop();
-            met = meeting::look(table, me, number);
-        }
-        for _ in 0..self.patience.yields {
-            if met != Met::Waiting {
-                return met;
+            met != Met::Waiting
+        };
+        if !self.linger(&mut look) {
+            for _ in 0..self.patience.yields {
+                thread::yield_now();
+                if look() {
+                    break;
+                }
             }
-            thread::yield_now();
-            met = meeting::look(table, me, number);
         }
         met
+    }
+
+    /// Waits for a very short time, in which nothing that arrives is handled, for what mates write to memory that this rank sees too; not
+    /// at all where there are more ranks than cores. Whether it has come.
+    pub fn linger(&self, mut has_come: impl FnMut() -> bool) -> bool {
+        for _ in 0..self.patience.spins {
+            if has_come() {
+                return true;
+            }
+            hint::spin_loop();
+        }
+        has_come()
     }
 
     /// Ends [`Node::share`] here, and on all ranks that need this one for it: for who hears that the job has failed.

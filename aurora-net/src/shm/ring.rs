@@ -21,7 +21,7 @@
 #![allow(unsafe_code)]
 
 #[cfg(test)]
-mod model;
+pub(super) mod model;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 

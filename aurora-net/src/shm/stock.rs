@@ -9,13 +9,14 @@
 //! 1. The bytes of a buffer lie inside the control segment, which stays mapped as long as a handle to it exists, and overlap
 //!    nothing else (invariants 1 and 2 of `control.rs`). [`Memory`] is made from numbers that were checked.
 //! 2. A [`SharedBuffer`] is made only for a buffer of one's own stock whose turn says that it is at home, and only one at a time
-//!    (`held`); while it lives nobody else touches the bytes. It ends before the turn is given away.
+//!    ([`Claim`]); while it lives nobody else touches its bytes. It ends before the turn is given away.
 //! 3. A [`SharedView`] is made only by moving the turn from "handed to me" to "read by me", which one call can do; while it lives
 //!    nobody writes the bytes. It ends before the turn is given back.
 //! 4. Mates keep to 2 and 3: they run the same program. What they say by mistake of numbers never leads out of the segment.
 #![allow(unsafe_code)]
 
 use super::control::{Control, Mate};
+use super::mailbox::{MailboxReceiver, MailboxSender, Place};
 use super::ring::{Corrupt, Flag};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -77,25 +78,25 @@ impl<F: Flag> Turn<'_, F> {
 #[derive(Debug)]
 pub(crate) struct Stock {
     control: Arc<Control>,
-    /// Those for which there is a [`SharedBuffer`].
-    held: Mutex<Vec<bool>>,
+    /// How many claims there are on each.
+    claims: Mutex<Vec<u8>>,
 }
 
 impl Stock {
     /// To be made once for a rank, see [`Control::take_rings`].
     pub fn new(control: Arc<Control>) -> Arc<Self> {
-        let held = Mutex::new(vec![false; control.buffers()]);
-        Arc::new(Stock { control, held })
+        let claims = Mutex::new(vec![0; control.buffers()]);
+        Arc::new(Stock { control, claims })
     }
 
     /// A buffer that nobody uses, if there is one. The lowest: it is the one that the processor's cache remembers.
     pub fn take(self: &Arc<Self>) -> Option<SharedBuffer> {
         let me = self.control.me();
-        let mut held = self.held();
-        let index = (0..held.len()).find(|index| !held[*index] && self.turn(me, *index).is_at_home())?;
-        held[index] = true;
+        let mut claims = self.claims();
+        let index = (0..claims.len()).find(|index| claims[*index] == 0 && self.turn(me, *index).is_at_home())?;
+        claims[index] = 1;
         let memory = Memory::of(&self.control, me, index);
-        Some(SharedBuffer { stock: self.clone(), index, memory, len: BUFFER })
+        Some(SharedBuffer { claim: Claim { stock: self.clone(), index }, memory, len: BUFFER })
     }
 
     /// What a mate says that it has handed to us: `len` bytes in one of its buffers.
@@ -121,8 +122,33 @@ impl Stock {
         Turn(self.control.turn(owner, index))
     }
 
-    fn held(&self) -> MutexGuard<'_, Vec<bool>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn claims(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps a buffer of our own out of the stock, wherever it is.
+#[derive(Debug)]
+pub(super) struct Claim {
+    stock: Arc<Stock>,
+    index: usize,
+}
+
+impl Claim {
+    pub fn control(&self) -> &Control {
+        &self.stock.control
+    }
+
+    /// Another one on the same buffer.
+    fn share(&self) -> Self {
+        self.stock.claims()[self.index] += 1;
+        Claim { stock: self.stock.clone(), index: self.index }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.stock.claims()[self.index] -= 1;
     }
 }
 
@@ -142,8 +168,7 @@ unsafe impl Sync for Memory {}
 
 /// A buffer of our own, being filled for one mate. Dropped, it is at home again.
 pub struct SharedBuffer {
-    stock: Arc<Stock>,
-    index: usize,
+    claim: Claim,
     memory: Memory,
     /// At most [`BUFFER`].
     len: usize,
@@ -157,20 +182,21 @@ impl SharedBuffer {
 
     /// Gives it to a mate, who is to be told its number.
     pub(super) fn hand_to(self, mate: Mate) -> usize {
-        let stock = &self.stock;
-        stock.turn(stock.control.me(), self.index).hand_to(mate);
+        let Claim { stock, index } = &self.claim;
+        stock.turn(stock.control.me(), *index).hand_to(mate);
         // What is left to do is to let go of it.
-        self.index
+        *index
+    }
+
+    /// Makes a mailbox to a mate behind its bytes, for letters as long as they are, if there is room. To be asked for once; the buffer is
+    /// then handed to that mate.
+    pub(crate) fn mailbox(&self, to: Mate) -> Option<MailboxSender> {
+        let place = Place::behind(self.memory.0, self.len)?;
+        Some(MailboxSender::new(place, self.claim.share(), to))
     }
 
     pub(crate) fn as_ptr(&self) -> NonNull<u8> {
         self.memory.0
-    }
-}
-
-impl Drop for SharedBuffer {
-    fn drop(&mut self) {
-        self.stock.held()[self.index] = false;
     }
 }
 
@@ -198,7 +224,7 @@ impl AsRef<[u8]> for SharedBuffer {
 
 impl fmt::Debug for SharedBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedBuffer").field("index", &self.index).field("len", &self.len).finish_non_exhaustive()
+        f.debug_struct("SharedBuffer").field("index", &self.claim.index).field("len", &self.len).finish_non_exhaustive()
     }
 }
 
@@ -210,6 +236,17 @@ pub struct SharedView {
     memory: Memory,
     /// At most [`BUFFER`].
     len: usize,
+}
+
+impl SharedView {
+    /// The mailbox behind what it shows, where its owner has made one: then what is shown is its first letter's length.
+    pub fn into_mailbox(self) -> Option<MailboxReceiver> {
+        MailboxReceiver::behind(self)
+    }
+
+    pub(super) fn start(&self) -> NonNull<u8> {
+        self.memory.0
+    }
 }
 
 impl Deref for SharedView {

@@ -6,7 +6,7 @@ mod random;
 mod shape;
 mod step;
 
-use aurora_core::{Boundary, Halo, World};
+use aurora_core::{Boundary, Halo, Route, World};
 use aurora_suite::body::Body;
 use aurora_suite::random::mix;
 use std::ops::Range;
@@ -17,6 +17,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(step::a_step_is_a_message_to_each_neighbour),
         Body::of(step::entries_alone_refresh_too),
         Body::of(step::a_halo_is_what_its_owner_had_at_that_step),
+        Body::of(step::thousands_of_steps),
         Body::of(shape::rows_and_cells),
         Body::of(beside::two_vectors_take_turns),
         Body::of(beside::two_scopes_of_one_vector),
@@ -57,6 +58,20 @@ fn accounted(world: &World) -> (u64, u64) {
     let usage = world.usage();
     let lines = || usage.iter().filter(|line| line.action == "HaloCache");
     (lines().map(|line| line.usage.messages).sum(), lines().map(|line| line.usage.bytes).sum())
+}
+
+/// Of these, those to which edges do not go through shared memory.
+fn far_neighbours(world: &World, halo: Halo) -> u64 {
+    let (me, p) = (world.rank().index(), world.size());
+    let mut beside = match halo.boundary {
+        Boundary::Fixed => vec![me.wrapping_sub(1), me + 1],
+        Boundary::Periodic => vec![(me + p - 1) % p, (me + 1) % p],
+    };
+    beside.dedup();
+    let about = world.about();
+    let is_near = |rank| about.routes.contains(&Route::Shm) && about.mates.iter().any(|mate| *mate == rank);
+    let far = |rank: &&usize| **rank < p && **rank != me && !is_near(**rank);
+    beside.iter().filter(far).count() as u64
 }
 
 /// So many other ranks own something next to a rank's block.

@@ -1,12 +1,13 @@
 //! What a step costs, and whom it waits for.
 
 use super::look::look_mut;
-use super::{accounted, neighbours, want};
-use aurora_core::{GVector, Halo, MatrixDim, Result, World};
+use super::{accounted, far_neighbours, neighbours, want};
+use aurora_core::{GVector, Halo, MatrixDim, Result, Route, World};
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
 use std::time::Duration;
 
+/// To those of other nodes, that is; in shared memory it needs none.
 pub fn a_step_is_a_message_to_each_neighbour(world: &World) -> Result<()> {
     const STEPS: u64 = 20;
     let (p, cols) = (world.size(), 50);
@@ -15,17 +16,18 @@ pub fn a_step_is_a_message_to_each_neighbour(world: &World) -> Result<()> {
         let before = accounted(world);
         let mut h = v.halo_cache_mut(halo)?;
         let entered = accounted(world);
-        let neighbours = neighbours(world, halo);
-        check::equal("messages of the entry", entered.0 - before.0, neighbours)?;
+        check::equal("messages of the entry", entered.0 - before.0, neighbours(world, halo))?;
+        let far = far_neighbours(world, halo);
         for step in 1..=STEPS {
             h.local_mut().fill(step as u32);
             h.refresh()?;
             assert!(h.before().iter().chain(h.behind()).all(|x| *x == step as u32));
         }
         let all = accounted(world);
-        check::equal("messages", all.0 - entered.0, STEPS * neighbours)?;
+        check::equal("messages", all.0 - entered.0, STEPS * far)?;
         let both = if p == 1 { 0 } else { (h.before().len() + h.behind().len()) as u64 };
-        check::equal("bytes", all.1 - entered.1, STEPS * both * 4)?;
+        let edges = neighbours(world, halo).max(1);
+        check::equal("bytes", all.1 - entered.1, STEPS * both * 4 * far / edges)?;
         h.finish()?;
         // Nothing but that, and nothing at the end: in some round at least, as the watch over waiting ranks speaks too.
         let mut h = v.halo_cache_mut(halo)?;
@@ -35,7 +37,7 @@ pub fn a_step_is_a_message_to_each_neighbour(world: &World) -> Result<()> {
             h.refresh()?;
             least = least.min((world.traffic() - before).transfers_out);
         }
-        check::equal("transfers of a step", least, neighbours)?;
+        check::equal("transfers of a step", least, far)?;
     }
     Ok(())
 }
@@ -70,6 +72,20 @@ pub fn a_halo_is_what_its_owner_had_at_that_step(world: &World) -> Result<()> {
         }
         check::equal("before and behind, later", [h.before()[0], h.behind()[0]], [step; 2])?;
         check::equal("mine", h[me], 1000 + step)?;
+    }
+    Ok(())
+}
+
+/// So many that an edge comes at each point of what its receiver does.
+pub fn thousands_of_steps(world: &World) -> Result<()> {
+    let steps = if world.about().routes.contains(&Route::Udp) { 300 } else { 10_000 };
+    let mut v = GVector::<u64>::new(world, 2 * world.size())?;
+    let mut h = v.halo_cache_mut(1)?;
+    for step in 1..=steps {
+        h.local_mut().fill(step);
+        h.refresh()?;
+        let around = h.before().iter().chain(h.behind());
+        check::equal("of another step", around.copied().find(|x| *x != step), None)?;
     }
     Ok(())
 }

@@ -11,9 +11,10 @@ use crate::global::GVector;
 use crate::halo::Halo;
 use crate::memory::{Array, typed};
 use crate::message::{Collective, Opening};
-use crate::service::edges::{Exchange, Shown};
+use crate::service::edges::Exchange;
 use crate::service::watch::What;
 use crate::window::Window;
+use aurora_net::LetterCount;
 use std::sync::Arc;
 
 /// Holds our block as `O` does, and a copy of what lies around it.
@@ -26,6 +27,8 @@ pub struct Haloed<O: ShowsOwnPart> {
     /// How many are before it, and how many behind.
     reach: (usize, usize),
     exchange: Exchange,
+    /// How many edges have come from neighbours that need no message for it, behind the first.
+    letters: Arc<[LetterCount]>,
 }
 
 impl<O: ShowsOwnPart> sealed::Sealed for Haloed<O> {}
@@ -127,7 +130,7 @@ impl<T: Element> GVector<T> {
         let opening = Opening::new(Collective::HaloCache { halo, writes }, &site);
         let epoch = self.link.act(&site, |service, out| service.enter_halo(self.id, &opening, out))?;
         let exchange = Exchange { epoch, number: 0 };
-        let mut state = Haloed { own, halo, around: Arc::default(), reach: (0, 0), exchange };
+        let mut state = Haloed { own, halo, around: Arc::default(), reach: (0, 0), exchange, letters: Arc::default() };
         let entered = state.exchange(self, Some(&opening), &site);
         entered.inspect_err(|_| state.end(self))?;
         Ok(Scope::open(self, site, state, writes, false))
@@ -141,16 +144,10 @@ impl<O: ShowsOwnPart> Haloed<O> {
         self.hide();
         let (id, exchange) = (vector.id, self.exchange);
         let reason = vector.reason(Self::NAME, site);
-        let mut pushed = false;
-        let Shown { array, reach } = vector.link.wait(What::Halo { object: id }, site, |service, out| {
-            if !std::mem::replace(&mut pushed, true)
-                && let Err(error) = service.push_edges(id, exchange, opening, (&reason, site), out)
-            {
-                return Some(Err(error));
-            }
-            service.poll_edges(id)
-        })?;
-        (self.around, self.reach) = (typed(array), reach);
+        vector.link.act(site, |service, out| service.push_edges(id, exchange, opening, (&reason, site), out))?;
+        vector.link.linger(|| self.letters.iter().all(|letters| letters.get() >= exchange.number));
+        let shown = vector.link.wait(What::Halo { object: id }, site, |service, _| service.poll_edges(id))?;
+        (self.around, self.reach, self.letters) = (typed(shown.array), shown.reach, shown.letters);
         Ok(())
     }
 
@@ -161,13 +158,14 @@ impl<O: ShowsOwnPart> Haloed<O> {
 
     fn end(&mut self, vector: &GVector<O::Element>) {
         self.hide();
+        self.letters = Arc::default();
         vector.link.tidy(|service, _| service.end_halo(vector.id, self.exchange.epoch));
     }
 }
 
 impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     /// Collective with the neighbours: sends them this rank's edges as they are now, and fetches theirs. One message to each neighbour,
-    /// and nothing else; it waits until they have come to their refresh of the same number. Of several HaloCaches that are open, all ranks
+    /// and nothing else; none to those who share this rank's memory, unless the edge is longer than 21 KiB. It waits until they have come to their refresh of the same number. Of several HaloCaches that are open, all ranks
     /// refresh the same one.
     ///
     /// After an error the scope shows its own part, and no halo.

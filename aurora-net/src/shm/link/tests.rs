@@ -284,3 +284,52 @@ fn what_is_in_no_hurry_is_sent_so() {
     exchange(&mut near, &mut far, &mut Desk::default(), &mut desk);
     assert_eq!((desk.arrived.len(), near.transmit(&mut desk)), (13, Ok(Sent::Nothing)));
 }
+
+#[test]
+fn a_mailbox_comes_with_a_buffer_and_goes_when_both_sides_let_go() {
+    let (mut near, mut far) = links();
+    let mut receiving = Desk { keeps_views: true, ..Desk::default() };
+    let stock = near.stock.clone();
+    let count = || std::iter::from_fn(|| stock.take()).collect::<Vec<_>>().len();
+    let whole = count();
+    for (len, sender_first) in [(1, true), (1000, false), (BUFFER / 3 - 128, true)] {
+        let mut first = stock.take().unwrap();
+        // What was there before is no letter.
+        first.fill(0xff);
+        first.truncate(len);
+        let mut sender = first.mailbox(1).unwrap();
+        near.send(outgoing(" ", Payload::Shared(first)));
+        // Nobody has to wait until it is handed over.
+        assert!(sender.put(|letter| letter.fill(1)) && sender.put(|letter| letter.fill(2)));
+        assert!(!sender.put(|_| panic!("there is no room")));
+        exchange(&mut near, &mut far, &mut Desk::default(), &mut receiving);
+        let view = receiving.views.pop().unwrap();
+        assert!(view.len() == len && view.iter().all(|byte| *byte == 0xff));
+        let mut receiver = view.into_mailbox().unwrap();
+        let letters = receiver.count();
+        for byte in 1..50 {
+            assert!(receiver.has_come() && letters.get() == u64::from(byte) + 1);
+            let taken = receiver.take(|letter| letter.len() == len && letter.iter().all(|found| *found == byte));
+            assert_eq!(taken, Some(true));
+            assert!(sender.put(|letter| letter.fill(byte + 2)));
+        }
+        drop(letters);
+        assert_eq!(count(), whole - 1);
+        match sender_first {
+            true => drop(sender),
+            false => drop(receiver),
+        }
+        // The other end still has it.
+        assert_eq!(count(), whole - 1);
+    }
+}
+
+#[test]
+fn a_letter_that_does_not_fit_has_no_mailbox() {
+    let (near, _) = links();
+    for len in [0, BUFFER / 3, BUFFER] {
+        let mut buffer = near.stock.take().unwrap();
+        buffer.truncate(len);
+        assert!(buffer.mailbox(1).is_none(), "{len}");
+    }
+}

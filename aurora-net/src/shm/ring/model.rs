@@ -105,14 +105,14 @@ fn ends(ring: &Arc<Small>) -> (Writer<Arc<Small>>, Reader<Arc<Small>>) {
 }
 
 /// A rank that sleeps: its bell, what wakes it, and whether somebody waits.
-struct Sleeper {
+pub(in crate::shm) struct Sleeper {
     bell: AtomicU32,
     kick: Notify,
     waiter: Mutex<bool>,
 }
 
 impl Sleeper {
-    fn new() -> Arc<Self> {
+    pub fn new() -> Arc<Self> {
         Arc::new(Sleeper { bell: AtomicU32::new(0), kick: Notify::new(), waiter: Mutex::new(false) })
     }
 
@@ -122,14 +122,14 @@ impl Sleeper {
         }
     }
 
-    fn hint(&self) {
+    pub fn hint(&self) {
         if Bell(&self.bell).hint() {
             self.kick.notify();
         }
     }
 
     /// As an endpoint does: looks, and sleeps only if nobody has rung since it began to look.
-    fn until(&self, mut look: impl FnMut() -> bool) {
+    pub fn until(&self, mut look: impl FnMut() -> bool) {
         *self.waiter.lock().unwrap() = true;
         loop {
             Bell(&self.bell).answer();
@@ -183,7 +183,7 @@ fn transfer(lens: &'static [usize]) {
     assert_eq!(found, Vec::from_iter(0..total as u8));
 }
 
-fn model(body: impl Fn() + Sync + Send + 'static) {
+pub(in crate::shm) fn model(body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);
     builder.check(body);

@@ -9,21 +9,25 @@
 //! * The first edge of a HaloCache may come before this rank enters it. It says which halo is meant, so that its memory is
 //!   taken then, as far as it is filled.
 //!
+//! To a neighbour that shares our memory the first edge comes in a buffer with a *mailbox* behind it, where the edge is not too long, and the
+//! edges of all refreshes go through that as letters: no message, and nothing for its service to do before its program comes to the same exchange.
+//! A mailbox has room for as many letters as a neighbour can be ahead. It goes when both have ended the scope.
+//!
 //! Several HaloCaches of one object may be open; what comes tells by its epoch which is meant. Who has no neighbours waits for nobody,
 //! and may be ahead as far as it likes: it sends nothing that others would have to keep. That it has entered the same as
 //! they is found out at the next barrier, or at what it says next (`scope.rs`).
 
-use super::cache::{Fresh, STEP};
+mod surroundings;
+
+use self::surroundings::{ByMessage, Surroundings};
 use super::object::Object;
 use super::{Loan, Reason, Service};
-use crate::distribution::Distribution;
-use crate::halo::{Halo, Neighbour, Plan};
-use crate::memory::{Metered, Shortage, Storage, zeros};
+use crate::halo::Halo;
+use crate::memory::{Shortage, Storage, zeros};
 use crate::message::{Collective, Epoch, Message, ObjectId, Opening, malformed};
 use crate::{Error, Site};
-use aurora_net::{Buffer, Outbox, Placement, Rank, Received};
+use aurora_net::{Buffer, LetterCount, Outbox, Placement, Rank, Received, SharedView};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// What its memory is for.
@@ -48,93 +52,13 @@ pub(crate) struct Edges {
     spare: Option<Surroundings>,
 }
 
-/// What lies around our block in one HaloCache.
-struct Surroundings {
-    halo: Halo,
-    plan: Plan,
-    /// For exchanges of even and of odd numbers.
-    halves: [Half; 2],
-    /// The exchange under way, or the last one.
-    number: u64,
-}
-
-struct Half {
-    memory: Metered,
-    /// Whose edges are here, of the exchange under way or the next one.
-    came: Vec<Rank>,
-}
-
 /// The halo of an exchange that is complete.
 pub(crate) struct Shown {
     pub(crate) array: Arc<dyn Storage>,
     /// Elements before the block, and behind it.
     pub(crate) reach: (usize, usize),
-}
-
-impl Surroundings {
-    fn new(dist: &Distribution, me: Rank, halo: Halo, element: usize, promise: &dyn Fn(usize) -> Fresh) -> Self {
-        let room = Plan::room(dist, me, halo);
-        let half = || Half { memory: Metered::new(room.saturating_mul(element), promise(room)), came: Vec::new() };
-        let halves = [half(), half()];
-        let short = halves.iter().any(|half| half.memory.short().is_some());
-        let plan = if short { Plan::default() } else { Plan::new(dist, me, halo) };
-        Surroundings { halo, plan, halves, number: 0 }
-    }
-
-    fn half(&mut self, number: u64) -> &mut Half {
-        &mut self.halves[(number % 2) as usize]
-    }
-
-    /// The neighbours whose edges are missing.
-    fn awaited(&self) -> impl Iterator<Item = Rank> + '_ {
-        let came = &self.halves[(self.number % 2) as usize].came;
-        self.plan.neighbours.iter().map(|neighbour| neighbour.rank).filter(|rank| !came.contains(rank))
-    }
-
-    /// Whether an edge of that exchange may come now.
-    fn is_due(&self, number: u64) -> bool {
-        number == self.number || number == self.number + 1
-    }
-
-    /// How many bytes it has, and how many of them the system has not given yet.
-    fn size(&self) -> (usize, usize) {
-        let [(bytes, untaken), (more, of_it)] = self.halves.each_ref().map(|half| half.memory.size());
-        (bytes + more, untaken + of_it)
-    }
-
-    /// Takes some of the memory; false once all is taken.
-    fn take(&mut self) -> Result<bool, Shortage> {
-        for half in &mut self.halves {
-            if half.memory.take(STEP)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Why it can never be complete.
-    fn short(&self) -> Option<&Shortage> {
-        self.halves.iter().find_map(|half| half.memory.short())
-    }
-
-    /// All edges of the exchange are here.
-    fn complete(&mut self, element: usize) -> Shown {
-        let number = self.number;
-        self.half(number).came.clear();
-        let half = &mut self.halves[(number % 2) as usize];
-        if let Some(halo) = half.memory.bytes_mut() {
-            self.plan.repeat(halo, element);
-        }
-        Shown { array: half.memory.share(), reach: (self.plan.before, self.plan.behind) }
-    }
-
-    /// Ready for another scope, unless somebody still shows it.
-    fn anew(mut self) -> Option<Self> {
-        let free = self.halves.iter_mut().all(|half| half.memory.bytes_mut().is_some());
-        self.halves.iter_mut().for_each(|half| half.came.clear());
-        self.number = 0;
-        free.then_some(self)
-    }
+    /// How many letters have come from each neighbour that puts some: one for each refresh.
+    pub(crate) letters: Arc<[LetterCount]>,
 }
 
 impl Edges {
@@ -179,21 +103,15 @@ impl Object {
             self.surroundings(epoch, *halo);
         }
         let element = self.block.element;
-        self.edges.halos.get_mut(&epoch).is_some_and(|halo| {
-            let gives = halo.plan.neighbour(from).map(|neighbour| neighbour.gives() * element);
-            halo.is_due(number) && gives == Some(len) && !halo.half(number).came.contains(&from)
-        })
+        self.edges.halos.get_mut(&epoch).is_some_and(|halo| halo.wants(from, number, len, element))
     }
 
     /// Some of an edge has arrived.
     pub(super) fn write_edge(&mut self, from: Rank, exchange: Exchange, offset: usize, bytes: &[u8]) {
         let element = self.block.element;
         let halo = self.edges.halos.get_mut(&exchange.epoch).filter(|halo| halo.is_due(exchange.number));
-        if let Some(Surroundings { plan, halves, .. }) = halo
-            && let Some(neighbour) = plan.neighbour(from)
-        {
-            let memory = &mut halves[(exchange.number % 2) as usize].memory;
-            neighbour.land(element, offset, bytes, |at, part| memory.write(at, part));
+        if let Some(halo) = halo {
+            halo.write(from, exchange.number, element, offset, bytes);
         }
     }
 }
@@ -256,22 +174,15 @@ impl Service {
             return Err(error);
         }
         let Object { block, edges, .. } = object;
+        edges.current = epoch;
         let halo = edges.halos.get_mut(&epoch).expect("it was entered and has not ended");
-        (edges.current, halo.number) = (epoch, number);
-        let (element, Surroundings { plan, halves, .. }) = (block.element, halo);
-        let in_bytes = |range: &Range<usize>| range.start * element..range.end * element;
-        let made = block.read(|block| {
-            for (from, at) in &plan.around {
-                halves[(number % 2) as usize].memory.write(at * element, &block[in_bytes(from)]);
-            }
-            let edges = plan.neighbours.iter().map(|neighbour| edge(neighbour, block, element, out));
-            edges.collect::<Result<Vec<_>, _>>()
-        });
-        match made.expect("its own guard has given it back") {
+        let element = block.element;
+        let begun = block.read(|block| halo.begin(number, block, element, out));
+        match begun.expect("its own guard has given it back") {
             Ok(edges) => {
-                let message = Message::Edge { object: id, epoch, number, opening: opening.cloned() };
-                for (rank, edge) in edges {
-                    self.mail.post_for(out, reason, rank, &message, edge.into());
+                for ByMessage { to, edge, mailbox } in edges {
+                    let message = Message::Edge { object: id, epoch, number, opening: opening.cloned(), mailbox };
+                    self.mail.post_for(out, reason, to, &message, edge.into());
                 }
             }
             Err(shortage) => return Err(self.no_halo(id, shortage, site, out)),
@@ -287,33 +198,54 @@ impl Service {
             return Some(Err(fault.clone()));
         }
         let halo = edges.halos.get_mut(&edges.current)?;
-        if halo.awaited().next().is_some() || !ledger.is_settled(edges.current) {
-            return None;
-        }
-        Some(Ok(halo.complete(block.element)))
+        let is_complete = halo.take_letters(block.element) && ledger.is_settled(edges.current);
+        is_complete.then(|| Ok(halo.complete(block.element)))
     }
 
     /// A HaloCache has ended on this rank: what comes for it now, nobody will see.
     pub(crate) fn end_halo(&mut self, id: ObjectId, epoch: Epoch) {
         if let Some(Object { edges, .. }) = self.objects.get_mut(&id)
-            && let Some(ended) = edges.halos.remove(&epoch)
+            && let Some(mut ended) = edges.halos.remove(&epoch)
         {
+            ended.close();
             edges.spare = Some(ended);
         }
     }
 
-    /// Where the edge of another rank goes.
+    /// Where the edge of another rank goes. One with a mailbox stays where it is.
     pub(super) fn place_edge(
         &mut self,
         from: Rank,
         id: ObjectId,
         exchange: Exchange,
         opening: Option<&Opening>,
-        len: usize,
+        (len, mailbox): (usize, bool),
     ) -> Placement {
+        if mailbox {
+            return Placement::Buffer;
+        }
         let admitted = self.objects.get_mut(&id).is_some_and(|object| object.admits(from, exchange, opening, len));
         let loan = if admitted { Loan::EdgeIn { object: id, exchange, from } } else { Loan::Nowhere };
         Placement::At(self.loans.add(loan))
+    }
+
+    /// The first edge of a neighbour that shares our memory, and the mailbox behind it. False: it is not wanted.
+    fn edge_with_mailbox(
+        &mut self,
+        id: ObjectId,
+        from: Rank,
+        exchange: Exchange,
+        opening: Option<&Opening>,
+        edge: SharedView,
+    ) -> bool {
+        self.objects.get_mut(&id).is_some_and(|object| {
+            let admitted = exchange.number == 0 && object.admits(from, exchange, opening, edge.len());
+            if admitted {
+                object.write_edge(from, exchange, 0, &edge);
+            }
+            let halo = object.edges.halos.get_mut(&exchange.epoch).filter(|_| admitted);
+            halo.is_some_and(|halo| halo.keep_mailbox(from, edge))
+        })
     }
 
     /// It is here.
@@ -321,15 +253,17 @@ impl Service {
         &mut self,
         id: ObjectId,
         from: Rank,
-        Exchange { epoch, number }: Exchange,
+        exchange: Exchange,
         opening: Option<Opening>,
         payload: Received,
         out: &mut Outbox,
     ) {
-        let loan = match payload {
-            Received::Placed(token) => self.loans.end(token),
-            _ => None,
+        let is_here = match payload {
+            Received::Placed(token) => matches!(self.loans.end(token), Some(Loan::EdgeIn { .. })),
+            Received::Shared(view) => self.edge_with_mailbox(id, from, exchange, opening.as_ref(), view),
+            Received::Bytes(_) => false,
         };
+        let Exchange { epoch, number } = exchange;
         let Some(Object { fault: None, edges, ledger, .. }) = self.objects.get_mut(&id) else {
             return;
         };
@@ -343,7 +277,7 @@ impl Service {
         if let (Some(shortage), Some(opening)) = (halo.short().cloned(), &opening) {
             return drop(self.no_halo(id, shortage, &opening.site, out));
         }
-        if !matches!(loan, Some(Loan::EdgeIn { .. })) {
+        if !is_here {
             let asked = opening.map(|opening| opening.behaviour);
             // Made for another neighbour, the rest of whose edge is still to come, and with it that they disagree.
             if !matches!(asked, Some(Collective::HaloCache { halo: asked, .. }) if asked != halo.halo) {
@@ -351,7 +285,7 @@ impl Service {
             }
             return;
         }
-        halo.half(number).came.push(from);
+        halo.came(from, number);
         if number == 0 && !ledger.is_settled(epoch) {
             ledger.record(epoch).from[from.index()].complete = true;
         }
@@ -359,17 +293,9 @@ impl Service {
     }
 }
 
-/// What a neighbour gets, in memory that it can read, where that is short enough.
-fn edge(neighbour: &Neighbour, block: &[u8], element: usize, out: &Outbox) -> Result<(Rank, Buffer), Shortage> {
+/// Memory for an edge of so many bytes, which its receiver can read where it is short enough.
+fn memory_for(len: usize, to: Rank, out: &Outbox) -> Result<Buffer, Shortage> {
     /// Below this memory is not looked at.
     const SHORT: usize = 1 << 20;
-    let len = neighbour.gets() * element;
-    let mut edge = if len < SHORT { out.buffer(neighbour.rank, len) } else { Buffer::own(zeros(len)?) };
-    let mut at = 0;
-    for range in &neighbour.sends {
-        let part = &block[range.start * element..range.end * element];
-        edge[at..at + part.len()].copy_from_slice(part);
-        at += part.len();
-    }
-    Ok((neighbour.rank, edge))
+    Ok(if len < SHORT { out.buffer(to, len) } else { Buffer::own(zeros(len)?) })
 }
