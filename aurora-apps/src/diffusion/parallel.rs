@@ -34,8 +34,8 @@ pub fn steps(plate: &mut GVector<f64>, other: &mut GVector<f64>, steps: usize, c
         clock.part(EDGES, Kind::Sharing, || Ok((plate.halo_cache_mut(1)?, other.halo_cache_mut(1)?)))?;
     for _ in 0..steps {
         clock.part(STENCIL, Kind::Computing, || {
-            for row in now.rows().filter(|row| *row > 0 && row + 1 < rows) {
-                step_row(now.row(row - 1), now.row(row), now.row(row + 1), next.row_mut(row));
+            for (row, next) in next.iter_rows_mut().filter(|(row, _)| *row > 0 && row + 1 < rows) {
+                step_row(now.row(row - 1), now.row(row), now.row(row + 1), next);
             }
             Ok(())
         })?;
