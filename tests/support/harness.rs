@@ -54,7 +54,8 @@ fn mpi_trials(bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
     let usable = mpi::built_for().and_then(|flavour| flavour.launcher(2).map(|_| flavour));
     match usable {
         Ok(flavour) => {
-            Place::of_mpi(flavour).into_iter().flat_map(|place| trials_of(place, bodies, arguments)).collect()
+            let places = Place::of_mpi(flavour).into_iter().chain(Place::of_bulk(flavour));
+            places.flat_map(|place| trials_of(place, bodies, arguments)).collect()
         }
         Err(reason) => vec![missing("mpirun/all-bodies", reason)],
     }
