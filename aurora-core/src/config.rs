@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn what_moves_bulk_data_is_found_out_unless_it_is_said() {
-        let bulk = |config, variables| settle(config, variables).expect("settles").transport.bulk;
+        let bulk = |config, variables: &[_]| settle(config, variables).expect("settles").transport.bulk;
         assert_eq!(bulk(Config::default(), &[]), Bulk::Auto);
         for (said, meant) in [("auto", Bulk::Auto), ("udp", Bulk::Udp), ("mpi", Bulk::Mpi)] {
             assert_eq!(bulk(Config::default(), &[("AURORA_BULK", said)]), meant);

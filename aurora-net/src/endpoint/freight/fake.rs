@@ -84,7 +84,8 @@ impl Carrier for Fake {
 /// A rank's library.
 #[derive(Default)]
 pub(super) struct Library {
-    lent: BTreeMap<u64, Option<Vec<u8>>>,
+    lent: BTreeMap<u64, Vec<u8>>,
+    reads_left: Option<usize>,
     placed: BTreeMap<u64, Vec<u8>>,
     next: u64,
     pub delivered: Vec<(Rank, Bytes, Vec<u8>)>,
@@ -96,13 +97,13 @@ impl Library {
     pub fn lend(&mut self, bytes: Vec<u8>) -> Payload {
         self.next += 1;
         let len = bytes.len();
-        self.lent.insert(self.next, Some(bytes));
+        self.lent.insert(self.next, bytes);
         Payload::Lent { token: Token(self.next), len }
     }
 
-    /// Takes all lent memory away.
-    pub fn withdraw(&mut self) {
-        self.lent.values_mut().for_each(|bytes| *bytes = None);
+    /// Takes all lent memory away, once it has been read so often.
+    pub fn withdraw_after(&mut self, reads: usize) {
+        self.reads_left = Some(reads);
     }
 
     pub fn has_all_back(&self) -> bool {
@@ -125,8 +126,15 @@ impl Handler for Library {
     }
 
     fn read(&mut self, token: Token, offset: usize, into: &mut [u8]) -> bool {
-        let lent = self.lent.get(&token.0).expect("read before it is given back");
-        lent.as_ref().map(|bytes| into.copy_from_slice(&bytes[offset..offset + into.len()])).is_some()
+        let lent = &self.lent[&token.0];
+        if let Some(left) = &mut self.reads_left {
+            let Some(fewer) = left.checked_sub(1) else {
+                return false;
+            };
+            *left = fewer;
+        }
+        into.copy_from_slice(&lent[offset..offset + into.len()]);
+        true
     }
 
     fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, _: &mut Outbox) {
