@@ -18,11 +18,20 @@ pub(super) struct Wire {
     receives: Vec<(Rank, Tag, Piece, usize)>,
     /// Whom a piece has reached, for it to hear.
     met: BTreeMap<Rank, Vec<(Piece, Vec<u8>)>>,
+    /// Who is to hear that a piece has been sent.
+    sent: BTreeMap<Rank, VecDeque<Piece>>,
+    /// Says so at once, as MPI may of short messages; else when it meets its receive, as MPI does with long ones.
+    pub is_eager: bool,
     /// Flips a bit of the next piece that arrives.
     pub damages: bool,
 }
 
 impl Wire {
+    /// To whom the pieces go that no receive has met.
+    pub fn destinations(&self) -> Vec<usize> {
+        self.sends.iter().map(|(_, _, piece, _)| piece.peer.index()).collect()
+    }
+
     /// Has one of a rank's sends reach its receive, if there is one. In MPI's order: of those with one tag the oldest.
     fn go_on(&mut self, me: Rank) {
         let meets = |(from, tag, piece, _): &(Rank, Tag, Piece, Vec<u8>)| {
@@ -39,6 +48,9 @@ impl Wire {
         let (to, _, expected, room) = self.receives.remove(receive);
         assert_eq!((piece.id, piece.offset), (expected.id, expected.offset), "another piece than awaited");
         assert!(bytes.len() <= room, "a piece of {} bytes for {room}", bytes.len());
+        if !self.is_eager {
+            self.sent.entry(me).or_default().push_back(piece);
+        }
         if std::mem::take(&mut self.damages) {
             bytes[0] ^= 1;
         }
@@ -46,11 +58,10 @@ impl Wire {
     }
 }
 
-/// One rank's carrier. As MPI may, it says at once that a piece has been sent; but that goes on only while its sender asks.
+/// One rank's carrier. Also what has been sent goes on only while its sender asks.
 pub(super) struct Fake {
     me: Rank,
     wire: Rc<RefCell<Wire>>,
-    sent: VecDeque<Piece>,
 }
 
 impl Carrier for Fake {
@@ -61,8 +72,11 @@ impl Carrier for Fake {
     fn recycle(&mut self, _: Vec<u8>) {}
 
     fn send(&mut self, piece: Piece, tag: Tag, bytes: Vec<u8>) {
-        self.wire.borrow_mut().sends.push((self.me, tag, piece, bytes));
-        self.sent.push_back(piece);
+        let wire = &mut *self.wire.borrow_mut();
+        wire.sends.push((self.me, tag, piece, bytes));
+        if wire.is_eager {
+            wire.sent.entry(self.me).or_default().push_back(piece);
+        }
     }
 
     fn receive(&mut self, piece: Piece, tag: Tag, room: usize) {
@@ -70,10 +84,10 @@ impl Carrier for Fake {
     }
 
     fn poll(&mut self) -> Option<Completion> {
-        if let Some(piece) = self.sent.pop_front() {
+        let wire = &mut *self.wire.borrow_mut();
+        if let Some(piece) = wire.sent.get_mut(&self.me).and_then(VecDeque::pop_front) {
             return Some(Completion::Sent(piece));
         }
-        let wire = &mut *self.wire.borrow_mut();
         wire.go_on(self.me);
         // The newest first: completions may overtake each other.
         let (piece, bytes) = wire.met.get_mut(&self.me)?.pop()?;
@@ -187,11 +201,11 @@ impl Cluster {
     pub const FROM: usize = 4;
 
     pub fn new(size: usize, limits: Limits, seed: u64) -> Self {
-        let wire = Rc::new(RefCell::new(Wire::default()));
+        let wire = Rc::new(RefCell::new(Wire { is_eager: seed.is_multiple_of(3), ..Wire::default() }));
         let end = |rank| End {
             freight: Freight::limited(Cluster::FROM, Duration::from_secs(4), limits),
             library: Library::default(),
-            carrier: Fake { me: Rank::new(rank), wire: wire.clone(), sent: VecDeque::new() },
+            carrier: Fake { me: Rank::new(rank), wire: wire.clone() },
             by_udp: 0,
         };
         Cluster { ends: (0..size).map(end).collect(), wire: wire.clone(), notes: Vec::new(), random: Random::new(seed) }
@@ -260,6 +274,11 @@ impl Cluster {
     /// One of the notes under way arrives, any of them.
     pub fn deliver_note(&mut self) {
         let which = self.random.below(self.notes.len() as u64) as usize;
+        self.deliver(which);
+    }
+
+    /// This one.
+    pub fn deliver(&mut self, which: usize) {
         let (from, to, note) = self.notes.swap_remove(which);
         let End { freight, library, .. } = &mut self.ends[to.index()];
         freight.hear(from, &note, library);

@@ -133,6 +133,7 @@ fn who_attends_twice_attends_until_the_end_of_both() {
 #[test]
 fn a_sender_stays_until_the_receiver_has_all() {
     let mut cluster = two(ROOMY);
+    cluster.wire.borrow_mut().is_eager = true;
     attend(&mut cluster, [0, 1]);
     cluster.send(0, 1, 1, 8);
     cluster.ends[0].freight.shut();
@@ -144,6 +145,21 @@ fn a_sender_stays_until_the_receiver_has_all() {
     assert!(!cluster.ends[0].freight.may_leave(), "it has not heard of it");
     cluster.deliver_notes();
     assert!(cluster.ends[0].freight.may_leave());
+}
+
+#[test]
+fn transfers_take_turns_piece_by_piece() {
+    let mut cluster = Cluster::new(3, Limits { flying: 6, ..ROOMY }, 1);
+    attend(&mut cluster, 0..3);
+    cluster.send(0, 1, 1, 80);
+    cluster.send(0, 2, 1, 80);
+    cluster.deliver_notes();
+    cluster.pump(0);
+    let destinations = cluster.wire.borrow().destinations();
+    assert!(
+        [[1, 2, 1, 2, 1, 2], [2, 1, 2, 1, 2, 1]].iter().any(|turns| *turns == destinations[..]),
+        "{destinations:?}"
+    );
 }
 
 /// Everybody sends to everybody, leaves when it likes, and comes back.
@@ -274,6 +290,19 @@ fn a_failed_job_keeps_nobody() {
         assert!(cluster.is_idle(), "seed {seed}: the others have been told");
         assert!(cluster.ends.iter().all(|end| end.library.has_all_back()));
     }
+}
+
+#[test]
+fn what_was_dropped_before_its_offer_came_is_not_accepted() {
+    let mut cluster = two(TIGHT);
+    attend(&mut cluster, [0, 1]);
+    cluster.send(0, 1, 1, 40);
+    cluster.ends[0].library.failed = true;
+    cluster.pump(0);
+    // First that it is dropped.
+    cluster.deliver(1);
+    cluster.deliver_notes();
+    assert!(cluster.ends[1].freight.is_idle());
 }
 
 #[test]
