@@ -48,9 +48,9 @@ pub struct BulkInfo {
 pub struct Probe {
     /// Bytes of payload.
     pub bytes: usize,
-    /// By UDP.
+    /// By UDP, at best.
     pub udp: Duration,
-    /// By MPI.
+    /// By MPI, in the middle of several times.
     pub mpi: Duration,
 }
 

@@ -96,8 +96,9 @@ fn run(starter: Starter, fault: Fault, delay: Duration) -> Result<(), Failed> {
     let messages = ended.messages();
     let who = format!("rank {CULPRIT}");
     let told = match (fault, &messages[..]) {
-        // It is mpirun's to say.
+        // It is mpirun's to say; where that takes longer than a second, the others have missed it.
         (Fault::Kill, []) => true,
+        (Fault::Kill, [message]) => message.contains(&who) && message.contains("has been silent"),
         (Fault::Stop, [message]) => message.contains(&who) && message.contains("has been silent"),
         (Fault::Panic, [message]) => message.contains(&who) && message.contains("out of cheese"),
         (Fault::Error, [message]) => message.contains(&who) && message.contains("out of tea"),

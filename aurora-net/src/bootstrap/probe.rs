@@ -1,8 +1,8 @@
 //! Which carrier is the faster one between the nodes of this job: a short probe before it starts.
 //!
 //! The first rank of each node sends to that of the next one, all at once, by UDP and by MPI in turns. A round takes as long as the
-//! slowest rank; of each size the quickest round counts, since whatever else goes on only ever makes it longer. All ranks know the same times and
-//! stop at the same moment: when the next round would not fit the time that is left.
+//! slowest rank; of UDP's rounds the quickest counts, of MPI's the middle one, so that MPI takes over only where chance has no part in it. All
+//! ranks know the same times and stop at the same moment: when the next rounds would not fit the time that is left.
 
 use super::Failure;
 use super::seat::{Job, Line};
@@ -14,13 +14,14 @@ use bytes::Bytes;
 use std::time::{Duration, Instant};
 
 /// Bytes of a transfer, the smaller first.
-const SIZES: [usize; 2] = [64 << 10, 256 << 10];
+const SIZES: [usize; 2] = [32 << 10, 128 << 10];
 
-/// Rounds with each, at most.
-const ROUNDS: usize = 4;
+/// Rounds with each by each carrier: fewer say nothing, more say nothing new.
+const LEAST: usize = 2;
+const MOST: usize = 9;
 
 /// When the last round has to be over, by what the earlier ones took.
-const BUDGET: Duration = Duration::from_millis(80);
+const BUDGET: Duration = Duration::from_millis(85);
 
 /// Collective. Measures, and says what follows.
 pub(super) fn probe(job: &Job, line: &dyn Line, transport: Transport) -> Result<BulkInfo, Error> {
@@ -41,6 +42,13 @@ pub(super) fn probe(job: &Job, line: &dyn Line, transport: Transport) -> Result<
     Ok(BulkInfo::of_probe(probe, probed_for))
 }
 
+/// How long a pair of rounds took, and all of them so far.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    took: Duration,
+    spent: Duration,
+}
+
 /// The rounds of one rank.
 struct Course<'a> {
     endpoint: Endpoint<Prober>,
@@ -52,37 +60,51 @@ struct Course<'a> {
     round: u32,
 }
 
-/// What a pair of rounds has brought, and when it was over.
-struct Pair {
-    probe: Probe,
-    spent: Duration,
+/// What rounds with one size took.
+#[derive(Debug, Default)]
+struct Times {
+    udp: Vec<Duration>,
+    mpi: Vec<Duration>,
+}
+
+impl Times {
+    /// What counts of them.
+    fn verdict(mut self, bytes: usize) -> Option<Probe> {
+        if self.mpi.len() < LEAST {
+            return None;
+        }
+        self.mpi.sort_unstable();
+        let udp = self.udp.into_iter().min()?;
+        Some(Probe { bytes, udp, mpi: self.mpi[self.mpi.len() / 2] })
+    }
 }
 
 impl Course<'_> {
+    /// Nothing where time is too short for either size.
     fn run(&mut self) -> Result<Vec<Probe>, Error> {
+        let mut times = [Times::default(), Times::default()];
         // Connections are made, and the path's MTU is found out.
-        let mut last = self.pair(SIZES[0])?;
-        let mut best: [Option<Probe>; 2] = [None; 2];
-        for round in 0..ROUNDS * SIZES.len() {
-            let which = round % SIZES.len();
-            let Probe { bytes, udp, mpi } = last.probe;
-            let expected = (udp + mpi).mul_f64(SIZES[which] as f64 / bytes as f64);
-            if last.spent + expected > BUDGET {
-                break;
+        let mut last = (SIZES[0], self.pair(SIZES[0], &mut Times::default())?);
+        'rounds: for _ in 0..MOST {
+            for (bytes, times) in SIZES.into_iter().zip(&mut times) {
+                let (before, Pair { took, spent }) = last;
+                if spent + took.mul_f64(bytes as f64 / before as f64) > BUDGET {
+                    break 'rounds;
+                }
+                last = (bytes, self.pair(bytes, times)?);
             }
-            last = self.pair(SIZES[which])?;
-            let Probe { bytes, udp, mpi } = last.probe;
-            let quickest = best[which].get_or_insert(last.probe);
-            *quickest = Probe { bytes, udp: udp.min(quickest.udp), mpi: mpi.min(quickest.mpi) };
         }
-        Ok(best.into_iter().flatten().collect())
+        let verdicts = SIZES.into_iter().zip(times).map(|(bytes, times)| times.verdict(bytes));
+        Ok(verdicts.collect::<Option<_>>().unwrap_or_default())
     }
 
     /// A round by each carrier.
-    fn pair(&mut self, bytes: usize) -> Result<Pair, Error> {
+    fn pair(&mut self, bytes: usize, times: &mut Times) -> Result<Pair, Error> {
         let (udp, _) = self.round(bytes, false)?;
         let (mpi, spent) = self.round(bytes, true)?;
-        Ok(Pair { probe: Probe { bytes, udp, mpi }, spent })
+        times.udp.push(udp);
+        times.mpi.push(mpi);
+        Ok(Pair { took: udp + mpi, spent })
     }
 
     /// How long the slowest rank took, and how long all of this has taken so far.
@@ -148,4 +170,23 @@ impl Handler for Prober {
     }
 
     fn handle_timeout(&mut self, _: Instant, _: &mut Outbox) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(udp: &[u64], mpi: &[u64]) -> Option<(u64, u64)> {
+        let ms = |times: &[u64]| times.iter().map(|ms| Duration::from_millis(*ms)).collect();
+        let verdict = Times { udp: ms(udp), mpi: ms(mpi) }.verdict(7)?;
+        Some((verdict.udp.as_millis() as u64, verdict.mpi.as_millis() as u64))
+    }
+
+    #[test]
+    fn in_doubt_udp_is_the_faster_one() {
+        assert_eq!(times(&[9, 5, 7], &[4, 6, 8]), Some((5, 6)));
+        assert_eq!(times(&[9, 5], &[8, 4]), Some((5, 8)), "of two the slower one");
+        assert_eq!(times(&[9], &[1]), None, "once is by chance");
+        assert_eq!(times(&[], &[]), None);
+    }
 }

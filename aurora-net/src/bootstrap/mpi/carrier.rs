@@ -126,8 +126,8 @@ impl Carrier for MpiCarrier {
 
     fn send(&mut self, piece: Piece, tag: Tag, buffer: Vec<u8>) {
         let mut request = MaybeUninit::uninit();
-        // SAFETY: invariants 1 and 2; invariant 3 for the request.
-        let request = unsafe {
+        // SAFETY: invariants 1 and 2.
+        unsafe {
             ffi::MPI_Isend(
                 buffer.as_ptr().cast(),
                 buffer.len() as c_int,
@@ -137,8 +137,9 @@ impl Carrier for MpiCarrier {
                 self.world.as_raw(),
                 request.as_mut_ptr(),
             );
-            request.assume_init()
-        };
+        }
+        // SAFETY: invariant 3.
+        let request = unsafe { request.assume_init() };
         self.begin(request, Slot { piece, buffer, receives: false });
     }
 
@@ -147,8 +148,8 @@ impl Carrier for MpiCarrier {
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.resize(room, 0);
         let mut request = MaybeUninit::uninit();
-        // SAFETY: invariants 1 and 2; invariant 3 for the request.
-        let request = unsafe {
+        // SAFETY: invariants 1 and 2.
+        unsafe {
             ffi::MPI_Irecv(
                 buffer.as_mut_ptr().cast(),
                 room as c_int,
@@ -158,8 +159,9 @@ impl Carrier for MpiCarrier {
                 self.world.as_raw(),
                 request.as_mut_ptr(),
             );
-            request.assume_init()
-        };
+        }
+        // SAFETY: invariant 3.
+        let request = unsafe { request.assume_init() };
         self.begin(request, Slot { piece, buffer, receives: true });
     }
 

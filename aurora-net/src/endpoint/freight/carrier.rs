@@ -58,9 +58,12 @@ pub(crate) struct Carriage {
     pub from: usize,
 }
 
+/// The endpoint's address, and its carrier.
+type Boarded = (usize, Weak<RefCell<dyn Carrier>>);
+
 thread_local! {
     /// The carriers of this thread's endpoints. An endpoint is any thread's to use, a carrier is not: so it is found here, or not.
-    static ABOARD: RefCell<Vec<(usize, Weak<RefCell<dyn Carrier>>)>> = const { RefCell::new(Vec::new()) };
+    static ABOARD: RefCell<Vec<Boarded>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Lets the calling thread find the carrier of the endpoint at this address, as long as it is held elsewhere.
