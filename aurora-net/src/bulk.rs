@@ -39,6 +39,8 @@ pub struct BulkInfo {
     pub mpi_from: Option<usize>,
     /// What the probe has measured, if there was one, by sizes.
     pub probe: Vec<Probe>,
+    /// How often it has measured each of them, at least. Less than three times says nothing: UDP.
+    pub rounds: usize,
     /// How long that has taken, from the first rank's begin to the last one's end.
     pub probed_for: Option<Duration>,
 }
@@ -57,6 +59,9 @@ pub struct Probe {
 /// Who is not faster by one part in so many is not taken for faster.
 const NOTABLY: u32 = 20;
 
+/// Fewer rounds say nothing. A network on which there is no time for so many is one whose line rate UDP reaches.
+const ENOUGH: usize = 3;
+
 impl Probe {
     /// So much has to be gained before MPI takes over: with it, nobody sends while a rank computes.
     fn is_for_mpi(&self) -> bool {
@@ -74,10 +79,10 @@ impl BulkInfo {
     }
 
     /// What follows from a probe: from the size on at which, and above which, MPI was faster.
-    pub(crate) fn of_probe(probe: Vec<Probe>, probed_for: Duration) -> Self {
-        let for_mpi = probe.iter().rev().take_while(|probe| probe.is_for_mpi());
+    pub(crate) fn of_probe(probe: Vec<Probe>, rounds: usize, probed_for: Duration) -> Self {
+        let for_mpi = probe.iter().rev().take_while(|probe| rounds >= ENOUGH && probe.is_for_mpi());
         let mpi_from = for_mpi.last().map(|probe| probe.bytes);
-        BulkInfo { asked: Bulk::Auto, mpi_from, probe, probed_for: Some(probed_for) }
+        BulkInfo { asked: Bulk::Auto, mpi_from, probe, rounds, probed_for: Some(probed_for) }
     }
 }
 
@@ -98,7 +103,8 @@ impl fmt::Display for BulkInfo {
                     let comma = if index > 0 { "," } else { "" };
                     write!(f, "{comma} {bytes} bytes in {:.2} ms by udp, {:.2} by mpi", ms(udp), ms(mpi))?;
                 }
-                write!(f, "; in {:.0} ms)", self.probed_for.as_ref().map_or(0.0, ms))
+                let rounds = if self.rounds == 1 { "round" } else { "rounds" };
+                write!(f, "; {} {rounds} in {:.0} ms)", self.rounds, self.probed_for.as_ref().map_or(0.0, ms))
             }
         }
     }
@@ -139,7 +145,7 @@ mod tests {
     }
 
     fn from(probes: &[Probe]) -> Option<usize> {
-        BulkInfo::of_probe(probes.to_vec(), Duration::ZERO).mpi_from
+        BulkInfo::of_probe(probes.to_vec(), ENOUGH, Duration::ZERO).mpi_from
     }
 
     #[test]
@@ -149,15 +155,18 @@ mod tests {
         assert_eq!(from(&[probe(100, 1000, 949), probe(200, 2000, 1899)]), Some(100));
         assert_eq!(from(&[probe(100, 1000, 2000), probe(200, 2000, 1000)]), Some(200), "from there on");
         assert_eq!(from(&[probe(100, 1000, 100), probe(200, 2000, 2000)]), None, "not beyond what was seen");
+        let hasty = BulkInfo::of_probe(vec![probe(100, 1000, 100)], ENOUGH - 1, Duration::ZERO);
+        assert_eq!(hasty.mpi_from, None, "twice is by chance");
     }
 
     #[test]
     fn it_says_what_was_found() {
         assert_eq!(BulkInfo::default().to_string(), "udp");
         assert_eq!(BulkInfo::without_probe(Bulk::Mpi, Some(65536)).to_string(), "mpi from 65536 bytes on (asked for)");
-        let found = BulkInfo::of_probe(vec![probe(100, 1000, 100), probe(200, 2000, 150)], Duration::from_millis(61));
+        let found =
+            BulkInfo::of_probe(vec![probe(100, 1000, 100), probe(200, 2000, 150)], 4, Duration::from_millis(61));
         let text = "mpi from 100 bytes on (probed: 100 bytes in 1.00 ms by udp, 0.10 by mpi, 200 bytes in 2.00 ms by udp, \
-                    0.15 by mpi; in 61 ms)";
+                    0.15 by mpi; 4 rounds in 61 ms)";
         assert_eq!(found.to_string(), text);
     }
 
