@@ -88,7 +88,9 @@ pub fn trials_of(place: Place, bodies: &'static [Body], arguments: &Arguments) -
     let one_for_all = |body: &Body| matches!(body.end(), End::Fails(_)) && place.launcher.is_mpirun();
     let stands = bodies.iter().find(|body| one_for_all(body) && body.suits(place.size)).map(Body::name);
     let kept = |body: &&Body| !one_for_all(body) || stands == Some(body.name());
-    let suitable = bodies.iter().filter(|body| body.suits(place.size)).filter(kept);
+    // How jobs end has nothing to do with what carries their data, and each that ends one takes a job of its own.
+    let ends_well = |body: &&Body| !place.is_bulk() || body.end() == End::Clean;
+    let suitable = bodies.iter().filter(|body| body.suits(place.size)).filter(kept).filter(ends_well);
     let named: Vec<_> = suitable.map(|body| (body, format!("{place}/{}", body.name()))).collect();
     let chosen = named.iter().filter(|(_, name)| is_chosen(arguments, name));
     let chosen: Vec<&Body> = chosen.map(|(body, _)| *body).collect();

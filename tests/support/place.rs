@@ -69,10 +69,9 @@ impl Place {
         PROCESSES.map(|(route, size)| Place { launcher: Launcher::Mpi(flavour, route), size }).to_vec()
     }
 
-    /// Those where MPI carries as well.
+    /// That where MPI carries as well.
     pub fn of_bulk(flavour: Flavour) -> Vec<Place> {
-        let launcher = Launcher::Bulk(flavour);
-        [2, 3].map(|size| Place { launcher, size }).to_vec()
+        vec![Place { launcher: Launcher::Bulk(flavour), size: 3 }]
     }
 
     /// The places of a network that loses packets.
@@ -87,6 +86,11 @@ impl Place {
         let fast = Shape { rate: "none", queue_kb: 1024, mtu: 9000, lost_of_thousand: 0 };
         let lossy = Shape { mtu: 1500, lost_of_thousand: 20, ..fast };
         [fast, lossy].map(|shape| Place { launcher: Launcher::Lab(flavour, shape, 2), size: 4 }).to_vec()
+    }
+
+    /// Whether MPI carries whatever has a payload.
+    pub fn is_bulk(self) -> bool {
+        matches!(self.launcher, Launcher::Bulk(_) | Launcher::LabBulk(..))
     }
 
     /// The route that a job in this place is told to take.
