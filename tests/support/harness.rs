@@ -88,9 +88,8 @@ pub fn trials_of(place: Place, bodies: &'static [Body], arguments: &Arguments) -
     let one_for_all = |body: &Body| matches!(body.end(), End::Fails(_)) && place.launcher.is_mpirun();
     let stands = bodies.iter().find(|body| one_for_all(body) && body.suits(place.size)).map(Body::name);
     let kept = |body: &&Body| !one_for_all(body) || stands == Some(body.name());
-    // How jobs end has nothing to do with what carries their data, and each that ends one takes a job of its own.
-    let ends_well = |body: &&Body| !place.is_bulk() || body.end() == End::Clean;
-    let suitable = bodies.iter().filter(|body| body.suits(place.size)).filter(kept).filter(ends_well);
+    let of_interest = |body: &&Body| !place.is_bulk() || moves_much(body);
+    let suitable = bodies.iter().filter(|body| body.suits(place.size)).filter(kept).filter(of_interest);
     let named: Vec<_> = suitable.map(|body| (body, format!("{place}/{}", body.name()))).collect();
     let chosen = named.iter().filter(|(_, name)| is_chosen(arguments, name));
     let chosen: Vec<&Body> = chosen.map(|(body, _)| *body).collect();
@@ -103,6 +102,13 @@ pub fn trials_of(place: Place, bodies: &'static [Body], arguments: &Arguments) -
         }
     };
     named.into_iter().map(trial).collect()
+}
+
+/// Whether what carries bulk data matters to a body. The others are about other things.
+fn moves_much(body: &Body) -> bool {
+    const MODULES: [&str; 9] =
+        ["bulk", "read_cache", "release", "combined", "accumulate", "copy", "gather", "halo", "slices"];
+    body.end() == End::Clean && body.name().split("::").next().is_some_and(|module| MODULES.contains(&module))
 }
 
 /// The same choice that libtest makes, so that a job runs no more than is asked for.
