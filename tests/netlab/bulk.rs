@@ -73,8 +73,9 @@ fn ranks_know_what_moves_bulk_data(world: &World) -> Result<()> {
     let Some(took) = bulk.probed_for else {
         return check::equal("asked for", bulk.asked, Bulk::Mpi);
     };
-    // Under 100 ms on a machine that does nothing else.
-    assert!(bulk.asked == Bulk::Auto && took < Duration::from_secs(1), "{bulk}");
+    // Under 100 ms, unless packets get lost: then MPI's TCP waits for its time-outs, and is not chosen.
+    let in_time = took < Duration::from_secs(1) || bulk.mpi_from.is_none();
+    assert!(bulk.asked == Bulk::Auto && in_time, "{bulk}, {took:?}");
     let found = GScalar::new(world, 0, bulk.to_string())?;
     check::equal("what rank 0 has found", found.get()?, bulk.to_string())?;
     let mut v = matrix(world)?;
