@@ -3,7 +3,7 @@
 use crate::environment::{Environment, MOST_RANKS, bad, variables};
 use crate::error::Result;
 use aurora_net::bootstrap::{Launch, Options};
-use aurora_net::{Network, Route, Transport};
+use aurora_net::{Bulk, Network, Route, Transport};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,6 +29,8 @@ pub struct Config {
     silence: Option<Duration>,
     cache_limit: Option<usize>,
     network: Option<Network>,
+    bulk: Option<Bulk>,
+    mpi_from: Option<usize>,
     check: Option<bool>,
     deny: Option<bool>,
     stats: Option<bool>,
@@ -116,6 +118,22 @@ impl Config {
     #[must_use]
     pub fn network(mut self, network: Network) -> Self {
         self.network = Some(network);
+        self
+    }
+
+    /// Says what moves long transfers between nodes (default: `AURORA_BULK`, else [`Bulk::Auto`]): [`Bulk::Mpi`] is for ranks that `mpirun` has
+    /// started, and an error for others. All ranks have to say the same.
+    #[must_use]
+    pub fn bulk(mut self, bulk: Bulk) -> Self {
+        self.bulk = Some(bulk);
+        self
+    }
+
+    /// For tests of [`Bulk::Mpi`]: from how many bytes on MPI moves a transfer.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn mpi_from(mut self, bytes: usize) -> Self {
+        self.mpi_from = Some(bytes);
         self
     }
 
@@ -217,12 +235,15 @@ impl Config {
         };
         let silence = self.silence.or(said.silence).unwrap_or(Duration::from_secs(5));
         let network = self.network.or(said.network).unwrap_or_default();
-        let (timeout, ranks_per_node) = (self.timeout.or(said.timeout), self.ranks_per_node);
+        let bulk = self.bulk.or(said.bulk).unwrap_or_default();
+        let (timeout, ranks_per_node, mpi_from) = (self.timeout.or(said.timeout), self.ranks_per_node, self.mpi_from);
         let or_else = |chosen: Option<bool>, said: Option<bool>| chosen.or(said).unwrap_or_default();
         let modes = Modes { check: or_else(self.check, said.check), deny: or_else(self.deny, said.deny) };
         let cache_limit = self.cache_limit.or(said.cache_limit);
         let (stats, trace) = (or_else(self.stats, said.stats), self.trace.or(said.trace));
-        let transport = Transport { route, silence, network, mtu: said.mtu, ranks_per_node, ..Transport::default() };
+        let mtu = said.mtu;
+        let transport =
+            Transport { route, silence, network, bulk, mpi_from, mtu, ranks_per_node, ..Transport::default() };
         let options = Options { interface: environment.of("AURORA_INTERFACE").cloned(), ..Options::default() };
         Ok(Settings { launch, transport, timeout, modes, cache_limit, stats, trace, options })
     }
@@ -334,10 +355,21 @@ mod tests {
             assert!(refusal(&[("AURORA_MTU", mtu)]).contains("bytes of an IP packet, from 1228 to 65535"));
         }
         assert!(refusal(&[("AURORA_NETWORK", "mine")]).contains("one of dedicated, shared"));
+        assert!(refusal(&[("AURORA_BULK", "tcp")]).contains("one of auto, udp, mpi"));
         assert!(refusal(&[("AURORA_TIMEOUT", "-1")]).contains("seconds"));
         assert!(refusal(&[("AURORA_SILENCE", "soon")]).contains("seconds"));
         assert!(refusal(&[("AURORA_CHECK", "yes")]).contains("AURORA_CHECK=yes is not possible: one of 0, 1"));
         assert!(refusal(&[("AURORA_SCALAR", "no")]).contains("one of allow, deny"));
+    }
+
+    #[test]
+    fn what_moves_bulk_data_is_found_out_unless_it_is_said() {
+        let bulk = |config, variables: &[_]| settle(config, variables).expect("settles").transport.bulk;
+        assert_eq!(bulk(Config::default(), &[]), Bulk::Auto);
+        for (said, meant) in [("auto", Bulk::Auto), ("udp", Bulk::Udp), ("mpi", Bulk::Mpi)] {
+            assert_eq!(bulk(Config::default(), &[("AURORA_BULK", said)]), meant);
+        }
+        assert_eq!(bulk(Config::default().bulk(Bulk::Udp), &[("AURORA_BULK", "mpi")]), Bulk::Udp);
     }
 
     #[test]

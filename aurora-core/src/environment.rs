@@ -1,7 +1,7 @@
 //! What the environment says: the one place where it is read.
 
 use crate::error::Result;
-use crate::{Error, Network, Route};
+use crate::{Bulk, Error, Network, Route};
 use aurora_net::Transport;
 use aurora_net::bootstrap::Launch;
 use std::collections::BTreeMap;
@@ -18,6 +18,7 @@ use std::time::Duration;
 /// | `AURORA_TIMEOUT` | seconds | a wait longer than this ends the job (default: none) |
 /// | `AURORA_SILENCE` | seconds | a rank that does not answer for so long is lost (default: 5) |
 /// | `AURORA_NETWORK` | `dedicated`, `shared` | who uses the network between the ranks (default: this job alone) |
+/// | `AURORA_BULK` | `auto`, `udp`, `mpi` | what moves long transfers between nodes (default: `auto`, the faster one by a probe at the start where `mpirun` has started ranks on several nodes and no route is asked for; else `udp`); `mpi` needs `mpirun` |
 /// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found out) |
 /// | `AURORA_MTU` | 1228 to 65535 | longest IP packet to send, in bytes (default: as long as the path is found to carry) |
 /// | `AURORA_CHECK` | `0`, `1` | looks for misuse that shows only in what is computed: two ranks that write one element in a ReleaseC; reading, by `at`, `distmemcpy`, Gather, OwnerComputes or HaloCache, what another has not flushed (default: 0; it is slow). Bare `put`s and missing barriers it does not see |
@@ -26,12 +27,13 @@ use std::time::Duration;
 /// | `AURORA_STATS` | `0`, `1` | at the end of `run` rank 0 says on stderr what each rank and each object has sent and waited for ([`Stats`](crate::Stats); default: 0) |
 /// | `AURORA_TRACE` | file | writes what ranks do when, in the trace-event format of Perfetto and Chrome (default: not); a trace that is there is overwritten, and any other file refused |
 /// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |
-pub const VARIABLES: [&str; 13] = [
+pub const VARIABLES: [&str; 14] = [
     "AURORA_RANKS",
     "AURORA_ROUTE",
     "AURORA_TIMEOUT",
     "AURORA_SILENCE",
     "AURORA_NETWORK",
+    "AURORA_BULK",
     "AURORA_INTERFACE",
     "AURORA_MTU",
     "AURORA_CHECK",
@@ -134,6 +136,7 @@ pub(crate) struct Values {
     pub(crate) ranks: Option<usize>,
     pub(crate) route: Option<Route>,
     pub(crate) network: Option<Network>,
+    pub(crate) bulk: Option<Bulk>,
     pub(crate) mtu: Option<usize>,
     pub(crate) silence: Option<Duration>,
     pub(crate) timeout: Option<Duration>,
@@ -170,6 +173,7 @@ impl Environment {
             ranks: self.ranks()?,
             route: self.route()?,
             network: self.network()?,
+            bulk: self.bulk()?,
             mtu: self.mtu()?,
             silence: self.seconds("AURORA_SILENCE")?,
             timeout: self.seconds("AURORA_TIMEOUT")?,
@@ -207,6 +211,16 @@ impl Environment {
             Some("dedicated") => Ok(Some(Network::Dedicated)),
             Some("shared") => Ok(Some(Network::Shared)),
             Some(other) => Err(bad("AURORA_NETWORK", other, "one of dedicated, shared")),
+        }
+    }
+
+    fn bulk(&self) -> Result<Option<Bulk>> {
+        match self.of("AURORA_BULK").map(String::as_str) {
+            None => Ok(None),
+            Some("auto") => Ok(Some(Bulk::Auto)),
+            Some("udp") => Ok(Some(Bulk::Udp)),
+            Some("mpi") => Ok(Some(Bulk::Mpi)),
+            Some(other) => Err(bad("AURORA_BULK", other, "one of auto, udp, mpi")),
         }
     }
 

@@ -87,7 +87,7 @@ mod window;
 mod world;
 
 pub use aurora_net::bootstrap::Launcher;
-pub use aurora_net::{Network, Rank, Route, Traffic, UdpInfo};
+pub use aurora_net::{Bulk, BulkInfo, Network, Probe, Rank, Route, Traffic, UdpInfo};
 pub use behaviour::{
     Accumulate, Blocks, Gather, GatherIter, GatherPairs, GatherQueue, HaloCache, HaloCacheMut, OwnerComputes,
     OwnerComputesMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC,

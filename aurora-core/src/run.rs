@@ -99,7 +99,8 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
         }));
         let shared = endpoint.act(|service, _| service.node.is_some());
         let (mates, routes) = (endpoint.node().ranks().to_vec(), endpoint.routes().to_vec());
-        let about = About { launcher: seat.launcher(), nodes, mates, routes, shared };
+        let bulk = endpoint.bulk().clone();
+        let about = About { launcher: seat.launcher(), nodes, mates, routes, bulk, shared };
         let world = World::new(endpoint.clone(), me, size, about, stats);
         let aligned = match &tracer {
             Some(tracer) => world.clock_ahead(&site).map(|ahead| tracer.align(ahead)),

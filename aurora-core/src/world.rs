@@ -11,7 +11,7 @@ use crate::service::{Service, Usage};
 use crate::stats::{Clock, InCall, Times};
 use crate::{Error, Site};
 use aurora_net::bootstrap::Launcher;
-use aurora_net::{Endpoint, Met, Node, Outbox, Rank, Route, Traffic, UdpInfo};
+use aurora_net::{Attending, BulkInfo, Endpoint, Met, Node, Outbox, Rank, Route, Traffic, UdpInfo};
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::fmt;
@@ -42,6 +42,8 @@ pub struct About {
     /// What carries messages from this rank to the others: one route, or shared memory to the ranks of its node and
     /// UDP to all others. None if there are no others.
     pub routes: Vec<Route>,
+    /// What moves long transfers between nodes, and why.
+    pub bulk: BulkInfo,
     /// Whether vectors lie in memory that all ranks share, so that a ReadCache copies nothing.
     pub shared: bool,
 }
@@ -168,7 +170,7 @@ impl World {
 
     /// The end of the closure: waits until all ranks have come here. `told`: rank 0 prints the counters of all.
     pub(crate) fn leave(&self, told: bool, site: &Site) -> Result<()> {
-        let call = self.link.call("end");
+        let call = self.link.bulk_call("end");
         self.link.act(site, |service, out| service.leave(out))?;
         self.link.wait(What::Leave, site, |service, _| service.all_left().then_some(Ok(())))?;
         drop(call);
@@ -201,6 +203,14 @@ impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "World({} of {})", self.link.me, self.link.size)
     }
+}
+
+/// A call in which the rank's thread attends to what MPI moves.
+#[derive(Debug)]
+pub(crate) struct BulkCall<'a> {
+    // First, so that what it waits for at its end is a part of the call.
+    _attending: Option<Attending<'a, Service>>,
+    _call: InCall<'a>,
 }
 
 /// The way from a shared object to its rank's service.
@@ -280,6 +290,17 @@ impl Link {
     /// A call of this name begins that needs other ranks: what it takes is sharing, what it waits waiting.
     pub(crate) fn call(&self, name: &'static str) -> InCall<'_> {
         self.clock.call(name)
+    }
+
+    /// The same for a call in which much may come and go: what is long goes by MPI meanwhile, where that is the better way, and is there
+    /// before the call returns.
+    pub(crate) fn bulk_call(&self, name: &'static str) -> BulkCall<'_> {
+        self.in_bulk(self.call(name))
+    }
+
+    /// What is long goes by MPI during a call.
+    pub(crate) fn in_bulk<'a>(&'a self, call: InCall<'a>) -> BulkCall<'a> {
+        BulkCall { _attending: self.endpoint.attend(), _call: call }
     }
 
     /// A call of this name begins in which all ranks meet. Where all share a node's memory that needs no message, and what of it is not
@@ -406,7 +427,7 @@ impl Link {
 
     /// The same, with all that the ranks came for; what is asked for and not there does not keep them from agreeing.
     pub(crate) fn come(&self, action: &'static str, came: Came, site: &Site) -> Result<Option<(Rank, Shortage)>> {
-        let _call = self.meeting(action);
+        let _call = self.in_bulk(self.meeting(action));
         let to_tell = came.refusal.is_some() || came.demand != Demand::default();
         let (number, digest) = self.act(site, |service, _| {
             let digest = service.digest(came.key, to_tell);

@@ -1,7 +1,7 @@
 //! What can go wrong before an endpoint stands.
 
 use crate::bootstrap::{Failure, Launcher};
-use crate::{Rank, Route};
+use crate::{Bulk, Rank, Route};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -38,6 +38,27 @@ pub enum Error {
         route: Route,
         /// Who started the ranks.
         launcher: Launcher,
+    },
+    /// MPI is to move bulk data, but the ranks are not MPI's.
+    #[error(
+        "MPI is to move bulk data (AURORA_BULK=mpi), but the launcher `{launcher}` has started the ranks: build with \
+         `--features mpi` and start the program with mpirun, or use `auto`"
+    )]
+    NoMpi {
+        /// Who started the ranks.
+        launcher: Launcher,
+    },
+    /// Ranks were told differently what moves bulk data.
+    #[error(
+        "rank 0 is told that `{first}` moves bulk data, {rank} that `{other}` does: set AURORA_BULK alike for all ranks"
+    )]
+    BulkDiffers {
+        /// What rank 0 is told.
+        first: Bulk,
+        /// The first rank that is told something else.
+        rank: Rank,
+        /// What it is told.
+        other: Bulk,
     },
     /// A rank shares no memory with this one.
     #[error(

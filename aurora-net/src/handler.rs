@@ -129,6 +129,11 @@ pub trait Handler: Send + 'static {
     /// Said once for a rank; what was queued for it has been dropped.
     fn peer_lost(&mut self, rank: Rank, silent_for: Duration, out: &mut Outbox);
 
+    /// Whether the job has failed, so that what is still under way need not arrive, and nobody is to wait for it.
+    fn has_failed(&self) -> bool {
+        false
+    }
+
     /// When [`Handler::handle_timeout`] is to be called, if at all.
     fn poll_timeout(&self) -> Option<Instant>;
 
@@ -158,7 +163,7 @@ pub(crate) struct Lender {
 pub struct Outgoing {
     /// To whom; never to the sender itself.
     pub to: Rank,
-    /// What the handler there will understand: at most [`MAX_HEADER`] bytes.
+    /// What the handler there will understand: 1 to [`MAX_HEADER`] bytes. (Endpoints tell each other without.)
     pub header: Bytes,
     /// What travels with it.
     pub payload: Payload,
@@ -188,7 +193,7 @@ impl Outbox {
     }
 
     fn push(&mut self, outgoing: Outgoing) {
-        debug_assert!(outgoing.header.len() <= MAX_HEADER, "a header of {} bytes", outgoing.header.len());
+        debug_assert!((1..=MAX_HEADER).contains(&outgoing.header.len()), "a header of {} bytes", outgoing.header.len());
         self.queue.push(outgoing);
     }
 

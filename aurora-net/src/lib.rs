@@ -52,11 +52,13 @@
 //! | [`sim`] | a network in virtual time, to try it on |
 //! | `udp`, `shm`, `local` | the routes: datagrams, rings in shared memory, and a queue between threads |
 //! | `shm` | also the memory that ranks of one node share ([`Node`], [`Segment`]) |
-//! | `endpoint` | the I/O loop that joins them ([`Endpoint`]) |
+//! | `endpoint` | the I/O loop that joins them ([`Endpoint`]); what MPI carries of it |
+//! | `bulk` | whether it does ([`Bulk`]) |
 //! | [`bootstrap`] | how ranks come to be, find each other, and end together |
 
 pub mod bootstrap;
 mod buffer;
+mod bulk;
 mod charge;
 mod endpoint;
 mod error;
@@ -75,7 +77,8 @@ mod udp;
 pub mod wire;
 
 pub use buffer::Buffer;
-pub use endpoint::Endpoint;
+pub use bulk::{Bulk, BulkInfo, Probe};
+pub use endpoint::{Attending, Endpoint};
 pub use error::Error;
 pub use handler::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Received, Token};
 pub use proto::Network;

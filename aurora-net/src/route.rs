@@ -1,6 +1,7 @@
 //! How bytes get from one rank to another.
 
 use crate::Rank;
+use crate::bulk::Bulk;
 use crate::charge::HEADERS;
 use crate::local::LocalAddress;
 use crate::proto::{Config, Network};
@@ -42,6 +43,11 @@ pub struct Transport {
     pub silence: Duration,
     /// Who uses the network.
     pub network: Network,
+    /// What moves the bulk of the data between nodes.
+    pub bulk: Bulk,
+    /// For tests: from how many bytes on MPI moves a transfer where it is told to; where it pays, if not said.
+    #[doc(hidden)]
+    pub mpi_from: Option<usize>,
     /// The longest IP packet to send, in bytes, one of [`Transport::MTU`]; `None`: as long as the path is found to carry. On the loopback
     /// interface, which carries all of them, the length of full packets.
     pub mtu: Option<usize>,
@@ -64,6 +70,8 @@ impl Default for Transport {
             route: None,
             silence: Duration::from_secs(5),
             network: Network::default(),
+            bulk: Bulk::default(),
+            mpi_from: None,
             mtu: None,
             ranks_per_node: None,
             receive_buffer: None,
@@ -83,6 +91,8 @@ pub(crate) struct Contact {
     pub shm: Option<ShmContact>,
     /// The lowest rank of its node; told in a second exchange, where anybody can be found in the first.
     pub leader: Option<Rank>,
+    /// Whether it will let MPI move bulk data, or probe that.
+    pub bulk: Bulk,
 }
 
 /// A socket and what a sender has to know about it.

@@ -18,6 +18,14 @@ pub struct Traffic {
     pub packets_out: u64,
     /// Packets that carried bytes again (UDP only).
     pub packets_resent: u64,
+    /// Of the transfers sent, those that MPI has carried.
+    pub carried_out: u64,
+    /// Of the transfers received, those that MPI has carried.
+    pub carried_in: u64,
+    /// Payloads of those sent, in bytes.
+    pub carried_bytes_out: u64,
+    /// Payloads of those received, in bytes.
+    pub carried_bytes_in: u64,
     /// Datagrams dropped because they do not carry the job's key, or do not come from where the rank is that they name.
     pub datagrams_foreign: u64,
     /// Datagrams dropped because they carry the key and are damaged or make no sense.
@@ -36,6 +44,10 @@ impl Sub for Traffic {
             bytes_in: self.bytes_in.saturating_sub(earlier.bytes_in),
             packets_out: self.packets_out.saturating_sub(earlier.packets_out),
             packets_resent: self.packets_resent.saturating_sub(earlier.packets_resent),
+            carried_out: self.carried_out.saturating_sub(earlier.carried_out),
+            carried_in: self.carried_in.saturating_sub(earlier.carried_in),
+            carried_bytes_out: self.carried_bytes_out.saturating_sub(earlier.carried_bytes_out),
+            carried_bytes_in: self.carried_bytes_in.saturating_sub(earlier.carried_bytes_in),
             datagrams_foreign: self.datagrams_foreign.saturating_sub(earlier.datagrams_foreign),
             datagrams_corrupt: self.datagrams_corrupt.saturating_sub(earlier.datagrams_corrupt),
         }

@@ -45,6 +45,9 @@ fn driver_main() {
         Trial::test("shm_random_transfers_arrive_intact_between_2", || transfers(2, "shm")),
         Trial::test("shm_random_transfers_arrive_intact_between_4", || transfers(4, "shm")),
         Trial::test("udp_random_transfers_arrive_intact_between_2", || transfers(2, "udp")),
+        Trial::test("bulk_random_transfers_arrive_intact_between_2", || transfers(2, "bulk")),
+        Trial::test("bulk_random_transfers_arrive_intact_between_4", || transfers(4, "bulk")),
+        Trial::test("ranks_that_are_told_differently_what_moves_bulk_data_are_told", differ),
         Trial::test("ranks_of_one_machine_share_memory", share),
     ];
     if let Ok(other) = std::env::var("OTHER_MPIRUN") {
@@ -93,6 +96,13 @@ fn share() -> Outcome {
     let ended = start(&mpirun(), 3, &["share"]);
     let clean = ended.status.success() && ended.leftover.is_empty();
     check(clean && ended.stdout == "shared by 3 of 3\n".repeat(3), || format!("{ended:?}"))
+}
+
+fn differ() -> Outcome {
+    let ended = start(&mpirun(), 3, &["differ"]);
+    let told =
+        "rank 0 is told that `mpi` moves bulk data, rank 1 that `udp` does: set AURORA_BULK alike for all ranks\n";
+    check(ended.status.success() && ended.stdout == told.repeat(3), || format!("{ended:?}"))
 }
 
 fn mismatch(other: &str) -> Outcome {

@@ -3,7 +3,7 @@
 mod support;
 
 use aurora_net::bootstrap::{Failure, Launch, Launcher, Options, Seat, run};
-use aurora_net::{Outbox, Payload, Rank, Route, Transport};
+use aurora_net::{Bulk, Outbox, Payload, Rank, Route, Transport};
 use std::net::UdpSocket;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -347,6 +347,20 @@ fn ranks_that_ask_for_different_routes_are_told() {
         });
         assert_eq!(outcome, Ok(()));
     }
+}
+
+#[test]
+fn threads_have_no_mpi_to_move_bulk_data() {
+    let outcome = threads(2, |seat| {
+        let transport = Transport { bulk: Bulk::Mpi, ..Transport::default() };
+        let error = seat.connect(Checker::new(seat.rank(), 2), transport).unwrap_err().to_string();
+        assert!(error.contains("the launcher `threads` has started the ranks: build with `--features mpi`"), "{error}");
+        let endpoint = connect(&seat, Some(Route::Udp))?;
+        assert!(endpoint.attend().is_none());
+        assert_eq!(endpoint.bulk().to_string(), "udp");
+        seat.finish()
+    });
+    assert_eq!(outcome, Ok(()));
 }
 
 #[test]

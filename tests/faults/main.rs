@@ -3,6 +3,7 @@
 //!
 //! This binary is the driver, and, started by it, the job that fails.
 
+mod carried;
 mod cell;
 mod commit;
 mod foreign;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     match arguments.get(1) {
         Some(first) if first == job::ARGUMENT => return job::main(&arguments[2..]),
+        Some(first) if first == carried::ARGUMENT => return carried::main(&arguments[2..]),
         Some(first) if first == walk::ARGUMENT => return walk::main(&arguments[2..]),
         _ => {}
     }
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
     // A job that fails does little but wait for what is to end it.
     arguments.test_threads.get_or_insert(2);
     let mut trials = matrix::trials();
+    trials.extend(carried::trials());
     trials.extend(signals::trials());
     trials.extend(foreign::trials());
     trials.extend(points::trials());

@@ -1,6 +1,8 @@
 //! What all ranks do together, every byte checked.
 
-use aurora_core::{About, Add, Error, GVector, MatrixDim, Result, Route, World, distmemcpy, distmemcpy_many};
+use aurora_core::{
+    About, Add, Bulk, Error, GScalar, GVector, MatrixDim, Result, Route, World, distmemcpy, distmemcpy_many,
+};
 use aurora_suite::body::{Body, End};
 use aurora_suite::check;
 use aurora_suite::random::mix;
@@ -15,6 +17,7 @@ pub fn bodies() -> Vec<Body> {
     let damaged = |body: Body| body.ends(End::Fails(DAMAGE)).hidden();
     vec![
         Body::of(ranks_know_their_nodes),
+        Body::of(ranks_know_what_moves_bulk_data),
         Body::of(loads),
         Body::of(loads_of_odd_sizes),
         Body::of(streams),
@@ -62,6 +65,25 @@ fn ranks_know_their_nodes(world: &World) -> Result<()> {
         2 => check::equal("routes", &routes[..], &[Route::Shm, Route::Udp]),
         _ => Err(Error::user(format!("{nodes} nodes"))),
     }
+}
+
+/// What was asked for, or what a short probe has found: the same on all ranks, and what then happens.
+fn ranks_know_what_moves_bulk_data(world: &World) -> Result<()> {
+    let bulk = &world.about().bulk;
+    let Some(took) = bulk.probed_for else {
+        return check::equal("asked for", bulk.asked, Bulk::Mpi);
+    };
+    // Under 100 ms, unless packets get lost: then MPI's TCP waits for its time-outs, and is not chosen.
+    let in_time = took < Duration::from_secs(1) || bulk.mpi_from.is_none();
+    assert!(bulk.asked == Bulk::Auto && in_time, "{bulk}, {took:?}");
+    let found = GScalar::new(world, 0, bulk.to_string())?;
+    check::equal("what rank 0 has found", found.get()?, bulk.to_string())?;
+    let mut v = matrix(world)?;
+    let before = world.traffic();
+    (0..ROUNDS).try_for_each(|round| load(&mut v, round, Data::Right))?;
+    let carried = (world.traffic() - before).carried_out;
+    world.barrier()?;
+    check::equal("carried only if it was found to be faster", carried == 0 || bulk.mpi_from.is_some(), true)
 }
 
 fn loads(world: &World) -> Result<()> {

@@ -18,12 +18,16 @@ const SHAPES: [Shape; 5] = [
     Shape { rate: "1gbit", lost_of_thousand: 50, ..SLOW },
 ];
 
-/// One of every shape; and two with two ranks on each of two nodes, which share memory with each other and the network with
-/// the rest.
+/// One of every shape; two with two ranks on each of two nodes, which share memory with each other and the network with
+/// the rest; and one of each kind where MPI carries.
 pub fn all(flavour: Flavour) -> Vec<Place> {
     let one_each = SHAPES.into_iter().map(|shape| of(flavour, shape));
     let mixed = SHAPES.into_iter().skip(1).take(2).map(|shape| mixed(flavour, shape));
-    one_each.chain(mixed).collect()
+    let carried = [(SLOW, NODES, 1), (SHAPES[1], 2, 2)].map(|(shape, nodes, per_node)| Place {
+        launcher: Launcher::LabBulk(flavour, shape, per_node),
+        size: nodes * per_node,
+    });
+    one_each.chain(mixed).chain(carried).collect()
 }
 
 /// Two ranks on each of two nodes.

@@ -4,6 +4,7 @@
 
 mod access;
 mod accumulate;
+mod bulk;
 mod combined;
 mod copy;
 mod counters;
@@ -56,6 +57,7 @@ fn bodies() -> Vec<Body> {
         gather::bodies(),
         ordering::bodies(),
         counters::bodies(),
+        bulk::bodies(),
         stats::bodies(),
         program::bodies(),
         lifetime::bodies(),

@@ -54,7 +54,8 @@ fn mpi_trials(bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
     let usable = mpi::built_for().and_then(|flavour| flavour.launcher(2).map(|_| flavour));
     match usable {
         Ok(flavour) => {
-            Place::of_mpi(flavour).into_iter().flat_map(|place| trials_of(place, bodies, arguments)).collect()
+            let places = Place::of_mpi(flavour).into_iter().chain(Place::of_bulk(flavour));
+            places.flat_map(|place| trials_of(place, bodies, arguments)).collect()
         }
         Err(reason) => vec![missing("mpirun/all-bodies", reason)],
     }
@@ -87,7 +88,8 @@ pub fn trials_of(place: Place, bodies: &'static [Body], arguments: &Arguments) -
     let one_for_all = |body: &Body| matches!(body.end(), End::Fails(_)) && place.launcher.is_mpirun();
     let stands = bodies.iter().find(|body| one_for_all(body) && body.suits(place.size)).map(Body::name);
     let kept = |body: &&Body| !one_for_all(body) || stands == Some(body.name());
-    let suitable = bodies.iter().filter(|body| body.suits(place.size)).filter(kept);
+    let of_interest = |body: &&Body| !place.is_bulk() || moves_much(body);
+    let suitable = bodies.iter().filter(|body| body.suits(place.size)).filter(kept).filter(of_interest);
     let named: Vec<_> = suitable.map(|body| (body, format!("{place}/{}", body.name()))).collect();
     let chosen = named.iter().filter(|(_, name)| is_chosen(arguments, name));
     let chosen: Vec<&Body> = chosen.map(|(body, _)| *body).collect();
@@ -100,6 +102,13 @@ pub fn trials_of(place: Place, bodies: &'static [Body], arguments: &Arguments) -
         }
     };
     named.into_iter().map(trial).collect()
+}
+
+/// Whether what carries bulk data matters to a body. The others are about other things.
+fn moves_much(body: &Body) -> bool {
+    const MODULES: [&str; 9] =
+        ["bulk", "read_cache", "release", "combined", "accumulate", "copy", "gather", "halo", "slices"];
+    body.end() == End::Clean && body.name().split("::").next().is_some_and(|module| MODULES.contains(&module))
 }
 
 /// The same choice that libtest makes, so that a job runs no more than is asked for.

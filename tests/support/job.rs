@@ -5,7 +5,7 @@ use crate::netlab::Lab;
 use crate::place::{Launcher, Place, WAIT_LIMIT};
 use crate::process;
 use crate::report::Line;
-use aurora_core::{Config, Result, World};
+use aurora_core::{Bulk, Config, Result, World};
 use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -43,6 +43,7 @@ fn run(bodies: &[Body], launcher: &str, size: &str, names: &[String]) -> Result<
     let config = match launcher {
         "processes" => Config::processes(size),
         "processes-two-per-node" => Config::processes(size).ranks_per_node(2),
+        "mpi-carries" => Config::mpi().bulk(Bulk::Mpi).mpi_from(1),
         _ => Config::mpi(),
     };
     let chosen: Vec<&Body> = names.iter().filter_map(|name| bodies.iter().find(|body| body.name() == name)).collect();
@@ -152,7 +153,7 @@ fn single(place: Place, body: &Body) -> Result<Result<(), String>, String> {
 
 fn start(place: Place, bodies: &[&Body]) -> Result<process::Ended, String> {
     let lab = match place.launcher {
-        Launcher::Lab(_, shape, per_node) => {
+        Launcher::Lab(_, shape, per_node) | Launcher::LabBulk(_, shape, per_node) => {
             Some(Lab::up(shape, place.size / per_node).map_err(|error| error.to_string())?)
         }
         _ => None,
@@ -187,8 +188,10 @@ fn program(place: Place, lab: Option<&Lab>) -> Result<(Command, &'static str), S
         (Launcher::MixedProcesses, _) => return Ok((Command::new(binary), "processes-two-per-node")),
         (Launcher::Lossy, _) => (crate::lossy::launcher()?, "processes"),
         (Launcher::Mpi(flavour, _), _) => (flavour.launcher(place.size)?, "mpi"),
+        (Launcher::Bulk(flavour), _) => (flavour.launcher(place.size)?, "mpi-carries"),
         (Launcher::Lab(flavour, _, per_node), Some(lab)) => (lab.mpirun(flavour, per_node), "mpi"),
-        (Launcher::Threads(_) | Launcher::Mixed(_) | Launcher::Lab(..), _) => {
+        (Launcher::LabBulk(flavour, _, per_node), Some(lab)) => (lab.mpirun(flavour, per_node), "mpi-carries"),
+        (Launcher::Threads(_) | Launcher::Mixed(_) | Launcher::Lab(..) | Launcher::LabBulk(..), _) => {
             return Err("this place needs no job".into());
         }
     };

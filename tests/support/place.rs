@@ -2,7 +2,7 @@
 
 use crate::mpi::Flavour;
 use crate::netlab::Shape;
-use aurora_core::{Config, Route};
+use aurora_core::{Bulk, Config, Route};
 use std::fmt;
 use std::time::Duration;
 
@@ -24,14 +24,18 @@ pub enum Launcher {
     Lossy,
     /// `mpirun` of the MPI that this binary is built for, over one route.
     Mpi(Flavour, Route),
+    /// The same over UDP, with MPI as the carrier of everything that has a payload.
+    Bulk(Flavour),
     /// The same on an emulated cluster, so many ranks per node, over what leads best from each to each.
     Lab(Flavour, Shape, usize),
+    /// The same with MPI as the carrier of everything that has a payload.
+    LabBulk(Flavour, Shape, usize),
 }
 
 impl Launcher {
     /// Whether an `mpirun` starts the ranks.
     pub fn is_mpirun(self) -> bool {
-        matches!(self, Launcher::Mpi(..) | Launcher::Lab(..))
+        matches!(self, Launcher::Mpi(..) | Launcher::Bulk(_) | Launcher::Lab(..) | Launcher::LabBulk(..))
     }
 }
 
@@ -65,6 +69,11 @@ impl Place {
         PROCESSES.map(|(route, size)| Place { launcher: Launcher::Mpi(flavour, route), size }).to_vec()
     }
 
+    /// That where MPI carries as well.
+    pub fn of_bulk(flavour: Flavour) -> Vec<Place> {
+        vec![Place { launcher: Launcher::Bulk(flavour), size: 3 }]
+    }
+
     /// The places of a network that loses packets.
     pub fn lossy() -> Vec<Place> {
         let launcher = Launcher::Lossy;
@@ -79,12 +88,17 @@ impl Place {
         [fast, lossy].map(|shape| Place { launcher: Launcher::Lab(flavour, shape, 2), size: 4 }).to_vec()
     }
 
+    /// Whether MPI carries whatever has a payload.
+    pub fn is_bulk(self) -> bool {
+        matches!(self.launcher, Launcher::Bulk(_) | Launcher::LabBulk(..))
+    }
+
     /// The route that a job in this place is told to take.
     pub fn route(self) -> Option<Route> {
         match self.launcher {
             Launcher::Threads(route) | Launcher::Processes(route) | Launcher::Mpi(_, route) => Some(route),
-            Launcher::Lossy => Some(Route::Udp),
-            Launcher::Mixed(_) | Launcher::MixedProcesses | Launcher::Lab(..) => None,
+            Launcher::Lossy | Launcher::Bulk(_) => Some(Route::Udp),
+            Launcher::Mixed(_) | Launcher::MixedProcesses | Launcher::Lab(..) | Launcher::LabBulk(..) => None,
         }
     }
 
@@ -96,6 +110,7 @@ impl Place {
             Launcher::MixedProcesses => Config::processes(self.size).ranks_per_node(2),
             Launcher::Processes(_) | Launcher::Lossy => Config::processes(self.size),
             Launcher::Mpi(..) | Launcher::Lab(..) => Config::mpi(),
+            Launcher::Bulk(_) | Launcher::LabBulk(..) => Config::mpi().bulk(Bulk::Mpi).mpi_from(1),
         }
         .timeout(WAIT_LIMIT)
     }
@@ -110,8 +125,10 @@ impl fmt::Display for Place {
             Launcher::Processes(route) => write!(f, "processes-{route}")?,
             Launcher::Lossy => write!(f, "lossy")?,
             Launcher::Mpi(flavour, route) => write!(f, "{flavour}-{route}")?,
+            Launcher::Bulk(flavour) => write!(f, "{flavour}-bulk")?,
             Launcher::Lab(flavour, shape, 1) => write!(f, "{flavour}-{shape}")?,
             Launcher::Lab(flavour, shape, per_node) => write!(f, "{flavour}-{shape}-mixed-{per_node}-per-node")?,
+            Launcher::LabBulk(flavour, shape, per_node) => write!(f, "{flavour}-{shape}-bulk-{per_node}-per-node")?,
         }
         write!(f, "/{}", self.size)
     }

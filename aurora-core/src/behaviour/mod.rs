@@ -155,7 +155,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
             self.state.abandon(self.vector);
             return Ok(());
         }
-        let _call = B::SENDS.then(|| self.vector.link.call(B::NAME));
+        let _call = B::SENDS.then(|| self.vector.link.bulk_call(B::NAME));
         let close = || self.state.close(self.vector, &self.site, checked);
         match catch_unwind(AssertUnwindSafe(close)) {
             Ok(outcome) => {

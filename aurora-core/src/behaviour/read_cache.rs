@@ -103,7 +103,7 @@ impl<T: Element> GVector<T> {
 
     /// Loads the whole or a part, in a collective scope of this kind.
     pub(super) fn load(&self, behaviour: Collective, window: Window, site: &Site) -> Result<Cached<T>> {
-        let _call = self.link.meeting(behaviour.action());
+        let _call = self.link.in_bulk(self.link.meeting(behaviour.action()));
         let epoch = self.enter_load(behaviour, window, site)?;
         let Loaded { part, reading } =
             self.link.wait(What::Load { object: self.id, epoch }, site, |service, out| {

@@ -186,7 +186,7 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
         let Some(link) = others.first().map(|piece| &piece.vector.link) else {
             return read_own();
         };
-        let _call = link.call("distmemcpy");
+        let _call = link.bulk_call("distmemcpy");
         let (mut memory, others): (Vec<_>, Vec<_>) = others
             .into_iter()
             .map(|Piece { vector, owner, start, memory, site }| {
@@ -252,7 +252,7 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
         let Some(link) = others.first().map(|piece| &piece.vector.link) else {
             return write_own();
         };
-        let _call = link.call("distmemcpy");
+        let _call = link.bulk_call("distmemcpy");
         // Before anything is sent: what is under way cannot be taken back.
         link.act(&others[0].site, |service, out| {
             mine.iter().try_for_each(|piece| service.usable(piece.vector.id, true, out).map(drop))

@@ -179,7 +179,7 @@ impl<'a, T: Element> Reading<'a, T> {
             wanted.positions.clear();
             return Ok(());
         }
-        let _call = vector.link.call(reason.action);
+        let _call = vector.link.bulk_call(reason.action);
         // Others' requests to us, which we are not woken for.
         vector.link.look();
         let asking = Asking { object: vector.id, to: owner, reason };
@@ -198,7 +198,7 @@ impl<'a, T: Element> Reading<'a, T> {
     /// Puts the values of an answer into their positions.
     fn take(&mut self, owner: Rank, question: Question<'_>) -> Result<()> {
         let Question { asked, mut positions } = question;
-        let _call = self.vector.link.call(self.reason.action);
+        let _call = self.vector.link.bulk_call(self.reason.action);
         let answer = self.vector.received(asked.hand_over(), self.reason.action, self.site)?;
         let bytes = answer.bytes();
         if bytes.len() != positions.len() * size_of::<T>() {
@@ -263,7 +263,7 @@ impl<T: Element> GVector<T> {
         if done > 0 && writes.is_empty() {
             return Ok(());
         }
-        let _call = self.link.call("put_many");
+        let _call = self.link.bulk_call("put_many");
         self.link.act(&site, |service, out| service.usable(self.id, true, out).map(drop))?;
         let blocks = (0..self.link.size).map(|owner| self.dist.range(Rank::new(owner)));
         let mut batches: Vec<_> = blocks.map(|block| (block.start, BatchBuilder::new(block.len()))).collect();

@@ -13,6 +13,10 @@ use aurora_net::{Handler, Outbox, Payload, Placement, Rank, Received, Token};
 use std::time::{Duration, Instant};
 
 impl Handler for Service {
+    fn has_failed(&self) -> bool {
+        self.fault.is_some()
+    }
+
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
         match self.decode(header) {
             Some(Message::Enter { object, epoch, opening, version, at_home, contains, made, list_follows }) => {

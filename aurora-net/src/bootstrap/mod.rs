@@ -16,6 +16,7 @@ mod mpi;
 #[path = "no_mpi.rs"]
 mod mpi;
 mod panic;
+mod probe;
 mod processes;
 mod seat;
 mod threads;

@@ -1,7 +1,9 @@
 //! A rank's place in its job.
 
 use super::desk::OnFailure;
-use super::{Failure, Launcher, panic};
+use super::{Failure, Launcher, panic, probe};
+use crate::bulk::{self, Bulk, BulkInfo};
+use crate::endpoint::carrier::{Carriage, Held};
 use crate::endpoint::{Endpoint, Nodes, Setup};
 use crate::route::Contact;
 use crate::{Error, Handler, Node, Rank, Route, Transport};
@@ -10,6 +12,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a rank needs of the control plane, whoever started it.
 pub(crate) trait Line {
@@ -25,6 +28,14 @@ pub(crate) trait Line {
     fn leave(&self);
     /// Reports a failure of this rank from a thread that is not the rank's own, its own callback included.
     fn alarm(&self) -> Arc<dyn Fn(Failure) + Send + Sync>;
+    /// Collective. Another way for bulk data, if there is one; the calling thread's.
+    fn carrier(&self) -> Option<Held> {
+        None
+    }
+    /// Collective. The longest of everyone's times, one by one, where there is a carrier.
+    fn slowest(&self, times: [Duration; 2]) -> [Duration; 2] {
+        times
+    }
 }
 
 /// The identity of a job, known to all its ranks and to nobody else: datagrams without it are dropped.
@@ -48,11 +59,19 @@ impl fmt::Debug for JobKey {
 pub(crate) struct Job {
     pub rank: Rank,
     pub size: usize,
-    pub nodes: usize,
+    /// The first rank of each machine.
+    pub machines: Vec<Rank>,
     pub launcher: Launcher,
     pub key: JobKey,
     /// Where to bind sockets.
     pub address: IpAddr,
+}
+
+impl Job {
+    /// On how many machines its ranks are.
+    pub fn nodes(&self) -> usize {
+        self.machines.len()
+    }
 }
 
 /// A rank's place in its job: who it is, how it reaches the others, and how it leaves.
@@ -83,7 +102,7 @@ impl Seat {
     /// How many machines they run on, as their launcher sees it. Whose memory is shared,
     /// [`Endpoint::nodes`](crate::Endpoint::nodes) says.
     pub fn nodes(&self) -> usize {
-        self.job.nodes
+        self.job.nodes()
     }
 
     /// Who started the ranks.
@@ -100,8 +119,11 @@ impl Seat {
         if transport.route == Some(Route::Local) && launcher != Launcher::Threads && self.size() > 1 {
             return Err(Error::NoRoute { route: Route::Local, launcher });
         }
+        let plan = bulk::plan(&self.job, &transport)?;
         let mut setup = Setup::new(&self.job, transport)?;
-        let contacts = self.line.exchange(setup.contact())?;
+        let contacts = self.line.exchange(Contact { bulk: plan, ..setup.contact() })?;
+        bulk::agree(&contacts)?;
+        let carried = self.carriage(plan, transport)?;
         let met = setup.meet_mates(&contacts, |contact| self.line.exchange(contact))?;
         let (node, nodes) = match met {
             Some((node, leaders)) => {
@@ -113,7 +135,26 @@ impl Seat {
                 (Node::alone(self.rank()), Nodes { count: self.nodes(), leaders })
             }
         };
-        setup.start(handler, &contacts, node, nodes, self.line.alarm())
+        let endpoint = setup.start(handler, &contacts, (node, nodes), carried, self.line.alarm())?;
+        if let Some(advice) = endpoint.udp().and_then(|udp| udp.advice()).filter(|_| self.rank() == 0) {
+            // Once for the job: its machines are alike.
+            tracing::warn!("{advice}");
+        }
+        Ok(endpoint)
+    }
+
+    /// Collective. What MPI is to carry, and with what.
+    fn carriage(&self, plan: Bulk, transport: Transport) -> Result<(BulkInfo, Option<Carriage>), Error> {
+        let info = match plan {
+            Bulk::Udp => return Ok((BulkInfo::without_probe(transport.bulk, None), None)),
+            Bulk::Mpi => {
+                let from = transport.mpi_from.unwrap_or(BulkInfo::WORTH_ASKING);
+                BulkInfo::without_probe(Bulk::Mpi, Some(from))
+            }
+            Bulk::Auto => probe::probe(&self.job, &*self.line, transport)?,
+        };
+        let carriage = info.mpi_from.and_then(|from| Some(Carriage { carrier: self.line.carrier()?, from }));
+        Ok((info, carriage))
     }
 
     /// `callback` is called once when the control plane learns that another rank has failed, from another thread than

@@ -27,7 +27,7 @@ pub(super) fn run<R: Send>(
     let key = JobKey::random()?;
     let address = address_here(options)?;
     let rank_body = |rank: Rank| {
-        let job = Job { rank, size, nodes: 1, launcher: Launcher::Threads, key, address };
+        let job = Job { rank, size, machines: vec![Rank::new(0)], launcher: Launcher::Threads, key, address };
         sit(job, Rc::new(control.line(rank)), &body)
     };
     let _guard = exit::guard(Arc::new(|| {

@@ -33,6 +33,10 @@ pub(crate) struct Datagrams {
     /// Where a train is put together.
     train: Vec<u8>,
     spare: Spare,
+    /// What other endpoints have said to this one, and not to its handler.
+    notes: Vec<(Rank, Vec<u8>)>,
+    note_bytes: u64,
+    lost: Vec<Rank>,
     foreign: u64,
     corrupt: u64,
 }
@@ -42,7 +46,11 @@ struct Memory<'a, H>(&'a mut H, &'a mut Spare);
 
 impl<H: Handler> Payloads for Memory<'_, H> {
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
-        self.0.place(from, header, len)
+        match header {
+            // An endpoint's own.
+            [] => Placement::Buffer,
+            header => self.0.place(from, header, len),
+        }
     }
 
     fn buffer(&mut self, capacity: usize) -> Vec<u8> {
@@ -85,6 +93,9 @@ impl Datagrams {
             origin: Instant::now(),
             train: Vec::new(),
             spare: Spare::default(),
+            notes: Vec::new(),
+            note_bytes: 0,
+            lost: Vec::new(),
             foreign: 0,
             corrupt: 0,
         }
@@ -150,15 +161,33 @@ impl Datagrams {
         while let Some((from, event)) = self.links.poll() {
             told = true;
             match event {
+                Event::Delivered { header, payload } if header.is_empty() => {
+                    let note = payload.into_vec();
+                    self.note_bytes += note.len() as u64;
+                    self.notes.push((from, note));
+                }
                 Event::Delivered { header, payload } => {
                     traffic.transfers_in += 1;
                     handler.deliver(from, &header, payload, out);
                 }
                 Event::Released(token) => handler.released(token, out),
-                Event::Silent { silent_for } => handler.peer_lost(from, silent_for, out),
+                Event::Silent { silent_for } => {
+                    handler.peer_lost(from, silent_for, out);
+                    self.lost.push(from);
+                }
             }
         }
         told
+    }
+
+    /// Tells another endpoint something.
+    pub fn send_note(&mut self, to: Rank, note: Bytes) {
+        self.links.send(to, Bytes::new(), Payload::Bytes(note));
+    }
+
+    /// What others have told this one since the last time, and who was lost.
+    pub fn notes(&mut self) -> (Vec<(Rank, Vec<u8>)>, Vec<Rank>) {
+        (std::mem::take(&mut self.notes), std::mem::take(&mut self.lost))
     }
 
     /// Sends what flow control and the socket permit.
@@ -194,6 +223,7 @@ impl Datagrams {
             traffic.packets_resent += counters.packets_resent;
             traffic.bytes_in += counters.bytes_in;
         }
+        traffic.bytes_in = traffic.bytes_in.saturating_sub(self.note_bytes);
     }
 
     fn moment(&self, now: Instant) -> proto::Instant {

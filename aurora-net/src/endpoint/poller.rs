@@ -1,6 +1,6 @@
 //! Where an endpoint sleeps: one epoll instance with a wake-up, a timer and, if there is one, a socket.
 
-use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd, poll};
 use rustix::io::{Errno, write};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 use std::io;
@@ -110,11 +110,22 @@ impl Poller {
         &self.waker
     }
 
+    /// Sleeps until something has happened, or for so long.
+    pub fn doze(&self, longest: Duration) {
+        // Epoll itself counts in milliseconds.
+        let _ = poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timespec(longest)));
+        self.sleep_for(Some(&timespec(Duration::ZERO)));
+    }
+
     /// Sleeps until something has happened. What, the caller finds out by looking everywhere.
     pub fn sleep(&self) {
+        self.sleep_for(None);
+    }
+
+    fn sleep_for(&self, limit: Option<&Timespec>) {
         let mut events =
             [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(SOMETHING) }; SOURCES];
-        match epoll::wait(&self.epoll, &mut events, None) {
+        match epoll::wait(&self.epoll, &mut events, limit) {
             // A signal: the caller looks and finds nothing.
             Err(Errno::INTR) => {}
             Ok(count) => {
@@ -128,17 +139,17 @@ impl Poller {
 
     /// Lets the timer wake the poller once, `after` from now; replaces what was set before.
     pub fn set_timer(&self, after: Duration) {
-        let time = |duration: Duration| Timespec {
-            tv_sec: duration.as_secs().min(1 << 40) as i64,
-            tv_nsec: i64::from(duration.subsec_nanos()),
-        };
         let spec = Itimerspec {
-            it_interval: time(Duration::ZERO),
+            it_interval: timespec(Duration::ZERO),
             // Zero would disarm it.
-            it_value: time(after.max(Duration::from_nanos(1))),
+            it_value: timespec(after.max(Duration::from_nanos(1))),
         };
         if let Err(error) = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &spec) {
             unreachable!("timerfd_settime on a timer of ours: {error}");
         }
     }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec { tv_sec: duration.as_secs().min(1 << 40) as i64, tv_nsec: i64::from(duration.subsec_nanos()) }
 }

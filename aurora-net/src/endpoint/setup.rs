@@ -2,17 +2,20 @@
 
 use super::core::{Core, Peer, Ways};
 use super::datagrams::{Common, Datagrams};
+use super::driving::{Shared, State};
+use super::freight::Freight;
+use super::freight::carrier::{Carriage, board};
 use super::lock::Lock;
 use super::poller::Poller;
 use super::pulse::Pulse;
 use super::rings::Rings;
-use super::{Endpoint, Nodes, Owner, Shared, State, trace};
+use super::{Endpoint, Nodes, Owner, trace};
 use crate::bootstrap::{self, Failure, Job, Launcher};
 use crate::local::{self, Inbox, LocalAddress};
 use crate::route::{Contact, UdpContact};
 use crate::shm::{Found, Node, Offer, ShmContact};
 use crate::udp::UdpPort;
-use crate::{Error, Handler, Rank, Route, Transport};
+use crate::{Bulk, BulkInfo, Error, Handler, Rank, Route, Transport};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -73,6 +76,7 @@ impl Setup {
             udp: self.udp.as_ref().map(|(_, contact)| *contact),
             shm: self.offer.as_ref().map(Offer::contact),
             leader: None,
+            bulk: Bulk::default(),
         }
     }
 
@@ -100,13 +104,13 @@ impl Setup {
         Ok(Some((node, leaders.collect())))
     }
 
-    /// Connects to the others. `alarm` is told if the daemon panics.
+    /// Connects to the others. The calling thread has the carrier, if there is one. `alarm` is told if the daemon panics.
     pub fn start<H: Handler>(
         self,
         handler: H,
         contacts: &[Contact],
-        node: Node,
-        nodes: Nodes,
+        (node, nodes): (Node, Nodes),
+        (bulk, carriage): (BulkInfo, Option<Carriage>),
         alarm: Arc<dyn Fn(Failure) + Send + Sync>,
     ) -> Result<Endpoint<H>, Error> {
         let me = self.me;
@@ -126,10 +130,6 @@ impl Setup {
             }
         }
         let datagrams = self.udp.filter(|_| by(|peer| matches!(peer, Peer::Udp))).map(|(port, own)| {
-            if let Some(advice) = port.info().advice().filter(|_| me == 0) {
-                // Once for the job: its machines are alike.
-                tracing::warn!("{advice}");
-            }
             let Transport { silence, network, .. } = self.transport;
             let common = Common { me, key: self.key, silence, window: own.window, network };
             let by_udp = |(contact, peer): (&Contact, &Peer)| contact.udp.filter(|_| matches!(peer, Peer::Udp));
@@ -146,12 +146,14 @@ impl Setup {
         ];
         let routes = used.into_iter().filter(|(_, used)| *used).map(|(route, _)| route).collect();
         let ways = Ways { inbox: self.local.map(|(_, inbox)| inbox), rings, datagrams };
+        let carriage = carriage.filter(|_| ways.datagrams.is_some());
+        let freight = carriage.as_ref().map(|carriage| Freight::new(carriage.from, self.transport.silence));
         let shared = Arc::new(Shared {
             me,
             poller: self.poller,
             pulse,
             lock: Lock::new(State {
-                core: Core::new(me, handler, ways, peers),
+                core: Core::new(me, handler, ways, peers, freight),
                 waiter: false,
                 turns: 0,
                 parked: 0,
@@ -160,7 +162,11 @@ impl Setup {
                 ended: false,
             }),
             notify: Condvar::new(),
+            is_carried: carriage.is_some(),
         });
+        if let Some(carriage) = &carriage {
+            board(shared.address(), &carriage.carrier);
+        }
         // The handler may want to be called before anything arrives.
         shared.arrange(&mut shared.lock.lock());
         let daemon = thread::Builder::new()
@@ -176,7 +182,7 @@ impl Setup {
             })
             .map_err(Error::system("start the daemon's thread"))?;
         let daemon = Mutex::new(Some(daemon));
-        let owner = Arc::new(Owner { shared, daemon, node, nodes, routes });
+        let owner = Arc::new(Owner { shared, daemon, node, nodes, routes, bulk });
         Ok(Endpoint { owner })
     }
 

@@ -1,8 +1,8 @@
 //! What the ranks of a job under test do.
 
-use super::{Kind, connect, exchange, wait};
+use super::{Kind, by_mpi, connect, connect_by, exchange, exchange_by, wait};
 use aurora_net::bootstrap::{Failure, Seat};
-use aurora_net::{Rank, Route, Segment};
+use aurora_net::{Bulk, Rank, Route, Segment, Transport};
 use std::process::Command;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
@@ -17,8 +17,18 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
         }
         "exchange" => {
             let seed = rest[0].parse().unwrap();
-            let received = exchange(seat, route(rest.get(1)), seed, 200)?;
+            let received = match rest.get(1).map(String::as_str) {
+                Some("bulk") => exchange_by(seat, by_mpi(), seed, 200)?,
+                _ => exchange(seat, route(rest.get(1)), seed, 200)?,
+            };
             Ok(format!("received {}", received > 0))
+        }
+        "differ" => {
+            let bulk = if me == 1 { Bulk::Udp } else { Bulk::Mpi };
+            let transport = Transport { bulk, ..by_mpi() };
+            let error = connect_by(seat, transport).map(drop).expect_err("they are told differently");
+            seat.finish()?;
+            Ok(error.cause)
         }
         "share" => {
             let endpoint = connect(seat, None)?;

@@ -6,7 +6,7 @@ pub mod job;
 
 use aurora_net::bootstrap::{Failure, Seat};
 pub use aurora_net::sim::Random;
-use aurora_net::{Endpoint, Handler, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
+use aurora_net::{Bulk, Endpoint, Handler, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -56,6 +56,8 @@ pub struct Checker {
     pub failure: Option<Failure>,
     pub alarm: Option<Instant>,
     pub alarms: usize,
+    /// Threads of ours that have sent all they wanted.
+    pub done: usize,
 }
 
 impl Checker {
@@ -74,6 +76,7 @@ impl Checker {
             failure: None,
             alarm: None,
             alarms: 0,
+            done: 0,
         }
     }
 
@@ -151,6 +154,10 @@ impl Handler for Checker {
         }
     }
 
+    fn has_failed(&self) -> bool {
+        self.failure.is_some() || !self.lost.is_empty()
+    }
+
     fn poll_timeout(&self) -> Option<Instant> {
         self.alarm
     }
@@ -183,9 +190,18 @@ pub fn wait<R>(
 }
 
 pub fn connect(seat: &Seat, route: Option<Route>) -> Result<Endpoint<Checker>, Failure> {
+    connect_by(seat, Transport { route, ..Transport::default() })
+}
+
+/// MPI carries whatever has a payload.
+pub fn by_mpi() -> Transport {
+    Transport { route: Some(Route::Udp), bulk: Bulk::Mpi, mpi_from: Some(1), ..Transport::default() }
+}
+
+pub fn connect_by(seat: &Seat, transport: Transport) -> Result<Endpoint<Checker>, Failure> {
     let checker = Checker::new(seat.rank(), seat.size());
     let endpoint = seat
-        .connect(checker, Transport { route, silence: SILENCE, ..Transport::default() })
+        .connect(checker, Transport { silence: SILENCE, ..transport })
         .map_err(|error| Failure::of(seat.rank(), error))?;
     let handle = endpoint.clone();
     seat.on_failure(Box::new(move |failure| {
@@ -196,8 +212,12 @@ pub fn connect(seat: &Seat, route: Option<Route>) -> Result<Endpoint<Checker>, F
 
 /// Several threads of each rank send random transfers to all others, several wait for answers, all at once.
 pub fn exchange(seat: &Seat, route: Option<Route>, seed: u64, count: u64) -> Result<u64, Failure> {
+    exchange_by(seat, Transport { route, ..Transport::default() }, seed, count)
+}
+
+pub fn exchange_by(seat: &Seat, transport: Transport, seed: u64, count: u64) -> Result<u64, Failure> {
     let (me, size) = (seat.rank(), seat.size());
-    let endpoint = connect(seat, route)?;
+    let endpoint = connect_by(seat, transport)?;
     let others: Vec<Rank> = me.others(size).collect();
     if !others.is_empty() {
         std::thread::scope(|scope| {
@@ -206,15 +226,18 @@ pub fn exchange(seat: &Seat, route: Option<Route>, seed: u64, count: u64) -> Res
                     let (endpoint, others) = (&endpoint, &others);
                     let mut random = Random::new(((seed + me.index() as u64) << 8) | thread);
                     scope.spawn(move || {
-                        if thread < 2 {
+                        let outcome = if thread < 2 {
                             send_many(endpoint, others, &mut random, count);
                             Ok(())
                         } else {
                             ask_many(endpoint, me, others, &mut random, thread, count / 4)
-                        }
+                        };
+                        endpoint.act(|checker, _| checker.done += 1);
+                        outcome
                     })
                 })
                 .collect();
+            come_and_go(&endpoint, me, threads.len())?;
             threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
         })?;
     }
@@ -223,19 +246,42 @@ pub fn exchange(seat: &Seat, route: Option<Route>, seed: u64, count: u64) -> Res
             out.send(to, header(Kind::Total, sent_to(&others, to, seed, me, count)), Payload::Empty);
         }
     });
+    let attending = endpoint.attend();
     let received = wait(&endpoint, me, |checker, _| {
         let complete = others
             .iter()
             .all(|from| checker.totals[from.index()].is_some_and(|total| total == checker.received[from.index()]));
         complete.then(|| checker.received.iter().sum())
     })?;
+    // The others may still offer something.
+    drop(attending);
     // What we lend comes back when the others have it, whether or not we wait for them.
     wait(&endpoint, me, |checker, _| (checker.lent() == 0).then_some(()))?;
     let faults = endpoint.act(|checker, _| std::mem::take(&mut checker.faults));
     assert!(faults.is_empty(), "seed {seed}: {faults:?}");
+    if endpoint.bulk().mpi_from.is_some() {
+        assert!(endpoint.traffic().carried_in > 0 && endpoint.traffic().carried_out > 0, "nothing by MPI");
+    }
     seat.finish()?;
     endpoint.close();
     Ok(received)
+}
+
+/// Where MPI carries: attends to it now and then until so many threads are done, so that some transfers find this rank attending.
+fn come_and_go(endpoint: &Endpoint<Checker>, me: Rank, threads: usize) -> Result<(), Failure> {
+    while let Some(attending) = endpoint.attend() {
+        let until = endpoint.read(|checker| checker.received.iter().sum::<u64>()).0 + 5;
+        let done = wait(endpoint, me, |checker, _| {
+            let done = checker.done == threads;
+            (done || checker.received.iter().sum::<u64>() >= until).then_some(done)
+        })?;
+        drop(attending);
+        if done {
+            break;
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    Ok(())
 }
 
 fn send_many(endpoint: &Endpoint<Checker>, others: &[Rank], random: &mut Random, count: u64) {

@@ -2,7 +2,7 @@
 
 use crate::{Start, fail, line, say};
 use aurora_core::prelude::*;
-use aurora_core::{Route, UdpInfo};
+use aurora_core::{BulkInfo, Route, UdpInfo};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
@@ -17,6 +17,7 @@ struct Info {
     ranks: usize,
     nodes: usize,
     route: String,
+    bulk: BulkInfo,
     udp: Option<Udp>,
 }
 
@@ -60,6 +61,7 @@ impl Info {
             ranks: world.size(),
             nodes: about.nodes,
             route: routes(&about.routes),
+            bulk: about.bulk.clone(),
             udp: world.udp().as_ref().map(Udp::of),
         }
     }
@@ -75,6 +77,7 @@ impl Display for Info {
         line("ranks", &self.ranks)?;
         line("nodes", &self.nodes)?;
         line("route", &self.route)?;
+        line("bulk data", &self.bulk)?;
         let Some(udp) = &self.udp else { return Ok(()) };
         line("address", &udp.address)?;
         line("receive buffer", &format_args!("{} bytes", udp.receive_buffer))?;

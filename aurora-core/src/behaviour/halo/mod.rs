@@ -140,7 +140,7 @@ impl<T: Element> GVector<T> {
 impl<O: ShowsOwnPart> Haloed<O> {
     /// Sends our edges to the neighbours and waits for theirs.
     fn exchange(&mut self, vector: &GVector<O::Element>, opening: Option<&Opening>, site: &Site) -> Result<()> {
-        let _call = vector.link.call(Self::NAME);
+        let _call = vector.link.bulk_call(Self::NAME);
         self.hide();
         let (id, exchange) = (vector.id, self.exchange);
         let reason = vector.reason(Self::NAME, site);

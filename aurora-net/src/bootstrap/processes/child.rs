@@ -7,6 +7,7 @@ use super::super::{Failure, Launcher, Options, address_here, exit};
 use super::frame::{Frames, encode};
 use super::ticket::Ticket;
 use super::{Down, Up};
+use crate::Rank;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -61,7 +62,14 @@ pub(in super::super) fn run<R>(
         let reporter = reporter.clone();
         Arc::new(move || reporter(Report::Failed(exited(rank))))
     });
-    let job = Job { rank, size: ticket.size, nodes: 1, launcher: Launcher::Processes, key: ticket.key, address };
+    let job = Job {
+        rank,
+        size: ticket.size,
+        machines: vec![Rank::new(0)],
+        launcher: Launcher::Processes,
+        key: ticket.key,
+        address,
+    };
     let outcome = sit(job, Rc::new(HubLine { desk, reporter }), body);
     say(&Up::Left);
     drop(guard);

@@ -67,7 +67,7 @@ pub(in super::super) fn run<R>(
             thread::sleep(patience);
         })
     });
-    let job = Job { rank: root, size, nodes: 1, launcher: Launcher::Processes, key, address };
+    let job = Job { rank: root, size, machines: vec![Rank::new(0)], launcher: Launcher::Processes, key, address };
     let outcome = sit(job, Rc::new(control.line()), body);
     control.set_body(Body::Returned);
     drop(guard);

@@ -1,7 +1,7 @@
-//! Ranks that an MPI launcher has started. The one file that names the crate `mpi`.
+//! Ranks that an MPI launcher has started. This folder alone names the crate `mpi`.
 //!
-//! MPI is the control plane only: who we are, the exchange of contacts, the common end. All its calls are made on the
-//! thread that calls [`run`](super::run) (`Funneled`). Waiting for the others' end tests a nonblocking barrier and sleeps in
+//! MPI is the control plane: who we are, the exchange of contacts, the common end; and, where it is the better one, a carrier of bulk data
+//! (`carrier.rs`). All its calls are made on the thread that calls [`run`](super::run) (`Funneled`). Waiting for the others' end tests a nonblocking barrier and sleeps in
 //! between, because a blocked MPI call would take a core from the ranks that still compute.
 //!
 //! MPI stays initialised when the job is over, so that a program can have several; it is finalised when that thread ends. A
@@ -13,16 +13,22 @@
 //! is killed is mpirun's to report. Ranks that have only heard of a failure are quiet for a while first. `run` returns an
 //! error only where the job cannot start.
 
+mod carrier;
+
+use self::carrier::MpiCarrier;
 use super::desk::OnFailure;
 use super::seat::{Job, JobKey, Line, Seat, exited, sit};
 use super::voice::{QUIET, Voice};
 use super::{Failure, Launcher, Options, exit};
+use crate::endpoint::carrier::Held;
 use crate::route::Contact;
 use crate::udp::address::{Candidate, candidates, choose, on_one_machine};
 use crate::{Error, Rank};
 use mpi::Threading;
+use mpi::collective::SystemOperation;
 use mpi::datatype::PartitionMut;
 use mpi::environment::{Universe, is_finalized, is_initialized, library_version};
+use mpi::request::{Request, Scope, scope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Root};
 use serde::de::DeserializeOwned;
@@ -39,9 +45,12 @@ use std::time::Duration;
 const STAGGER: Duration = Duration::from_millis(300);
 const LONGEST_STAGGER: Duration = Duration::from_millis(1500);
 
-/// Between two looks at the common end: at first, and at most.
+/// Between two looks at what all have to come to: at first, and at most.
 const FIRST_NAP: Duration = Duration::from_micros(50);
 const LONGEST_NAP: Duration = Duration::from_millis(5);
+
+/// Looks without a nap where every microsecond is measured.
+const EAGER: u32 = 2000;
 
 thread_local! {
     /// MPI between two jobs. Not while one runs: `exit` inside it would finalise MPI and wait for the others.
@@ -65,7 +74,13 @@ pub(super) fn run<R>(
     let secrets = secrets(&world, rank)?;
     let started = join(&world, rank, JobKey(secrets[0]), options);
     let voice = Arc::new(Voice::of_job(secrets[1], rank, size));
-    let line = Rc::new(MpiLine { rank, world, voice: voice.clone(), finished: Cell::new(false) });
+    let line = Rc::new(MpiLine {
+        rank,
+        world,
+        voice: voice.clone(),
+        finished: Cell::new(false),
+        carriers: RefCell::default(),
+    });
     let job = started.unwrap_or_else(|failure| line.end(&failure));
     let guard = exit::guard(Arc::new(move || {
         // Not an MPI call: this may be any thread. mpirun ends a job one of whose processes ends without finalising.
@@ -125,19 +140,18 @@ fn join(world: &SimpleCommunicator, rank: Rank, key: JobKey, options: &Options) 
     // Not what MPI calls a node: it goes by host names, which repeat.
     let refused = |error: Error| Failure::of(rank, error);
     let own = Network::own().map_err(refused)?;
-    let mut networks: Vec<Network> = gather(world, &own).map_err(|error| garbled(rank, &error))?;
-    networks.sort_unstable();
-    networks.dedup();
-    let nodes = networks.len();
+    let networks: Vec<Network> = gather(world, &own).map_err(|error| garbled(rank, &error))?;
+    let is_first = |rank: &usize| !networks[..*rank].contains(&networks[*rank]);
+    let machines: Vec<Rank> = (0..networks.len()).filter(is_first).map(Rank::new).collect();
     let interface = options.interface.as_deref();
-    let address = if nodes == 1 {
+    let address = if machines.len() == 1 {
         on_one_machine(interface).map_err(refused)?
     } else {
         let own = candidates(interface).map_err(refused)?;
         let all: Vec<Vec<Candidate>> = gather(world, &own).map_err(|error| garbled(rank, &error))?;
         choose(&own, &all)
     };
-    Ok(Job { rank, size: world.size() as usize, nodes, launcher: Launcher::Mpi, key, address })
+    Ok(Job { rank, size: world.size() as usize, machines, launcher: Launcher::Mpi, key, address })
 }
 
 /// Which kernel, and which of its network namespaces: whose are equal, reach each other by the loopback interface.
@@ -185,6 +199,24 @@ struct MpiLine {
     world: SimpleCommunicator,
     voice: Arc<Voice>,
     finished: Cell<bool>,
+    /// Those that were handed out.
+    carriers: RefCell<Vec<Rc<RefCell<MpiCarrier>>>>,
+}
+
+/// Waits for a request, which takes no core from the others for long: `eagerly` for a moment only, else not at all.
+fn complete<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>, eagerly: bool) {
+    let mut looks = if eagerly { EAGER } else { 0 };
+    let mut nap = FIRST_NAP;
+    while let Err(unfinished) = request.test() {
+        request = unfinished;
+        if looks > 0 {
+            looks -= 1;
+            thread::yield_now();
+        } else {
+            thread::sleep(nap);
+            nap = (nap * 2).min(LONGEST_NAP);
+        }
+    }
 }
 
 impl MpiLine {
@@ -209,18 +241,35 @@ impl Line for MpiLine {
         if self.finished.replace(true) {
             return Ok(());
         }
+        // What the carriers have sent has been received, but MPI may not have been told so: the others look after theirs until the
+        // barrier, which comes after.
         let mut nap = FIRST_NAP;
-        let mut barrier = self.world.immediate_barrier();
-        while let Err(unfinished) = barrier.test() {
-            barrier = unfinished;
+        while self.carriers.borrow().iter().any(|carrier| carrier.borrow_mut().is_busy()) {
             thread::sleep(nap);
             nap = (nap * 2).min(LONGEST_NAP);
         }
+        complete(self.world.immediate_barrier(), false);
         Ok(())
     }
 
     fn fail(&self, failure: &Failure) {
         self.end(failure);
+    }
+
+    fn carrier(&self) -> Option<Held> {
+        let carrier = Rc::new(RefCell::new(MpiCarrier::new(&self.world)));
+        self.carriers.borrow_mut().push(carrier.clone());
+        Some(carrier)
+    }
+
+    fn slowest(&self, times: [Duration; 2]) -> [Duration; 2] {
+        let mine = times.map(|time| time.as_nanos() as u64);
+        let mut all = mine;
+        scope(|scope| {
+            let max = SystemOperation::max();
+            complete(self.world.immediate_all_reduce_into(scope, &mine[..], &mut all[..], max), true);
+        });
+        all.map(Duration::from_nanos)
     }
 
     /// Never called: who hears of a failure here is about to be ended by mpirun.

@@ -1,0 +1,181 @@
+//! MPI's nonblocking point-to-point calls as a carrier of bulk data.
+//!
+//! rsmpi ties a request to a borrow of its buffer; here requests come and go in any order with buffers of their own, so the four calls are
+//! made directly.
+//!
+//! Invariants that the unsafe code here relies on:
+//!
+//! 1. While a request is active its slot owns the buffer, whose bytes stay where they are when the slot moves, and which nobody
+//!    reads, writes or gives back: only [`MpiCarrier::poll`] takes a slot apart, once MPI has said that its request is complete, and
+//!    dropping the carrier leaks the buffers of those that are not.
+//! 2. MPI is initialised and not finalised, and this is the thread that may call it: a carrier is not `Send`, is made by a
+//!    [`MpiLine`](super::MpiLine) on that thread and goes before MPI is finalised there. It has a communicator of its own, so that its tags
+//!    meet nobody else's.
+//! 3. An MPI call that fails ends the process (MPI's default for communicators, which a duplicate inherits): whoever returns has written
+//!    what it is to write.
+#![allow(unsafe_code)]
+
+use crate::endpoint::carrier::{Carrier, Completion, Piece, Tag};
+use mpi::ffi;
+use mpi::point_to_point::Status;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{AsRaw, Communicator, Equivalence};
+use std::collections::VecDeque;
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+
+/// Buffers that are kept for the next pieces, at most.
+const SPARE: usize = 32;
+
+pub(super) struct MpiCarrier {
+    world: SimpleCommunicator,
+    /// Active requests, and beside each what it is about.
+    requests: Vec<ffi::MPI_Request>,
+    slots: Vec<Slot>,
+    /// Complete, and not yet asked for.
+    done: VecDeque<Completion>,
+    spare: Vec<Vec<u8>>,
+    /// What MPI says about complete requests.
+    indices: Vec<c_int>,
+    statuses: Vec<MaybeUninit<ffi::MPI_Status>>,
+}
+
+struct Slot {
+    piece: Piece,
+    buffer: Vec<u8>,
+    receives: bool,
+}
+
+impl MpiCarrier {
+    /// Collective.
+    pub fn new(world: &SimpleCommunicator) -> Self {
+        MpiCarrier {
+            world: world.duplicate(),
+            requests: Vec::new(),
+            slots: Vec::new(),
+            done: VecDeque::new(),
+            spare: Vec::new(),
+            indices: Vec::new(),
+            statuses: Vec::new(),
+        }
+    }
+
+    /// Looks whether something is still under way.
+    pub fn is_busy(&mut self) -> bool {
+        self.test();
+        !self.requests.is_empty()
+    }
+
+    fn begin(&mut self, request: ffi::MPI_Request, slot: Slot) {
+        self.requests.push(request);
+        self.slots.push(slot);
+    }
+
+    /// Takes the slots apart whose requests are complete.
+    fn test(&mut self) {
+        let active = self.requests.len();
+        if active == 0 {
+            return;
+        }
+        self.indices.resize(active, 0);
+        self.statuses.resize(active, MaybeUninit::uninit());
+        let mut count = 0;
+        // SAFETY: invariant 2; each of the arrays has as many elements as there are requests.
+        unsafe {
+            ffi::MPI_Testsome(
+                active as c_int,
+                self.requests.as_mut_ptr(),
+                &mut count,
+                self.indices.as_mut_ptr(),
+                self.statuses.as_mut_ptr().cast(),
+            );
+        }
+        // From the last on, so that what takes the place of one that goes is not one that is still to go.
+        let mut complete: Vec<(usize, usize)> =
+            (0..count.max(0) as usize).map(|at| (self.indices[at] as usize, at)).collect();
+        complete.sort_unstable();
+        for (index, at) in complete.into_iter().rev() {
+            self.requests.swap_remove(index);
+            let Slot { piece, mut buffer, receives } = self.slots.swap_remove(index);
+            if receives {
+                // SAFETY: invariant 3: MPI has written as many statuses as it says.
+                let status = Status::from_raw(unsafe { self.statuses[at].assume_init() });
+                buffer.truncate(status.count(u8::equivalent_datatype()) as usize);
+                self.done.push_back(Completion::Received(piece, buffer));
+            } else {
+                self.done.push_back(Completion::Sent(piece));
+                self.recycle(buffer);
+            }
+        }
+    }
+}
+
+impl Carrier for MpiCarrier {
+    fn buffer(&mut self, capacity: usize) -> Vec<u8> {
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.clear();
+        buffer.reserve_exact(capacity);
+        buffer
+    }
+
+    fn recycle(&mut self, buffer: Vec<u8>) {
+        if self.spare.len() < SPARE {
+            self.spare.push(buffer);
+        }
+    }
+
+    fn send(&mut self, piece: Piece, tag: Tag, buffer: Vec<u8>) {
+        let mut request = MaybeUninit::uninit();
+        // SAFETY: invariants 1 and 2.
+        unsafe {
+            ffi::MPI_Isend(
+                buffer.as_ptr().cast(),
+                buffer.len() as c_int,
+                u8::equivalent_datatype().as_raw(),
+                piece.peer.index() as c_int,
+                c_int::from(tag),
+                self.world.as_raw(),
+                request.as_mut_ptr(),
+            );
+        }
+        // SAFETY: invariant 3.
+        let request = unsafe { request.assume_init() };
+        self.begin(request, Slot { piece, buffer, receives: false });
+    }
+
+    fn receive(&mut self, piece: Piece, tag: Tag, room: usize) {
+        // What an earlier piece has left in there costs nothing to keep.
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.resize(room, 0);
+        let mut request = MaybeUninit::uninit();
+        // SAFETY: invariants 1 and 2.
+        unsafe {
+            ffi::MPI_Irecv(
+                buffer.as_mut_ptr().cast(),
+                room as c_int,
+                u8::equivalent_datatype().as_raw(),
+                piece.peer.index() as c_int,
+                c_int::from(tag),
+                self.world.as_raw(),
+                request.as_mut_ptr(),
+            );
+        }
+        // SAFETY: invariant 3.
+        let request = unsafe { request.assume_init() };
+        self.begin(request, Slot { piece, buffer, receives: true });
+    }
+
+    fn poll(&mut self) -> Option<Completion> {
+        if self.done.is_empty() {
+            self.test();
+        }
+        self.done.pop_front()
+    }
+}
+
+impl Drop for MpiCarrier {
+    fn drop(&mut self) {
+        // Invariant 1: MPI may still write there.
+        self.slots.drain(..).for_each(|slot| std::mem::forget(slot.buffer));
+    }
+}

@@ -1,0 +1,188 @@
+//! Which carrier is the faster one between the nodes of this job: a short probe before it starts.
+//!
+//! The first rank of each node sends to that of the next one, all at once, by UDP and by MPI in turns. A round takes as long as the
+//! slowest rank; of UDP's rounds the quickest counts, of MPI's the middle one, so that MPI takes over only where chance has no part in it. All
+//! ranks know the same times and stop at the same moment: when the next rounds would not fit the time that is left.
+
+use super::Failure;
+use super::seat::{Job, Line};
+use crate::bulk::{BulkInfo, Probe};
+use crate::endpoint::carrier::Carriage;
+use crate::endpoint::{Endpoint, Nodes, Setup};
+use crate::{Error, Handler, Node, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
+use bytes::Bytes;
+use std::time::{Duration, Instant};
+
+/// Bytes of a transfer, the smaller first.
+const SIZES: [usize; 2] = [32 << 10, 128 << 10];
+
+/// Rounds with each by each carrier; more would say nothing new.
+const MOST: usize = 9;
+
+/// When the last round has to be over, by what the earlier ones took.
+const BUDGET: Duration = Duration::from_millis(60);
+
+/// Collective. Measures, and says what follows.
+pub(super) fn probe(job: &Job, line: &dyn Line, transport: Transport) -> Result<BulkInfo, Error> {
+    let begun = Instant::now();
+    let transport = Transport { route: Some(Route::Udp), ranks_per_node: None, ..transport };
+    let setup = Setup::new(job, transport)?;
+    let contacts = line.exchange(setup.contact())?;
+    let nodes = Nodes { count: job.size, leaders: (0..job.size).map(Rank::new).collect() };
+    let carriage = line.carrier().map(|carrier| Carriage { carrier, from: 1 });
+    let carried = (BulkInfo::default(), carriage);
+    let endpoint = setup.start(Prober::default(), &contacts, (Node::alone(job.rank), nodes), carried, line.alarm())?;
+    let next = job.machines.iter().position(|rank| *rank == job.rank);
+    let next = next.map(|at| job.machines[(at + 1) % job.machines.len()]);
+    let mut course = Course { endpoint, line, me: job.rank, next, begun, round: 0 };
+    let (probe, rounds) = course.run()?;
+    course.endpoint.close();
+    let [probed_for, _] = line.slowest([begun.elapsed(), Duration::ZERO]);
+    Ok(BulkInfo::of_probe(probe, rounds, probed_for))
+}
+
+/// How long a pair of rounds took, and all of them so far.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    took: Duration,
+    spent: Duration,
+}
+
+/// The rounds of one rank.
+struct Course<'a> {
+    endpoint: Endpoint<Prober>,
+    line: &'a dyn Line,
+    me: Rank,
+    /// To whom it sends; who sends nothing receives nothing, but meets the others.
+    next: Option<Rank>,
+    begun: Instant,
+    round: u32,
+}
+
+/// What rounds with one size took.
+#[derive(Debug, Default)]
+struct Times {
+    udp: Vec<Duration>,
+    mpi: Vec<Duration>,
+}
+
+impl Times {
+    /// What counts of them.
+    fn verdict(&mut self, bytes: usize) -> Option<Probe> {
+        self.mpi.sort_unstable();
+        let (udp, mpi) = (self.udp.iter().min()?, self.mpi.get(self.mpi.len() / 2)?);
+        Some(Probe { bytes, udp: *udp, mpi: *mpi })
+    }
+}
+
+impl Course<'_> {
+    /// What was measured of the sizes for which there was time, and how often of each at least.
+    fn run(&mut self) -> Result<(Vec<Probe>, usize), Error> {
+        let mut times = [Times::default(), Times::default()];
+        // Connections are made, and the path's MTU is found out.
+        let mut last = (SIZES[0], self.pair(SIZES[0], &mut Times::default())?);
+        'rounds: for _ in 0..MOST {
+            for (bytes, times) in SIZES.into_iter().zip(&mut times) {
+                let (before, Pair { took, spent }) = last;
+                if spent + took.mul_f64(bytes as f64 / before as f64) > BUDGET {
+                    break 'rounds;
+                }
+                last = (bytes, self.pair(bytes, times)?);
+            }
+        }
+        let rounds = times.iter().map(|times| times.mpi.len()).min().unwrap_or_default();
+        let probe = SIZES.into_iter().zip(&mut times).filter_map(|(bytes, times)| times.verdict(bytes));
+        Ok((probe.collect(), rounds))
+    }
+
+    /// A round by each carrier.
+    fn pair(&mut self, bytes: usize, times: &mut Times) -> Result<Pair, Error> {
+        let (udp, _) = self.round(bytes, false)?;
+        let (mpi, spent) = self.round(bytes, true)?;
+        times.udp.push(udp);
+        times.mpi.push(mpi);
+        Ok(Pair { took: udp + mpi, spent })
+    }
+
+    /// How long the slowest rank took, and how long all of this has taken so far.
+    fn round(&mut self, bytes: usize, by_mpi: bool) -> Result<(Duration, Duration), Error> {
+        self.round += 1;
+        let number = self.round;
+        // Before they meet: who comes first finds the others attending.
+        let attending = by_mpi.then(|| self.endpoint.attend()).flatten();
+        self.line.slowest(Default::default());
+        let begun = Instant::now();
+        if let Some(next) = self.next {
+            let payload = Payload::Bytes(Bytes::from(vec![0x5a; bytes]));
+            self.endpoint.act(|_, out| out.send(next, number.to_le_bytes().to_vec(), payload));
+            let lost = self.endpoint.wait(|prober, _| match prober.lost {
+                None => (prober.rounds >= number).then_some(None),
+                lost => Some(lost),
+            });
+            if let Some(lost) = lost {
+                return Err(Failure::of(self.me, format_args!("{lost} is silent")).into());
+            }
+        }
+        drop(attending);
+        let [took, spent] = self.line.slowest([begun.elapsed(), self.begun.elapsed()]);
+        Ok((took, spent))
+    }
+}
+
+/// Counts the rounds that have arrived. One ends everywhere before the next one begins.
+#[derive(Debug, Default)]
+struct Prober {
+    rounds: u32,
+    lost: Option<Rank>,
+}
+
+impl Handler for Prober {
+    fn place(&mut self, _: Rank, _: &[u8], _: usize) -> Placement {
+        Placement::Buffer
+    }
+
+    fn deliver(&mut self, _: Rank, number: &[u8], payload: Received, out: &mut Outbox) {
+        self.rounds = number.try_into().map_or(self.rounds, u32::from_le_bytes);
+        out.recycle(payload.into_vec());
+    }
+
+    fn peer_lost(&mut self, rank: Rank, _: Duration, _: &mut Outbox) {
+        self.lost = Some(rank);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.lost.is_some()
+    }
+
+    fn write(&mut self, _: Token, _: usize, _: &[u8]) {}
+
+    fn read(&mut self, _: Token, _: usize, _: &mut [u8]) -> bool {
+        false
+    }
+
+    fn released(&mut self, _: Token, _: &mut Outbox) {}
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    fn handle_timeout(&mut self, _: Instant, _: &mut Outbox) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(udp: &[u64], mpi: &[u64]) -> Option<(u64, u64)> {
+        let ms = |times: &[u64]| times.iter().map(|ms| Duration::from_millis(*ms)).collect();
+        let verdict = Times { udp: ms(udp), mpi: ms(mpi) }.verdict(7)?;
+        Some((verdict.udp.as_millis() as u64, verdict.mpi.as_millis() as u64))
+    }
+
+    #[test]
+    fn in_doubt_udp_is_the_faster_one() {
+        assert_eq!(times(&[9, 5, 7], &[4, 6, 8]), Some((5, 6)));
+        assert_eq!(times(&[9, 5], &[8, 4]), Some((5, 8)), "of two the slower one");
+        assert_eq!(times(&[], &[]), None);
+    }
+}

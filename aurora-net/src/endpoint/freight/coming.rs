@@ -1,0 +1,89 @@
+//! A transfer that has been accepted, at its receiver.
+
+use super::carrier::Tag;
+use super::seal::{SEAL, open};
+use crate::{Handler, Placement, Received, Token};
+use bytes::Bytes;
+
+/// Until all its pieces are here.
+#[derive(Debug)]
+pub(super) struct Coming {
+    pub header: Bytes,
+    pub tag: Tag,
+    pub len: usize,
+    /// Pieces that the carrier is to bring, and has not.
+    pub awaited: usize,
+    place: Place,
+    /// Receives have been begun for the bytes before this.
+    next: usize,
+    /// Bytes whose pieces are not here yet.
+    left: usize,
+    /// A piece came empty: its sender has no more of it.
+    withdrawn: bool,
+}
+
+#[derive(Debug)]
+enum Place {
+    At(Token),
+    Here(Vec<u8>),
+}
+
+/// A piece is not what was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a piece of a transfer has arrived damaged")]
+pub(super) struct Damaged;
+
+impl Coming {
+    pub fn new(header: Bytes, tag: Tag, len: usize, placement: Placement) -> Self {
+        let place = match placement {
+            Placement::Buffer => Place::Here(Vec::new()),
+            Placement::At(token) => Place::At(token),
+        };
+        Coming { header, tag, len, awaited: 0, place, next: 0, left: len, withdrawn: false }
+    }
+
+    /// Where the next piece lies for which nothing has been begun, and the room that it takes.
+    pub fn expect(&mut self, longest: usize) -> Option<(usize, usize)> {
+        let (offset, len) = (self.next, longest.min(self.len - self.next));
+        self.next += len;
+        self.awaited += usize::from(len > 0);
+        (len > 0).then_some((offset, len + SEAL))
+    }
+
+    /// Takes a piece. True: that was the last.
+    pub fn take(
+        &mut self,
+        (id, offset): (u64, usize),
+        longest: usize,
+        sealed: &[u8],
+        handler: &mut impl Handler,
+    ) -> Result<bool, Damaged> {
+        let len = longest.min(self.len - offset);
+        self.awaited -= 1;
+        self.left -= len;
+        if sealed.is_empty() {
+            self.withdrawn = true;
+        } else {
+            let bytes = open(sealed, id, offset).filter(|bytes| bytes.len() == len).ok_or(Damaged)?;
+            match &mut self.place {
+                Place::At(token) => handler.write(*token, offset, bytes),
+                Place::Here(buffer) => {
+                    if buffer.len() < offset + len {
+                        buffer.resize(offset + len, 0);
+                    }
+                    buffer[offset..offset + len].copy_from_slice(bytes);
+                }
+            }
+        }
+        Ok(self.left == 0)
+    }
+
+    /// What is to be delivered of it; nothing of what has been withdrawn.
+    pub fn received(self) -> Option<Received> {
+        let received = match self.place {
+            Place::At(token) => Received::Placed(token),
+            Place::Here(buffer) => Received::Bytes(buffer),
+        };
+        (!self.withdrawn).then_some(received)
+    }
+}

@@ -1,0 +1,325 @@
+//! Ranks over a carrier in memory: notes take any order, and a piece moves only while both its ranks ask.
+
+use super::carrier::{Carrier, Completion, Piece, Tag};
+use super::{Freight, Limits};
+use crate::sim::Random;
+use crate::{Handler, Outbox, Payload, Placement, Rank, Received, Token};
+use bytes::Bytes;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// What is under way between all carriers.
+#[derive(Default)]
+pub(super) struct Wire {
+    /// Sends that have met no receive, in the order of their begin.
+    sends: Vec<(Rank, Tag, Piece, Vec<u8>)>,
+    receives: Vec<(Rank, Tag, Piece, usize)>,
+    /// Whom a piece has reached, for it to hear.
+    met: BTreeMap<Rank, Vec<(Piece, Vec<u8>)>>,
+    /// Who is to hear that a piece has been sent.
+    sent: BTreeMap<Rank, VecDeque<Piece>>,
+    /// Says so at once, as MPI may of short messages; else when it meets its receive, as MPI does with long ones.
+    pub is_eager: bool,
+    /// Flips a bit of the next piece that arrives.
+    pub damages: bool,
+}
+
+impl Wire {
+    /// To whom the pieces go that no receive has met.
+    pub fn destinations(&self) -> Vec<usize> {
+        self.sends.iter().map(|(_, _, piece, _)| piece.peer.index()).collect()
+    }
+
+    /// Has one of a rank's sends reach its receive, if there is one. In MPI's order: of those with one tag the oldest.
+    fn go_on(&mut self, me: Rank) {
+        let meets = |(from, tag, piece, _): &(Rank, Tag, Piece, Vec<u8>)| {
+            let fits = |(to, with, expected, _): &(Rank, Tag, Piece, usize)| {
+                (*to, *with, expected.peer) == (piece.peer, *tag, *from)
+            };
+            self.receives.iter().position(fits).filter(|_| *from == me)
+        };
+        let found = self.sends.iter().enumerate().find_map(|(at, send)| Some((at, meets(send)?)));
+        let Some((send, receive)) = found else {
+            return;
+        };
+        let (_, _, piece, mut bytes) = self.sends.remove(send);
+        let (to, _, expected, room) = self.receives.remove(receive);
+        assert_eq!((piece.id, piece.offset), (expected.id, expected.offset), "another piece than awaited");
+        assert!(bytes.len() <= room, "a piece of {} bytes for {room}", bytes.len());
+        if !self.is_eager {
+            self.sent.entry(me).or_default().push_back(piece);
+        }
+        if std::mem::take(&mut self.damages) {
+            bytes[0] ^= 1;
+        }
+        self.met.entry(to).or_default().push((expected, bytes));
+    }
+}
+
+/// One rank's carrier. Also what has been sent goes on only while its sender asks.
+pub(super) struct Fake {
+    me: Rank,
+    wire: Rc<RefCell<Wire>>,
+}
+
+impl Carrier for Fake {
+    fn buffer(&mut self, _: usize) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn recycle(&mut self, _: Vec<u8>) {}
+
+    fn send(&mut self, piece: Piece, tag: Tag, bytes: Vec<u8>) {
+        let wire = &mut *self.wire.borrow_mut();
+        wire.sends.push((self.me, tag, piece, bytes));
+        if wire.is_eager {
+            wire.sent.entry(self.me).or_default().push_back(piece);
+        }
+    }
+
+    fn receive(&mut self, piece: Piece, tag: Tag, room: usize) {
+        self.wire.borrow_mut().receives.push((self.me, tag, piece, room));
+    }
+
+    fn poll(&mut self) -> Option<Completion> {
+        let wire = &mut *self.wire.borrow_mut();
+        if let Some(piece) = wire.sent.get_mut(&self.me).and_then(VecDeque::pop_front) {
+            return Some(Completion::Sent(piece));
+        }
+        wire.go_on(self.me);
+        // The newest first: completions may overtake each other.
+        let (piece, bytes) = wire.met.get_mut(&self.me)?.pop()?;
+        Some(Completion::Received(piece, bytes))
+    }
+}
+
+/// A rank's library.
+#[derive(Default)]
+pub(super) struct Library {
+    lent: BTreeMap<u64, Vec<u8>>,
+    reads_left: Option<usize>,
+    placed: BTreeMap<u64, Vec<u8>>,
+    next: u64,
+    pub delivered: Vec<(Rank, Bytes, Vec<u8>)>,
+    pub lost: Vec<Rank>,
+    pub failed: bool,
+}
+
+impl Library {
+    pub fn lend(&mut self, bytes: Vec<u8>) -> Payload {
+        self.next += 1;
+        let len = bytes.len();
+        self.lent.insert(self.next, bytes);
+        Payload::Lent { token: Token(self.next), len }
+    }
+
+    /// Takes all lent memory away, once it has been read so often.
+    pub fn withdraw_after(&mut self, reads: usize) {
+        self.reads_left = Some(reads);
+    }
+
+    pub fn has_all_back(&self) -> bool {
+        self.lent.is_empty()
+    }
+}
+
+impl Handler for Library {
+    fn place(&mut self, _: Rank, header: &[u8], len: usize) -> Placement {
+        if header[0].is_multiple_of(2) {
+            return Placement::Buffer;
+        }
+        self.next += 1;
+        self.placed.insert(self.next, vec![0; len]);
+        Placement::At(Token(self.next))
+    }
+
+    fn write(&mut self, token: Token, offset: usize, bytes: &[u8]) {
+        self.placed.get_mut(&token.0).expect("placed")[offset..offset + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn read(&mut self, token: Token, offset: usize, into: &mut [u8]) -> bool {
+        let lent = &self.lent[&token.0];
+        if let Some(left) = &mut self.reads_left {
+            let Some(fewer) = left.checked_sub(1) else {
+                return false;
+            };
+            *left = fewer;
+        }
+        into.copy_from_slice(&lent[offset..offset + into.len()]);
+        true
+    }
+
+    fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, _: &mut Outbox) {
+        let bytes = match payload {
+            Received::Placed(token) => self.placed.remove(&token.0).expect("delivered once"),
+            other => other.into_vec(),
+        };
+        self.delivered.push((from, Bytes::copy_from_slice(header), bytes));
+    }
+
+    fn released(&mut self, token: Token, _: &mut Outbox) {
+        self.lent.remove(&token.0).expect("given back once");
+    }
+
+    fn peer_lost(&mut self, rank: Rank, _: Duration, _: &mut Outbox) {
+        self.lost.push(rank);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    fn handle_timeout(&mut self, _: Instant, _: &mut Outbox) {}
+}
+
+/// A rank.
+pub(super) struct End {
+    pub freight: Freight,
+    pub library: Library,
+    carrier: Fake,
+    /// Transfers that went as if there were no carrier.
+    pub by_udp: usize,
+}
+
+/// All of them.
+pub(super) struct Cluster {
+    pub ends: Vec<End>,
+    pub wire: Rc<RefCell<Wire>>,
+    /// Under way: from, to, and what.
+    pub notes: Vec<(Rank, Rank, Bytes)>,
+    random: Random,
+}
+
+impl Cluster {
+    /// Shorter than this nothing is offered.
+    pub const FROM: usize = 4;
+
+    pub fn new(size: usize, limits: Limits, seed: u64) -> Self {
+        let wire = Rc::new(RefCell::new(Wire { is_eager: seed.is_multiple_of(3), ..Wire::default() }));
+        let end = |rank| End {
+            freight: Freight::limited(Cluster::FROM, Duration::from_secs(4), limits),
+            library: Library::default(),
+            carrier: Fake { me: Rank::new(rank), wire: wire.clone() },
+            by_udp: 0,
+        };
+        Cluster { ends: (0..size).map(end).collect(), wire: wire.clone(), notes: Vec::new(), random: Random::new(seed) }
+    }
+
+    /// What `from` sends to `to` with this header.
+    pub fn content(from: usize, header: u8, len: usize) -> Vec<u8> {
+        (0..len).map(|i| (i * 7 + i / 251 + 31 * from + 13 * header as usize) as u8).collect()
+    }
+
+    /// As the endpoint does. Odd headers lend their payload and are placed.
+    pub fn send(&mut self, from: usize, to: usize, header: u8, len: usize) {
+        let bytes = Cluster::content(from, header, len);
+        let end = &mut self.ends[from];
+        let payload = match header % 2 {
+            0 => Payload::Bytes(bytes.into()),
+            _ => end.library.lend(bytes),
+        };
+        let (to, header) = (Rank::new(to), Bytes::copy_from_slice(&[header]));
+        match end.freight.takes(to, &payload) {
+            true => end.freight.offer(to, header, payload),
+            false => self.send_by_udp(from, to, &header, &payload),
+        }
+        self.settle(from);
+    }
+
+    fn send_by_udp(&mut self, from: usize, to: Rank, header: &Bytes, payload: &Payload) {
+        let End { library, by_udp, .. } = &mut self.ends[from];
+        *by_udp += 1;
+        let bytes = match payload {
+            Payload::Lent { token, len } => {
+                let mut bytes = vec![0; *len];
+                let whole = library.read(*token, 0, &mut bytes);
+                library.released(*token, &mut Outbox::default());
+                whole.then_some(bytes)
+            }
+            Payload::Bytes(bytes) => Some(bytes.to_vec()),
+            other => panic!("{other:?}"),
+        };
+        if let Some(bytes) = bytes {
+            self.ends[to.index()].library.delivered.push((Rank::new(from), header.clone(), bytes));
+        }
+    }
+
+    /// Carries out what a rank has decided.
+    pub fn settle(&mut self, rank: usize) {
+        let orders = self.ends[rank].freight.orders();
+        let me = Rank::new(rank);
+        self.notes.extend(orders.notes.into_iter().map(|(to, note)| (me, to, note)));
+        for (to, header, payload) in orders.declined {
+            self.send_by_udp(rank, to, &header, &payload);
+        }
+        let End { library, freight, .. } = &mut self.ends[rank];
+        for token in orders.released {
+            library.released(token, &mut Outbox::default());
+        }
+        for broken in orders.broken {
+            library.peer_lost(broken, Duration::ZERO, &mut Outbox::default());
+            freight.lose(broken);
+        }
+        if !freight.orders.is_empty() {
+            self.settle(rank);
+        }
+    }
+
+    /// One of the notes under way arrives, any of them.
+    pub fn deliver_note(&mut self) {
+        let which = self.random.below(self.notes.len() as u64) as usize;
+        self.deliver(which);
+    }
+
+    /// This one.
+    pub fn deliver(&mut self, which: usize) {
+        let (from, to, note) = self.notes.swap_remove(which);
+        let End { freight, library, .. } = &mut self.ends[to.index()];
+        freight.hear(from, &note, library);
+        self.settle(to.index());
+    }
+
+    /// All of them, and what follows.
+    pub fn deliver_notes(&mut self) {
+        while !self.notes.is_empty() {
+            self.deliver_note();
+        }
+    }
+
+    /// A rank's thread asks its carrier, unless it computes.
+    pub fn pump(&mut self, rank: usize) -> bool {
+        let End { freight, library, carrier, .. } = &mut self.ends[rank];
+        if freight.sessions == 0 && freight.is_idle() {
+            return false;
+        }
+        let moved = freight.pump(carrier, library, &mut Outbox::default());
+        self.settle(rank);
+        moved
+    }
+
+    /// Whatever may happen happens, in random order, until all ranks have nothing left, or nothing has for long.
+    pub fn run(&mut self) {
+        let mut still = 0;
+        while still < 200 * self.ends.len() && !(self.notes.is_empty() && self.is_idle()) {
+            let rank = self.random.below(self.ends.len() as u64) as usize;
+            let moved = match self.notes.is_empty() || self.random.below(2) == 0 {
+                true => self.pump(rank),
+                false => {
+                    self.deliver_note();
+                    true
+                }
+            };
+            still = if moved { 0 } else { still + 1 };
+        }
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.ends.iter().all(|end| end.freight.is_idle())
+    }
+}

@@ -1,0 +1,378 @@
+//! Every way a transfer can go, and every way it can be cut short.
+
+use super::fake::Cluster;
+use super::note::Note;
+use super::{Freight, Limits};
+use crate::Rank;
+use crate::sim::Random;
+use bytes::Bytes;
+use std::time::{Duration, Instant};
+
+/// As tight as can be: one piece at a time, of everything.
+const TIGHT: Limits = Limits { piece: 8, ahead: 1, flying: 1, awaited: 1, coming: 64 };
+const ROOMY: Limits = Limits { piece: 8, ahead: 3, flying: 5, awaited: 6, coming: 64 };
+
+/// Lengths about the borders of pieces.
+const LENGTHS: [usize; 8] = [4, 5, 7, 8, 9, 16, 17, 83];
+
+fn two(limits: Limits) -> Cluster {
+    Cluster::new(2, limits, 1)
+}
+
+fn attend(cluster: &mut Cluster, ranks: impl IntoIterator<Item = usize>) {
+    ranks.into_iter().for_each(|rank| cluster.ends[rank].freight.open());
+}
+
+/// Everything that was sent has come, once, and nothing is lent any more.
+#[track_caller]
+fn assert_arrived(cluster: &Cluster, to: usize, sent: &[(usize, u8, usize)]) {
+    let mut expected: Vec<_> = sent
+        .iter()
+        .map(|(from, header, len)| {
+            (Rank::new(*from), Bytes::copy_from_slice(&[*header]), Cluster::content(*from, *header, *len))
+        })
+        .collect();
+    let mut delivered = cluster.ends[to].library.delivered.clone();
+    expected.sort();
+    delivered.sort();
+    assert_eq!(delivered, expected, "at rank {to}");
+    assert!(cluster.ends.iter().all(|end| end.library.has_all_back()), "something is still lent");
+}
+
+#[test]
+fn between_two_that_attend_all_lengths_go_by_the_carrier_both_ways_at_once() {
+    for limits in [TIGHT, ROOMY] {
+        let mut cluster = two(limits);
+        attend(&mut cluster, [0, 1]);
+        let mut sent = [Vec::new(), Vec::new()];
+        for (header, len) in LENGTHS.into_iter().chain(LENGTHS).enumerate() {
+            for from in [0, 1] {
+                cluster.send(from, 1 - from, header as u8, len);
+                sent[from].push((from, header as u8, len));
+            }
+        }
+        cluster.run();
+        assert!(cluster.is_idle());
+        for from in [0, 1] {
+            assert_arrived(&cluster, 1 - from, &sent[from]);
+            assert_eq!(cluster.ends[from].by_udp, 0);
+            let (carried, bytes) = (cluster.ends[from].freight.carried, sent[from].iter().map(|s| s.2 as u64).sum());
+            assert_eq!((carried.carried_out, carried.carried_in), (16, 16));
+            assert_eq!((carried.carried_bytes_out, carried.carried_bytes_in), (bytes, bytes));
+        }
+    }
+}
+
+#[test]
+fn short_ones_and_empty_ones_are_not_offered() {
+    let mut cluster = two(ROOMY);
+    attend(&mut cluster, [0, 1]);
+    for len in 0..Cluster::FROM {
+        cluster.send(0, 1, 2, len);
+    }
+    assert_eq!((cluster.ends[0].by_udp, cluster.notes.len()), (Cluster::FROM, 0));
+    let nothing = Freight::limited(0, Duration::from_secs(1), ROOMY);
+    assert!(!nothing.takes(Rank::new(1), &crate::Payload::Empty), "nobody attends");
+    let mut attending = nothing;
+    attending.open();
+    assert!(!attending.takes(Rank::new(1), &crate::Payload::Empty), "there is nothing to move");
+}
+
+#[test]
+fn who_computes_declines_and_is_not_waited_for() {
+    let mut cluster = two(ROOMY);
+    attend(&mut cluster, [0]);
+    cluster.send(0, 1, 1, 50);
+    cluster.send(0, 1, 2, 60);
+    cluster.ends[0].freight.shut();
+    assert!(!cluster.ends[0].freight.may_leave(), "two questions are open");
+    cluster.deliver_notes();
+    // Its thread has never been asked.
+    assert!(cluster.ends[0].freight.may_leave() && cluster.ends[1].freight.is_idle());
+    assert_eq!(cluster.ends[0].by_udp, 2);
+    assert_arrived(&cluster, 1, &[(0, 1, 50), (0, 2, 60)]);
+}
+
+#[test]
+fn who_computes_offers_nothing() {
+    let mut cluster = two(ROOMY);
+    attend(&mut cluster, [1]);
+    cluster.send(0, 1, 1, 50);
+    assert_eq!((cluster.ends[0].by_udp, cluster.notes.len()), (1, 0));
+}
+
+#[test]
+fn who_is_done_keeps_what_it_has_begun_and_begins_nothing() {
+    let mut cluster = two(TIGHT);
+    attend(&mut cluster, [0, 1]);
+    cluster.send(0, 1, 1, 50);
+    cluster.send(1, 0, 2, 60);
+    cluster.ends[0].freight.shut();
+    // Rank 0 is asked too late, and was answered in time.
+    cluster.deliver_notes();
+    assert_eq!((cluster.ends[0].by_udp, cluster.ends[1].by_udp), (0, 1));
+    cluster.send(0, 1, 4, 70);
+    assert_eq!(cluster.ends[0].by_udp, 1);
+    assert!(!cluster.ends[0].freight.may_leave() && cluster.ends[0].freight.is_moving());
+    cluster.run();
+    assert!(cluster.ends[0].freight.may_leave());
+    assert_arrived(&cluster, 1, &[(0, 1, 50), (0, 4, 70)]);
+}
+
+#[test]
+fn who_attends_twice_attends_until_the_end_of_both() {
+    let mut cluster = two(ROOMY);
+    attend(&mut cluster, [0, 0, 1]);
+    cluster.ends[0].freight.shut();
+    cluster.send(0, 1, 1, 50);
+    cluster.run();
+    assert_eq!(cluster.ends[0].freight.carried.carried_out, 1);
+}
+
+/// The carrier has said so, and moves the bytes only as long as it is asked.
+#[test]
+fn a_sender_stays_until_the_receiver_has_all() {
+    let mut cluster = two(ROOMY);
+    cluster.wire.borrow_mut().is_eager = true;
+    attend(&mut cluster, [0, 1]);
+    cluster.send(0, 1, 1, 8);
+    cluster.ends[0].freight.shut();
+    cluster.deliver_notes();
+    while cluster.ends[1].library.delivered.is_empty() {
+        assert!(!cluster.ends[0].freight.may_leave());
+        assert!(cluster.pump(0) | cluster.pump(1));
+    }
+    assert!(!cluster.ends[0].freight.may_leave(), "it has not heard of it");
+    cluster.deliver_notes();
+    assert!(cluster.ends[0].freight.may_leave());
+}
+
+#[test]
+fn transfers_take_turns_piece_by_piece() {
+    let mut cluster = Cluster::new(3, Limits { flying: 6, ..ROOMY }, 1);
+    attend(&mut cluster, 0..3);
+    cluster.send(0, 1, 1, 80);
+    cluster.send(0, 2, 1, 80);
+    cluster.deliver_notes();
+    cluster.pump(0);
+    let destinations = cluster.wire.borrow().destinations();
+    assert!(
+        [[1, 2, 1, 2, 1, 2], [2, 1, 2, 1, 2, 1]].iter().any(|turns| *turns == destinations[..]),
+        "{destinations:?}"
+    );
+}
+
+/// Everybody sends to everybody, leaves when it likes, and comes back.
+#[test]
+fn in_a_circle_nobody_waits_for_ever() {
+    for seed in 0..400 {
+        let mut random = Random::new(seed);
+        let size = 2 + seed as usize % 4;
+        let limits = if seed % 2 == 0 { TIGHT } else { ROOMY };
+        let mut cluster = Cluster::new(size, limits, seed);
+        let mut sent: Vec<Vec<_>> = vec![Vec::new(); size];
+        for header in 0..40 {
+            let from = random.below(size as u64) as usize;
+            match random.below(4) {
+                0 if cluster.ends[from].freight.sessions > 0 => cluster.ends[from].freight.shut(),
+                0 | 1 => cluster.ends[from].freight.open(),
+                _ => {}
+            }
+            for to in Rank::new(from).others(size) {
+                let len = random.below(90) as usize;
+                cluster.send(from, to.index(), header, len);
+                sent[to.index()].push((from, header, len));
+            }
+            for _ in 0..random.below(30) {
+                if !cluster.notes.is_empty() && random.chance(0.5) {
+                    cluster.deliver_note();
+                }
+                cluster.pump(random.below(size as u64) as usize);
+            }
+        }
+        cluster.run();
+        assert!(cluster.is_idle(), "seed {seed}: somebody waits");
+        for (to, sent) in sent.iter().enumerate() {
+            assert_arrived(&cluster, to, sent);
+        }
+    }
+}
+
+#[test]
+fn more_than_there_is_room_for_is_declined() {
+    let mut cluster = two(Limits { coming: 2, ..ROOMY });
+    attend(&mut cluster, [0, 1]);
+    let sent: Vec<_> = (0..5).map(|header| (0, header, 50)).collect();
+    sent.iter().for_each(|(from, header, len)| cluster.send(*from, 1, *header, *len));
+    cluster.deliver_notes();
+    assert_eq!((cluster.ends[0].by_udp, cluster.ends[1].freight.coming.len()), (3, 2));
+    cluster.run();
+    assert_arrived(&cluster, 1, &sent);
+    cluster.send(0, 1, 9, 50);
+    cluster.run();
+    assert_eq!(cluster.ends[0].freight.carried.carried_out, 3, "there is room again");
+}
+
+#[test]
+fn withdrawn_memory_ends_its_transfer_and_delivers_nothing() {
+    // Eleven pieces.
+    for (reads, header) in (0..=11).flat_map(|reads| [(reads, 1), (reads, 3)]) {
+        for limits in [TIGHT, ROOMY] {
+            let mut cluster = two(limits);
+            attend(&mut cluster, [0, 1]);
+            cluster.send(0, 1, header, 83);
+            cluster.send(0, 1, 2, 20);
+            cluster.deliver_notes();
+            cluster.ends[0].library.withdraw_after(reads);
+            (0..2).for_each(|rank| cluster.ends[rank].freight.shut());
+            cluster.run();
+            assert!(cluster.is_idle(), "after {reads}");
+            let whole: &[_] = if reads == 11 { &[(0, header, 83), (0, 2, 20)] } else { &[(0, 2, 20)] };
+            assert_arrived(&cluster, 1, whole);
+        }
+    }
+}
+
+#[test]
+fn a_lost_rank_is_waited_for_by_nobody() {
+    for pumps in 0..12 {
+        let mut cluster = Cluster::new(3, TIGHT, pumps);
+        attend(&mut cluster, 0..3);
+        for (from, to) in [(0, 1), (1, 0), (0, 2), (2, 0)] {
+            cluster.send(from, to, 1, 40);
+        }
+        if pumps > 0 {
+            cluster.deliver_notes();
+        }
+        for pump in 0..pumps {
+            cluster.pump(pump as usize % 3);
+        }
+        // Rank 1 says and does nothing any more.
+        cluster.notes.retain(|(from, to, _)| *from != 1 && *to != 1);
+        for rank in [0, 2] {
+            cluster.ends[rank].freight.lose(Rank::new(1));
+            cluster.settle(rank);
+            cluster.ends[rank].freight.shut();
+        }
+        cluster.send(0, 1, 3, 40);
+        for _ in 0..100 {
+            cluster.notes.retain(|(_, to, _)| *to != 1);
+            cluster.deliver_notes();
+            cluster.pump(0);
+            cluster.pump(2);
+        }
+        assert!([0, 2].iter().all(|rank| cluster.ends[*rank].freight.may_leave()), "after {pumps}");
+        assert!(cluster.ends[0].library.has_all_back() && cluster.ends[2].library.has_all_back());
+        assert!(cluster.ends[0].library.delivered.iter().any(|(from, ..)| *from == 2));
+    }
+}
+
+#[test]
+fn a_failed_job_keeps_nobody() {
+    for seed in 0..60 {
+        let mut cluster = Cluster::new(3, TIGHT, seed);
+        attend(&mut cluster, 0..3);
+        for from in 0..3 {
+            Rank::new(from).others(3).for_each(|to| cluster.send(from, to.index(), 1, 40));
+        }
+        // Also before any offer has come.
+        for step in 0..seed {
+            cluster.pump(step as usize % 3);
+            if step % 2 == 0 && !cluster.notes.is_empty() {
+                cluster.deliver_note();
+            }
+        }
+        (0..3).for_each(|rank| cluster.ends[rank].freight.shut());
+        cluster.ends[0].library.failed = true;
+        cluster.pump(0);
+        assert!(cluster.ends[0].freight.may_leave(), "seed {seed}: at once");
+        cluster.run();
+        assert!(cluster.is_idle(), "seed {seed}: the others have been told");
+        assert!(cluster.ends.iter().all(|end| end.library.has_all_back()));
+    }
+}
+
+#[test]
+fn what_was_dropped_before_its_offer_came_is_not_accepted() {
+    let mut cluster = two(TIGHT);
+    attend(&mut cluster, [0, 1]);
+    cluster.send(0, 1, 1, 40);
+    cluster.ends[0].library.failed = true;
+    cluster.pump(0);
+    // First that it is dropped.
+    cluster.deliver(1);
+    cluster.deliver_notes();
+    assert!(cluster.ends[1].freight.is_idle());
+}
+
+#[test]
+fn a_damaged_piece_is_not_taken() {
+    let mut cluster = two(ROOMY);
+    attend(&mut cluster, [0, 1]);
+    cluster.send(0, 1, 1, 40);
+    cluster.deliver_notes();
+    cluster.wire.borrow_mut().damages = true;
+    cluster.run();
+    let library = &cluster.ends[1].library;
+    assert_eq!((&library.lost[..], library.delivered.len()), (&[Rank::new(0)][..], 0));
+    assert!(cluster.ends[1].freight.may_leave());
+}
+
+#[test]
+fn those_on_whom_something_depends_are_asked_whether_they_live() {
+    let mut cluster = two(ROOMY);
+    let start = Instant::now();
+    let at = |seconds| start + Duration::from_secs(seconds);
+    let pings = |cluster: &mut Cluster, rank: usize, now| {
+        cluster.ends[rank].freight.handle_timeout(now);
+        cluster.settle(rank);
+        let before = cluster.notes.len();
+        cluster.notes.retain(|(.., note)| *note != Note::Ping.encode());
+        before - cluster.notes.len()
+    };
+    attend(&mut cluster, [0, 1]);
+    assert_eq!((pings(&mut cluster, 0, at(0)), cluster.ends[0].freight.poll_timeout()), (0, None));
+    cluster.send(0, 1, 1, 40);
+    // One question in a second, of four that it may be silent.
+    let seen: Vec<_> = (1..6).map(|second| pings(&mut cluster, 0, at(second))).collect();
+    assert_eq!(seen, [0, 1, 1, 1, 1]);
+    cluster.deliver_notes();
+    let seen: Vec<_> = (7..10).map(|second| pings(&mut cluster, 1, at(second))).collect();
+    assert_eq!(seen, [0, 1, 1], "who receives asks too");
+    cluster.run();
+    assert_eq!(pings(&mut cluster, 0, at(20)), 0);
+    assert_eq!(cluster.ends[0].freight.poll_timeout(), None);
+}
+
+#[test]
+fn nonsense_changes_nothing() {
+    let mut cluster = two(ROOMY);
+    attend(&mut cluster, [0, 1]);
+    cluster.send(0, 1, 1, 40);
+    let nonsense = [
+        Note::Accept { id: 7, tag: 0 },
+        Note::Decline { id: 7 },
+        Note::Taken { id: 7 },
+        Note::Dropped { id: 7, by_sender: false },
+        Note::Offer { id: 3, len: 0, header: Bytes::from_static(b"h") },
+        Note::Offer { id: 4, len: u64::MAX, header: Bytes::from_static(b"hh") },
+    ];
+    for note in nonsense {
+        cluster.notes.push((Rank::new(1), Rank::new(0), note.encode()));
+    }
+    cluster.notes.push((Rank::new(1), Rank::new(0), Bytes::from_static(&[99])));
+    // An answer of a rank that was not asked.
+    let mut third = Cluster::new(3, ROOMY, 1);
+    attend(&mut third, 0..3);
+    third.send(0, 1, 1, 40);
+    third.notes.push((Rank::new(2), Rank::new(0), Note::Taken { id: 0 }.encode()));
+    third.run();
+    assert_arrived(&third, 1, &[(0, 1, 40)]);
+    cluster.deliver_notes();
+    for _ in 0..100 {
+        cluster.pump(0);
+        cluster.pump(1);
+        cluster.deliver_notes();
+    }
+    assert_arrived(&cluster, 1, &[(0, 1, 40)]);
+}
