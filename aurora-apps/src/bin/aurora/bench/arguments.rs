@@ -106,7 +106,7 @@ pub struct ReadsArguments {
     /// How many elements each rank reads
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..=MOST_PLACES))]
     pub reads: u64,
-    /// How many of them at once [default: 65536, or all]
+    /// How many of them at once, by mpi-alltoallv 65536 at most [default: 65536, or all]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1 << 24))]
     pub batch: Option<u32>,
     #[command(flatten)]
