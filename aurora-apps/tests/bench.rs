@@ -177,9 +177,10 @@ fn the_bytes_of_a_vector_pass_through_the_network() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 29] = [
+    let cases: [(&str, &[&str]); 30] = [
         ("read-cach", &["read-cache"]),
         ("read-cache --bytes 0", &["--bytes", "1.."]),
+        ("read-cache --bytes 10MB", &["--bytes", "K, M, G or T"]),
         ("read-cache --bytes 90000000000000", &["--bytes", "the most that fits"]),
         ("exchange --keys 90000000000000", &["--keys", "the most that fits"]),
         ("exchange --bytes 5", &["--bytes"]),

@@ -153,6 +153,21 @@ fn info_tells_the_ranks() {
 }
 
 #[test]
+fn a_rank_that_is_bound_to_a_core_is_on_the_same_machine() {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a status");
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list");
+    let core = allowed.trim().split([',', '-']).next().expect("a core");
+    let told = |words: &[&str]| -> Value {
+        let output = Command::new(words[0]).args(&words[1..]).args(["info", "--ranks=1", "--json"]).output();
+        serde_json::from_slice(&output.expect("it starts").stdout).expect("an object")
+    };
+    let (free, bound) =
+        (told(&[env!("CARGO_BIN_EXE_aurora")]), told(&["taskset", "-c", core, env!("CARGO_BIN_EXE_aurora")]));
+    assert_eq!((&bound["machine"], &bound["cores"]), (&free["machine"], &free["cores"]));
+    assert_eq!(bound["allowed_cores"], 1);
+}
+
+#[test]
 fn a_job_of_processes_speaks_with_one_voice() {
     for line in [
         "mm2 --size 65 --reps 1 --ranks 3",

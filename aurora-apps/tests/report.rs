@@ -107,10 +107,13 @@ fn labels_are_checked_before_anything_runs() {
         ("--label mpi=a --label mpi=b", "mpi is given more than once"),
     ] {
         for program in ["mm2", "bench barrier", "info"] {
-            let output = aurora(&format!("{program} {label}"));
+            let output = aurora(&format!("{program} --json {label}"));
             assert_eq!(output.status.code(), Some(2), "{program} {label}");
             assert!(stderr(&output).contains(expected) && stderr(&output).contains("--label"), "{}", stderr(&output));
         }
     }
     assert_eq!(aurora("report").status.code(), Some(2));
+    // Nothing else would show them.
+    let output = aurora("mm2 --label setting=defaults");
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("--json"), "{}", stderr(&output));
 }

@@ -292,8 +292,8 @@ impl Environment {
     }
 }
 
-/// A number of bytes as people write it. Units are powers of 1024.
-fn bytes(text: &str) -> Option<usize> {
+/// A number of bytes as people write it, as `AURORA_CACHE_LIMIT` takes it: `17`, `500M`, `2GiB`. Units are powers of 1024.
+pub fn bytes(text: &str) -> Option<usize> {
     let text = text.trim();
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);

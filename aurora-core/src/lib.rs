@@ -96,7 +96,7 @@ pub use behaviour::{
 pub use config::Config;
 pub use distribution::{MatrixDim, Shape};
 pub use element::{Add, Element, Max, Min, Op, Or};
-pub use environment::{MOST_RANKS, Surroundings, VARIABLES};
+pub use environment::{MOST_RANKS, Surroundings, VARIABLES, bytes};
 pub use error::{Claim, Error, ObjectName, Result};
 pub use global::{
     Atomic, GScalar, GVector, GlobalRead, GlobalWrite, ScalarValue, Slice, SliceMut, Transfer, VectorRange,

@@ -304,7 +304,7 @@ impl Link {
     }
 
     /// A call of this name begins in which all ranks meet. Where all share a node's memory that needs no message, and what of it is not
-    /// waiting takes no longer than looking at the clock.
+    /// waiting, which [`Link::await_mates`] counts, takes no longer than looking at the clock.
     pub(crate) fn meeting(&self, name: &'static str) -> InCall<'_> {
         match self.node.is_some() || self.size == 1 {
             true => Clock::short_call(name),
@@ -358,14 +358,52 @@ impl Link {
         self.endpoint.look();
     }
 
-    /// Waits for a very short time for what ranks of this node write to memory that this one sees too.
-    pub(crate) fn linger(&self, has_come: impl FnMut() -> bool) {
+    /// Waits for a very short time for what ranks of this node write to memory that this one sees too. Where it is not there at once and
+    /// calls are timed, it gives when that began, for [`Link::wait_since`].
+    pub(crate) fn linger(&self, mut has_come: impl FnMut() -> bool) -> Option<Instant> {
+        if has_come() {
+            return None;
+        }
+        let began = self.clock.now();
         self.endpoint.node().linger(has_come);
+        began
+    }
+
+    /// Waits for the others at a meeting in the node's memory: for a moment, in which it does nothing but look (`linger`), then as for
+    /// anything else, until `met` says that all have come.
+    pub(crate) fn await_mates(
+        &self,
+        what: What,
+        site: &Site,
+        linger: impl FnOnce() -> Met,
+        mut met: impl FnMut(&mut Service) -> Result<Met>,
+    ) -> Result<Met> {
+        let came = self.clock.now();
+        let soon = linger();
+        if soon != Met::Waiting && came.is_none() {
+            return Ok(soon);
+        }
+        // Where calls are timed that moment is a wait too, and noted as every other.
+        self.wait_since(came, what, site, |service, _| match met(service) {
+            Ok(Met::Waiting) => None,
+            met => Some(met),
+        })
     }
 
     /// Waits until `condition` gives something or the job is over, and drives the transport meanwhile.
     pub(crate) fn wait<R>(
         &self,
+        what: What,
+        site: &Site,
+        condition: impl FnMut(&mut Service, &mut Outbox) -> Option<Result<R>>,
+    ) -> Result<R> {
+        self.wait_since(None, what, site, condition)
+    }
+
+    /// The same, of who has waited since `began` already; else it is a wait if the condition gives nothing at first.
+    pub(crate) fn wait_since<R>(
+        &self,
+        began: Option<Instant>,
         what: What,
         site: &Site,
         mut condition: impl FnMut(&mut Service, &mut Outbox) -> Option<Result<R>>,
@@ -380,8 +418,8 @@ impl Link {
                 self.told(service, error);
             }
             if outcome.is_some() {
-                if !first {
-                    let time = service.watch.done();
+                let blocked = (!first).then(|| service.watch.done());
+                if let Some(time) = began.map(|began| began.elapsed()).or(blocked) {
                     let (object, kind) = service.account(what, self.object.get());
                     service.mail.tally.waited(object, kind, time);
                     waited = Some(time);
@@ -436,11 +474,8 @@ impl Link {
         if let Some(node) = &self.node {
             let mut met = node.meet(number, digest);
             if met == Met::Waiting {
-                let all = |_: &mut Service, _: &mut Outbox| {
-                    let met = node.met(number);
-                    (met != Met::Waiting).then_some(Ok(met))
-                };
-                met = self.wait(What::Rendezvous(action), site, all)?;
+                let linger = || node.await_met(number);
+                met = self.await_mates(What::Rendezvous(action), site, linger, |_| Ok(node.met(number)))?;
             }
             if met == Met::Agreed {
                 return Ok(None);

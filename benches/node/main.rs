@@ -127,7 +127,7 @@ fn short(lines: &[Line]) -> String {
         machine::description(),
         machine::said("date", &["-u", "+%F"], ""),
         report::SHORT_HEAD,
-        lines.iter().filter_map(report::short).collect::<String>().trim_end(),
+        lines.iter().filter_map(|line| report::short(line, machine::allowed_cores())).collect::<String>().trim_end(),
     )
 }
 

@@ -4,6 +4,7 @@ use crate::job::{Jobs, mpirun};
 use crate::judge::{Beside, Measured};
 use crate::row::{Job, Row, Unit};
 use aurora_apps::report::Spread;
+use aurora_suite::machine;
 
 /// A row, or why there is none.
 pub type Line = (Row, Result<Measured, Vec<String>>);
@@ -71,15 +72,25 @@ pub fn summary((row, result): &Line) -> String {
         None => "-",
     };
     format!(
-        "| {} | {} | {} | {} | {} | {reached} | {} | {:.0} % |",
+        "| {} | {} | {}{} | {} | {} | {reached} | {} | {:.0} % |",
         row.name,
         row.what,
         row.job.ranks,
+        crowd(machine::allowed_cores(), row.job.ranks),
         row.goal(),
         row.unit.spread(measured.ours),
         beside(row, measured).unwrap_or("-".into()),
         measured.busy * 100.0,
     )
+}
+
+/// On how many cores so many ranks are, if these are fewer: then they take turns, and who polls while he waits takes another's time.
+fn crowd(cores: usize, ranks: usize) -> String {
+    match cores {
+        _ if ranks <= cores => String::new(),
+        1 => " on 1 core".into(),
+        _ => format!(" on {cores} cores"),
+    }
 }
 
 fn beside(row: &Row, measured: &Measured) -> Option<String> {
@@ -95,7 +106,7 @@ pub const SHORT_HEAD: &str = "\
 |---|---|---|---|";
 
 /// A row that stands beside MPI, in short; but not the bare load, where Aurora lends memory and MPI copies it.
-pub fn short((row, result): &Line) -> Option<String> {
+pub fn short((row, result): &Line, cores: usize) -> Option<String> {
     let measured = result.as_ref().ok()?;
     let Beside { who, spread } = measured.beside.as_ref().filter(|beside| beside.who.starts_with("mpi"))?;
     if row.name.starts_with("load") || row.unit == Unit::Percent {
@@ -105,7 +116,10 @@ pub fn short((row, result): &Line) -> Option<String> {
     let ratio = ours / theirs;
     let loses = if unit.is_a_rate() { ratio < 1.0 } else { ratio > 1.0 };
     let bold = if loses { "**" } else { "" };
-    let ranks = if row.job.ranks == 2 { String::new() } else { format!(", {} ranks", row.job.ranks) };
+    let ranks = match row.job.ranks {
+        2 if cores >= 2 => String::new(),
+        number => format!(", {number} ranks{}", crowd(cores, number)),
+    };
     Some(format!(
         "| {}{ranks} | {} {unit} | {who} {} {unit} | {bold}{ratio:.2}{bold} |\n",
         row.what,
@@ -122,4 +136,25 @@ pub fn commands(jobs: &Jobs) -> String {
         format!("- `mpirun.openmpi {mpirun} aurora {arguments}`\n")
     };
     jobs.done.iter().map(|(job, _)| line(*job)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::ROWS;
+
+    #[test]
+    fn more_ranks_than_cores_are_said() {
+        let spread = Spread { min: 1.0, median: 1.0, max: 1.0 };
+        let beside = Some(Beside { who: "mpi-collective".into(), spread });
+        let measured = Measured { ours: spread, beside, busy: 1.0 };
+        let line = |name: &str, cores| {
+            let row = ROWS.into_iter().find(|row| row.name == name).expect("a row");
+            short(&(row, Ok(measured.clone())), cores).expect("it stands beside MPI")
+        };
+        assert!(line("barrier", 2).starts_with("| barrier |"));
+        assert!(line("barrier", 1).starts_with("| barrier, 2 ranks on 1 core |"));
+        assert!(line("barrier-by-4", 2).starts_with("| barrier, 4 ranks on 2 cores |"));
+        assert!(line("barrier-by-4", 4).starts_with("| barrier, 4 ranks |"));
+    }
 }

@@ -11,7 +11,7 @@ pub const TABLE: usize = 1_000_000;
 pub const PLACES: usize = 1_000_000;
 
 /// Reads at once.
-const BATCH: usize = 16_384;
+const BATCH: usize = 65_536;
 
 /// One thing to measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -126,7 +126,7 @@ impl Mpirun {
         // Ranks that compute should not be kept on a core with who serves them.
         let mut options: Vec<String> = ["--bind-to", "none"].map(String::from).into();
         // Said only where it is true: Open MPI's ranks yield then while they wait. MPICH takes it for granted.
-        if ranks > machine::cores() && !program.contains("mpich") {
+        if ranks > machine::allowed_cores() && !program.contains("mpich") {
             options.push("--oversubscribe".into());
         }
         options.extend(words);
@@ -172,9 +172,9 @@ mod tests {
     #[test]
     fn more_ranks_than_cores_are_meant() {
         let options = |named, ranks| Mpirun::of(Some(named), true, ranks, installed).expect("one").options.join(" ");
-        assert_eq!(options("mpirun.openmpi", machine::cores()), "--bind-to none");
-        assert_eq!(options("mpirun.openmpi", machine::cores() + 1), "--bind-to none --oversubscribe");
-        assert_eq!(options("mpirun.mpich", machine::cores() + 1), "--bind-to none");
+        assert_eq!(options("mpirun.openmpi", machine::allowed_cores()), "--bind-to none");
+        assert_eq!(options("mpirun.openmpi", machine::allowed_cores() + 1), "--bind-to none --oversubscribe");
+        assert_eq!(options("mpirun.mpich", machine::allowed_cores() + 1), "--bind-to none");
     }
 
     #[test]

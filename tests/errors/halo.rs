@@ -302,6 +302,34 @@ fn panics(run: impl FnOnce()) -> String {
 }
 
 #[test]
+fn who_looks_around_a_fixed_end_is_told_of_a_periodic_halo() {
+    on_every_route([3], |job| {
+        let told = job.run_freely(|world| {
+            let v = GVector::<i32>::new(world, 30)?;
+            let m = GVector::<i32>::new(world, MatrixDim::new(6, 4))?;
+            let (h, g) = (v.halo_cache(2)?, m.halo_cache(1)?);
+            let around = match world.rank().index() {
+                0 => [panics(|| _ = h[28]), panics(|| _ = g.row(5)[0])],
+                1 => return Ok(()),
+                _ => [panics(|| _ = h[1]), panics(|| _ = g[(0, 3)])],
+            };
+            for text in around {
+                assert!(text.contains("around the ends, which are fixed here, `Halo::periodic` shows it"), "{text}");
+            }
+            let far = [
+                panics(|| _ = h[if world.is_root() { 27 } else { 2 }]),
+                panics(|| _ = g.row(3 - world.rank().index() / 2)[0]),
+            ];
+            for text in far {
+                assert!(!text.contains("periodic"), "{text}");
+            }
+            Ok(())
+        });
+        told.run.as_ref().expect("all is well");
+    });
+}
+
+#[test]
 fn what_is_not_shown_and_what_is_not_to_be_written() {
     on_every_route([3], |job| {
         let told = job.run_freely(|world| {

@@ -12,6 +12,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(what_belongs_to_objects_and_to_none_is_all),
         Body::of(what_is_sent_arrives),
         Body::of(who_is_late_is_waited_for_where_it_is_missed).from_ranks(2),
+        Body::of(a_wait_too_short_to_sleep_is_a_wait).from_ranks(2),
     ]
 }
 
@@ -185,5 +186,44 @@ fn who_is_late_is_waited_for_where_it_is_missed(world: &World) -> Result<()> {
         during(world, || check::equal("the element", lent.at(index)?, 7))?
     };
     expect(&phase, &phase.object("GVector<u32> of"), Kind::Access);
+    Ok(())
+}
+
+/// One rank comes late again and again, but so little that those who meet it in shared memory spin meanwhile: they have waited all the same.
+fn a_wait_too_short_to_sleep_is_a_wait(world: &World) -> Result<()> {
+    const LATE: Duration = Duration::from_micros(20);
+    const TIMES: u32 = 500;
+    if !world.about().shared {
+        // Elsewhere they wait for messages.
+        return Ok(());
+    }
+    let is_late = world.rank() == world.size() - 1;
+    let come = || {
+        let now = Instant::now();
+        while is_late && now.elapsed() < LATE {}
+    };
+    let loaded = GVector::<u64>::new(world, 50)?;
+    let barriers = during(world, || {
+        (0..TIMES).try_for_each(|_| {
+            come();
+            world.barrier()
+        })
+    })?;
+    let loads = during(world, || {
+        (0..TIMES).try_for_each(|_| {
+            come();
+            loaded.read_cache().map(drop)
+        })
+    })?;
+    for (phase, kind) in [(barriers, Kind::Barrier), (loads, Kind::Load)] {
+        let Cost { waits, waiting, .. } = phase.of(kind);
+        // On a busy machine others are late too, now and then.
+        if is_late {
+            assert!(phase.computing >= TIMES * LATE, "{phase}");
+        } else {
+            assert!(waits >= u64::from(TIMES / 2) && waiting >= TIMES * LATE / 2, "{kind}: {phase}");
+            assert!(phase.computing < phase.waiting, "{kind}: {phase}");
+        }
+    }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The machine: what it is, and how busy it was.
 
 pub use aurora_apps::cores::Ticks;
-pub use aurora_apps::report::machine::{cores, description};
+pub use aurora_apps::report::machine::{allowed_cores, cores, description};
 use std::process::Command;
 
 /// The first line that a command says with `word` in it.

@@ -2,12 +2,17 @@
 
 use super::recorded::{Recorded, recorded};
 use serde_json::{Deserializer, Value};
-use std::io::{self, Read};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// What stands for standard input.
 pub const STDIN: &str = "-";
+
+/// No run is longer, and who reads on in a device may never come to its end.
+const LONGEST_LINE: u64 = 64 << 20;
 
 /// Why there is nothing to read, and what to do.
 #[derive(Debug, Error)]
@@ -19,6 +24,18 @@ pub enum Unread {
         file: String,
         /// Why.
         source: io::Error,
+    },
+    /// No text, most likely.
+    #[error(
+        "{file}, line {line}: longer than {} MiB, so no run. A file holds what `aurora ... --json` has printed on standard \
+         output, one object after the other, and nothing else",
+        LONGEST_LINE >> 20
+    )]
+    LongLine {
+        /// As the user named it.
+        file: String,
+        /// From 1 on.
+        line: usize,
     },
     /// Something else.
     #[error(
@@ -65,7 +82,7 @@ pub enum Unread {
     StdinTwice,
 }
 
-/// Reads all files, in order; `-` is standard input.
+/// Reads all files, in order; `-` is standard input. A run that is there several times is read once.
 ///
 /// # Errors
 /// The first file and line that is no run; [`Unread::Empty`] if there is none at all.
@@ -76,9 +93,11 @@ pub fn read(files: &[PathBuf]) -> Result<Vec<Recorded>, Unread> {
     let mut runs = Vec::new();
     for file in files {
         let name = if is_stdin(file) { "standard input".to_string() } else { file.display().to_string() };
-        let bytes = bytes(file).map_err(|source| Unread::File { file: name.clone(), source })?;
+        let bytes = bytes(&name, file)?;
         parse(&name, &bytes, &mut runs)?;
     }
+    let mut seen = HashSet::new();
+    runs.retain(|run| seen.insert(run.object.to_string()));
     if runs.is_empty() {
         let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
         return Err(Unread::Empty { files: names.join(", ") });
@@ -91,13 +110,24 @@ pub fn is_stdin(file: &Path) -> bool {
     file == Path::new(STDIN)
 }
 
-fn bytes(file: &Path) -> io::Result<Vec<u8>> {
-    if !is_stdin(file) {
-        return std::fs::read(file);
+fn bytes(name: &str, file: &Path) -> Result<Vec<u8>, Unread> {
+    let unread = |source| Unread::File { file: name.into(), source };
+    let mut text: Box<dyn BufRead> = if is_stdin(file) {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(file).map_err(unread)?))
+    };
+    let (mut bytes, mut line) = (Vec::new(), 1);
+    loop {
+        let length = text.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(unread)?;
+        if length as u64 == LONGEST_LINE && !bytes.ends_with(b"\n") {
+            return Err(Unread::LongLine { file: name.into(), line });
+        }
+        if length == 0 {
+            return Ok(bytes);
+        }
+        line += 1;
     }
-    let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// The runs of one file.
@@ -188,6 +218,31 @@ mod tests {
             assert!(object.remove(key).is_some());
         }
         assert_eq!(parsed(&run.to_string()).unwrap()[0].circumstances.command, "");
+    }
+
+    #[test]
+    fn a_run_that_is_there_twice_is_one() {
+        let folder = std::env::temp_dir();
+        let file = |name: &str| folder.join(format!("aurora-report-{name}-{}", std::process::id()));
+        let (one, other) = (file("one"), file("other"));
+        let run = program("mm2", 704, 4, &[("aurora", 0.02)]);
+        let later = {
+            let mut run = run.clone();
+            run["date"] = "2001-01-02T00:00:00Z".into();
+            run
+        };
+        std::fs::write(&one, format!("{run}\n{later}\n")).unwrap();
+        std::fs::write(&other, serde_json::to_string_pretty(&run).unwrap()).unwrap();
+        let runs = read(&[one.clone(), other.clone(), one.clone()]);
+        [one, other].iter().for_each(|file| std::fs::remove_file(file).unwrap());
+        let places: Vec<_> = runs.unwrap().iter().map(|run| run.line).collect();
+        assert_eq!(places, [1, 2]);
+    }
+
+    #[test]
+    fn what_has_no_end_is_refused() {
+        let text = read(&["/dev/zero".into()]).unwrap_err().to_string();
+        assert!(text.starts_with("/dev/zero, line 1: longer than 64 MiB") && text.contains("--json"), "{text}");
     }
 
     #[test]

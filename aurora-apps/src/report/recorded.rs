@@ -16,6 +16,8 @@ pub struct Recorded {
     pub file: String,
     /// The line on which the object begins, from 1 on.
     pub line: usize,
+    /// The object as it was read: two that are the same are one run.
+    pub object: Value,
     /// How it came about.
     pub circumstances: Circumstances,
     /// The figures.
@@ -153,8 +155,8 @@ pub fn recorded(file: &str, line: usize, value: Value) -> Result<Option<Recorded
     } else {
         return Ok(None);
     };
-    let circumstances = serde_json::from_value(value).map_err(told)?;
-    Ok(Some(Recorded { file: file.into(), line, circumstances, what }))
+    let circumstances = Circumstances::deserialize(&value).map_err(told)?;
+    Ok(Some(Recorded { file: file.into(), line, object: value, circumstances, what }))
 }
 
 /// No job has more ranks.

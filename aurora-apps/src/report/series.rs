@@ -157,7 +157,17 @@ impl Series {
 
     /// Whether it is this library as it is meant to be used: with a behaviour, if need be with whole loads.
     pub fn is_aurora(&self) -> bool {
-        ["aurora", "aurora-whole"].contains(&self.implementation.as_str())
+        self.preference().is_some()
+    }
+
+    /// Of those that are, which one is compared with others where there are several: the least.
+    pub fn preference(&self) -> Option<usize> {
+        AURORA.iter().position(|name| *name == self.implementation)
+    }
+
+    /// Whether it is another system to compare with: neither Aurora in any form, its slow one without behaviours included, nor one core alone.
+    pub fn is_rival(&self) -> bool {
+        !self.is_aurora() && !["naive", "sequential"].contains(&self.implementation.as_str())
     }
 
     /// Whether its figures were taken from a clock while it did all its work.
@@ -175,6 +185,9 @@ impl Series {
         !["sequential", "rayon"].contains(&self.implementation.as_str())
     }
 }
+
+/// This library as it is meant to be used.
+const AURORA: [&str; 3] = ["aurora", "aurora-whole", "accumulate"];
 
 fn is_mpi(implementation: &str) -> bool {
     implementation.starts_with("mpi-")

@@ -69,7 +69,7 @@ pub fn is_modelled(key: &Key, series: &Series) -> bool {
     key.setting.network.is_some() && series.is_parallel() && series.is_measured()
 }
 
-/// All comparisons that the figures allow. The sequential program is no rival: the speed-up says what there is to say.
+/// All comparisons with other systems that the figures allow. The sequential program is none: the speed-up says what there is to say.
 pub fn all(collection: &Collection) -> Vec<Versus<'_>> {
     let mut all = Vec::new();
     for (key, systems) in &collection.programs {
@@ -102,13 +102,14 @@ pub fn all(collection: &Collection) -> Vec<Versus<'_>> {
 fn rivals<P>(systems: &BTreeMap<Series, BTreeMap<usize, P>>) -> Vec<(&Series, &Series, usize)> {
     let mut rivals = Vec::new();
     for (other, points) in systems {
-        if other.is_aurora() || other.implementation == "sequential" || !other.is_measured() {
+        if !other.is_rival() || !other.is_measured() {
             continue;
         }
         let same = |ours: &Series| ours.is_aurora() && ours.is_measured() && ours.others == other.others;
         for ranks in points.keys() {
             // With streaming loads, if there is such a run; without, if not.
-            let ours = systems.iter().find(|(ours, mine)| same(ours) && mine.contains_key(ranks));
+            let ours = systems.iter().filter(|(ours, mine)| same(ours) && mine.contains_key(ranks));
+            let ours = ours.min_by_key(|(ours, _)| ours.preference());
             rivals.extend(ours.map(|(ours, _)| (ours, other, *ranks)));
         }
     }
@@ -170,6 +171,21 @@ mod tests {
         let all = all(&collection);
         assert_eq!(all.len(), 1);
         assert!(all[0].ratio == 0.5 && !all[0].paired && !all[0].overlap());
+    }
+
+    #[test]
+    fn aurora_is_no_rival_of_itself_in_any_form() {
+        let run = |who: &[(&str, f64)]| Collection::of(&read(&[program("histogram", 1000, 4, who)]));
+        let who = |collection: &Collection| {
+            all(collection).iter().map(|versus| (versus.ours.median, versus.other.to_string())).collect::<Vec<_>>()
+        };
+        let ours = [("aurora", 0.02), ("accumulate", 0.01), ("naive", 0.5), ("sequential", 0.1)];
+        assert_eq!(who(&run(&ours)), []);
+        // Another system need not be MPI.
+        let rivals = [("rayon", 0.03), ("mpi-isend", 0.04)];
+        let found = who(&run(&[&ours[..], &rivals[..]].concat()));
+        assert_eq!(found, [(0.02, "mpi-isend".to_string()), (0.02, "rayon".to_string())]);
+        assert_eq!(who(&run(&[ours[1], rivals[1]])), [(0.01, "mpi-isend".to_string())]);
     }
 
     #[test]

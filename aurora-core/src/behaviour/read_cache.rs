@@ -152,11 +152,10 @@ impl<T: Element> GVector<T> {
         if let Some((sharing, turn)) = meeting {
             let mut met = sharing.meet(turn);
             if met == Met::Waiting {
-                met = self.link.wait(What::Load { object: self.id, epoch }, site, |service, _| {
-                    if let Err(fault) = service.sound(self.id) {
-                        return Some(Err(fault));
-                    }
-                    Some(sharing.met(turn)).filter(|met| *met != Met::Waiting).map(Ok)
+                let linger = || sharing.await_met(turn);
+                met = self.link.await_mates(What::Load { object: self.id, epoch }, site, linger, |service| {
+                    service.sound(self.id)?;
+                    Ok(sharing.met(turn))
                 })?;
             }
             self.link.act(site, |service, out| {

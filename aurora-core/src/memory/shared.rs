@@ -120,6 +120,11 @@ impl Sharing {
         self.node.meet_at(self, number, word)
     }
 
+    /// Waits a very short time for the others: [`Node::await_met_at`].
+    pub(crate) fn await_met(&self, turn: Turn) -> Met {
+        self.node.await_met_at(self, turn.number)
+    }
+
     /// How it stands: [`Node::met_at`].
     pub(crate) fn met(&self, turn: Turn) -> Met {
         self.node.met_at(self, turn.number)

@@ -45,6 +45,12 @@ impl Clock {
         self.timed.set(true);
     }
 
+    /// What time it is, where calls are timed.
+    #[inline]
+    pub(crate) fn now(&self) -> Option<Instant> {
+        self.timed.get().then(Instant::now)
+    }
+
     /// A call of this name begins that needs other ranks, perhaps inside of another.
     #[inline]
     pub(crate) fn call(&self, name: &'static str) -> InCall<'_> {

@@ -22,8 +22,8 @@ use std::time::Duration;
 /// receive or meet; `computing` is everything else. What touches this rank's own memory or shared memory alone (`at`, `put`, slices,
 /// opening an OwnerComputes, filling the buffers of a ReleaseC) is computing: a time stamp would cost more than the access. So is, where all ranks
 /// are on one machine, what of a barrier or of entering a ReadCache is not waiting: under a microsecond. Calls are timed from the first
-/// reading on (with `AURORA_STATS=1` from the begin): what was sharing before that counts as computing, and costs no time stamps. Nothing is
-/// said of the daemon, which serves others meanwhile.
+/// reading on (with `AURORA_STATS=1` from the begin): before that their sharing counts as computing, and so does what a rank waits for the others
+/// of its machine in a barrier or in entering a ReadCache, if it is too short to sleep (some 20 us). Nothing is said of the daemon, which serves others meanwhile.
 ///
 /// **Messages.** A message is one transfer to one other rank, and belongs to the rank that sends it. Those of an object are in
 /// [`objects`](Stats::objects), all others in [`job`](Stats::job); together they are [`Traffic::transfers_out`] and

@@ -54,12 +54,12 @@ impl Row {
         }
     }
 
-    fn write(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+    fn write(&self, f: &mut fmt::Formatter<'_>, name: &str, digits: usize) -> fmt::Result {
         let Row { seconds: [elapsed, computing, sharing, waiting], messages, bytes, packets, resent } = *self;
         let megabytes = megabytes(bytes);
         writeln!(
             f,
-            "{name:<8}{elapsed:>10.3}{computing:>11.3}{sharing:>10.3}{waiting:>10.3}{messages:>11}{megabytes:>12}{packets:>10}{resent:>8}"
+            "{name:<7}{elapsed:>13.digits$}{computing:>13.digits$}{sharing:>13.digits$}{waiting:>13.digits$}{messages:>11}{megabytes:>12}{packets:>10}{resent:>8}"
         )
     }
 }
@@ -67,19 +67,22 @@ impl Row {
 impl fmt::Display for Job<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows: Vec<Row> = self.0.iter().map(Row::of).collect();
+        let longest = self.0.iter().map(Stats::elapsed).max().unwrap_or_default();
+        // A phase takes microseconds, a job perhaps days.
+        let digits = if longest < Duration::from_secs(1000) { 6 } else { 3 };
         writeln!(
             f,
-            "{:<8}{:>10}{:>11}{:>10}{:>10}{:>11}{:>12}{:>10}{:>8}",
+            "{:<7}{:>13}{:>13}{:>13}{:>13}{:>11}{:>12}{:>10}{:>8}",
             "rank", "seconds", "computing", "sharing", "waiting", "messages", "MB", "packets", "resent"
         )?;
         if rows.len() > MOST_ROWS {
             let last = rows.len() - 1;
             for (name, place) in [("least", 0), ("middle", last / 2), ("most", last)] {
-                Row::nth(&rows, place).write(f, name)?;
+                Row::nth(&rows, place).write(f, name, digits)?;
             }
         } else {
             for (row, stats) in rows.iter().zip(self.0) {
-                row.write(f, &stats.rank.index().to_string())?;
+                row.write(f, &stats.rank.index().to_string(), digits)?;
             }
         }
         let (mut job, mut objects) = (Costs::new(), BTreeMap::<&str, Costs>::new());
@@ -90,7 +93,7 @@ impl fmt::Display for Job<'_> {
             }
         }
         let whom = if rows.len() > 1 { "all ranks together" } else { "this rank" };
-        writeln!(f, "{whom:<49}{:>11}{:>12}{:>10}{:>12}", "messages", "MB", "waits", "seconds")?;
+        writeln!(f, "{whom:<49}{:>11}{:>12}{:>10}{:>18}", "messages", "MB", "waits", "seconds")?;
         // What costs most first.
         let mut objects: Vec<_> = objects.into_iter().collect();
         let weight = |costs: &Costs| {
@@ -103,7 +106,7 @@ impl fmt::Display for Job<'_> {
             writeln!(f, "{name}")?;
             for kind in Kind::ALL {
                 if let Some(cost) = costs.get(&kind) {
-                    write_cost(f, kind, cost)?;
+                    write_cost(f, kind, cost, digits)?;
                 }
             }
         }
@@ -111,18 +114,14 @@ impl fmt::Display for Job<'_> {
     }
 }
 
-fn write_cost(f: &mut fmt::Formatter<'_>, kind: Kind, cost: &Cost) -> fmt::Result {
+fn write_cost(f: &mut fmt::Formatter<'_>, kind: Kind, cost: &Cost, digits: usize) -> fmt::Result {
     let Cost { messages, bytes, waits, waiting } = *cost;
-    let (megabytes, seconds) = (megabytes(bytes), seconds(waiting));
-    writeln!(f, "  {kind:<47}{messages:>11}{megabytes:>12}{waits:>10}{seconds:>12}")
+    let (megabytes, seconds) = (megabytes(bytes), waiting.as_secs_f64());
+    writeln!(f, "  {kind:<47}{messages:>11}{megabytes:>12}{waits:>10}{seconds:>18.digits$}")
 }
 
 fn megabytes(bytes: u64) -> String {
     format!("{:.3}", bytes as f64 / 1e6)
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{:.3}", time.as_secs_f64())
 }
 
 /// A table: seconds and what was sent, and of each object what for.
@@ -142,18 +141,25 @@ mod tests {
         let all = [stats(0, 1), stats(1, 2)];
         let said = Job(&all).to_string();
         let lines: Vec<Vec<&str>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(lines[1], ["0", "0.009", "0.005", "0.002", "0.002", "2", "0.000", "0", "0"]);
+        assert_eq!(lines[1], ["0", "0.009000", "0.005000", "0.002000", "0.002000", "2", "0.000", "0", "0"]);
         assert_eq!(lines[2][0], "1");
         assert_eq!(lines[4], ["a", "vector"]);
-        assert_eq!(lines[5], ["load", "3", "0.000", "2", "0.003"]);
-        assert_eq!(lines[6..8], [vec!["no", "object"], vec!["barrier", "3", "0.000", "2", "0.003"]]);
+        assert_eq!(lines[5], ["load", "3", "0.000", "2", "0.003000"]);
+        assert_eq!(lines[6..8], [vec!["no", "object"], vec!["barrier", "3", "0.000", "2", "0.003000"]]);
         assert_eq!(lines.len(), 8);
         assert!(said.lines().all(|line| line.len() <= 100), "{said}");
-        // Of many ranks together it may be days.
-        let waits = Cost { waits: 12, waiting: Duration::from_secs(640_000), ..Cost::default() };
-        let said = Stats { job: [(Kind::Barrier, waits)].into(), ..stats(0, 1) }.to_string();
+    }
+
+    #[test]
+    fn a_short_phase_has_digits_and_a_long_job_room() {
+        let short = Stats { computing: Duration::from_micros(7), ..stats(0, 0) }.to_string();
+        assert!(short.contains(" 0.000007 "), "{short}");
+        let days = Duration::from_secs(640_000);
+        let waits = Cost { waits: 12, waiting: days, ..Cost::default() };
+        let long = Stats { job: [(Kind::Barrier, waits)].into(), computing: days, ..stats(0, 1) }.to_string();
         let row = ["barrier", "0", "0.000", "12", "640000.000"];
-        assert!(said.lines().any(|line| line.split_whitespace().eq(row)), "{said}");
+        assert!(long.lines().any(|line| line.split_whitespace().eq(row)), "{long}");
+        assert!(long.lines().all(|line| line.len() <= 100), "{long}");
     }
 
     #[test]

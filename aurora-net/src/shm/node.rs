@@ -154,9 +154,14 @@ impl Node {
     }
 
     /// Collective over the node's ranks. Comes to the next meeting; `number` goes up by 1 from 1 and is the same on all, `word` says
-    /// what this rank came for. Waits for a very short time only, and handles nothing that arrives. A rank alone has met.
+    /// what this rank came for. Does not wait. A rank alone has met.
     pub fn meet(&self, number: u64, word: u64) -> Met {
-        self.control.as_deref().map_or(Met::Agreed, |control| self.come(control, control, number, word))
+        self.control.as_deref().map_or(Met::Agreed, |control| come(control, control, number, word))
+    }
+
+    /// Waits a very short time for those who have not come to it, and handles nothing that arrives.
+    pub fn await_met(&self, number: u64) -> Met {
+        self.control.as_deref().map_or(Met::Agreed, |control| self.look(control, control, number))
     }
 
     /// How the last meeting stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked again when all
@@ -175,7 +180,13 @@ impl Node {
     /// As [`Node::meet`], for meetings that are had in a place of their own.
     pub fn meet_at(&self, place: &impl MeetingPlace, number: u64, word: u64) -> Met {
         let table = At(place, self.ranks.len());
-        self.control.as_deref().map_or(Met::Agreed, |control| self.come(control, &table, number, word))
+        self.control.as_deref().map_or(Met::Agreed, |control| come(control, &table, number, word))
+    }
+
+    /// As [`Node::await_met`], for those.
+    pub fn await_met_at(&self, place: &impl MeetingPlace, number: u64) -> Met {
+        let table = At(place, self.ranks.len());
+        self.control.as_deref().map_or(Met::Agreed, |control| self.look(control, &table, number))
     }
 
     /// As [`Node::met`], for those.
@@ -189,13 +200,11 @@ impl Node {
         meeting::absent(&At(place, self.ranks.len()), number).map(|mate| self.ranks[mate]).collect()
     }
 
-    fn come(&self, control: &Control, table: &impl Table, number: u64, word: u64) -> Met {
-        let me = control.me();
-        let mut met = meeting::come(table, me, number, word, |rank| control.ring(rank));
+    /// Looks as often as its patience says.
+    fn look(&self, control: &Control, table: &impl Table, number: u64) -> Met {
+        let mut met = Met::Waiting;
         let mut look = || {
-            if met == Met::Waiting {
-                met = meeting::look(table, me, number);
-            }
+            met = meeting::look(table, control.me(), number);
             met != Met::Waiting
         };
         if !self.linger(&mut look) {
@@ -229,6 +238,10 @@ impl Node {
         }
         self.lines().for_each(Line::close);
     }
+}
+
+fn come(control: &Control, table: &impl Table, number: u64, word: u64) -> Met {
+    meeting::come(table, control.me(), number, word, |rank| control.ring(rank))
 }
 
 /// A parcel of the leader: one call of [`Node::share`], with the memory or why there is none.

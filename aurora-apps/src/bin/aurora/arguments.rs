@@ -206,7 +206,7 @@ pub struct WorldArguments {
     pub json: bool,
     /// What the JSON object and `aurora report` are to say about the run, several times if need be: network, mpi, setting,
     /// nodes, kind, or any other key
-    #[arg(long = "label", value_name = "KEY=VALUE")]
+    #[arg(long = "label", value_name = "KEY=VALUE", requires = "json")]
     pub labels: Vec<Label>,
 }
 

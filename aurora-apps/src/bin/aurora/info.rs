@@ -1,6 +1,7 @@
 //! `aurora info`: what the library has detected.
 
 use crate::{Start, fail, line, say};
+use aurora_apps::report::machine::{allowed_cores, cores};
 use aurora_core::prelude::*;
 use aurora_core::{BulkInfo, Route, UdpInfo};
 use serde::Serialize;
@@ -12,7 +13,10 @@ use std::process::ExitCode;
 struct Info {
     version: &'static str,
     built_with_mpi: bool,
+    /// Of the machine of rank 0.
     cores: usize,
+    /// Those that a launcher lets it use.
+    allowed_cores: usize,
     launcher: String,
     ranks: usize,
     nodes: usize,
@@ -56,7 +60,8 @@ impl Info {
         Info {
             version: env!("CARGO_PKG_VERSION"),
             built_with_mpi: cfg!(feature = "mpi"),
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            cores: cores(),
+            allowed_cores: allowed_cores(),
             launcher: about.launcher.to_string(),
             ranks: world.size(),
             nodes: about.nodes,
@@ -73,6 +78,7 @@ impl Display for Info {
         line("version", &self.version)?;
         line("built with MPI", &yes_no(self.built_with_mpi))?;
         line("cores", &self.cores)?;
+        line("cores allowed", &self.allowed_cores)?;
         line("launcher", &self.launcher)?;
         line("ranks", &self.ranks)?;
         line("nodes", &self.nodes)?;

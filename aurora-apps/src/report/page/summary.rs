@@ -23,7 +23,7 @@ pub fn section(all: &[Recorded], of: &Collection, versus: &[Versus<'_>]) -> Mark
                 (comparisons(basis, versus))
             }
             @if versus.is_empty() {
-                p { "There is nothing here that Aurora could be compared with: these runs have no other implementation with as many ranks." }
+                p { "There is nothing here that Aurora could be compared with: these runs have no other system with as many ranks." }
             }
             (slower(of, versus))
         }
@@ -63,7 +63,7 @@ fn comparisons(basis: Basis, versus: &[Versus<'_>]) -> Markup {
         @if let (Some(least), Some(most)) = (best.iter().min_by(by_ratio), best.iter().max_by(by_ratio)) {
             p {
                 strong { (name(basis)) ": " }
-                "Aurora is faster than the fastest of the others in " (faster.len()) " of " (count(best.len(), "comparison"))
+                "Aurora is faster than the fastest of the others in " (faster.len()) " of " (best.len()) " comparisons"
                 " (in " (apart) " its slowest repetition too is faster than the other's fastest); "
                 "the fastest other takes from " (three(least.ratio)) " (" (what(least)) ") to " (three(most.ratio))
                 " (" (what(most)) ") times Aurora's time."
@@ -99,11 +99,11 @@ fn slower(of: &Collection, versus: &[Versus<'_>]) -> Markup {
     html! {
         @if !versus.is_empty() || !alone.is_empty() { h2 { "Where Aurora is slower" } }
         @if slower == 0 && !versus.is_empty() {
-            p { "In none of these " (count(versus.len(), "comparison")) ", by the middle of the repetitions." }
+            p { "In none of " (versus.len()) " comparisons, by the middle of the repetitions." }
         }
         @if slower > 0 {
             p {
-                "In " (slower) " of " (count(versus.len(), "comparison")) ", by the middle of the repetitions. The other's time as a part of "
+                "In " (slower) " of " (versus.len()) " comparisons, by the middle of the repetitions. The other's time as a part of "
                 "Aurora's, and with how many ranks; where the ranges of both overlap, there is a ~."
             }
             @for basis in [Basis::Measured, Basis::Modelled, Basis::Sharing, Basis::Operation] { (losses(basis, versus)) }
@@ -181,7 +181,7 @@ mod tests {
         assert!(text.contains("In 1 of 4 comparisons"), "{text}");
         assert!(text.contains("mpi-isend: <span class=\"slower\">0.500</span> at\u{a0}4</li>"), "{text}");
         let text = summary(&[run(2, 0.04)]);
-        assert!(text.contains("In none of these 2 comparisons"), "{text}");
+        assert!(text.contains("In none of 2 comparisons"), "{text}");
     }
 
     #[test]

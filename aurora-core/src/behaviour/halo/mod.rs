@@ -145,8 +145,9 @@ impl<O: ShowsOwnPart> Haloed<O> {
         let (id, exchange) = (vector.id, self.exchange);
         let reason = vector.reason(Self::NAME, site);
         vector.link.act(site, |service, out| service.push_edges(id, exchange, opening, (&reason, site), out))?;
-        vector.link.linger(|| self.letters.iter().all(|letters| letters.get() >= exchange.number));
-        let shown = vector.link.wait(What::Halo { object: id }, site, |service, _| service.poll_edges(id))?;
+        let began = vector.link.linger(|| self.letters.iter().all(|letters| letters.get() >= exchange.number));
+        let what = What::Halo { object: id };
+        let shown = vector.link.wait_since(began, what, site, |service, _| service.poll_edges(id))?;
         (self.around, self.reach, self.letters) = (typed(shown.array), shown.reach, shown.letters);
         Ok(())
     }

@@ -31,7 +31,8 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         if index >= len {
             panic!("index {index} is outside a vector of {len} elements{}", self.beyond(index, len));
         }
-        panic!("index {index} is outside {shown}: use a wider halo, or `at` of the vector outside of this scope")
+        let wrap = self.wrap_hint(index);
+        panic!("index {index} is outside {shown}: use a wider halo, or `at` of the vector outside of this scope{wrap}")
     }
 
     #[cold]
@@ -46,7 +47,19 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
             panic!("row {row} is outside {whole}{why}");
         }
         let rows = Shown(shown.start / cols..shown.end / cols, self.state.halo);
-        panic!("row {row} is outside rows {rows}: use a wider halo, or `read_cache` of the matrix{hint}")
+        let wrap = self.wrap_hint(row * cols);
+        panic!("row {row} is outside rows {rows}: use a wider halo, or `read_cache` of the matrix{wrap}{hint}")
+    }
+
+    /// What would show an element that is near around the ends, where these are fixed.
+    fn wrap_hint(&self, index: usize) -> &'static str {
+        let (own, len, Halo { width, boundary }) = (self.indices(), self.vector.len(), self.state.halo);
+        let around = (own.start + len - index).min(index + len + 1 - own.end);
+        if boundary == Boundary::Fixed && around <= width.saturating_mul(self.cols()) {
+            "; around the ends, which are fixed here, `Halo::periodic` shows it"
+        } else {
+            ""
+        }
     }
 
     /// Why there is nothing beyond the ends, between which there are `len` elements or rows.

@@ -34,8 +34,8 @@ pub enum BenchCommand {
 
 #[derive(Args, Debug)]
 pub struct ReadCacheArguments {
-    /// Size of the whole vector [default: 704 x 704 32-bit numbers]
-    #[arg(long, value_name = "B", default_value_t = 704 * 704 * 4, hide_default_value = true, value_parser = value_parser!(u64).range(1..))]
+    /// Size of the whole vector, such as 1000000, 10M or 2GiB [default: 704 x 704 32-bit numbers]
+    #[arg(long, value_name = "B", default_value_t = 704 * 704 * 4, hide_default_value = true, value_parser = bytes)]
     pub bytes: u64,
     /// The last rank begins so many milliseconds after the others; seconds count from there
     #[arg(long, value_name = "MS", value_parser = value_parser!(u32).range(1..=60_000))]
@@ -56,7 +56,7 @@ pub struct ExchangeArguments {
 #[derive(Args, Debug)]
 pub struct GatherArguments {
     /// How many bytes each of the other ranks has
-    #[arg(long, value_name = "B", default_value_t = 1 << 20, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "B", default_value_t = 1 << 20, value_parser = bytes)]
     pub bytes: u64,
     /// Aurora's senders write into rank 0's memory (the default)
     #[arg(long)]
@@ -80,7 +80,7 @@ pub struct RemoteArguments {
 #[derive(Args, Debug)]
 pub struct StreamArguments {
     /// How many bytes
-    #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = bytes)]
     pub bytes: u64,
     #[command(flatten)]
     pub common: CommonArguments,
@@ -106,11 +106,17 @@ pub struct ReadsArguments {
     /// How many elements each rank reads
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..=MOST_PLACES))]
     pub reads: u64,
-    /// How many of them at once [default: 65536, or all]
+    /// How many of them at once, by mpi-alltoallv 65536 at most [default: 65536, or all]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1 << 24))]
     pub batch: Option<u32>,
     #[command(flatten)]
     pub common: CommonArguments,
+}
+
+/// As `AURORA_CACHE_LIMIT` takes them.
+fn bytes(text: &str) -> Result<u64, &'static str> {
+    let bytes = aurora_core::bytes(text).filter(|bytes| *bytes > 0);
+    bytes.map(|bytes| bytes as u64).ok_or("1.. bytes, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)")
 }
 
 /// More updates or reads of one repetition would take hours.
@@ -122,7 +128,7 @@ const BATCH: u64 = 65_536;
 #[derive(Args, Debug)]
 pub struct FirstTouchArguments {
     /// How many bytes each rank touches
-    #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = bytes)]
     pub bytes: u64,
     #[command(flatten)]
     pub common: CommonArguments,

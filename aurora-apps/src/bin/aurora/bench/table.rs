@@ -17,15 +17,15 @@ impl Display for Table<'_, Comparison<Figures>> {
         }
         writeln!(f, ": {}, {}, seed {}", count(main.ranks, "rank"), count(main.reps, "repetition"), main.seed)?;
         writeln!(f)?;
-        writeln!(f, "{:18}{:18}{:>14}{:>14}{:>14}", "", "", "min", "median", "max")?;
+        row(f, "", "", ["min", "median", "max"])?;
         for figures in &self.0.results {
             let kind = figures.memory.or(figures.access);
-            seconds(f, kind.unwrap_or(figures.implementation), "seconds", figures.seconds)?;
+            time(f, kind.unwrap_or(figures.implementation), "time", figures.seconds)?;
             if let Some(ready) = figures.ready_seconds {
-                seconds(f, "", "after last entry", ready)?;
+                time(f, "", "after last entry", ready)?;
             }
             if let Some(with_read) = figures.with_read_seconds {
-                seconds(f, "", "with full read", with_read)?;
+                time(f, "", "with full read", with_read)?;
             }
             if let Some(Spread { min, median, max }) = figures.pss_bytes {
                 const MIB: f64 = (1 << 20) as f64;
@@ -36,9 +36,9 @@ impl Display for Table<'_, Comparison<Figures>> {
                 one_digit(f, "million a second", millions)?;
             }
             if let Some(rate) = figures.gigabytes_per_second {
-                writeln!(f, "{:18}{:18}{:>14.2}{:>14.2}{:>14.2}", "", "GB/s", rate.min, rate.median, rate.max)?;
+                digits(f, "GB/s", 2, rate)?;
             }
-            seconds(f, "", "CPU seconds", figures.cpu_seconds)?;
+            time(f, "", "CPU time", figures.cpu_seconds)?;
             if let Some(packets) = figures.packets_sent {
                 one_digit(f, "packets sent", packets)?;
             }
@@ -52,12 +52,50 @@ impl Display for Table<'_, Comparison<Figures>> {
     }
 }
 
-fn seconds(f: &mut Formatter<'_>, name: &str, what: &str, of: Spread) -> fmt::Result {
-    // Of what takes nanoseconds, their fractions too.
-    let digits = if of.median < 1e-7 { 12 } else { 9 };
-    writeln!(f, "{name:18}{what:18}{:>14.digits$}{:>14.digits$}{:>14.digits$}", of.min, of.median, of.max)
+/// In the unit that suits the middle one, so that the three can be compared at a glance.
+fn time(f: &mut Formatter<'_>, name: &str, what: &str, of: Spread) -> fmt::Result {
+    let units = [("s", 1.0), ("ms", 1e3), ("us", 1e6)];
+    let (unit, scale) = units.into_iter().find(|(_, scale)| of.median * scale >= 1.0).unwrap_or(("ns", 1e9));
+    row(f, name, what, [of.min, of.median, of.max].map(|seconds| format!("{:.3} {unit}", seconds * scale)))
 }
 
 fn one_digit(f: &mut Formatter<'_>, what: &str, of: Spread) -> fmt::Result {
-    writeln!(f, "{:18}{what:18}{:>14.1}{:>14.1}{:>14.1}", "", of.min, of.median, of.max)
+    digits(f, what, 1, of)
+}
+
+fn digits(f: &mut Formatter<'_>, what: &str, digits: usize, of: Spread) -> fmt::Result {
+    row(f, "", what, [of.min, of.median, of.max].map(|value| format!("{value:.digits$}")))
+}
+
+/// With a space between columns, however wide they are.
+fn row(f: &mut Formatter<'_>, name: &str, what: &str, [min, median, max]: [impl Display; 3]) -> fmt::Result {
+    writeln!(f, "{name:17} {what:17} {min:>13} {median:>13} {max:>13}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Line(f64);
+
+    impl Display for Line {
+        fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+            time(f, "second-read-cache", "time", Spread { min: self.0 / 2.0, median: self.0, max: self.0 * 1e9 })
+        }
+    }
+
+    #[test]
+    fn times_have_a_unit_and_stand_apart() {
+        for (seconds, median) in [
+            (0.0, "0.000 ns"),
+            (1.6201e-8, "16.201 ns"),
+            (2e-6, "2.000 us"),
+            (0.0125, "12.500 ms"),
+            (3e4, "30000.000 s"),
+        ] {
+            let line = Line(seconds).to_string();
+            let words: Vec<&str> = line.split_whitespace().collect();
+            assert_eq!((words.len(), words[4..6].join(" ")), (8, median.to_string()), "{line}");
+        }
+    }
 }
