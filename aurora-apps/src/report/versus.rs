@@ -78,7 +78,9 @@ pub fn all(collection: &Collection) -> Vec<Versus<'_>> {
             let (mine, theirs) = (&systems[ours][&ranks], &systems[other][&ranks]);
             let at = |basis| At { problem: &key.problem, key, other, ranks, basis };
             if key.setting.apart {
-                all.extend(at(Basis::Sharing).compare(&mine.each, &theirs.each, |own| own.shared));
+                // A rank that is alone shares nothing.
+                let sharing = (ranks > 1).then(|| at(Basis::Sharing));
+                all.extend(sharing.and_then(|at| at.compare(&mine.each, &theirs.each, |own| own.shared)));
             } else {
                 all.extend(at(Basis::Measured).compare(&mine.each, &theirs.each, |own| own.seconds));
             }

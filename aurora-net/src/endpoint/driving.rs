@@ -126,6 +126,9 @@ impl<H: Handler> Shared<H> {
                     state.waiter = true;
                     state.turns += 1;
                 }
+                if carries {
+                    state.core.call();
+                }
                 drop(state);
                 match carries {
                     true => nap.take(moved || driving.progress.handled || driving.progress.more, Some(&self.poller)),

@@ -115,26 +115,42 @@ fn slower(of: &Collection, versus: &[Versus<'_>]) -> Markup {
     }
 }
 
+/// So many rivals are listed; the rest is folded, with the worst of it said.
+const LISTED: usize = 12;
+
 fn losses(basis: Basis, versus: &[Versus<'_>]) -> Markup {
     let mut rivals: BTreeMap<_, Vec<&Versus<'_>>> = BTreeMap::new();
     for versus in versus.iter().filter(|versus| versus.basis == basis && versus.ratio < 1.0) {
         rivals.entry((&versus.problem, &versus.key.setting, versus.other)).or_default().push(versus);
     }
     let worst = |of: &[&Versus<'_>]| of.iter().map(|versus| versus.ratio).fold(1.0, f64::min);
-    let mut rivals: Vec<_> = rivals.into_iter().collect();
-    rivals.sort_by(|(_, one), (_, other)| worst(one).total_cmp(&worst(other)));
+    let mut rivals: Vec<_> = rivals.into_values().collect();
+    rivals.sort_by(|one, other| worst(one).total_cmp(&worst(other)));
+    let (listed, folded) = rivals.split_at(rivals.len().min(LISTED));
     html! {
-        @if !rivals.is_empty() {
+        @if !listed.is_empty() {
             h3 { (name(basis)) }
-            ul { @for ((problem, setting, other), versus) in rivals { li {
-                (problem) " · " (setting.place()) " · " (other) ": "
-                @for (number, versus) in versus.into_iter().enumerate() {
-                    @if number > 0 { ", " }
-                    span.slower { (three(versus.ratio)) } @if versus.overlap() { "~" } " at\u{a0}" (versus.ranks)
-                }
-            } } }
+            ul { @for rival in listed { (losses_to(rival)) } }
+        }
+        @if let Some(next) = folded.first() {
+            details {
+                summary { "and " (folded.len()) " more, none below " (three(worst(next))) }
+                ul { @for rival in folded { (losses_to(rival)) } }
+            }
         }
     }
+}
+
+/// To one rival, with each number of ranks.
+fn losses_to(rival: &[&Versus<'_>]) -> Markup {
+    let Versus { problem, key, other, .. } = rival[0];
+    html! { li {
+        (problem) " · " (key.setting.place()) " · " (other) ": "
+        @for (number, versus) in rival.iter().enumerate() {
+            @if number > 0 { ", " }
+            span.slower { (three(versus.ratio)) } @if versus.overlap() { "~" } " at\u{a0}" (versus.ranks)
+        }
+    } }
 }
 
 /// Where several ranks take longer than one core alone.
@@ -182,6 +198,21 @@ mod tests {
         assert!(text.contains("mpi-isend: <span class=\"slower\">0.500</span> at\u{a0}4</li>"), "{text}");
         let text = summary(&[run(2, 0.04)]);
         assert!(text.contains("In none of 2 comparisons"), "{text}");
+    }
+
+    #[test]
+    fn many_losses_are_folded_behind_the_worst() {
+        let size = |number: usize| {
+            let ratio = 0.5 + 0.01 * number as f64;
+            program("mm2", 100 + number, 2, &[("aurora", 0.02), ("mpi-isend", 0.02 * ratio)])
+        };
+        let runs = |many: usize| (0..many).rev().map(size).collect::<Vec<_>>();
+        let text = summary(&runs(LISTED + 3));
+        let (listed, folded) = text.split_once("<details>").expect("some are folded");
+        let losses = |of: &str| of.matches("<span class=\"slower\">").count();
+        assert_eq!((losses(listed), losses(folded)), (LISTED, 3), "{text}");
+        assert!(folded.starts_with("<summary>and 3 more, none below 0.620</summary>"), "{folded}");
+        assert!(!summary(&runs(LISTED)).contains("<details>"));
     }
 
     #[test]

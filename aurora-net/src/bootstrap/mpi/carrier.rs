@@ -11,8 +11,7 @@
 //! 2. MPI is initialised and not finalised, and this is the thread that may call it: a carrier is not `Send`, is made by a
 //!    [`MpiLine`](super::MpiLine) on that thread and goes before MPI is finalised there. It has a communicator of its own, so that its tags
 //!    meet nobody else's.
-//! 3. An MPI call that fails ends the process (MPI's default for communicators, which a duplicate inherits): whoever returns has written
-//!    what it is to write.
+//! 3. An MPI call that fails ends the process, as a carrier's communicator is told: what returns has written what it is to write.
 #![allow(unsafe_code)]
 
 use crate::endpoint::carrier::{Carrier, Completion, Piece, Tag};
@@ -49,8 +48,12 @@ struct Slot {
 impl MpiCarrier {
     /// Collective.
     pub fn new(world: &SimpleCommunicator) -> Self {
+        let world = world.duplicate();
+        // A program that has initialised MPI itself may want errors of its communicators returned, which a duplicate inherits.
+        // SAFETY: invariant 2, and the communicator is ours alone.
+        unsafe { ffi::MPI_Comm_set_errhandler(world.as_raw(), ffi::RSMPI_ERRORS_ARE_FATAL) };
         MpiCarrier {
-            world: world.duplicate(),
+            world,
             requests: Vec::new(),
             slots: Vec::new(),
             done: VecDeque::new(),
@@ -60,10 +63,10 @@ impl MpiCarrier {
         }
     }
 
-    /// Looks whether something is still under way.
+    /// Looks whether something that was sent is still under way. A receive that is, was given up: all else has been taken.
     pub fn is_busy(&mut self) -> bool {
         self.test();
-        !self.requests.is_empty()
+        self.slots.iter().any(|slot| !slot.receives)
     }
 
     fn begin(&mut self, request: ffi::MPI_Request, slot: Slot) {

@@ -22,8 +22,8 @@ pub(super) struct Wire {
     sent: BTreeMap<Rank, VecDeque<Piece>>,
     /// Says so at once, as MPI may of short messages; else when it meets its receive, as MPI does with long ones.
     pub is_eager: bool,
-    /// Flips a bit of the next piece that arrives.
-    pub damages: bool,
+    /// Flips a bit of the piece that arrives after so many others.
+    pub damages: Option<usize>,
 }
 
 impl Wire {
@@ -51,8 +51,9 @@ impl Wire {
         if !self.is_eager {
             self.sent.entry(me).or_default().push_back(piece);
         }
-        if std::mem::take(&mut self.damages) {
-            bytes[0] ^= 1;
+        if let Some(others) = self.damages {
+            self.damages = others.checked_sub(1);
+            bytes[0] ^= u8::from(others == 0);
         }
         self.met.entry(to).or_default().push((expected, bytes));
     }

@@ -88,6 +88,8 @@ impl Freight {
             Ok(false) => {}
             Ok(true) => self.arrived(peer, id, handler, out),
             Err(damaged) => {
+                // Before its other pieces complete it: they may be here already.
+                self.forget(peer, id);
                 tracing::error!("{damaged} by MPI from {peer}, which is given up");
                 self.orders.broken.push(peer);
             }

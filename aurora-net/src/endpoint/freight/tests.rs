@@ -311,11 +311,30 @@ fn a_damaged_piece_is_not_taken() {
     attend(&mut cluster, [0, 1]);
     cluster.send(0, 1, 1, 40);
     cluster.deliver_notes();
-    cluster.wire.borrow_mut().damages = true;
+    cluster.wire.borrow_mut().damages = Some(0);
     cluster.run();
     let library = &cluster.ends[1].library;
     assert_eq!((&library.lost[..], library.delivered.len()), (&[Rank::new(0)][..], 0));
     assert!(cluster.ends[1].freight.may_leave());
+}
+
+#[test]
+fn what_comes_with_a_damaged_piece_completes_nothing() {
+    for which in 0..3 {
+        let mut cluster = two(ROOMY);
+        attend(&mut cluster, [0, 1]);
+        // All three pieces are here before one is looked at.
+        cluster.send(0, 1, 1, 3 * ROOMY.piece);
+        cluster.deliver_notes();
+        cluster.wire.borrow_mut().damages = Some(which);
+        cluster.pump(1);
+        for _ in 0..6 {
+            cluster.pump(0);
+        }
+        cluster.pump(1);
+        let library = &cluster.ends[1].library;
+        assert_eq!((&library.lost[..], library.delivered.len()), (&[Rank::new(0)][..], 0), "piece {which}");
+    }
 }
 
 #[test]
