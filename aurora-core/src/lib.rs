@@ -75,6 +75,7 @@ mod error;
 mod global;
 pub mod guide;
 mod halo;
+mod link;
 mod memory;
 mod message;
 mod notice;

@@ -1,7 +1,7 @@
 //! Requests under way, given up by going out of scope.
 
+use crate::link::Link;
 use crate::message::CallId;
-use crate::world::Link;
 
 /// A request whose answer somebody waits for. When it goes, it is given up: nobody counts as waiting for it any more, and what is still
 /// to come is thrown away. Not to be dropped inside of the service, which it uses.

@@ -1,0 +1,325 @@
+//! How shared objects reach their rank's service: calls, waits, meetings, and what of their time is counted.
+
+use crate::config::Modes;
+use crate::error::Result;
+use crate::memory::{Demand, Shortage};
+use crate::message::ObjectId;
+use crate::service::Service;
+use crate::service::nodes::Nodes;
+use crate::service::using::Came;
+use crate::service::watch::What;
+use crate::stats::{Clock, InCall, Times};
+use crate::{Error, Site};
+use aurora_net::{Attending, Endpoint, Met, Node, Outbox, Rank, Traffic};
+use std::cell::Cell;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+use tracing::span::EnteredSpan;
+
+/// A call in which the rank's thread attends to what MPI moves.
+#[derive(Debug)]
+pub(crate) struct BulkCall<'a> {
+    // First, so that what it waits for at its end is a part of the call.
+    _attending: Option<Attending<'a, Service>>,
+    _call: InCall<'a>,
+}
+
+/// The way from a shared object to its rank's service.
+pub(crate) struct Link {
+    pub(crate) endpoint: Endpoint<Service>,
+    pub(crate) me: Rank,
+    pub(crate) size: usize,
+    /// The ranks of this node, if there are others, and all are on it.
+    node: Option<Arc<Node>>,
+    /// Who shares the memory of vectors with whom.
+    pub(crate) nodes: Arc<Nodes>,
+    pub(crate) modes: Modes,
+    next_object: Rc<Cell<u64>>,
+    /// The object whose way it is.
+    object: Cell<Option<ObjectId>>,
+    /// Errors that come this way at the moment are not told to the program.
+    quiet: Cell<bool>,
+    clock: Rc<Clock>,
+}
+
+impl Link {
+    /// That of a rank, for its job. `timed`: calls are timed from the begin.
+    pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, timed: bool) -> Self {
+        let (node, nodes, modes) =
+            endpoint.act(|service, _| (service.node.clone(), service.nodes.clone(), service.modes));
+        let (next_object, object, quiet) = (Rc::new(Cell::new(0)), Cell::new(None), Cell::new(false));
+        let clock = Rc::new(Clock::start(timed));
+        Link { endpoint, me, size, node, nodes, modes, next_object, object, quiet, clock }
+    }
+
+    /// Another one for an object; it keeps the service alive, not the job.
+    pub(crate) fn share(&self) -> Link {
+        Link {
+            endpoint: self.endpoint.clone(),
+            node: self.node.clone(),
+            nodes: self.nodes.clone(),
+            next_object: self.next_object.clone(),
+            object: Cell::new(None),
+            quiet: Cell::new(false),
+            clock: self.clock.clone(),
+            ..*self
+        }
+    }
+
+    /// The ranks of this node, if there are others: they share the memory of vectors.
+    pub(crate) fn node(&self) -> Option<&Arc<Node>> {
+        Some(self.endpoint.node()).filter(|node| node.ranks().len() > 1)
+    }
+
+    /// The number of the next object that this rank constructs, whose way this is to be.
+    pub(crate) fn next_object(&self) -> ObjectId {
+        self.next_object.set(self.next_object.get() + 1);
+        let id = ObjectId(self.next_object.get());
+        self.object.set(Some(id));
+        id
+    }
+
+    /// Ends the scope of a guard that is dropped. Nobody is there to be told of an error: it is kept for the program, and all ranks hear of it.
+    pub(crate) fn end_dropped(&self, id: ObjectId, end: impl FnOnce() -> Result<()>) {
+        if let Err(error) = self.quietly(end) {
+            self.tidy(|service, out| {
+                service.defer(id, error.clone());
+                service.fail(Some(id), error, out);
+            });
+        }
+    }
+
+    fn quietly<R>(&self, action: impl FnOnce() -> R) -> R {
+        struct Quiet<'a>(&'a Cell<bool>, bool);
+        impl Drop for Quiet<'_> {
+            fn drop(&mut self) {
+                self.0.set(self.1);
+            }
+        }
+        let _quiet = Quiet(&self.quiet, self.quiet.replace(true));
+        action()
+    }
+
+    /// A call returns an error to the program.
+    fn told(&self, service: &mut Service, error: &Error) {
+        if !self.quiet.get() {
+            service.has_told(self.object.get(), error);
+        }
+    }
+
+    /// A call of this name begins that needs other ranks: what it takes is sharing, what it waits waiting.
+    pub(crate) fn call(&self, name: &'static str) -> InCall<'_> {
+        self.clock.call(name)
+    }
+
+    /// The same for a call in which much may come and go: what is long goes by MPI meanwhile, where that is the better way, and is there
+    /// before the call returns.
+    pub(crate) fn bulk_call(&self, name: &'static str) -> BulkCall<'_> {
+        self.in_bulk(self.call(name))
+    }
+
+    /// What is long goes by MPI during a call.
+    pub(crate) fn in_bulk<'a>(&'a self, call: InCall<'a>) -> BulkCall<'a> {
+        BulkCall { _attending: self.endpoint.attend(), _call: call }
+    }
+
+    /// A call of this name begins in which all ranks meet. Where all share a node's memory that needs no message, and what of it is not
+    /// waiting, which [`Link::await_mates`] counts, takes no longer than looking at the clock.
+    pub(crate) fn meeting(&self, name: &'static str) -> InCall<'_> {
+        match self.node.is_some() || self.size == 1 {
+            true => Clock::short_call(name),
+            false => self.clock.call(name),
+        }
+    }
+
+    /// Does something at once, unless the job is over.
+    pub(crate) fn act<R>(&self, site: &Site, action: impl FnOnce(&mut Service, &mut Outbox) -> Result<R>) -> Result<R> {
+        self.endpoint.act(|service, out| {
+            let outcome = match over(service, site) {
+                Some(error) => Err(error),
+                None => action(service, out),
+            };
+            outcome.inspect_err(|error| self.told(service, error))
+        })
+    }
+
+    /// What ended the job, if that is why a mate has gone; whoever it happened to tells all, but not all at the same moment. Else
+    /// `error`.
+    pub(crate) fn why(&self, error: Error, site: &Site) -> Error {
+        const TOLD: Duration = Duration::from_secs(2);
+        let until = Instant::now() + TOLD;
+        while Instant::now() < until {
+            if let Err(why) = self.act(site, |_, _| Ok(())) {
+                return why;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        error
+    }
+
+    /// Does something even if the job is over: giving back, letting go.
+    pub(crate) fn tidy<R>(&self, action: impl FnOnce(&mut Service, &mut Outbox) -> R) -> R {
+        self.endpoint.act(action)
+    }
+
+    /// Reads the service, and what has passed by the same moment.
+    pub(crate) fn read<R>(&self, read: impl FnOnce(&Service) -> R) -> (R, Traffic) {
+        self.endpoint.read(read)
+    }
+
+    /// How this rank's time divides. From the first time that somebody asks calls are timed.
+    pub(crate) fn times(&self) -> Times {
+        self.clock.time_calls();
+        self.clock.times()
+    }
+
+    /// Takes in what has arrived.
+    pub(crate) fn look(&self) {
+        self.endpoint.look();
+    }
+
+    /// Waits for a very short time for what ranks of this node write to memory that this one sees too. Where it is not there at once and
+    /// calls are timed, it gives when that began, for [`Link::wait_since`].
+    pub(crate) fn linger(&self, mut has_come: impl FnMut() -> bool) -> Option<Instant> {
+        if has_come() {
+            return None;
+        }
+        let began = self.clock.now();
+        self.endpoint.node().linger(has_come);
+        began
+    }
+
+    /// Waits for the others at a meeting in the node's memory: for a moment, in which it does nothing but look (`linger`), then as for
+    /// anything else, until `met` says that all have come.
+    pub(crate) fn await_mates(
+        &self,
+        what: What,
+        site: &Site,
+        linger: impl FnOnce() -> Met,
+        mut met: impl FnMut(&mut Service) -> Result<Met>,
+    ) -> Result<Met> {
+        let came = self.clock.now();
+        let soon = linger();
+        if soon != Met::Waiting && came.is_none() {
+            return Ok(soon);
+        }
+        // Where calls are timed that moment is a wait too, and noted as every other.
+        self.wait_since(came, what, site, |service, _| match met(service) {
+            Ok(Met::Waiting) => None,
+            met => Some(met),
+        })
+    }
+
+    /// Waits until `condition` gives something or the job is over, and drives the transport meanwhile.
+    pub(crate) fn wait<R>(
+        &self,
+        what: What,
+        site: &Site,
+        condition: impl FnMut(&mut Service, &mut Outbox) -> Option<Result<R>>,
+    ) -> Result<R> {
+        self.wait_since(None, what, site, condition)
+    }
+
+    /// The same, of who has waited since `began` already; else it is a wait if the condition gives nothing at first.
+    pub(crate) fn wait_since<R>(
+        &self,
+        began: Option<Instant>,
+        what: What,
+        site: &Site,
+        mut condition: impl FnMut(&mut Service, &mut Outbox) -> Option<Result<R>>,
+    ) -> Result<R> {
+        let (mut first, mut waited, mut span) = (true, None, None);
+        let outcome = self.endpoint.wait(|service, out| {
+            let outcome = match over(service, site) {
+                Some(error) => Some(Err(error)),
+                None => condition(service, out),
+            };
+            if let Some(Err(error)) = &outcome {
+                self.told(service, error);
+            }
+            if outcome.is_some() {
+                let blocked = (!first).then(|| service.watch.done());
+                if let Some(time) = began.map(|began| began.elapsed()).or(blocked) {
+                    let (object, kind) = service.account(what, self.object.get());
+                    service.mail.tally.waited(object, kind, time);
+                    waited = Some(time);
+                }
+            } else if first {
+                first = false;
+                service.watch.begin(what, site);
+                span = self.wait_span(service, what, site);
+            } else {
+                service.watch.evaluated();
+            }
+            outcome
+        });
+        drop(span);
+        if let Some(waited) = waited {
+            self.clock.waited(waited);
+        }
+        outcome
+    }
+
+    /// The span of a wait, for those who trace.
+    fn wait_span(&self, service: &Service, what: What, site: &Site) -> Option<EnteredSpan> {
+        let about = || {
+            let (object, kind) = service.account(what, self.object.get());
+            let object = object.and_then(|id| service.objects.get(&id));
+            (kind.name(), object.map(|object| &object.name.what as &dyn fmt::Display))
+        };
+        crate::trace::wait(about, site)
+    }
+
+    /// A rendezvous of all ranks; `key` must be equal on all of them.
+    pub(crate) fn meet(
+        &self,
+        action: &'static str,
+        text: String,
+        key: u64,
+        refusal: Option<Error>,
+        site: &Site,
+    ) -> Result<()> {
+        let came = Came { action: format!("is in {text}"), key, refusal, demand: Demand::default() };
+        self.come(action, came, site).map(drop)
+    }
+
+    /// The same, with all that the ranks came for; what is asked for and not there does not keep them from agreeing.
+    pub(crate) fn come(&self, action: &'static str, came: Came, site: &Site) -> Result<Option<(Rank, Shortage)>> {
+        let _call = self.in_bulk(self.meeting(action));
+        let to_tell = came.refusal.is_some() || came.demand != Demand::default();
+        let (number, digest) = self.act(site, |service, _| {
+            let digest = service.digest(came.key, to_tell);
+            Ok((service.rendezvous.come(), digest))
+        })?;
+        if let Some(node) = &self.node {
+            let mut met = node.meet(number, digest);
+            if met == Met::Waiting {
+                let linger = || node.await_met(number);
+                met = self.await_mates(What::Rendezvous(action), site, linger, |_| Ok(node.met(number)))?;
+            }
+            if met == Met::Agreed {
+                return Ok(None);
+            }
+        }
+        let mut came = Some(came);
+        self.wait(What::Rendezvous(action), site, |service, out| {
+            if let Some(came) = came.take() {
+                service.meet(came, site, out);
+            }
+            let met = service.rendezvous.poll()?;
+            service.learn_faults(met.faults, out);
+            Some(met.verdict.map(|()| met.shortage))
+        })
+    }
+}
+
+fn over(service: &Service, site: &Site) -> Option<Error> {
+    match &service.fault {
+        Some(fault) => Some(fault.clone()),
+        None if service.ended => Some(Error::Ended { site: site.clone() }),
+        None => None,
+    }
+}
