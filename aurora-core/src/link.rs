@@ -2,16 +2,14 @@
 
 use crate::config::Modes;
 use crate::error::Result;
-use crate::memory::{Demand, Shortage};
 use crate::message::ObjectId;
 use crate::service::Service;
 use crate::service::nodes::Nodes;
-use crate::service::using::Came;
 use crate::service::watch::What;
 use crate::stats::{Clock, InCall, Times};
 use crate::{Error, Site};
-use aurora_net::{Attending, Endpoint, Met, Node, Outbox, Rank, Traffic};
-use std::cell::Cell;
+use aurora_net::{Attending, Endpoint, Met, Node, NodeBarrier, Outbox, Rank, Traffic};
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,8 +30,8 @@ pub(crate) struct Link {
     pub(crate) endpoint: Endpoint<Service>,
     pub(crate) me: Rank,
     pub(crate) size: usize,
-    /// The ranks of this node, if there are others, and all are on it.
-    node: Option<Arc<Node>>,
+    /// The barrier in the node's memory, if there are other ranks, and all are on this node.
+    pub(crate) barrier: Option<Rc<RefCell<NodeBarrier>>>,
     /// Who shares the memory of vectors with whom.
     pub(crate) nodes: Arc<Nodes>,
     pub(crate) modes: Modes,
@@ -50,16 +48,17 @@ impl Link {
     pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, timed: bool) -> Self {
         let (node, nodes, modes) =
             endpoint.act(|service, _| (service.node.clone(), service.nodes.clone(), service.modes));
+        let barrier = node.and_then(|node| node.barrier()).map(|barrier| Rc::new(RefCell::new(barrier)));
         let (next_object, object, quiet) = (Rc::new(Cell::new(0)), Cell::new(None), Cell::new(false));
         let clock = Rc::new(Clock::start(timed));
-        Link { endpoint, me, size, node, nodes, modes, next_object, object, quiet, clock }
+        Link { endpoint, me, size, barrier, nodes, modes, next_object, object, quiet, clock }
     }
 
     /// Another one for an object; it keeps the service alive, not the job.
     pub(crate) fn share(&self) -> Link {
         Link {
             endpoint: self.endpoint.clone(),
-            node: self.node.clone(),
+            barrier: self.barrier.clone(),
             nodes: self.nodes.clone(),
             next_object: self.next_object.clone(),
             object: Cell::new(None),
@@ -129,7 +128,7 @@ impl Link {
     /// A call of this name begins in which all ranks meet. Where all share a node's memory that needs no message, and what of it is not
     /// waiting, which [`Link::await_mates`] counts, takes no longer than looking at the clock.
     pub(crate) fn meeting(&self, name: &'static str) -> InCall<'_> {
-        match self.node.is_some() || self.size == 1 {
+        match self.barrier.is_some() || self.size == 1 {
             true => Clock::short_call(name),
             false => self.clock.call(name),
         }
@@ -271,48 +270,6 @@ impl Link {
             (kind.name(), object.map(|object| &object.name.what as &dyn fmt::Display))
         };
         crate::trace::wait(about, site)
-    }
-
-    /// A rendezvous of all ranks; `key` must be equal on all of them.
-    pub(crate) fn meet(
-        &self,
-        action: &'static str,
-        text: String,
-        key: u64,
-        refusal: Option<Error>,
-        site: &Site,
-    ) -> Result<()> {
-        let came = Came { action: format!("is in {text}"), key, refusal, demand: Demand::default() };
-        self.come(action, came, site).map(drop)
-    }
-
-    /// The same, with all that the ranks came for; what is asked for and not there does not keep them from agreeing.
-    pub(crate) fn come(&self, action: &'static str, came: Came, site: &Site) -> Result<Option<(Rank, Shortage)>> {
-        let _call = self.in_bulk(self.meeting(action));
-        let to_tell = came.refusal.is_some() || came.demand != Demand::default();
-        let (number, digest) = self.act(site, |service, _| {
-            let digest = service.digest(came.key, to_tell);
-            Ok((service.rendezvous.come(), digest))
-        })?;
-        if let Some(node) = &self.node {
-            let mut met = node.meet(number, digest);
-            if met == Met::Waiting {
-                let linger = || node.await_met(number);
-                met = self.await_mates(What::Rendezvous(action), site, linger, |_| Ok(node.met(number)))?;
-            }
-            if met == Met::Agreed {
-                return Ok(None);
-            }
-        }
-        let mut came = Some(came);
-        self.wait(What::Rendezvous(action), site, |service, out| {
-            if let Some(came) = came.take() {
-                service.meet(came, site, out);
-            }
-            let met = service.rendezvous.poll()?;
-            service.learn_faults(met.faults, out);
-            Some(met.verdict.map(|()| met.shortage))
-        })
     }
 }
 

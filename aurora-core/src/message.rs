@@ -109,6 +109,8 @@ impl Opening {
 pub(crate) enum Message {
     /// One round of a rendezvous; payload: the summary so far.
     Round { seq: u64, round: u32 },
+    /// What its sender gives to us in a step of the collective call that begins with this rendezvous.
+    Piece { seq: u64, step: u32 },
     /// A one-sided request by a rank that has entered `epoch` scopes of the object.
     Call { id: CallId, object: ObjectId, epoch: Epoch, request: Request },
     /// Its answer; payload: what was asked for, or an [`Error`] if refused.
@@ -275,6 +277,7 @@ impl Message {
             | Message::Offer { object, .. } => Some(*object),
             Message::Fault { object } => *object,
             Message::Round { .. }
+            | Message::Piece { .. }
             | Message::Reply { .. }
             | Message::Left { .. }
             | Message::Ask { .. }
@@ -298,6 +301,7 @@ impl Message {
     pub(crate) fn kind(&self, action: &str) -> Kind {
         match self {
             Message::Round { .. } => Kind::Barrier,
+            Message::Piece { .. } => Kind::Exchange,
             Message::Call { request: Request::Scalar(_) | Request::Numbered { .. }, .. } => Kind::Scalar,
             Message::Call { .. } => Kind::of_action(action),
             Message::Reply { .. } => Kind::Answer,

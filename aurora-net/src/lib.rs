@@ -85,8 +85,8 @@ pub use proto::Network;
 pub use rank::Rank;
 pub use route::{Route, Transport};
 pub use shm::{
-    LetterCount, MailboxReceiver, MailboxSender, MeetingEntry, MeetingPlace, Met, Node, Segment, SharedBuffer,
-    SharedView,
+    LetterCount, MailboxReceiver, MailboxSender, MeetingEntry, MeetingPlace, Met, Node, NodeBarrier, Segment,
+    SharedBuffer, SharedView,
 };
 pub use traffic::Traffic;
 pub use udp::UdpInfo;

@@ -99,6 +99,12 @@ const READS_1E6: Job = job(2, "bench reads --table=1000000 --impl=aurora,mpi-all
 const READS_1E8: Job = job(2, "bench reads --table=100000000 --impl=aurora,mpi-alltoallv");
 const BARRIER: Job = job(2, "bench barrier --impl=aurora,mpi-collective");
 const BARRIER_BY_4: Job = job(4, "bench barrier --impl=aurora,mpi-collective");
+const REDUCE_8: Job = job(2, "bench all-reduce --bytes=8 --impl=aurora,mpi-collective");
+const REDUCE_8_BY_3: Job = job(3, "bench all-reduce --bytes=8 --impl=aurora,mpi-collective");
+const REDUCE_8_BY_7: Job = job(7, "bench all-reduce --bytes=8 --impl=aurora,mpi-collective");
+const REDUCE_8K: Job = job(2, "bench all-reduce --bytes=8192 --impl=aurora,mpi-collective");
+const REDUCE_8K_BY_3: Job = job(3, "bench all-reduce --bytes=8192 --impl=aurora,mpi-collective");
+const REDUCE_1M: Job = job(2, "bench all-reduce --bytes=1048576 --impl=aurora,mpi-collective");
 const MM2: Job = job(2, "mm2 --size=704 --impl=aurora,mpi-collective");
 const PSRS: Job = job(2, "psrs --keys=8388608 --impl=aurora,rayon");
 const MM2_ALL: Job = job(2, "mm2 --size=704 --impl=aurora,mpi-collective,mpi-isend");
@@ -118,7 +124,7 @@ const ALLTOALLV: &str = "mpi-alltoallv";
 pub const BEST_MPI: &str = "mpi";
 
 /// All of them.
-pub const ROWS: [Row; 42] = [
+pub const ROWS: [Row; 48] = [
     row("load-4", "ReadCache of 4 MiB, ready after the last rank has entered", ready(LOAD_4, 5.0)),
     row("load-64", "ReadCache of 64 MiB, ready", ready(LOAD_64, 5.0)),
     row("load-512", "ReadCache of 512 MiB, ready", ready(LOAD_512, 5.0)),
@@ -147,6 +153,12 @@ pub const ROWS: [Row; 42] = [
     row("reads-1e8", "random reads by `at_many`, T = 1e8", rate(READS_1E8, 80.0)),
     row("barrier", "barrier", single(BARRIER, COLLECTIVE, Unit::Micros, 1.0)),
     row("barrier-by-4", "barrier", single(BARRIER_BY_4, COLLECTIVE, Unit::Micros, 10.0)),
+    row("reduce-8", "`all_reduce` of 8 bytes", no_slower(REDUCE_8)),
+    row("reduce-8-by-3", "`all_reduce` of 8 bytes", no_slower(REDUCE_8_BY_3)),
+    row("reduce-8-by-7", "`all_reduce` of 8 bytes", no_slower(REDUCE_8_BY_7)),
+    row("reduce-8k", "`all_reduce` of 8 KiB", no_slower(REDUCE_8K)),
+    row("reduce-8k-by-3", "`all_reduce` of 8 KiB", no_slower(REDUCE_8K_BY_3)),
+    row("reduce-1m", "`all_reduce` of 1 MiB", no_slower(REDUCE_1M)),
     row("mm2", "mm2 704, tiled: time of sharing by time of computing", SHARING),
     row("psrs", "psrs of 8 Mi keys, beside rayon's `par_sort_unstable` on as many threads", SORT),
     row("mm2-704", "mm2, 704 x 704", program(MM2_ALL, "aurora")),
@@ -193,6 +205,10 @@ const fn with_read(job: Job) -> Content {
 
 const fn single(job: Job, other: &'static str, unit: Unit, most: f64) -> Content {
     both(job, other, "seconds", unit, Reach::AtMost(most))
+}
+
+const fn no_slower(job: Job) -> Content {
+    both(job, COLLECTIVE, "seconds", Unit::Micros, Reach::OfBeside(1.0))
 }
 
 const fn rate(job: Job, millions: f64) -> Content {

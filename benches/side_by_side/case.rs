@@ -79,6 +79,8 @@ pub fn cases() -> Vec<Case> {
         case("reads", "1M-elements-gather-read", Work::Scope(Scope::GatherRead)),
         case("reads", "1M-elements-gather-iter", Work::Scope(Scope::GatherIter)),
         operation("barrier", "", Operation::Barrier),
+        operation("all_reduce", "8B", Operation::AllReduce { values: 1 }),
+        operation("all_reduce", "1MiB", Operation::AllReduce { values: 1 << 17 }),
         case("mm2", "704x704", Work::Mm2(704)),
         case("psrs", "1M-keys", Work::Psrs(1_000_000)),
     ];

@@ -16,6 +16,7 @@ mod ordering;
 mod owner;
 mod program;
 mod read_cache;
+mod reduce;
 mod release;
 mod rows;
 mod scalar;
@@ -47,6 +48,7 @@ fn bodies() -> Vec<Body> {
         threads::bodies(),
         read_cache::bodies(),
         stream::bodies(),
+        reduce::bodies(),
         release::bodies(),
         combined::bodies(),
         accumulate::bodies(),

@@ -4,7 +4,9 @@ use super::full_read::Loads;
 use super::job::{Access, Fresh, Operation};
 use super::pattern::Round;
 use super::watch::Watch;
-use super::{barrier, exchange, first_touch, gather, get, local, mpi, put, read_cache, reads, stream, tcp, updates};
+use super::{
+    all_reduce, barrier, exchange, first_touch, gather, get, local, mpi, put, read_cache, reads, stream, tcp, updates,
+};
 use crate::implementation::Implementation;
 use crate::meeting::Meeting;
 use aurora_core::prelude::*;
@@ -35,6 +37,7 @@ pub fn new(world: &World, operation: Operation, implementation: Implementation) 
         Operation::Put { target } => Box::new(put::Aurora::new(world, target)?),
         Operation::Local { access } => local::contestant(world, access.unwrap_or(Access::At8))?,
         Operation::Barrier => Box::new(barrier::Barrier::new(world)?),
+        Operation::AllReduce { values } => Box::new(all_reduce::AllReduce::new(world, world, values)),
         Operation::Stream { bytes } if implementation == Implementation::Tcp => Box::new(tcp::Tcp::new(world, bytes)?),
         Operation::Stream { bytes } => Box::new(stream::Aurora::new(world, bytes)?),
         Operation::Updates { table, updates } => Box::new(updates::Aurora::new(world, table, updates)?),

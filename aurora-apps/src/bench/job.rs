@@ -45,6 +45,11 @@ pub enum Operation {
     },
     /// All ranks wait for each other.
     Barrier,
+    /// Every rank has the sums of what all ranks have.
+    AllReduce {
+        /// 64-bit values of each rank.
+        values: usize,
+    },
     /// Bytes go from rank 0 to rank 1.
     Stream {
         /// How many.
@@ -209,6 +214,7 @@ impl Operation {
             | Operation::FirstTouch { bytes, .. } => bytes,
             Operation::Updates { table, .. } | Operation::Reads { table, .. } => table.saturating_mul(size_of::<u64>()),
             Operation::Exchange { keys } => keys.saturating_mul(size_of::<u32>()),
+            Operation::AllReduce { values } => values.saturating_mul(size_of::<u64>()),
             Operation::Local { access: Some(Access::At64) } => size_of::<Line>(),
             Operation::Get { .. } | Operation::Put { .. } | Operation::Local { .. } => size_of::<u64>(),
             Operation::Barrier => 0,
@@ -217,7 +223,14 @@ impl Operation {
 
     /// Whether it is so short that a repetition has many of it.
     pub fn is_short(self) -> bool {
-        matches!(self, Operation::Get { .. } | Operation::Put { .. } | Operation::Local { .. } | Operation::Barrier)
+        matches!(
+            self,
+            Operation::Get { .. }
+                | Operation::Put { .. }
+                | Operation::Local { .. }
+                | Operation::Barrier
+                | Operation::AllReduce { .. }
+        )
     }
 }
 
@@ -231,6 +244,7 @@ impl Offer for Operation {
             Operation::Put { .. } => "put",
             Operation::Local { .. } => "local",
             Operation::Barrier => "barrier",
+            Operation::AllReduce { .. } => "all-reduce",
             Operation::Stream { .. } => "stream",
             Operation::Updates { .. } => "updates",
             Operation::Reads { .. } => "reads",
@@ -245,7 +259,7 @@ impl Offer for Operation {
                 &[Aurora, MpiCollective, MpiIsend]
             }
             Operation::Get { .. } | Operation::Put { .. } => &[Aurora, MpiIsend],
-            Operation::Barrier => &[Aurora, MpiCollective],
+            Operation::Barrier | Operation::AllReduce { .. } => &[Aurora, MpiCollective],
             Operation::Stream { .. } => &[Aurora, MpiIsend, Tcp],
             Operation::Updates { .. } | Operation::Reads { .. } => &[Aurora, MpiAlltoallv],
             Operation::FirstTouch { .. } | Operation::Local { .. } => &[Aurora],

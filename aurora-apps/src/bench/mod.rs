@@ -1,5 +1,6 @@
 #![doc = include_str!("README.md")]
 
+mod all_reduce;
 mod barrier;
 mod bout;
 mod contestant;

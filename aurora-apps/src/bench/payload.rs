@@ -15,6 +15,8 @@ impl Operation {
                 (0..ranks).map(keys).max().unwrap_or(0) * size_of::<u32>()
             }
             Operation::Gather { bytes, .. } => bytes * (ranks - 1),
+            // Its share of what all others have, and the sums of all other shares.
+            Operation::AllReduce { .. } => 2 * (self.bytes() - self.bytes() / ranks),
             // An index and an operand, or an index that comes and a value that comes back; places are uniformly random.
             Operation::Updates { updates: places, .. } | Operation::Reads { reads: places, .. } => {
                 places * 2 * size_of::<u64>() / ranks * (ranks - 1)
@@ -40,6 +42,7 @@ mod tests {
             Operation::Updates { table: 1000, updates: 1000 },
             Operation::Reads { table: 1000, reads: 1000, batch: 10 },
             Operation::FirstTouch { bytes: 1000, memory: None },
+            Operation::AllReduce { values: 1000 },
         ];
         assert!(all.iter().all(|operation| operation.most_into_a_rank(1) == 0));
         assert_eq!(all.map(|operation| operation.most_into_a_rank(4))[..1], [750]);

@@ -196,7 +196,7 @@ impl<T: Element> GVector<T> {
         let text = format!("the release of the cache of {}", self.name());
         // Neither a `fill` nor a `gather` of the same vector.
         let key = self.id.0 ^ 1 << 63;
-        self.link.meet("the release of a cache", text, key, refusal, &site)?;
+        self.link.meet("the release of a cache", &text, key, refusal, &site)?;
         // All have been here with their loads complete, and none begins another before it knows that.
         self.link.act(&site, |service, out| {
             let object = service.usable(self.id, true, out)?;

@@ -1,5 +1,6 @@
 //! Collective construction: every rank makes its part, and all check that they mean the same object.
 
+use crate::collective::Came;
 use crate::distribution::{Distribution, Shape};
 use crate::element::OpId;
 use crate::element::{Access, Element, built_in_ops};
@@ -14,7 +15,6 @@ use crate::service::home::{Home, Place};
 use crate::service::nodes::Nodes;
 use crate::service::object::{Object, ScalarFn};
 use crate::service::scalar::ScalarScopes;
-use crate::service::using::Came;
 use crate::service::writes::Writes;
 use crate::window::Window;
 use crate::{Error, Site, World};
@@ -105,8 +105,9 @@ impl Plan {
         }
         let own = self.dist.range(world.rank()).len() * size_of::<T>();
         let demand = Demand::new(world.rank(), own, Limits::find().pools());
-        let came = Came { action: self.action(), key: self.key, refusal: None, demand };
-        match world.link().come("a construction", came, &self.site)? {
+        let action = self.action();
+        let came = Came { what: "a construction", action: &action, key: self.key, refusal: None, demand };
+        match world.link().come(came, &self.site)? {
             None => Ok(true),
             Some((rank, shortage)) => Err(shortage.error(rank, "its block", self.name(), &self.site)),
         }
@@ -186,8 +187,9 @@ impl Plan {
             let object = object::<T>(service, name, self.dist, block, nodes, scalar);
             service.objects.insert(id, object);
         });
-        let came = Came { action, key: self.key, refusal: self.refusal.take(), demand: Demand::default() };
-        let met = link.come("a construction", came, &self.site).map(drop);
+        let refusal = self.refusal.take();
+        let came = Came { refusal, ..Came::new("a construction", &action, self.key) };
+        let met = link.come(came, &self.site).map(drop);
         met.inspect_err(|_| link.tidy(|service, _| drop(service.objects.remove(&id))))
     }
 }

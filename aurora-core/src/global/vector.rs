@@ -231,7 +231,7 @@ impl<T: Element> GVector<T> {
         let key = self.id.0;
         self.link.meet(
             "a fill",
-            format!("the filling of {}", self.name()),
+            &format_args!("the filling of {}", self.name()),
             key,
             // Told to all: they are there already, or soon.
             settled.err(),
@@ -265,7 +265,7 @@ impl<T: Element> GVector<T> {
         };
         let text = format!("the gathering of {} on {root}", self.name());
         let key = self.id.0 ^ ((root.index() as u64 + 1) << 32);
-        self.link.meet("a gather", text.clone(), key, refusal, &site)?;
+        self.link.meet("a gather", &text, key, refusal, &site)?;
         let (whole, failed) = if root == self.link.me {
             let made = memory::zeros(self.len());
             let made = made.map_err(|shortage| shortage.error(root, "a gather", self.name(), &site));
@@ -279,7 +279,7 @@ impl<T: Element> GVector<T> {
         } else {
             (None, None)
         };
-        self.link.meet("the end of a gather", text, key, failed, &site)?;
+        self.link.meet("the end of a gather", &text, key, failed, &site)?;
         Ok(whole)
     }
 

@@ -134,6 +134,11 @@ impl Handler for Service {
                 }
                 Err(_) => self.fail(None, malformed(from), out),
             },
+            Message::Piece { seq, step } => {
+                if !self.pieces.hear(self.rendezvous.seq(), (seq, step), from, payload.into_vec()) {
+                    self.fail(None, malformed(from), out);
+                }
+            }
             Message::Call { id, object, epoch, request } => {
                 let held = self.rallies(object, &request);
                 let parked = Parked { from, work: Work::Call { id, epoch, request }, payload };

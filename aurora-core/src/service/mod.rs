@@ -48,6 +48,7 @@ pub(crate) use mail::Reason;
 pub use mail::Usage;
 
 use crate::Error;
+use crate::collective::pieces::Pieces;
 use crate::collective::{Rendezvous, Tell};
 use crate::config::Modes;
 use crate::memory::Budget;
@@ -88,6 +89,8 @@ pub(crate) struct Service {
     pub(crate) mail: Mail,
     pub(crate) loans: Loans,
     pub(crate) rendezvous: Rendezvous,
+    /// What other ranks have given to this one in steps of collective calls.
+    pub(crate) pieces: Pieces,
     /// If there are others, and all are on it.
     pub(crate) node: Option<Arc<Node>>,
     /// Who shares the memory of vectors with whom.
@@ -129,6 +132,7 @@ impl Service {
             mail: Mail::new(size),
             loans: Loans::default(),
             rendezvous: Rendezvous::new(me, size),
+            pieces: Pieces::default(),
             node: None,
             nodes: Arc::new(Nodes::apart(size)),
             rally: None,

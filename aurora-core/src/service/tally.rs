@@ -91,6 +91,7 @@ impl Service {
         }
         let kind = match what {
             What::Rendezvous(_) => return (caller, Kind::Barrier),
+            What::Pieces(_) => return (caller, Kind::Exchange),
             What::Leave => Kind::End,
             What::Clock => Kind::Control,
             What::Load { .. } => Kind::Load,

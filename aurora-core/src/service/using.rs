@@ -1,31 +1,20 @@
 //! Using an object on its own rank: may it be used now, who has it open, and the rendezvous of all ranks.
 
-use super::Service;
 use super::object::{Object, OpenGuard};
 use super::scope::Ledger;
-use crate::collective::{ObjectState, Summary};
+use super::{Reason, Service};
+use crate::collective::{Came, ObjectState, Summary};
 use crate::error::Claim;
-use crate::memory::{Demand, Storage};
-use crate::message::ObjectId;
+use crate::memory::Storage;
+use crate::message::{Message, ObjectId};
 use crate::window::Window;
 use crate::{Error, Site};
-use aurora_net::Outbox;
 use aurora_net::bootstrap::Failure;
+use aurora_net::{Outbox, Payload, Rank};
+use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// What a rank comes to a rendezvous for.
-pub(crate) struct Came {
-    /// In words.
-    pub(crate) action: String,
-    /// Must be equal on all ranks.
-    pub(crate) key: u64,
-    /// Why it cannot do what it came for.
-    pub(crate) refusal: Option<Error>,
-    /// The memory that this will take.
-    pub(crate) demand: Demand,
-}
 
 impl Service {
     /// An object as it is at its construction.
@@ -198,10 +187,9 @@ impl Service {
         digest
     }
 
-    /// Tells all ranks what this one has come to a rendezvous for.
-    pub(crate) fn meet(&mut self, came: Came, site: &Site, out: &mut Outbox) {
-        let Came { action, key, refusal, demand } = came;
-        let claim = Claim { rank: self.me, action, site: site.clone() };
+    /// Tells all ranks what this one has come to a rendezvous for, and what it brings.
+    pub(crate) fn meet(&mut self, came: &Came<'_>, word: Option<Bytes>, site: &Site, out: &mut Outbox) {
+        let claim = Claim { rank: self.me, action: came.action.to_string(), site: site.clone() };
         let objects = self.objects.iter().filter(|(_, object)| !object.dropped[self.me.index()]);
         let objects: BTreeMap<_, _> = objects
             .map(|(id, object)| {
@@ -217,8 +205,24 @@ impl Service {
                 (*id, state)
             })
             .collect();
+        let summary = Summary::new(claim, came.key, objects, came.refusal.clone());
         let mut told = Vec::new();
-        self.rendezvous.start(Summary::new(claim, key, objects, refusal).asking(demand), &mut told);
+        self.rendezvous.start(summary.asking(came.demand.clone()).bringing(word), &mut told);
         self.tell(told, out);
+    }
+
+    /// Gives pieces to other ranks, in a step of the rendezvous to which this rank has come last.
+    pub(crate) fn give(
+        &mut self,
+        (what, step): (&'static str, u32),
+        pieces: Vec<(Rank, Bytes)>,
+        site: &Site,
+        out: &mut Outbox,
+    ) {
+        let reason = Reason { object: None, action: what, site: Some(site.clone()) };
+        let message = Message::Piece { seq: self.rendezvous.seq(), step };
+        for (to, piece) in pieces {
+            self.mail.post_for(out, &reason, to, &message, Payload::Bytes(piece));
+        }
     }
 }

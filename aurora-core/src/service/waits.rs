@@ -34,6 +34,7 @@ impl Service {
                 Some(node) if !self.rendezvous.is_under_way() => node.absent(self.rendezvous.seq()),
                 _ => self.rendezvous.awaited().into_iter().collect(),
             },
+            What::Pieces(_) => self.pieces.missing().to_vec(),
             What::Load { object, .. } if self.meeting(object).is_some() => {
                 self.meeting(object).map(|(sharing, turn)| sharing.absent(turn)).unwrap_or_default()
             }
@@ -71,7 +72,7 @@ impl Service {
             None => "a dropped object".into(),
         };
         let action = match what {
-            What::Rendezvous(action) => format!("is in {action}"),
+            What::Rendezvous(action) | What::Pieces(action) => format!("is in {action}"),
             What::Halo { object } => {
                 let doing = self.objects.get(&object).map(|object| object.edges.exchange()).unwrap_or_default();
                 let action = if doing.number == 0 { "opens" } else { "refreshes" };

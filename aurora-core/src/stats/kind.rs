@@ -10,6 +10,9 @@ pub enum Kind {
     /// All ranks meet: barriers, constructions, `fill`, `gather`. Messages carry the state of all objects, so they are the job's; so are
     /// waits in a barrier, while others are of the object that is made, filled or gathered.
     Barrier,
+    /// What ranks give to each other in [reductions](crate::World::all_reduce) and their kin, where it does not travel with the barrier;
+    /// waiting for it.
+    Exchange,
     /// A ReadCache: announcements and pushed blocks; waiting for all blocks. Until the last rank has come that is waiting for it.
     Load,
     /// Elements of other ranks, by `at`, `put`, `at_many`, `put_many`: questions and values to be written; waiting for the answers.
@@ -38,7 +41,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them, in the order of a table.
-    pub const ALL: [Kind; 13] = [
+    pub const ALL: [Kind; 14] = [
         Kind::Load,
         Kind::Access,
         Kind::Gather,
@@ -50,6 +53,7 @@ impl Kind {
         Kind::Answer,
         Kind::Gate,
         Kind::Barrier,
+        Kind::Exchange,
         Kind::Control,
         Kind::End,
     ];
@@ -72,6 +76,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Kind::Barrier => "barrier",
+            Kind::Exchange => "exchange",
             Kind::Load => "load",
             Kind::Access => "access",
             Kind::Gather => "gather",

@@ -8,6 +8,7 @@
 //! | the next page | for each ordered pair of ranks the bytes of their ring | the first of the pair |
 //! | then | for each rank whose turn it is with each of its buffers | both, see `stock.rs` |
 //! | the next page | for each rank the bytes of its buffers | that rank |
+//! | the next page | for each rank two contributions to barriers, used in turns | that rank, see `barrier.rs` |
 //!
 //! What different ranks write lies on different cache lines, and far enough apart that fetching two at once does not hurt.
 //! Bytes that nobody has touched take no memory.
@@ -48,6 +49,13 @@ const ALL_BUFFERS: usize = 512 << 20;
 /// Two words on one cache line would be fetched away from each other.
 const TURN: usize = 64;
 
+/// The longest contribution of a rank to a barrier; less where there are many ranks.
+const CONTRIBUTION: usize = 256 << 10;
+const ALL_CONTRIBUTIONS: usize = 64 << 20;
+
+/// The length of a note, a contribution on the cache line of the rank's word.
+pub(super) const NOTE: usize = 16;
+
 /// A rank of this node, by its number among them.
 pub(crate) type Mate = usize;
 
@@ -71,13 +79,15 @@ struct Layout {
     ranks: usize,
     capacity: usize,
     buffers: usize,
+    contribution: usize,
 }
 
 impl Layout {
     fn of(ranks: usize) -> Self {
         let share = (ALL_RINGS / (ranks * ranks)).max(PAGE);
         let buffers = BUFFERS.min(ALL_BUFFERS / ranks) / BUFFER;
-        Layout { ranks, capacity: RING.min(1 << share.ilog2()), buffers }
+        let contribution = CONTRIBUTION.min(ALL_CONTRIBUTIONS / (2 * ranks) / PAGE * PAGE).max(PAGE);
+        Layout { ranks, capacity: RING.min(1 << share.ilog2()), buffers, contribution }
     }
 
     fn place(self, mate: Mate) -> usize {
@@ -108,11 +118,17 @@ impl Layout {
         (rings + turns).next_multiple_of(PAGE) + (owner * self.buffers + index) * BUFFER
     }
 
-    fn len(self) -> usize {
-        match self.buffers {
+    fn contribution(self, mate: Mate, turn: usize) -> usize {
+        assert!(mate < self.ranks && turn < 2);
+        let before = match self.buffers {
             0 => self.bytes(self.ranks - 1, self.ranks - 1) + self.capacity,
             buffers => self.buffer(self.ranks - 1, buffers - 1) + BUFFER,
-        }
+        };
+        before.next_multiple_of(PAGE) + (2 * mate + turn) * self.contribution
+    }
+
+    fn len(self) -> usize {
+        self.contribution(self.ranks - 1, 1) + self.contribution
     }
 }
 
@@ -123,8 +139,9 @@ impl Place {
     const LEN: usize = 4 * APART;
     const BELL: usize = 0;
     const PRESENCE: usize = APART;
-    /// Number and two words, which it writes whenever it comes.
+    /// Number and two words, which it writes whenever it comes; behind them two notes.
     const MEETING: usize = 2 * APART;
+    const NOTES: usize = Place::MEETING + 3 * 8;
     const ASLEEP: usize = 3 * APART;
 }
 
@@ -136,6 +153,7 @@ pub(crate) struct Control {
     /// What wakes each rank.
     wakers: Vec<Waker>,
     taken: AtomicBool,
+    has_barrier: AtomicBool,
 }
 
 impl Control {
@@ -149,7 +167,8 @@ impl Control {
     pub fn new(segment: Segment, me: Mate, wakers: Vec<Waker>) -> Self {
         let layout = Layout::of(wakers.len());
         assert_eq!(segment.len(), layout.len());
-        Control { segment, layout, me, wakers, taken: AtomicBool::new(false) }
+        let (taken, has_barrier) = (AtomicBool::new(false), AtomicBool::new(false));
+        Control { segment, layout, me, wakers, taken, has_barrier }
     }
 
     /// This rank.
@@ -184,6 +203,28 @@ impl Control {
                 (mate, writer, reader)
             })
             .collect()
+    }
+
+    /// Whether this is the first call: a rank has one [`NodeBarrier`](super::NodeBarrier).
+    pub fn take_barrier(&self) -> bool {
+        !self.has_barrier.swap(true, Ordering::Relaxed)
+    }
+
+    /// The longest contribution to a barrier, in bytes.
+    pub fn longest_contribution(&self) -> usize {
+        self.layout.contribution
+    }
+
+    /// Where a contribution to barriers of this turn, 0 or 1, lies.
+    pub fn contribution(&self, mate: Mate, turn: usize) -> NonNull<u8> {
+        NonNull::new(self.at(self.layout.contribution(mate, turn))).expect("inside a mapping")
+    }
+
+    /// Where the short one of [`NOTE`] bytes lies: beside the rank's word, and aligned to 8.
+    pub fn note(&self, mate: Mate, turn: usize) -> NonNull<[u8; NOTE]> {
+        assert!(turn < 2);
+        let at = self.layout.place(mate) + Place::NOTES + turn * NOTE;
+        NonNull::new(self.at(at).cast()).expect("inside a mapping")
     }
 
     /// How many buffers each rank has.
@@ -396,7 +437,10 @@ mod tests {
             let buffers = || (0..ranks).flat_map(|owner| (0..layout.buffers).map(move |index| (owner, index)));
             pieces.extend(buffers().map(|(owner, index)| (layout.turn(owner, index), TURN)));
             pieces.extend(buffers().map(|(owner, index)| (layout.buffer(owner, index), BUFFER)));
+            let contributions = || (0..ranks).flat_map(|mate| [(mate, 0), (mate, 1)]);
+            pieces.extend(contributions().map(|(mate, turn)| (layout.contribution(mate, turn), layout.contribution)));
             assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
+            assert!(Place::NOTES + 2 * NOTE <= Place::MEETING + 64, "on one cache line");
             let (at, len) = pieces[pieces.len() - 1];
             assert_eq!(at + len, Control::len(ranks));
         }
@@ -406,5 +450,7 @@ mod tests {
     fn rings_and_buffers_of_a_large_node_stay_few() {
         assert_eq!([2, 22, 64, 128, 1024].map(|ranks| Layout::of(ranks).capacity >> 10), [128, 128, 16, 4, 4]);
         assert_eq!([2, 64, 128, 1024, 10_000].map(|ranks| Layout::of(ranks).buffers), [128, 128, 64, 8, 0]);
+        let contributions = [2, 128, 1024, 10_000].map(|ranks| Layout::of(ranks).contribution >> 10);
+        assert_eq!(contributions, [256, 256, 32, 4]);
     }
 }

@@ -8,6 +8,7 @@
 //! looks second. With a fence between the two on both sides, either the first sees that all are here, or the second
 //! sees that it sleeps. Of those who come, the last one sees that all are here, and wakes who sleeps.
 
+use super::patience::Patience;
 use super::ring::Position;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -95,6 +96,16 @@ pub(crate) fn sleep<T: Table>(table: &T, me: usize, number: u64) -> Met {
     table.entry(me, Entry::Asleep).store(number, Ordering::Relaxed);
     T::Position::fence();
     look(table, me, number)
+}
+
+/// Waits for those who have not come as long as `patience` says.
+pub(crate) fn linger<T: Table>(table: &T, me: usize, number: u64, patience: Patience) -> Met {
+    let mut met = Met::Waiting;
+    patience.look(|| {
+        met = look(table, me, number);
+        met != Met::Waiting
+    });
+    met
 }
 
 /// Who has not come.

@@ -2,6 +2,7 @@
 //!
 //! `README.md` beside this file has the design.
 
+mod barrier;
 mod bell;
 mod control;
 mod link;
@@ -24,6 +25,7 @@ pub(crate) use mates::{Found, Offer, ShmContact};
 pub(crate) use patience::Patience;
 pub(crate) use stock::{BUFFER, Stock};
 
+pub use barrier::NodeBarrier;
 pub use mailbox::{LetterCount, MailboxReceiver, MailboxSender};
 pub use meeting::{Entry as MeetingEntry, Met, Place as MeetingPlace};
 pub use node::Node;

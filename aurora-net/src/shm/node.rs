@@ -1,14 +1,14 @@
 //! The ranks of one node, and the memory that they share.
 
+use super::barrier::NodeBarrier;
 use super::control::{Control, Presence};
-use super::meeting::{self, At, Met, Place as MeetingPlace, Table};
+use super::meeting::{self, At, Met, Place as MeetingPlace};
 use super::parcel::{Line, numbers};
 use super::patience::Patience;
 use super::segment::{self, Segment};
 use crate::{Error, Rank};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use std::hint;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -153,81 +153,51 @@ impl Node {
         Error::MateGone { rank: self.leader() }
     }
 
-    /// Collective over the node's ranks. Comes to the next meeting; `number` goes up by 1 from 1 and is the same on all, `word` says
-    /// what this rank came for. Does not wait. A rank alone has met.
-    pub fn meet(&self, number: u64, word: u64) -> Met {
-        self.control.as_deref().map_or(Met::Agreed, |control| come(control, control, number, word))
+    /// This rank's end of the barrier of the node's ranks. None: this rank is alone, or has it already.
+    pub fn barrier(&self) -> Option<NodeBarrier> {
+        let control = self.control.as_ref().filter(|control| control.take_barrier())?;
+        Some(NodeBarrier::new(control.clone(), self.patience))
     }
 
-    /// Waits a very short time for those who have not come to it, and handles nothing that arrives.
-    pub fn await_met(&self, number: u64) -> Met {
-        self.control.as_deref().map_or(Met::Agreed, |control| self.look(control, control, number))
-    }
-
-    /// How the last meeting stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked again when all
-    /// have come.
-    pub fn met(&self, number: u64) -> Met {
-        let control = self.control.as_deref();
-        control.map_or(Met::Agreed, |control| meeting::sleep(control, control.me(), number))
-    }
-
-    /// Who has not come to a meeting.
+    /// Who has not come to the barrier with this number.
     pub fn absent(&self, number: u64) -> Vec<Rank> {
         let absent = self.control.iter().flat_map(|control| meeting::absent(&**control, number));
         absent.map(|mate| self.ranks[mate]).collect()
     }
 
-    /// As [`Node::meet`], for meetings that are had in a place of their own.
+    /// Collective over the node's ranks. Comes to the next meeting in a place of its own; `number` goes up by 1 from 1 and is the same on
+    /// all, `word` says what this rank came for. Does not wait. A rank alone has met.
     pub fn meet_at(&self, place: &impl MeetingPlace, number: u64, word: u64) -> Met {
         let table = At(place, self.ranks.len());
-        self.control.as_deref().map_or(Met::Agreed, |control| come(control, &table, number, word))
+        let wake = |mate| self.control.iter().for_each(|control| control.ring(mate));
+        let me = self.control.as_deref().map(Control::me);
+        me.map_or(Met::Agreed, |me| meeting::come(&table, me, number, word, wake))
     }
 
-    /// As [`Node::await_met`], for those.
+    /// Waits a very short time for those who have not come to it, and handles nothing that arrives.
     pub fn await_met_at(&self, place: &impl MeetingPlace, number: u64) -> Met {
         let table = At(place, self.ranks.len());
-        self.control.as_deref().map_or(Met::Agreed, |control| self.look(control, &table, number))
+        self.control
+            .as_deref()
+            .map_or(Met::Agreed, |control| meeting::linger(&table, control.me(), number, self.patience))
     }
 
-    /// As [`Node::met`], for those.
+    /// How the last meeting stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked again when all
+    /// have come.
     pub fn met_at(&self, place: &impl MeetingPlace, number: u64) -> Met {
         let table = At(place, self.ranks.len());
         self.control.as_deref().map_or(Met::Agreed, |control| meeting::sleep(&table, control.me(), number))
     }
 
-    /// As [`Node::absent`], for those.
+    /// Who has not come to it.
     pub fn absent_at(&self, place: &impl MeetingPlace, number: u64) -> Vec<Rank> {
         meeting::absent(&At(place, self.ranks.len()), number).map(|mate| self.ranks[mate]).collect()
     }
 
-    /// Looks as often as its patience says.
-    fn look(&self, control: &Control, table: &impl Table, number: u64) -> Met {
-        let mut met = Met::Waiting;
-        let mut look = || {
-            met = meeting::look(table, control.me(), number);
-            met != Met::Waiting
-        };
-        if !self.linger(&mut look) {
-            for _ in 0..self.patience.yields {
-                thread::yield_now();
-                if look() {
-                    break;
-                }
-            }
-        }
-        met
-    }
-
     /// Waits for a very short time, in which nothing that arrives is handled, for what mates write to memory that this rank sees too; not
     /// at all where there are more ranks than cores. Whether it has come.
-    pub fn linger(&self, mut has_come: impl FnMut() -> bool) -> bool {
-        for _ in 0..self.patience.spins {
-            if has_come() {
-                return true;
-            }
-            hint::spin_loop();
-        }
-        has_come()
+    pub fn linger(&self, has_come: impl FnMut() -> bool) -> bool {
+        self.patience.spin(has_come)
     }
 
     /// Ends [`Node::share`] here, and on all ranks that need this one for it: for who hears that the job has failed.
@@ -238,10 +208,6 @@ impl Node {
         }
         self.lines().for_each(Line::close);
     }
-}
-
-fn come(control: &Control, table: &impl Table, number: u64, word: u64) -> Met {
-    meeting::come(table, control.me(), number, word, |rank| control.ring(rank))
 }
 
 /// A parcel of the leader: one call of [`Node::share`], with the memory or why there is none.

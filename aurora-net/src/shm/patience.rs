@@ -1,5 +1,6 @@
 //! How long a rank waits for its node-mates before it sleeps.
 
+use std::hint;
 use std::thread;
 
 /// Looks before giving up the core: some 20 us, about what going to sleep and being woken costs.
@@ -23,5 +24,25 @@ impl Patience {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let spins = if ranks <= cores { SPINS } else { 0 };
         Patience { spins, yields: YIELDS }
+    }
+
+    /// Looks without giving up the core. Whether it has come.
+    pub fn spin(self, mut has_come: impl FnMut() -> bool) -> bool {
+        for _ in 0..self.spins {
+            if has_come() {
+                return true;
+            }
+            hint::spin_loop();
+        }
+        has_come()
+    }
+
+    /// Looks, at last after giving up the core each time. Whether it has come.
+    pub fn look(self, mut has_come: impl FnMut() -> bool) -> bool {
+        let yielded = |has_come: &mut dyn FnMut() -> bool| {
+            thread::yield_now();
+            has_come()
+        };
+        self.spin(&mut has_come) || (0..self.yields).any(|_| yielded(&mut has_come))
     }
 }

@@ -164,7 +164,7 @@ impl Measured {
             Reach::Steady(most, spread) => format!("<= {most:.2}, max/min <= {spread:.2}, nothing resent"),
             Reach::Micros(most) => format!("<= {most:.0} us"),
             Reach::Tcp => ">= TCP".into(),
-            Reach::Cpu => "<= Open MPI's collective".into(),
+            Reach::Cpu | Reach::Collective => "<= Open MPI's collective".into(),
         }
     }
 
@@ -186,6 +186,7 @@ impl Measured {
                     exceeds("resent", figures.packets_resent.map_or(f64::NAN, |resent| resent.max), 0.0);
                 }
                 Reach::Tcp => exceeds("TCP's / ours", self.reference("tcp") / value.median, 1.0),
+                Reach::Collective => exceeds("median", value.median, self.reference("mpi-collective")),
                 Reach::Cpu => exceeds("CPU seconds", value.median, self.reference("mpi-collective")),
             }
         }

@@ -38,6 +38,8 @@ pub enum Reach {
     Tcp,
     /// Its CPU time at most that of Open MPI's collective.
     Cpu,
+    /// No slower than Open MPI's collective as it comes.
+    Collective,
 }
 
 impl Stage {
@@ -73,7 +75,7 @@ impl Row {
             (Stage::Lab { .. }, Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. }) => {
                 &["aurora", "mpi-isend"]
             }
-            (Stage::Lab { .. }, Operation::Barrier) => &["aurora", "mpi-collective"],
+            (Stage::Lab { .. }, Operation::Barrier | Operation::AllReduce { .. }) => &["aurora", "mpi-collective"],
             (Stage::Lab { .. }, _) => &["aurora", "mpi-collective", "mpi-isend"],
         }
     }
@@ -94,6 +96,9 @@ impl Row {
             Operation::Put { target } => vec!["put".into(), word(target).into()],
             Operation::Local { .. } => vec!["local".into()],
             Operation::Barrier => vec!["barrier".into()],
+            Operation::AllReduce { .. } => {
+                vec!["all-reduce".into(), format!("--bytes={}", self.operation.bytes())]
+            }
             Operation::Stream { bytes } => {
                 // Where shared memory is not the point.
                 vec!["stream".into(), format!("--bytes={bytes}"), "--route=udp".into()]
@@ -124,6 +129,10 @@ const fn lab(nodes: usize, shape: Shape) -> Stage {
     Stage::Lab { nodes, shape }
 }
 
+const fn reduce(bytes: usize) -> Operation {
+    Operation::AllReduce { values: bytes / 8 }
+}
+
 const fn load(side: usize) -> Operation {
     Operation::ReadCache { bytes: side * side * 4, late: None }
 }
@@ -137,7 +146,7 @@ const KEYS: Operation = Operation::Exchange { keys: 8_000_000 };
 const LATE: Operation = Operation::ReadCache { bytes: 704 * 704 * 4, late: Some(Duration::from_millis(100)) };
 
 /// All of them.
-pub const ROWS: [Row; 18] = [
+pub const ROWS: [Row; 21] = [
     row("load-4", "ReadCache of 704 x 704 i32", lab(4, PAPER), load(704), Reach::Steady(1.05, 1.05)),
     row("load-8", "ReadCache of 704 x 704 i32", lab(8, PAPER), load(704), Reach::Steady(1.05, 1.05)),
     row("load-16", "ReadCache of 704 x 704 i32", lab(16, PAPER), load(704), Reach::Steady(1.05, 1.05)),
@@ -155,6 +164,9 @@ pub const ROWS: [Row; 18] = [
     row("gather-pull", "the same, read by the one", lab(16, PAPER), GATHER_PULL, Reach::Bound(1.08)),
     row("get-computing", "1 Gbit/s, `at` of 8 bytes, target computes", lab(2, FAST), COMPUTING, Reach::Micros(25.0)),
     row("get-idle", "1 Gbit/s, `at` of 8 bytes, target idle", lab(2, FAST), IDLE, Reach::Micros(60.0)),
+    row("reduce-8", "`all_reduce` of 8 bytes", lab(4, PAPER), reduce(8), Reach::Collective),
+    row("reduce-8k", "`all_reduce` of 8 KiB", lab(4, PAPER), reduce(8 << 10), Reach::Collective),
+    row("reduce-1m", "`all_reduce` of 1 MiB", lab(4, PAPER), reduce(1 << 20), Reach::Collective),
     row("stream", "64 MiB over loopback, datagrams of 1472 bytes", LOOPBACK, STREAM, Reach::Tcp),
 ];
 

@@ -4,6 +4,7 @@
 //! *Isend* posts everything at once: all receives, then all sends, beginning with the rank after the own one. *Alltoallv*
 //! collects small things for each owner and exchanges them in batches that stay in a cache.
 
+mod all_reduce;
 mod exchange;
 mod gather;
 mod get;
@@ -14,6 +15,7 @@ mod stream;
 mod target;
 mod updates;
 
+use super::all_reduce::AllReduce;
 use super::barrier::Barrier;
 use super::contestant::Any;
 use super::full_read::Loads;
@@ -40,6 +42,9 @@ pub fn contestant(world: &World, operation: Operation, implementation: Implement
         (Operation::Get { target }, MpiIsend) => Box::new(get::Messages::new(ranks, target)),
         (Operation::Put { target }, MpiIsend) => Box::new(put::Messages::new(ranks, target)),
         (Operation::Barrier, MpiCollective) => Box::new(Barrier::new(ranks)?),
+        (Operation::AllReduce { values }, MpiCollective) => {
+            Box::new(AllReduce::new(world, all_reduce::Collective::new(ranks, values), values))
+        }
         (Operation::Stream { bytes }, MpiIsend) => Box::new(stream::Isend::new(ranks, bytes)?),
         (Operation::Updates { table, updates }, MpiAlltoallv) => {
             Box::new(updates::Alltoallv::new(world, ranks, table, updates)?)

@@ -70,6 +70,11 @@ pub fn streamed(bytes: u64, _ranks: u64) -> u128 {
     (3 * 2 + 1) * u128::from(bytes)
 }
 
+/// Values of each rank that are summed up: those of all implementations, MPI's twice, and what is on its way.
+pub fn reduced(bytes: u64, ranks: u64) -> u128 {
+    (1 + 2 + 2) * u128::from(ranks) * u128::from(bytes)
+}
+
 /// A distributed table of 64-bit numbers: those of all implementations.
 pub fn tables(length: u64, _ranks: u64) -> u128 {
     2 * 8 * u128::from(length)

@@ -36,6 +36,8 @@ const NOTICE: Duration = Duration::from_secs(30);
 pub(crate) enum What {
     /// Everyone to come: barrier, construction.
     Rendezvous(&'static str),
+    /// What other ranks give to this one in a step of a collective call.
+    Pieces(&'static str),
     /// All blocks of a ReadCache.
     Load { object: ObjectId, epoch: Epoch },
     /// The edges of a HaloCache's neighbours.
@@ -67,7 +69,7 @@ impl What {
             | What::Calls { object, .. }
             | What::Room { object, .. }
             | What::Gate { object } => Some(object),
-            What::Rendezvous(_) | What::Leave | What::Clock => None,
+            What::Rendezvous(_) | What::Pieces(_) | What::Leave | What::Clock => None,
         }
     }
 }
@@ -192,7 +194,7 @@ impl Watch {
                 What::Load { object, epoch } => Some((object, epoch)),
                 _ => None,
             },
-            for_everyone: matches!(waiting.what, What::Rendezvous(_) | What::Leave),
+            for_everyone: matches!(waiting.what, What::Rendezvous(_) | What::Pieces(_) | What::Leave),
         })
     }
 

@@ -22,6 +22,8 @@ pub enum BenchCommand {
     Local(CommonArguments),
     /// All ranks wait for each other
     Barrier(CommonArguments),
+    /// Every rank has the sums of all ranks' values
+    AllReduce(AllReduceArguments),
     /// Bytes go from rank 0 to rank 1
     Stream(StreamArguments),
     /// Every rank adds 1 to random elements of a shared table
@@ -78,6 +80,15 @@ pub struct RemoteArguments {
 }
 
 #[derive(Args, Debug)]
+pub struct AllReduceArguments {
+    /// How many bytes of 64-bit values each rank has; a multiple of 8
+    #[arg(long, value_name = "B", default_value_t = 8, value_parser = words)]
+    pub bytes: u64,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Args, Debug)]
 pub struct StreamArguments {
     /// How many bytes
     #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = bytes)]
@@ -117,6 +128,12 @@ pub struct ReadsArguments {
 fn bytes(text: &str) -> Result<u64, &'static str> {
     let bytes = aurora_core::bytes(text).filter(|bytes| *bytes > 0);
     bytes.map(|bytes| bytes as u64).ok_or("1.. bytes, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)")
+}
+
+/// The same, of whole 64-bit values.
+fn words(text: &str) -> Result<u64, &'static str> {
+    let whole = bytes(text).ok().filter(|bytes| bytes.is_multiple_of(8));
+    whole.ok_or("a multiple of 8 bytes, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)")
 }
 
 /// More updates or reads of one repetition would take hours.
@@ -178,6 +195,7 @@ impl BenchCommand {
             BenchCommand::Gather(arguments) => &arguments.common,
             BenchCommand::Get(arguments) | BenchCommand::Put(arguments) => &arguments.common,
             BenchCommand::Local(common) | BenchCommand::Barrier(common) => common,
+            BenchCommand::AllReduce(arguments) => &arguments.common,
             BenchCommand::Stream(arguments) => &arguments.common,
             BenchCommand::Updates(arguments) => &arguments.common,
             BenchCommand::Reads(arguments) => &arguments.common,
@@ -200,6 +218,9 @@ impl BenchCommand {
             BenchCommand::Put(arguments) => Operation::Put { target: arguments.target.into() },
             BenchCommand::Local(_) => Operation::Local { access: None },
             BenchCommand::Barrier(_) => Operation::Barrier,
+            BenchCommand::AllReduce(arguments) => {
+                Operation::AllReduce { values: arguments.bytes as usize / size_of::<u64>() }
+            }
             BenchCommand::Stream(arguments) => Operation::Stream { bytes: arguments.bytes as usize },
             BenchCommand::Updates(arguments) => {
                 Operation::Updates { table: arguments.table as usize, updates: arguments.updates as usize }

@@ -46,6 +46,7 @@ fn demand(operation: Operation) -> Option<Demand> {
             Some(Demand { argument: "--table <T>", value: table as u64, bytes: memory::tables })
         }
         Operation::FirstTouch { bytes, .. } => of_bytes(bytes, memory::touched),
+        Operation::AllReduce { .. } => of_bytes(operation.bytes(), memory::reduced),
         Operation::Get { .. } | Operation::Put { .. } | Operation::Local { .. } | Operation::Barrier => None,
     }
 }

@@ -1,5 +1,8 @@
 //! The world of a job: all its ranks, as one of them sees them.
 
+mod reduce;
+mod spread;
+
 use crate::Site;
 use crate::error::Result;
 use crate::link::Link;
@@ -99,7 +102,7 @@ impl World {
     /// a rank holds a scope that the others have ended; whatever ended the job.
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
-        self.link.meet("a barrier", "a barrier".into(), 0, None, &Site::here())
+        self.link.meet("a barrier", &"a barrier", 0, None, &Site::here())
     }
 
     /// What has passed through this rank's endpoint since the start: transfers, bytes, packets.

@@ -1,0 +1,333 @@
+//! A collective call of a rank's thread: it agrees with all ranks what the call is, and exchanges bytes with them.
+//!
+//! Where all ranks share a node's memory, both happen at its barrier: what a rank gives lies in that memory, and the others read it there.
+//! Else ranks agree by the rounds of a rendezvous. Words travel in the rounds; pieces in messages of their own, beside the rounds if they
+//! are short.
+
+use super::pieces::StepId;
+use crate::Site;
+use crate::error::{Error, Result};
+use crate::link::{BulkCall, Link};
+use crate::memory::{Demand, Shortage};
+use crate::service::Service;
+use crate::service::watch::What;
+use aurora_net::{Met, NodeBarrier, Outbox, Rank};
+use bytes::Bytes;
+use std::cell::{Ref, RefCell};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+/// All words of one call together have so many bytes at most, where they travel in the rounds of a rendezvous.
+const ALL_WORDS: usize = 8 << 10;
+
+/// Pieces of up to so many bytes are sent before it is known that all have come for the same: their receivers have to keep them.
+const EARLY: usize = 64 << 10;
+
+/// What a rank gives in one step has so many bytes at most, where it travels in messages: its receivers need memory for it.
+const LONGEST: usize = 32 << 20;
+
+/// What a rank comes to a collective call for.
+pub(crate) struct Came<'a> {
+    /// The call, such as `a barrier`.
+    pub(crate) what: &'static str,
+    /// What the rank does, for a claim: `is in a barrier`.
+    pub(crate) action: &'a dyn fmt::Display,
+    /// Must be equal on all ranks.
+    pub(crate) key: u64,
+    /// Why it cannot do what it came for.
+    pub(crate) refusal: Option<Error>,
+    /// The memory that this will take.
+    pub(crate) demand: Demand,
+}
+
+impl<'a> Came<'a> {
+    pub(crate) fn new(what: &'static str, action: &'a dyn fmt::Display, key: u64) -> Self {
+        Came { what, action, key, refusal: None, demand: Demand::default() }
+    }
+}
+
+/// What a rank gives to the others.
+#[derive(Clone, Copy)]
+pub(crate) enum Give<'a> {
+    /// Nothing.
+    Nothing,
+    /// These bytes to all, in the first step. Not longer than [`CollectiveCall::longest_word`] says; of one length on all ranks.
+    Word(&'a [u8]),
+    /// The same where lengths differ.
+    Text(&'a [u8]),
+    /// To each rank something.
+    Pieces(Step<'a>),
+}
+
+/// A step in which each rank gives to each. What ranks give and expect has to fit together.
+#[derive(Clone, Copy)]
+pub(crate) struct Step<'a> {
+    /// All that this rank gives, no more than [`CollectiveCall::longest`].
+    pub(crate) bytes: &'a [u8],
+    /// Which of it is for a rank.
+    pub(crate) to: &'a dyn Fn(usize) -> Range<usize>,
+    /// Which of what a rank gives is for this one.
+    pub(crate) from: &'a dyn Fn(usize) -> Range<usize>,
+}
+
+/// What each rank has given to this one.
+pub(crate) struct Given<'a> {
+    me: usize,
+    give: Give<'a>,
+    way: Way<'a>,
+}
+
+/// By which way it has come.
+enum Way<'a> {
+    Node(Ref<'a, NodeBarrier>),
+    Words(BTreeMap<Rank, Bytes>),
+    Pieces(BTreeMap<Rank, Vec<u8>>),
+}
+
+/// What is shorter goes as a note, on the cache line that tells that its rank has come.
+const NOTE: usize = 16;
+/// In front of a text in the node's memory stands its length.
+const LENGTH: usize = 8;
+
+impl Given<'_> {
+    /// What a rank has given to this one.
+    pub(crate) fn of(&self, rank: usize) -> &[u8] {
+        match (&self.way, self.give) {
+            (_, Give::Nothing) => &[],
+            (_, Give::Word(own) | Give::Text(own)) if rank == self.me => own,
+            (_, Give::Pieces(step)) if rank == self.me => &step.bytes[(step.to)(rank)],
+            (Way::Node(barrier), Give::Word(own)) if own.len() <= NOTE => &barrier.noted(rank)[..own.len()],
+            (Way::Node(barrier), Give::Word(own)) => &barrier.brought(rank)[..own.len()],
+            (Way::Node(barrier), Give::Text(_)) => {
+                let (len, text) = barrier.brought(rank).split_at(LENGTH);
+                &text[..bytemuck::pod_read_unaligned::<u64>(len) as usize]
+            }
+            (Way::Node(barrier), Give::Pieces(step)) => &barrier.brought(rank)[(step.from)(rank)],
+            (Way::Words(words), _) => words.get(&Rank::new(rank)).map_or(&[], |word| word),
+            (Way::Pieces(pieces), _) => pieces.get(&Rank::new(rank)).map_or(&[], |piece| piece),
+        }
+    }
+}
+
+/// A collective call under way on this rank.
+pub(crate) struct CollectiveCall<'a> {
+    link: &'a Link,
+    site: &'a Site,
+    came: Came<'a>,
+    /// The step that comes next; rendezvous 0: ranks have not agreed yet.
+    next: StepId,
+    /// What ranks give goes by messages, also where they share memory.
+    apart: bool,
+    _timed: BulkCall<'a>,
+}
+
+/// On what ranks have agreed.
+#[derive(Default)]
+struct Agreed {
+    words: BTreeMap<Rank, Bytes>,
+    shortage: Option<(Rank, Shortage)>,
+    /// The pieces of the first step are on their way.
+    sent: bool,
+}
+
+impl<'a> CollectiveCall<'a> {
+    pub(crate) fn new(link: &'a Link, came: Came<'a>, site: &'a Site) -> Self {
+        let _timed = link.in_bulk(link.meeting(came.what));
+        CollectiveCall { link, site, came, next: (0, 0), apart: false, _timed }
+    }
+
+    /// Lets all that ranks give go by messages, which may be of any length. To be called by all, before they give.
+    pub(crate) fn by_messages(&mut self) {
+        self.apart = true;
+    }
+
+    /// The longest word of a rank where so many ranks give one that is not empty; the same on all.
+    pub(crate) fn longest_word(&self, givers: usize) -> usize {
+        match self.node() {
+            Some(barrier) => barrier.borrow().longest() - LENGTH,
+            None if self.apart => 0,
+            None => ALL_WORDS / givers,
+        }
+    }
+
+    /// The most that a rank should give in one step; the same on all. Where ranks share memory it cannot give more.
+    pub(crate) fn longest(&self) -> usize {
+        self.node().map_or(LONGEST, |barrier| barrier.borrow().longest())
+    }
+
+    /// Whether what ranks give lies in memory that all of them read.
+    pub(crate) fn is_on_one_node(&self) -> bool {
+        self.node().is_some()
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.link.size
+    }
+
+    pub(crate) fn me(&self) -> usize {
+        self.link.me.index()
+    }
+
+    /// Where ranks read what the others give.
+    fn node(&self) -> Option<&'a RefCell<NodeBarrier>> {
+        let link: &'a Link = self.link;
+        link.barrier.as_deref().filter(|_| !self.apart)
+    }
+
+    /// Collective. Agrees with all ranks at first, then gives and takes; `read` is shown what each rank has given to this one.
+    ///
+    /// # Panics
+    /// If `read` runs an operation of the program that makes a collective call; if ranks that share memory give too much.
+    pub(crate) fn share<R>(&mut self, give: Give<'_>, read: impl FnOnce(&Given<'_>) -> R) -> Result<R> {
+        let begins = self.next.0 == 0;
+        let agreed = if begins { self.agree(give)? } else { Agreed::default() };
+        let way = match (self.node(), give) {
+            (Some(barrier), _) => {
+                if !begins {
+                    let step = self.link.act(self.site, |service, _| Ok(service.rendezvous.come()))?;
+                    self.meet(barrier, step, give)?;
+                }
+                Way::Node(barrier.borrow())
+            }
+            (None, Give::Pieces(step)) => Way::Pieces(self.take(step, agreed.sent)?),
+            (None, _) => Way::Words(agreed.words),
+        };
+        self.next.1 += 1;
+        Ok(read(&Given { me: self.link.me.index(), give, way }))
+    }
+
+    /// All ranks come for the same, or it is an error on all.
+    fn agree(&mut self, give: Give<'_>) -> Result<Agreed> {
+        let Came { key, refusal, demand, .. } = &self.came;
+        let to_tell = refusal.is_some() || *demand != Demand::default();
+        let (number, digest) = self.link.act(self.site, |service, _| {
+            let number = service.rendezvous.come();
+            service.pieces.begin(number);
+            Ok((number, service.digest(*key, to_tell)))
+        })?;
+        self.next = (number, 0);
+        if let Some(barrier) = &self.link.barrier {
+            let brought = if self.apart { Give::Nothing } else { give };
+            if self.meet(barrier, digest, brought)? == Met::Agreed {
+                return Ok(Agreed::default());
+            }
+        }
+        self.confer(give)
+    }
+
+    /// Brings to the node's barrier what this rank gives, and waits until all have come.
+    fn meet(&self, barrier: &RefCell<NodeBarrier>, word: u64, give: Give<'_>) -> Result<Met> {
+        let Ok(mut at) = barrier.try_borrow_mut() else {
+            panic!(
+                "an operation (`Op`) that a reduction applies has made a collective call: it must not use shared objects"
+            );
+        };
+        match give {
+            Give::Nothing => {}
+            Give::Word(word) if word.len() <= NOTE => at.note()[..word.len()].copy_from_slice(word),
+            Give::Word(bytes) | Give::Pieces(Step { bytes, .. }) => at.bring()[..bytes.len()].copy_from_slice(bytes),
+            Give::Text(text) => {
+                let (len, place) = at.bring().split_at_mut(LENGTH);
+                len.copy_from_slice(&(text.len() as u64).to_ne_bytes());
+                place[..text.len()].copy_from_slice(text);
+            }
+        }
+        let met = at.come(word);
+        drop(at);
+        if met != Met::Waiting {
+            return Ok(met);
+        }
+        let (what, linger) = (What::Rendezvous(self.came.what), || barrier.borrow_mut().linger());
+        self.link.await_mates(what, self.site, linger, |_| Ok(barrier.borrow_mut().poll()))
+    }
+
+    /// Tells all ranks by messages what this one came for, and hears it of them.
+    fn confer(&self, give: Give<'_>) -> Result<Agreed> {
+        let word = match give {
+            Give::Word(word) | Give::Text(word) if !self.is_on_one_node() => Some(Bytes::copy_from_slice(word)),
+            _ => None,
+        };
+        let early = match give {
+            Give::Pieces(step) if !self.is_on_one_node() && is_early(step, self.size()) => Some(step),
+            _ => None,
+        };
+        let (mut word, sent) = (Some(word), early.is_some());
+        self.link.wait(What::Rendezvous(self.came.what), self.site, |service, out| {
+            if let Some(word) = word.take() {
+                if let Some(step) = early {
+                    self.send(service, out, step);
+                }
+                service.meet(&self.came, word, self.site, out);
+            }
+            let met = service.rendezvous.poll()?;
+            service.learn_faults(met.faults, out);
+            Some(met.verdict.map(|()| Agreed { words: met.words, shortage: met.shortage, sent }))
+        })
+    }
+
+    /// Sends the pieces of a step, unless they have been `sent`, and waits for those of the others.
+    fn take(&self, step: Step<'_>, sent: bool) -> Result<BTreeMap<Rank, Vec<u8>>> {
+        let others = self.link.me.others(self.size());
+        let from: Vec<Rank> = others.filter(|from| !(step.from)(from.index()).is_empty()).collect();
+        let mut begun = false;
+        let pieces = self.link.wait(What::Pieces(self.came.what), self.site, |service, out| {
+            if !begun {
+                begun = true;
+                if !sent {
+                    self.send(service, out, step);
+                }
+                service.pieces.want(self.next, from.clone());
+            }
+            service.pieces.poll().map(Ok)
+        })?;
+        let fits = |(from, piece): (&Rank, &Vec<u8>)| (step.from)(from.index()).len() == piece.len();
+        match pieces.iter().find(|piece| !fits(*piece)) {
+            Some((from, _)) => Err(crate::message::malformed(*from)),
+            None => Ok(pieces),
+        }
+    }
+
+    fn send(&self, service: &mut Service, out: &mut Outbox, step: Step<'_>) {
+        // One copy, of which each piece is a part.
+        let bytes = Bytes::copy_from_slice(step.bytes);
+        let piece = |to: Rank| (to, bytes.slice((step.to)(to.index())));
+        let others = self.link.me.others(self.size());
+        let pieces = others.map(piece).filter(|(_, piece)| !piece.is_empty()).collect();
+        service.give((self.came.what, self.next.1), pieces, self.site, out);
+    }
+}
+
+/// Whether no piece of a step is too long to be sent before all have come.
+fn is_early(step: Step<'_>, size: usize) -> bool {
+    (0..size).all(|to| (step.to)(to).len() <= EARLY)
+}
+
+impl Link {
+    /// Collective. A rendezvous of all ranks; `key` must be equal on all of them. `text`: what a claim says that this rank is in.
+    pub(crate) fn meet(
+        &self,
+        what: &'static str,
+        text: &dyn fmt::Display,
+        key: u64,
+        refusal: Option<Error>,
+        site: &Site,
+    ) -> Result<()> {
+        let action = In(text);
+        self.come(Came { refusal, ..Came::new(what, &action, key) }, site).map(drop)
+    }
+
+    /// Collective. The same, with all that the ranks came for; what is asked for and not there does not keep them from agreeing.
+    pub(crate) fn come(&self, came: Came<'_>, site: &Site) -> Result<Option<(Rank, Shortage)>> {
+        CollectiveCall::new(self, came, site).agree(Give::Nothing).map(|agreed| agreed.shortage)
+    }
+}
+
+/// "is in .."
+pub(crate) struct In<'a>(pub(crate) &'a dyn fmt::Display);
+
+impl fmt::Display for In<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "is in {}", self.0)
+    }
+}

@@ -1,0 +1,62 @@
+//! Element by element, one contribution after the other: the association of all reductions. Pure.
+//!
+//! Contributions of ranks 0, 1, 2 .. are combined as `((x0 . x1) . x2) ..`, whatever their length and whichever way they have come. So all ranks have
+//! equal bits, on each run.
+
+use crate::element::{Element, Op};
+
+/// One value of the bytes that hold it.
+pub(crate) fn value<T: Element>(bytes: &[u8]) -> T {
+    bytemuck::pod_read_unaligned(bytes)
+}
+
+/// Takes the values over.
+pub(crate) fn copy<T: Element>(into: &mut [T], bytes: &[u8]) {
+    bytemuck::cast_slice_mut(into).copy_from_slice(bytes);
+}
+
+/// Combines what is there with the contribution of the rank that follows.
+pub(crate) fn combine<T: Element, O: Op<T>>(so_far: &mut [T], next: &[u8]) {
+    debug_assert_eq!(size_of_val(so_far), next.len());
+    for (so_far, next) in so_far.iter_mut().zip(next.chunks_exact(size_of::<T>())) {
+        *so_far = O::combine(*so_far, value(next));
+    }
+}
+
+/// The contributions of ranks 0 to `size - 1`, combined. They have the length of `into`.
+pub(crate) fn all<'a, T: Element, O: Op<T>>(into: &mut [T], size: usize, of: impl Fn(usize) -> &'a [u8]) {
+    copy(into, of(0));
+    (1..size).for_each(|rank| combine::<T, O>(into, of(rank)));
+}
+
+/// Which of `len` elements each of `size` ranks combines: ranges beside each other, the first ones longer by one where it does not come out even.
+pub(crate) fn share(len: usize, size: usize, rank: usize) -> std::ops::Range<usize> {
+    let start = |rank: usize| rank * (len / size) + rank.min(len % size);
+    start(rank)..start(rank + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Add;
+
+    #[test]
+    fn shares_are_all_there_is_once() {
+        for len in [0, 1, 5, 6, 7, 100] {
+            for size in 1..9 {
+                let shares: Vec<_> = (0..size).flat_map(|rank| share(len, size, rank)).collect();
+                assert!(shares.into_iter().eq(0..len), "{len} {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn contributions_are_combined_in_the_order_of_ranks() {
+        // Only from the left: (1e16 + 1) + 1 is 1e16 in f64, 1e16 + (1 + 1) is not.
+        let of = [[1e16, 1.0], [1.0, 1.0], [1.0, 1e16f64]];
+        let mut sums = [0.0; 2];
+        all::<f64, Add>(&mut sums, 3, |rank| bytemuck::cast_slice(&of[rank]));
+        assert_eq!(sums, [1e16, 2.0 + 1e16]);
+        assert_ne!(1e16, 1e16 + 2.0);
+    }
+}

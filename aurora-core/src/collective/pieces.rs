@@ -1,0 +1,103 @@
+//! What ranks give to each other in the steps of collective calls, kept until its receiver wants it. Pure.
+
+use aurora_net::Rank;
+use std::collections::BTreeMap;
+
+/// A step of a collective call: the number of its rendezvous, and which step after that, from 0.
+pub(crate) type StepId = (u64, u32);
+
+/// The pieces for one rank.
+#[derive(Default)]
+pub(crate) struct Pieces {
+    arrived: BTreeMap<StepId, BTreeMap<Rank, Vec<u8>>>,
+    /// What the calling thread waits for, and the ranks whose piece is missing.
+    wanted: Option<(StepId, Vec<Rank>)>,
+}
+
+impl Pieces {
+    /// A piece has come to a rank that has come to rendezvous `seq` last. False: no rank that keeps to the protocol has sent it.
+    pub(crate) fn hear(&mut self, seq: u64, step: StepId, from: Rank, piece: Vec<u8>) -> bool {
+        if step.0 < seq {
+            // Of a call in which the ranks did not agree.
+            return true;
+        }
+        if step.0 > seq + 1 {
+            // Nobody is through with a rendezvous to which we have not come.
+            return false;
+        }
+        if let Some((_, missing)) = self.wanted.as_mut().filter(|(wanted, _)| *wanted == step) {
+            missing.retain(|rank| *rank != from);
+        }
+        self.arrived.entry(step).or_default().insert(from, piece).is_none()
+    }
+
+    /// This rank comes to rendezvous `seq`: what is left of earlier ones has no use.
+    pub(crate) fn begin(&mut self, seq: u64) {
+        self.wanted = None;
+        self.arrived.retain(|step, _| step.0 >= seq);
+    }
+
+    /// The calling thread waits for pieces of these ranks.
+    pub(crate) fn want(&mut self, step: StepId, mut from: Vec<Rank>) {
+        let here = self.arrived.get(&step);
+        from.retain(|rank| !here.is_some_and(|here| here.contains_key(rank)));
+        self.wanted = Some((step, from));
+    }
+
+    /// All that it waits for, once that is here.
+    pub(crate) fn poll(&mut self) -> Option<BTreeMap<Rank, Vec<u8>>> {
+        let (step, _) = self.wanted.take_if(|(_, missing)| missing.is_empty())?;
+        Some(self.arrived.remove(&step).unwrap_or_default())
+    }
+
+    /// The ranks whose piece is missing.
+    pub(crate) fn missing(&self) -> &[Rank] {
+        self.wanted.as_ref().map_or(&[], |(_, missing)| missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Rank = Rank::new(1);
+    const B: Rank = Rank::new(2);
+
+    #[test]
+    fn pieces_wait_for_their_step_and_a_step_for_its_pieces() {
+        let mut pieces = Pieces::default();
+        pieces.begin(1);
+        assert!(pieces.hear(1, (1, 1), A, vec![11]) && pieces.hear(1, (1, 0), B, vec![20]));
+        pieces.want((1, 0), vec![A, B]);
+        assert!(pieces.poll().is_none() && pieces.missing() == [A]);
+        assert!(pieces.hear(1, (2, 0), A, vec![12]), "one that is ahead of us");
+        assert!(pieces.hear(1, (1, 0), A, vec![10]) && pieces.missing().is_empty());
+        assert_eq!(pieces.poll(), Some([(A, vec![10]), (B, vec![20])].into()));
+        pieces.want((1, 1), vec![A]);
+        assert_eq!(pieces.poll(), Some([(A, vec![11])].into()));
+        pieces.begin(2);
+        pieces.want((2, 0), vec![A]);
+        assert_eq!(pieces.poll(), Some([(A, vec![12])].into()));
+        pieces.want((2, 1), Vec::new());
+        assert_eq!(pieces.poll(), Some(BTreeMap::new()), "nobody has anything for us");
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_call_that_has_failed() {
+        let mut pieces = Pieces::default();
+        pieces.begin(1);
+        pieces.want((1, 0), vec![A, B]);
+        assert!(pieces.hear(1, (1, 0), A, vec![1]));
+        pieces.begin(2);
+        assert!(pieces.missing().is_empty() && pieces.poll().is_none());
+        assert!(pieces.hear(2, (1, 0), B, vec![1]), "too late");
+        assert!(pieces.arrived.is_empty());
+    }
+
+    #[test]
+    fn what_no_rank_would_send_is_refused() {
+        let mut pieces = Pieces::default();
+        assert!(!pieces.hear(3, (5, 0), A, vec![1]), "two rendezvous ahead");
+        assert!(pieces.hear(3, (4, 0), A, vec![1]) && !pieces.hear(3, (4, 0), A, vec![1]), "twice");
+    }
+}

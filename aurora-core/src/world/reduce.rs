@@ -1,0 +1,340 @@
+//! Reductions and scans over the ranks.
+
+use super::World;
+use crate::collective::{Came, CollectiveCall, Give, In, Step, fold};
+use crate::element::{Element, Op};
+use crate::error::Result;
+use crate::global::short;
+use crate::{Error, Site, digest};
+use aurora_net::Rank;
+use std::any::type_name;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// What becomes of the contributions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reduction {
+    /// Every rank has all of them, combined.
+    All,
+    /// One rank has.
+    To(Rank),
+    /// Each rank has its own and those before it.
+    Scan,
+    /// Each rank has those before it.
+    ExclusiveScan,
+}
+
+impl Reduction {
+    fn name(self) -> &'static str {
+        match self {
+            Reduction::All => "all_reduce",
+            Reduction::To(_) => "reduce_to",
+            Reduction::Scan => "scan",
+            Reduction::ExclusiveScan => "exclusive_scan",
+        }
+    }
+
+    /// A number that is the same of all that agree.
+    fn key(self) -> u64 {
+        match self {
+            Reduction::All => 1,
+            Reduction::Scan => 2,
+            Reduction::ExclusiveScan => 3,
+            Reduction::To(root) => 4 + root.index() as u64,
+        }
+    }
+
+    /// The contributions that make what a rank has in the end: those of ranks below this number.
+    fn upto(self, rank: usize, size: usize) -> usize {
+        match self {
+            Reduction::All => size,
+            Reduction::To(root) => size * usize::from(root == rank),
+            Reduction::Scan => rank + 1,
+            Reduction::ExclusiveScan => rank,
+        }
+    }
+}
+
+impl World {
+    /// Collective. Combines the values of all ranks with an operation, and gives the result to each: `MPI_Allreduce`.
+    ///
+    /// Values are combined by [`Op::combine`] in the order of the ranks, `((x0 . x1) . x2) ..`, so all ranks have the same bits, on each run and over each route.
+    /// The operation need not commute. Like a [`barrier`](World::barrier) it orders all ranks.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let mine = f64::from(world.rank().index() as u32);
+    ///     let norm = world.all_reduce(Add, mine * mine)?.sqrt();
+    ///     assert_eq!(norm, 5f64.sqrt());
+    ///     assert_eq!(world.all_reduce(Max, mine)?, 2.0);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Mismatch`, with both lines, where a rank makes another collective call, or this one with another type or operation; [`Error::ZeroSized`];
+    /// whatever ended the job.
+    #[track_caller]
+    pub fn all_reduce<T: Element, O: Op<T>>(&self, _: O, mut value: T) -> Result<T> {
+        self.reduce::<T, O>(Reduction::All, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
+    }
+
+    /// Collective. As [`all_reduce`](World::all_reduce) for each element of a slice, which has the same length on all ranks: each is replaced by what all
+    /// ranks have at its place, combined.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let mut counts = vec![0u64; 1000];
+    ///     counts[world.rank().index()] += 1;
+    ///     counts[500] += 1;
+    ///     world.all_reduce_slice(Add, &mut counts)?;
+    ///     assert_eq!((counts[0], counts[1], counts[2], counts[500]), (1, 1, 1, 3));
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`all_reduce`](World::all_reduce); `Mismatch` also where lengths differ.
+    #[track_caller]
+    pub fn all_reduce_slice<T: Element, O: Op<T>>(&self, _: O, values: &mut [T]) -> Result<()> {
+        self.reduce::<T, O>(Reduction::All, values, &Site::here()).map(drop)
+    }
+
+    /// Collective. Combines the values of all ranks as [`all_reduce`](World::all_reduce) does, for rank `root` alone: `None` on the others. `MPI_Reduce`.
+    ///
+    /// # Errors
+    /// As [`all_reduce`](World::all_reduce); [`Error::NoSuchRank`].
+    #[track_caller]
+    pub fn reduce_to<T: Element, O: Op<T>>(&self, root: impl Into<Rank>, _: O, mut value: T) -> Result<Option<T>> {
+        let changed = self.reduce::<T, O>(Reduction::To(root.into()), std::slice::from_mut(&mut value), &Site::here());
+        changed.map(|changed| changed.then_some(value))
+    }
+
+    /// Collective. The same for each element of a slice, which has the same length on all ranks. On `root` each is replaced by what all ranks have at its
+    /// place, combined; on the others they stay as they are.
+    ///
+    /// # Errors
+    /// As [`reduce_to`](World::reduce_to); `Mismatch` also where lengths differ.
+    #[track_caller]
+    pub fn reduce_slice_to<T: Element, O: Op<T>>(&self, root: impl Into<Rank>, _: O, values: &mut [T]) -> Result<()> {
+        self.reduce::<T, O>(Reduction::To(root.into()), values, &Site::here()).map(drop)
+    }
+
+    /// Collective. Combines the values of ranks 0 to this one, in their order: `MPI_Scan`.
+    ///
+    /// # Errors
+    /// As [`all_reduce`](World::all_reduce).
+    #[track_caller]
+    pub fn scan<T: Element, O: Op<T>>(&self, _: O, mut value: T) -> Result<T> {
+        self.reduce::<T, O>(Reduction::Scan, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
+    }
+
+    /// Collective. The same for each element of a slice, which has the same length on all ranks.
+    ///
+    /// # Errors
+    /// As [`all_reduce_slice`](World::all_reduce_slice).
+    #[track_caller]
+    pub fn scan_slice<T: Element, O: Op<T>>(&self, _: O, values: &mut [T]) -> Result<()> {
+        self.reduce::<T, O>(Reduction::Scan, values, &Site::here()).map(drop)
+    }
+
+    /// Collective. Combines the values of the ranks before this one, in their order: `MPI_Exscan`. Before rank 0 there are none: `None`.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let found = 10 * (world.rank().index() + 1); // so many of this rank's elements stay
+    ///     let first = world.exclusive_scan(Add, found)?.unwrap_or(0); // where they begin among those of all
+    ///     assert_eq!(first, [0, 10, 30][world.rank().index()]);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`all_reduce`](World::all_reduce).
+    #[track_caller]
+    pub fn exclusive_scan<T: Element, O: Op<T>>(&self, _: O, mut value: T) -> Result<Option<T>> {
+        let changed = self.reduce::<T, O>(Reduction::ExclusiveScan, std::slice::from_mut(&mut value), &Site::here());
+        changed.map(|changed| changed.then_some(value))
+    }
+
+    /// Collective. The same for each element of a slice, which has the same length on all ranks. False on rank 0, where they stay as they are.
+    ///
+    /// # Errors
+    /// As [`all_reduce_slice`](World::all_reduce_slice).
+    #[track_caller]
+    pub fn exclusive_scan_slice<T: Element, O: Op<T>>(&self, _: O, values: &mut [T]) -> Result<bool> {
+        self.reduce::<T, O>(Reduction::ExclusiveScan, values, &Site::here())
+    }
+
+    /// Whether this rank's values are replaced.
+    fn reduce<T: Element, O: Op<T>>(&self, reduction: Reduction, values: &mut [T], site: &Site) -> Result<bool> {
+        if size_of::<T>() == 0 {
+            return Err(Error::ZeroSized { element: type_name::<T>().into(), site: site.clone() });
+        }
+        let call = Call::<O>::new(reduction, short::<T>(), values.len());
+        let key = [digest::of_type::<T>(), digest::of_type::<O>(), values.len() as u64];
+        let action = In(&call);
+        let came = Came {
+            refusal: match reduction {
+                Reduction::To(root) => self.is_there(root, site).err(),
+                _ => None,
+            },
+            ..Came::new(reduction.name(), &action, key.into_iter().fold(reduction.key(), digest::add))
+        };
+        let upto = reduction.upto(self.rank().index(), self.size());
+        let mut call = CollectiveCall::new(self.link(), came, site);
+        if let [value] = values
+            && size_of::<T>() <= call.longest_word(call.size())
+        {
+            *value = call.share(Give::Word(bytemuck::bytes_of(&*value)), |given| match upto {
+                0 => *value,
+                _ => {
+                    let of = |rank| fold::value::<T>(given.of(rank));
+                    (1..upto).fold(of(0), |so_far, rank| O::combine(so_far, of(rank)))
+                }
+            })?;
+        } else if is_short(size_of_val(values), &call) {
+            let mut combined = vec![T::zeroed(); if upto > 0 { values.len() } else { 0 }];
+            call.share(Give::Word(bytemuck::cast_slice(values)), |given| {
+                if upto > 0 {
+                    fold::all::<T, O>(&mut combined, upto, |rank| given.of(rank));
+                }
+            })?;
+            values[..combined.len()].copy_from_slice(&combined);
+        } else {
+            in_steps::<T, O>(&mut call, reduction, values)?;
+        }
+        Ok(upto > 0)
+    }
+
+    /// A rank of this job.
+    pub(super) fn is_there(&self, rank: Rank, site: &Site) -> Result<()> {
+        match rank.index() < self.size() {
+            true => Ok(()),
+            false => Err(Error::NoSuchRank { rank, size: self.size(), site: site.clone() }),
+        }
+    }
+}
+
+/// Whether every rank is to have all contributions and to combine them by itself. In the node's memory reading them takes longer at some length than
+/// sharing the work and meeting once more.
+fn is_short(bytes: usize, call: &CollectiveCall<'_>) -> bool {
+    const READ: usize = 32 << 10;
+    let fits = bytes <= call.longest_word(call.size());
+    fits && (!call.is_on_one_node() || (call.size() - 1) * bytes <= READ)
+}
+
+/// Each rank combines the contributions to a share of the elements, and gives the others what they are to have of it. As many elements at a time
+/// as can be given.
+fn in_steps<T: Element, O: Op<T>>(call: &mut CollectiveCall<'_>, reduction: Reduction, values: &mut [T]) -> Result<()> {
+    let (me, size) = (call.me(), call.size());
+    if call.longest() < size * size_of::<T>() {
+        call.by_messages();
+    }
+    // A multiple of the ranks: so long as all shares are equal, those of a scan are no more than what was combined.
+    let at_once = (call.longest() / size_of::<T>() / size).max(1) * size;
+    let mut combined = Vec::new();
+    for values in values.chunks_mut(at_once) {
+        let len = values.len();
+        let share = |rank: usize| fold::share(len, size, rank);
+        let own = share(me).len();
+        // Which results there are, one beside the other, and which of them a rank is to have.
+        let each = matches!(reduction, Reduction::Scan | Reduction::ExclusiveScan);
+        let results = if each { size } else { 1 };
+        let place = |rank: usize| if each { rank } else { 0 };
+        let bytes = |elements: Range<usize>| elements.start * size_of::<T>()..elements.end * size_of::<T>();
+
+        combined.clear();
+        combined.resize(results * own, T::zeroed());
+        let give =
+            Step { bytes: bytemuck::cast_slice(values), to: &|to| bytes(share(to)), from: &|_| bytes(share(me)) };
+        call.share(Give::Pieces(give), |given| match reduction {
+            Reduction::All | Reduction::To(_) => fold::all::<T, O>(&mut combined, size, |rank| given.of(rank)),
+            Reduction::Scan => prefixes::<T, O>(&mut combined, own, |rank| given.of(rank)),
+            // That of rank 0 is not used.
+            Reduction::ExclusiveScan => prefixes::<T, O>(&mut combined[own..], own, |rank| given.of(rank)),
+        })?;
+
+        let has = |rank: usize| reduction.upto(rank, size) > 0;
+        let part = |of: usize, to: usize| match has(to) {
+            true => bytes(place(to) * share(of).len()..(place(to) + 1) * share(of).len()),
+            false => 0..0,
+        };
+        let give =
+            Step { bytes: bytemuck::cast_slice(&combined), to: &|to| part(me, to), from: &|from| part(from, me) };
+        call.share(Give::Pieces(give), |given| {
+            if has(me) {
+                (0..size).for_each(|rank| fold::copy(&mut values[share(rank)], given.of(rank)));
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// The contributions of rank 0, of ranks 0 and 1, and so on, each combined, one after the other: as many as there is room for.
+fn prefixes<'a, T: Element, O: Op<T>>(into: &mut [T], len: usize, of: impl Fn(usize) -> &'a [u8]) {
+    if len == 0 {
+        return;
+    }
+    for rank in 0..into.len() / len {
+        let (before, own) = into[..(rank + 1) * len].split_at_mut(rank * len);
+        if rank == 0 {
+            fold::copy(own, of(0));
+        } else {
+            own.copy_from_slice(&before[(rank - 1) * len..]);
+            fold::combine::<T, O>(own, of(rank));
+        }
+    }
+}
+
+/// What a claim says of it.
+struct Call<O> {
+    reduction: Reduction,
+    element: &'static str,
+    len: usize,
+    op: PhantomData<O>,
+}
+
+impl<O> Call<O> {
+    fn new(reduction: Reduction, element: &'static str, len: usize) -> Self {
+        Call { reduction, element, len, op: PhantomData }
+    }
+}
+
+impl<O> fmt::Display for Call<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Call { reduction, element, len, .. } = self;
+        write!(f, "{}({}) of {len} {element}", reduction.name(), short::<O>())?;
+        match reduction {
+            Reduction::To(root) => write!(f, " to {root}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Add;
+
+    #[test]
+    fn prefixes_are_those_of_each_rank() {
+        let of = [[1u32, 10], [2, 20], [3, 30]];
+        for ranks in 0..=3 {
+            let mut into = vec![0; 2 * ranks];
+            prefixes::<u32, Add>(&mut into, 2, |rank| bytemuck::cast_slice(&of[rank]));
+            assert_eq!(into, [1, 10, 3, 30, 6, 60][..2 * ranks]);
+        }
+        prefixes::<u32, Add>(&mut [], 0, |_| unreachable!("nobody has anything"));
+    }
+}

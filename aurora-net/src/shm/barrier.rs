@@ -1,0 +1,246 @@
+//! The barrier of a node's ranks, and what each brings to it for the others to read.
+//!
+//! Each barrier is a [meeting](super::meeting). Before a rank comes to one, it may write a *contribution* into the control
+//! segment; once all have come, each reads those of all others where they lie. There are two contributions of each rank, used in
+//! turns: a rank writes for barrier n + 2 only after barrier n + 1, to which the others come only after they have read what was
+//! brought to barrier n. So nothing is written while it is read, and no second barrier is needed to end the reading.
+//!
+//! A *note* of 16 bytes, used in the same way, lies on the cache line of the rank's number and word, which the others fetch in any case.
+//!
+//! Invariants that the unsafe code here relies on:
+//!
+//! 1. A contribution lies inside the control segment, which stays mapped as long as a handle to it exists, and overlaps
+//!    nothing else (invariants 1 and 2 of `control.rs`).
+//! 2. A rank has one [`NodeBarrier`] ([`Control::take_barrier`]), and it alone writes that rank's contributions:
+//!    those for the next barrier, while it is at none ([`Turns::next`]). They are written before it comes (release), and
+//!    `come` takes `&mut self`, so no reference is left then.
+//! 3. It reads those of the last barrier, and only when all have come to it ([`Turns::last`], acquire). No reference is left when
+//!    it comes to the next one; by 2, applied to the others, nobody writes them before that.
+//! 4. The node's other ranks keep to 2 and 3: they run the same program.
+#![allow(unsafe_code)]
+
+use super::control::{Control, NOTE};
+use super::meeting::{self, Met, Table};
+use super::patience::Patience;
+use std::fmt;
+use std::sync::Arc;
+
+/// Which barrier a rank has come to last, and whether all have.
+#[derive(Clone, Copy, Debug)]
+struct Turns {
+    number: u64,
+    met: Met,
+}
+
+impl Turns {
+    /// None has been come to: barrier 0 is over.
+    const BEGIN: Turns = Turns { number: 0, met: Met::Agreed };
+
+    /// Comes to the next one.
+    fn come<T: Table>(&mut self, table: &T, me: usize, word: u64, wake: impl FnMut(usize)) -> Met {
+        self.next();
+        self.number += 1;
+        self.met = meeting::come(table, me, self.number, word, wake);
+        self.met
+    }
+
+    /// Which contribution is for the next barrier: 0 or 1.
+    fn next(&self) -> usize {
+        assert_ne!(self.met, Met::Waiting, "a barrier begins when the one before it is over");
+        (self.number + 1) as usize % 2
+    }
+
+    /// Which contribution was for the last barrier.
+    fn last(&self) -> usize {
+        assert_ne!(self.met, Met::Waiting, "contributions are read when all have come");
+        self.number as usize % 2
+    }
+}
+
+/// A rank's end of the barrier of all ranks of its node.
+pub struct NodeBarrier {
+    control: Arc<Control>,
+    patience: Patience,
+    turns: Turns,
+}
+
+impl NodeBarrier {
+    pub(super) fn new(control: Arc<Control>, patience: Patience) -> Self {
+        NodeBarrier { control, patience, turns: Turns::BEGIN }
+    }
+
+    /// The longest contribution, in bytes: 256 KiB, less where very many ranks share a machine. The same on all ranks of the node.
+    pub fn longest(&self) -> usize {
+        self.control.longest_contribution()
+    }
+
+    /// Memory for what this rank brings to the next barrier: [`NodeBarrier::longest`] bytes of any content, from a new page on.
+    ///
+    /// # Panics
+    /// If the last barrier is not over.
+    pub fn bring(&mut self) -> &mut [u8] {
+        let start = self.control.contribution(self.control.me(), self.turns.next());
+        // SAFETY: invariants 1 and 2.
+        unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), self.longest()) }
+    }
+
+    /// Memory for a note to the next barrier, of any content.
+    ///
+    /// # Panics
+    /// If the last barrier is not over.
+    pub fn note(&mut self) -> &mut [u8; NOTE] {
+        let mut note = self.control.note(self.control.me(), self.turns.next());
+        // SAFETY: invariants 1 and 2.
+        unsafe { note.as_mut() }
+    }
+
+    /// Collective over the node's ranks. Comes to the next barrier; `word` says what this rank came for. Does not wait.
+    ///
+    /// # Panics
+    /// If the last one is not over.
+    pub fn come(&mut self, word: u64) -> Met {
+        let control = &self.control;
+        self.turns.come(&**control, control.me(), word, |mate| control.ring(mate))
+    }
+
+    /// Waits a very short time for those who have not come, and handles nothing that arrives.
+    pub fn linger(&mut self) -> Met {
+        self.turns.met = meeting::linger(&*self.control, self.control.me(), self.turns.number, self.patience);
+        self.turns.met
+    }
+
+    /// How the last barrier stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked again when all
+    /// have come.
+    pub fn poll(&mut self) -> Met {
+        self.turns.met = meeting::sleep(&*self.control, self.control.me(), self.turns.number);
+        self.turns.met
+    }
+
+    /// Number of the last barrier to which this rank has come, from 1: for [`Node::absent`](super::Node::absent).
+    pub fn number(&self) -> u64 {
+        self.turns.number
+    }
+
+    /// The memory in which a rank, by its number among the [node's](super::Node::ranks), has brought something to the last barrier.
+    ///
+    /// # Panics
+    /// If not all have come to it.
+    pub fn brought(&self, mate: usize) -> &[u8] {
+        let start = self.control.contribution(mate, self.turns.last());
+        // SAFETY: invariants 1 and 3.
+        unsafe { std::slice::from_raw_parts(start.as_ptr(), self.longest()) }
+    }
+
+    /// A rank's note to the last barrier.
+    ///
+    /// # Panics
+    /// If not all have come to it.
+    pub fn noted(&self, mate: usize) -> &[u8; NOTE] {
+        let note = self.control.note(mate, self.turns.last());
+        // SAFETY: invariants 1 and 3.
+        unsafe { note.as_ref() }
+    }
+}
+
+impl fmt::Debug for NodeBarrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeBarrier").field("turns", &self.turns).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shm::meeting::Entry;
+    use loom::cell::UnsafeCell;
+    use loom::sync::atomic::AtomicU64;
+    use loom::sync::{Arc, Notify};
+    use loom::thread;
+
+    const RANKS: usize = 2;
+
+    /// Two ranks, what they have written down, and their contributions: loom finds any that is written while it is read.
+    struct Small {
+        entries: [[AtomicU64; 4]; RANKS],
+        brought: [[UnsafeCell<u64>; 2]; RANKS],
+        kicks: [Notify; RANKS],
+    }
+
+    impl Table for Small {
+        type Position = AtomicU64;
+
+        fn ranks(&self) -> usize {
+            RANKS
+        }
+
+        fn entry(&self, rank: usize, entry: Entry) -> &AtomicU64 {
+            &self.entries[rank][match entry {
+                Entry::Number => 0,
+                Entry::Asleep => 1,
+                Entry::Word(turn) => 2 + turn as usize,
+            }]
+        }
+    }
+
+    fn run(table: &Small, me: usize, barriers: u64, contributions: usize) {
+        let mut turns = Turns::BEGIN;
+        for number in 1..=barriers {
+            // SAFETY: what is tested.
+            table.brought[me][turns.next() % contributions]
+                .with_mut(|place| unsafe { *place = 10 * number + me as u64 });
+            turns.come(table, me, 0, |rank| table.kicks[rank].notify());
+            while turns.met == Met::Waiting {
+                turns.met = meeting::sleep(table, me, number);
+                if turns.met == Met::Waiting {
+                    table.kicks[me].wait();
+                }
+            }
+            for rank in 0..RANKS {
+                // SAFETY: what is tested.
+                let brought = table.brought[rank][turns.last() % contributions].with(|place| unsafe { *place });
+                assert_eq!(brought, 10 * number + rank as u64);
+            }
+        }
+    }
+
+    fn check(barriers: u64, contributions: usize) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(move || {
+            let table = Arc::new(Small {
+                entries: std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))),
+                brought: std::array::from_fn(|_| std::array::from_fn(|_| UnsafeCell::new(0))),
+                kicks: std::array::from_fn(|_| Notify::new()),
+            });
+            let other = thread::spawn({
+                let table = table.clone();
+                move || run(&table, 1, barriers, contributions)
+            });
+            run(&table, 0, barriers, contributions);
+            other.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn what_is_brought_is_read_by_all_and_never_written_meanwhile() {
+        check(3, 2);
+    }
+
+    #[test]
+    #[should_panic]
+    fn with_one_contribution_for_all_barriers_it_is() {
+        check(2, 1);
+    }
+
+    #[test]
+    #[should_panic = "contributions are read when all have come"]
+    fn nobody_reads_before_all_have_come() {
+        Turns { number: 1, met: Met::Waiting }.last();
+    }
+
+    #[test]
+    #[should_panic = "a barrier begins when the one before it is over"]
+    fn nobody_writes_at_a_barrier() {
+        Turns { number: 1, met: Met::Waiting }.next();
+    }
+}

@@ -1,0 +1,247 @@
+//! Reductions, scans, broadcasts and `all_gather`, of all lengths that take another way, over each route.
+
+use aurora_core::prelude::*;
+use aurora_suite::body::Body;
+use aurora_suite::check;
+use aurora_suite::random::mix;
+
+pub fn bodies() -> Vec<Body> {
+    vec![
+        Body::of(values),
+        Body::of(slices_of_all_lengths),
+        Body::of(scans_of_all_lengths),
+        Body::of(the_order_of_ranks_decides_the_bits),
+        Body::of(operations_and_elements_of_ones_own),
+        Body::of(large_elements),
+        Body::of(broadcasts),
+        Body::of(gathered_values),
+        Body::of(ranks_come_late_and_often),
+        Body::of(they_order_ranks),
+        Body::of(one_flipped_element_is_seen),
+    ]
+}
+
+fn me(world: &World) -> usize {
+    world.rank().index()
+}
+
+/// What a rank has at a place.
+fn has(rank: usize, i: usize) -> u64 {
+    mix((rank * 1_000_003 + i) as u64)
+}
+
+fn sum(upto: usize, i: usize) -> u64 {
+    (0..upto).map(|rank| has(rank, i)).fold(0, u64::wrapping_add)
+}
+
+/// As words with the barrier, in one step and in several of a node's memory, early pieces, long ones.
+const LENGTHS: [usize; 12] = [0, 1, 2, 3, 7, 100, 1025, 4099, 10_001, 32_768, 40_003, 200_003];
+
+fn values(world: &World) -> Result<()> {
+    let (me, size) = (me(world), world.size());
+    for round in 0..20 {
+        let own = has(me, round);
+        check::equal("sum", world.all_reduce(Add, own)?, sum(size, round))?;
+        check::equal("least", world.all_reduce(Min, own)?, (0..size).map(|r| has(r, round)).min().unwrap())?;
+        check::equal(
+            "most",
+            world.all_reduce(Max, own as f64)?,
+            (0..size).map(|r| has(r, round) as f64).fold(0.0, f64::max),
+        )?;
+        check::equal("bits", world.all_reduce(Or, 1u8 << me.min(7))?, (0..size).fold(0, |all, r| all | 1 << r.min(7)))?;
+        let root = round % size;
+        check::equal("to one", world.reduce_to(root, Add, own)?, (root == me).then(|| sum(size, round)))?;
+        check::equal("scan", world.scan(Add, own)?, sum(me + 1, round))?;
+        check::equal("exclusive", world.exclusive_scan(Add, own)?, (me > 0).then(|| sum(me, round)))?;
+        check::equal(
+            "wide",
+            world.all_reduce(Add, u128::from(own))?,
+            (0..size).map(|r| u128::from(has(r, round))).sum(),
+        )?;
+        check::equal("one of all", world.broadcast(root, has(me, 0))?, has(root, 0))?;
+        check::equal("all of all", world.all_gather(own)?, (0..size).map(|r| has(r, round)).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+fn slices_of_all_lengths(world: &World) -> Result<()> {
+    let (me, size) = (me(world), world.size());
+    for len in LENGTHS {
+        let own: Vec<u64> = (0..len).map(|i| has(me, i)).collect();
+        let mut values = own.clone();
+        world.all_reduce_slice(Add, &mut values)?;
+        check::same(&values, 0, |i| sum(size, i))?;
+        let root = (len + 1) % size;
+        let mut values = own.clone();
+        world.reduce_slice_to(root, Add, &mut values)?;
+        check::same(&values, 0, |i| if root == me { sum(size, i) } else { own[i] })?;
+    }
+    Ok(())
+}
+
+fn scans_of_all_lengths(world: &World) -> Result<()> {
+    let me = me(world);
+    for len in LENGTHS {
+        let own: Vec<u64> = (0..len).map(|i| has(me, i)).collect();
+        let mut values = own.clone();
+        world.scan_slice(Add, &mut values)?;
+        check::same(&values, 0, |i| sum(me + 1, i))?;
+        let mut values = own.clone();
+        check::equal("replaced", world.exclusive_scan_slice(Add, &mut values)?, me > 0)?;
+        check::same(&values, 0, |i| if me > 0 { sum(me, i) } else { own[i] })?;
+    }
+    Ok(())
+}
+
+/// Floating-point sums are those of `((x0 + x1) + x2) ..` on all ranks, to the last bit, however long the slice is.
+fn the_order_of_ranks_decides_the_bits(world: &World) -> Result<()> {
+    let (me, size) = (me(world), world.size());
+    let has =
+        |rank: usize, i: usize| (has(rank, i) as f64).sqrt() * 10f64.powi((i % 40) as i32 - 20 + 7 * (rank % 3) as i32);
+    let sum = |upto: usize, i: usize| (1..upto).fold(has(0, i), |sum, rank| sum + has(rank, i)).to_bits();
+    for len in LENGTHS {
+        let mut values: Vec<f64> = (0..len).map(|i| has(me, i)).collect();
+        let mut scanned = values.clone();
+        if let Some(first) = values.first() {
+            check::equal("alone", world.all_reduce(Add, *first)?.to_bits(), sum(size, 0))?;
+        }
+        world.all_reduce_slice(Add, &mut values)?;
+        check::same(&bits(&values), 0, |i| sum(size, i))?;
+        world.scan_slice(Add, &mut scanned)?;
+        check::same(&bits(&scanned), 0, |i| sum(me + 1, i))?;
+    }
+    Ok(())
+}
+
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+/// A range of whole numbers, and which of two stands first: joined, they do not commute.
+#[derive(Clone, Copy, PartialEq, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Span {
+    first: u32,
+    last: u32,
+    joined: [u32; 3],
+}
+
+struct Join;
+
+impl Op<Span> for Join {
+    fn apply(current: Span, operand: Span) -> Span {
+        let joined = current.joined[0] + operand.joined[0] + u32::from(current.last + 1 != operand.first);
+        Span { first: current.first, last: operand.last, joined: [joined; 3] }
+    }
+}
+
+/// An operation whose operands are combined in another way than they are applied.
+struct TakeAway;
+
+impl Op<i64> for TakeAway {
+    fn apply(current: i64, operand: i64) -> i64 {
+        current - operand
+    }
+    fn combine(first: i64, second: i64) -> i64 {
+        first + second
+    }
+}
+
+fn operations_and_elements_of_ones_own(world: &World) -> Result<()> {
+    let (rank, size) = (me(world) as u32, world.size() as u32);
+    let span = |first, last| Span { first, last, joined: [0; 3] };
+    check::equal("joined", world.all_reduce(Join, span(rank, rank))?, span(0, size - 1))?;
+    for len in [2, 900, 30_000] {
+        let mut spans = vec![span(2 * rank, 2 * rank + 1); len];
+        world.all_reduce_slice(Join, &mut spans)?;
+        check::same(&spans, 0, |_| span(0, 2 * size - 1))?;
+    }
+    check::equal("combined", world.all_reduce(TakeAway, 5)?, 5 * i64::from(size))
+}
+
+/// Each longer than what a rank can bring to a barrier of its node.
+fn large_elements(world: &World) -> Result<()> {
+    const LEN: usize = 17_000;
+    struct Each;
+    impl Op<[u64; LEN]> for Each {
+        fn apply(mut current: [u64; LEN], operand: [u64; LEN]) -> [u64; LEN] {
+            current.iter_mut().zip(operand).for_each(|(a, b)| *a = a.wrapping_add(b));
+            current
+        }
+    }
+    let (me, size) = (me(world), world.size());
+    let own: [u64; LEN] = std::array::from_fn(|i| has(me, i));
+    let all = world.all_reduce(Each, own)?;
+    check::same(&all, 0, |i| sum(size, i))?;
+    let given = world.all_gather_slice(&[own])?;
+    check::equal("gathered", given[size - 1][0][LEN - 1], has(size - 1, LEN - 1))
+}
+
+fn broadcasts(world: &World) -> Result<()> {
+    let (me, size) = (me(world), world.size());
+    for len in LENGTHS {
+        let root = len % size;
+        let letter = |rank: usize, i: usize| b'a' + (has(rank, i) % 26) as u8;
+        let text = (0..len).map(|i| char::from(letter(me, i))).collect::<String>();
+        check::same(world.broadcast(root, text)?.as_bytes(), 0, |i| letter(root, i))?;
+        let mut values: Vec<u32> = (0..len).map(|i| has(me, i) as u32).collect();
+        world.broadcast_slice(root, &mut values)?;
+        check::same(&values, 0, |i| has(root, i) as u32)?;
+    }
+    Ok(())
+}
+
+fn gathered_values(world: &World) -> Result<()> {
+    let (me, size) = (me(world), world.size());
+    for len in LENGTHS {
+        // Of some ranks much, of others little or nothing.
+        let len_of = |rank: usize| len * (rank % 3);
+        let of = |rank: usize| (0..len_of(rank)).map(|i| has(rank, i)).collect::<Vec<_>>();
+        let all: Vec<_> = (0..size).map(of).collect();
+        check::equal("elements", &world.all_gather_slice(&of(me))?, &all)?;
+        check::equal("values", &world.all_gather((me, of(me)))?, &all.into_iter().enumerate().collect())?;
+    }
+    Ok(())
+}
+
+/// No call takes what belongs to another one: neither the next, nor one of another length, nor a barrier between.
+fn ranks_come_late_and_often(world: &World) -> Result<()> {
+    let (me, size) = (me(world), world.size());
+    for round in 0..60usize {
+        if round % size == me && round % 7 == 0 {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        let len = [1, 600, 5, 9000, 2][round % 5];
+        let mut values = vec![(round * (me + 1)) as u64; len];
+        world.all_reduce_slice(Add, &mut values)?;
+        check::equal("round", values, vec![(round * size * (size + 1) / 2) as u64; len])?;
+        if round % 3 == 0 {
+            world.barrier()?;
+        }
+    }
+    Ok(())
+}
+
+fn they_order_ranks(world: &World) -> Result<()> {
+    let (me, size) = (me(world), world.size());
+    let mut v = GVector::<u64>::new(world, size)?;
+    for round in 1..10 {
+        v.put((me + 1) % size, round)?;
+        world.all_reduce(Add, 1)?;
+        check::equal("written before", v.at(me)?, round)?;
+        world.broadcast(0, ())?;
+    }
+    Ok(())
+}
+
+/// What the bodies above compare by would see it.
+fn one_flipped_element_is_seen(world: &World) -> Result<()> {
+    let size = world.size();
+    let mut values: Vec<u64> = (0..40_003).map(|i| has(me(world), i)).collect();
+    if world.rank() == size - 1 {
+        values[31_007] ^= 1 << 17;
+    }
+    world.all_reduce_slice(Add, &mut values)?;
+    let wrong: Vec<usize> = (0..values.len()).filter(|i| values[*i] != sum(size, *i)).collect();
+    check::equal("the flipped one", wrong, vec![31_007])
+}
