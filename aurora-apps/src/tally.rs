@@ -1,6 +1,5 @@
 //! From what each rank measured to what the job took.
 
-use crate::agree::Table;
 use crate::clock::Kind;
 use crate::cores::Ticks;
 use crate::implementation::Implementation;
@@ -11,7 +10,6 @@ use std::collections::BTreeMap;
 /// Collects the repetitions of a run. Each figure is agreed among all ranks, so all hold the same tally.
 #[derive(Debug, Default)]
 pub struct Tally {
-    table: Option<Table>,
     phases: Vec<(&'static str, Kind)>,
     jobs: Vec<Job>,
 }
@@ -69,15 +67,10 @@ impl Tally {
     /// Collective. Adds a repetition; every repetition has the same phases.
     pub fn add(&mut self, world: &World, mine: &Repetition) -> Result<()> {
         let row = mine.row();
-        let table = match &mut self.table {
-            Some(table) => table,
-            none => {
-                let phases = mine.laps.phases.iter();
-                self.phases = phases.map(|lap| (lap.name, lap.kind)).collect();
-                none.insert(Table::new(world, row.len())?)
-            }
-        };
-        self.jobs.push(Job::of(&table.exchange(&row)?));
+        if self.jobs.is_empty() {
+            self.phases = mine.laps.phases.iter().map(|lap| (lap.name, lap.kind)).collect();
+        }
+        self.jobs.push(Job::of(&world.all_gather_slice(&row)?));
         Ok(())
     }
 

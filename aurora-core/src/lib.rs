@@ -54,12 +54,12 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `run`, `config`, `world` | starting a job, choosing how, and what a rank sees of it |
+//! | `run`, `config`, `world` | starting a job, choosing how, what a rank sees of it; reductions, scans, broadcasts |
 //! | `global` | [`GVector`], [`GScalar`], [`distmemcpy`] |
 //! | `behaviour` | the scoped behaviours, with a README of their own |
 //! | `distribution`, `halo`, `element` | who owns what, and what lies around it; what may be shared |
 //! | `window` | the part of a vector that a scope is about |
-//! | `collective` | rendezvous of all ranks, as a pure machine |
+//! | `collective` | what all ranks do together: rendezvous, and the steps that reductions are made of |
 //! | `service` | what a rank's daemon decides: requests, epochs, caches, the watch over waiting ranks |
 //! | `stats`, `trace` | what a rank has sent, waited for and done when |
 //! | `memory` | arrays that are lent, how much of them there may be, and the files with `unsafe` code |

@@ -1,7 +1,7 @@
 //! One implementation of one operation, repetition after repetition.
 
 use super::contestant::{self, Any};
-use super::figures::{Exchange, Repetition};
+use super::figures::Repetition;
 use super::job::Operation;
 use super::pattern::Round;
 use super::watch::Watch;
@@ -36,9 +36,9 @@ impl<'w> Bout<'w> {
     }
 
     /// Collective. Repetition `rep` of a run with `seed`, with the operation `times` times in it, agreed among all ranks.
-    pub fn repetition(&mut self, seed: u64, rep: usize, times: usize, exchange: &mut Exchange) -> Result<Repetition> {
+    pub fn repetition(&mut self, seed: u64, rep: usize, times: usize) -> Result<Repetition> {
         let mut watch = Watch::new(&*self.meeting, self.delay);
         let wrong = self.contestant.repetition(Round::new(seed, rep, times, self.damage), &mut watch)?;
-        exchange.agree(watch.lap(), wrong)
+        Repetition::agree(self.meeting.world(), watch.lap(), wrong)
     }
 }

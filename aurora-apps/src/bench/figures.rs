@@ -1,7 +1,6 @@
 //! From what each rank measured to what the job took.
 
 use super::watch::{Interval, Lap};
-use crate::agree::Table;
 use crate::implementation::Implementation;
 use crate::report::{Measured, Spread};
 use aurora_core::prelude::*;
@@ -29,31 +28,17 @@ pub struct Repetition {
     pub pss: f64,
 }
 
-/// Figures that a rank tells the others.
-const COLUMNS: usize = 11;
-
-/// Makes all ranks know alike what a repetition took.
-#[derive(Debug)]
-pub struct Exchange(Table);
-
-impl Exchange {
-    /// Collective.
-    pub fn new(world: &World) -> Result<Self> {
-        Ok(Exchange(Table::new(world, COLUMNS)?))
-    }
-
-    /// Collective. The repetition of which this rank measured `lap` and found `wrong` in its part of the result.
-    pub fn agree(&mut self, lap: Lap, wrong: u64) -> Result<Repetition> {
+impl Repetition {
+    /// Collective. The repetition of which this rank measured `lap` and found `wrong` in its part of the result, as all ranks know it.
+    pub fn agree(world: &World, lap: Lap, wrong: u64) -> Result<Self> {
         let Interval { seconds, late } = lap.with_read.unwrap_or_default();
         let (packets, resent, wrong) = (lap.packets as f64, lap.resent as f64, wrong as f64);
         let pss = lap.pss.unwrap_or(f64::NAN);
         let Lap { began, through, .. } = lap;
         let row = [lap.seconds, lap.late, lap.cpu, packets, resent, wrong, seconds, late, began, through, pss];
-        Ok(Repetition::of(&self.0.exchange(&row)?))
+        Ok(Repetition::of(&world.all_gather_slice(&row)?))
     }
-}
 
-impl Repetition {
     fn of(rows: &[Vec<f64>]) -> Self {
         let most = |column: usize| rows.iter().map(|row| row[column]).fold(0.0, f64::max);
         let together = |column: usize| rows.iter().map(|row| row[column]).sum();

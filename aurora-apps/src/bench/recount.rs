@@ -1,7 +1,6 @@
 //! Whether a table counts the updates that were made to it.
 
 use super::pattern::Round;
-use crate::agree::Table;
 use aurora_core::prelude::*;
 use std::ops::Range;
 
@@ -10,18 +9,17 @@ const SAMPLE: usize = 1 << 16;
 
 /// Verifies a table of counters of which every rank holds a part: their sum, and a sample of them one by one.
 #[derive(Debug)]
-pub struct Recount {
-    size: usize,
+pub struct Recount<'w> {
+    world: &'w World,
     table: usize,
     /// How many each rank makes.
     updates: usize,
-    sums: Table,
 }
 
-impl Recount {
-    /// Collective.
-    pub fn new(world: &World, table: usize, updates: usize) -> Result<Self> {
-        Ok(Recount { size: world.size(), table, updates, sums: Table::new(world, 1)? })
+impl<'w> Recount<'w> {
+    /// Of `updates` by each rank.
+    pub fn new(world: &'w World, table: usize, updates: usize) -> Self {
+        Recount { world, table, updates }
     }
 
     /// Prepares this rank's part, which starts at `start` of the table.
@@ -34,14 +32,13 @@ impl Recount {
     }
 
     /// Collective. What is wrong with this rank's part.
-    pub fn wrong(&mut self, round: Round, part: &[u64], start: usize) -> Result<u64> {
-        let sums = self.sums.exchange(&[sum(part) as f64])?;
-        let total: f64 = sums.iter().flatten().sum();
+    pub fn wrong(&self, round: Round, part: &[u64], start: usize) -> Result<u64> {
+        let total = self.world.all_reduce(Add, sum(part))?;
         Ok(self.wrong_total(total) + self.wrong_sample(round, part, start))
     }
 
-    fn wrong_total(&self, total: f64) -> u64 {
-        u64::from(total != (self.size * self.updates) as f64)
+    fn wrong_total(&self, total: u64) -> u64 {
+        u64::from(total != (self.world.size() * self.updates) as u64)
     }
 
     /// A sequential program's count of all ranks' updates, element by element.
@@ -49,7 +46,7 @@ impl Recount {
         let sample = sample(round, part.len());
         let first = start + sample.start;
         let mut counts = vec![0; sample.len()];
-        for rank in 0..self.size {
+        for rank in 0..self.world.size() {
             for index in round.indices(rank, self.table).take(self.updates) {
                 if let Some(count) = counts.get_mut(index.wrapping_sub(first)) {
                     *count += 1;
@@ -78,8 +75,8 @@ mod tests {
     const TABLE: usize = 200_000;
     const UPDATES: usize = 300_000;
 
-    fn counted(world: &World, round: Round) -> Result<(Recount, Vec<u64>)> {
-        let recount = Recount::new(world, TABLE, UPDATES)?;
+    fn counted(world: &World, round: Round) -> Result<(Recount<'_>, Vec<u64>)> {
+        let recount = Recount::new(world, TABLE, UPDATES);
         let mut table = vec![1; TABLE];
         recount.clear(round, &mut table, 0);
         round.indices(0, TABLE).take(UPDATES).for_each(|index| table[index] += 1);
@@ -90,7 +87,7 @@ mod tests {
     fn one_update_too_many_is_wrong_wherever_it_is() {
         let round = Round::new(7, 1, 1, false);
         let test = |world: &World| {
-            let (mut recount, mut table) = counted(world, round)?;
+            let (recount, mut table) = counted(world, round)?;
             assert_eq!(recount.wrong(round, &table, 0)?, 0);
             for index in [0, TABLE / 2, TABLE - 1] {
                 table[index] += 1;
@@ -106,7 +103,7 @@ mod tests {
     fn an_update_of_the_wrong_element_is_seen_by_the_sample() {
         let round = Round::new(7, 1, 1, false);
         let test = |world: &World| {
-            let (mut recount, mut table) = counted(world, round)?;
+            let (recount, mut table) = counted(world, round)?;
             let sampled = sample(round, TABLE).start;
             let other = (0..TABLE).find(|index| *index != sampled && table[*index] > 0).expect("some are counted");
             table[sampled] += 1;
@@ -122,7 +119,7 @@ mod tests {
         let round = Round::new(7, 1, 1, true);
         let test = |world: &World| {
             let (recount, table) = counted(world, round)?;
-            assert_eq!(recount.wrong_total(sum(&table) as f64), 1);
+            assert_eq!(recount.wrong_total(sum(&table)), 1);
             assert_eq!(recount.wrong_sample(round, &table, 0), 1);
             Ok(())
         };

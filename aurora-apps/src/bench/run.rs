@@ -1,7 +1,7 @@
 //! The repetitions of a bench: implementations in turns, on the same new data.
 
 use super::bout::Bout;
-use super::figures::{Exchange, Figures, Repetition, rate, spread};
+use super::figures::{Figures, Repetition, rate, spread};
 use super::job::{Access, Fresh, Job, Operation};
 use crate::agree;
 use crate::implementation::{Conditions, Implementation, Offer};
@@ -25,7 +25,6 @@ pub fn run(world: &World, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<
     let conditions = Conditions::of(world);
     job.operation.check(&job.implementations, conditions).map_err(|(_, refusal)| Error::user(refusal))?;
     let seed = agree::seed(world, job.seed)?;
-    let mut exchange = Exchange::new(world)?;
     let mut lanes = Vec::new();
     for part in job.operation.parts() {
         for &implementation in &job.implementations {
@@ -33,11 +32,11 @@ pub fn run(world: &World, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<
         }
     }
     for lane in &mut lanes {
-        lane.warm_up(seed, &mut exchange)?;
+        lane.warm_up(seed)?;
     }
     for rep in 1..=job.reps {
         for lane in &mut lanes {
-            lane.repeat(seed, rep, &mut exchange)?;
+            lane.repeat(seed, rep)?;
         }
         progress(rep);
     }
@@ -71,9 +70,9 @@ impl<'w> Lane<'w> {
 
     /// Collective. Unmeasured repetitions: memory has been touched after the first one; of a short operation as many as it
     /// takes to find out how often it fits into a repetition.
-    fn warm_up(&mut self, seed: u64, exchange: &mut Exchange) -> Result<()> {
+    fn warm_up(&mut self, seed: u64) -> Result<()> {
         loop {
-            let seconds = self.repetition(seed, 0, exchange)?.seconds;
+            let seconds = self.repetition(seed, 0)?.seconds;
             if !self.operation.is_short() || seconds >= LEAST || self.times == MOST_TIMES {
                 return Ok(());
             }
@@ -82,14 +81,14 @@ impl<'w> Lane<'w> {
     }
 
     /// Collective. One measured repetition.
-    fn repeat(&mut self, seed: u64, rep: usize, exchange: &mut Exchange) -> Result<()> {
-        let repetition = self.repetition(seed, rep, exchange)?;
+    fn repeat(&mut self, seed: u64, rep: usize) -> Result<()> {
+        let repetition = self.repetition(seed, rep)?;
         self.repetitions.push(repetition);
         Ok(())
     }
 
-    fn repetition(&mut self, seed: u64, rep: usize, exchange: &mut Exchange) -> Result<Repetition> {
-        let repetition = self.bout.repetition(seed, rep, self.times, exchange)?;
+    fn repetition(&mut self, seed: u64, rep: usize) -> Result<Repetition> {
+        let repetition = self.bout.repetition(seed, rep, self.times)?;
         self.verified &= repetition.wrong == 0.0;
         Ok(repetition)
     }

@@ -1,7 +1,7 @@
 //! One implementation of one operation, as often as somebody else says: for criterion, which chooses its iterations by itself.
 
 use super::bout::Bout;
-use super::figures::{Exchange, Repetition};
+use super::figures::Repetition;
 use super::job::{Job, Operation};
 use crate::agree;
 use crate::implementation::{Conditions, Implementation, Offer};
@@ -28,7 +28,6 @@ pub struct Took {
 /// An operation by one implementation, with memory that lives as long as this does.
 pub struct Series<'w> {
     bout: Bout<'w>,
-    exchange: Exchange,
     is_short: bool,
     seed: u64,
     rep: usize,
@@ -48,7 +47,6 @@ impl<'w> Series<'w> {
         operation.check(&[by], Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
         let mut series = Series {
             bout: Bout::new(world, operation, by, job.damage)?,
-            exchange: Exchange::new(world)?,
             is_short: operation.is_short(),
             seed: agree::seed(world, job.seed)?,
             rep: 0,
@@ -86,7 +84,7 @@ impl<'w> Series<'w> {
     /// Collective.
     fn repetition(&mut self, times: usize) -> Result<Repetition> {
         self.rep += 1;
-        self.bout.repetition(self.seed, self.rep, times, &mut self.exchange)
+        self.bout.repetition(self.seed, self.rep, times)
     }
 }
 

@@ -7,22 +7,22 @@ use super::watch::Watch;
 use aurora_core::prelude::*;
 
 /// By `update` in a ReleaseC with `Add`.
-pub struct Aurora {
+pub struct Aurora<'w> {
     me: usize,
     table: GVector<u64>,
     updates: usize,
-    recount: Recount,
+    recount: Recount<'w>,
 }
 
-impl Aurora {
+impl<'w> Aurora<'w> {
     /// Collective.
-    pub fn new(world: &World, table: usize, updates: usize) -> Result<Self> {
-        let recount = Recount::new(world, table, updates)?;
+    pub fn new(world: &'w World, table: usize, updates: usize) -> Result<Self> {
+        let recount = Recount::new(world, table, updates);
         Ok(Aurora { me: world.rank().index(), table: GVector::new(world, table)?, updates, recount })
     }
 }
 
-impl Contestant for Aurora {
+impl Contestant for Aurora<'_> {
     fn repetition(&mut self, round: Round, watch: &mut Watch<'_>) -> Result<u64> {
         let mut part = self.table.owner_computes_mut()?;
         let start = part.indices().start;

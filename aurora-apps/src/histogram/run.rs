@@ -1,7 +1,7 @@
 //! The repetitions: new draws, the sequential program, the parallel ones in turns, verification.
 
 use super::{Draws, accumulate, in_turns, release, sequential};
-use crate::agree::{self, Table};
+use crate::agree;
 use crate::check;
 use crate::clock::{Clock, Laps};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
@@ -49,7 +49,6 @@ pub fn run(world: &World, job: &Histogram, progress: &mut dyn FnMut(usize)) -> R
     let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));
     let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
     let mut expected = GVector::new(world, job.table)?;
-    let mut sums = Table::new(world, 1)?;
     for rep in 0..job.reps {
         let draws = Draws::new(seed, rep, job.table, job.updates);
         let answer = world.is_root().then(|| Answer::new(job.table, draws, world.size()));
@@ -61,7 +60,7 @@ pub fn run(world: &World, job: &Histogram, progress: &mut dyn FnMut(usize)) -> R
                 misplace(world, &mut lane.table)?;
             }
             let wrong = check::wrong_elements(&lane.table, &expected)?;
-            let wrong = wrong + wrong_sum(&lane.table, &mut sums, world.size() * draws.each())?;
+            let wrong = wrong + wrong_sum(world, &lane.table, world.size() * draws.each())?;
             lane.tally.add(world, &Repetition { laps, sequential, wrong })?;
         }
         progress(rep + 1);
@@ -156,10 +155,9 @@ impl Answer {
 }
 
 /// Collective. Whether the counters of all ranks do not add up to so many updates.
-fn wrong_sum(table: &GVector<u64>, sums: &mut Table, updates: usize) -> Result<u64> {
+fn wrong_sum(world: &World, table: &GVector<u64>, updates: usize) -> Result<u64> {
     let own: u64 = table.owner_computes()?.local().iter().sum();
-    let sum: f64 = sums.exchange(&[own as f64])?.iter().flatten().sum();
-    Ok(u64::from(sum != updates as f64))
+    Ok(u64::from(world.all_reduce(Add, own)? != updates as u64))
 }
 
 /// Moves an update from one counter of rank 0 to the next: their sum is as it was. Of a single one, it is lost.

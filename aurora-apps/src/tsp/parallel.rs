@@ -15,7 +15,6 @@ pub(super) fn together(world: &World, chunk: u64, naive: bool, instance: &Instan
     let next = GScalar::new(world, 0, 0u64)?;
     let bound = GScalar::new(world, 0, u32::MAX)?;
     let mut best = GScalar::new(world, 0, Tour::none())?;
-    let (mut nodes, mut improvements) = (GScalar::new(world, 0, 0u64)?, GScalar::new(world, 0, 0u64)?);
 
     let mut clock = Clock::start(world)?;
     let distances = clock.sharing("read distances", || distances.read_cache())?;
@@ -27,16 +26,12 @@ pub(super) fn together(world: &World, chunk: u64, naive: bool, instance: &Instan
         clock.computing("search", || take_parts(chunk, &instance, &next, &bound))?
     };
     drop(distances);
+    let mut figures = [found.nodes, found.improvements];
     clock.sharing("collect tours", || {
-        let (mut best, mut nodes) = (best.accumulate::<Best>()?, nodes.accumulate::<Add>()?);
-        let mut improvements = improvements.accumulate::<Add>()?;
-        best.update(found.tour);
-        nodes.update(found.nodes);
-        improvements.update(found.improvements);
-        Ok(())
+        best.accumulate::<Best>()?.update(found.tour);
+        world.all_reduce_slice(Add, &mut figures)
     })?;
     let tour = best.read_cache()?.clone();
-    let figures = [*nodes.read_cache()?, *improvements.read_cache()?];
     Ok((clock.stop()?, tour, figures))
 }
 

@@ -121,11 +121,9 @@ fn instance(world: &World, job: &Tsp, seed: u64) -> Result<Instance> {
         Some(Err(error)) => (Some(Err(error.to_string())), Some(error)),
         None => (None, None),
     };
-    let shared = GScalar::<Option<Result<Instance, String>>>::new(world, 0, made)?;
-    let shared = shared.read_cache()?;
-    match &*shared {
-        Some(Ok(instance)) => Ok(instance.clone()),
-        Some(Err(text)) => Err(failed.unwrap_or_else(|| Error::user(text.clone()))),
+    match world.broadcast(0, made)? {
+        Some(Ok(instance)) => Ok(instance),
+        Some(Err(text)) => Err(failed.unwrap_or_else(|| Error::user(text))),
         None => unreachable!("rank 0 has made one"),
     }
 }
@@ -203,8 +201,7 @@ fn alone(world: &World, instance: &Instance) -> Result<Outcome> {
         (0..parts).try_for_each(|part| search.part(part))
     })?;
     let laps = clock.stop()?;
-    let found = GScalar::new(world, 0, (search.best, search.nodes, search.improvements))?;
-    let (tour, nodes, improvements) = found.get()?;
+    let (tour, nodes, improvements) = world.broadcast(0, (search.best, search.nodes, search.improvements))?;
     Ok((laps, tour, [nodes, improvements]))
 }
 

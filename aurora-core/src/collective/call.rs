@@ -5,7 +5,7 @@
 //! are short.
 
 use super::pieces::StepId;
-use crate::Site;
+use crate::{Site, digest};
 use crate::error::{Error, Result};
 use crate::link::{BulkCall, Link};
 use crate::memory::{Demand, Shortage};
@@ -185,8 +185,7 @@ impl<'a> CollectiveCall<'a> {
         let way = match (self.node(), give) {
             (Some(barrier), _) => {
                 if !begins {
-                    let step = self.link.act(self.site, |service, _| Ok(service.rendezvous.come()))?;
-                    self.meet(barrier, step, give)?;
+                    self.meet_again(barrier, give)?;
                 }
                 Way::Node(barrier.borrow())
             }
@@ -214,6 +213,17 @@ impl<'a> CollectiveCall<'a> {
             }
         }
         self.confer(give)
+    }
+
+    /// A later step: ranks have agreed, and come to it unless an operation has panicked amid the one before.
+    fn meet_again(&mut self, barrier: &RefCell<NodeBarrier>, give: Give<'_>) -> Result<()> {
+        self.came.key = digest::add(self.came.key, self.next.1.into());
+        self.link.act(self.site, |service, _| Ok(service.rendezvous.come()))?;
+        if self.meet(barrier, self.came.key, give)? == Met::Agreed {
+            return Ok(());
+        }
+        self.confer(Give::Nothing)?;
+        unreachable!("ranks whose keys differ have conferred")
     }
 
     /// Brings to the node's barrier what this rank gives, and waits until all have come.

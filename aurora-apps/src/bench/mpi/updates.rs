@@ -21,7 +21,7 @@ pub struct Alltoallv<'w> {
     table: usize,
     updates: usize,
     counters: Room<u64>,
-    recount: Recount,
+    recount: Recount<'w>,
 }
 
 impl<'w> Alltoallv<'w> {
@@ -30,7 +30,7 @@ impl<'w> Alltoallv<'w> {
         let blocks = Blocks::new(table, ranks.size())?;
         let buckets = Buckets::new(blocks, ranks.size(), BATCH.min(updates));
         let counters = Room::new(blocks.range(ranks.me()).len())?;
-        let recount = Recount::new(world, table, updates)?;
+        let recount = Recount::new(world, table, updates);
         Ok(Alltoallv { ranks, blocks, buckets, incoming: Vec::new(), table, updates, counters, recount })
     }
 }
