@@ -1,7 +1,7 @@
 //! What scopes of Aurora's cost that no operation between ranks shows: opened for nothing, used in another way.
 
 use super::case::{PLACES, TABLE};
-use aurora_apps::agree::{self, Table};
+use aurora_apps::agree;
 use aurora_apps::bench::Took;
 use aurora_apps::random::Stream;
 use aurora_core::prelude::*;
@@ -27,8 +27,6 @@ const OPENINGS: u64 = 100_000;
 pub struct Scopes {
     scope: Scope,
     table: GVector<u64>,
-    /// What each rank measured, and what was wrong there.
-    figures: Table,
     entries: Stream,
     indices: Vec<usize>,
     values: Vec<u64>,
@@ -50,7 +48,6 @@ impl Scopes {
         let mut scopes = Scopes {
             scope,
             table: GVector::new(world, TABLE)?,
-            figures: Table::new(world, 2)?,
             entries: Stream::new(seed, 0),
             indices: if reads { (0..PLACES).map(index).collect() } else { Vec::new() },
             values: vec![0; if reads { PLACES } else { 0 }],
@@ -103,9 +100,7 @@ impl Scopes {
         let seconds = start.elapsed().as_secs_f64();
         world.barrier()?;
         let wrong = self.wrong()? as f64;
-        let rows = self.figures.exchange(&[seconds, wrong])?;
-        let slowest = rows.iter().map(|row| row[0]).fold(0.0, f64::max);
-        Ok((slowest, rows.iter().map(|row| row[1]).sum()))
+        Ok((world.all_reduce(Max, seconds)?, world.all_reduce(Add, wrong)?))
     }
 
     fn once(&mut self) -> Result<()> {
