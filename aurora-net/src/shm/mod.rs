@@ -4,6 +4,7 @@
 
 mod bell;
 mod control;
+mod greeting;
 mod link;
 mod mailbox;
 mod mates;
@@ -11,6 +12,7 @@ mod meeting;
 mod node;
 mod parcel;
 mod patience;
+mod porter;
 mod ring;
 mod segment;
 mod stock;
