@@ -34,8 +34,8 @@ pub enum Error {
     },
     /// The memory to be shared is longer than files of this process may be.
     #[error(
-        "cannot share memory of {len} bytes: files of this process may have {allowed} bytes, and shared memory counts as \
-         a file; allow more before it starts (`ulimit -f`)"
+        "cannot share memory of {len} bytes: files of this process may have {allowed} bytes, and shared memory counts \
+         as a file; allow more before it starts (`ulimit -f`)"
     )]
     FileSize {
         /// Bytes asked for.
@@ -132,8 +132,8 @@ pub enum Error {
     },
     /// The rank that hands out shared memory on this node does not take connections.
     #[error(
-        "{rank}, which shares memory on this machine, takes no connection for {seconds} s: is its process stopped, or do \
-         others fill the queue of its unix socket?"
+        "{rank}, which shares memory on this machine, takes no connection for {seconds} s: is its process stopped, or \
+         do others fill the queue of its unix socket?"
     )]
     NotLetIn {
         /// The lowest rank of this node.
@@ -185,8 +185,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// What it is for the job that `rank` could not be connected. That another rank is gone is only heard of: whoever it happened
-    /// to says why.
+    /// What it is for the job that `rank` could not be connected. That another rank is gone is only heard of: whoever
+    /// it happened to says why.
     pub fn into_failure(self, rank: Rank) -> Failure {
         match self {
             Error::Failed(failure) => failure,

@@ -1,8 +1,8 @@
 //! The secret of a job, and what its ranks prove by it.
 //!
-//! The secret itself goes from rank 0 to the others by two ways only: the environment of the processes that rank 0 starts, and
-//! MPI's broadcast. Everything else that is said, sent or used as a name is derived from it by a keyed hash (BLAKE3), so
-//! that who sees it learns neither the secret nor what else is derived.
+//! The secret itself goes from rank 0 to the others by two ways only: the environment of the processes that rank 0
+//! starts, and MPI's broadcast. Everything else that is said, sent or used as a name is derived from it by a keyed hash
+//! (BLAKE3), so that who sees it learns neither the secret nor what else is derived.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -17,8 +17,8 @@ pub(crate) fn open_files(refused: &io::Error) -> Option<u64> {
 
 /// How long a file of this process may be, where that is less than `len`.
 ///
-/// Shared memory counts as a file. The kernel answers to one that would be too long by a signal, which ends the process without a
-/// word; so this has to be asked first.
+/// Shared memory counts as a file. The kernel answers to one that would be too long by a signal, which ends the process
+/// without a word; so this has to be asked first.
 pub(crate) fn file_size(len: usize) -> Option<u64> {
     getrlimit(Resource::Fsize).current.filter(|allowed| *allowed < len as u64)
 }

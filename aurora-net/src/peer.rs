@@ -2,8 +2,8 @@
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. `ucred` is three integers: every value that the kernel may write is one. (A process of another PID namespace has the number 0,
-//!    so it must not be read as a type that cannot be 0.)
+//! 1. `ucred` is three integers: every value that the kernel may write is one. (A process of another PID namespace has
+//!    the number 0, so it must not be read as a type that cannot be 0.)
 //! 2. `getsockopt` writes no more bytes than `length` says, and `length` is the size of what is written to.
 #![allow(unsafe_code)]
 

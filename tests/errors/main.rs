@@ -24,6 +24,7 @@ mod poisoned;
 mod provoke;
 mod scalar_ops;
 mod scalars;
+mod scarce;
 mod slices;
 mod stream;
 mod stuck;

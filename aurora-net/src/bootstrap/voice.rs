@@ -24,9 +24,9 @@ const LOOKS: usize = 1024;
 /// the process that holds it, however that ends; so that it is not taken again by a rank that finds out later and lives a little
 /// longer, who has it first tells the others, each at an abstract socket of its own.
 ///
-/// All processes of a machine see these names once they are bound, and can send to them. So each name is derived from the job's
-/// key: who knows one does not know the next, and cannot take it first; and what is sent has to prove that it comes from the job.
-/// Nobody connects to them, so there is no queue of connections to fill.
+/// All processes of a machine see these names once they are bound, and can send to them. So each name is derived from
+/// the job's key: who knows one does not know the next, and cannot take it first; and what is sent has to prove that it
+/// comes from the job. Nobody connects to them, so there is no queue of connections to fill.
 pub(super) struct Voice {
     key: JobKey,
     size: usize,

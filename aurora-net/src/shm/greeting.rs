@@ -1,7 +1,7 @@
 //! What a leader and a mate say to each other first, so that each knows that the other belongs to the job.
 //!
-//! Neither says the job's key: each proves that it knows it, about two numbers that the two ranks have made for this one
-//! time and that have come with their contacts. So what somebody has heard at one socket opens no other.
+//! Neither says the job's key: each proves that it knows it, about two numbers that the two ranks have made for this
+//! one time and that have come with their contacts. So what somebody has heard at one socket opens no other.
 
 use super::mates::ShmContact;
 use crate::Rank;

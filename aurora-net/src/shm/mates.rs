@@ -8,9 +8,10 @@
 //! can; so the ranks of a node are those that have the same leader, and everyone learns that by telling it. Host names play
 //! no part: they repeat, and containers share them.
 //!
-//! A rank says who it is when it connects, proves it by the job's key (`greeting.rs`), and gives what wakes it, before it tells everyone
-//! its leader. So when all have told, all mates are with the leader's porter (`porter.rs`), and the leader waits for nobody. It proves
-//! to each that it belongs to the job too, makes the control segment and hands it to them, with what wakes each; the mates wait for that.
+//! A rank says who it is when it connects, proves it by the job's key (`greeting.rs`), and gives what wakes it, before
+//! it tells everyone its leader. So when all have told, all mates are with the leader's porter (`porter.rs`), and the
+//! leader waits for nobody. It proves to each that it belongs to the job too, makes the control segment and hands it to
+//! them, with what wakes each; the mates wait for that.
 
 use super::control::Control;
 use super::greeting::Greeting;

@@ -126,9 +126,9 @@ impl Node {
     /// The leader does not wait. The others wait until the leader has called it, so all should be known to come.
     ///
     /// # Errors
-    /// [`Error::Segment`], [`Error::FileSize`]: the leader could not make it; all get the same. [`Error::OpenFiles`]: it, or this rank, has
-    /// no descriptor left for it. [`Error::MateGone`]: the leader is dead, or has
-    /// closed its endpoint, or this rank has. [`Error::ShareSkipped`]: the leader has left it out.
+    /// [`Error::Segment`], [`Error::FileSize`]: the leader could not make it; all get the same. [`Error::OpenFiles`]:
+    /// it, or this rank, has no descriptor left for it. [`Error::MateGone`]: the leader is dead, or has closed its
+    /// endpoint, or this rank has. [`Error::ShareSkipped`]: the leader has left it out.
     pub fn share(&self, id: u64, len: usize) -> Result<Segment, Error> {
         match &self.role {
             Role::Leader { lines } => hand_out(lines, id, len),

@@ -76,8 +76,8 @@ impl Listener {
 pub(super) struct Line(OwnedFd);
 
 impl Line {
-    /// Connects to who listens under this name; refused at once where nobody does, and after a while (`AGAIN`) where very many
-    /// others wait to be taken in.
+    /// Connects to who listens under this name; refused at once where nobody does, and after a while (`AGAIN`) where
+    /// very many others wait to be taken in.
     pub fn connect(name: &[u8]) -> Result<Self, Errno> {
         let socket = socket()?;
         let address = SocketAddrUnix::new_abstract_name(name)?;
@@ -94,8 +94,8 @@ impl Line {
         }
     }
 
-    /// Sends a parcel; waits only for a receiver that has left very many unread, and while as many descriptors are on their way
-    /// between this user's processes as a process may have: then for a limited time (`TOOMANYREFS`).
+    /// Sends a parcel; waits only for a receiver that has left very many unread, and while as many descriptors are on
+    /// their way between this user's processes as a process may have: then for a limited time (`TOOMANYREFS`).
     pub fn send(&self, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Errno> {
         let mut room: Room<ROOM> = [MaybeUninit::uninit(); ROOM];
         let mut control = SendAncillaryBuffer::new(&mut room);
@@ -114,7 +114,8 @@ impl Line {
         }
     }
 
-    /// Waits for the next parcel. None: there will be none. `MFILE`: its descriptors were more than this process may still have.
+    /// Waits for the next parcel. None: there will be none. `MFILE`: its descriptors were more than this process may
+    /// still have.
     pub fn receive(&self) -> Result<Option<Parcel>, Errno> {
         self.receive_with(RecvFlags::empty())
     }

@@ -1,7 +1,7 @@
 //! The porter of a node's leader: a thread that takes in those who connect, until all mates are known to have come.
 //!
-//! Anybody may connect to an abstract socket, so nobody may fill its queue before the mates come, or keep descriptors of the leader:
-//! connections of other users end at once, those of this one after a short while ([`Strangers`]).
+//! Anybody may connect to an abstract socket, so nobody may fill its queue before the mates come, or keep descriptors
+//! of the leader: connections of other users end at once, those of this one after a short while ([`Strangers`]).
 
 use super::greeting::Greeting;
 use super::parcel::{Line, Listener};

@@ -206,6 +206,7 @@ fn with_an_impostor(listen: impl FnOnce(&[u8]) -> Listener) -> Error {
     line.send(&hello[8..], &[]).unwrap();
     let (_, memory) = super::segment::create(super::Control::len(2)).unwrap();
     line.send(&[0; 16], &[memory.as_fd()]).unwrap();
+    drop(line);
     found.gather(&[Some(Rank::new(0)); 2], Duration::ZERO).unwrap_err()
 }
 

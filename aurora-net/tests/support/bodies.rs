@@ -38,6 +38,10 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
                 number(&segment, me.index()).store(id, SeqCst);
                 // Whoever sees the others' numbers sees the same memory.
                 while !(0..seat.size()).all(|rank| number(&segment, rank).load(SeqCst) == id) {
+                    // Another may not have been given its memory.
+                    if let Some(failure) = endpoint.act(|checker, _| checker.failure.clone()) {
+                        return Err(failure);
+                    }
                     std::thread::yield_now();
                 }
             }

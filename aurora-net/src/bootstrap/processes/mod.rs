@@ -25,14 +25,16 @@
 
 //! # Who is let in
 //!
-//! Any process of the machine can connect to an abstract socket, and see its name. Rank 0 closes connections of other users when it
-//! takes them in. One of this user is a stranger until its `Hello` proves that it knows the job's key, which is in the environment of
-//! the started processes: until then it may send 256 bytes, and has 2 s; there are at most 64 strangers, and fewer where few
-//! descriptors are allowed ([`Strangers`](crate::strangers::Strangers)). A connection of a started process, which the kernel names, is
-//! neither hurried nor dropped, so a rank that is slow to come is not lost. A process looks whose socket it has reached before it says
-//! anything, never says the key itself, and believes only a rank 0 that proves the same about a number of the process's own.
+//! Any process of the machine can connect to an abstract socket, and see its name. Rank 0 closes connections of other
+//! users when it takes them in. One of this user is a stranger until its `Hello` proves that it knows the job's key,
+//! which is in the environment of the started processes: until then it may send 256 bytes, and has 2 s; there are at
+//! most 64 strangers, and fewer where few descriptors are allowed ([`Strangers`](crate::strangers::Strangers)). A
+//! connection of a started process, which the kernel names, is neither hurried nor dropped, so a rank that is slow to
+//! come is not lost. A process looks whose socket it has reached before it says anything, never says the key itself,
+//! and believes only a rank 0 that proves the same about a number of the process's own.
 
 mod child;
+mod crew;
 mod frame;
 mod output;
 mod parent;
@@ -72,7 +74,8 @@ impl Claim {
 /// From a started process to rank 0.
 #[derive(Debug, Serialize, Deserialize)]
 enum Up {
-    /// The first message: who this is, with a number of its own about which both sides prove that they know the job's key.
+    /// The first message: who this is, with a number of its own about which both sides prove that they know the job's
+    /// key.
     Hello { rank: Rank, nonce: Nonce, proof: Proof },
     /// For the hub.
     Report(Report),

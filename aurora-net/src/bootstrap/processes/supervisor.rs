@@ -2,23 +2,22 @@
 
 use super::super::hub::Report;
 use super::super::{Failure, exit};
-use super::frame::{Frames, Trust};
+use super::Up;
+use super::crew::{ControlSocket, Crew};
+use super::frame::Trust;
 use super::output::OutputPipe;
 use super::parent::{Body, Control};
-use super::{Claim, Up};
 use crate::key::JobKey;
 use crate::peer::Peer;
 use crate::strangers::{Room, Strangers};
 use crate::{Error, Rank};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
-use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -38,108 +37,6 @@ const NAP: Duration = Duration::from_millis(10);
 
 /// How long a process may take to end after the whole job has finished.
 const ENDING: Duration = Duration::from_secs(10);
-
-/// The started processes. Dropped, it ends them.
-#[derive(Debug, Default)]
-pub(super) struct Crew(Vec<Member>);
-
-#[derive(Debug)]
-struct Member {
-    rank: Rank,
-    process: Child,
-    pidfd: OwnedFd,
-    output: [OutputPipe; 2],
-    line: Option<ControlSocket>,
-    stopped_ticks: u32,
-    /// It has said that it is about to end.
-    left: bool,
-    ended: bool,
-}
-
-/// A connection to the control socket, from a process that may still have to say who it is.
-#[derive(Debug)]
-struct ControlSocket {
-    socket: Arc<UnixStream>,
-    frames: Frames,
-}
-
-impl Crew {
-    /// Adds a process that has just been started with both its outputs piped.
-    pub fn add(&mut self, rank: Rank, mut process: Child) -> io::Result<()> {
-        let watched = Member::watch(rank, &mut process);
-        match watched {
-            Ok((pidfd, output)) => {
-                self.0.push(Member {
-                    rank,
-                    process,
-                    pidfd,
-                    output,
-                    line: None,
-                    stopped_ticks: 0,
-                    left: false,
-                    ended: false,
-                });
-                Ok(())
-            }
-            Err(error) => {
-                process.kill()?;
-                process.wait()?;
-                Err(error)
-            }
-        }
-    }
-}
-
-impl Crew {
-    /// Hears somebody who has connected: who proves to be one of these is taken in. Gives him back if he has not said all yet.
-    fn hear(&mut self, mut stranger: ControlSocket, control: &Control, key: &JobKey) -> Option<ControlSocket> {
-        match stranger.next(Trust::Stranger) {
-            Ok(None) => return Some(stranger),
-            Ok(Some(Up::Hello { rank, nonce, proof })) if Claim::Rank.proof(key, rank, nonce).is(&proof.to_bytes()) => {
-                let member = self.0.iter_mut().find(|member| member.rank == rank);
-                if let Some(member) = member
-                    && control.welcome(rank, nonce, stranger.socket.clone())
-                {
-                    member.line = Some(stranger);
-                }
-            }
-            // Not one of ours: dropped.
-            Ok(Some(_)) | Err(_) => {}
-        }
-        None
-    }
-}
-
-impl Drop for Crew {
-    fn drop(&mut self) {
-        for member in &mut self.0 {
-            if !member.ended {
-                // Dead already: fine.
-                let _ = member.process.kill();
-                let _ = member.process.wait();
-            }
-        }
-    }
-}
-
-impl Member {
-    fn watch(rank: Rank, process: &mut Child) -> io::Result<(OwnedFd, [OutputPipe; 2])> {
-        let pidfd = pidfd_open(pid(process), PidfdFlags::empty())?;
-        let stdout = process.stdout.take().expect("piped");
-        let stderr = process.stderr.take().expect("piped");
-        let output = [OutputPipe::new(rank, stdout)?, OutputPipe::new(rank, stderr)?];
-        Ok((pidfd, output))
-    }
-
-    fn is_stopped(&self) -> bool {
-        let look = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        matches!(waitid(WaitId::Pid(pid(&self.process)), look), Ok(Some(status)) if status.stopped())
-    }
-}
-
-fn pid(process: &Child) -> Pid {
-    Pid::from_child(process)
-}
 
 pub(super) struct Supervisor {
     control: Arc<Control>,
@@ -246,10 +143,8 @@ impl Supervisor {
                     let Some(peer) = Peer::of(&socket).ok().filter(|peer| peer.is_same_user()) else {
                         continue;
                     };
-                    let stranger = ControlSocket { socket: Arc::new(socket), frames: Frames::default() };
-                    if let Some(stranger) = crew.hear(stranger, control, key) {
-                        let is_started = crew.0.iter().any(|member| pid(&member.process).as_raw_pid() == peer.pid);
-                        strangers.admit(stranger, is_started, now);
+                    if let Some(stranger) = crew.hear(ControlSocket::new(socket), control, key) {
+                        strangers.admit(stranger, crew.has(peer.pid), now);
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
@@ -374,24 +269,6 @@ impl Supervisor {
     fn last_words(&self, failure: &Failure) -> ! {
         let _ = writeln!(io::stderr(), "aurora: {failure}");
         exit::immediately(1)
-    }
-}
-
-impl ControlSocket {
-    /// The next message, if it is here; an error when there will be none.
-    fn next(&mut self, trust: Trust) -> io::Result<Option<Up>> {
-        loop {
-            if let Some(message) = self.frames.next(trust)? {
-                return Ok(Some(message));
-            }
-            let mut chunk = [0; 4096];
-            match recv(&self.socket, &mut chunk, RecvFlags::DONTWAIT) {
-                Ok((_, 0)) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok((_, length)) => self.frames.push(&chunk[..length]),
-                Err(Errno::AGAIN) => return Ok(None),
-                Err(error) => return Err(error.into()),
-            }
-        }
     }
 }
 
