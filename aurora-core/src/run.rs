@@ -78,10 +78,8 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
         }
         // Before the daemon is started, which listens to the same; its part of the file is written when all else is over.
         let tracer = trace.clone().map(|path| Tracer::begin(path, me));
-        let endpoint = seat.connect(Service::new(me, size, timeout), transport).map_err(|error| match error {
-            aurora_net::Error::Failed(failure) => failure,
-            error => Failure::of(me, error),
-        })?;
+        let endpoint = seat.connect(Service::new(me, size, timeout), transport);
+        let endpoint = endpoint.map_err(|error| error.into_failure(me))?;
         let nodes = endpoint.nodes();
         endpoint.act(|service, _| {
             service.modes = modes;

@@ -91,7 +91,7 @@ fn measure(seat: &Seat, route: Route, len: usize) -> Result<(), Failure> {
         Blocks { source: vec![1; len], target: vec![2; len], blocks: 0, pongs: 0, meetings: 0, met: 0, failure: None };
     let endpoint = seat
         .connect(blocks, Transport { route: Some(route), ..Transport::default() })
-        .map_err(|error| Failure::of(me, error))?;
+        .map_err(|error| error.into_failure(me))?;
     let handle = endpoint.clone();
     seat.on_failure(Box::new(move |failure| handle.act(|blocks, _| blocks.failure = Some(failure.clone()))));
     let say = |text: String| {

@@ -1,7 +1,8 @@
 //! What can go wrong before an endpoint stands.
 
 use crate::bootstrap::{Failure, Launcher};
-use crate::{Bulk, Rank, Route};
+use crate::{Bulk, Rank, Route, limits};
+use rustix::io::Errno;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -17,6 +18,36 @@ pub enum Error {
     System {
         /// What was being done.
         doing: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A descriptor could not be had: a socket, shared memory, a pipe, or one that another rank has sent.
+    #[error(
+        "cannot {doing}: this process may have {allowed} open files, and needs more; allow more before it starts \
+         (`ulimit -n`, LimitNOFILE of a service)"
+    )]
+    OpenFiles {
+        /// What was being done.
+        doing: &'static str,
+        /// How many files, sockets and the like this process may have open (`RLIMIT_NOFILE`).
+        allowed: u64,
+    },
+    /// The memory to be shared is longer than files of this process may be.
+    #[error(
+        "cannot share memory of {len} bytes: files of this process may have {allowed} bytes, and shared memory counts \
+         as a file; allow more before it starts (`ulimit -f`)"
+    )]
+    FileSize {
+        /// Bytes asked for.
+        len: usize,
+        /// How long a file may be (`RLIMIT_FSIZE`).
+        allowed: u64,
+    },
+    /// A file of the system cannot be read without which nobody knows who shares a machine.
+    #[error("cannot read {path}: {source}{}", limits::about_proc(.source))]
+    Proc {
+        /// The file.
+        path: &'static str,
         /// What the system said.
         source: io::Error,
     },
@@ -90,6 +121,26 @@ pub enum Error {
         /// The lowest rank of this node.
         rank: Rank,
     },
+    /// Somebody else is at the place of the rank that hands out shared memory on this node.
+    #[error(
+        "who answers in the place of {rank} is no rank of this job: has that rank ended, and another process taken the \
+         name of its socket?"
+    )]
+    Impostor {
+        /// The lowest rank of this node.
+        rank: Rank,
+    },
+    /// The rank that hands out shared memory on this node does not take connections.
+    #[error(
+        "{rank}, which shares memory on this machine, takes no connection for {seconds} s: is its process stopped, or \
+         do others fill the queue of its unix socket?"
+    )]
+    NotLetIn {
+        /// The lowest rank of this node.
+        rank: Rank,
+        /// How long this one has waited.
+        seconds: u64,
+    },
     /// The rank that hands out shared memory on this node has left out a piece that this one waits for.
     #[error("{leader} has shared memory number {next}, but not number {asked}, which this rank waits for")]
     ShareSkipped {
@@ -134,8 +185,36 @@ pub enum Error {
 }
 
 impl Error {
+    /// What it is for the job that `rank` could not be connected. That another rank is gone is only heard of: whoever
+    /// it happened to says why.
+    pub fn into_failure(self, rank: Rank) -> Failure {
+        match self {
+            Error::Failed(failure) => failure,
+            gone @ Error::MateGone { .. } => Failure::of(rank, gone).heard(),
+            error => Failure::of(rank, error),
+        }
+    }
+
     /// For `map_err` after a system call.
     pub(crate) fn system<E: Into<io::Error>>(doing: &'static str) -> impl FnOnce(E) -> Error {
-        move |source| Error::System { doing, source: source.into() }
+        move |source| {
+            let source = source.into();
+            match limits::open_files(&source) {
+                Some(allowed) => Error::OpenFiles { doing, allowed },
+                None => Error::System { doing, source },
+            }
+        }
+    }
+
+    /// The system refuses memory of `len` bytes that is to be shared.
+    pub(crate) fn segment(len: usize) -> impl FnOnce(io::Error) -> Error {
+        move |source| {
+            let too_long = source.raw_os_error() == Some(Errno::FBIG.raw_os_error());
+            match (limits::open_files(&source), limits::file_size(len).filter(|_| too_long)) {
+                (Some(allowed), _) => Error::OpenFiles { doing: "share memory", allowed },
+                (None, Some(allowed)) => Error::FileSize { len, allowed },
+                (None, None) => Error::Segment { len, source },
+            }
+        }
     }
 }

@@ -32,7 +32,7 @@
 //! let greetings = run(Launch::Threads(3), Options::default(), |seat| {
 //!     let endpoint = seat
 //!         .connect(Guestbook(Vec::new()), Transport::default())
-//!         .map_err(|error| Failure::of(seat.rank(), error))?;
+//!         .map_err(|error| error.into_failure(seat.rank()))?;
 //!     endpoint.act(|_, out| {
 //!         for to in seat.rank().others(seat.size()) {
 //!             out.send(to, &b"hello"[..], Payload::Empty);
@@ -65,13 +65,17 @@ mod error;
 #[doc(hidden)]
 pub mod fuzz;
 mod handler;
+mod key;
+mod limits;
 mod local;
+mod peer;
 pub mod proto;
 mod rank;
 mod route;
 mod shm;
 pub mod sim;
 mod spare;
+mod strangers;
 mod traffic;
 mod udp;
 pub mod wire;

@@ -25,6 +25,7 @@ mod provoke;
 mod reduce;
 mod scalar_ops;
 mod scalars;
+mod scarce;
 mod slices;
 mod stream;
 mod stuck;

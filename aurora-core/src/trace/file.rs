@@ -2,6 +2,7 @@
 
 use crate::Error;
 use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::process::{Resource, getrlimit};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -24,7 +25,7 @@ const END: &str = "\n]}\n";
 /// `TraceFile` where it cannot be written, or is something else.
 pub(crate) fn create(path: &Path) -> Result<(), Error> {
     let made = spare_others(path).and_then(|()| open(path, true));
-    let made = made.and_then(|mut file| file.write_all(format!("{BEGIN}{END}").as_bytes()));
+    let made = made.and_then(|mut file| write(&mut file, &format!("{BEGIN}{END}")));
     made.map_err(|cause| refusal(path, &cause))
 }
 
@@ -78,14 +79,30 @@ pub(super) fn append(path: &Path, events: &[String]) -> io::Result<()> {
         text.push_str(event);
     }
     text.push_str(END);
-    let written = file.write_all(text.as_bytes());
+    let written = write(&mut file, &text);
     if written.is_err() {
         // The disk is full, say: what others have written stays whole. There was room for this.
         let begin = if at == 0 { BEGIN } else { "" };
         let again = file.set_len(at).and_then(|()| file.seek(SeekFrom::Start(at)));
-        let _ = again.and_then(|_| file.write_all(format!("{begin}{END}").as_bytes()));
+        let _ = again.and_then(|_| write(&mut file, &format!("{begin}{END}")));
     }
     written
+}
+
+/// Writes text, unless that would make the file longer than files of this process may be: the system answers to it by a
+/// signal, which ends the process without a word.
+fn write(file: &mut File, text: &str) -> io::Result<()> {
+    // What is no file has no end, and no limit.
+    let end = if file.metadata()?.is_file() { file.stream_position()? + text.len() as u64 } else { 0 };
+    match getrlimit(Resource::Fsize).current.filter(|allowed| *allowed < end) {
+        None => file.write_all(text.as_bytes()),
+        Some(allowed) => Err(io::Error::new(
+            ErrorKind::FileTooLarge,
+            format!(
+                "files of this process may have {allowed} bytes, and this one needs {end}; allow more (`ulimit -f`)"
+            ),
+        )),
+    }
 }
 
 /// Goes to where the next event is to stand, in the place of the end: behind all that is whole. 0 in an empty file.

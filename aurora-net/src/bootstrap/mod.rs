@@ -29,6 +29,7 @@ pub use processes::VARIABLE;
 pub(crate) use seat::Job;
 pub use seat::Seat;
 
+use crate::key::JobKey;
 use crate::udp::address::on_one_machine;
 use std::ffi::OsString;
 use std::fmt;
@@ -111,6 +112,14 @@ pub fn run<R: Send>(
         Launch::Mpi { announced_size } => mpi::run(announced_size, &options, body),
         Launch::Child(ticket) => processes::join(&ticket, options, body),
     }
+}
+
+fn no_random(error: getrandom::Error) -> Failure {
+    Failure::start(format_args!("no random numbers: {error}"))
+}
+
+fn new_key() -> Result<JobKey, Failure> {
+    JobKey::random().map_err(no_random)
 }
 
 /// Where to bind the sockets of ranks that all run on this machine.

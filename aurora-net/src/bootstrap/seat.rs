@@ -5,6 +5,7 @@ use super::{Failure, Launcher, panic, probe};
 use crate::bulk::{self, Bulk, BulkInfo};
 use crate::endpoint::carrier::{Carriage, Held};
 use crate::endpoint::{Endpoint, Nodes, Setup};
+use crate::key::JobKey;
 use crate::route::Contact;
 use crate::{Error, Handler, Node, Rank, Route, Transport};
 use std::cell::Cell;
@@ -35,22 +36,6 @@ pub(crate) trait Line {
     /// Collective. The longest of everyone's times, one by one, where there is a carrier.
     fn slowest(&self, times: [Duration; 2]) -> [Duration; 2] {
         times
-    }
-}
-
-/// The identity of a job, known to all its ranks and to nobody else: datagrams without it are dropped.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct JobKey(pub u64);
-
-impl JobKey {
-    pub fn random() -> Result<Self, Failure> {
-        getrandom::u64().map(JobKey).map_err(|error| Failure::start(format_args!("no random numbers: {error}")))
-    }
-}
-
-impl fmt::Debug for JobKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JobKey(..)")
     }
 }
 

@@ -5,8 +5,8 @@
 
 use super::desk::{Desk, HubLine};
 use super::hub::{Hub, Report};
-use super::seat::{Job, JobKey, Seat, exited, sit};
-use super::{Failure, Launcher, Options, address_here, exit};
+use super::seat::{Job, Seat, exited, sit};
+use super::{Failure, Launcher, Options, address_here, exit, new_key};
 
 use crate::Rank;
 use std::io::{self, Write};
@@ -24,7 +24,7 @@ pub(super) fn run<R: Send>(
 ) -> Result<R, Failure> {
     let control =
         Arc::new(Control { hub: Mutex::new(Hub::new(size)), desks: (0..size).map(|_| Arc::default()).collect() });
-    let key = JobKey::random()?;
+    let key = new_key()?;
     let address = address_here(options)?;
     let rank_body = |rank: Rank| {
         let job = Job { rank, size, machines: vec![Rank::new(0)], launcher: Launcher::Threads, key, address };

@@ -2,9 +2,10 @@
 
 use super::Failure;
 use crate::Rank;
+use crate::key::{JobKey, Proof};
 use std::io::{self, ErrorKind, Write};
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -16,26 +17,29 @@ const FORWARDING: Duration = Duration::from_millis(100);
 /// up to 3 s for that; but a rank that waits here is silent, and others must not take it for lost before.
 pub(super) const QUIET: Duration = Duration::from_secs(3);
 
+/// Looks at what has come to an ear: more than the system keeps for one that nobody listens to.
+const LOOKS: usize = 1024;
+
 /// The right to say why the job ends, one for each machine: whoever binds the job's abstract socket first. The name goes with
 /// the process that holds it, however that ends; so that it is not taken again by a rank that finds out later and lives a little
 /// longer, who has it first tells the others, each at an abstract socket of its own.
+///
+/// All processes of a machine see these names once they are bound, and can send to them. So each name is derived from
+/// the job's key: who knows one does not know the next, and cannot take it first; and what is sent has to prove that it
+/// comes from the job. Nobody connects to them, so there is no queue of connections to fill.
 pub(super) struct Voice {
-    name: String,
+    key: JobKey,
     size: usize,
-    held: Mutex<Option<UnixListener>>,
+    held: Mutex<Option<UnixDatagram>>,
     /// Where others say that they have spoken.
     told: Option<UnixDatagram>,
 }
 
 impl Voice {
-    /// That of `rank`, in a job of `size` ranks that go by `number`.
-    pub fn of_job(number: u64, rank: Rank, size: usize) -> Self {
-        let name = format!("aurora-voice-{number:016x}");
-        let told = SocketAddr::from_abstract_name(ear(&name, rank.index()))
-            .and_then(|address| UnixDatagram::bind_addr(&address))
-            .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
-            .ok();
-        Voice { name, size, held: Mutex::new(None), told }
+    /// That of `rank`, in a job of `size` ranks.
+    pub fn of_job(key: JobKey, rank: Rank, size: usize) -> Self {
+        let told = bind(&ear(&key, rank.index())).and_then(|socket| socket.set_nonblocking(true).map(|()| socket));
+        Voice { key, size, held: Mutex::new(None), told: told.ok() }
     }
 
     /// Says why the job is about to end, unless another rank of this machine has said it: that one is left the time to end
@@ -52,10 +56,9 @@ impl Voice {
     /// Whether nobody on this machine has it, or has had it.
     fn take(&self) -> bool {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let bound = SocketAddr::from_abstract_name(&self.name).and_then(|name| UnixListener::bind_addr(&name));
-        match bound {
-            Ok(listener) => {
-                *held = Some(listener);
+        match bind(&format!("aurora-voice-{}", self.key.prove("voice", &[]).name())) {
+            Ok(socket) => {
+                *held = Some(socket);
                 let free = !self.was_told();
                 if free {
                     self.tell();
@@ -68,22 +71,35 @@ impl Voice {
     }
 
     fn was_told(&self) -> bool {
-        self.told.as_ref().is_some_and(|told| told.recv(&mut [0]).is_ok())
+        let Some(told) = &self.told else { return false };
+        let (mut said, proof) = ([0; Proof::LEN + 1], self.word());
+        let looks = (0..LOOKS).map_while(|_| told.recv(&mut said).ok().map(|length| proof.is(&said[..length])));
+        looks.into_iter().any(|ours| ours)
     }
 
     fn tell(&self) {
         let Some(from) = &self.told else { return };
+        let word = self.word().to_bytes();
         for rank in 0..self.size {
             // Those of other machines have no such socket here.
-            let _ = SocketAddr::from_abstract_name(ear(&self.name, rank))
-                .and_then(|address| from.send_to_addr(&[1], &address));
+            let _ = SocketAddr::from_abstract_name(ear(&self.key, rank))
+                .and_then(|address| from.send_to_addr(&word, &address));
         }
+    }
+
+    /// What proves that a rank of this job has spoken.
+    fn word(&self) -> Proof {
+        self.key.prove("voice: told", &[])
     }
 }
 
+fn bind(name: &str) -> io::Result<UnixDatagram> {
+    SocketAddr::from_abstract_name(name).and_then(|address| UnixDatagram::bind_addr(&address))
+}
+
 /// Where a rank hears that another has spoken.
-fn ear(voice: &str, rank: usize) -> String {
-    format!("{voice}-{rank}")
+fn ear(key: &JobKey, rank: usize) -> String {
+    format!("aurora-ear-{}", key.prove("ear", &[rank as u128]).name())
 }
 
 #[cfg(test)]
@@ -91,8 +107,8 @@ mod tests {
     use super::*;
 
     fn voices() -> [Voice; 3] {
-        let number = crate::bootstrap::seat::JobKey::random().unwrap().0;
-        [0, 1, 2].map(|rank| Voice::of_job(number, Rank::new(rank), 3))
+        let key = JobKey::random().unwrap();
+        [0, 1, 2].map(|rank| Voice::of_job(key, Rank::new(rank), 3))
     }
 
     #[test]
@@ -108,5 +124,16 @@ mod tests {
         assert!(a.take());
         drop(a);
         assert_eq!([&b, &c].map(Voice::take), [false, false]);
+    }
+
+    #[test]
+    fn what_others_send_silences_nobody() {
+        let [a, b, _] = voices();
+        let stranger = UnixDatagram::unbound().unwrap();
+        let ear = SocketAddr::from_abstract_name(ear(&a.key, 0)).unwrap();
+        for junk in [&[1][..], &[], &[0; Proof::LEN], &[7; 100]] {
+            stranger.send_to_addr(junk, &ear).unwrap();
+        }
+        assert!(a.take() && !b.take());
     }
 }

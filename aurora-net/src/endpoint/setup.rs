@@ -11,6 +11,7 @@ use super::pulse::Pulse;
 use super::rings::Rings;
 use super::{Endpoint, Nodes, Owner, trace};
 use crate::bootstrap::{self, Failure, Job, Launcher};
+use crate::key::JobKey;
 use crate::local::{self, Inbox, LocalAddress};
 use crate::route::{Contact, UdpContact};
 use crate::shm::{Found, Node, Offer, ShmContact};
@@ -26,7 +27,7 @@ const MPIRUN_ENDS_ALL: Duration = Duration::from_secs(2);
 /// An endpoint in the making: can be reached, but does not know the others yet.
 pub(crate) struct Setup {
     me: Rank,
-    key: u64,
+    key: JobKey,
     transport: Transport,
     poller: Poller,
     local: Option<(LocalAddress, Inbox)>,
@@ -41,7 +42,7 @@ impl Setup {
     pub fn new(job: &Job, transport: Transport) -> Result<Self, Error> {
         let poller = Poller::new().map_err(Error::system("make an epoll instance and a timer"))?;
         let grace = if job.launcher == Launcher::Mpi { MPIRUN_ENDS_ALL } else { Duration::ZERO };
-        let (me, key) = (job.rank, job.key.0);
+        let (me, key) = (job.rank, job.key);
         let mut setup = Setup { me, key, transport, poller, local: None, udp: None, offer: None, grace };
         if job.size == 1 {
             // There is nobody to reach it.
@@ -59,8 +60,12 @@ impl Setup {
             setup.udp = Some((port, contact));
         }
         let offer = match transport.route {
-            // Where the system does not let us, this rank shares its memory with nobody.
-            None => Offer::new().ok(),
+            None => match Offer::new() {
+                Ok(offer) => Some(offer),
+                Err(error @ Error::OpenFiles { .. }) => return Err(error),
+                // Where the system does not let us, this rank shares its memory with nobody.
+                Err(_) => None,
+            },
             Some(Route::Shm) => Some(Offer::new()?),
             Some(Route::Local | Route::Udp) => None,
         };
@@ -131,7 +136,7 @@ impl Setup {
         }
         let datagrams = self.udp.filter(|_| by(|peer| matches!(peer, Peer::Udp))).map(|(port, own)| {
             let Transport { silence, network, .. } = self.transport;
-            let common = Common { me, key: self.key, silence, window: own.window, network };
+            let common = Common { me, key: self.key.mark(), silence, window: own.window, network };
             let by_udp = |(contact, peer): (&Contact, &Peer)| contact.udp.filter(|_| matches!(peer, Peer::Udp));
             let contacts: Vec<_> = contacts.iter().zip(&peers).map(by_udp).collect();
             Datagrams::new(port, common, &contacts)

@@ -8,21 +8,25 @@
 //! can; so the ranks of a node are those that have the same leader, and everyone learns that by telling it. Host names play
 //! no part: they repeat, and containers share them.
 //!
-//! A rank says who it is when it connects, proves it by the job's key, and gives what wakes it, before it tells everyone
-//! its leader. So when all have told, the leader finds its mates at the door, and waits for nobody. It makes the control segment
-//! and hands it to them, with what wakes each; the mates wait for that.
+//! A rank says who it is when it connects, proves it by the job's key (`greeting.rs`), and gives what wakes it, before
+//! it tells everyone its leader. So when all have told, all mates are with the leader's porter (`porter.rs`), and the
+//! leader waits for nobody. It proves to each that it belongs to the job too, makes the control segment and hands it to
+//! them, with what wakes each; the mates wait for that.
 
 use super::control::Control;
-use super::node::{Node, Role};
-use super::parcel::{Line, Listener, MOST_DESCRIPTORS, numbers};
+use super::greeting::Greeting;
+use super::node::{Node, Role, hear, tell};
+use super::parcel::{Line, Listener, MOST_DESCRIPTORS, PATIENCE};
+use super::porter::{Guest, Guests, Porter};
 use crate::endpoint::Waker;
-use crate::{Error, Rank};
+use crate::key::{JobKey, Nonce, nonce};
+use crate::{Error, Rank, limits, peer};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 /// How the other ranks of its node find a rank.
@@ -30,8 +34,10 @@ use std::time::Duration;
 pub(crate) struct ShmContact {
     /// Of its kernel.
     boot: u128,
-    /// Makes the name of its socket.
+    /// Makes the name of its socket, which all processes of the machine can see.
     name: u128,
+    /// Tells this start from any other: who has heard a proof about it can use it nowhere else.
+    pub(super) nonce: Nonce,
 }
 
 impl ShmContact {
@@ -42,7 +48,7 @@ impl ShmContact {
     /// The same of another machine.
     #[cfg(test)]
     pub(super) fn elsewhere(self) -> Self {
-        ShmContact { boot: !self.boot, name: self.name }
+        ShmContact { boot: !self.boot, ..self }
     }
 }
 
@@ -57,8 +63,8 @@ impl Offer {
     /// Listens from now on.
     pub fn new() -> Result<Self, Error> {
         let random = |_| Error::system("get random numbers")(io::Error::from(io::ErrorKind::Other));
-        let (high, low) = (getrandom::u64().map_err(random)?, getrandom::u64().map_err(random)?);
-        let contact = ShmContact { boot: boot_id()?, name: u128::from(high) << 64 | u128::from(low) };
+        let (name, nonce) = (nonce().map_err(random)?, nonce().map_err(random)?);
+        let contact = ShmContact { boot: boot_id()?, name, nonce };
         let listener = Listener::bind(&contact.socket()).map_err(Error::system("listen on a unix socket"))?;
         Ok(Offer { contact, listener })
     }
@@ -74,23 +80,44 @@ impl Offer {
     }
 
     /// Looks for the leader of this node among all ranks, and says who this is.
-    pub fn seek(self, me: Rank, key: u64, contacts: &[Option<ShmContact>], waker: Arc<Waker>) -> Result<Found, Error> {
+    pub fn seek(
+        self,
+        me: Rank,
+        key: JobKey,
+        contacts: &[Option<ShmContact>],
+        waker: Arc<Waker>,
+    ) -> Result<Found, Error> {
         let Offer { contact: own, listener } = self;
-        let mut found = Found { me, key, leader: me, line: None, listener, waker };
         for (index, contact) in contacts.iter().enumerate().take(me.index()) {
             let Some(contact) = contact.filter(|contact| contact.boot == own.boot) else {
                 continue;
             };
-            // Whatever refuses us, that rank's memory is out of our reach.
-            if let Ok(line) = Line::connect(&contact.socket()) {
-                found.leader = Rank::new(index);
-                let hello = Hello { key, rank: me }.encode();
-                line.send(&hello, &[found.waker.as_fd()]).map_err(|_| Error::MateGone { rank: found.leader })?;
-                found.line = Some(line);
-                break;
+            let leader = Rank::new(index);
+            let line = match Line::connect(&contact.socket()) {
+                Ok(line) => line,
+                Err(Errno::AGAIN) => return Err(Error::NotLetIn { rank: leader, seconds: PATIENCE.as_secs() }),
+                Err(error @ (Errno::MFILE | Errno::NFILE)) => {
+                    return Err(Error::system("connect to a rank of this machine")(error));
+                }
+                // Whatever refuses us, that rank's memory is out of our reach.
+                Err(_) => continue,
+            };
+            if !peer::is_same_user(&line) {
+                return Err(Error::Impostor { rank: leader });
             }
+            let greeting = Greeting::new(key, leader, contacts);
+            let hello = greeting.hello(me).ok_or(Error::MateGone { rank: leader })?;
+            line.send(&hello, &[waker.as_fd()]).map_err(|error| match error {
+                Errno::TOOMANYREFS => Error::system("send a descriptor to a rank of this node")(error),
+                _ => Error::MateGone { rank: leader },
+            })?;
+            // Others may try to come to us before they come to the leader: nobody answers them, and they go on.
+            let role = Seeker::Mate { line, greeting, _listener: listener };
+            return Ok(Found { me, leader, role, waker });
         }
-        Ok(found)
+        let greeting = Arc::new(Greeting::new(key, me, contacts));
+        let porter = Porter::start(me, listener, greeting.clone())?;
+        Ok(Found { me, leader: me, role: Seeker::Leader { porter, greeting }, waker })
     }
 }
 
@@ -98,11 +125,15 @@ impl Offer {
 #[derive(Debug)]
 pub(crate) struct Found {
     me: Rank,
-    key: u64,
     leader: Rank,
-    line: Option<Line>,
-    listener: Listener,
+    role: Seeker,
     waker: Arc<Waker>,
+}
+
+#[derive(Debug)]
+enum Seeker {
+    Leader { porter: Porter, greeting: Arc<Greeting> },
+    Mate { line: Line, greeting: Greeting, _listener: Listener },
 }
 
 impl Found {
@@ -113,7 +144,7 @@ impl Found {
 
     /// Makes the node, given everyone's leader. `grace`: [`Node::share`] waits so long before it says that the leader is gone.
     pub fn gather(self, leaders: &[Option<Rank>], grace: Duration) -> Result<Node, Error> {
-        let Found { me, key, leader, line, listener, waker } = self;
+        let Found { me, leader, role, waker } = self;
         let gone = || Error::MateGone { rank: leader };
         if leaders[leader.index()] != Some(leader) {
             // It follows somebody else, whom we could not reach.
@@ -121,95 +152,81 @@ impl Found {
         }
         let ranks = (0..leaders.len()).map(Rank::new).filter(|rank| leaders[rank.index()] == Some(leader));
         let ranks: Vec<Rank> = ranks.collect();
-        let me = ranks.iter().position(|rank| *rank == me).ok_or_else(gone)?;
+        let place = ranks.iter().position(|rank| *rank == me).ok_or_else(gone)?;
         let count = ranks.len();
-        if count == 1 {
-            return Ok(Node::alone(leader));
-        }
-        match line {
-            None => {
+        match role {
+            Seeker::Leader { porter, greeting } => {
+                let guests = porter.finish()?;
+                if count == 1 {
+                    return Ok(Node::alone(leader));
+                }
                 let own = waker.share().map_err(Error::system("share an eventfd"))?;
-                let (lines, mut wakers) = welcome(&listener, key, &ranks[1..])?;
+                let (lines, mut wakers) = seat(guests, &ranks[1..])?;
                 wakers.insert(0, own);
+                for (line, mate) in lines.iter().zip(&ranks[1..]) {
+                    tell(line, &greeting.welcome(*mate).ok_or_else(gone)?, &[])?;
+                }
                 let mut node = Node::new(ranks, Role::leader(lines), grace);
                 let segment = node.share(Node::CONTROL, Control::len(count))?;
                 for line in node.lines() {
-                    hand_out(&wakers, line);
+                    hand_out(&wakers, line)?;
                 }
-                node.set_control(Control::new(segment, me, wakers));
+                node.set_control(Control::new(segment, place, wakers));
                 Ok(node)
             }
-            Some(line) => {
+            Seeker::Mate { line, greeting, .. } => {
+                let Some((said, _)) = hear(&line)? else {
+                    // Most likely we are about to be ended too, by who says why.
+                    thread::sleep(grace);
+                    return Err(gone());
+                };
+                if !greeting.is_welcome(me, &said) {
+                    return Err(Error::Impostor { rank: leader });
+                }
                 let mut node = Node::new(ranks, Role::mate(line), grace);
                 let segment = node.share(Node::CONTROL, Control::len(count))?;
-                let wakers = node.lines().next().and_then(|line| take(line, count)).ok_or_else(gone)?;
-                node.set_control(Control::new(segment, me, wakers));
+                let line = node.lines().next().ok_or_else(gone)?;
+                let wakers = take(line, count)?.ok_or_else(gone)?;
+                node.set_control(Control::new(segment, place, wakers));
                 Ok(node)
             }
         }
     }
 }
 
-/// Lets the mates in, who are all at the door, and takes what wakes them.
-fn welcome(listener: &Listener, key: u64, mates: &[Rank]) -> Result<(Vec<Line>, Vec<Waker>), Error> {
-    let mut places: Vec<Option<(Line, Waker)>> = mates.iter().map(|_| None).collect();
-    while let Some(missing) = places.iter().position(Option::is_none) {
-        let accepted = listener.accept().map_err(Error::system("accept a connection of a node-mate"))?;
-        let line = accepted.ok_or(Error::MateGone { rank: mates[missing] })?;
-        let Some((bytes, descriptors)) = line.try_receive().ok().flatten() else {
-            // Not one of ours: dropped, as below.
-            continue;
-        };
-        let hello = Hello::decode(&bytes).filter(|hello| hello.key == key);
-        let place = hello.and_then(|hello| mates.iter().position(|rank| *rank == hello.rank));
-        if let (Some(place), Some(waker)) = (place, descriptors.into_iter().next()) {
-            places[place].get_or_insert((line, Waker::of(waker)));
-        }
-    }
-    Ok(places.into_iter().flatten().unzip())
+/// Puts the mates in the order of their ranks. All have come, or are gone.
+fn seat(mut guests: Guests, mates: &[Rank]) -> Result<(Vec<Line>, Vec<Waker>), Error> {
+    let places = mates.iter().map(|mate| {
+        let at = guests.all.iter().position(|guest| guest.rank == *mate);
+        let at = at.ok_or_else(|| guests.why_missing(*mate))?;
+        let Guest { line, waker, .. } = guests.all.swap_remove(at);
+        Ok((line, waker))
+    });
+    places.collect::<Result<Vec<_>, _>>().map(|places| places.into_iter().unzip())
 }
 
 /// Gives a mate what wakes each rank of the node.
-fn hand_out(wakers: &[Waker], line: &Line) {
-    for some in wakers.chunks(MOST_DESCRIPTORS) {
+fn hand_out(wakers: &[Waker], line: &Line) -> Result<(), Error> {
+    wakers.chunks(MOST_DESCRIPTORS).try_for_each(|some| {
         let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();
-        // A mate that is gone is not ours to report.
-        let _: Result<(), Errno> = line.send(&[0], &some);
-    }
+        tell(line, &[0], &some)
+    })
 }
 
 /// Takes what wakes each rank of the node. None: the leader is gone.
-fn take(line: &Line, count: usize) -> Option<Vec<Waker>> {
+fn take(line: &Line, count: usize) -> Result<Option<Vec<Waker>>, Error> {
     let mut wakers = Vec::new();
     while wakers.len() < count {
-        let (_, descriptors) = line.receive().ok().flatten()?;
+        let Some((_, descriptors)) = hear(line)? else {
+            return Ok(None);
+        };
         wakers.extend(descriptors.into_iter().map(Waker::of));
     }
-    Some(wakers)
-}
-
-/// The first parcel of a mate.
-#[derive(Clone, Copy)]
-struct Hello {
-    key: u64,
-    rank: Rank,
-}
-
-impl Hello {
-    fn encode(self) -> Vec<u8> {
-        [self.key.to_le_bytes(), (self.rank.index() as u64).to_le_bytes()].concat()
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let (key, rank) = numbers(bytes)?;
-        let rank = Rank::from(usize::try_from(rank).ok()?);
-        Some(Hello { key, rank })
-    }
+    Ok(Some(wakers))
 }
 
 fn boot_id() -> Result<u128, Error> {
-    let doing = "read this machine's boot id";
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").map_err(Error::system(doing))?;
-    let digits: String = text.trim().chars().filter(|char| *char != '-').collect();
+    let digits: String = limits::boot_id()?.trim().chars().filter(|char| *char != '-').collect();
+    let doing = "understand this machine's boot id";
     u128::from_str_radix(&digits, 16).map_err(|_| Error::system(doing)(io::Error::from(io::ErrorKind::InvalidData)))
 }

@@ -5,6 +5,7 @@
 mod barrier;
 mod bell;
 mod control;
+mod greeting;
 mod link;
 mod mailbox;
 mod mates;
@@ -12,6 +13,7 @@ mod meeting;
 mod node;
 mod parcel;
 mod patience;
+mod porter;
 mod ring;
 mod segment;
 mod stock;

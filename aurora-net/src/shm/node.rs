@@ -3,7 +3,7 @@
 use super::barrier::NodeBarrier;
 use super::control::{Control, Presence};
 use super::meeting::{self, At, Met, Place as MeetingPlace};
-use super::parcel::{Line, numbers};
+use super::parcel::{Line, Parcel, numbers};
 use super::patience::Patience;
 use super::segment::{self, Segment};
 use crate::{Error, Rank};
@@ -126,21 +126,22 @@ impl Node {
     /// The leader does not wait. The others wait until the leader has called it, so all should be known to come.
     ///
     /// # Errors
-    /// [`Error::Segment`]: the leader could not make it; all get the same. [`Error::MateGone`]: the leader is dead, or has
-    /// closed its endpoint, or this rank has. [`Error::ShareSkipped`]: the leader has left it out.
+    /// [`Error::Segment`], [`Error::FileSize`]: the leader could not make it; all get the same. [`Error::OpenFiles`]:
+    /// it, or this rank, has no descriptor left for it. [`Error::MateGone`]: the leader is dead, or has closed its
+    /// endpoint, or this rank has. [`Error::ShareSkipped`]: the leader has left it out.
     pub fn share(&self, id: u64, len: usize) -> Result<Segment, Error> {
         match &self.role {
             Role::Leader { lines } => hand_out(lines, id, len),
             Role::Mate { line, early } => {
                 let mut early = early.lock().unwrap_or_else(PoisonError::into_inner);
-                let shared = next(line, &mut early, id).ok_or_else(|| self.leader_is_gone())?;
+                let shared = next(line, &mut early, id)?.ok_or_else(|| self.leader_is_gone())?;
                 if shared.id != id {
                     let error = Error::ShareSkipped { leader: self.leader(), asked: id, next: shared.id };
                     *early = Some(shared);
                     return Err(error);
                 }
                 let opened = shared.outcome.and_then(|memory| segment::open(&memory, len));
-                opened.map_err(|source| Error::Segment { len, source })
+                opened.map_err(Error::segment(len))
             }
         }
     }
@@ -236,31 +237,45 @@ fn hand_out(lines: &[Line], id: u64, len: usize) -> Result<Segment, Error> {
     let created = segment::create(len);
     let errno = |error: &io::Error| error.raw_os_error().unwrap_or(Errno::IO.raw_os_error());
     for line in lines {
-        // A mate that is gone is not ours to report.
-        let _ = match &created {
-            Ok((_, memory)) => line.send(&Shared::encode(id, Ok(())), &[memory.as_fd()]),
-            Err(error) => line.send(&Shared::encode(id, Err(errno(error))), &[]),
-        };
+        match &created {
+            Ok((_, memory)) => tell(line, &Shared::encode(id, Ok(())), &[memory.as_fd()])?,
+            Err(error) => tell(line, &Shared::encode(id, Err(errno(error))), &[])?,
+        }
     }
     created.map(|(segment, _)| segment).map_err(|error| {
         let source = io::Error::from_raw_os_error(errno(&error));
-        Error::Segment { len, source }
+        Error::segment(len)(source)
     })
 }
 
 /// What the leader has shared as `id`, or else after it. None: the leader is gone.
-fn next(line: &Line, early: &mut Option<Shared>, id: u64) -> Option<Shared> {
+fn next(line: &Line, early: &mut Option<Shared>, id: u64) -> Result<Option<Shared>, Error> {
     loop {
         let shared = match early.take() {
-            Some(shared) => shared,
-            None => {
-                let (bytes, descriptors) = line.receive().ok().flatten()?;
-                Shared::decode(&bytes, descriptors)?
-            }
+            Some(shared) => Some(shared),
+            None => hear(line)?.and_then(|(bytes, descriptors)| Shared::decode(&bytes, descriptors)),
         };
         // Earlier ones, this rank has left out.
-        if shared.id >= id {
-            return Some(shared);
+        if shared.as_ref().is_none_or(|shared| shared.id >= id) {
+            return Ok(shared);
         }
+    }
+}
+
+/// The leader's next parcel. None: it is gone, by whatever the system calls that.
+pub(super) fn hear(line: &Line) -> Result<Option<Parcel>, Error> {
+    match line.receive() {
+        Err(error @ Errno::MFILE) => {
+            Err(Error::system("take memory or an eventfd from the leader of this node")(error))
+        }
+        outcome => Ok(outcome.ok().flatten()),
+    }
+}
+
+/// Sends a mate something. One that is gone is not ours to report; that there is no descriptor is.
+pub(super) fn tell(line: &Line, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Error> {
+    match line.send(bytes, descriptors) {
+        Err(error @ Errno::TOOMANYREFS) => Err(Error::system("send a descriptor to a rank of this node")(error)),
+        Ok(()) | Err(_) => Ok(()),
     }
 }

@@ -4,14 +4,17 @@
 //! only by processes of the same kernel in the same network namespace.
 
 use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen, recvmsg, sendmsg,
-    shutdown, socket_with,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
+    listen, recvmsg, sendmsg, shutdown, socket_with,
 };
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The most descriptors in one parcel (the kernel's limit is 253).
 pub(super) const MOST_DESCRIPTORS: usize = 128;
@@ -22,6 +25,12 @@ pub(super) type Parcel = (Vec<u8>, Vec<OwnedFd>);
 /// The longest parcel's bytes.
 const LONGEST: usize = 64;
 
+/// How long a connection may wait to be taken into a queue, and a descriptor for others to arrive first.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Between two looks whether they have.
+const NAP: Duration = Duration::from_millis(1);
+
 type Room<const DESCRIPTORS: usize> = [MaybeUninit<u8>; DESCRIPTORS];
 const ROOM: usize = rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS));
 
@@ -29,13 +38,22 @@ const ROOM: usize = rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS));
 #[derive(Debug)]
 pub(super) struct Listener(OwnedFd);
 
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 impl Listener {
+    /// At most so many connections wait to be taken in.
+    pub const QUEUE: i32 = i16::MAX as i32;
+
     /// Listens under a name that nobody has.
     pub fn bind(name: &[u8]) -> Result<Self, Errno> {
         let socket = socket()?;
         bind(&socket, &SocketAddrUnix::new_abstract_name(name)?)?;
         // As long as the system allows: a whole node may come before the first is let in.
-        listen(&socket, i32::from(i16::MAX))?;
+        listen(&socket, Self::QUEUE)?;
         rustix::io::ioctl_fionbio(&socket, true)?;
         Ok(Listener(socket))
     }
@@ -58,20 +76,26 @@ impl Listener {
 pub(super) struct Line(OwnedFd);
 
 impl Line {
-    /// Connects to who listens under this name; refused at once where nobody does.
+    /// Connects to who listens under this name; refused at once where nobody does, and after a while (`AGAIN`) where
+    /// very many others wait to be taken in.
     pub fn connect(name: &[u8]) -> Result<Self, Errno> {
         let socket = socket()?;
         let address = SocketAddrUnix::new_abstract_name(name)?;
+        set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
         loop {
             match connect(&socket, &address) {
-                Ok(()) => return Ok(Line(socket)),
+                Ok(()) => {
+                    set_socket_timeout(&socket, Timeout::Send, None)?;
+                    return Ok(Line(socket));
+                }
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Sends a parcel; waits only for a receiver that has left very many unread.
+    /// Sends a parcel; waits only for a receiver that has left very many unread, and while as many descriptors are on
+    /// their way between this user's processes as a process may have: then for a limited time (`TOOMANYREFS`).
     pub fn send(&self, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Errno> {
         let mut room: Room<ROOM> = [MaybeUninit::uninit(); ROOM];
         let mut control = SendAncillaryBuffer::new(&mut room);
@@ -79,16 +103,19 @@ impl Line {
             let fits = control.push(SendAncillaryMessage::ScmRights(descriptors));
             assert!(fits, "{} descriptors in one parcel", descriptors.len());
         }
+        let until = Instant::now() + PATIENCE;
         loop {
             match sendmsg(&self.0, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL) {
                 Ok(_) => return Ok(()),
                 Err(Errno::INTR) => {}
+                Err(Errno::TOOMANYREFS) if Instant::now() < until => thread::sleep(NAP),
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Waits for the next parcel. None: there will be none.
+    /// Waits for the next parcel. None: there will be none. `MFILE`: its descriptors were more than this process may
+    /// still have.
     pub fn receive(&self) -> Result<Option<Parcel>, Errno> {
         self.receive_with(RecvFlags::empty())
     }
@@ -110,6 +137,10 @@ impl Line {
                 outcome => break outcome?,
             }
         };
+        if received.flags.contains(ReturnFlags::CTRUNC) {
+            // Those that have come are closed again.
+            return Err(Errno::MFILE);
+        }
         if received.bytes == 0 {
             return Ok(None);
         }

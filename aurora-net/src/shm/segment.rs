@@ -1,6 +1,6 @@
 //! A piece of memory that several ranks of a node have mapped.
 
-use crate::Error;
+use crate::{Error, limits};
 use memmap2::{Advice, MmapOptions, MmapRaw, UncheckedAdvice};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
 use rustix::io::Errno;
@@ -32,7 +32,7 @@ impl Segment {
     /// # Errors
     /// [`Error::Segment`]: the system refuses it.
     pub fn create(len: usize) -> Result<Segment, Error> {
-        create(len).map(|(segment, _)| segment).map_err(|source| Error::Segment { len, source })
+        create(len).map(|(segment, _)| segment).map_err(Error::segment(len))
     }
 
     /// Length in bytes, as asked for.
@@ -85,6 +85,10 @@ impl fmt::Debug for Segment {
 
 /// New memory, and the descriptor by which others can map it.
 pub(super) fn create(len: usize) -> io::Result<(Segment, OwnedFd)> {
+    if limits::file_size(len).is_some() {
+        // The kernel would end this process by a signal (SIGXFSZ).
+        return Err(Errno::FBIG.into());
+    }
     let memory = memfd_create("aurora", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     ftruncate(&memory, len as u64)?;
     fcntl_add_seals(&memory, SEALS)?;

@@ -2,10 +2,12 @@
 
 use super::mates::{Found, Offer, ShmContact};
 use super::node::Node;
-use super::parcel::Line;
+use super::parcel::{Line, Listener};
 use crate::endpoint::Waker;
+use crate::key::JobKey;
 use crate::{Error, Rank};
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use rustix::fs::Uid;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space, set_thread_uid};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
@@ -14,7 +16,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-const KEY: u64 = 0x5ec2e7;
+/// That of every job here but one.
+fn key() -> JobKey {
+    JobKey::from_bytes([0x5e; 32])
+}
 
 fn offers(size: usize) -> Vec<Offer> {
     (0..size).map(|_| Offer::new().unwrap()).collect()
@@ -24,13 +29,13 @@ fn contacts(offers: &[Offer]) -> Vec<Option<ShmContact>> {
     offers.iter().map(|offer| Some(offer.contact())).collect()
 }
 
-fn seek(offer: Offer, me: usize, key: u64, contacts: &[Option<ShmContact>]) -> Found {
+fn seek(offer: Offer, me: usize, key: JobKey, contacts: &[Option<ShmContact>]) -> Found {
     let waker = Waker::new().unwrap();
     offer.seek(Rank::new(me), key, contacts, Arc::new(waker)).unwrap()
 }
 
 fn nodes_of(offers: Vec<Offer>, contacts: &[Option<ShmContact>]) -> Vec<Result<Node, Error>> {
-    let seek = |(index, offer): (usize, Offer)| self::seek(offer, index, KEY, contacts);
+    let seek = |(index, offer): (usize, Offer)| self::seek(offer, index, key(), contacts);
     let found: Vec<_> = offers.into_iter().enumerate().map(seek).collect();
     let leaders: Vec<_> = found.iter().map(|found| Some(found.leader())).collect();
     found.into_iter().map(|found| found.gather(&leaders, Duration::ZERO)).collect()
@@ -87,12 +92,12 @@ fn another_kernel_is_another_node() {
     for index in [1, 3] {
         contacts[index] = contacts[index].map(ShmContact::elsewhere);
     }
-    let seek = |(index, offer): (usize, Offer)| self::seek(offer, index, KEY, &contacts);
+    let seek = |(index, offer): (usize, Offer)| self::seek(offer, index, key(), &contacts);
     let found: Vec<_> = offers.into_iter().enumerate().map(seek).collect();
     assert_eq!((found[0].leader(), found[2].leader()), (Rank::new(0), Rank::new(0)));
     // And one who believes that all others run somewhere else, although he could connect.
     for contacts in [others, vec![None; 4]] {
-        assert_eq!(self::seek(Offer::new().unwrap(), 3, KEY, &contacts).leader(), 3);
+        assert_eq!(self::seek(Offer::new().unwrap(), 3, key(), &contacts).leader(), 3);
     }
 }
 
@@ -152,7 +157,7 @@ fn another_network_of_the_same_host_is_another_node() {
     let offers: Vec<Offer> = there.iter().map(|there| offer(*there).unwrap()).collect();
     let contacts = contacts(&offers);
     let seek = |(index, offer): (usize, Offer)| {
-        let seek = || self::seek(offer, index, KEY, &contacts);
+        let seek = || self::seek(offer, index, key(), &contacts);
         if there[index] { other.inside(seek) } else { seek() }
     };
     let found: Vec<_> = offers.into_iter().enumerate().map(seek).collect();
@@ -170,21 +175,69 @@ fn who_does_not_know_the_key_is_not_let_in() {
     let contacts = contacts(&offers);
     let socket = contacts[0].unwrap().socket();
     let [first, second] = <[Offer; 2]>::try_from(offers).unwrap();
-    let silent = Line::connect(&socket).unwrap();
-    let liar = seek(Offer::new().unwrap(), 1, KEY + 1, &contacts);
-    let found = [seek(first, 0, KEY, &contacts), seek(second, 1, KEY, &contacts)];
+    let silent: Vec<_> = (0..200).map(|_| Line::connect(&socket).unwrap()).collect();
+    let talker = Line::connect(&socket).unwrap();
+    talker.send(b"let me in", &[]).unwrap();
+    let liar = seek(Offer::new().unwrap(), 1, JobKey::random().unwrap(), &contacts);
+    let found = [seek(first, 0, key(), &contacts), seek(second, 1, key(), &contacts)];
     let leaders = [Some(Rank::new(0)); 2];
     let nodes = found.map(|found| found.gather(&leaders, Duration::ZERO).unwrap());
     nodes.iter().for_each(|node| drop(node.share(1, 10).unwrap()));
-    assert!(silent.receive().unwrap().is_none());
+    for stranger in silent.iter().chain([&talker]) {
+        assert!(stranger.receive().unwrap().is_none());
+    }
     assert!(matches!(liar.gather(&leaders, Duration::ZERO), Err(Error::MateGone { .. })));
+}
+
+/// A leader has ended, and another process has taken its socket's name before its mate comes.
+fn with_an_impostor(listen: impl FnOnce(&[u8]) -> Listener) -> Error {
+    let offers = offers(2);
+    let contacts = contacts(&offers);
+    let [first, second] = <[Offer; 2]>::try_from(offers).unwrap();
+    drop(first);
+    let listener = listen(&contacts[0].unwrap().socket());
+    let found = match second.seek(Rank::new(1), key(), &contacts, Arc::new(Waker::new().unwrap())) {
+        Ok(found) => found,
+        Err(error) => return error,
+    };
+    let line = listener.accept().unwrap().expect("the mate has connected");
+    let (hello, _) = line.try_receive().unwrap().expect("and has said who it is");
+    // Its own words, and then memory.
+    line.send(&hello[8..], &[]).unwrap();
+    let (_, memory) = super::segment::create(super::Control::len(2)).unwrap();
+    line.send(&[0; 16], &[memory.as_fd()]).unwrap();
+    drop(line);
+    found.gather(&[Some(Rank::new(0)); 2], Duration::ZERO).unwrap_err()
+}
+
+#[test]
+fn a_leader_that_does_not_know_the_key_is_not_believed() {
+    let error = with_an_impostor(|name| Listener::bind(name).unwrap());
+    assert!(matches!(error, Error::Impostor { rank } if rank == 0), "{error}");
+}
+
+#[test]
+fn another_user_is_told_nothing() {
+    let somebody_else = |name: &[u8]| {
+        thread::scope(|scope| {
+            let listen = || {
+                set_thread_uid(Uid::from_raw(65_534)).unwrap();
+                Listener::bind(name).unwrap()
+            };
+            scope.spawn(listen).join().unwrap()
+        })
+    };
+    if rustix::process::geteuid().is_root() {
+        let error = with_an_impostor(somebody_else);
+        assert!(matches!(error, Error::Impostor { rank } if rank == 0), "{error}");
+    }
 }
 
 #[test]
 fn a_mate_that_never_came_is_an_error_and_no_hang() {
     let offers = offers(2);
     let contacts = contacts(&offers);
-    let first = seek(offers.into_iter().next().unwrap(), 0, KEY, &contacts);
+    let first = seek(offers.into_iter().next().unwrap(), 0, key(), &contacts);
     let error = first.gather(&[Some(Rank::new(0)); 2], Duration::ZERO).unwrap_err();
     assert!(matches!(error, Error::MateGone { rank } if rank == 1), "{error}");
 }

@@ -2,7 +2,7 @@
 
 use super::port::Reach;
 use crate::charge::HEADERS;
-use crate::{Error, Transport};
+use crate::{Error, Transport, limits};
 use rustix::net::sockopt::ip_mtu;
 use socket2::{Domain, Socket, Type};
 use std::io;
@@ -30,8 +30,12 @@ impl Mtu {
         if let Some(asked) = allowed.filter(|asked| !Transport::MTU.contains(asked)) {
             return Err(Error::MtuAllowed { asked, least, most });
         }
-        // Where the system does not tell, the path has to be believed to carry Ethernet's packets, and no more.
-        let carried = carried(ip).unwrap_or(ETHERNET);
+        let carried = match carried(ip) {
+            Ok(carried) => carried,
+            // Where the system does not tell, the path has to be believed to carry Ethernet's packets, and no more.
+            Err(error) if limits::open_files(&error).is_none() => ETHERNET,
+            Err(error) => return Err(Error::system("ask an interface for its MTU")(error)),
+        };
         if carried < least {
             return Err(Error::MtuCarried { address: ip, carried, least });
         }

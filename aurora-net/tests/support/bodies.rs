@@ -34,10 +34,14 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
             let endpoint = connect(seat, None)?;
             let node = endpoint.node().clone();
             for id in 1..100 {
-                let segment = node.share(id, 8 * seat.size()).map_err(|error| Failure::of(me, error))?;
+                let segment = node.share(id, 8 * seat.size()).map_err(|error| error.into_failure(me))?;
                 number(&segment, me.index()).store(id, SeqCst);
                 // Whoever sees the others' numbers sees the same memory.
                 while !(0..seat.size()).all(|rank| number(&segment, rank).load(SeqCst) == id) {
+                    // Another may not have been given its memory.
+                    if let Some(failure) = endpoint.act(|checker, _| checker.failure.clone()) {
+                        return Err(failure);
+                    }
                     std::thread::yield_now();
                 }
             }

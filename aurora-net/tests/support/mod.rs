@@ -202,7 +202,7 @@ pub fn connect_by(seat: &Seat, transport: Transport) -> Result<Endpoint<Checker>
     let checker = Checker::new(seat.rank(), seat.size());
     let endpoint = seat
         .connect(checker, Transport { silence: SILENCE, ..transport })
-        .map_err(|error| Failure::of(seat.rank(), error))?;
+        .map_err(|error| error.into_failure(seat.rank()))?;
     let handle = endpoint.clone();
     seat.on_failure(Box::new(move |failure| {
         handle.act(|checker, _| checker.failure = Some(failure.clone()));

@@ -17,13 +17,14 @@ mod carrier;
 
 use self::carrier::MpiCarrier;
 use super::desk::OnFailure;
-use super::seat::{Job, JobKey, Line, Seat, exited, sit};
+use super::seat::{Job, Line, Seat, exited, sit};
 use super::voice::{QUIET, Voice};
-use super::{Failure, Launcher, Options, exit};
+use super::{Failure, Launcher, Options, exit, new_key};
 use crate::endpoint::carrier::Held;
+use crate::key::JobKey;
 use crate::route::Contact;
 use crate::udp::address::{Candidate, candidates, choose, on_one_machine};
-use crate::{Error, Rank};
+use crate::{Error, Rank, limits};
 use mpi::Threading;
 use mpi::collective::SystemOperation;
 use mpi::datatype::PartitionMut;
@@ -71,9 +72,9 @@ pub(super) fn run<R>(
         return Err(wrong_library(announced, size));
     }
     let rank = Rank::new(world.rank() as usize);
-    let secrets = secrets(&world, rank)?;
-    let started = join(&world, rank, JobKey(secrets[0]), options);
-    let voice = Arc::new(Voice::of_job(secrets[1], rank, size));
+    let key = share_key(&world, rank)?;
+    let started = join(&world, rank, key, options);
+    let voice = Arc::new(Voice::of_job(key, rank, size));
     let line = Rc::new(MpiLine {
         rank,
         world,
@@ -125,14 +126,14 @@ fn wrong_library(announced: usize, size: usize) -> Failure {
     ))
 }
 
-/// Agrees on two random numbers: the job's key, and the name of its [`Voice`].
-fn secrets(world: &SimpleCommunicator, rank: Rank) -> Result<[u64; 2], Failure> {
-    let mut secrets = match rank.index() {
-        0 => [JobKey::random()?.0, JobKey::random()?.0],
-        _ => [0; 2],
+/// Agrees on the job's key.
+fn share_key(world: &SimpleCommunicator, rank: Rank) -> Result<JobKey, Failure> {
+    let mut key = match rank.index() {
+        0 => new_key()?.to_bytes(),
+        _ => Default::default(),
     };
-    world.process_at_rank(0).broadcast_into(&mut secrets[..]);
-    Ok(secrets)
+    world.process_at_rank(0).broadcast_into(&mut key[..]);
+    Ok(JobKey::from_bytes(key))
 }
 
 /// Finds out who is where.
@@ -164,10 +165,9 @@ struct Network {
 impl Network {
     /// The one that this process is in.
     fn own() -> Result<Network, Error> {
-        let unknown = |source| Error::System { doing: "find out which network namespace this is", source };
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").map_err(unknown)?;
-        let namespace = fs::metadata("/proc/self/ns/net").map_err(unknown)?.ino();
-        Ok(Network { boot, namespace })
+        let path = "/proc/self/ns/net";
+        let namespace = fs::metadata(path).map_err(limits::proc_file(path))?.ino();
+        Ok(Network { boot: limits::boot_id()?, namespace })
     }
 }
 

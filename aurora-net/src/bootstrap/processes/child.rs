@@ -4,10 +4,11 @@ use super::super::desk::{Desk, HubLine};
 use super::super::hub::{Notice, Report};
 use super::super::seat::{Job, Seat, exited, sit};
 use super::super::{Failure, Launcher, Options, address_here, exit};
-use super::frame::{Frames, encode};
+use super::frame::{Frames, Trust, encode};
 use super::ticket::Ticket;
-use super::{Down, Up};
-use crate::Rank;
+use super::{Claim, Down, Up};
+use crate::key::nonce;
+use crate::{Error, Rank, limits, peer};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -35,7 +36,10 @@ pub(in super::super) fn run<R>(
     // The signal comes when the thread ends that started us: that one waits in `run` for us.
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| Failure::start(format_args!("prctl(PR_SET_PDEATHSIG): {error}")))?;
-    let (mut incoming, outgoing) = join(&ticket).map_err(|error| stale(&error))?;
+    let (mut incoming, outgoing) = join(&ticket).map_err(|error| match limits::open_files(&error) {
+        Some(_) => Failure::of(ticket.rank, Error::system("connect to rank 0")(error)),
+        None => stale(&error),
+    })?;
     let outgoing = Arc::new(Mutex::new(outgoing));
 
     let desk: Arc<Desk> = Arc::default();
@@ -76,15 +80,21 @@ pub(in super::super) fn run<R>(
     std::process::exit(i32::from(outcome.is_err()))
 }
 
-/// Connects to rank 0 and is welcomed.
+/// Connects to rank 0, and each proves to the other that it belongs to the job.
 fn join(ticket: &Ticket) -> io::Result<(Incoming, UnixStream)> {
     let address = SocketAddr::from_abstract_name(&ticket.socket)?;
     let mut socket = UnixStream::connect_addr(&address)?;
-    socket.write_all(&encode(&Up::Hello { key: ticket.key.0, rank: ticket.rank }))?;
+    let impostor = || io::Error::new(ErrorKind::PermissionDenied, "who listens there does not belong to the job");
+    if !peer::is_same_user(&socket) {
+        return Err(impostor());
+    }
+    let Ticket { rank, ref key, .. } = *ticket;
+    let nonce = nonce().map_err(io::Error::other)?;
+    socket.write_all(&encode(&Up::Hello { rank, nonce, proof: Claim::Rank.proof(key, rank, nonce) }))?;
     let mut incoming = Incoming { socket: socket.try_clone()?, frames: Frames::default() };
     match incoming.next()? {
-        Down::Welcome => Ok((incoming, socket)),
-        Down::Notice(_) => Err(ErrorKind::InvalidData.into()),
+        Down::Welcome { proof } if Claim::Root.proof(key, rank, nonce).is(&proof.to_bytes()) => Ok((incoming, socket)),
+        Down::Welcome { .. } | Down::Notice(_) => Err(impostor()),
     }
 }
 
@@ -107,7 +117,7 @@ struct Incoming {
 impl Incoming {
     fn next(&mut self) -> io::Result<Down> {
         loop {
-            if let Some(message) = self.frames.next()? {
+            if let Some(message) = self.frames.next(Trust::Rank)? {
                 return Ok(message);
             }
             let mut chunk = [0; 4096];

@@ -1,5 +1,6 @@
 //! Messages on the control socket: a length, then the value in postcard's form.
 
+use crate::strangers;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, ErrorKind};
@@ -8,6 +9,15 @@ const LENGTH: usize = 4;
 
 /// More than the contacts of any job take.
 const LONGEST: usize = 16 << 20;
+
+/// How long a message may be, by who sends it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Trust {
+    /// Somebody who has not proved yet that he belongs to the job.
+    Stranger,
+    /// A process of the job.
+    Rank,
+}
 
 /// `message` as bytes for the socket.
 pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
@@ -28,13 +38,17 @@ impl Frames {
         self.0.extend(bytes);
     }
 
-    /// The next whole message; an error where the bytes make none.
-    pub fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+    /// The next whole message; an error where the bytes make none, or a longer one than its sender may send.
+    pub fn next<T: DeserializeOwned>(&mut self, trust: Trust) -> io::Result<Option<T>> {
         let Some(length) = self.0.first_chunk::<LENGTH>() else {
             return Ok(None);
         };
         let end = LENGTH + u32::from_le_bytes(*length) as usize;
-        if end > LONGEST {
+        let longest = match trust {
+            Trust::Stranger => strangers::LONGEST,
+            Trust::Rank => LONGEST,
+        };
+        if end > longest {
             return Err(ErrorKind::InvalidData.into());
         }
         let Some(body) = self.0.get(LENGTH..end) else {
@@ -57,7 +71,7 @@ mod tests {
         let mut found: Vec<String> = Vec::new();
         for byte in bytes {
             frames.push(&[byte]);
-            found.extend(frames.next::<String>().unwrap());
+            found.extend(frames.next::<String>(Trust::Stranger).unwrap());
         }
         assert_eq!(found, ["one", "two", ""]);
     }
@@ -67,7 +81,15 @@ mod tests {
         for bytes in [&[0xff; 8][..], &[1, 0, 0, 0, 0xff][..]] {
             let mut frames = Frames::default();
             frames.push(bytes);
-            assert!(frames.next::<String>().is_err());
+            assert!(frames.next::<String>(Trust::Rank).is_err());
         }
+    }
+
+    #[test]
+    fn a_stranger_may_say_little() {
+        let mut frames = Frames::default();
+        frames.push(&encode(&"x".repeat(strangers::LONGEST))[..LENGTH]);
+        assert!(frames.next::<String>(Trust::Stranger).is_err());
+        assert!(frames.next::<String>(Trust::Rank).unwrap().is_none(), "the rest is waited for");
     }
 }

@@ -23,7 +23,18 @@
 //! the others have ended. A process is covered from its own `run` on; one whose parent dies before that finds no socket.
 //! A rank 0 that is *stopped* stops the job: its peers give up when the transport does, it learns of that when it goes on.
 
+//! # Who is let in
+//!
+//! Any process of the machine can connect to an abstract socket, and see its name. Rank 0 closes connections of other
+//! users when it takes them in. One of this user is a stranger until its `Hello` proves that it knows the job's key,
+//! which is in the environment of the started processes: until then it may send 256 bytes, and has 2 s; there are at
+//! most 64 strangers, and fewer where few descriptors are allowed ([`Strangers`](crate::strangers::Strangers)). A
+//! connection of a started process, which the kernel names, is neither hurried nor dropped, so a rank that is slow to
+//! come is not lost. A process looks whose socket it has reached before it says anything, never says the key itself,
+//! and believes only a rank 0 that proves the same about a number of the process's own.
+
 mod child;
+mod crew;
 mod frame;
 mod output;
 mod parent;
@@ -35,16 +46,37 @@ pub(super) use parent::run as start;
 
 use super::hub::{Notice, Report};
 use crate::Rank;
+use crate::key::{JobKey, Nonce, Proof};
 use serde::{Deserialize, Serialize};
 
 /// The environment variable by which a started process knows its job.
 pub const VARIABLE: &str = "AURORA_JOB";
 
+/// What rank 0 proves to a started process, or that to rank 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Claim {
+    /// "I am this rank."
+    Rank,
+    /// "I am rank 0, and this is my answer to that rank."
+    Root,
+}
+
+impl Claim {
+    fn proof(self, key: &JobKey, rank: Rank, nonce: Nonce) -> Proof {
+        let claim = match self {
+            Claim::Rank => "control: rank",
+            Claim::Root => "control: root",
+        };
+        key.prove(claim, &[rank.index() as u128, nonce])
+    }
+}
+
 /// From a started process to rank 0.
 #[derive(Debug, Serialize, Deserialize)]
 enum Up {
-    /// The first message: who this is, and the key that proves it.
-    Hello { key: u64, rank: Rank },
+    /// The first message: who this is, with a number of its own about which both sides prove that they know the job's
+    /// key.
+    Hello { rank: Rank, nonce: Nonce, proof: Proof },
     /// For the hub.
     Report(Report),
     /// The body has returned and been reported; the process is about to end.
@@ -55,7 +87,7 @@ enum Up {
 #[derive(Debug, Serialize, Deserialize)]
 enum Down {
     /// The answer to `Hello`.
-    Welcome,
+    Welcome { proof: Proof },
     /// From the hub.
     Notice(Notice),
 }

@@ -2,15 +2,17 @@
 
 use super::super::desk::{Desk, HubLine};
 use super::super::hub::{Hub, Notice, Report};
-use super::super::seat::{Job, JobKey, Seat, exited, sit};
-use super::super::{Failure, Launcher, Options, address_here, exit};
-use super::Down;
+use super::super::seat::{Job, Seat, exited, sit};
+use super::super::{Failure, Launcher, Options, address_here, exit, new_key, no_random};
+use super::crew::Crew;
 use super::frame::encode;
-use super::supervisor::{Crew, Supervisor};
+use super::supervisor::Supervisor;
 use super::ticket::Ticket;
-use crate::Rank;
+use super::{Claim, Down};
+use crate::key::{JobKey, Nonce, nonce};
+use crate::{Error, Rank, limits};
 use rustix::event::{EventfdFlags, eventfd};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -35,26 +37,27 @@ pub(in super::super) fn run<R>(
 ) -> Result<R, Failure> {
     refuse_second_start(&options)?;
     let address = address_here(&options)?;
-    let key = JobKey::random()?;
-    let socket = format!("aurora-{:016x}", JobKey::random()?.0);
+    let key = new_key()?;
+    let socket = format!("aurora-{:032x}", nonce().map_err(no_random)?);
+    let cannot = |doing| move |error: io::Error| Failure::start(Error::system(doing)(error));
     let listener = SocketAddr::from_abstract_name(&socket)
         .and_then(|address| UnixListener::bind_addr(&address))
-        .map_err(|error| Failure::start(format_args!("cannot listen on a unix socket: {error}")))?;
-    let control = Arc::new(Control::new(size).map_err(Failure::start)?);
+        .map_err(cannot("listen on a unix socket"))?;
+    let control = Arc::new(Control::new(size, key).map_err(cannot("make an eventfd"))?);
 
     let mut crew = Crew::default();
     for rank in (1..size).map(Rank::new) {
         let ticket = Ticket { socket: socket.clone(), rank, size, key };
         spawn(&ticket, &options)
             .and_then(|process| crew.add(rank, process))
-            .map_err(|error| Failure::start(format_args!("cannot start {rank}: {error}")))?;
+            .map_err(|error| not_started(rank, error))?;
     }
     let supervisor = Supervisor::new(control.clone(), listener, key, crew, options.grace)
-        .map_err(|error| Failure::start(format_args!("cannot supervise: {error}")))?;
+        .map_err(cannot("watch over the other ranks"))?;
     let supervision = thread::Builder::new()
         .name("aurora-control".into())
         .spawn(move || supervisor.run())
-        .map_err(|error| Failure::start(format_args!("cannot start a thread: {error}")))?;
+        .map_err(cannot("start a thread"))?;
 
     let root = Rank::new(0);
     let guard = exit::guard({
@@ -91,11 +94,22 @@ fn refuse_second_start(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The file that runs, even if another has taken its place (a build, say).
+const OWN_FILE: &str = "/proc/self/exe";
+
+fn not_started(rank: Rank, error: io::Error) -> Failure {
+    // Where it is there, something else is missing.
+    let error = match error.kind() == ErrorKind::NotFound && std::fs::symlink_metadata(OWN_FILE).is_err() {
+        true => limits::proc_file(OWN_FILE)(error),
+        false => Error::system("start a process")(error),
+    };
+    Failure::start(format_args!("{rank}: {error}"))
+}
+
 fn spawn(ticket: &Ticket, options: &Options) -> io::Result<Child> {
     let mut own = std::env::args_os();
     let name = own.next().unwrap_or_else(|| "aurora".into());
-    // The file that runs, even if another has taken its place (a build, say).
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(OWN_FILE);
     command.arg0(name);
     match &options.arguments {
         Some(arguments) => command.args(arguments),
@@ -123,6 +137,7 @@ pub(super) struct Control {
     state: Mutex<State>,
     desk: Arc<Desk>,
     wake: OwnedFd,
+    key: JobKey,
 }
 
 struct State {
@@ -132,8 +147,9 @@ struct State {
 }
 
 impl Control {
-    fn new(size: usize) -> io::Result<Self> {
+    fn new(size: usize, key: JobKey) -> io::Result<Self> {
         Ok(Control {
+            key,
             state: Mutex::new(State { hub: Hub::new(size), sockets: vec![None; size], body: Body::Running }),
             desk: Arc::default(),
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
@@ -166,8 +182,8 @@ impl Control {
         self.kick();
     }
 
-    /// Takes in a process that has said who it is. False: that rank is here already.
-    pub fn welcome(&self, rank: Rank, socket: Arc<UnixStream>) -> bool {
+    /// Takes in a process that has proved who it is, about this number of its own. False: that rank is here already.
+    pub fn welcome(&self, rank: Rank, nonce: Nonce, socket: Arc<UnixStream>) -> bool {
         let mut state = self.lock();
         let place = &mut state.sockets[rank.index()];
         if rank == 0 || place.is_some() {
@@ -175,7 +191,7 @@ impl Control {
         }
         *place = Some(socket.clone());
         // Under the lock: before any notice.
-        tell(&socket, &Down::Welcome);
+        tell(&socket, &Down::Welcome { proof: Claim::Root.proof(&self.key, rank, nonce) });
         if let Some(failure) = state.hub.failure() {
             tell(&socket, &Down::Notice(Notice::Failed(failure.heard())));
         }

@@ -1,22 +1,25 @@
 //! Rank 0's thread `aurora-control`: reports in, output through, processes watched until the last has ended.
 
 use super::super::hub::Report;
-use super::super::seat::JobKey;
 use super::super::{Failure, exit};
 use super::Up;
-use super::frame::Frames;
+use super::crew::{ControlSocket, Crew};
+use super::frame::Trust;
 use super::output::OutputPipe;
 use super::parent::{Body, Control};
-use crate::Rank;
+use crate::key::JobKey;
+use crate::peer::Peer;
+use crate::strangers::{Room, Strangers};
+use crate::{Error, Rank};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{RecvFlags, recv};
-use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
-use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::{UnixListener, UnixStream};
+use rustix::io::Errno;
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often it looks for stopped processes.
@@ -26,98 +29,23 @@ const TICK: Duration = Duration::from_millis(500);
 /// (Ctrl-Z) stops the looking too.
 const STOPPED_TICKS: u32 = 4;
 
+/// Connections taken in before it looks at everything else.
+const BATCH: usize = 128;
+
+/// Between two looks where the system does not say when to look.
+const NAP: Duration = Duration::from_millis(10);
+
 /// How long a process may take to end after the whole job has finished.
 const ENDING: Duration = Duration::from_secs(10);
 
-/// The started processes. Dropped, it ends them.
-#[derive(Debug, Default)]
-pub(super) struct Crew(Vec<Member>);
-
-#[derive(Debug)]
-struct Member {
-    rank: Rank,
-    process: Child,
-    pidfd: OwnedFd,
-    output: [OutputPipe; 2],
-    line: Option<ControlSocket>,
-    stopped_ticks: u32,
-    /// It has said that it is about to end.
-    left: bool,
-    ended: bool,
-}
-
-/// A connection to the control socket, from a process that may still have to say who it is.
-#[derive(Debug)]
-struct ControlSocket {
-    socket: Arc<UnixStream>,
-    frames: Frames,
-}
-
-impl Crew {
-    /// Adds a process that has just been started with both its outputs piped.
-    pub fn add(&mut self, rank: Rank, mut process: Child) -> io::Result<()> {
-        let watched = Member::watch(rank, &mut process);
-        match watched {
-            Ok((pidfd, output)) => {
-                self.0.push(Member {
-                    rank,
-                    process,
-                    pidfd,
-                    output,
-                    line: None,
-                    stopped_ticks: 0,
-                    left: false,
-                    ended: false,
-                });
-                Ok(())
-            }
-            Err(error) => {
-                process.kill()?;
-                process.wait()?;
-                Err(error)
-            }
-        }
-    }
-}
-
-impl Drop for Crew {
-    fn drop(&mut self) {
-        for member in &mut self.0 {
-            if !member.ended {
-                // Dead already: fine.
-                let _ = member.process.kill();
-                let _ = member.process.wait();
-            }
-        }
-    }
-}
-
-impl Member {
-    fn watch(rank: Rank, process: &mut Child) -> io::Result<(OwnedFd, [OutputPipe; 2])> {
-        let pidfd = pidfd_open(pid(process), PidfdFlags::empty())?;
-        let stdout = process.stdout.take().expect("piped");
-        let stderr = process.stderr.take().expect("piped");
-        let output = [OutputPipe::new(rank, stdout)?, OutputPipe::new(rank, stderr)?];
-        Ok((pidfd, output))
-    }
-
-    fn is_stopped(&self) -> bool {
-        let look = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        matches!(waitid(WaitId::Pid(pid(&self.process)), look), Ok(Some(status)) if status.stopped())
-    }
-}
-
-fn pid(process: &Child) -> Pid {
-    Pid::from_child(process)
-}
-
 pub(super) struct Supervisor {
     control: Arc<Control>,
-    listener: UnixListener,
+    /// None: nobody can be taken in any more.
+    listener: Option<UnixListener>,
     key: JobKey,
     crew: Crew,
     /// Connected, but not yet known.
-    strangers: Vec<ControlSocket>,
+    strangers: Strangers<ControlSocket>,
     grace: Duration,
     /// When those that have not ended are ended.
     deadline: Option<Instant>,
@@ -135,10 +63,10 @@ impl Supervisor {
         listener.set_nonblocking(true)?;
         Ok(Supervisor {
             control,
-            listener,
+            listener: Some(listener),
             key,
             crew,
-            strangers: Vec::new(),
+            strangers: Strangers::new(),
             grace,
             deadline: None,
             next_tick: Instant::now() + TICK,
@@ -173,15 +101,17 @@ impl Supervisor {
 
     fn sleep(&self) {
         let someone = self.crew.0.iter().any(|member| !member.ended);
-        let wake_at = [self.deadline, someone.then_some(self.next_tick)];
+        let now = Instant::now();
+        let wake_at = [self.deadline, someone.then_some(self.next_tick), self.strangers.deadline(now)];
         let wait = wake_at.into_iter().flatten().min().map(|at| {
-            let wait = at.saturating_duration_since(Instant::now());
+            let wait = at.saturating_duration_since(now);
             Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
         });
         let strangers = self.strangers.iter();
         let members = self.crew.0.iter().filter(|member| !member.ended);
-        let fds: Vec<BorrowedFd<'_>> = [self.control.wake().as_fd(), self.listener.as_fd()]
+        let fds: Vec<BorrowedFd<'_>> = [self.control.wake().as_fd()]
             .into_iter()
+            .chain(self.listener.as_ref().filter(|_| self.strangers.is_open(now)).map(AsFd::as_fd))
             .chain(strangers.map(|stranger| stranger.socket.as_fd()))
             .chain(members.flat_map(|member| {
                 let line = member.line.as_ref().map(|line| line.socket.as_fd());
@@ -191,32 +121,58 @@ impl Supervisor {
             .collect();
         let mut polled: Vec<PollFd<'_>> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
         // Woken by whatever, it looks everywhere.
-        let _ = poll(&mut polled, wait.as_ref());
+        if matches!(poll(&mut polled, wait.as_ref()), Err(error) if error != Errno::INTR) {
+            // It has more descriptors than are allowed now, say: it looks without being called.
+            thread::sleep(NAP);
+        }
         let _ = rustix::io::read(self.control.wake(), &mut [0; 8]);
     }
 
+    /// Takes in some of those who have connected: the others of the job are not to wait for strangers who come and go.
     fn accept(&mut self) {
-        while let Ok((socket, _)) = self.listener.accept() {
-            self.strangers.push(ControlSocket { socket: Arc::new(socket), frames: Frames::default() });
+        let Supervisor { listener: Some(listener), crew, control, key, strangers, .. } = self else {
+            return;
+        };
+        for _ in 0..BATCH {
+            let now = Instant::now();
+            if strangers.room(now) == Room::Later {
+                return;
+            }
+            match listener.accept() {
+                Ok((socket, _)) => {
+                    let Some(peer) = Peer::of(&socket).ok().filter(|peer| peer.is_same_user()) else {
+                        continue;
+                    };
+                    if let Some(stranger) = crew.hear(ControlSocket::new(socket), control, key) {
+                        strangers.admit(stranger, crew.has(peer.pid), now);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if [ErrorKind::Interrupted, ErrorKind::ConnectionAborted].contains(&error.kind()) => {}
+                // No descriptor is left: who has said nothing yet gives up his.
+                Err(error) => match strangers.make_room(now) {
+                    Room::Here => {}
+                    Room::Later => return,
+                    Room::None => return self.refuse(error),
+                },
+            }
         }
     }
 
-    fn hear_strangers(&mut self) {
-        for mut stranger in std::mem::take(&mut self.strangers) {
-            match stranger.next() {
-                Ok(None) => self.strangers.push(stranger),
-                Ok(Some(Up::Hello { key, rank })) if key == self.key.0 => {
-                    let member = self.crew.0.iter_mut().find(|member| member.rank == rank);
-                    if let Some(member) = member
-                        && self.control.welcome(rank, stranger.socket.clone())
-                    {
-                        member.line = Some(stranger);
-                    }
-                }
-                // Not one of ours: dropped.
-                Ok(Some(_)) | Err(_) => {}
-            }
+    /// Nobody can be taken in any more: says why, and ends those who wait for it.
+    fn refuse(&mut self, error: io::Error) {
+        let failure = Failure::of(Rank::new(0), Error::system("accept the connection of a started rank")(error));
+        for member in self.crew.0.iter_mut().filter(|member| member.line.is_none() && !member.ended) {
+            // In its name, so that all others are told; it cannot be told itself.
+            self.control.report(member.rank, Report::Failed(failure.clone()));
+            let _ = member.process.kill();
         }
+        self.listener = None;
+    }
+
+    fn hear_strangers(&mut self) {
+        let Supervisor { crew, control, key, strangers, .. } = self;
+        strangers.hear(Instant::now(), |stranger| crew.hear(stranger, control, key));
     }
 
     /// Hears a process, passes its output on, and sees whether it has ended: in this order, so that its own words count.
@@ -227,7 +183,7 @@ impl Supervisor {
         }
         let status = member.process.try_wait().ok().flatten();
         while let Some(line) = &mut member.line {
-            match line.next() {
+            match line.next(Trust::Rank) {
                 Ok(None) => break,
                 Ok(Some(Up::Report(report))) => self.control.report(member.rank, report),
                 Ok(Some(Up::Left)) => member.left = true,
@@ -316,27 +272,9 @@ impl Supervisor {
     }
 }
 
-impl ControlSocket {
-    /// The next message, if it is here; an error when there will be none.
-    fn next(&mut self) -> io::Result<Option<Up>> {
-        loop {
-            if let Some(message) = self.frames.next()? {
-                return Ok(Some(message));
-            }
-            let mut chunk = [0; 4096];
-            match recv(&self.socket, &mut chunk, RecvFlags::DONTWAIT) {
-                Ok((_, 0)) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok((_, length)) => self.frames.push(&chunk[..length]),
-                Err(rustix::io::Errno::AGAIN) => return Ok(None),
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-}
-
 /// How a process has ended that should not have.
 fn describe(status: ExitStatus, joined: bool) -> String {
-    let when = if joined { "inside `run`" } else { "before it reached `run`" };
+    let when = if joined { "inside `run`" } else { "before it had joined the job in `run`" };
     match (status.signal(), status.code()) {
         (Some(signal), _) => format!("its process was killed by signal {signal}{}", name(signal)),
         (None, Some(code)) => format!("its process ended with exit code {code} {when}"),

@@ -1,7 +1,7 @@
 //! What a started process needs to join its job, as one environment variable.
 
-use super::super::seat::JobKey;
 use crate::Rank;
+use crate::key::JobKey;
 use std::fmt;
 use std::str::FromStr;
 
@@ -18,7 +18,7 @@ pub(crate) struct Ticket {
 impl fmt::Display for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rank = self.rank.index();
-        write!(f, "{}:{rank}:{}:{:016x}", self.socket, self.size, self.key.0)
+        write!(f, "{}:{rank}:{}:{:x}", self.socket, self.size, self.key)
     }
 }
 
@@ -32,7 +32,7 @@ impl FromStr for Ticket {
             socket: next()?.to_owned(),
             rank: Rank::new(next()?.parse::<u32>().map_err(drop)? as usize),
             size: next()?.parse().map_err(drop)?,
-            key: JobKey(u64::from_str_radix(next()?, 16).map_err(drop)?),
+            key: next()?.parse()?,
         };
         let whole = parts.next().is_none() && ticket.rank.index() < ticket.size;
         whole.then_some(ticket).ok_or(())
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn a_ticket_survives_the_environment_and_garbage_is_refused() {
         let ticket =
-            Ticket { socket: "aurora-12ab".into(), rank: Rank::new(2), size: 4, key: JobKey(0x00ff_1234_5678_9abc) };
+            Ticket { socket: "aurora-12ab".into(), rank: Rank::new(2), size: 4, key: JobKey::from_bytes([0xa5; 32]) };
         assert_eq!(ticket.to_string().parse(), Ok(ticket));
         for text in ["", "a:1:2", "a:2:2:0", "a:1:2:x", "a:1:2:0:0", "a:-1:2:0"] {
             assert_eq!(text.parse::<Ticket>(), Err(()), "{text}");

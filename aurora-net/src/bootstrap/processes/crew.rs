@@ -1,0 +1,145 @@
+//! The processes that rank 0 has started, and their connections to it.
+
+use super::frame::{Frames, Trust};
+use super::output::OutputPipe;
+use super::parent::Control;
+use super::{Claim, Up};
+use crate::Rank;
+use crate::key::JobKey;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::Child;
+use std::sync::Arc;
+
+/// The started processes. Dropped, it ends them.
+#[derive(Debug, Default)]
+pub(super) struct Crew(pub Vec<Member>);
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub rank: Rank,
+    pub process: Child,
+    pub pidfd: OwnedFd,
+    pub output: [OutputPipe; 2],
+    pub line: Option<ControlSocket>,
+    pub stopped_ticks: u32,
+    /// It has said that it is about to end.
+    pub left: bool,
+    pub ended: bool,
+}
+
+/// A connection to the control socket, from a process that may still have to say who it is.
+#[derive(Debug)]
+pub(super) struct ControlSocket {
+    pub socket: Arc<UnixStream>,
+    frames: Frames,
+}
+
+impl Crew {
+    /// Adds a process that has just been started with both its outputs piped.
+    pub fn add(&mut self, rank: Rank, mut process: Child) -> io::Result<()> {
+        let watched = Member::watch(rank, &mut process);
+        match watched {
+            Ok((pidfd, output)) => {
+                self.0.push(Member {
+                    rank,
+                    process,
+                    pidfd,
+                    output,
+                    line: None,
+                    stopped_ticks: 0,
+                    left: false,
+                    ended: false,
+                });
+                Ok(())
+            }
+            Err(error) => {
+                process.kill()?;
+                process.wait()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether a process is one of these. The number of one that has ended may be another's by now.
+    pub fn has(&self, process: i32) -> bool {
+        self.0.iter().any(|member| !member.ended && pid(&member.process).as_raw_pid() == process)
+    }
+
+    /// Hears somebody who has connected: who proves to be one of these is taken in. Gives him back if he has not said
+    /// all yet.
+    pub fn hear(&mut self, mut stranger: ControlSocket, control: &Control, key: &JobKey) -> Option<ControlSocket> {
+        match stranger.next(Trust::Stranger) {
+            Ok(None) => return Some(stranger),
+            Ok(Some(Up::Hello { rank, nonce, proof })) if Claim::Rank.proof(key, rank, nonce).is(&proof.to_bytes()) => {
+                let member = self.0.iter_mut().find(|member| member.rank == rank);
+                if let Some(member) = member
+                    && control.welcome(rank, nonce, stranger.socket.clone())
+                {
+                    member.line = Some(stranger);
+                }
+            }
+            // Not one of ours: dropped.
+            Ok(Some(_)) | Err(_) => {}
+        }
+        None
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        for member in &mut self.0 {
+            if !member.ended {
+                // Dead already: fine.
+                let _ = member.process.kill();
+                let _ = member.process.wait();
+            }
+        }
+    }
+}
+
+impl Member {
+    fn watch(rank: Rank, process: &mut Child) -> io::Result<(OwnedFd, [OutputPipe; 2])> {
+        let pidfd = pidfd_open(pid(process), PidfdFlags::empty())?;
+        let stdout = process.stdout.take().expect("piped");
+        let stderr = process.stderr.take().expect("piped");
+        let output = [OutputPipe::new(rank, stdout)?, OutputPipe::new(rank, stderr)?];
+        Ok((pidfd, output))
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        let look = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        matches!(waitid(WaitId::Pid(pid(&self.process)), look), Ok(Some(status)) if status.stopped())
+    }
+}
+
+fn pid(process: &Child) -> Pid {
+    Pid::from_child(process)
+}
+
+impl ControlSocket {
+    pub fn new(socket: UnixStream) -> Self {
+        ControlSocket { socket: Arc::new(socket), frames: Frames::default() }
+    }
+
+    /// The next message, if it is here; an error when there will be none.
+    pub fn next(&mut self, trust: Trust) -> io::Result<Option<Up>> {
+        loop {
+            if let Some(message) = self.frames.next(trust)? {
+                return Ok(Some(message));
+            }
+            let mut chunk = [0; 4096];
+            match recv(&self.socket, &mut chunk, RecvFlags::DONTWAIT) {
+                Ok((_, 0)) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok((_, length)) => self.frames.push(&chunk[..length]),
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What a leader and a mate say to each other first, so that each knows that the other belongs to the job.
+//!
+//! Neither says the job's key: each proves that it knows it, about two numbers that the two ranks have made for this
+//! one time and that have come with their contacts. So what somebody has heard at one socket opens no other.
+
+use super::mates::ShmContact;
+use crate::Rank;
+use crate::key::{JobKey, Nonce, Proof};
+
+const RANK: usize = size_of::<u64>();
+
+/// A leader with those who may come to it.
+#[derive(Debug)]
+pub(super) struct Greeting {
+    key: JobKey,
+    leader: Rank,
+    /// By rank; none of ranks that share memory with nobody.
+    nonces: Vec<Option<Nonce>>,
+}
+
+impl Greeting {
+    pub fn new(key: JobKey, leader: Rank, contacts: &[Option<ShmContact>]) -> Self {
+        let nonces = contacts.iter().map(|contact| contact.map(|contact| contact.nonce)).collect();
+        Greeting { key, leader, nonces }
+    }
+
+    fn proof(&self, claim: &str, mate: Rank) -> Option<Proof> {
+        let nonce = |rank: Rank| self.nonces.get(rank.index()).copied().flatten();
+        let about = [nonce(self.leader)?, nonce(mate)?, self.leader.index() as u128, mate.index() as u128];
+        Some(self.key.prove(claim, &about))
+    }
+
+    fn hello_of(&self, mate: Rank) -> Option<Proof> {
+        self.proof("node: mate", mate)
+    }
+
+    fn welcome_to(&self, mate: Rank) -> Option<Proof> {
+        self.proof("node: leader", mate)
+    }
+
+    /// What `mate` says when it comes.
+    pub fn hello(&self, mate: Rank) -> Option<Vec<u8>> {
+        let number = (mate.index() as u64).to_le_bytes();
+        Some([&number[..], &self.hello_of(mate)?.to_bytes()].concat())
+    }
+
+    /// Who has said this. None: nobody of this job.
+    pub fn who(&self, hello: &[u8]) -> Option<Rank> {
+        let (number, said) = hello.split_first_chunk::<RANK>()?;
+        let mate = Rank::from(usize::try_from(u64::from_le_bytes(*number)).ok()?);
+        (mate != self.leader && self.hello_of(mate)?.is(said)).then_some(mate)
+    }
+
+    /// What the leader answers.
+    pub fn welcome(&self, mate: Rank) -> Option<Vec<u8>> {
+        Some(self.welcome_to(mate)?.to_bytes().to_vec())
+    }
+
+    /// Whether `said` is the leader's answer to `mate`.
+    pub fn is_welcome(&self, mate: Rank, said: &[u8]) -> bool {
+        self.welcome_to(mate).is_some_and(|proof| proof.is(said))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn greeting(key: JobKey, leader: usize, nonces: [u128; 3]) -> Greeting {
+        Greeting { key, leader: Rank::new(leader), nonces: nonces.map(Some).to_vec() }
+    }
+
+    #[test]
+    fn only_what_belongs_to_both_and_to_this_time_is_believed() {
+        let key = JobKey::random().unwrap();
+        let (ours, mate) = (greeting(key, 0, [1, 2, 3]), Rank::new(1));
+        let (hello, welcome) = (ours.hello(mate).unwrap(), ours.welcome(mate).unwrap());
+        assert_eq!(ours.who(&hello), Some(mate));
+        assert!(ours.is_welcome(mate, &welcome) && !ours.is_welcome(Rank::new(2), &welcome));
+        for other in [
+            greeting(JobKey::random().unwrap(), 0, [1, 2, 3]),
+            greeting(key, 0, [9, 2, 3]),
+            greeting(key, 0, [1, 9, 3]),
+            greeting(key, 2, [1, 2, 3]),
+        ] {
+            assert_eq!(other.who(&hello), None);
+            assert!(!other.is_welcome(mate, &welcome));
+        }
+        assert!(!ours.is_welcome(mate, &hello[RANK..]), "its own words, sent back");
+        let renumbered = [&2_u64.to_le_bytes()[..], &hello[RANK..]].concat();
+        for garbage in [&[][..], &hello[1..], &[&hello[..], &[0]].concat(), &renumbered, &[0xff; 40]] {
+            assert_eq!(ours.who(garbage), None);
+        }
+    }
+}

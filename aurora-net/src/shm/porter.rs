@@ -1,0 +1,194 @@
+//! The porter of a node's leader: a thread that takes in those who connect, until all mates are known to have come.
+//!
+//! Anybody may connect to an abstract socket, so nobody may fill its queue before the mates come, or keep descriptors
+//! of the leader: connections of other users end at once, those of this one after a short while ([`Strangers`]).
+
+use super::greeting::Greeting;
+use super::parcel::{Line, Listener};
+use crate::endpoint::Waker;
+use crate::strangers::{Room, Strangers};
+use crate::{Error, Rank, peer};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// A mate that has said who it is.
+#[derive(Debug)]
+pub(super) struct Guest {
+    pub rank: Rank,
+    pub line: Line,
+    pub waker: Waker,
+}
+
+/// Those who have come.
+#[derive(Debug, Default)]
+pub(super) struct Guests {
+    pub all: Vec<Guest>,
+    /// Whose descriptor could not be taken has been sent away.
+    refused: Option<Errno>,
+}
+
+impl Guests {
+    /// Why a mate is not among them.
+    pub fn why_missing(&self, mate: Rank) -> Error {
+        match self.refused {
+            Some(refused) => Error::system(TAKING)(refused),
+            None => Error::MateGone { rank: mate },
+        }
+    }
+}
+
+const TAKING: &str = "take in a rank of this machine";
+
+/// The thread, seen from outside. Dropped, it ends, and so does every connection.
+#[derive(Debug)]
+pub(super) struct Porter {
+    over: Arc<Waker>,
+    thread: Option<JoinHandle<Result<Guests, Error>>>,
+}
+
+impl Porter {
+    pub fn start(me: Rank, listener: Listener, greeting: Arc<Greeting>) -> Result<Self, Error> {
+        let over = Arc::new(Waker::new().map_err(Error::system("make an eventfd"))?);
+        let (guests, strangers) = (Guests::default(), Strangers::new());
+        let door = DoorKeeping { over: over.clone(), listener, greeting, guests, strangers };
+        let thread = thread::Builder::new()
+            .name(format!("aurora-porter-{}", me.index()))
+            .spawn(move || door.keep())
+            .map_err(Error::system("start a thread"))?;
+        Ok(Porter { over, thread: Some(thread) })
+    }
+
+    /// Those who have come, once all of them are known to have.
+    pub fn finish(mut self) -> Result<Guests, Error> {
+        self.over.kick();
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(outcome)) => outcome,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => Ok(Guests::default()),
+        }
+    }
+}
+
+impl Drop for Porter {
+    fn drop(&mut self) {
+        self.over.kick();
+        if let Some(thread) = self.thread.take() {
+            // What it has found, nobody asks for.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread has.
+struct DoorKeeping {
+    over: Arc<Waker>,
+    listener: Listener,
+    greeting: Arc<Greeting>,
+    guests: Guests,
+    strangers: Strangers<Line>,
+}
+
+impl DoorKeeping {
+    fn keep(mut self) -> Result<Guests, Error> {
+        while !self.sleep() {
+            if let Err(error) = self.accept() {
+                // The mates go on waiting, so that the leader is the one to say why it fails.
+                while !is_kicked(&self.over) {}
+                return Err(Error::system(TAKING)(error));
+            }
+            let DoorKeeping { greeting, guests, strangers, .. } = &mut self;
+            strangers.hear(Instant::now(), |line| hear(line, greeting, guests));
+        }
+        self.take_the_rest().map_err(Error::system(TAKING))?;
+        Ok(self.guests)
+    }
+
+    /// All mates have come and said who they are: hears everybody once, and waits for nobody.
+    fn take_the_rest(&mut self) -> Result<(), Errno> {
+        let DoorKeeping { listener, greeting, guests, strangers, .. } = self;
+        strangers.hear(Instant::now(), |line| hear(line, greeting, guests).and(None));
+        // As many as the queue holds, however fast others come.
+        for _ in 0..=Listener::QUEUE {
+            match listener.accept()? {
+                None => break,
+                Some(line) if peer::is_same_user(&line) => drop(hear(line, greeting, guests)),
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until there is something to do. True: it is over.
+    fn sleep(&self) -> bool {
+        let now = Instant::now();
+        let wait = self.strangers.deadline(now).map(|at| timespec(at.saturating_duration_since(now)));
+        let door = self.strangers.is_open(now).then_some(self.listener.as_fd());
+        let fds = [self.over.as_fd()].into_iter().chain(door).chain(self.strangers.iter().map(AsFd::as_fd));
+        let mut polled: Vec<PollFd<'_>> = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        // Woken by whatever, it looks everywhere.
+        let _ = poll(&mut polled, wait.as_ref());
+        !polled[0].revents().is_empty()
+    }
+
+    /// Takes in those who wait.
+    fn accept(&mut self) -> Result<(), Errno> {
+        for _ in 0..=Listener::QUEUE {
+            let now = Instant::now();
+            if self.strangers.room(now) == Room::Later {
+                break;
+            }
+            match self.listener.accept() {
+                Ok(None) => break,
+                Ok(Some(line)) if !peer::is_same_user(&line) => {}
+                Ok(Some(line)) => {
+                    if let Some(line) = hear(line, &self.greeting, &mut self.guests) {
+                        self.strangers.admit(line, false, now);
+                    }
+                }
+                // There is no descriptor left: who has said nothing yet gives up his.
+                Err(error) => match self.strangers.make_room(now) {
+                    Room::Here => {}
+                    Room::Later => break,
+                    Room::None => return Err(error),
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Hears one; gives it back if it has said nothing yet.
+fn hear(line: Line, greeting: &Greeting, guests: &mut Guests) -> Option<Line> {
+    let (bytes, descriptors) = match line.try_receive() {
+        Ok(Some(parcel)) => parcel,
+        Err(Errno::AGAIN) => return Some(line),
+        Err(error @ Errno::MFILE) => {
+            // Perhaps a mate, which will be missing then.
+            guests.refused = Some(error);
+            return None;
+        }
+        // It is gone.
+        Ok(None) | Err(_) => return None,
+    };
+    let rank = greeting.who(&bytes)?;
+    let waker = Waker::of(descriptors.into_iter().next()?);
+    if guests.all.iter().all(|guest| guest.rank != rank) {
+        guests.all.push(Guest { rank, line, waker });
+    }
+    None
+}
+
+/// Waits for it.
+fn is_kicked(waker: &Waker) -> bool {
+    let mut polled = [PollFd::new(waker, PollFlags::IN)];
+    let _ = poll(&mut polled, None);
+    !polled[0].revents().is_empty()
+}
+
+fn timespec(wait: Duration) -> Timespec {
+    Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
+}
