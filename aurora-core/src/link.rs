@@ -49,9 +49,8 @@ pub(crate) struct Link {
 impl Link {
     /// That of a rank, for its job. `timed`: calls are timed from the begin.
     pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, timed: bool) -> Self {
-        let (node, nodes, modes, patience) = endpoint.act(|service, _| {
-            (service.node.clone(), service.nodes.clone(), service.modes, service.patience.clone())
-        });
+        let (node, nodes, modes, patience) = endpoint
+            .act(|service, _| (service.node.clone(), service.nodes.clone(), service.modes, service.patience.clone()));
         let (next_object, object, quiet) = (Rc::new(Cell::new(0)), Cell::new(None), Cell::new(false));
         let clock = Rc::new(Clock::start(timed));
         Link { endpoint, me, size, node, nodes, modes, patience, next_object, object, quiet, clock }

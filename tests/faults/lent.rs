@@ -1,6 +1,6 @@
-//! A rank is stopped while it writes to another one's block by itself, in memory that both share, and goes on later: what the other
-//! one has been lent meanwhile never changes under it. Either it is lent nothing, and both hear that the job is over, or it was before
-//! the stop that the writer was inside.
+//! A rank is stopped while it writes to another one's block by itself, in memory that both share, and goes on later:
+//! what the other one has been lent meanwhile never changes under it. Either it is lent nothing, and both hear that the
+//! job is over, or it was before the stop that the writer was inside.
 
 use crate::cell::Starter;
 use crate::{MACHINE, start};

@@ -1,5 +1,5 @@
-//! A rank is killed while all read and write single elements of each other's blocks in memory that they share: whoever was inside of
-//! a block then is not waited for, and the job is over at once.
+//! A rank is killed while all read and write single elements of each other's blocks in memory that they share: whoever
+//! was inside of a block then is not waited for, and the job is over at once.
 
 use crate::cell::Starter;
 use crate::{MACHINE, start};

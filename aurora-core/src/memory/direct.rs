@@ -13,25 +13,25 @@
 //!    our thread itself is here and not in a guard. The service takes that back under its lock, on our own thread, before
 //!    a guard can write.
 //! 3. Inside a door for reading nobody writes but others who are inside it; inside it for writing, nobody uses the block but
-//!    they do. All of those touch words only. That holds however long it takes: an owner that does not wait any longer gives up the place.
+//!    they do. All of those touch words only. That holds however long they stay: an owner that waits no longer gives the
+//!    place up (`door.rs`).
 //! 4. Every index is compared with the length of what it points into.
 //! 5. In a world of one rank nobody sends a request, so while the front says [`WRITE`], which is when no guard is open, nobody else
 //!    uses the block.
 #![allow(unsafe_code)]
 
 use super::cells;
-use super::door::{Entry, Intent};
+use super::door::Intent;
+use super::inside::{Inside, enter};
 use super::shared::Sharing;
 use super::{Prefetch, Storage, typed};
 use crate::element::Element;
 use crate::message::Epoch;
 use std::cell::Cell;
-use std::hint;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 
 /// This rank's block may be read where it was made.
 pub(crate) const OWN: u64 = 1;
@@ -334,74 +334,10 @@ impl<T: Element> Direct<T> {
     }
 }
 
-/// Inside of the door of one owner, or of all; it is left also by a panic.
-struct Inside<'s> {
-    sharing: &'s Sharing,
-    owner: Option<usize>,
-}
-
-impl<'s> Inside<'s> {
-    #[inline]
-    fn enter(sharing: &'s Sharing, owner: Option<usize>, intent: Intent, epoch: Epoch) -> Option<Self> {
-        let may = match owner {
-            Some(owner) => enter(sharing, owner, intent, epoch),
-            None => soon(|| sharing.enter_doors(intent, epoch)),
-        };
-        may.then_some(Inside { sharing, owner })
-    }
-
-    /// Whether what was done there counts.
-    #[inline]
-    fn leave(self) -> bool {
-        let counts = match self.owner {
-            Some(owner) => self.sharing.leave_door(owner),
-            None => self.sharing.leave_doors(),
-        };
-        std::mem::forget(self);
-        counts
-    }
-}
-
-impl Drop for Inside<'_> {
-    fn drop(&mut self) {
-        self.sharing.step_out();
-    }
-}
-
-#[inline]
-fn enter(sharing: &Sharing, owner: usize, intent: Intent, epoch: Epoch) -> bool {
-    soon(|| sharing.enter_door(owner, intent, epoch))
-}
-
-/// Tries to enter; where an owner writes just now it tries again: that is over sooner than a message would be there.
-#[inline]
-fn soon(mut enter: impl FnMut() -> Entry) -> bool {
-    match enter() {
-        Entry::Inside => true,
-        Entry::Closed => false,
-        Entry::Busy => try_again(&mut enter),
-    }
-}
-
-#[cold]
-fn try_again(enter: &mut dyn FnMut() -> Entry) -> bool {
-    const SPINS: u32 = 200;
-    const YIELDS: u32 = 20;
-    for round in 0..SPINS + YIELDS {
-        match enter() {
-            Entry::Inside => return true,
-            Entry::Closed => return false,
-            Entry::Busy if round < SPINS => hint::spin_loop(),
-            Entry::Busy => thread::yield_now(),
-        }
-    }
-    false
-}
-
 #[cfg(test)]
 impl<T: Element> Direct<T> {
-    /// Goes into the block of the rank in this seat and stays there, as if it was stopped before it sets an element. What comes back is what it
-    /// does when it goes on; it tells whether that counts.
+    /// Goes into the block of the rank in this seat and stays there, as if it was stopped before it sets an element.
+    /// What comes back is what it does when it goes on; it tells whether that counts.
     pub(crate) fn stop_inside(&self, owner: usize, index: usize, value: T) -> impl FnOnce() -> bool + '_ {
         let Shared { whole, len, sharing, .. } = self.shared.as_ref().expect("shared memory");
         let ready = self.front.ready.load(Ordering::Acquire);

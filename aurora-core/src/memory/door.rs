@@ -5,8 +5,9 @@
 //! the door *first* and looks who is inside *second*. All four in one total order, so either the first finds the door
 //! closed, or the second finds it inside and waits until it has left, which takes some nanoseconds.
 //!
-//! A rank may be stopped while it is inside, and go on at any later time. An owner that has waited long enough *gives the place up*: it
-//! never uses it again, and says so by the door; who leaves looks there whether what it has done counts.
+//! A rank may be stopped while it is inside, and go on at any later time. An owner that has waited long enough *gives
+//! the place up*: it never uses it again, and says so by the door; who leaves looks there whether what it has done
+//! counts.
 //!
 //! The door also says how many scopes are settled at the owner: what a rank reads must contain what everyone did in the scopes
 //! behind it. `model` below has a checker try all interleavings.
@@ -26,8 +27,8 @@ pub(crate) enum Door {
     Busy,
     /// Nothing: it is lent, or lies elsewhere. So begins a block.
     Shut,
-    /// Nothing, for good: somebody did not leave, and its owner, who has waited long enough, has moved away. What those who were inside
-    /// have done there counts for nothing.
+    /// Nothing, for good: somebody did not leave, and its owner, who has waited long enough, has moved away. What those
+    /// who were inside have done there counts for nothing.
     GivenUp,
 }
 
@@ -141,7 +142,8 @@ pub(crate) fn enter_all<D: Doors>(doors: &D, me: usize, intent: Intent, epoch: E
     entry
 }
 
-/// Rank `me` is done with the block of `owner`. False: that has given it up meanwhile, and what it has done there counts for nothing.
+/// Rank `me` is done with the block of `owner`. False: that has given it up meanwhile, and what it has done there
+/// counts for nothing.
 #[inline]
 #[must_use]
 pub(crate) fn leave<D: Doors>(doors: &D, me: usize, owner: usize) -> bool {
@@ -328,7 +330,8 @@ mod model {
         });
     }
 
-    /// Rank 1 is stopped inside and goes on at any moment; rank 0 looks once whether it has left. `uses` its block all the same.
+    /// Rank 1 is stopped inside and goes on at any moment; rank 0 looks once whether it has left. `uses` its block all
+    /// the same.
     fn owner_and_stopped_mate(uses: bool) {
         loom::model(move || {
             let node = Node::new(Door::Open);
@@ -371,11 +374,8 @@ mod model {
             for all in [false, true] {
                 let node = Node::new(Door::Open);
                 set(&*node, 1, Door::Open, 1);
-                let entry = if all {
-                    enter_all(&*node, 1, Intent::Write, 1)
-                } else {
-                    enter(&*node, 1, 0, Intent::Write, 1)
-                };
+                let entry =
+                    if all { enter_all(&*node, 1, Intent::Write, 1) } else { enter(&*node, 1, 0, Intent::Write, 1) };
                 assert_eq!(entry, Entry::Inside);
                 set(&*node, 0, Door::GivenUp, 1);
                 assert!(!if all { leave_all(&*node, 1) } else { leave(&*node, 1, 0) });

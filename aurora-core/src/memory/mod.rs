@@ -18,6 +18,7 @@ mod direct;
 mod door;
 mod gate;
 mod group;
+mod inside;
 mod lent;
 mod meter;
 mod metered;

@@ -1,8 +1,8 @@
 //! How long the owner of a block waits for a rank that is inside of its [door](super::door), and whom it has given up.
 //!
-//! Who is inside leaves within nanoseconds if it runs at all. One that does not has been stopped there, and nobody knows whether it
-//! will ever go on. The owner waits under the lock of its service, so it is silent itself meanwhile: it gives up before its peers
-//! would hold that against it.
+//! Who is inside leaves within nanoseconds if it runs at all. One that does not has been stopped there, and nobody
+//! knows whether it will ever go on. The owner waits under the lock of its service, so it is silent itself meanwhile:
+//! it gives up before its peers would hold that against it.
 
 use aurora_net::Rank;
 use std::sync::OnceLock;
@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 /// Longer than this nobody waits without a word.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// What counts of the time between two looks. If it was longer, whoever looks was stopped itself, together with all others perhaps.
+/// What counts of the time between two looks. If it was longer, whoever looks was stopped itself, together with all
+/// others perhaps.
 const MOST_OF_A_PAUSE: Duration = Duration::from_millis(100);
 
 /// That of one rank, for all of its blocks.
@@ -27,7 +28,8 @@ impl Patience {
         Patience { limit: (silence / 5 * 4).min(LONGEST), given_up: OnceLock::new() }
     }
 
-    /// Whether enough time has been waited for `rank`, which is given up then. Once one is, no other is waited for: the job is over.
+    /// Whether enough time has been waited for `rank`, which is given up then. Once one is, no other is waited for: the
+    /// job is over.
     pub(crate) fn is_over(&self, rank: Rank, waited: Duration) -> bool {
         let over = waited >= self.limit;
         if over {

@@ -10,7 +10,8 @@
 //! 2. Its first bytes are seats, which are atomics and valid with all bits zero; nobody writes there otherwise.
 //! 3. The elements of a block are written by one rank alone, its owner or the one that receives it from another node, through
 //!    the one array over them ([`Sharing::arrays`], [`Sharing::room`]); of an owner's, while it keeps others out by its door, and
-//!    by those as words from inside of that ([`Direct`]). All of it only while the gate is clear of the bytes that are written:
+//!    by those as words from inside of that ([`Direct`]). Where somebody stays inside, the owner copies words from there once
+//!    and never comes back. All of it only while the gate is clear of the bytes that are written:
 //!    [`Sharing::is_clear`], tested by whoever writes, between two loads of its own rank. Who receives a block for a load writes before anybody can
 //!    complete that load.
 //! 4. The whole is shown only between [`Sharing::enter`] with `reads` and the drop of what it returns, those bytes of it, and
@@ -167,14 +168,14 @@ impl Sharing {
         direct
     }
 
-    /// This rank says how its block may be used from now on. Before it counts on that it [waits](Sharing::see_out) for those whom
-    /// that shuts out.
+    /// This rank says how its block may be used from now on. Before it counts on that it [waits](Sharing::see_out) for
+    /// those whom that shuts out.
     pub(crate) fn set_door(&self, door: Door, settled: Epoch) {
         door::set(self, self.me, door, settled);
     }
 
-    /// Waits for those whom this rank's door shuts out, which is set to `door`. False: somebody stays, and may go on in there at any
-    /// time.
+    /// Waits for those whom this rank's door shuts out, which is set to `door`. False: somebody stays, and may go on in
+    /// there at any time.
     pub(crate) fn see_out(&self, door: Door) -> bool {
         let (mut from, mut looks, mut all_out) = (0, 0_u32, true);
         let mut wait = Wait::default();

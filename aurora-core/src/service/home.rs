@@ -110,8 +110,8 @@ impl Home {
         }
     }
 
-    /// Leaves the place for good, where somebody is inside who does not leave: what nobody holds of the block. What a guard shows stays; nobody was
-    /// let in to write there, and who writes there next yields.
+    /// Leaves the place for good, where somebody is inside who does not leave: what nobody holds of the block. What a
+    /// guard shows stays; nobody was let in to write there, and who writes there next yields.
     fn flee(&mut self, block: &mut Parts) {
         for piece in block.pieces_mut() {
             if !self.holds_piece(piece) || piece.array.byte_len() == 0 {
@@ -192,8 +192,8 @@ impl Home {
         }
     }
 
-    /// Waits until nobody is inside whom the door does not admit. Where somebody does not leave, the place is given up: what can be of the
-    /// block lies elsewhere then.
+    /// Waits until nobody is inside whom the door does not admit. Where somebody does not leave, the place is given up:
+    /// what can be of the block lies elsewhere then.
     pub(crate) fn see_out(&mut self, block: &mut Parts) {
         let (door, settled) = self.door;
         if !self.given_up {

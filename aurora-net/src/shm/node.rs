@@ -109,7 +109,8 @@ impl Node {
         self.control.as_ref().is_some_and(|control| control.presence(mate) == Presence::Dead)
     }
 
-    /// Whether the end of a rank would still be noted: until the leader, who alone sees those of all others, closes its endpoint or ends.
+    /// Whether the end of a rank would still be noted: until the leader, who alone sees those of all others, closes its
+    /// endpoint or ends.
     pub fn notes_ends(&self) -> bool {
         self.control.as_ref().is_none_or(|control| control.presence(0) == Presence::Here)
     }
@@ -238,8 +239,6 @@ impl Node {
     /// Ends [`Node::share`] here, and on all ranks that need this one for it: for who hears that the job has failed.
     pub fn close(&self) {
         if let Some(control) = &self.control {
-            // What has happened until now; afterwards nobody looks.
-            self.note_ends();
             // First: those who see the lines end look whether this was meant.
             control.close();
         }
