@@ -351,4 +351,19 @@ impl<T: Element> Direct<T> {
             sharing.leave_door(owner)
         }
     }
+
+    /// The same before it reads an element, which comes back with whether that counts.
+    pub(crate) fn stop_reading(&self, owner: usize, index: usize) -> impl FnOnce() -> (T, bool) + '_ {
+        let Shared { whole, len, sharing, .. } = self.shared.as_ref().expect("shared memory");
+        let ready = self.front.ready.load(Ordering::Acquire);
+        assert!(ready & READ != 0 && index < *len && !cells::is_word::<T>());
+        assert!(enter(sharing, owner, Intent::Read, ready >> 3), "the door is open");
+        move || {
+            // SAFETY: invariants 1 and 4.
+            let at = unsafe { whole.add(index) };
+            // SAFETY: invariant 3: who is inside writes words only.
+            let value = unsafe { at.read() };
+            (value, sharing.leave_door(owner))
+        }
+    }
 }

@@ -57,6 +57,8 @@ fn check(owner: impl Fn(&mut GVector<u64>, &Steps) -> Result<()> + Sync) {
     let run = config.run(|world| {
         let mut v = GVector::<u64>::from_fn(world, LEN, |i| i as u64)?;
         world.barrier()?;
+        // Also by a panic.
+        let over = Over(&steps);
         let outcome = if world.rank() == 0 {
             let resume = v.direct.stop_inside(1, WRITTEN.0, WRITTEN.1);
             steps.take(STOPPED);
@@ -67,12 +69,11 @@ fn check(owner: impl Fn(&mut GVector<u64>, &Steps) -> Result<()> + Sync) {
             steps.wait_for(OVER);
             outcome
         } else {
-            // Also by a panic.
-            let _over = Over(&steps);
             let outcome = owner(&mut v, &steps);
             steps.go_on();
             let later = v.put(WRITTEN.0, 888);
             assert!(later.is_err(), "nothing can be written any more");
+            drop(over);
             outcome
         };
         *told[world.rank().index()].lock().unwrap() = format!("{outcome:?}");
@@ -158,4 +159,32 @@ fn nothing_is_added_while_another_rank_is_inside() {
         let added = (0..LEN).try_for_each(|i| adds.update(i, 1));
         is_lost(added.and_then(|()| adds.finish()))
     });
+}
+
+#[test]
+fn who_reads_sees_nothing_of_what_is_written_meanwhile() {
+    let steps = Steps::default();
+    let config = Config::threads(2).route(Route::Shm).silence(Duration::from_millis(500));
+    let run = config.run(|world| {
+        // Longer than a word.
+        let mut v = GVector::<[u64; 3]>::from_fn(world, LEN, |i| [i as u64; 3])?;
+        world.barrier()?;
+        let _over = Over(&steps);
+        if world.rank() == 0 {
+            let resume = v.direct.stop_reading(1, WRITTEN.0);
+            steps.take(STOPPED);
+            steps.wait_for(GOES_ON);
+            assert_eq!(resume(), ([WRITTEN.0 as u64; 3], false));
+            steps.take(WENT_ON);
+            return v.at(WRITTEN.0).map(drop);
+        }
+        let mut own = v.owner_computes_mut()?;
+        steps.wait_for(STOPPED);
+        own.local_mut().fill([5; 3]);
+        steps.go_on();
+        assert!(own.local_mut().iter().all(|x| *x == [5; 3]));
+        is_lost(own.finish().and_then(|()| v.owner_computes()))
+    });
+    let told = format!("{run:?}");
+    assert!(told.contains("rank 0 has been silent") && !told.contains("rank 1"), "{told}");
 }
