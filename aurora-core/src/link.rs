@@ -2,6 +2,7 @@
 
 use crate::config::Modes;
 use crate::error::Result;
+use crate::memory::Patience;
 use crate::message::ObjectId;
 use crate::service::Service;
 use crate::service::nodes::Nodes;
@@ -35,6 +36,7 @@ pub(crate) struct Link {
     /// Who shares the memory of vectors with whom.
     pub(crate) nodes: Arc<Nodes>,
     pub(crate) modes: Modes,
+    pub(crate) patience: Arc<Patience>,
     next_object: Rc<Cell<u64>>,
     /// The object whose way it is.
     object: Cell<Option<ObjectId>>,
@@ -46,12 +48,12 @@ pub(crate) struct Link {
 impl Link {
     /// That of a rank, for its job. `timed`: calls are timed from the begin.
     pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, timed: bool) -> Self {
-        let (node, nodes, modes) =
-            endpoint.act(|service, _| (service.node.clone(), service.nodes.clone(), service.modes));
+        let (node, nodes, modes, patience) = endpoint
+            .act(|service, _| (service.node.clone(), service.nodes.clone(), service.modes, service.patience.clone()));
         let barrier = node.and_then(|node| node.barrier()).map(|barrier| Rc::new(RefCell::new(barrier)));
         let (next_object, object, quiet) = (Rc::new(Cell::new(0)), Cell::new(None), Cell::new(false));
         let clock = Rc::new(Clock::start(timed));
-        Link { endpoint, me, size, barrier, nodes, modes, next_object, object, quiet, clock }
+        Link { endpoint, me, size, barrier, nodes, modes, patience, next_object, object, quiet, clock }
     }
 
     /// Another one for an object; it keeps the service alive, not the job.
@@ -60,6 +62,7 @@ impl Link {
             endpoint: self.endpoint.clone(),
             barrier: self.barrier.clone(),
             nodes: self.nodes.clone(),
+            patience: self.patience.clone(),
             next_object: self.next_object.clone(),
             object: Cell::new(None),
             quiet: Cell::new(false),
@@ -139,7 +142,10 @@ impl Link {
         self.endpoint.act(|service, out| {
             let outcome = match over(service, site) {
                 Some(error) => Err(error),
-                None => action(service, out),
+                None => {
+                    let outcome = action(service, out);
+                    service.none_given_up(out).and(outcome)
+                }
             };
             outcome.inspect_err(|error| self.told(service, error))
         })
@@ -161,7 +167,11 @@ impl Link {
 
     /// Does something even if the job is over: giving back, letting go.
     pub(crate) fn tidy<R>(&self, action: impl FnOnce(&mut Service, &mut Outbox) -> R) -> R {
-        self.endpoint.act(action)
+        self.endpoint.act(|service, out| {
+            let outcome = action(service, out);
+            let _ = service.none_given_up(out);
+            outcome
+        })
     }
 
     /// Reads the service, and what has passed by the same moment.
@@ -234,7 +244,10 @@ impl Link {
         let outcome = self.endpoint.wait(|service, out| {
             let outcome = match over(service, site) {
                 Some(error) => Some(Err(error)),
-                None => condition(service, out),
+                None => {
+                    let outcome = condition(service, out);
+                    service.none_given_up(out).map_or_else(|error| Some(Err(error)), |()| outcome)
+                }
             };
             if let Some(Err(error)) = &outcome {
                 self.told(service, error);

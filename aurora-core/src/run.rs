@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Settings};
 use crate::error::Result;
-use crate::memory::Budget;
+use crate::memory::{Budget, Patience};
 use crate::service::Service;
 use crate::service::nodes::Nodes;
 use crate::service::rally::Rally;
@@ -88,6 +88,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
             service.node = (size > 1 && node.ranks().len() == size).then(|| node.clone());
             service.nodes = Arc::new(Nodes::new(endpoint.leaders()));
             service.budget = Budget::new(cache_limit);
+            service.patience = Arc::new(Patience::new(transport.silence));
         });
         let watched = endpoint.clone();
         seat.on_failure(Box::new(move |failure| {

@@ -8,10 +8,12 @@ mod cell;
 mod commit;
 mod foreign;
 mod job;
+mod lent;
 mod matrix;
 mod points;
 mod signals;
 mod start;
+mod touched;
 mod walk;
 
 use libtest_mimic::Arguments;
@@ -26,6 +28,8 @@ fn main() -> ExitCode {
     match arguments.get(1) {
         Some(first) if first == job::ARGUMENT => return job::main(&arguments[2..]),
         Some(first) if first == carried::ARGUMENT => return carried::main(&arguments[2..]),
+        Some(first) if first == lent::ARGUMENT => return lent::main(&arguments[2..]),
+        Some(first) if first == touched::ARGUMENT => return touched::main(&arguments[2..]),
         Some(first) if first == walk::ARGUMENT => return walk::main(&arguments[2..]),
         _ => {}
     }
@@ -37,6 +41,8 @@ fn main() -> ExitCode {
     trials.extend(signals::trials());
     trials.extend(foreign::trials());
     trials.extend(points::trials());
+    trials.extend(lent::trials());
+    trials.extend(touched::trials());
     let listing = arguments.list;
     let conclusion = libtest_mimic::run(&arguments, trials);
     if !listing {

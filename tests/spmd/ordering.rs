@@ -1,6 +1,6 @@
 //! What orders what: barriers, the entry of a ReadCache, the end of a scope, whoever comes first.
 
-use aurora_core::{Add, GVector, Result, World, distmemcpy};
+use aurora_core::{Add, GScalar, GVector, Result, World, distmemcpy};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::mix;
@@ -17,6 +17,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(owner_and_cache_against_a_put),
         Body::of(an_access_after_a_scope_waits_for_the_slow),
         Body::of(a_put_after_a_scope_is_not_undone_by_it),
+        Body::of(a_release_c_writes_behind_a_slow_owners_earlier_scope),
         Body::of(scopes_of_many_kinds_in_a_row),
     ]
 }
@@ -254,6 +255,37 @@ fn a_put_after_a_scope_is_not_undone_by_it(world: &World) -> Result<()> {
         }
         world.barrier()?;
         check::equal("element", v.at(target)?, 2)?;
+        world.barrier()?;
+    }
+    Ok(())
+}
+
+/// An owner still holds its part for writing when all others have ended a ReleaseC that writes there. None of them has
+/// waited; what they have written comes behind what the owner writes last.
+fn a_release_c_writes_behind_a_slow_owners_earlier_scope(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let mut v = GVector::<u64>::new(world, p)?;
+    for slow in 0..p {
+        let gone_on = GScalar::new(world, slow, 0)?;
+        if me == slow {
+            let mut own = v.owner_computes_mut()?;
+            let mine = own.local_mut();
+            mine[0] = 1;
+            while gone_on.get()? < p - 1 {
+                std::thread::yield_now();
+            }
+            check::equal("what is lent", mine[0], 1)?;
+            mine[0] = 2;
+        }
+        let mut scope = v.release_c()?;
+        if me != slow {
+            scope.put(slow, want(slow))?;
+        }
+        drop(scope);
+        if me != slow {
+            gone_on.fetch_add(1)?;
+        }
+        check::equal("element", v.at(slow)?, if p == 1 { 2 } else { want(slow) })?;
         world.barrier()?;
     }
     Ok(())

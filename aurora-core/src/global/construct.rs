@@ -122,7 +122,7 @@ impl Plan {
         let (nodes, mates) = (&link.nodes, node.ranks().len());
         let bytes = Sharing::segment_len(mates, dist.len() * size_of::<T>()).unwrap_or(usize::MAX);
         let segment = node.share(id.0, bytes).map_err(|error| link.why(Error::Start(error.to_string()), &self.site))?;
-        let sharing = Sharing::new(segment, node.clone(), nodes.position(me));
+        let sharing = Sharing::new(segment, node.clone(), nodes.position(me), link.patience.clone());
         let guests = (0..link.size).map(Rank::new).filter(|owner| nodes.receives(*owner, me));
         let guests = guests.map(|owner| (owner, dist.range(owner)));
         Ok(Some(Place::new(sharing, dist.range(me), dist.len(), (link.size, guests))))

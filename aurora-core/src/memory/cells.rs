@@ -120,8 +120,9 @@ pub(crate) struct Elements<'b, T> {
 }
 
 impl<T: Element> Elements<'_, T> {
-    #[cfg(test)]
-    fn get(&self, index: usize) -> T {
+    /// As it is at this moment.
+    #[inline(always)]
+    pub(crate) fn get(&self, index: usize) -> T {
         let at = self.at(index);
         if self.words {
             // SAFETY: invariants 1 to 4.

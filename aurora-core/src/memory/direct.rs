@@ -13,25 +13,25 @@
 //!    our thread itself is here and not in a guard. The service takes that back under its lock, on our own thread, before
 //!    a guard can write.
 //! 3. Inside a door for reading nobody writes but others who are inside it; inside it for writing, nobody uses the block but
-//!    they do. All of those touch words only.
+//!    they do. All of those touch words only. That holds however long they stay: an owner that waits no longer gives the
+//!    place up (`door.rs`).
 //! 4. Every index is compared with the length of what it points into.
 //! 5. In a world of one rank nobody sends a request, so while the front says [`WRITE`], which is when no guard is open, nobody else
 //!    uses the block.
 #![allow(unsafe_code)]
 
 use super::cells;
-use super::door::{Entry, Intent};
+use super::door::Intent;
+use super::inside::{Inside, enter};
 use super::shared::Sharing;
 use super::{Prefetch, Storage, typed};
 use crate::element::Element;
 use crate::message::Epoch;
 use std::cell::Cell;
-use std::hint;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 
 /// This rank's block may be read where it was made.
 pub(crate) const OWN: u64 = 1;
@@ -152,7 +152,8 @@ impl<T: Element> Direct<T> {
     fn at_mate(&self, ready: u64, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
         let shared = self.shared.as_ref().filter(|shared| ready & READ != 0 && index < shared.len)?;
         let Shared { whole, sharing, .. } = shared;
-        if !enter(sharing, shared.seat(owner())?, Intent::Read, ready >> 3) {
+        let owner = shared.seat(owner())?;
+        if !enter(sharing, owner, Intent::Read, ready >> 3) {
             return None;
         }
         // SAFETY: invariants 1 and 4.
@@ -164,11 +165,10 @@ impl<T: Element> Direct<T> {
             // SAFETY: invariant 3: who is inside writes words only.
             unsafe { at.read() }
         };
-        sharing.leave_door();
-        Some(value)
+        sharing.leave_door(owner).then_some(value)
     }
 
-    /// Sets element `index`, of rank `owner`. False: nothing is done, ask the service.
+    /// Sets element `index`, of rank `owner`. False: it is not done, or does not count; ask the service.
     #[inline]
     pub(crate) fn put(&self, index: usize, value: T, owner: impl FnOnce() -> usize) -> bool {
         let ready = self.front.ready.load(Ordering::Acquire);
@@ -187,8 +187,7 @@ impl<T: Element> Direct<T> {
         // SAFETY: invariant 3.
         unsafe { cells::write(at, value) };
         sharing.note_write(owner);
-        sharing.leave_door();
-        true
+        sharing.leave_door(owner)
     }
 
     /// The same where there is no other rank.
@@ -243,7 +242,7 @@ impl<T: Element> Direct<T> {
         let Some(shared) = self.shared.as_ref().filter(|shared| shared.is_all_here()) else {
             return 0;
         };
-        self.read(shared, 0..shared.len, indices, values, |epoch| enter_all(&shared.sharing, Intent::Read, epoch))
+        self.read(shared, (None, 0..shared.len), indices, values)
     }
 
     /// The same of elements of `block`, which is that of rank `owner`, as long as its door is open.
@@ -254,27 +253,28 @@ impl<T: Element> Direct<T> {
         let Some((shared, seat)) = self.shared.as_ref().and_then(|shared| Some((shared, shared.seat(owner)?))) else {
             return 0;
         };
-        self.read(shared, block, indices, values, |epoch| enter(&shared.sharing, seat, Intent::Read, epoch))
+        self.read(shared, (Some(seat), block), indices, values)
     }
 
-    /// Reads elements of `block`, into which `enter` leads.
+    /// Reads elements of the `block` of one owner, or of all.
     fn read(
         &self,
         Shared { whole, len, sharing, .. }: &Shared<T>,
-        block: Range<usize>,
+        (owner, block): (Option<usize>, Range<usize>),
         indices: &[usize],
         values: &mut [T],
-        enter: impl Fn(Epoch) -> bool,
     ) -> usize {
         assert!(block.end <= *len, "elements {block:?} of {len}");
         let memory = Prefetch::from(whole.as_ptr());
         let mut done = 0;
         for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
             let ready = self.front.ready.load(Ordering::Acquire);
-            if ready & READ == 0 || !enter(ready >> 3) {
+            if ready & READ == 0 {
                 break;
             }
-            let inside = Inside(sharing);
+            let Some(inside) = Inside::enter(sharing, owner, Intent::Read, ready >> 3) else {
+                break;
+            };
             // No element waits for the one before, so the processor has as many cache misses under way as it can; it is told where
             // to look before it comes there.
             indices.iter().for_each(|index| memory.fetch(*index));
@@ -290,7 +290,9 @@ impl<T: Element> Direct<T> {
                     unsafe { at.read() }
                 };
             }
-            drop(inside);
+            if !inside.leave() {
+                break;
+            }
             done += indices.len();
         }
         done
@@ -309,10 +311,12 @@ impl<T: Element> Direct<T> {
         for writes in writes.chunks(AT_ONCE).take_while(|_| cells::is_word::<T>()) {
             let ready = self.front.ready.load(Ordering::Acquire);
             let may = ready & WRITE != 0 && self.is_clear(sharing);
-            if !may || !enter_all(sharing, Intent::Write, ready >> 3) {
+            if !may {
                 break;
             }
-            let inside = Inside(sharing);
+            let Some(inside) = Inside::enter(sharing, None, Intent::Write, ready >> 3) else {
+                break;
+            };
             for (index, value) in writes {
                 assert!(index < len, "element {index} of {len}");
                 // SAFETY: invariants 1 and 4.
@@ -321,53 +325,45 @@ impl<T: Element> Direct<T> {
                 unsafe { cells::write(at, *value) };
             }
             (0..sharing.mates()).for_each(|owner| sharing.note_write(owner));
-            drop(inside);
+            if !inside.leave() {
+                break;
+            }
             done += writes.len();
         }
         done
     }
 }
 
-/// Leaves the doors, also by a panic.
-struct Inside<'s>(&'s Sharing);
-
-impl Drop for Inside<'_> {
-    fn drop(&mut self) {
-        self.0.leave_door();
-    }
-}
-
-#[inline]
-fn enter(sharing: &Sharing, owner: usize, intent: Intent, epoch: Epoch) -> bool {
-    soon(|| sharing.enter_door(owner, intent, epoch))
-}
-
-#[inline]
-fn enter_all(sharing: &Sharing, intent: Intent, epoch: Epoch) -> bool {
-    soon(|| sharing.enter_doors(intent, epoch))
-}
-
-/// Tries to enter; where an owner writes just now it tries again: that is over sooner than a message would be there.
-#[inline]
-fn soon(mut enter: impl FnMut() -> Entry) -> bool {
-    match enter() {
-        Entry::Inside => true,
-        Entry::Closed => false,
-        Entry::Busy => try_again(&mut enter),
-    }
-}
-
-#[cold]
-fn try_again(enter: &mut dyn FnMut() -> Entry) -> bool {
-    const SPINS: u32 = 200;
-    const YIELDS: u32 = 20;
-    for round in 0..SPINS + YIELDS {
-        match enter() {
-            Entry::Inside => return true,
-            Entry::Closed => return false,
-            Entry::Busy if round < SPINS => hint::spin_loop(),
-            Entry::Busy => thread::yield_now(),
+#[cfg(test)]
+impl<T: Element> Direct<T> {
+    /// Goes into the block of the rank in this seat and stays there, as if it was stopped before it sets an element.
+    /// What comes back is what it does when it goes on; it tells whether that counts.
+    pub(crate) fn stop_inside(&self, owner: usize, index: usize, value: T) -> impl FnOnce() -> bool + '_ {
+        let Shared { whole, len, sharing, .. } = self.shared.as_ref().expect("shared memory");
+        let ready = self.front.ready.load(Ordering::Acquire);
+        assert!(ready & WRITE != 0 && self.is_clear(sharing) && index < *len && cells::is_word::<T>());
+        assert!(enter(sharing, owner, Intent::Write, ready >> 3), "the door is open");
+        move || {
+            // SAFETY: invariants 1 and 4.
+            let at = unsafe { whole.add(index) };
+            // SAFETY: invariant 3.
+            unsafe { cells::write(at, value) };
+            sharing.leave_door(owner)
         }
     }
-    false
+
+    /// The same before it reads an element, which comes back with whether that counts.
+    pub(crate) fn stop_reading(&self, owner: usize, index: usize) -> impl FnOnce() -> (T, bool) + '_ {
+        let Shared { whole, len, sharing, .. } = self.shared.as_ref().expect("shared memory");
+        let ready = self.front.ready.load(Ordering::Acquire);
+        assert!(ready & READ != 0 && index < *len && !cells::is_word::<T>());
+        assert!(enter(sharing, owner, Intent::Read, ready >> 3), "the door is open");
+        move || {
+            // SAFETY: invariants 1 and 4.
+            let at = unsafe { whole.add(index) };
+            // SAFETY: invariant 3: who is inside writes words only.
+            let value = unsafe { at.read() };
+            (value, sharing.leave_door(owner))
+        }
+    }
 }

@@ -5,6 +5,10 @@
 //! the door *first* and looks who is inside *second*. All four in one total order, so either the first finds the door
 //! closed, or the second finds it inside and waits until it has left, which takes some nanoseconds.
 //!
+//! A rank may be stopped while it is inside, and go on at any later time. An owner that has waited long enough *gives
+//! the place up*: it never uses it again, and says so by the door; who leaves looks there whether what it has done
+//! counts.
+//!
 //! The door also says how many scopes are settled at the owner: what a rank reads must contain what everyone did in the scopes
 //! behind it. `model` below has a checker try all interleavings.
 
@@ -23,6 +27,9 @@ pub(crate) enum Door {
     Busy,
     /// Nothing: it is lent, or lies elsewhere. So begins a block.
     Shut,
+    /// Nothing, for good: somebody did not leave, and its owner, who has waited long enough, has moved away. What those
+    /// who were inside have done there counts for nothing.
+    GivenUp,
 }
 
 /// What a rank wants of an element.
@@ -56,6 +63,11 @@ pub(crate) trait Doors {
 }
 
 impl Door {
+    /// Whether somebody who was let in before has to leave for it.
+    pub(crate) fn is_stricter_than(self, before: Door) -> bool {
+        [Intent::Read, Intent::Write].into_iter().any(|intent| before.admits(intent) && !self.admits(intent))
+    }
+
     /// Whether a rank that is inside for this may stay.
     fn admits(self, intent: Intent) -> bool {
         match intent {
@@ -70,18 +82,20 @@ impl Door {
             Door::Busy => 1,
             Door::ReadOnly => 2,
             Door::Open => 3,
+            Door::GivenUp => 4,
         };
-        settled << 2 | state
+        settled << 3 | state
     }
 
     fn decode(word: u64) -> (Door, Epoch) {
-        let door = match word & 3 {
+        let door = match word & 7 {
             0 => Door::Shut,
             1 => Door::Busy,
             2 => Door::ReadOnly,
-            _ => Door::Open,
+            3 => Door::Open,
+            _ => Door::GivenUp,
         };
-        (door, word >> 2)
+        (door, word >> 3)
     }
 }
 
@@ -105,7 +119,7 @@ pub(crate) fn enter<D: Doors>(doors: &D, me: usize, owner: usize, intent: Intent
     if door.admits(intent) && settled >= epoch {
         return Entry::Inside;
     }
-    leave(doors, me);
+    step_out(doors, me);
     if door == Door::Busy { Entry::Busy } else { Entry::Closed }
 }
 
@@ -123,15 +137,39 @@ pub(crate) fn enter_all<D: Doors>(doors: &D, me: usize, intent: Intent, epoch: E
         }
     }
     if entry != Entry::Inside {
-        leave(doors, me);
+        step_out(doors, me);
     }
     entry
 }
 
-/// Rank `me` is done.
+/// Rank `me` is done with the block of `owner`. False: that has given it up meanwhile, and what it has done there
+/// counts for nothing.
 #[inline]
-pub(crate) fn leave<D: Doors>(doors: &D, me: usize) {
+#[must_use]
+pub(crate) fn leave<D: Doors>(doors: &D, me: usize, owner: usize) -> bool {
+    let counts = has_kept(doors, owner);
+    step_out(doors, me);
+    counts
+}
+
+/// As [`leave`], for all doors of the node.
+#[inline]
+#[must_use]
+pub(crate) fn leave_all<D: Doors>(doors: &D, me: usize) -> bool {
+    let counts = (0..doors.ranks()).all(|owner| has_kept(doors, owner));
+    step_out(doors, me);
+    counts
+}
+
+/// The same for who does not ask whether it counts.
+#[inline]
+pub(crate) fn step_out<D: Doors>(doors: &D, me: usize) {
     doors.inside(me).store(OUTSIDE, Ordering::Release);
+}
+
+#[inline]
+fn has_kept<D: Doors>(doors: &D, owner: usize) -> bool {
+    Door::decode(doors.door(owner).load(Ordering::Acquire)).0 != Door::GivenUp
 }
 
 /// An owner says how its block may be used from now on, and what it has settled. It waits for those whom that shuts out
@@ -229,7 +267,7 @@ mod model {
                             Intent::Read => assert!([1, 2].contains(&node.read())),
                             Intent::Write => node.write(3),
                         }
-                        leave(&*node, 1);
+                        let _ = leave(&*node, 1, 0);
                     }
                 })
             };
@@ -287,8 +325,62 @@ mod model {
             assert_eq!(enter(&*node, 1, 0, Intent::Read, 1), Entry::Inside);
             assert_eq!(occupant(&*node, 0, Door::Shut, 0), Some(1));
             assert_eq!(occupant(&*node, 0, Door::ReadOnly, 0), None);
-            leave(&*node, 1);
+            assert!(leave(&*node, 1, 0));
             assert_eq!(occupant(&*node, 0, Door::Shut, 0), None);
+        });
+    }
+
+    /// Rank 1 is stopped inside and goes on at any moment; rank 0 looks once whether it has left. `uses` its block all
+    /// the same.
+    fn owner_and_stopped_mate(uses: bool) {
+        loom::model(move || {
+            let node = Node::new(Door::Open);
+            assert_eq!(enter(&*node, 1, 0, Intent::Write, 1), Entry::Inside);
+            let mate = {
+                let node = node.clone();
+                thread::spawn(move || {
+                    node.write(3);
+                    leave(&*node, 1, 0)
+                })
+            };
+            set(&*node, 0, Door::Shut, 1);
+            let gives_up = occupant(&*node, 0, Door::Shut, 0).is_some();
+            if gives_up {
+                set(&*node, 0, Door::GivenUp, 1);
+            }
+            if !gives_up || uses {
+                node.write(2);
+            }
+            let counts = mate.join().unwrap();
+            assert!(counts || gives_up, "what an owner has waited for counts");
+            assert_eq!(enter(&*node, 1, 0, Intent::Read, 1), Entry::Closed);
+        });
+    }
+
+    #[test]
+    fn who_gives_a_place_up_is_not_in_anybodys_way() {
+        owner_and_stopped_mate(false);
+    }
+
+    #[test]
+    #[should_panic]
+    fn an_owner_that_gives_up_and_uses_its_block_is_found_out() {
+        owner_and_stopped_mate(true);
+    }
+
+    #[test]
+    fn who_was_given_up_is_told() {
+        loom::model(|| {
+            for all in [false, true] {
+                let node = Node::new(Door::Open);
+                set(&*node, 1, Door::Open, 1);
+                let entry =
+                    if all { enter_all(&*node, 1, Intent::Write, 1) } else { enter(&*node, 1, 0, Intent::Write, 1) };
+                assert_eq!(entry, Entry::Inside);
+                set(&*node, 0, Door::GivenUp, 1);
+                assert!(!if all { leave_all(&*node, 1) } else { leave(&*node, 1, 0) });
+                assert_eq!(occupant(&*node, 0, Door::GivenUp, 0), None);
+            }
         });
     }
 }

@@ -18,10 +18,12 @@ mod direct;
 mod door;
 mod gate;
 mod group;
+mod inside;
 mod lent;
 mod meter;
 mod metered;
 mod parts;
+mod patience;
 mod prefetch;
 mod ranges;
 mod shared;
@@ -42,9 +44,10 @@ pub(crate) use lent::{Lent, LentMut, with_lent, with_lent_mut};
 pub(crate) use meter::{Meter, filled, promise, zeros};
 pub(crate) use metered::Metered;
 pub(crate) use parts::{Parts, Piece};
+pub(crate) use patience::Patience;
 pub(crate) use prefetch::Prefetch;
 pub(crate) use ranges::Ranges;
-pub(crate) use shared::{LOST, Reading, Sharing, Turn};
+pub(crate) use shared::{Reading, Sharing, Turn};
 
 use crate::element::Element;
 use std::any::Any;
@@ -67,6 +70,8 @@ pub(crate) trait Storage: Any + Send + Sync {
     fn give_back(&mut self);
     /// A second one with the same contents.
     fn duplicate(&self) -> Arc<dyn Storage>;
+    /// The same while others may write words of this one: each is as it was at some moment.
+    fn duplicate_by_words(&mut self) -> Arc<dyn Storage>;
     /// One of the same type with these contents, one behind the other.
     fn gathered(&self, contents: &[&[u8]]) -> Arc<dyn Storage>;
     /// Cuts it at a byte: [`Array::split_off`].
@@ -108,6 +113,11 @@ impl<T: Element> Storage for Array<T> {
 
     fn duplicate(&self) -> Arc<dyn Storage> {
         Arc::new(self.clone())
+    }
+
+    fn duplicate_by_words(&mut self) -> Arc<dyn Storage> {
+        let (len, elements) = (self.elements(), Array::cells(self).elements::<T>());
+        Arc::new(Array::from((0..len).map(|at| elements.get(at)).collect::<Vec<T>>()))
     }
 
     fn gathered(&self, contents: &[&[u8]]) -> Arc<dyn Storage> {

@@ -23,7 +23,7 @@ pub(crate) struct Piece {
 impl Piece {
     /// Its bytes within the block.
     pub(crate) fn range(&self) -> Range<usize> {
-        self.at..self.at + self.array.bytes().len()
+        self.at..self.at + self.array.byte_len()
     }
 
     /// Whether nobody else holds it.
@@ -54,7 +54,7 @@ impl Parts {
     #[inline]
     pub(crate) fn whole(&self, len: usize) -> Option<&Arc<dyn Storage>> {
         match &self.pieces[..] {
-            [piece] if piece.array.bytes().len() == len => Some(&piece.array),
+            [piece] if piece.array.byte_len() == len => Some(&piece.array),
             _ => None,
         }
     }
@@ -63,7 +63,7 @@ impl Parts {
     #[inline]
     pub(crate) fn whole_mut(&mut self, len: usize) -> Option<&mut Arc<dyn Storage>> {
         match &mut self.pieces[..] {
-            [piece] if piece.array.bytes().len() == len => Some(&mut piece.array),
+            [piece] if piece.array.byte_len() == len => Some(&mut piece.array),
             _ => None,
         }
     }

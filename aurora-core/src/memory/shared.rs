@@ -10,7 +10,8 @@
 //! 2. Its first bytes are seats, which are atomics and valid with all bits zero; nobody writes there otherwise.
 //! 3. The elements of a block are written by one rank alone, its owner or the one that receives it from another node, through
 //!    the one array over them ([`Sharing::arrays`], [`Sharing::room`]); of an owner's, while it keeps others out by its door, and
-//!    by those as words from inside of that ([`Direct`]). All of it only while the gate is clear of the bytes that are written:
+//!    by those as words from inside of that ([`Direct`]). Where somebody stays inside, the owner copies words from there once
+//!    and never comes back. All of it only while the gate is clear of the bytes that are written:
 //!    [`Sharing::is_clear`], tested by whoever writes, between two loads of its own rank. Who receives a block for a load writes before anybody can
 //!    complete that load.
 //! 4. The whole is shown only between [`Sharing::enter`] with `reads` and the drop of what it returns, those bytes of it, and
@@ -23,6 +24,7 @@ use super::array::Array;
 use super::direct::{Direct, Front};
 use super::door::{self, Door, Doors, Entry, Intent};
 use super::gate;
+use super::patience::{Patience, Wait};
 use crate::element::Element;
 use crate::message::Epoch;
 use aurora_net::{MeetingEntry, MeetingPlace, Met, Node, Rank, Segment};
@@ -32,13 +34,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
 const PAGE: usize = 4096;
-
-/// A rank that is inside of a door leaves it within nanoseconds if it runs at all. One that has not after this is as good as
-/// lost.
-pub(crate) const LOST: Duration = Duration::from_secs(5);
 
 /// What a rank says of itself and of its block. What different ranks write lies apart, and so does what one of them writes often.
 #[derive(Debug, Default)]
@@ -79,6 +76,7 @@ pub(crate) struct Turn {
 pub(crate) struct Sharing {
     segment: Segment,
     node: Arc<Node>,
+    patience: Arc<Patience>,
     /// This rank's seat, by its position on the node.
     me: usize,
     ranks: usize,
@@ -96,10 +94,10 @@ impl Sharing {
     }
 
     /// Over a new segment of [`Sharing::segment_len`] bytes, for the rank at position `me` of its node.
-    pub(crate) fn new(segment: Segment, node: Arc<Node>, me: usize) -> Self {
+    pub(crate) fn new(segment: Segment, node: Arc<Node>, me: usize, patience: Arc<Patience>) -> Self {
         let ranks = node.ranks().len();
         assert!(me < ranks && segment.len() >= seats_len(ranks), "a segment that its seats do not fit");
-        Sharing { segment, node, me, ranks }
+        Sharing { segment, node, patience, me, ranks }
     }
 
     /// The arrays over this rank's block, the elements `range`, and over all `len` elements. To be asked for once. The first is
@@ -170,14 +168,18 @@ impl Sharing {
         direct
     }
 
-    /// This rank says how its block may be used from now on, and waits for those whom that shuts out. One that does not leave is
-    /// told.
-    pub(crate) fn set_door(&self, door: Door, settled: Epoch) -> Option<Rank> {
-        let me = self.me;
-        door::set(self, me, door, settled);
-        let (mut from, mut looks, mut lost) = (0, 0_u32, None);
-        let mut since = None;
-        while let Some(rank) = door::occupant(self, me, door, from) {
+    /// This rank says how its block may be used from now on. Before it counts on that it [waits](Sharing::see_out) for
+    /// those whom that shuts out.
+    pub(crate) fn set_door(&self, door: Door, settled: Epoch) {
+        door::set(self, self.me, door, settled);
+    }
+
+    /// Waits for those whom this rank's door shuts out, which is set to `door`. False: somebody stays, and may go on in
+    /// there at any time.
+    pub(crate) fn see_out(&self, door: Door) -> bool {
+        let (mut from, mut looks, mut all_out) = (0, 0_u32, true);
+        let mut wait = Wait::default();
+        while let Some(rank) = door::occupant(self, self.me, door, from) {
             looks += 1;
             if looks < 1000 {
                 hint::spin_loop();
@@ -187,14 +189,20 @@ impl Sharing {
             if !looks.is_multiple_of(64) {
                 continue;
             }
-            let stuck = since.get_or_insert_with(Instant::now).elapsed() >= LOST;
-            if stuck || self.node.has_ended(rank) {
-                lost = lost.or(Some(self.node.ranks()[rank]).filter(|_| stuck));
+            let waited = wait.waited_for(rank);
+            let has_ended = self.node.has_ended(rank);
+            if has_ended || !self.node.notes_ends() || self.patience.is_over(self.node.ranks()[rank], waited) {
+                all_out &= has_ended;
                 // Nobody before it can be inside any more.
                 from = rank + 1;
             }
         }
-        lost
+        all_out
+    }
+
+    /// Whether anybody is inside of this rank's block at this moment, or about to look whether it may be.
+    pub(crate) fn has_visitors(&self) -> bool {
+        door::occupant(self, self.me, Door::Shut, 0).is_some()
     }
 
     /// Enters the door of the owner in this seat, to [leave](Sharing::leave_door) it soon.
@@ -209,9 +217,23 @@ impl Sharing {
         door::enter_all(self, self.me, intent, epoch)
     }
 
+    /// Leaves it. False: its owner has given it up meanwhile.
     #[inline]
-    pub(super) fn leave_door(&self) {
-        door::leave(self, self.me);
+    #[must_use]
+    pub(super) fn leave_door(&self, owner: usize) -> bool {
+        door::leave(self, self.me, owner)
+    }
+
+    /// Leaves all doors of the node.
+    #[inline]
+    #[must_use]
+    pub(super) fn leave_doors(&self) -> bool {
+        door::leave_all(self, self.me)
+    }
+
+    /// Leaves whatever it is inside of, amid a panic.
+    pub(super) fn step_out(&self) {
+        door::step_out(self, self.me);
     }
 
     /// Inside of its door: the block of `owner` has changed.

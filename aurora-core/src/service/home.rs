@@ -36,8 +36,10 @@ pub(crate) struct Home {
     loads: Vec<(Epoch, Range<usize>)>,
     /// How the ranks that share the memory may use our block, and what of it they know to be settled.
     door: (Door, Epoch),
-    /// A rank that does not leave the door: it must have been stopped there.
-    stuck: Option<Rank>,
+    /// Nobody is inside whom the door does not admit.
+    all_out: bool,
+    /// Somebody did not leave, and may go on in there at any time: our place is used no more.
+    given_up: bool,
     /// The blocks of other nodes.
     pub(super) guests: Guests,
 }
@@ -74,7 +76,7 @@ impl<T: Element> Place<T> {
         let (address, whole) = (self.own.bytes().as_ptr().addr(), Arc::new(self.whole));
         let (sharing, guests, door) = (Arc::new(self.sharing), self.guests, (Door::Shut, 0));
         let (start, vacant, loads) = (self.start, Parts::default(), Vec::new());
-        (self.own, Home { sharing, whole, address, start, vacant, loads, door, stuck: None, guests })
+        (self.own, Home { sharing, whole, address, start, vacant, loads, door, all_out: true, given_up: false, guests })
     }
 }
 
@@ -93,19 +95,31 @@ impl Home {
 
     #[inline]
     fn holds_piece(&self, piece: &Piece) -> bool {
-        let bytes = piece.array.bytes();
-        bytes.is_empty() || bytes.as_ptr().addr() == self.address + piece.at
+        piece.array.byte_len() == 0 || piece.array.start().addr().get() == self.address + piece.at
     }
 
     /// Before a write to a range of the block: leaves the place to those who read there.
     pub(crate) fn yield_to_readers(&mut self, block: &mut Parts, range: &Range<usize>) {
         let pieces = block.find(range).unwrap_or_default();
         for piece in &mut block.pieces_mut()[pieces] {
-            if !self.holds_piece(piece) || piece.array.bytes().is_empty() || self.becomes_clear(range) {
+            if !self.holds_piece(piece) || piece.array.byte_len() == 0 || self.becomes_clear(range) {
                 continue;
             }
             let copy = piece.array.duplicate();
             self.vacant.insert(piece.at, std::mem::replace(&mut piece.array, copy));
+        }
+    }
+
+    /// Leaves the place for good, where somebody is inside who does not leave: what nobody holds of the block. What a
+    /// guard shows stays; nobody was let in to write there, and who writes there next yields.
+    fn flee(&mut self, block: &mut Parts) {
+        for piece in block.pieces_mut() {
+            if !self.holds_piece(piece) || piece.array.byte_len() == 0 {
+                continue;
+            }
+            if let Some(copy) = Arc::get_mut(&mut piece.array).map(|array| array.duplicate_by_words()) {
+                self.vacant.insert(piece.at, std::mem::replace(&mut piece.array, copy));
+            }
         }
     }
 
@@ -168,23 +182,39 @@ impl Home {
         load.map_or(0, |(load, _)| *load)
     }
 
-    /// Sets the block's door. Returns once nobody is inside whom it does not admit.
+    /// Sets the block's door. Before the block is used those who are [shut out](Home::see_out) have to leave.
     pub(crate) fn set_door(&mut self, door: Door, settled: Epoch) {
+        let door = if self.given_up { Door::GivenUp } else { door };
         if self.door != (door, settled) {
+            self.all_out &= !door.is_stricter_than(self.door.0);
             self.door = (door, settled);
-            let stuck = self.sharing.set_door(door, settled);
-            self.stuck = self.stuck.or(stuck);
+            self.sharing.set_door(door, settled);
         }
+    }
+
+    /// Waits until nobody is inside whom the door does not admit. Where somebody does not leave, the place is given up:
+    /// what can be of the block lies elsewhere then.
+    pub(crate) fn see_out(&mut self, block: &mut Parts) {
+        let (door, settled) = self.door;
+        if !self.given_up {
+            self.all_out = self.all_out || self.sharing.see_out(door);
+            if self.all_out {
+                return;
+            }
+            self.given_up = true;
+            self.set_door(Door::GivenUp, settled);
+        }
+        self.flee(block);
+    }
+
+    /// Whether somebody is inside at this moment.
+    pub(crate) fn has_visitors(&self) -> bool {
+        self.sharing.has_visitors()
     }
 
     /// How it was set, and what was settled then.
     pub(crate) fn door(&self) -> (Door, Epoch) {
         self.door
-    }
-
-    /// A rank that did not leave the door.
-    pub(crate) fn take_stuck(&mut self) -> Option<Rank> {
-        self.stuck.take()
     }
 
     /// Whether others have written to our block by themselves since this was asked last.
@@ -241,15 +271,18 @@ impl Home {
         Part::of_shared(&self.whole, bytes)
     }
 
-    /// Whether nobody shows these bytes of our block, nor will before the next load.
+    /// Whether nobody shows these bytes of our block, nor will before the next load, and nobody may go on inside of it.
     pub(super) fn is_clear(&self, range: &Range<usize>) -> bool {
+        if self.given_up {
+            return false;
+        }
         let bytes = self.start + range.start..self.start + range.end;
         self.sharing.is_clear(self.load_of(&bytes), &bytes)
     }
 
     fn becomes_clear(&self, range: &Range<usize>) -> bool {
-        if self.is_clear(range) {
-            return true;
+        if self.given_up || self.is_clear(range) {
+            return !self.given_up;
         }
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {

@@ -13,6 +13,8 @@ mod deliver;
 pub(crate) mod edges;
 pub(crate) mod entering;
 mod faults;
+#[cfg(test)]
+mod given_up;
 mod guests;
 pub(crate) mod home;
 #[cfg(test)]
@@ -51,7 +53,7 @@ use crate::Error;
 use crate::collective::pieces::Pieces;
 use crate::collective::{Rendezvous, Tell};
 use crate::config::Modes;
-use crate::memory::Budget;
+use crate::memory::{Budget, Patience};
 use crate::message::{CallId, Message, ObjectId};
 use aurora_net::{Node, Outbox, Payload, Rank, Received, Token};
 use load::Heard;
@@ -105,6 +107,8 @@ pub(crate) struct Service {
     heard: Vec<Heard>,
     /// What a copy of a vector may take here.
     pub(crate) budget: Budget,
+    /// With ranks that are inside of our blocks.
+    pub(crate) patience: Arc<Patience>,
     /// What ended the job, for every later call.
     pub(crate) fault: Option<Error>,
     /// Errors that had nowhere to go when they happened: `run` returns the first that no call has returned before.
@@ -142,6 +146,7 @@ impl Service {
             watch: Watch::new(me, limit),
             heard: Vec::new(),
             budget: Budget::default(),
+            patience: Arc::new(Patience::new(Duration::from_secs(5))),
             fault: None,
             deferred: Vec::new(),
             told: BTreeSet::new(),

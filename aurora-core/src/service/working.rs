@@ -3,7 +3,6 @@
 use super::object::{Object, Outcome, Parked, Work};
 use super::{Loan, Service};
 use crate::Error;
-use crate::memory::LOST;
 use crate::message::{CallId, Message, ObjectId, encode_error};
 use aurora_net::bootstrap::capture;
 use aurora_net::{Buffer, Outbox, Payload, Rank, Received};
@@ -23,10 +22,18 @@ impl Service {
         self.spread(id, out);
         self.carry_on(id, out);
         self.refresh(id);
-        let stuck = self.objects.get_mut(&id).and_then(|object| object.block.home()?.take_stuck());
-        if let Some(rank) = stuck {
-            self.fail(None, Error::PeerLost { rank, silent_for: LOST }, out);
+        let _ = self.none_given_up(out);
+    }
+
+    /// Whether this rank has waited in vain for one that is inside of one of its blocks; then the job has failed.
+    pub(crate) fn none_given_up(&mut self, out: &mut Outbox) -> Result<(), Error> {
+        let Some((rank, silent_for)) = self.patience.given_up() else {
+            return Ok(());
+        };
+        if self.fault.is_none() {
+            self.fail(None, Error::PeerLost { rank, silent_for }, out);
         }
+        self.fault.clone().map_or(Ok(()), Err)
     }
 
     fn retry_parked(&mut self, id: ObjectId, out: &mut Outbox) -> bool {
@@ -101,11 +108,12 @@ impl Service {
         out: &mut Outbox,
     ) -> Option<Outcome> {
         if from == self.me {
-            return self.by_itself(id, work, out, |object| object.attempt(from, work, payload));
+            let outcome = self.by_itself(id, work, out, |object| object.attempt(from, work, payload))?;
+            return Some(self.none_given_up(out).map_or_else(Outcome::Refuse, |()| outcome));
         }
         let object = self.objects.get_mut(&id)?;
         let failure = match capture(self.me, || object.attempt(from, work, payload)) {
-            Ok(outcome) => return Some(outcome),
+            Ok(outcome) => return Some(self.none_given_up(out).map_or_else(Outcome::Refuse, |()| outcome)),
             Err(failure) => failure,
         };
         let error = self.break_off(id, work, false, out)?;

@@ -109,6 +109,12 @@ impl Node {
         self.control.as_ref().is_some_and(|control| control.presence(mate) == Presence::Dead)
     }
 
+    /// Whether the end of a rank would still be noted: until the leader, who alone sees those of all others, closes its
+    /// endpoint or ends.
+    pub fn notes_ends(&self) -> bool {
+        self.control.as_ref().is_none_or(|control| control.presence(0) == Presence::Here)
+    }
+
     /// The ranks of the node in ascending order, with this one; this one alone if nobody shares its memory.
     pub fn ranks(&self) -> &[Rank] {
         &self.ranks

@@ -287,6 +287,7 @@ fn who_has_closed_its_own_end_does_not_take_it_for_the_end_of_others() {
         nodes[closed].close();
         for node in &nodes {
             (0..3).for_each(|mate| assert!(!node.has_ended(mate), "{mate}, when {closed} has closed"));
+            assert_eq!(node.notes_ends(), closed != 0, "the leader alone sees the ends of all");
         }
     }
 }

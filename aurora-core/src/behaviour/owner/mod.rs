@@ -199,7 +199,7 @@ impl<T: Element> GVector<T> {
 
     pub(crate) fn open_owner(&self, window: Window, site: Site) -> Result<OwnerComputes<'_, T>> {
         self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
-            service.settled_in(self.id, false, window, out).map(|object| object.map(drop))
+            service.settled_in(self.id, false, window, out).map(|o| o.map(|object| object.block.see_visitors_out()))
         })?;
         self.check_read(self.own_part(window), window, <Owner<T> as Behaviour>::NAME, &site)?;
         let state = Owner::of(self.own_part(window));
@@ -243,7 +243,7 @@ impl<T: Element> GVector<T> {
         })?;
         self.check_read(self.own_part(window), window, <OwnerMut<T> as Behaviour>::NAME, &site)?;
         self.link.wait(What::Gate { object: self.id }, &site, |service, out| {
-            service.gate_in(self.id, window, out).map(|object| object.map(drop))
+            service.gate_in(self.id, window, out).map(|o| o.map(|object| object.block.see_visitors_out()))
         })?;
         let state = OwnerMut::of(self.own_part(window));
         Ok(Scope::open_in(self, window, site, state, true, false))

@@ -53,7 +53,8 @@ impl Block {
         if home.take_written() {
             self.version += 1;
         }
-        if !in_flight {
+        if !in_flight && !home.holds(&self.parts) {
+            home.see_out(&mut self.parts);
             home.take_in(&mut self.parts);
         }
         home.holds_range(&self.parts, range)
@@ -70,10 +71,17 @@ impl Block {
         self.frozen = false;
     }
 
-    /// Nobody else may touch it from now on.
+    /// Nobody else may touch it from now on. Who is inside is waited for only if it is used once more.
     pub(crate) fn close(&mut self) {
         self.closed = true;
-        self.set_door(Door::Shut);
+        self.reopen(self.home.as_ref().map_or(0, |home| home.door().1));
+    }
+
+    /// Waits for those who are inside at this moment: one that does not leave is found out before anything is lent.
+    pub(crate) fn see_visitors_out(&mut self) {
+        if self.home.as_ref().is_some_and(Home::has_visitors) {
+            drop(Held::new(self, Door::Busy));
+        }
     }
 
     /// Lets others touch it as far as they may, and know what is settled.
@@ -94,10 +102,16 @@ impl Block {
         }
     }
 
+    /// Lets others do no more than `door` says. Returns once nobody does, or may at any later time.
     pub(super) fn set_door(&mut self, door: Door) {
         if let Some(home) = &mut self.home {
             let (before, settled) = home.door();
             home.set_door(door.max(before), settled);
+            home.see_out(&mut self.parts);
+            if !home.holds(&self.parts) {
+                // It is not to be read where it was.
+                self.front.close();
+            }
         }
     }
 }

@@ -1,0 +1,98 @@
+//! How long the owner of a block waits for a rank that is inside of its [door](super::door), and whom it has given up.
+//!
+//! Who is inside leaves within nanoseconds if it runs at all. One that does not has been stopped there, and nobody
+//! knows whether it will ever go on. The owner waits under the lock of its service, so it is silent itself meanwhile:
+//! it gives up before its peers would hold that against it.
+
+use aurora_net::Rank;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Longer than this nobody waits without a word.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// What counts of the time between two looks. If it was longer, whoever looks was stopped itself, together with all
+/// others perhaps.
+const MOST_OF_A_PAUSE: Duration = Duration::from_millis(100);
+
+/// That of one rank, for all of its blocks.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    limit: Duration,
+    given_up: OnceLock<(Rank, Duration)>,
+}
+
+impl Patience {
+    /// Of a rank that may be silent for so long before its peers give it up.
+    pub(crate) fn new(silence: Duration) -> Self {
+        Patience { limit: (silence / 5 * 4).min(LONGEST), given_up: OnceLock::new() }
+    }
+
+    /// Whether enough time has been waited for `rank`, which is given up then. Once one is, no other is waited for: the
+    /// job is over.
+    pub(crate) fn is_over(&self, rank: Rank, waited: Duration) -> bool {
+        let over = waited >= self.limit;
+        if over {
+            self.given_up.get_or_init(|| (rank, waited));
+        }
+        over || self.given_up().is_some()
+    }
+
+    /// The first rank that was given up, and how long it was waited for.
+    #[inline]
+    pub(crate) fn given_up(&self) -> Option<(Rank, Duration)> {
+        self.given_up.get().copied()
+    }
+}
+
+/// A wait for one rank after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Wait {
+    waited: Duration,
+    last: Option<(usize, Instant)>,
+}
+
+impl Wait {
+    /// How long this rank has been waited for, since it was asked for first, and no other after that.
+    pub(crate) fn waited_for(&mut self, rank: usize) -> Duration {
+        self.waited_until(rank, Instant::now())
+    }
+
+    fn waited_until(&mut self, rank: usize, now: Instant) -> Duration {
+        self.waited = match self.last.replace((rank, now)) {
+            Some((before, last)) if before == rank => self.waited + (now - last).min(MOST_OF_A_PAUSE),
+            _ => Duration::ZERO,
+        };
+        self.waited
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_counts_that_somebody_could_have_used() {
+        let (begin, mut wait) = (Instant::now(), Wait::default());
+        let mut at = |rank, ms| wait.waited_until(rank, begin + Duration::from_millis(ms));
+        assert_eq!(at(0, 0), Duration::ZERO);
+        assert_eq!(at(0, 70), Duration::from_millis(70));
+        // All were stopped for an hour.
+        assert_eq!(at(0, 3_600_070), Duration::from_millis(170));
+        assert_eq!(at(1, 3_600_080), Duration::ZERO);
+        assert_eq!(at(1, 3_600_090), Duration::from_millis(10));
+    }
+
+    #[test]
+    fn who_waits_gives_up_before_it_is_given_up_itself() {
+        for (silence, limit) in [(1, 800), (5, 4000), (3600, 30_000)] {
+            let patience = Patience::new(Duration::from_secs(silence));
+            let (almost, enough) = (Duration::from_millis(limit - 1), Duration::from_millis(limit));
+            assert!(!patience.is_over(Rank::new(1), almost) && patience.given_up().is_none());
+            assert!(patience.is_over(Rank::new(2), enough));
+            assert_eq!(patience.given_up(), Some((Rank::new(2), enough)));
+            assert!(patience.is_over(Rank::new(1), Duration::ZERO), "the job is over");
+            assert_eq!(patience.given_up(), Some((Rank::new(2), enough)));
+        }
+    }
+}

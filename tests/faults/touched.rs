@@ -1,0 +1,78 @@
+//! A rank is killed while all read and write single elements of each other's blocks in memory that they share: whoever
+//! was inside of a block then is not waited for, and the job is over at once.
+
+use crate::cell::Starter;
+use crate::{MACHINE, start};
+use aurora_core::Route;
+use aurora_core::prelude::*;
+use aurora_suite::driver::Job;
+use aurora_suite::notes::{note, note_fault};
+use libtest_mimic::{Failed, Trial};
+use rustix::process::{Signal, getpid, kill_process};
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+/// First argument of a binary that is the job; then the rank that is killed.
+pub const ARGUMENT: &str = "--as-job-that-touches";
+
+const RANKS: usize = 3;
+
+/// One in six of them took the whole grace.
+const JOBS: usize = 25;
+
+/// Those who are left are given 2 s to end by themselves; they take 10 ms.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
+pub fn trials() -> Vec<Trial> {
+    let trial = |rank| Trial::test(format!("processes/killed-inside-a-block/rank-{rank}"), move || run(rank));
+    // With rank 0 all end at once.
+    (1..RANKS).map(trial).collect()
+}
+
+pub fn main(arguments: &[String]) -> ExitCode {
+    let [killed] = arguments else { panic!("a rank") };
+    let killed: usize = killed.parse().expect("a rank");
+    let outcome = Config::processes(RANKS).route(Route::Shm).run(|world| {
+        let me = world.rank().index();
+        let mut v = GVector::<u64>::new(world, 3000)?;
+        world.barrier()?;
+        if me == killed {
+            thread::spawn(|| {
+                thread::sleep(Duration::from_millis(20));
+                note_fault();
+                let _ = kill_process(getpid(), Signal::KILL);
+            });
+        }
+        let theirs = v.range_of((me + 1) % RANKS);
+        let outcome = (0..).try_for_each(|round: usize| {
+            let index = theirs.start + round % theirs.len();
+            v.put(index, v.at(index)?.wrapping_add(1))
+        });
+        if let Err(error) = &outcome {
+            note(&format!("rank-{me}"), &error.to_string());
+        }
+        outcome
+    });
+    if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn run(killed: usize) -> Result<(), Failed> {
+    let _alone = MACHINE.write();
+    let mut late = Vec::new();
+    for job in 0..JOBS {
+        let mut command = start::launcher(Starter::Processes, RANKS)?;
+        command.args([ARGUMENT, &killed.to_string()]);
+        let ended = Job::start(command)?.wait()?;
+        if ended.code() == 0 || ended.messages().len() > 1 {
+            return Err(format!("not the end of a job one of whose ranks is killed: {}", ended.all()).into());
+        }
+        if ended.took > AT_ONCE {
+            late.push(format!("job {job}: {}", ended.all()));
+        }
+    }
+    match late.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{} of {JOBS} jobs were late:\n{}", late.len(), late.join("\n")).into()),
+    }
+}
