@@ -60,44 +60,45 @@ impl Pieces {
 mod tests {
     use super::*;
 
-    const A: Rank = Rank::new(1);
-    const B: Rank = Rank::new(2);
 
     #[test]
     fn pieces_wait_for_their_step_and_a_step_for_its_pieces() {
+        let (a, b) = (Rank::new(1), Rank::new(2));
         let mut pieces = Pieces::default();
         pieces.begin(1);
-        assert!(pieces.hear(1, (1, 1), A, vec![11]) && pieces.hear(1, (1, 0), B, vec![20]));
-        pieces.want((1, 0), vec![A, B]);
-        assert!(pieces.poll().is_none() && pieces.missing() == [A]);
-        assert!(pieces.hear(1, (2, 0), A, vec![12]), "one that is ahead of us");
-        assert!(pieces.hear(1, (1, 0), A, vec![10]) && pieces.missing().is_empty());
-        assert_eq!(pieces.poll(), Some([(A, vec![10]), (B, vec![20])].into()));
-        pieces.want((1, 1), vec![A]);
-        assert_eq!(pieces.poll(), Some([(A, vec![11])].into()));
+        assert!(pieces.hear(1, (1, 1), a, vec![11]) && pieces.hear(1, (1, 0), b, vec![20]));
+        pieces.want((1, 0), vec![a, b]);
+        assert!(pieces.poll().is_none() && pieces.missing() == [a]);
+        assert!(pieces.hear(1, (2, 0), a, vec![12]), "one that is ahead of us");
+        assert!(pieces.hear(1, (1, 0), a, vec![10]) && pieces.missing().is_empty());
+        assert_eq!(pieces.poll(), Some([(a, vec![10]), (b, vec![20])].into()));
+        pieces.want((1, 1), vec![a]);
+        assert_eq!(pieces.poll(), Some([(a, vec![11])].into()));
         pieces.begin(2);
-        pieces.want((2, 0), vec![A]);
-        assert_eq!(pieces.poll(), Some([(A, vec![12])].into()));
+        pieces.want((2, 0), vec![a]);
+        assert_eq!(pieces.poll(), Some([(a, vec![12])].into()));
         pieces.want((2, 1), Vec::new());
         assert_eq!(pieces.poll(), Some(BTreeMap::new()), "nobody has anything for us");
     }
 
     #[test]
     fn nothing_is_left_of_a_call_that_has_failed() {
+        let (a, b) = (Rank::new(1), Rank::new(2));
         let mut pieces = Pieces::default();
         pieces.begin(1);
-        pieces.want((1, 0), vec![A, B]);
-        assert!(pieces.hear(1, (1, 0), A, vec![1]));
+        pieces.want((1, 0), vec![a, b]);
+        assert!(pieces.hear(1, (1, 0), a, vec![1]));
         pieces.begin(2);
         assert!(pieces.missing().is_empty() && pieces.poll().is_none());
-        assert!(pieces.hear(2, (1, 0), B, vec![1]), "too late");
+        assert!(pieces.hear(2, (1, 0), b, vec![1]), "too late");
         assert!(pieces.arrived.is_empty());
     }
 
     #[test]
     fn what_no_rank_would_send_is_refused() {
+        let a = Rank::new(1);
         let mut pieces = Pieces::default();
-        assert!(!pieces.hear(3, (5, 0), A, vec![1]), "two rendezvous ahead");
-        assert!(pieces.hear(3, (4, 0), A, vec![1]) && !pieces.hear(3, (4, 0), A, vec![1]), "twice");
+        assert!(!pieces.hear(3, (5, 0), a, vec![1]), "two rendezvous ahead");
+        assert!(pieces.hear(3, (4, 0), a, vec![1]) && !pieces.hear(3, (4, 0), a, vec![1]), "twice");
     }
 }
