@@ -22,6 +22,7 @@ mod order;
 mod pairs;
 mod poisoned;
 mod provoke;
+mod same_names;
 mod scalar_ops;
 mod scalars;
 mod slices;

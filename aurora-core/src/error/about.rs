@@ -24,6 +24,7 @@ impl Error {
             | Error::OutOfMemory { site, .. }
             | Error::CacheLimit { site, .. }
             | Error::UnknownOp { site, .. }
+            | Error::SameNumber { site, .. }
             | Error::Value { site, .. }
             | Error::Ended { site } => Some(site),
             Error::User { site, .. } => site.as_ref(),

@@ -228,9 +228,8 @@ impl<T: Element> GVector<T> {
 
     /// The caller has that part to itself.
     pub(crate) fn open_alone_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
-        let known = self.link.tidy(|service, _| {
-            service.objects.get(&self.id).is_some_and(|object| object.ops.contains_key(&OpId::of::<O>()))
-        });
+        let known =
+            self.link.tidy(|service, _| service.objects.get(&self.id).is_some_and(|object| object.ops.knows::<O>()));
         if !known {
             return Err(Error::UnknownOp { op: type_name::<O>().into(), object: self.name(), site });
         }
