@@ -9,6 +9,7 @@ mod commit;
 mod foreign;
 mod job;
 mod matrix;
+mod mismatch;
 mod points;
 mod signals;
 mod start;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     match arguments.get(1) {
         Some(first) if first == job::ARGUMENT => return job::main(&arguments[2..]),
         Some(first) if first == carried::ARGUMENT => return carried::main(&arguments[2..]),
+        Some(first) if first == mismatch::ARGUMENT => return mismatch::main(&arguments[2..]),
         Some(first) if first == walk::ARGUMENT => return walk::main(&arguments[2..]),
         _ => {}
     }
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
     trials.extend(carried::trials());
     trials.extend(signals::trials());
     trials.extend(foreign::trials());
+    trials.extend(mismatch::trials());
     trials.extend(points::trials());
     let listing = arguments.list;
     let conclusion = libtest_mimic::run(&arguments, trials);

@@ -34,7 +34,7 @@ pub fn launcher(starter: Starter, ranks: usize) -> Result<Command, String> {
 }
 
 /// Whether this process was started by a flavour's mpirun tells nothing about others: only names do.
-fn word(starter: Starter) -> &'static str {
+pub fn word(starter: Starter) -> &'static str {
     match starter {
         Starter::Threads => "threads",
         Starter::Processes => "processes",

@@ -16,17 +16,20 @@ pub struct Failure {
     pub at: Option<String>,
     /// Whether it happened to the rank that reports it; false where that rank only heard of it.
     pub origin: bool,
+    /// The error itself, encoded by who reports it for its like on other ranks, where its words say by themselves which ranks it is about;
+    /// else nothing.
+    pub error: Vec<u8>,
 }
 
 impl Failure {
     /// `rank` failed for `cause`.
     pub fn of(rank: Rank, cause: impl fmt::Display) -> Self {
-        Failure { rank: Some(rank), cause: cause.to_string(), at: None, origin: true }
+        Failure { rank: Some(rank), cause: cause.to_string(), at: None, origin: true, error: Vec::new() }
     }
 
     /// The job could not start for `cause`.
     pub fn start(cause: impl fmt::Display) -> Self {
-        Failure { rank: None, cause: cause.to_string(), at: None, origin: true }
+        Failure { rank: None, cause: cause.to_string(), at: None, origin: true, error: Vec::new() }
     }
 
     /// With the place in the source that it belongs to.
@@ -46,6 +49,10 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rank {
+            // It begins with the rank that failed.
+            Some(rank) if self.cause.starts_with(&format!("{rank} ")) => f.write_str(&self.cause)?,
+            // Not the failure of who reports it: the cause names the ranks that it is about.
+            Some(rank) if !self.error.is_empty() => write!(f, "{rank} reports: {}", self.cause)?,
             Some(rank) => write!(f, "{rank} failed: {}", self.cause)?,
             None => write!(f, "the job cannot start: {}", self.cause)?,
         }
@@ -53,5 +60,20 @@ impl fmt::Display for Failure {
             Some(at) => write!(f, " (at {at})"),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_reports_is_told_from_who_failed() {
+        let by_rank_1 = |cause| Failure::of(Rank::new(1), cause);
+        assert_eq!(by_rank_1("no such file").to_string(), "rank 1 failed: no such file");
+        assert_eq!(by_rank_1("rank 1 is gone").to_string(), "rank 1 is gone");
+        let relayed = Failure { error: vec![7], ..by_rank_1("rank 0 needs 2731 GiB") };
+        assert_eq!(relayed.to_string(), "rank 1 reports: rank 0 needs 2731 GiB");
+        assert_eq!(Failure { error: vec![7], ..by_rank_1("rank 1 needs 7 GiB") }.to_string(), "rank 1 needs 7 GiB");
     }
 }
