@@ -30,4 +30,5 @@ mod stream;
 mod stuck;
 mod traced;
 mod unflushed;
+mod unwinding;
 mod user;

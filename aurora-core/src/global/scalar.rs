@@ -245,8 +245,8 @@ fn cannot_travel<T>(cause: postcard::Error, site: &Site) -> Error {
 
 impl<T: ScalarValue> Drop for GScalar<T> {
     fn drop(&mut self) {
-        let panicking = std::thread::panicking();
-        self.link.tidy(|service, out| service.drop_object(self.id, panicking, out));
+        let (id, panicking) = (self.id, std::thread::panicking());
+        self.link.let_go(move |service, out| service.drop_object(id, panicking, out));
     }
 }
 

@@ -165,7 +165,7 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
 
     fn abandon(&mut self, vector: &GVector<T>) {
         for call in self.calls.under_way.iter_mut().filter_map(Option::take) {
-            vector.link.tidy(|service, _| service.give_up(call));
+            vector.link.let_go(move |service, _| service.give_up(call));
         }
     }
 }
