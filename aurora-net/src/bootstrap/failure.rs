@@ -49,10 +49,11 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rank {
-            // It begins with the rank that failed.
-            Some(rank) if self.cause.starts_with(&format!("{rank} ")) => f.write_str(&self.cause)?,
-            // Not the failure of who reports it: the cause names the ranks that it is about.
-            Some(rank) if !self.error.is_empty() => write!(f, "{rank} reports: {}", self.cause)?,
+            // The cause names the ranks that it is about, which may be others than the one that reports it.
+            Some(rank) if !self.error.is_empty() => match self.cause.starts_with(&format!("{rank} ")) {
+                true => f.write_str(&self.cause)?,
+                false => write!(f, "{rank} reports: {}", self.cause)?,
+            },
             Some(rank) => write!(f, "{rank} failed: {}", self.cause)?,
             None => write!(f, "the job cannot start: {}", self.cause)?,
         }
@@ -71,7 +72,7 @@ mod tests {
     fn who_reports_is_told_from_who_failed() {
         let by_rank_1 = |cause| Failure::of(Rank::new(1), cause);
         assert_eq!(by_rank_1("no such file").to_string(), "rank 1 failed: no such file");
-        assert_eq!(by_rank_1("rank 1 is gone").to_string(), "rank 1 is gone");
+        assert_eq!(by_rank_1("rank 1 has had enough").to_string(), "rank 1 failed: rank 1 has had enough");
         let relayed = Failure { error: vec![7], ..by_rank_1("rank 0 needs 2731 GiB") };
         assert_eq!(relayed.to_string(), "rank 1 reports: rank 0 needs 2731 GiB");
         assert_eq!(Failure { error: vec![7], ..by_rank_1("rank 1 needs 7 GiB") }.to_string(), "rank 1 needs 7 GiB");
