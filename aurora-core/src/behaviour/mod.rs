@@ -155,8 +155,10 @@ impl<'v, B: Behaviour> Scope<'v, B> {
             self.state.abandon(self.vector);
             return Ok(());
         }
+        // Until the guard is gone too: what has waited for its block may be long.
+        let mut _call = None;
         let close = || {
-            let _call = B::SENDS.then(|| self.vector.link.bulk_call(B::NAME));
+            _call = B::SENDS.then(|| self.vector.link.bulk_call(B::NAME));
             self.state.close(self.vector, &self.site, checked)
         };
         match catch_unwind(AssertUnwindSafe(close)) {

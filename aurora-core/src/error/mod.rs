@@ -91,7 +91,8 @@ pub enum Error {
         /// For how long; zero if it is known to have died.
         silent_for: Duration,
     },
-    /// Another rank failed, and the job with it.
+    /// Another rank failed, and the job with it. Errors that are the same for all ranks, such as a [`Mismatch`](Error::Mismatch), come as
+    /// themselves.
     #[error("{failure}")]
     JobFailed {
         /// Who failed, why, and at which line.
