@@ -11,6 +11,9 @@ thread_local! {
     static KEPT: RefCell<Option<Box<dyn Any>>> = const { RefCell::new(None) };
 }
 
+/// Makes what is kept.
+type Keep = fn(&World) -> Result<Box<dyn Any>>;
+
 /// Drops what is kept, by a panic.
 struct Panics;
 
@@ -44,7 +47,7 @@ impl Op<u64> for Drops {
 }
 
 /// Keeps what `keep` makes, and has rank 0 apply `O` to an element of its own: whether that has panicked.
-fn apply<O: Op<u64>>(world: &World, keep: fn(&World) -> Result<Box<dyn Any>>) -> Result<bool> {
+fn apply<O: Op<u64>>(world: &World, keep: Keep) -> Result<bool> {
     let mut v = GVector::<u64>::new(world, 9)?;
     let kept = keep(world)?;
     if !world.is_root() {
@@ -90,7 +93,7 @@ fn an_operation_that_owns_a_vector_and_is_refused_its_use() {
 
 #[test]
 fn an_operation_that_owns_anything_and_panics() {
-    let kinds: [fn(&World) -> Result<Box<dyn Any>>; 14] = [
+    let kinds: [Keep; 14] = [
         |world| Ok(vector(world)?),
         |world| Ok(Box::new(GScalar::new(world, 0, 7u64)?)),
         |world| Ok(Box::new(GScalar::new(world, 0, String::new())?)),
