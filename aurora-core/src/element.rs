@@ -1,9 +1,11 @@
 //! What a shared vector may hold, and the operations that run where an element lives.
 
 use crate::memory::Cells;
+pub use crate::operation::OpId;
+use crate::operation::Operations;
 use crate::service::batch::Batch;
 use crate::service::places::Places;
-use std::any::{TypeId, type_name};
+use std::any::TypeId;
 
 /// A type whose values may be elements of a [`GVector`](crate::GVector): plain data without padding or pointers.
 ///
@@ -21,7 +23,8 @@ use std::any::{TypeId, type_name};
     message = "`{Self}` cannot be an element of a shared vector",
     label = "not plain data",
     note = "elements are plain data without padding or pointers: for a struct of your own, `#[derive(Clone, Copy, \
-            bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`; to share anything that serde knows, a `GScalar`"
+            bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`; to share anything that serde knows, a `GScalar`",
+    note = "`bool` and `char` are not plain data, because not every pattern of bits is one of their values: use `u8` and `u32`"
 )]
 pub trait Element: bytemuck::Pod + Send + Sync {}
 
@@ -30,8 +33,8 @@ impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 
 /// An operation that the owner of an element applies to it: `current <- apply(current, operand)`.
 ///
-/// A stateless type, so that every rank has its code; the whole of it happens under the block's lock, and nobody sees a
-/// value in between. Operands of several ranks are applied in any order, so the operation must be **commutative** in its operands:
+/// A stateless type, so that every rank has its code: two types are two operations, also where two blocks declare them under one name. The
+/// whole of it happens under the block's lock, and nobody sees a value in between. Operands of several ranks are applied in any order, so the operation must be **commutative** in its operands:
 /// `apply(apply(x, a), b)` is the same as `apply(apply(x, b), a)`. So are sums and differences, products, minima and unions, and "keep the
 /// last one" is not. [`accumulate_in_order`](crate::GVector::accumulate_in_order) alone keeps an order.
 ///
@@ -152,20 +155,6 @@ macro_rules! floats {
 integers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize }
 floats! { f32 f64 }
 
-/// An operation's name between ranks: they run the same program, so the type's name will do.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
-pub struct OpId(u64);
-
-impl OpId {
-    pub(crate) fn of<O: 'static>() -> Self {
-        // FNV-1a: any stable hash of the name serves.
-        let hash = type_name::<O>()
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-        OpId(hash)
-    }
-}
-
 /// Applies a batch of operands to a block.
 pub(crate) type ApplyFn = fn(block: Cells<'_>, batch: &Batch<'_>);
 
@@ -201,13 +190,16 @@ impl Access {
     }
 }
 
+/// Why none of these is refused.
+pub(crate) const BUILT_IN: &str = "the library's own operations have numbers of their own";
+
 /// The operations that every vector of a primitive number knows from its construction.
-pub(crate) fn built_in_ops<T: Element>() -> Vec<(OpId, ApplyFn)> {
-    let mut ops: Vec<(OpId, ApplyFn)> = Vec::new();
+pub(crate) fn built_in_ops<T: Element>() -> Operations<ApplyFn> {
+    let mut ops: Operations<ApplyFn> = Operations::default();
     macro_rules! known {
         ($($t:ty: $($op:ty)*;)*) => {$(
             if TypeId::of::<T>() == TypeId::of::<$t>() {
-                $(ops.push((OpId::of::<$op>(), apply_op::<$t, $op>));)*
+                $(ops.add::<$op>(apply_op::<$t, $op>).expect(BUILT_IN);)*
             }
         )*};
     }

@@ -286,8 +286,9 @@ impl Environment {
     pub(crate) fn mpi(&self, _: Option<usize>) -> Result<Launch> {
         let seen = self.launcher.map_or(String::new(), |launcher| format!(" ({} is set)", launcher.variable));
         Err(Error::Start(format!(
-            "an MPI launcher started this program{seen}, but it was built without MPI: build it with `--features mpi`, \
-             or start it by itself, without mpirun, and set AURORA_RANKS"
+            "an MPI launcher started this program{seen}, but it was built without MPI: start it by itself, without mpirun, \
+             and set AURORA_RANKS, or build it with MPI. {}",
+            aurora_net::bootstrap::BUILD_WITH_MPI
         )))
     }
 }

@@ -58,6 +58,7 @@
 //! | `global` | [`GVector`], [`GScalar`], [`distmemcpy`] |
 //! | `behaviour` | the scoped behaviours, with a README of their own |
 //! | `distribution`, `halo`, `element` | who owns what, and what lies around it; what may be shared |
+//! | `operation` | types and operations as ranks tell them apart |
 //! | `window` | the part of a vector that a scope is about |
 //! | `collective` | what all ranks do together: rendezvous, and the steps that reductions are made of |
 //! | `service` | what a rank's daemon decides: requests, epochs, caches, the watch over waiting ranks |
@@ -79,6 +80,7 @@ mod link;
 mod memory;
 mod message;
 mod notice;
+mod operation;
 mod run;
 mod service;
 mod site;

@@ -12,6 +12,7 @@ use crate::{Error, Site};
 use aurora_net::{Attending, Endpoint, Met, Node, NodeBarrier, Outbox, Rank, Traffic};
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
@@ -87,7 +88,7 @@ impl Link {
     /// Ends the scope of a guard that is dropped. Nobody is there to be told of an error: it is kept for the program, and all ranks hear of it.
     pub(crate) fn end_dropped(&self, id: ObjectId, end: impl FnOnce() -> Result<()>) {
         if let Err(error) = self.quietly(end) {
-            self.tidy(|service, out| {
+            self.let_go(move |service, out| {
                 service.defer(id, error.clone());
                 service.fail(Some(id), error, out);
             });
@@ -172,6 +173,17 @@ impl Link {
             let _ = service.none_given_up(out);
             outcome
         })
+    }
+
+    /// The same for what goes out of scope, wherever that happens: inside of a call of this rank, as in an operation of the user's, it is done
+    /// when that call is over. Amid a panic no second one comes of it.
+    pub(crate) fn let_go(&self, action: impl FnOnce(&mut Service, &mut Outbox) + Send + 'static) {
+        let let_go = || self.endpoint.act_soon(action);
+        if !thread::panicking() {
+            return let_go();
+        }
+        // It may have an operation of the user's applied, which panics: its object is poisoned by then, so it is not lost.
+        let _ = catch_unwind(AssertUnwindSafe(let_go));
     }
 
     /// Reads the service, and what has passed by the same moment.

@@ -3,6 +3,7 @@
 use crate::config::{Config, Settings};
 use crate::error::Result;
 use crate::memory::{Budget, Patience};
+use crate::message::encode_error;
 use crate::service::Service;
 use crate::service::nodes::Nodes;
 use crate::service::rally::Rally;
@@ -130,7 +131,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
         match typed.into_iter().find(same) {
             Some(error) => error,
             None if failure.rank.is_none() => Error::Start(failure.to_string()),
-            None => Error::JobFailed { failure },
+            None => Error::heard(failure),
         }
     })
 }
@@ -149,5 +150,6 @@ fn failure_of(seat: &Seat, error: &Error) -> Failure {
     };
     let cause = error.to_string();
     let at = error.site().map(Site::to_string).filter(|at| !cause.contains(at));
-    Failure { at, origin: !told, ..Failure::of(culprit, cause) }
+    let error = if error.is_told_to_all() { encode_error(error) } else { Vec::new() };
+    Failure { at, origin: !told, error, ..Failure::of(culprit, cause) }
 }

@@ -1,6 +1,6 @@
 //! What can go wrong before an endpoint stands.
 
-use crate::bootstrap::{Failure, Launcher};
+use crate::bootstrap::{BUILD_WITH_MPI, Failure, Launcher};
 use crate::{Bulk, Rank, Route, limits};
 use rustix::io::Errno;
 use std::io;
@@ -72,8 +72,8 @@ pub enum Error {
     },
     /// MPI is to move bulk data, but the ranks are not MPI's.
     #[error(
-        "MPI is to move bulk data (AURORA_BULK=mpi), but the launcher `{launcher}` has started the ranks: build with \
-         `--features mpi` and start the program with mpirun, or use `auto`"
+        "MPI is to move bulk data (AURORA_BULK=mpi), but the launcher `{launcher}` has started the ranks: start \
+         the program with mpirun, or use `auto`. {BUILD_WITH_MPI}"
     )]
     NoMpi {
         /// Who started the ranks.

@@ -5,7 +5,9 @@ mod support;
 use aurora_net::bootstrap::{Failure, Launch, Launcher, Options, Seat, run};
 use aurora_net::{Bulk, Outbox, Payload, Rank, Route, Transport};
 use std::net::UdpSocket;
-use std::sync::Barrier;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 use support::{Checker, Kind, connect, content, exchange, header, wait};
 
@@ -222,6 +224,50 @@ fn waiting_on_a_closed_endpoint_and_calling_it_from_inside_are_panics() {
     assert!(outcome.unwrap_err().cause.contains("from inside one of its own calls"));
 }
 
+/// Counts the actions that have been done.
+#[derive(Clone, Default)]
+struct Done(Arc<AtomicUsize>);
+
+impl Done {
+    fn add(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn is(&self, done: usize) -> bool {
+        self.0.load(Ordering::SeqCst) == done
+    }
+}
+
+#[test]
+fn what_is_asked_for_inside_of_a_call_is_done_behind_it() {
+    let outcome = threads(1, |seat| {
+        let endpoint = connect(&seat, None)?;
+        let (done, soon) = (Done::default(), |done: Done| endpoint.act_soon(move |_, _| done.add()));
+        soon(done.clone());
+        assert!(done.is(1), "outside of a call it is done at once");
+        endpoint.act(|_, _| {
+            (0..3).for_each(|_| soon(done.clone()));
+            assert!(done.is(1));
+        });
+        // Nobody calls: it is the daemon's.
+        let until = Instant::now() + Duration::from_secs(20);
+        while !done.is(4) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(done.is(4));
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            endpoint.act(|_, _| {
+                soon(done.clone());
+                panic!("amid a call");
+            })
+        }));
+        assert!(panicked.is_err());
+        endpoint.act(|_, _| assert!(done.is(5), "what was asked for before comes first"));
+        seat.finish()
+    });
+    assert_eq!(outcome, Ok(()));
+}
+
 #[test]
 fn nothing_is_left_behind() {
     // Names of our threads; other tests of this binary may run some of their own, with other sizes.
@@ -354,7 +400,10 @@ fn threads_have_no_mpi_to_move_bulk_data() {
     let outcome = threads(2, |seat| {
         let transport = Transport { bulk: Bulk::Mpi, ..Transport::default() };
         let error = seat.connect(Checker::new(seat.rank(), 2), transport).unwrap_err().to_string();
-        assert!(error.contains("the launcher `threads` has started the ranks: build with `--features mpi`"), "{error}");
+        assert!(
+            error.contains("the launcher `threads` has started the ranks: start the program with mpirun"),
+            "{error}"
+        );
         let endpoint = connect(&seat, Some(Route::Udp))?;
         assert!(endpoint.attend().is_none());
         assert_eq!(endpoint.bulk().to_string(), "udp");

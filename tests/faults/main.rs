@@ -10,6 +10,7 @@ mod foreign;
 mod job;
 mod lent;
 mod matrix;
+mod mismatch;
 mod points;
 mod signals;
 mod start;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Some(first) if first == carried::ARGUMENT => return carried::main(&arguments[2..]),
         Some(first) if first == lent::ARGUMENT => return lent::main(&arguments[2..]),
         Some(first) if first == touched::ARGUMENT => return touched::main(&arguments[2..]),
+        Some(first) if first == mismatch::ARGUMENT => return mismatch::main(&arguments[2..]),
         Some(first) if first == walk::ARGUMENT => return walk::main(&arguments[2..]),
         _ => {}
     }
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
     trials.extend(carried::trials());
     trials.extend(signals::trials());
     trials.extend(foreign::trials());
+    trials.extend(mismatch::trials());
     trials.extend(points::trials());
     trials.extend(lent::trials());
     trials.extend(touched::trials());

@@ -155,8 +155,12 @@ impl<'v, B: Behaviour> Scope<'v, B> {
             self.state.abandon(self.vector);
             return Ok(());
         }
-        let _call = B::SENDS.then(|| self.vector.link.bulk_call(B::NAME));
-        let close = || self.state.close(self.vector, &self.site, checked);
+        // Until the guard is gone too: what has waited for its block may be long.
+        let mut _call = None;
+        let close = || {
+            _call = B::SENDS.then(|| self.vector.link.bulk_call(B::NAME));
+            self.state.close(self.vector, &self.site, checked)
+        };
         match catch_unwind(AssertUnwindSafe(close)) {
             Ok(outcome) => {
                 self.deregister(false);
@@ -165,14 +169,18 @@ impl<'v, B: Behaviour> Scope<'v, B> {
             Err(panic) => {
                 // An operation of the user's, applied to our own block: the scope has not ended well.
                 self.deregister(true);
-                resume_unwind(panic)
+                match std::thread::panicking() {
+                    // Opened by something that is dropped amid another panic: that one goes on.
+                    true => Ok(()),
+                    false => resume_unwind(panic),
+                }
             }
         }
     }
 
     fn deregister(&self, panicked: bool) {
         let (id, guard) = (self.vector.id, self.guard);
-        self.vector.link.tidy(|service, out| service.close_guard(id, guard, panicked, out));
+        self.vector.link.let_go(move |service, out| service.close_guard(id, guard, panicked, out));
     }
 }
 

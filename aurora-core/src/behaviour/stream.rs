@@ -40,7 +40,8 @@ impl<T: Element> Behaviour for Streamed<T> {
     }
 
     fn abandon(&mut self, vector: &GVector<T>) {
-        vector.link.tidy(|service, _| service.stop_reading(vector.id, self.epoch));
+        let (id, epoch) = (vector.id, self.epoch);
+        vector.link.let_go(move |service, _| service.stop_reading(id, epoch));
         (self.parts, self.whole, self.outcome) = (Shown::default(), OnceCell::new(), Arc::default());
     }
 }

@@ -8,4 +8,4 @@ pub(crate) mod pieces;
 pub(crate) mod rendezvous;
 
 pub(crate) use call::{Came, CollectiveCall, Give, In, Step};
-pub(crate) use rendezvous::{ObjectState, Rendezvous, Summary, Tell, mismatch};
+pub(crate) use rendezvous::{ObjectState, Rendezvous, Summary, Tell, counted, mismatch};

@@ -117,7 +117,7 @@ impl Summary {
                 return None;
             }
             if (mine.epoch, mine.entered) != (theirs.epoch, theirs.entered) {
-                return Some(mismatch(mine.last.clone(), theirs.last.clone()));
+                return Some(counted((&mine.last, mine.epoch), (&theirs.last, theirs.epoch)));
             }
             match (&mine.open, &theirs.open) {
                 (Some(leak), None) | (None, Some(leak)) => Some((**leak).clone()),
@@ -131,6 +131,16 @@ impl Summary {
 pub(crate) fn mismatch(a: Claim, b: Claim) -> Error {
     let (first, second) = if a.rank <= b.rank { (a, b) } else { (b, a) };
     Error::Mismatch { first: Box::new(first), second: Box::new(second) }
+}
+
+/// `Mismatch` of ranks that have got to different scopes of an object, which one line may open again and again.
+pub(crate) fn counted((a, entered): (&Claim, Epoch), (b, by_other): (&Claim, Epoch)) -> Error {
+    let (mut a, mut b) = (a.clone(), b.clone());
+    if a.action == b.action && entered != by_other {
+        a.action += &format!(", its scope {entered} of it,");
+        b.action += &format!(", its scope {by_other} of it,");
+    }
+    mismatch(a, b)
 }
 
 /// A message of the rendezvous: `(to, round, what to tell)`.

@@ -3,6 +3,7 @@
 use super::{Claim, Error};
 use crate::Site;
 use aurora_net::Rank;
+use aurora_net::bootstrap::Failure;
 
 impl Error {
     /// The line of the user's program that this is about, if there is one.
@@ -24,6 +25,7 @@ impl Error {
             | Error::OutOfMemory { site, .. }
             | Error::CacheLimit { site, .. }
             | Error::UnknownOp { site, .. }
+            | Error::SameNumber { site, .. }
             | Error::Value { site, .. }
             | Error::Ended { site } => Some(site),
             Error::User { site, .. } => site.as_ref(),
@@ -39,6 +41,19 @@ impl Error {
     /// Whether it is the end of the object that it is about: every use of it says so from then on.
     pub(crate) fn is_of_an_object(&self) -> bool {
         matches!(self, Error::Mismatch { .. } | Error::Leaked { .. } | Error::Poisoned { .. } | Error::Conflict { .. })
+    }
+
+    /// Whether it says the same to all ranks, whoever finds it: a rank that hears of it by the failure of another returns the error itself.
+    pub(crate) fn is_told_to_all(&self) -> bool {
+        self.is_of_an_object()
+            || matches!(self, Error::Deadlock { .. } | Error::RankLeft { .. })
+            || matches!(self, Error::OutOfMemory { .. } | Error::CacheLimit { .. })
+    }
+
+    /// The failure of another rank, as the error that this rank returns.
+    pub(crate) fn heard(failure: Failure) -> Self {
+        let error = postcard::from_bytes(&failure.error).ok().filter(Error::is_told_to_all);
+        error.unwrap_or(Error::JobFailed { failure })
     }
 
     /// The same as its reader is told, who alone knows its line.

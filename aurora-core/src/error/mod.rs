@@ -15,7 +15,7 @@ use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
-use words::{amid, at, elsewhere, instead, join, listed, lost_for, near, with_others};
+use words::{alike, amid, at, elsewhere, instead, join, listed, lost_for, near, with_others};
 
 /// Result of every operation that may involve another rank.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -25,7 +25,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// Ranks disagree about a collective operation: its kind, object, type, length, order, or who takes part.
-    #[error("ranks disagree: {first}, but {second}; every rank must make the same collective calls in the same order")]
+    #[error(
+        "ranks disagree: {first}, but {second}; every rank must make the same collective calls in the same order{}",
+        alike(first, second)
+    )]
     Mismatch {
         /// What the lower rank did.
         first: Box<Claim>,
@@ -88,7 +91,8 @@ pub enum Error {
         /// For how long; zero if it is known to have died.
         silent_for: Duration,
     },
-    /// Another rank failed, and the job with it.
+    /// Another rank failed, and the job with it. Errors that are the same for all ranks, such as a [`Mismatch`](Error::Mismatch), come as
+    /// themselves.
     #[error("{failure}")]
     JobFailed {
         /// Who failed, why, and at which line.
@@ -298,6 +302,22 @@ pub enum Error {
         op: String,
         /// Of which object.
         object: ObjectName,
+        /// The line that asked.
+        site: Site,
+    },
+    /// Two operations that the library cannot tell apart: the number that the compiler has given each type is the same for both.
+    #[error(
+        "operations {first} and {second} on {object} cannot be told apart{}: the compiler has given both types one number, by a rare \
+         chance; rename one of them, or move it to another module",
+        elsewhere(site, object)
+    )]
+    SameNumber {
+        /// The one that was known first.
+        first: String,
+        /// The one that is refused.
+        second: String,
+        /// Of which object.
+        object: Box<ObjectName>,
         /// The line that asked.
         site: Site,
     },

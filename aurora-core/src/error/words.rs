@@ -9,6 +9,17 @@ pub(super) fn join(waits: &[Claim]) -> String {
     waits.iter().map(Claim::to_string).collect::<Vec<_>>().join("; ")
 }
 
+/// What two ranks can mean that disagree in the same words.
+pub(super) fn alike(first: &Claim, second: &Claim) -> &'static str {
+    match first.action == second.action {
+        true => {
+            "; the two read alike, so what differs has no name: two types of one name (name them differently), two objects that one line \
+             has made (take the same one on all ranks), or two builds of the program (start the same executable on all ranks)"
+        }
+        false => "",
+    }
+}
+
 /// The behaviour that serves in place of single accesses.
 pub(super) fn instead(access: &str) -> &'static str {
     match access {

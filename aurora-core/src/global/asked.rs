@@ -4,7 +4,7 @@ use crate::link::Link;
 use crate::message::CallId;
 
 /// A request whose answer somebody waits for. When it goes, it is given up: nobody counts as waiting for it any more, and what is still
-/// to come is thrown away. Not to be dropped inside of the service, which it uses.
+/// to come is thrown away.
 #[must_use = "a request that is not kept is given up"]
 pub(crate) struct Asked<'l> {
     link: &'l Link,
@@ -26,7 +26,7 @@ impl<'l> Asked<'l> {
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
         if let Some(call) = self.call.take() {
-            self.link.tidy(|service, _| service.give_up(call));
+            self.link.let_go(move |service, _| service.give_up(call));
         }
     }
 }

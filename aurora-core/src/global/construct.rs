@@ -2,12 +2,12 @@
 
 use crate::collective::Came;
 use crate::distribution::{Distribution, Shape};
-use crate::element::OpId;
 use crate::element::{Access, Element, built_in_ops};
 use crate::error::{ObjectName, Result};
 use crate::link::Link;
 use crate::memory::{Array, Demand, Limits, Sharing};
 use crate::message::ObjectId;
+use crate::operation::{Operations, TypeKey};
 use crate::service::Service;
 use crate::service::block::Block;
 use crate::service::edges::Edges;
@@ -20,7 +20,6 @@ use crate::window::Window;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
 use std::any::type_name;
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -41,7 +40,7 @@ pub(crate) struct ScalarPart {
     /// The encoded value, at home.
     pub(crate) value: Option<Vec<u8>>,
     /// What its home can compute.
-    pub(crate) ops: Vec<(OpId, ScalarFn)>,
+    pub(crate) ops: Operations<ScalarFn>,
 }
 
 /// What this rank knows of an object that it constructs.
@@ -78,20 +77,20 @@ impl Plan {
         };
         let placed = on.map_or(String::new(), |rank| format!(" on {rank}"));
         let what = format!("GVector<{}> of {shape}{placed}", short::<T>());
-        let key = key_of(&("GVector", type_name::<T>(), size_of::<T>(), shape, on));
+        let key = key_of(&("GVector", TypeKey::of::<T>(), shape, on));
         Plan { what, key, dist, refusal, site }
     }
 
     /// A scalar at home on one rank.
-    pub(crate) fn scalar(world: &World, value: &'static str, short: &str, home: Rank, site: Site) -> Self {
+    pub(crate) fn scalar<T: 'static>(world: &World, home: Rank, site: Site) -> Self {
         let refusal = (home.index() >= world.size()).then(|| Error::NoSuchRank {
             rank: home,
             size: world.size(),
             site: site.clone(),
         });
-        let what = format!("GScalar<{short}> on {home}");
+        let what = format!("GScalar<{}> on {home}", short::<T>());
         let dist = Distribution::block(Shape::Vector(0), world.size());
-        Plan { what, key: key_of(&("GScalar", value, home)), dist, refusal, site }
+        Plan { what, key: key_of(&("GScalar", TypeKey::of::<T>(), home)), dist, refusal, site }
     }
 
     /// Collective. Large blocks are made only once all ranks know that those of each node fit beside each other. Whether this one is,
@@ -213,9 +212,9 @@ pub(crate) fn object<T: Element>(
         fresh: Arc::new(|len| Ok(Arc::new(Array::<T>::promised(len)?))),
         check: service.modes.check.then(Box::default),
         scalar,
-        scalar_ops: scalar_ops.into_iter().collect(),
+        scalar_ops,
         scalar_scopes,
-        ops: built_in_ops::<T>().into_iter().collect::<BTreeMap<_, _>>(),
+        ops: built_in_ops::<T>(),
         access: Access::of::<T>(),
         ledger: service.ledger(),
         cache: Default::default(),

@@ -2,6 +2,7 @@
 
 mod access;
 mod asked;
+mod bare;
 pub(crate) mod construct;
 mod copy;
 mod many;

@@ -1,7 +1,8 @@
 //! Primitive numbers in place of the general encoding of a scalar's values: no allocation worth the name, no parsing.
 
 use super::scalar::Atomic;
-use crate::element::{Add, Max, Min, Op, OpId};
+use crate::element::{Add, BUILT_IN, Max, Min, Op};
+use crate::operation::Operations;
 use crate::service::object::ScalarFn;
 use std::any::TypeId;
 
@@ -36,12 +37,12 @@ macro_rules! numbers {
         }
 
         /// What every home of a number can compute.
-        pub(crate) fn ops<T: 'static>() -> Vec<(OpId, ScalarFn)> {
-            let mut ops: Vec<(OpId, ScalarFn)> = Vec::new();
+        pub(crate) fn ops<T: 'static>() -> Operations<ScalarFn> {
+            let mut ops: Operations<ScalarFn> = Operations::default();
             $(if TypeId::of::<T>() == TypeId::of::<$t>() {
-                ops.push((OpId::of::<Add>(), apply::<$t, Add>));
-                ops.push((OpId::of::<Min>(), apply::<$t, Min>));
-                ops.push((OpId::of::<Max>(), apply::<$t, Max>));
+                ops.add::<Add>(apply::<$t, Add>).expect(BUILT_IN);
+                ops.add::<Min>(apply::<$t, Min>).expect(BUILT_IN);
+                ops.add::<Max>(apply::<$t, Max>).expect(BUILT_IN);
             })*
             ops
         }

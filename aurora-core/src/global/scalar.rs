@@ -14,7 +14,6 @@ use crate::{Error, Site, World};
 use aurora_net::Rank;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::any::type_name;
 use std::marker::PhantomData;
 
 /// A type whose values may be shared in a [`GScalar`]: anything that serde can take apart and put together.
@@ -69,7 +68,7 @@ impl<T: ScalarValue> GScalar<T> {
     pub fn new(world: &World, home: impl Into<Rank>, value: T) -> Result<Self> {
         let (site, home) = (Site::here(), home.into());
         let initial = if home == world.rank() { Some(encode(&value, &site)) } else { None };
-        let mut plan = Plan::scalar(world, type_name::<T>(), short::<T>(), home, site.clone());
+        let mut plan = Plan::scalar::<T>(world, home, site.clone());
         let initial = match initial.transpose() {
             Ok(initial) => initial,
             Err(error) => {
@@ -246,8 +245,8 @@ fn cannot_travel<T>(cause: postcard::Error, site: &Site) -> Error {
 
 impl<T: ScalarValue> Drop for GScalar<T> {
     fn drop(&mut self) {
-        let panicking = std::thread::panicking();
-        self.link.tidy(|service, out| service.drop_object(self.id, panicking, out));
+        let (id, panicking) = (self.id, std::thread::panicking());
+        self.link.let_go(move |service, out| service.drop_object(id, panicking, out));
     }
 }
 

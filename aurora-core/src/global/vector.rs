@@ -448,8 +448,8 @@ impl<T: Element> GVector<T> {
 
 impl<T: Element> Drop for GVector<T> {
     fn drop(&mut self) {
-        let panicking = std::thread::panicking();
-        self.link.tidy(|service, out| service.drop_object(self.id, panicking, out));
+        let (id, panicking) = (self.id, std::thread::panicking());
+        self.link.let_go(move |service, out| service.drop_object(id, panicking, out));
     }
 }
 

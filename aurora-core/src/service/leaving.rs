@@ -57,7 +57,7 @@ impl Service {
             if fewer {
                 theirs.action.insert_str(0, "has dropped it since it ");
             }
-            Some(crate::collective::mismatch(mine.last_claim(&object.name), theirs))
+            Some(crate::collective::counted((&mine.last_claim(&object.name), mine.epoch), (&theirs, *epoch)))
         });
         if let Some(error) = error {
             self.defer(id, error);

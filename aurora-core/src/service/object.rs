@@ -15,10 +15,12 @@ use crate::element::{Access, ApplyFn, Element, OpId};
 use crate::error::ObjectName;
 use crate::memory::{Direct, OWN, READ, Turn, WRITE};
 use crate::message::{CallId, Collective, Epoch, Opening, Request};
+use crate::operation::{Operations, SameNumber};
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Rank, Received};
-use std::collections::{BTreeMap, VecDeque};
+use std::any::type_name;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -103,10 +105,10 @@ pub(crate) struct Object {
     /// Makes memory for a replica of so many elements.
     pub(crate) fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
     pub(crate) scalar: Option<Vec<u8>>,
-    pub(crate) scalar_ops: BTreeMap<OpId, ScalarFn>,
+    pub(crate) scalar_ops: Operations<ScalarFn>,
     /// `None` of a vector.
     pub(crate) scalar_scopes: Option<ScalarScopes>,
-    pub(crate) ops: BTreeMap<OpId, ApplyFn>,
+    pub(crate) ops: Operations<ApplyFn>,
     pub(crate) access: Access,
     pub(crate) ledger: Ledger,
     pub(crate) cache: Cache,
@@ -180,6 +182,12 @@ impl Object {
 
     pub(super) fn unknown_op(&self) -> Error {
         Error::UnknownOp { op: "of that name".into(), object: self.name.clone(), site: self.name.made_at.clone() }
+    }
+
+    /// Two operations of the program have one number: the one with the function that is known, and `O`.
+    pub(crate) fn same_number<O>(&self, SameNumber(first): SameNumber, site: &Site) -> Error {
+        let object = Box::new(self.name.clone());
+        Error::SameNumber { first: first.into(), second: type_name::<O>().into(), object, site: site.clone() }
     }
 
     /// Says anew what may be done to it without its service: by the calling thread, `usable` if nothing has ended the job,

@@ -24,7 +24,7 @@ impl Service {
 
     /// The control plane says that another rank has failed.
     pub(crate) fn job_failed(&mut self, failure: Failure, out: &mut Outbox) {
-        self.note_fault(None, &Error::JobFailed { failure }, out);
+        self.note_fault(None, &Error::heard(failure), out);
     }
 
     /// Whether an object may be used now, for writing if `mutable`. A guard that was forgotten is found here: while a

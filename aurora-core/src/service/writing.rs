@@ -26,7 +26,7 @@ impl Object {
         };
         let apply = match op {
             None => self.access.put,
-            Some(op) => *self.ops.get(&op).ok_or_else(|| self.unknown_op())?,
+            Some(op) => self.ops.find(op).ok_or_else(|| self.unknown_op())?,
         };
         let element = self.block.element;
         let range = || batch.range(element);

@@ -16,17 +16,19 @@ pub struct Failure {
     pub at: Option<String>,
     /// Whether it happened to the rank that reports it; false where that rank only heard of it.
     pub origin: bool,
+    /// The error itself, encoded for the other ranks, where it is the same for all of them and says which ranks it is about; else nothing.
+    pub error: Vec<u8>,
 }
 
 impl Failure {
     /// `rank` failed for `cause`.
     pub fn of(rank: Rank, cause: impl fmt::Display) -> Self {
-        Failure { rank: Some(rank), cause: cause.to_string(), at: None, origin: true }
+        Failure { rank: Some(rank), cause: cause.to_string(), at: None, origin: true, error: Vec::new() }
     }
 
     /// The job could not start for `cause`.
     pub fn start(cause: impl fmt::Display) -> Self {
-        Failure { rank: None, cause: cause.to_string(), at: None, origin: true }
+        Failure { rank: None, cause: cause.to_string(), at: None, origin: true, error: Vec::new() }
     }
 
     /// With the place in the source that it belongs to.
@@ -46,6 +48,11 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rank {
+            // The cause names the ranks that it is about, which may be others than the one that reports it.
+            Some(rank) if !self.error.is_empty() => match self.cause.starts_with(&format!("{rank} ")) {
+                true => f.write_str(&self.cause)?,
+                false => write!(f, "{rank} reports: {}", self.cause)?,
+            },
             Some(rank) => write!(f, "{rank} failed: {}", self.cause)?,
             None => write!(f, "the job cannot start: {}", self.cause)?,
         }
@@ -53,5 +60,20 @@ impl fmt::Display for Failure {
             Some(at) => write!(f, " (at {at})"),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_reports_is_told_from_who_failed() {
+        let by_rank_1 = |cause| Failure::of(Rank::new(1), cause);
+        assert_eq!(by_rank_1("no such file").to_string(), "rank 1 failed: no such file");
+        assert_eq!(by_rank_1("rank 1 has had enough").to_string(), "rank 1 failed: rank 1 has had enough");
+        let relayed = Failure { error: vec![7], ..by_rank_1("rank 0 needs 2731 GiB") };
+        assert_eq!(relayed.to_string(), "rank 1 reports: rank 0 needs 2731 GiB");
+        assert_eq!(Failure { error: vec![7], ..by_rank_1("rank 1 needs 7 GiB") }.to_string(), "rank 1 needs 7 GiB");
     }
 }

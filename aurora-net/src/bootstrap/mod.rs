@@ -36,6 +36,11 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
+/// What to do with a program that was built without MPI and needs it.
+pub const BUILD_WITH_MPI: &str = "To build it with MPI, write `features = [\"mpi\"]` beside aurora-core in its Cargo.toml, or build it by \
+     `cargo build --features aurora-core/mpi` (a program of Aurora's own workspace: `--features mpi`); that needs an MPI with its compiler \
+     wrapper, and libclang";
+
 /// Who starts the ranks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Launch {

@@ -1,6 +1,6 @@
 //! In the place of MPI in a build without it.
 
-use super::{Failure, Options, Seat};
+use super::{BUILD_WITH_MPI, Failure, Options, Seat};
 
 pub(super) fn run<R>(
     announced_size: Option<usize>,
@@ -9,7 +9,6 @@ pub(super) fn run<R>(
 ) -> Result<R, Failure> {
     let ranks = announced_size.map_or_else(|| "ranks".into(), |size| format!("{size} ranks"));
     Err(Failure::start(format_args!(
-        "an MPI launcher has started {ranks}, but this program was built without MPI: each would be alone. Build it with \
-         `cargo build --features mpi` (needs an MPI with its compiler wrapper, and libclang)"
+        "an MPI launcher has started {ranks}, but this program was built without MPI: each would be alone. {BUILD_WITH_MPI}"
     )))
 }

@@ -40,6 +40,7 @@
 
 use super::core::{Core, Progress};
 use super::freight::carrier::{Held, aboard};
+use super::later::Later;
 use super::lock::{Lock, Locked};
 use super::nap::Nap;
 use super::poller::Poller;
@@ -59,6 +60,8 @@ pub(super) struct Shared<H> {
     /// By which node-mates call us, if there are any.
     pub pulse: Option<Pulse>,
     pub lock: Lock<State<H>>,
+    /// What is to be done as soon as somebody takes the lock.
+    pub later: Later<H>,
     /// Followers sleep here, and a daemon that stands aside.
     pub notify: Condvar,
     /// Whether some thread has a carrier for it.
@@ -92,6 +95,16 @@ impl<H: Handler> Shared<H> {
         std::ptr::from_ref(self).addr()
     }
 
+    /// Takes the lock, and does what waits for that.
+    pub fn enter(&self) -> Locked<'_, State<H>> {
+        let mut state = self.lock.lock();
+        while let Some(action) = self.later.next() {
+            state.core.run(action);
+            self.changed(&mut state);
+        }
+        state
+    }
+
     /// Asks `ready` again and again, after everything that may have changed its answer, until it says `Some`; drives the transport meanwhile,
     /// and the carrier if it is this thread's. `ready` also says whether the handler was told something by what it has sent.
     pub fn wait_until<R>(&self, mut ready: impl FnMut(&mut Core<H>) -> (Option<R>, bool)) -> R {
@@ -99,7 +112,7 @@ impl<H: Handler> Shared<H> {
         // Before the lock, so that it is dropped after it, also by a panic.
         let mut driving = Driving { shared: self, active: false, progress: Progress::default() };
         let mut nap = Nap::default();
-        let mut state = self.lock.lock();
+        let mut state = self.enter();
         loop {
             state.core.forget_calls();
             let moved = carrier.as_ref().is_some_and(|carrier| state.core.carry(&mut *carrier.borrow_mut()));
@@ -134,12 +147,12 @@ impl<H: Handler> Shared<H> {
                     true => nap.take(moved || driving.progress.handled || driving.progress.more, Some(&self.poller)),
                     false => self.rest(driving.progress, true),
                 }
-                state = self.lock.lock();
+                state = self.enter();
                 driving.progress = self.take_in(&mut state);
             } else if carries {
                 drop(state);
                 nap.take(moved, None);
-                state = self.lock.lock();
+                state = self.enter();
             } else {
                 state = self.park(state);
             }
@@ -158,7 +171,7 @@ impl<H: Handler> Shared<H> {
     pub fn look(&self) {
         // Before the lock, so that it is dropped after it, also by a panic of the handler's.
         let mut looking = Looking { shared: self, left: None };
-        let mut state = self.lock.lock();
+        let mut state = self.enter();
         if state.waiter || state.ended {
             return;
         }
@@ -295,7 +308,7 @@ impl<H: Handler> Shared<H> {
         let mut progress = Progress::default();
         loop {
             self.rest(progress, false);
-            let mut state = self.lock.lock();
+            let mut state = self.enter();
             if state.ended {
                 // A waiter may sleep on, having missed the kick that we took.
                 self.poller.waker().kick();

@@ -27,13 +27,19 @@ impl<T> Lock<T> {
     /// # Panics
     /// If the calling thread holds it already.
     pub fn lock(&self) -> Locked<'_, T> {
-        // Relaxed: only our own store can be equal, and a thread sees its own stores.
         assert!(
-            self.holder.load(Ordering::Relaxed) != this_thread(),
-            "an endpoint was called from inside one of its own calls"
+            !self.is_mine(),
+            "an endpoint was called from inside one of its own calls: what it calls, such as an operation (`Op`) or the serde \
+             implementation of a value, must not use shared objects"
         );
         let guard = self.value.lock().unwrap_or_else(PoisonError::into_inner);
         Locked::new(self, guard)
+    }
+
+    /// Whether the calling thread holds it.
+    pub fn is_mine(&self) -> bool {
+        // Relaxed: only our own store can be equal, and a thread sees its own stores.
+        self.holder.load(Ordering::Relaxed) == this_thread()
     }
 }
 

@@ -13,6 +13,7 @@ mod datagrams;
 mod door;
 mod driving;
 mod freight;
+mod later;
 mod lock;
 mod nap;
 mod poller;
@@ -30,13 +31,14 @@ use crate::udp::{UdpInfo, UdpPort};
 use crate::{BulkInfo, Handler, Node, Outbox, Rank, Route, Traffic};
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 /// A rank's end of the transport. Clones are handles to the same one; dropping the last closes it.
 ///
-/// Any thread may call any method, but not from inside a closure or a [`Handler`] method of the same endpoint: that
-/// panics, it does not deadlock.
+/// Any thread may call any method, but only [`Endpoint::act_soon`] from inside a closure or a [`Handler`] method of the same
+/// endpoint: the others panic there, they do not deadlock.
 pub struct Endpoint<H: Handler> {
     owner: Arc<Owner<H>>,
 }
@@ -59,10 +61,22 @@ impl<H: Handler> Endpoint<H> {
     /// Never waits for a peer.
     pub fn act<R>(&self, action: impl FnOnce(&mut H, &mut Outbox) -> R) -> R {
         let shared = &*self.owner.shared;
-        let mut state = shared.lock.lock();
+        let mut state = shared.enter();
         let (outcome, _) = state.core.run(action);
         shared.changed(&mut state);
         outcome
+    }
+
+    /// As [`Endpoint::act`], for what goes out of scope, wherever that may be: inside of a call of this endpoint by the same thread it is
+    /// done when that call is over.
+    pub fn act_soon(&self, action: impl FnOnce(&mut H, &mut Outbox) + Send + 'static) {
+        let shared = &*self.owner.shared;
+        if !shared.lock.is_mine() {
+            return self.act(action);
+        }
+        shared.later.add(Box::new(action));
+        // Whoever takes the lock next does it: the daemon, if nobody else comes.
+        shared.poller.waker().kick();
     }
 
     /// Runs `condition` on the handler again and again, after everything that may have changed its answer, until it says
@@ -155,8 +169,13 @@ pub struct Attending<'a, H: Handler> {
 impl<H: Handler> Drop for Attending<'_, H> {
     fn drop(&mut self) {
         self.shared.lock.lock().core.attend_no_more();
-        // Amid a panic too: what others have been promised has nothing to do with it.
-        self.shared.wait_until(|core| (core.may_leave().then_some(()), false));
+        let moved = || self.shared.wait_until(|core| (core.may_leave().then_some(()), false));
+        if !thread::panicking() {
+            return moved();
+        }
+        // What others have been promised has nothing to do with the panic. What is taken in meanwhile may panic too: that must not leave
+        // here, and there is less of it each time.
+        while catch_unwind(AssertUnwindSafe(moved)).is_err() {}
     }
 }
 

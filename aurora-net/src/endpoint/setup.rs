@@ -5,6 +5,7 @@ use super::datagrams::{Common, Datagrams};
 use super::driving::{Shared, State};
 use super::freight::Freight;
 use super::freight::carrier::{Carriage, board};
+use super::later::Later;
 use super::lock::Lock;
 use super::poller::Poller;
 use super::pulse::Pulse;
@@ -166,6 +167,7 @@ impl Setup {
                 timer: None,
                 ended: false,
             }),
+            later: Later::default(),
             notify: Condvar::new(),
             is_carried: carriage.is_some(),
         });

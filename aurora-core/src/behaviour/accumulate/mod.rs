@@ -167,7 +167,7 @@ impl<T: Element> GVector<T> {
         window: Window,
         site: Site,
     ) -> Result<Accumulate<'_, T, O>> {
-        let op = self.know::<O>();
+        let op = self.know::<O>(&site)?;
         let release = self.enter_together(behaviour, Some(op), window, &site)?;
         let shown = window.range(self.len());
         let (partial, first) = (Partial::new(shown.len(), self.private.take()), shown.start);

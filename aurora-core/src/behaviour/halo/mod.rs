@@ -160,7 +160,8 @@ impl<O: ShowsOwnPart> Haloed<O> {
     fn end(&mut self, vector: &GVector<O::Element>) {
         self.hide();
         self.letters = Arc::default();
-        vector.link.tidy(|service, _| service.end_halo(vector.id, self.exchange.epoch));
+        let (id, epoch) = (vector.id, self.exchange.epoch);
+        vector.link.let_go(move |service, _| service.end_halo(id, epoch));
     }
 }
 

@@ -85,9 +85,9 @@ impl<T: Element> Behaviour for OwnerMut<T> {
 
     fn abandon(&mut self, vector: &GVector<T>) {
         if let Some(part) = self.taken.take().filter(|part| !part.is_empty()) {
-            let at = self.local.start * size_of::<T>();
-            vector.link.tidy(|service, _| {
-                if let Some(object) = service.objects.get_mut(&vector.id) {
+            let (id, at) = (vector.id, self.local.start * size_of::<T>());
+            vector.link.let_go(move |service, _| {
+                if let Some(object) = service.objects.get_mut(&id) {
                     object.block.give_back_part(at, Arc::new(part));
                 }
             });

@@ -165,7 +165,7 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
 
     fn abandon(&mut self, vector: &GVector<T>) {
         for call in self.calls.under_way.iter_mut().filter_map(Option::take) {
-            vector.link.tidy(|service, _| service.give_up(call));
+            vector.link.let_go(move |service, _| service.give_up(call));
         }
     }
 }
@@ -228,9 +228,8 @@ impl<T: Element> GVector<T> {
 
     /// The caller has that part to itself.
     pub(crate) fn open_alone_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
-        let known = self.link.tidy(|service, _| {
-            service.objects.get(&self.id).is_some_and(|object| object.ops.contains_key(&OpId::of::<O>()))
-        });
+        let known =
+            self.link.tidy(|service, _| service.objects.get(&self.id).is_some_and(|object| object.ops.knows::<O>()));
         if !known {
             return Err(Error::UnknownOp { op: type_name::<O>().into(), object: self.name(), site });
         }

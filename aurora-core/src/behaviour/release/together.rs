@@ -199,18 +199,15 @@ impl<T: Element> GVector<T> {
 
     /// The caller has that part to itself.
     pub(crate) fn open_together_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseC<'_, T, O>> {
-        self.open_together(Some(self.know::<O>()), window, site)
+        self.open_together(Some(self.know::<O>(&site)?), window, site)
     }
 
     /// Tells the service what an operation does.
-    pub(crate) fn know<O: Op<T>>(&self) -> OpId {
-        let op = OpId::of::<O>();
-        self.link.tidy(|service, _| {
-            if let Some(object) = service.objects.get_mut(&self.id) {
-                object.ops.insert(op, apply_op::<T, O>);
-            }
-        });
-        op
+    pub(crate) fn know<O: Op<T>>(&self, site: &Site) -> Result<OpId> {
+        self.link.act(site, |service, _| {
+            let object = service.objects.get_mut(&self.id).expect("an object lives as long as its handle");
+            object.ops.add::<O>(apply_op::<T, O>).map_err(|same| object.same_number::<O>(same, site))
+        })
     }
 
     /// The caller has that part to itself.

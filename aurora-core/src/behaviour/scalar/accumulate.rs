@@ -6,7 +6,6 @@ use crate::element::Op;
 use crate::error::Result;
 use crate::global::{GScalar, ScalarValue, encode};
 use crate::message::{Collective, Opening};
-use crate::service::scalar::offered;
 use std::marker::PhantomData;
 
 /// Holds what this rank has accumulated.
@@ -58,9 +57,8 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn accumulate<O: Op<T>>(&mut self) -> Result<ScalarAccumulate<'_, T, O>> {
         let site = Site::here();
-        self.link.tidy(|service, _| {
-            service.know_scalar_op(self.id, offered::<O>(encoded::<T, O>(), false));
-        });
+        let [apply, _] = encoded::<T, O>();
+        self.link.act(&site, |service, _| service.know_scalar_op::<O>(self.id, apply, &site))?;
         let entered =
             self.enter(("Accumulate", true), Opening::new(Collective::Accumulate, &site).with_op::<O>(), &site)?;
         Ok(ScalarScope::open(self, site, entered, Partial { value: None, operation: PhantomData }, true))

@@ -110,7 +110,8 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         let scalar = self.scalar;
         if std::thread::panicking() && !self.amid_panic {
             self.deregister(true);
-            scalar.link.tidy(|service, _| service.abandon_scalar(scalar.id));
+            let id = scalar.id;
+            scalar.link.let_go(move |service, _| service.abandon_scalar(id));
             return Ok(());
         }
         match catch_unwind(AssertUnwindSafe(|| self.close(checked))) {
@@ -121,7 +122,11 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
             Err(panic) => {
                 // What the user has written to encode the value: the scope has not ended well.
                 self.deregister(true);
-                resume_unwind(panic)
+                match std::thread::panicking() {
+                    // Opened by something that is dropped amid another panic: that one goes on.
+                    true => Ok(()),
+                    false => resume_unwind(panic),
+                }
             }
         }
     }
@@ -152,7 +157,7 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
 
     fn deregister(&self, panicked: bool) {
         let (id, guard) = (self.scalar.id, self.guard);
-        self.scalar.link.tidy(|service, out| service.close_guard(id, guard, panicked, out));
+        self.scalar.link.let_go(move |service, out| service.close_guard(id, guard, panicked, out));
     }
 }
 

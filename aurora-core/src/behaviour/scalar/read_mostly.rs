@@ -94,9 +94,8 @@ impl<T: ScalarValue> GScalar<T> {
     pub fn read_mostly_with<O: Op<T>>(&self) -> Result<ReadMostly<'_, T, O>> {
         let of = TypeId::of::<O>();
         let absorbs = [TypeId::of::<Min>(), TypeId::of::<Max>(), TypeId::of::<Or>()].contains(&of);
-        let offered = offered::<O>(encoded::<T, O>(), absorbs);
-        self.link.tidy(|service, _| service.know_scalar_op(self.id, offered));
-        let site = Site::here();
+        let (site, offered) = (Site::here(), offered::<O>(encoded::<T, O>(), absorbs));
+        self.link.act(&site, |service, _| service.know_scalar_op::<O>(self.id, offered.apply, &site))?;
         self.open_mostly(Some(offered), Opening::new(Collective::ReadMostly, &site).with_op::<O>(), site)
     }
 

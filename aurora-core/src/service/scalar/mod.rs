@@ -27,7 +27,7 @@ pub(crate) fn serve(object: &mut Object, request: ScalarRequest, payload: &[u8])
     match request {
         ScalarRequest::Load => {}
         ScalarRequest::Swap => *current = payload.to_vec(),
-        ScalarRequest::Fetch(op) => match object.scalar_ops.get(&op).and_then(|apply| apply(current, payload)) {
+        ScalarRequest::Fetch(op) => match object.scalar_ops.find(op).and_then(|apply| apply(current, payload)) {
             Some(new) => *current = new,
             None => return Outcome::Refuse(not_home(object)),
         },
@@ -73,7 +73,7 @@ pub(crate) fn serve_numbered(
 
 /// Applies an operation at home.
 pub(crate) fn update(object: &mut Object, op: Option<OpId>, operand: &[u8]) -> Result<bool, Error> {
-    let apply = op.and_then(|op| object.scalar_ops.get(&op).copied());
+    let apply = op.and_then(|op| object.scalar_ops.find(op));
     let new = object.scalar.as_ref().zip(apply).and_then(|(current, apply)| apply(current, operand));
     let Some(new) = new else {
         return Err(not_home(object));

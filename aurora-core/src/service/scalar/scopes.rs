@@ -5,12 +5,12 @@
 use super::Replica;
 use super::offers::{Offered, Replicated};
 use super::spreading::Spreading;
-use crate::Error;
 use crate::element::OpId;
 use crate::message::{Collective, Epoch, Message, ObjectId, Opening, malformed};
 use crate::service::entering::SCOPES_AHEAD;
 use crate::service::object::{Object, ScalarFn};
 use crate::service::{Reason, Service};
+use crate::{Error, Site};
 use aurora_net::{Outbox, Payload, Rank};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -138,11 +138,18 @@ impl Service {
         replica
     }
 
-    /// Lets the home and this rank know an operation.
-    pub(crate) fn know_scalar_op(&mut self, id: ObjectId, offered: Offered) {
-        if let Some(object) = self.objects.get_mut(&id) {
-            object.scalar_ops.insert(offered.op, offered.apply);
-        }
+    /// Lets the home and this rank know operation `O`.
+    pub(crate) fn know_scalar_op<O: 'static>(
+        &mut self,
+        id: ObjectId,
+        apply: ScalarFn,
+        site: &Site,
+    ) -> Result<(), Error> {
+        let Some(object) = self.objects.get_mut(&id) else {
+            return Ok(());
+        };
+        let known = object.scalar_ops.add::<O>(apply);
+        known.map(drop).map_err(|same| object.same_number::<O>(same, site))
     }
 
     /// The value that a ReadCache shows, once it is here.
@@ -287,7 +294,7 @@ impl Object {
     }
 
     /// Our line that opened a scope which is not over.
-    pub(super) fn site_of(&self, epoch: Epoch) -> Option<crate::Site> {
+    pub(super) fn site_of(&self, epoch: Epoch) -> Option<Site> {
         Some(self.ledger.find(epoch)?.mine.as_ref()?.site.clone())
     }
 }

@@ -1,0 +1,185 @@
+//! What is dropped while an operation panics: inside of a call of the same rank, which cannot be called again.
+
+use crate::provoke::{Job, Told, on_every_route};
+use aurora_core::prelude::*;
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    /// What the operations below own once they have taken it.
+    static KEPT: RefCell<Option<Box<dyn Any>>> = const { RefCell::new(None) };
+}
+
+/// Makes what is kept.
+type Keep = fn(&World) -> Result<Box<dyn Any>>;
+
+/// Drops what is kept, by a panic.
+struct Panics;
+
+impl Op<u64> for Panics {
+    fn apply(current: u64, operand: u64) -> u64 {
+        let kept = KEPT.take();
+        assert!(kept.is_none(), "an operation that panics");
+        current + operand
+    }
+}
+
+/// Uses the vector that is kept, which is refused by a panic.
+struct Asks;
+
+impl Op<u64> for Asks {
+    fn apply(current: u64, operand: u64) -> u64 {
+        let kept = KEPT.take().map(|kept| kept.downcast::<GVector<u64>>().expect("a vector"));
+        kept.into_iter().for_each(|kept| drop(kept.owner_computes()));
+        current + operand
+    }
+}
+
+/// Drops what is kept, and goes on.
+struct Drops;
+
+impl Op<u64> for Drops {
+    fn apply(current: u64, operand: u64) -> u64 {
+        drop(KEPT.take());
+        current + operand
+    }
+}
+
+/// Keeps what `keep` makes, and has rank 0 apply `O` to an element of its own: whether that has panicked.
+fn apply<O: Op<u64>>(world: &World, keep: Keep) -> Result<bool> {
+    let mut v = GVector::<u64>::new(world, 9)?;
+    let kept = keep(world)?;
+    if !world.is_root() {
+        // Theirs goes before the operation is applied, or with the job.
+        drop(kept);
+        v.release_c_with::<O>()?.finish()?;
+        return Ok(false);
+    }
+    KEPT.set(Some(kept));
+    let applied = catch_unwind(AssertUnwindSafe(|| {
+        let mut scope = v.release_c_with::<O>()?;
+        scope.update(0, 1)?;
+        scope.finish()
+    }));
+    assert!(KEPT.take().is_none(), "the operation has taken it");
+    applied.map_or(Ok(true), |outcome| outcome.map(|()| false))
+}
+
+fn vector(world: &World) -> Result<Box<GVector<u64>>> {
+    GVector::new(world, 12).map(Box::new)
+}
+
+/// The operation has panicked, and all are told.
+fn is_poisoned(job: Job, told: &Told) {
+    assert!(told.ranks[0].as_ref().is_some_and(Result::is_ok), "{job:?}: {told:?}");
+    for told in &told.ranks[1..] {
+        assert!(matches!(told, Some(Err(Error::Poisoned { .. }))), "{job:?}: {told:?}");
+    }
+    let text = told.run.as_ref().expect_err("half a phase is not silent").to_string();
+    assert!(text.contains("is poisoned: rank 0 panicked"), "{job:?}: {text}");
+}
+
+#[test]
+fn an_operation_that_owns_a_vector_and_is_refused_its_use() {
+    on_every_route([1, 2, 3], |job| {
+        let told = job.run(|world| {
+            assert_eq!(apply::<Asks>(world, |world| Ok(vector(world)?))?, world.is_root());
+            Ok(())
+        });
+        is_poisoned(job, &told);
+    });
+}
+
+#[test]
+fn an_operation_that_owns_anything_and_panics() {
+    let kinds: [Keep; 14] = [
+        |world| Ok(vector(world)?),
+        |world| Ok(Box::new(GScalar::new(world, 0, 7u64)?)),
+        |world| Ok(Box::new(GScalar::new(world, 0, String::new())?)),
+        |world| Ok(Box::new(Box::leak(vector(world)?).owner_computes()?)),
+        |world| Ok(Box::new(Box::leak(vector(world)?).owner_computes_mut()?)),
+        |world| Ok(Box::new(Box::leak(vector(world)?).read_cache()?)),
+        |world| Ok(Box::new(Box::leak(vector(world)?).read_cache_blocks()?)),
+        |world| {
+            let mut scope = Box::leak(vector(world)?).release_c_with::<Add>()?;
+            scope.update(11, 1)?;
+            Ok(Box::new(scope))
+        },
+        |world| {
+            let mut scope = Box::leak(vector(world)?).release_alone()?;
+            scope.put(11, 1)?;
+            Ok(Box::new(scope))
+        },
+        |world| {
+            let mut scope = Box::leak(vector(world)?).accumulate::<Add>()?;
+            scope.update(11, 1)?;
+            Ok(Box::new(scope))
+        },
+        |world| Ok(Box::new(Box::leak(vector(world)?).read_cache_release_c()?)),
+        |world| {
+            let gather = Box::leak(Box::new(Box::leak(vector(world)?).gatherer()?));
+            let mut gathered = gather.iter([11, 0, 5]);
+            gathered.next().transpose()?;
+            Ok(Box::new(gathered))
+        },
+        |world| Ok(Box::new(Box::leak(vector(world)?).halo_cache_mut(1)?)),
+        |world| Ok(Box::new(Box::leak(Box::new(GScalar::new(world, 0, 7u64)?)).read_mostly_with::<Add>()?)),
+    ];
+    on_every_route([1, 2, 3], |job| {
+        for keep in kinds {
+            let told = job.run_freely(|world| apply::<Panics>(world, keep).map(drop));
+            assert!(told.run.is_err(), "{job:?}: {told:?}");
+        }
+    });
+}
+
+#[test]
+fn an_operation_that_drops_a_vector_and_goes_on() {
+    on_every_route([1, 2, 3], |job| {
+        let told = job.run(|world| {
+            assert!(!apply::<Drops>(world, |world| Ok(vector(world)?))?);
+            world.barrier()
+        });
+        told.run.expect("a vector may be dropped anywhere");
+    });
+}
+
+/// Uses a vector while it is dropped, by an operation that panics.
+struct Cleans<'v>(&'v mut GVector<u64>, &'v mut GScalar<u64>);
+
+impl Drop for Cleans<'_> {
+    fn drop(&mut self) {
+        KEPT.set(Some(Box::new(())));
+        if let Ok(mut scope) = self.0.release_alone_with::<Panics>() {
+            scope.update(0, 1).expect("it is buffered");
+        }
+        KEPT.set(Some(Box::new(())));
+        if let Ok(scope) = self.1.read_mostly_with::<Panics>() {
+            let offered = catch_unwind(AssertUnwindSafe(|| scope.offer(1)));
+            assert!(offered.is_err(), "the operation panics at home");
+        }
+        KEPT.take();
+    }
+}
+
+/// Of one rank: no other waits for what happens amid a panic.
+#[test]
+fn an_operation_that_panics_amid_another_panic() {
+    on_every_route([1], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<u64>::new(world, 9)?;
+            let mut s = GScalar::new(world, 0, 0u64)?;
+            v.release_c_with::<Panics>()?.finish()?;
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                let _cleans = Cleans(&mut v, &mut s);
+                panic!("the first");
+            }));
+            let message = panicked.expect_err("it panics").downcast_ref::<&str>().copied();
+            assert_eq!(message, Some("the first"));
+            assert!(matches!(v.at(0), Err(Error::Poisoned { .. })));
+            Ok(())
+        });
+        told.run.expect("the program has been told");
+    });
+}

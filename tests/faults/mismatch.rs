@@ -1,0 +1,129 @@
+//! Ranks that disagree, in jobs whose ranks leave as soon as they know: each is told of a `Mismatch`, whichever way the word comes first.
+
+use crate::MACHINE;
+use crate::cell::Starter;
+use crate::start::{launcher, word};
+use aurora_core::prelude::*;
+use aurora_suite::driver::Job;
+use aurora_suite::notes::note;
+use aurora_suite::{harness, mpi};
+use libtest_mimic::{Failed, Trial};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// First argument of a binary that is the job; then launcher, number of ranks, kind and who is late.
+pub const ARGUMENT: &str = "--as-job-that-disagrees";
+
+/// By so much a rank comes later than the others, who know by then.
+const LATE: Duration = Duration::from_millis(150);
+
+/// An MPI job is over as soon as one of its ranks leaves with an error: the others know by then.
+const KNOWN: Duration = Duration::from_millis(500);
+
+/// Of the vector.
+const LEN: usize = 12;
+
+/// A collective call, made to its end.
+type Call = fn(&World, &mut GVector<u64>) -> Result<()>;
+
+/// Two that do not fit: rank 1 makes the first, the others the second.
+const KINDS: [(&str, Call, Call); 8] = [
+    ("behaviours", |_, v| v.release_c()?.finish(), |_, v| v.read_cache()?.finish()),
+    ("load-and-barrier", |_, v| v.read_cache()?.finish(), |world, _| world.barrier()),
+    ("lengths", |world, _| make(world, 11), |world, _| make(world, 10)),
+    ("operations", |_, v| update::<Max>(v), |_, v| update::<Add>(v)),
+    ("accumulate", |_, v| v.accumulate::<Add>()?.finish(), |_, v| update::<Add>(v)),
+    ("fill-and-barrier", |_, v| v.fill(1), |world, _| world.barrier()),
+    ("one-scope-more", |world, v| v.release_c().map(drop).and_then(|()| world.barrier()), |world, _| world.barrier()),
+    ("scalars", |world, _| scalar::<Max>(world), |world, _| scalar::<Add>(world)),
+];
+
+fn make(world: &World, len: usize) -> Result<()> {
+    GVector::<u64>::new(world, len).map(drop)
+}
+
+fn update<O: Op<u64>>(v: &mut GVector<u64>) -> Result<()> {
+    let mut scope = v.release_c_with::<O>()?;
+    (0..LEN).try_for_each(|i| scope.update(i, 1))?;
+    scope.finish()
+}
+
+fn scalar<O: Op<u64>>(world: &World) -> Result<()> {
+    let mut s = GScalar::new(world, 0, 0u64)?;
+    s.accumulate::<O>()?.finish()
+}
+
+pub fn trials() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    let mut starters = vec![Starter::Threads, Starter::Processes];
+    match mpi::built_for().and_then(|flavour| flavour.launcher(3).map(|_| flavour)) {
+        Ok(flavour) => starters.push(Starter::Mpi(flavour)),
+        Err(reason) => trials.push(harness::missing("mpirun/mismatch", reason)),
+    }
+    for starter in starters {
+        for (kind, ..) in KINDS {
+            trials.push(Trial::test(format!("{starter}/mismatch-{kind}"), move || all_are_told(starter, kind)));
+        }
+    }
+    trials
+}
+
+/// Over numbers of ranks, and over who is late, the last of them nobody.
+fn all_are_told(starter: Starter, kind: &str) -> Result<(), Failed> {
+    let _beside_others = MACHINE.read();
+    // An MPI job takes longer to start.
+    let sizes: &[usize] = if matches!(starter, Starter::Mpi(_)) { &[3] } else { &[2, 3, 4] };
+    for ranks in sizes.iter().copied() {
+        for late in 0..=ranks {
+            let mut command = launcher(starter, ranks)?;
+            command.args([ARGUMENT, word(starter), &ranks.to_string(), kind, &late.to_string()]);
+            let ended = Job::start(command)?.wait()?;
+            let views: Vec<_> = (0..ranks).map(|rank| ended.note(&format!("rank-{rank}"))).collect();
+            let run = if matches!(starter, Starter::Mpi(_)) { None } else { Some(ended.note("run")) };
+            let is_told = |view: &Option<String>| view.as_ref().is_some_and(|view| view.starts_with("Mismatch"));
+            if !views.iter().chain(&run).all(is_told) {
+                return Err(format!("{ranks} ranks, rank {late} late: {views:#?}, run {run:?}, {}", ended.all()).into());
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn main(arguments: &[String]) -> ExitCode {
+    let [starter, ranks, kind, late] = arguments else {
+        panic!("launcher, number of ranks, kind and who is late");
+    };
+    let (ranks, late): (usize, usize) = (ranks.parse().expect("a number"), late.parse().expect("a rank"));
+    let (_, odd, usual) = KINDS.into_iter().find(|(name, ..)| name == kind).expect("a kind");
+    let config = match starter.as_str() {
+        "threads" => Config::threads(ranks),
+        "processes" => Config::processes(ranks),
+        _ => Config::mpi(),
+    };
+    let outcome = config.run(|world| {
+        let mut v = GVector::<u64>::new(world, LEN)?;
+        world.barrier()?;
+        if world.rank() == late {
+            std::thread::sleep(LATE);
+        }
+        let call = if world.rank() == 1 { odd } else { usual };
+        let outcome = call(world, &mut v);
+        note(&format!("rank-{}", world.rank().index()), &view(&outcome));
+        if starter == "mpi" {
+            std::thread::sleep(KNOWN);
+        }
+        outcome
+    });
+    note("run", &view(&outcome));
+    if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The kind of error, and what it says.
+fn view(outcome: &Result<()>) -> String {
+    match outcome {
+        Ok(()) => "nothing".into(),
+        Err(error @ Error::Mismatch { .. }) => format!("Mismatch: {error}"),
+        Err(error @ Error::JobFailed { .. }) => format!("JobFailed: {error}"),
+        Err(error) => format!("another: {error}"),
+    }
+}
