@@ -19,6 +19,12 @@ impl TypeKey {
         TypeId::of::<T>().hash(&mut bits);
         TypeKey(bits.finish())
     }
+
+    /// To be digested with other things.
+    #[inline]
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
 }
 
 /// Passes on what a `TypeId` hashes, which is a hash already.

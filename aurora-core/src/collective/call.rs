@@ -5,12 +5,12 @@
 //! are short.
 
 use super::pieces::StepId;
-use crate::{Site, digest};
 use crate::error::{Error, Result};
 use crate::link::{BulkCall, Link};
 use crate::memory::{Demand, Shortage};
 use crate::service::Service;
 use crate::service::watch::What;
+use crate::{Site, digest};
 use aurora_net::{Met, NodeBarrier, Outbox, Rank};
 use bytes::Bytes;
 use std::cell::{Ref, RefCell};

@@ -60,7 +60,6 @@ impl Pieces {
 mod tests {
     use super::*;
 
-
     #[test]
     fn pieces_wait_for_their_step_and_a_step_for_its_pieces() {
         let (a, b) = (Rank::new(1), Rank::new(2));

@@ -5,6 +5,7 @@ use crate::collective::{Came, CollectiveCall, Give, In, Step, fold};
 use crate::element::{Element, Op};
 use crate::error::Result;
 use crate::global::short;
+use crate::operation::TypeKey;
 use crate::{Error, Site, digest};
 use aurora_net::Rank;
 use std::any::type_name;
@@ -182,7 +183,7 @@ impl World {
             return Err(Error::ZeroSized { element: type_name::<T>().into(), site: site.clone() });
         }
         let call = Call::<O>::new(reduction, short::<T>(), values.len());
-        let key = [digest::of_type::<T>(), digest::of_type::<O>(), values.len() as u64];
+        let key = [TypeKey::of::<T>().number(), TypeKey::of::<O>().number(), values.len() as u64];
         let action = In(&call);
         let came = Came {
             refusal: match reduction {

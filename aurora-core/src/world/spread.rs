@@ -5,6 +5,7 @@ use crate::collective::{Came, CollectiveCall, Give, In, Step, fold};
 use crate::element::Element;
 use crate::error::{ObjectName, Result};
 use crate::global::{ScalarValue, decode, encode, short};
+use crate::operation::TypeKey;
 use crate::{Error, Site, digest, memory};
 use aurora_net::Rank;
 use std::any::type_name;
@@ -70,7 +71,7 @@ impl World {
         refusal = refusal.or(self.is_there(root, &site).err());
         let text = format!("broadcast of a {} from {root}", short::<V>());
         let action = In(&text);
-        let key = digest::add(digest::add(BROADCAST, root.index() as u64), digest::of_type::<V>());
+        let key = digest::add(digest::add(BROADCAST, root.index() as u64), TypeKey::of::<V>().number());
         let mut call =
             CollectiveCall::new(self.link(), Came { refusal, ..Came::new("broadcast", &action, key) }, &site);
         let announced = match root == self.rank() {
@@ -101,7 +102,7 @@ impl World {
         let (site, root) = (Site::here(), root.into());
         let text = format_args!("broadcast_slice of {} {} from {root}", values.len(), short::<T>());
         let action = In(&text);
-        let key = [root.index() as u64, digest::of_type::<T>(), values.len() as u64];
+        let key = [root.index() as u64, TypeKey::of::<T>().number(), values.len() as u64];
         let key = key.into_iter().fold(BROADCAST_SLICE, digest::add);
         let came = Came { refusal: self.is_there(root, &site).err(), ..Came::new("broadcast_slice", &action, key) };
         let mut call = CollectiveCall::new(self.link(), came, &site);
@@ -141,7 +142,7 @@ impl World {
         let (own, refusal) = given(encode(&value, &site));
         let text = format_args!("all_gather of a {}", short::<V>());
         let action = In(&text);
-        let key = digest::add(ALL_GATHER, digest::of_type::<V>());
+        let key = digest::add(ALL_GATHER, TypeKey::of::<V>().number());
         let came = Came { refusal, ..Came::new("all_gather", &action, key) };
         let all = self.gather_bytes::<u8>(&own, came, &site)?;
         let me = self.rank().index();
@@ -176,7 +177,7 @@ impl World {
         }
         let text = format_args!("all_gather_slice of {}", short::<T>());
         let action = In(&text);
-        let key = digest::add(ALL_GATHER_SLICE, digest::of_type::<T>());
+        let key = digest::add(ALL_GATHER_SLICE, TypeKey::of::<T>().number());
         self.gather_bytes(values, Came::new("all_gather_slice", &action, key), &site)
     }
 
