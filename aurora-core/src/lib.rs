@@ -61,6 +61,7 @@
 //! | `window` | the part of a vector that a scope is about |
 //! | `collective` | rendezvous of all ranks, as a pure machine |
 //! | `service` | what a rank's daemon decides: requests, epochs, caches, the watch over waiting ranks |
+//! | `polls` | who reads the same again and again |
 //! | `stats`, `trace` | what a rank has sent, waited for and done when |
 //! | `memory` | arrays that are lent, how much of them there may be, and the files with `unsafe` code |
 
@@ -79,6 +80,7 @@ mod link;
 mod memory;
 mod message;
 mod notice;
+mod polls;
 mod run;
 mod service;
 mod site;

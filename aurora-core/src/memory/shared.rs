@@ -20,8 +20,9 @@
 #![allow(unsafe_code)]
 
 use super::array::Array;
-use super::direct::{Direct, Front};
+use super::direct::Direct;
 use super::door::{self, Door, Doors, Entry, Intent};
+use super::front::Front;
 use super::gate;
 use crate::element::Element;
 use crate::message::Epoch;

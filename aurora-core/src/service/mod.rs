@@ -28,6 +28,7 @@ pub(crate) mod nodes;
 pub(crate) mod object;
 mod part;
 pub(crate) mod places;
+pub(crate) mod polling;
 pub(crate) mod rally;
 mod relays;
 pub(crate) mod scalar;
@@ -58,6 +59,7 @@ use loans::Loans;
 use mail::Mail;
 use nodes::Nodes;
 use object::{Object, Parked};
+use polling::Polling;
 use rally::Rally;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -98,6 +100,7 @@ pub(crate) struct Service {
     next_call: u64,
     next_guard: u64,
     pub(crate) watch: Watch,
+    pub(crate) polling: Polling,
     /// Announcements whose first bytes have come.
     heard: Vec<Heard>,
     /// What a copy of a vector may take here.
@@ -136,6 +139,7 @@ impl Service {
             next_call: 0,
             next_guard: 0,
             watch: Watch::new(me, limit),
+            polling: Polling::new(limit),
             heard: Vec::new(),
             budget: Budget::default(),
             fault: None,
