@@ -4,7 +4,9 @@ use super::full_read::Loads;
 use super::job::{Access, Fresh, Operation};
 use super::pattern::Round;
 use super::watch::Watch;
-use super::{barrier, exchange, first_touch, gather, get, local, mpi, put, read_cache, reads, stream, tcp, updates};
+use super::{
+    barrier, exchange, fetch_add, first_touch, gather, get, local, mpi, put, read_cache, reads, stream, tcp, updates,
+};
 use crate::implementation::Implementation;
 use crate::meeting::Meeting;
 use aurora_core::prelude::*;
@@ -33,6 +35,8 @@ pub fn new(world: &World, operation: Operation, implementation: Implementation) 
         Operation::Gather { bytes, by } => gather::aurora(world, bytes, by)?,
         Operation::Get { target } => Box::new(get::Aurora::new(world, target)?),
         Operation::Put { target } => Box::new(put::Aurora::new(world, target)?),
+        Operation::FetchAdd { tasks: false } => Box::new(fetch_add::Alone::new(world)?),
+        Operation::FetchAdd { tasks: true } => Box::new(fetch_add::Tasks::new(world)?),
         Operation::Local { access } => local::contestant(world, access.unwrap_or(Access::At8))?,
         Operation::Barrier => Box::new(barrier::Barrier::new(world)?),
         Operation::Stream { bytes } if implementation == Implementation::Tcp => Box::new(tcp::Tcp::new(world, bytes)?),

@@ -46,6 +46,10 @@ fn demand(operation: Operation) -> Option<Demand> {
             Some(Demand { argument: "--table <T>", value: table as u64, bytes: memory::tables })
         }
         Operation::FirstTouch { bytes, .. } => of_bytes(bytes, memory::touched),
-        Operation::Get { .. } | Operation::Put { .. } | Operation::Local { .. } | Operation::Barrier => None,
+        Operation::Get { .. }
+        | Operation::Put { .. }
+        | Operation::FetchAdd { .. }
+        | Operation::Local { .. }
+        | Operation::Barrier => None,
     }
 }
