@@ -34,7 +34,7 @@ fn polls_until_ended(job: Job, name: &str, look: Look) {
         while !look(&v, &s)? {}
         panic!("nobody changes it");
     });
-    assert!((LIMIT..20 * LIMIT).contains(&begun.elapsed()), "ended after {:?}", begun.elapsed());
+    assert!(begun.elapsed() >= LIMIT, "ended after {:?}", begun.elapsed());
     told.all_say(&[
         &format!("has polled {name}"),
         "and found the same each time that it was watched",
@@ -57,7 +57,7 @@ fn a_poll_of_a_replica_too() {
             while !stop.get()? && number.get()? == 7 {}
             panic!("nobody changes it");
         });
-        told.all_say(&["has polled `get` of the GScalar<bool>", "longer than AURORA_TIMEOUT allows"])
+        told.all_say(&["has polled `get` of the GScalar<", "longer than AURORA_TIMEOUT allows"])
             .all_cite(&["while !stop.get()?"]);
     });
 }
@@ -69,22 +69,17 @@ fn a_poll_is_ended_while_others_compute() {
         let order = Order::new();
         let told = job.limit(LIMIT).run(|world| {
             let s = GScalar::new(world, 0, 5u64)?;
-            if world.rank() == 2 {
+            if world.rank() != 1 {
+                // It computes, and finds out when it comes.
                 order.wait_for(1);
-                return s.get().map(drop);
             }
-            let polled = if world.rank() == 1 {
-                loop {
-                    if let Err(error) = s.get() {
-                        break error;
-                    }
+            let error = loop {
+                if let Err(error) = s.get() {
+                    break error;
                 }
-            } else {
-                order.wait_for(1);
-                s.get().expect_err("the job is over")
             };
             order.advance();
-            Err(polled)
+            Err(error)
         });
         told.all_say(&["rank 1 has polled `get`", "longer than AURORA_TIMEOUT allows"]);
     });
@@ -117,10 +112,10 @@ fn many_polls_that_others_end_are_many() {
 #[test]
 fn what_gets_something_done_is_no_poll() {
     on_every_route([2], |job| {
-        let told = job.limit(LIMIT).run(|world| {
+        let told = job.limit(4 * LIMIT).run(|world| {
             let v = GVector::<u64>::new(world, 64)?;
             let stop = GScalar::new(world, 1, 0u64)?;
-            let done = |begun: Instant| begun.elapsed() > 4 * LIMIT;
+            let done = |begun: Instant| begun.elapsed() > 6 * LIMIT;
             let begun = Instant::now();
             let mut sum = 0;
             while !done(begun) {
