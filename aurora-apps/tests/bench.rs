@@ -6,7 +6,7 @@ use serde_json::Value;
 use support::{aurora, stderr, stdout};
 
 /// Every operation, small, with the fewest ranks that it takes.
-const OPERATIONS: [(&str, usize); 18] = [
+const OPERATIONS: [(&str, usize); 20] = [
     ("read-cache --bytes 100003", 1),
     ("read-cache --bytes 1", 1),
     ("read-cache --late-rank-ms 20", 1),
@@ -16,6 +16,8 @@ const OPERATIONS: [(&str, usize); 18] = [
     ("gather --bytes 4099 --pull", 2),
     ("get", 2),
     ("put --target computing", 2),
+    ("fetch-add", 2),
+    ("fetch-add --tasks", 1),
     ("local", 1),
     ("barrier", 1),
     ("stream --bytes 100003 --impl aurora,tcp", 2),

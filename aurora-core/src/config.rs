@@ -92,7 +92,8 @@ impl Config {
         self
     }
 
-    /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never).
+    /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never). A rank that does nothing but read the same few elements
+    /// or scalars waits as well, as long as it finds them unchanged and computes for less than 100 us between two reads.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);

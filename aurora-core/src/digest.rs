@@ -7,3 +7,13 @@ pub(crate) fn add(digest: u64, value: u64) -> u64 {
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
 }
+
+/// The digest of bytes.
+pub(crate) fn of(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    bytes.chunks(8).fold(bytes.len() as u64, |digest, chunk| {
+        word[..chunk.len()].copy_from_slice(chunk);
+        word[chunk.len()..].fill(0);
+        add(digest, u64::from_le_bytes(word))
+    })
+}

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// |---|---|---|
 /// | `AURORA_RANKS` | 1 to 1024 | ranks that a program starts by itself (default: the cores, at most 4) |
 /// | `AURORA_ROUTE` | `auto`, `local`, `shm`, `udp` | what carries messages (default: the best that reaches each rank); `local` makes the ranks threads of one process, `shm` is memory shared by the ranks of a node |
-/// | `AURORA_TIMEOUT` | seconds | a wait longer than this ends the job (default: none) |
+/// | `AURORA_TIMEOUT` | seconds | a wait longer than this ends the job, and so does a loop that only reads the same few elements or scalars all that time and finds them unchanged (default: none) |
 /// | `AURORA_SILENCE` | seconds | a rank that does not answer for so long is lost (default: 5) |
 /// | `AURORA_NETWORK` | `dedicated`, `shared` | who uses the network between the ranks (default: this job alone) |
 /// | `AURORA_BULK` | `auto`, `udp`, `mpi` | what moves long transfers between nodes (default: `auto`, the faster one by a probe at the start where `mpirun` has started ranks on several nodes and no route is asked for; else `udp`); `mpi` needs `mpirun` |

@@ -62,6 +62,7 @@
 //! | `window` | the part of a vector that a scope is about |
 //! | `collective` | what all ranks do together: rendezvous, and the steps that reductions are made of |
 //! | `service` | what a rank's daemon decides: requests, epochs, caches, the watch over waiting ranks |
+//! | `polls` | who reads the same again and again |
 //! | `stats`, `trace` | what a rank has sent, waited for and done when |
 //! | `memory` | arrays that are lent, how much of them there may be, and the files with `unsafe` code |
 
@@ -81,6 +82,7 @@ mod memory;
 mod message;
 mod notice;
 mod operation;
+mod polls;
 mod run;
 mod service;
 mod site;

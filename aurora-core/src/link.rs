@@ -4,6 +4,7 @@ use crate::config::Modes;
 use crate::error::Result;
 use crate::memory::Patience;
 use crate::message::ObjectId;
+use crate::polls::{Level, Look, Watcher};
 use crate::service::Service;
 use crate::service::nodes::Nodes;
 use crate::service::watch::What;
@@ -44,17 +45,22 @@ pub(crate) struct Link {
     /// Errors that come this way at the moment are not told to the program.
     quiet: Cell<bool>,
     clock: Rc<Clock>,
+    /// Whether this rank polls.
+    watcher: Rc<Watcher>,
 }
 
 impl Link {
     /// That of a rank, for its job. `timed`: calls are timed from the begin.
     pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, timed: bool) -> Self {
-        let (node, nodes, modes, patience) = endpoint
-            .act(|service, _| (service.node.clone(), service.nodes.clone(), service.modes, service.patience.clone()));
+        let (node, nodes, modes, patience, polls) = endpoint.act(|service, _| {
+            let polls = service.polling.polls.clone();
+            (service.node.clone(), service.nodes.clone(), service.modes, service.patience.clone(), polls)
+        });
         let barrier = node.and_then(|node| node.barrier()).map(|barrier| Rc::new(RefCell::new(barrier)));
         let (next_object, object, quiet) = (Rc::new(Cell::new(0)), Cell::new(None), Cell::new(false));
         let clock = Rc::new(Clock::start(timed));
-        Link { endpoint, me, size, barrier, nodes, modes, patience, next_object, object, quiet, clock }
+        let watcher = Rc::new(Watcher::new(polls));
+        Link { endpoint, me, size, barrier, nodes, modes, patience, next_object, object, quiet, clock, watcher }
     }
 
     /// Another one for an object; it keeps the service alive, not the job.
@@ -68,6 +74,7 @@ impl Link {
             object: Cell::new(None),
             quiet: Cell::new(false),
             clock: self.clock.clone(),
+            watcher: self.watcher.clone(),
             ..*self
         }
     }
@@ -115,6 +122,7 @@ impl Link {
 
     /// A call of this name begins that needs other ranks: what it takes is sharing, what it waits waiting.
     pub(crate) fn call(&self, name: &'static str) -> InCall<'_> {
+        self.watcher.disturb();
         self.clock.call(name)
     }
 
@@ -140,6 +148,7 @@ impl Link {
 
     /// Does something at once, unless the job is over.
     pub(crate) fn act<R>(&self, site: &Site, action: impl FnOnce(&mut Service, &mut Outbox) -> Result<R>) -> Result<R> {
+        self.watcher.disturb();
         self.endpoint.act(|service, out| {
             let outcome = match over(service, site) {
                 Some(error) => Err(error),
@@ -186,6 +195,43 @@ impl Link {
         let _ = catch_unwind(AssertUnwindSafe(let_go));
     }
 
+    /// Does what may be a *look*, to which nothing has changed since the last: reads, or tries. `asked` and `found` make digests of what is
+    /// asked for and of what is found; none where something has changed.
+    pub(crate) fn look_at<R>(
+        &self,
+        (object, action, site): (ObjectId, &'static str, &Site),
+        asked: impl FnOnce() -> u64,
+        look: impl FnOnce() -> Result<R>,
+        found: impl FnOnce(&R) -> Option<u64>,
+    ) -> Result<R> {
+        if self.watched() == Level::Nothing {
+            return look();
+        }
+        let outcome = self.watcher.during(look);
+        match outcome.as_ref().ok().and_then(found) {
+            Some(found) => self.watcher.note(&Look { object, action, site, asked: asked(), found }),
+            None => self.watcher.disturb(),
+        }
+        outcome
+    }
+
+    /// Does something that belongs to the look that follows.
+    pub(crate) fn during_look<R>(&self, action: impl FnOnce() -> R) -> R {
+        self.watcher.during(action)
+    }
+
+    /// What is noted of what this rank does.
+    #[inline]
+    pub(crate) fn watched(&self) -> Level {
+        self.watcher.level()
+    }
+
+    /// Does something that is no look, and no call of this link: looks are not watched after it.
+    #[inline]
+    pub(crate) fn no_look(&self) {
+        self.watcher.disturb();
+    }
+
     /// Reads the service, and what has passed by the same moment.
     pub(crate) fn read<R>(&self, read: impl FnOnce(&Service) -> R) -> (R, Traffic) {
         self.endpoint.read(read)
@@ -205,6 +251,7 @@ impl Link {
     /// Waits for a very short time for what ranks of this node write to memory that this one sees too. Where it is not there at once and
     /// calls are timed, it gives when that began, for [`Link::wait_since`].
     pub(crate) fn linger(&self, mut has_come: impl FnMut() -> bool) -> Option<Instant> {
+        self.watcher.disturb();
         if has_come() {
             return None;
         }
@@ -252,6 +299,7 @@ impl Link {
         site: &Site,
         mut condition: impl FnMut(&mut Service, &mut Outbox) -> Option<Result<R>>,
     ) -> Result<R> {
+        self.watcher.disturb();
         let (mut first, mut waited, mut span) = (true, None, None);
         let outcome = self.endpoint.wait(|service, out| {
             let outcome = match over(service, site) {

@@ -12,6 +12,14 @@ pub(crate) fn late(waiting: &Claim, missing: &[Rank]) {
     say(&format!("aurora: {waiting}, and still waits after 30 s for {}", list(missing)));
 }
 
+/// A rank polls, which nobody can end but who is `alone`, or ranks that wait, poll or have left.
+pub(crate) fn polls(polling: &Claim, alone: bool) {
+    let others = if alone { "there is no other rank" } else { "all other ranks wait, poll too, or have left" };
+    say(&format!(
+        "aurora: {polling}, while {others}: nobody is there to change it (AURORA_TIMEOUT ends what lasts too long)"
+    ));
+}
+
 /// An operation of the user's has panicked in what other ranks have sent, and made this the fault of its object.
 pub(crate) fn operation_panicked(failure: &Failure, fault: &Error) {
     say(&format!("aurora: {failure}; {fault}"));

@@ -21,6 +21,7 @@ mod mismatch;
 mod order;
 mod pairs;
 mod poisoned;
+mod polling;
 mod provoke;
 mod reduce;
 mod same_names;

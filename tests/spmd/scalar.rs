@@ -1,10 +1,12 @@
 //! Scalars: atomic operations at home, and values that serde takes apart.
 
-use aurora_core::{GScalar, Result, World};
+use aurora_core::{Add, Atomic, GScalar, Min, Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::time::{Duration, Instant};
 
 pub fn bodies() -> Vec<Body> {
     vec![
@@ -17,6 +19,10 @@ pub fn bodies() -> Vec<Body> {
         Body::of(texts_and_structs),
         Body::of(values_grow_and_shrink),
         Body::of(many_scalars_at_once),
+        Body::of(numbers_of_every_size_take_all_operations),
+        Body::of(what_follows_a_scope_contains_it),
+        Body::of(ranks_of_a_machine_send_nothing),
+        Body::of(ranks_of_a_machine_share_tasks),
     ]
 }
 
@@ -180,6 +186,108 @@ fn many_scalars_at_once(world: &World) -> Result<()> {
     world.barrier()?;
     for (i, scalar) in scalars.iter().enumerate() {
         check::equal("scalar", scalar.get()?, i as u32 + 2000 * p as u32)?;
+    }
+    Ok(())
+}
+
+fn numbers_of_every_size_take_all_operations(world: &World) -> Result<()> {
+    fn check<T: Atomic + PartialEq + Debug>(world: &World, home: usize, [one, two, many]: [T; 3]) -> Result<()> {
+        let (number, turn) = (GScalar::new(world, home, one)?, GScalar::new(world, home, 0usize)?);
+        for actor in 0..world.size() {
+            if world.rank() == actor {
+                check::equal("first", number.swap(one)?, one)?;
+                check::equal("added to", number.fetch_add(one)?, one)?;
+                check::equal("sum", number.fetch_max(many)?, two)?;
+                check::equal("largest", number.fetch_min(two)?, many)?;
+                assert_eq!(number.compare_exchange(&one, &many)?, Err(two));
+                assert_eq!(number.compare_exchange(&two, &many)?, Ok(two));
+                check::equal("updated", number.fetch_update(|_| one)?, many)?;
+                number.set(many)?;
+                check::equal("set", number.get()?, many)?;
+                number.set(one)?;
+                turn.set(actor + 1)?;
+            }
+            while turn.get()? <= actor {}
+        }
+        check::equal("in the end", number.get()?, one)
+    }
+    for home in 0..world.size() {
+        check(world, home, [1u8, 2, 255])?;
+        check(world, home, [1i8, 2, 127])?;
+        check(world, home, [1u16, 2, 60_000])?;
+        check(world, home, [1i32, 2, 70_000])?;
+        check(world, home, [1.0f32, 2.0, 1e30])?;
+        check(world, home, [1u64, 2, u64::MAX])?;
+        check(world, home, [1i64, 2, 1 << 40])?;
+        check(world, home, [1.0f64, 2.0, 1e300])?;
+        check(world, home, [1u128, 2, u128::MAX])?;
+    }
+    Ok(())
+}
+
+/// Who is behind a collective scope sees what all ranks did in it, and nobody what others do behind the next.
+fn what_follows_a_scope_contains_it(world: &World) -> Result<()> {
+    let p = world.size() as u64;
+    for home in 0..world.size() {
+        let mut sum = GScalar::new(world, home, 0u64)?;
+        for round in 0..40 {
+            let mut scope = sum.accumulate::<Add>()?;
+            scope.update(1);
+            drop(scope);
+            let old = sum.fetch_add(1)?;
+            let least = 2 * p * round + p;
+            assert!((least..least + p).contains(&old), "{old} after scope {round}, at least {least}");
+        }
+        // What is done to it beside a ReadMostly is seen there, and what was done in that afterwards.
+        for round in 1..20 {
+            world.barrier()?;
+            sum.set(1000)?;
+            let bound = sum.read_mostly_with::<Min>()?;
+            bound.offer(100 - round)?;
+            bound.finish()?;
+            let old = sum.fetch_add(0)?;
+            check::equal("bound", old, 100 - round)?;
+        }
+    }
+    Ok(())
+}
+
+/// Where all ranks share memory.
+fn ranks_of_a_machine_send_nothing(world: &World) -> Result<()> {
+    let counters = (0..world.size()).map(|home| GScalar::new(world, home, 0u32)).collect::<Result<Vec<_>>>()?;
+    let sent = || world.usage().iter().filter(|line| line.site.is_some()).map(|line| line.usage.messages).sum::<u64>();
+    world.barrier()?;
+    let before = sent();
+    for counter in &counters {
+        for _ in 0..100 {
+            counter.fetch_add(counter.get()? % 2)?;
+            counter.fetch_max(1)?;
+        }
+    }
+    if world.about().shared {
+        check::equal("messages", sent() - before, 0)?;
+    }
+    world.barrier()
+}
+
+/// No rank takes nearly all of the tasks, whoever is the counter's home.
+fn ranks_of_a_machine_share_tasks(world: &World) -> Result<()> {
+    const TASKS: u32 = 20_000;
+    if !world.about().shared || world.size() != 2 {
+        return Ok(());
+    }
+    for home in 0..2 {
+        let next = GScalar::new(world, home, 0u32)?;
+        let mut mine = 0;
+        world.barrier()?;
+        while next.fetch_add(1)? < TASKS {
+            let task = Instant::now();
+            while task.elapsed() < Duration::from_micros(10) {}
+            mine += 1;
+        }
+        // On a busy machine one of them may rest for a while.
+        assert!((TASKS / 20..TASKS / 20 * 19).contains(&mine), "{mine} of {TASKS} tasks");
+        world.barrier()?;
     }
     Ok(())
 }

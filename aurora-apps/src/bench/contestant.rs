@@ -5,7 +5,8 @@ use super::job::{Access, Fresh, Operation};
 use super::pattern::Round;
 use super::watch::Watch;
 use super::{
-    all_reduce, barrier, exchange, first_touch, gather, get, local, mpi, put, read_cache, reads, stream, tcp, updates,
+    all_reduce, barrier, exchange, fetch_add, first_touch, gather, get, local, mpi, put, read_cache, reads, stream,
+    tcp, updates,
 };
 use crate::implementation::Implementation;
 use crate::meeting::Meeting;
@@ -35,6 +36,8 @@ pub fn new(world: &World, operation: Operation, implementation: Implementation) 
         Operation::Gather { bytes, by } => gather::aurora(world, bytes, by)?,
         Operation::Get { target } => Box::new(get::Aurora::new(world, target)?),
         Operation::Put { target } => Box::new(put::Aurora::new(world, target)?),
+        Operation::FetchAdd { tasks: false } => Box::new(fetch_add::Alone::new(world)?),
+        Operation::FetchAdd { tasks: true } => Box::new(fetch_add::Tasks::new(world)?),
         Operation::Local { access } => local::contestant(world, access.unwrap_or(Access::At8))?,
         Operation::Barrier => Box::new(barrier::Barrier::new(world)?),
         Operation::AllReduce { values } => Box::new(all_reduce::AllReduce::new(world, world, values)),

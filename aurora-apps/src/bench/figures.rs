@@ -26,6 +26,8 @@ pub struct Repetition {
     pub ready: f64,
     /// All ranks' memory; NaN where that was not measured.
     pub pss: f64,
+    /// The largest share of a rank over the smallest; NaN where nothing is shared out.
+    pub shares: f64,
 }
 
 impl Repetition {
@@ -34,8 +36,9 @@ impl Repetition {
         let Interval { seconds, late } = lap.with_read.unwrap_or_default();
         let (packets, resent, wrong) = (lap.packets as f64, lap.resent as f64, wrong as f64);
         let pss = lap.pss.unwrap_or(f64::NAN);
+        let share = lap.share.unwrap_or(f64::NAN);
         let Lap { began, through, .. } = lap;
-        let row = [lap.seconds, lap.late, lap.cpu, packets, resent, wrong, seconds, late, began, through, pss];
+        let row = [lap.seconds, lap.late, lap.cpu, packets, resent, wrong, seconds, late, began, through, pss, share];
         Ok(Repetition::of(&world.all_gather_slice(&row)?))
     }
 
@@ -51,6 +54,7 @@ impl Repetition {
             with_read: most(6) - most(7),
             ready: (most(9) - most(8)) / 1e9,
             pss: together(10),
+            shares: most(11) / rows.iter().map(|row| row[11]).fold(f64::INFINITY, f64::min),
         }
     }
 }
@@ -92,6 +96,8 @@ pub struct Figures {
     /// Memory of all ranks' processes while they hold what they have loaded, shared pages counted once; where nobody else's
     /// counts with it.
     pub pss_bytes: Option<Spread>,
+    /// The largest share of a rank over the smallest, of what they share among them.
+    pub shares: Option<Spread>,
     /// What accesses are made of, where there are several kinds.
     pub access: Option<&'static str>,
     /// CPU time of all ranks together, user and system.
@@ -129,8 +135,8 @@ mod tests {
     #[test]
     fn a_job_takes_as_long_as_its_slowest_rank_after_its_latest() {
         let rows = [
-            vec![5.0, 0.0, 0.5, 10.0, 1.0, 0.0, 7.0, 0.0, 4e9, 9e9, 100.0],
-            vec![4.5, 3.0, 0.25, 20.0, 0.0, 2.0, 8.0, 3.5, 7e9, 8.5e9, 50.0],
+            vec![5.0, 0.0, 0.5, 10.0, 1.0, 0.0, 7.0, 0.0, 4e9, 9e9, 100.0, 30.0],
+            vec![4.5, 3.0, 0.25, 20.0, 0.0, 2.0, 8.0, 3.5, 7e9, 8.5e9, 50.0, 20.0],
         ];
         let job = Repetition {
             seconds: 2.0,
@@ -141,6 +147,7 @@ mod tests {
             with_read: 4.5,
             ready: 2.0,
             pss: 150.0,
+            shares: 1.5,
         };
         assert_eq!(Repetition::of(&rows), job);
     }
@@ -156,6 +163,7 @@ mod tests {
             with_read: 0.0,
             ready: 0.0,
             pss: 0.0,
+            shares: 0.0,
         };
         let repetitions = [of(8.0), of(4.0)];
         let seconds = spread(&repetitions, 4, |r| r.seconds);

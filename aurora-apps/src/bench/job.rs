@@ -38,6 +38,11 @@ pub enum Operation {
         /// What rank 1 does meanwhile.
         target: Target,
     },
+    /// Rank 0 adds 1 to a counter of rank 1's.
+    FetchAdd {
+        /// Instead, all ranks take tasks by a counter of rank 0's.
+        tasks: bool,
+    },
     /// Every rank accesses elements of its own, one after the other.
     Local {
         /// In one way, or in all in turns.
@@ -186,6 +191,7 @@ impl Operation {
             Operation::Get { target: Target::Computing } | Operation::Put { target: Target::Computing } => {
                 "target=computing".into()
             }
+            Operation::FetchAdd { tasks: true } => format!("tasks={}", super::fetch_add::TASKS),
             Operation::Updates { updates, .. } => format!("updates={updates}"),
             Operation::Reads { reads, batch, .. } => format!("reads={reads} batch={batch}"),
             _ => String::new(),
@@ -216,7 +222,9 @@ impl Operation {
             Operation::Exchange { keys } => keys.saturating_mul(size_of::<u32>()),
             Operation::AllReduce { values } => values.saturating_mul(size_of::<u64>()),
             Operation::Local { access: Some(Access::At64) } => size_of::<Line>(),
-            Operation::Get { .. } | Operation::Put { .. } | Operation::Local { .. } => size_of::<u64>(),
+            Operation::Get { .. } | Operation::Put { .. } | Operation::FetchAdd { .. } | Operation::Local { .. } => {
+                size_of::<u64>()
+            }
             Operation::Barrier => 0,
         }
     }
@@ -227,6 +235,7 @@ impl Operation {
             self,
             Operation::Get { .. }
                 | Operation::Put { .. }
+                | Operation::FetchAdd { tasks: false }
                 | Operation::Local { .. }
                 | Operation::Barrier
                 | Operation::AllReduce { .. }
@@ -242,6 +251,7 @@ impl Offer for Operation {
             Operation::Gather { .. } => "gather",
             Operation::Get { .. } => "get",
             Operation::Put { .. } => "put",
+            Operation::FetchAdd { .. } => "fetch-add",
             Operation::Local { .. } => "local",
             Operation::Barrier => "barrier",
             Operation::AllReduce { .. } => "all-reduce",
@@ -262,7 +272,7 @@ impl Offer for Operation {
             Operation::Barrier | Operation::AllReduce { .. } => &[Aurora, MpiCollective],
             Operation::Stream { .. } => &[Aurora, MpiIsend, Tcp],
             Operation::Updates { .. } | Operation::Reads { .. } => &[Aurora, MpiAlltoallv],
-            Operation::FirstTouch { .. } | Operation::Local { .. } => &[Aurora],
+            Operation::FirstTouch { .. } | Operation::FetchAdd { .. } | Operation::Local { .. } => &[Aurora],
         }
     }
 
@@ -276,6 +286,7 @@ impl Offer for Operation {
             (_, Implementation::Accumulate) => "is not measured that way",
             (_, Implementation::Sequential) => "is between ranks",
             (_, Implementation::Rayon) => "is between ranks, and rayon's threads are of one",
+            (Operation::FetchAdd { .. }, _) => "is one-sided, and messages would need a rank that serves them",
             (Operation::FirstTouch { .. } | Operation::Local { .. }, _) => "is about memory, and no messages",
             (Operation::Updates { .. } | Operation::Reads { .. }, _) => {
                 "takes batches, which an MPI program makes by hand"
@@ -290,6 +301,7 @@ impl Offer for Operation {
     fn least_ranks(&self, _: Implementation) -> usize {
         match self {
             Operation::Gather { .. } | Operation::Stream { .. } | Operation::Get { .. } | Operation::Put { .. } => 2,
+            Operation::FetchAdd { tasks: false } => 2,
             _ => 1,
         }
     }

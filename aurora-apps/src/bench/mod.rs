@@ -6,6 +6,7 @@ mod bout;
 mod contestant;
 mod cpu;
 mod exchange;
+mod fetch_add;
 mod figures;
 mod first_touch;
 mod full_read;

@@ -23,6 +23,8 @@ impl Operation {
             }
             Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } if ranks > 1 => self.bytes(),
             Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } => 0,
+            // To the counter's home from each of the others.
+            Operation::FetchAdd { tasks } => self.bytes() * (ranks - 1).min(if tasks { usize::MAX } else { 1 }),
             Operation::Barrier | Operation::FirstTouch { .. } | Operation::Local { .. } => 0,
         }
     }

@@ -122,6 +122,8 @@ impl<'w> Lane<'w> {
             pss_bytes: (is_load && self.alone)
                 .then(|| of(|repetition| repetition.pss))
                 .filter(|pss| pss.median.is_finite()),
+            shares: matches!(self.operation, Operation::FetchAdd { tasks: true })
+                .then(|| of(|repetition| repetition.shares)),
             per_second: match self.operation {
                 Operation::Updates { updates: places, .. } | Operation::Reads { reads: places, .. } => {
                     rate(places as f64 * world.size() as f64)

@@ -120,6 +120,8 @@ mod tests {
             (Operation::ReadCache { bytes: 4099, late: None }, true),
             (Operation::Get { target: Target::Idle }, false),
             (Operation::Local { access: Some(Access::GuardOpen) }, false),
+            (Operation::FetchAdd { tasks: false }, false),
+            (Operation::FetchAdd { tasks: true }, false),
             (Operation::Barrier, false),
         ];
         for (operation, is_read) in operations {

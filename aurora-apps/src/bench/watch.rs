@@ -29,6 +29,8 @@ pub struct Lap {
     pub with_read: Option<Interval>,
     /// Bytes of memory that this rank's process had when it had been asked for, its share of what several map.
     pub pss: Option<f64>,
+    /// How much of what all ranks share among them this one took.
+    pub share: Option<f64>,
 }
 
 /// How long something took on one rank.
@@ -130,6 +132,16 @@ impl<'w> Watch<'w> {
         self.meeting.barrier()?;
         self.lap.pss = memory::proportional(self.meeting.world());
         self.meeting.barrier()
+    }
+
+    /// How much of what all ranks share among them this one took.
+    pub fn note_share(&mut self, share: f64) {
+        self.lap.share = Some(share);
+    }
+
+    /// All ranks.
+    pub fn world(&self) -> &World {
+        self.meeting.world()
     }
 
     /// What was measured.

@@ -15,7 +15,7 @@ use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
-use words::{alike, amid, at, elsewhere, instead, join, listed, lost_for, near, with_others};
+use words::{alike, amid, at, elsewhere, for_whom, instead, join, listed, lost_for, near, with_others};
 
 /// Result of every operation that may involve another rank.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -99,11 +99,11 @@ pub enum Error {
         failure: aurora_net::bootstrap::Failure,
     },
     /// The limit set with `AURORA_TIMEOUT` has passed.
-    #[error("{waiting} and has waited for {limit:?}, longer than AURORA_TIMEOUT allows; missing: {}", list(.missing))]
+    #[error("{waiting} and has waited for {limit:?}, longer than AURORA_TIMEOUT allows{}", for_whom(.missing))]
     Timeout {
         /// Who waited, for what.
         waiting: Claim,
-        /// Ranks that did not come.
+        /// Ranks that did not come; none where a rank has read the same again and again.
         missing: Vec<Rank>,
         /// The limit.
         limit: Duration,

@@ -49,6 +49,11 @@ pub(crate) fn list(ranks: &[Rank]) -> String {
     }
 }
 
+/// Those for whom a rank has waited too long, if it has waited for ranks.
+pub(super) fn for_whom(ranks: &[Rank]) -> String {
+    if ranks.is_empty() { String::new() } else { format!("; missing: {}", list(ranks)) }
+}
+
 /// Why a rank counts as lost.
 pub(super) fn lost_for(silent_for: Duration) -> String {
     if silent_for.is_zero() {

@@ -14,7 +14,7 @@ use crate::service::edges::Edges;
 use crate::service::home::{Home, Place};
 use crate::service::nodes::Nodes;
 use crate::service::object::{Object, ScalarFn};
-use crate::service::scalar::ScalarScopes;
+use crate::service::scalar::{ScalarScopes, Value};
 use crate::service::writes::Writes;
 use crate::window::Window;
 use crate::{Error, Site, World};
@@ -37,8 +37,8 @@ pub(crate) fn short<T>() -> &'static str {
 pub(crate) struct ScalarPart {
     /// Where it lives.
     pub(crate) home: Rank,
-    /// The encoded value, at home.
-    pub(crate) value: Option<Vec<u8>>,
+    /// The value, at home.
+    pub(crate) value: Option<Value>,
     /// What its home can compute.
     pub(crate) ops: Operations<ScalarFn>,
 }

@@ -2,9 +2,11 @@
 
 use super::{Asked, GVector};
 use crate::Site;
+use crate::digest;
 use crate::element::Element;
 use crate::error::Result;
 use crate::message::{Request, malformed};
+use crate::polls::Level;
 use crate::service::Reason;
 use crate::service::asking::Asking;
 use crate::service::batch::BatchBuilder;
@@ -78,6 +80,29 @@ impl<T: Element> GVector<T> {
         if let Some(outside) = indices.iter().position(|index| *index >= self.len()) {
             return Err(self.outside(indices[outside], Some(outside), site));
         }
+        /// Who reads more at a time does not poll.
+        const FEW: usize = 64;
+        if indices.len() > FEW {
+            self.link.no_look();
+        }
+        if self.link.watched() == Level::Nothing {
+            return self.read_many_unwatched(indices, values, (reason, window), site);
+        }
+        let asked = || indices.iter().fold(0, |asked, index| digest::add(asked, *index as u64));
+        let look = || {
+            self.read_many_unwatched(indices, values, (reason, window), site)?;
+            Ok(digest::of(bytemuck::cast_slice(values)))
+        };
+        self.link.look_at((self.id, reason.action, site), asked, look, |found| Some(*found)).map(drop)
+    }
+
+    fn read_many_unwatched(
+        &self,
+        indices: &[usize],
+        values: &mut [T],
+        (reason, window): (&Reason, Window),
+        site: &Site,
+    ) -> Result<()> {
         let done = self.direct.at_many(indices, values);
         let (indices, values) = (&indices[done..], &mut values[done..]);
         if done > 0 && indices.is_empty() {
@@ -258,6 +283,7 @@ impl<T: Element> GVector<T> {
         if let Some(outside) = writes.iter().position(|(index, _)| *index >= self.len()) {
             return Err(self.outside(writes[outside].0, Some(outside), &site));
         }
+        self.link.no_look();
         let done = self.direct.put_many(writes);
         let writes = &writes[done..];
         if done > 0 && writes.is_empty() {

@@ -2,12 +2,14 @@
 
 use super::construct::{Plan, short};
 use super::{VectorRange, VectorRangeMut, distmemcpy};
+use crate::digest;
 use crate::distribution::{Distribution, MatrixDim, Shape};
 use crate::element::Element;
 use crate::error::{ObjectName, Result};
 use crate::link::Link;
 use crate::memory::{self, Array, Direct};
 use crate::message::{Collective, ObjectId, Opening, Request};
+use crate::polls::Level;
 use crate::service::Reason;
 use crate::service::asking::Asking;
 use crate::service::home::Place;
@@ -171,22 +173,38 @@ impl<T: Element> GVector<T> {
     pub fn at(&self, index: usize) -> Result<T> {
         match self.direct.at(index, || self.dist.owner_index(index)) {
             Some(element) => Ok(element),
-            None => self.at_by_service(index, Site::here()),
+            None => self.look_at(index, Site::here()),
         }
     }
 
+    /// What is not read at once, because it cannot be or because looks are watched.
     #[cold]
-    fn at_by_service(&self, index: usize, site: Site) -> Result<T> {
-        self.check_index(index, &site)?;
+    fn look_at(&self, index: usize, site: Site) -> Result<T> {
+        let owner = || self.dist.owner_index(index);
+        let level = self.link.watched();
+        let look = || {
+            let at_once = match level {
+                Level::All => self.direct.at_watched(index, owner),
+                _ if self.direct.wake(level) => self.direct.at(index, owner),
+                _ => None,
+            };
+            at_once.map_or_else(|| self.at_by_service(index, &site), Ok)
+        };
+        let found = |element: &T| Some(digest::of(bytemuck::bytes_of(element)));
+        self.link.look_at((self.id, "at", &site), || index as u64, look, found)
+    }
+
+    fn at_by_service(&self, index: usize, site: &Site) -> Result<T> {
+        self.check_index(index, site)?;
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;
         if owner == self.link.me {
-            self.check_read(std::iter::once(local), Window::WHOLE, "at", &site)?;
-            return self.read_own(&site, |own| own[local]);
+            self.check_read(std::iter::once(local), Window::WHOLE, "at", site)?;
+            return self.read_own(site, |own| own[local]);
         }
-        self.check_single("at", index, owner, &site)?;
+        self.check_single("at", index, owner, site)?;
         let request = Request::Read { start: local as u64, len: 1, owners: 1 };
-        let bytes = self.ask(owner, request, Vec::new(), "at", &site)?;
+        let bytes = self.ask(owner, request, Vec::new(), "at", site)?;
         Ok(self.elements(owner, &bytes, 1)?[0])
     }
 
@@ -206,6 +224,10 @@ impl<T: Element> GVector<T> {
 
     #[cold]
     fn put_by_service(&mut self, index: usize, value: T, site: Site) -> Result<()> {
+        self.link.no_look();
+        if self.direct.wake(Level::Nothing) && self.direct.put(index, value, || self.dist.owner_index(index)) {
+            return Ok(());
+        }
         self.check_index(index, &site)?;
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;

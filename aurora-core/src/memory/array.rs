@@ -21,7 +21,8 @@
 use super::Storage;
 use super::cells::Cells;
 use super::demand::Shortage;
-use super::direct::{Direct, Front};
+use super::direct::Direct;
+use super::front::Front;
 use super::meter::{LOOKED_AT, Meter, refused};
 use crate::element::Element;
 use aurora_net::Segment;

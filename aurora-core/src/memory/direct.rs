@@ -22,52 +22,17 @@
 
 use super::cells;
 use super::door::Intent;
+use super::front::{Front, OWN, READ, SCOPES, WRITE};
 use super::inside::{Inside, enter};
 use super::shared::Sharing;
 use super::{Prefetch, Storage, typed};
 use crate::element::Element;
 use crate::message::Epoch;
+use crate::polls::Level;
 use std::cell::Cell;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-/// This rank's block may be read where it was made.
-pub(crate) const OWN: u64 = 1;
-/// Elements may be read, if their owners let us.
-pub(crate) const READ: u64 = 2;
-/// Elements may be written, if their owners let us.
-pub(crate) const WRITE: u64 = 4;
-
-/// What the calling thread may do to an object without asking its service. Changed under the service's lock.
-#[derive(Debug, Default)]
-pub(crate) struct Front {
-    /// The scopes that this rank has entered and settled, times 8, and what may be done after them; 0 is nothing.
-    ready: AtomicU64,
-    /// The last load among them.
-    load: AtomicU64,
-    /// The calling thread has written to memory that no other rank shares.
-    written: AtomicBool,
-}
-
-impl Front {
-    /// Nothing may be done.
-    pub(crate) fn close(&self) {
-        self.ready.store(0, Ordering::Release);
-    }
-
-    /// May be done from now on: any of the flags above.
-    pub(crate) fn set(&self, epoch: Epoch, load: Epoch, may: u64) {
-        self.load.store(load, Ordering::Relaxed);
-        self.ready.store(if may == 0 { 0 } else { epoch << 3 | may }, Ordering::Release);
-    }
-
-    /// Whether the calling thread has written by itself since this was asked last.
-    pub(crate) fn take_written(&self) -> bool {
-        self.written.swap(false, Ordering::Relaxed)
-    }
-}
 
 /// The elements of one vector that can be reached without a message.
 pub(crate) struct Direct<T> {
@@ -137,7 +102,22 @@ impl<T: Element> Direct<T> {
     /// Element `index`, of rank `owner`. None: ask the service.
     #[inline]
     pub(crate) fn at(&self, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
-        let ready = self.front.ready.load(Ordering::Acquire);
+        self.at_by(self.front.word(), index, owner)
+    }
+
+    /// The same while looks are watched.
+    pub(crate) fn at_watched(&self, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
+        let (may, epoch) = self.front.allowed();
+        self.at_by(epoch << SCOPES | may, index, owner)
+    }
+
+    /// See [`Front::wake`].
+    pub(crate) fn wake(&self, level: Level) -> bool {
+        self.front.wake(level)
+    }
+
+    #[inline(always)]
+    fn at_by(&self, ready: u64, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
         let local = index.wrapping_sub(self.range.start);
         if ready & OWN != 0 && self.words && local < self.range.len() {
             // SAFETY: invariants 1 and 4.
@@ -153,7 +133,7 @@ impl<T: Element> Direct<T> {
         let shared = self.shared.as_ref().filter(|shared| ready & READ != 0 && index < shared.len)?;
         let Shared { whole, sharing, .. } = shared;
         let owner = shared.seat(owner())?;
-        if !enter(sharing, owner, Intent::Read, ready >> 3) {
+        if !enter(sharing, owner, Intent::Read, ready >> SCOPES) {
             return None;
         }
         // SAFETY: invariants 1 and 4.
@@ -171,7 +151,7 @@ impl<T: Element> Direct<T> {
     /// Sets element `index`, of rank `owner`. False: it is not done, or does not count; ask the service.
     #[inline]
     pub(crate) fn put(&self, index: usize, value: T, owner: impl FnOnce() -> usize) -> bool {
-        let ready = self.front.ready.load(Ordering::Acquire);
+        let ready = self.front.word();
         let Some(shared) = self.shared.as_ref().filter(|shared| ready & WRITE != 0 && index < shared.len) else {
             return self.put_alone(ready, index, value);
         };
@@ -179,7 +159,7 @@ impl<T: Element> Direct<T> {
         let Some(owner) = shared.seat(owner()).filter(|_| cells::is_word::<T>() && self.is_clear(sharing)) else {
             return false;
         };
-        if !enter(sharing, owner, Intent::Write, ready >> 3) {
+        if !enter(sharing, owner, Intent::Write, ready >> SCOPES) {
             return false;
         }
         // SAFETY: invariants 1 and 4.
@@ -200,7 +180,7 @@ impl<T: Element> Direct<T> {
             let at = unsafe { self.own.add(local) };
             // SAFETY: invariant 5.
             unsafe { cells::write(at, value) };
-            self.front.written.store(true, Ordering::Relaxed);
+            self.front.note_write();
         }
         may
     }
@@ -208,7 +188,7 @@ impl<T: Element> Direct<T> {
     /// Whether nobody shows the memory any more. It stays so until the next load, for which this rank has to come.
     #[inline]
     fn is_clear(&self, sharing: &Sharing) -> bool {
-        let load = self.front.load.load(Ordering::Relaxed);
+        let load = self.front.load();
         if self.clear.get() == load + 1 {
             return true;
         }
@@ -268,11 +248,11 @@ impl<T: Element> Direct<T> {
         let memory = Prefetch::from(whole.as_ptr());
         let mut done = 0;
         for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
-            let ready = self.front.ready.load(Ordering::Acquire);
-            if ready & READ == 0 {
+            let (may, epoch) = self.front.allowed();
+            if may & READ == 0 {
                 break;
             }
-            let Some(inside) = Inside::enter(sharing, owner, Intent::Read, ready >> 3) else {
+            let Some(inside) = Inside::enter(sharing, owner, Intent::Read, epoch) else {
                 break;
             };
             // No element waits for the one before, so the processor has as many cache misses under way as it can; it is told where
@@ -309,12 +289,12 @@ impl<T: Element> Direct<T> {
         };
         let mut done = 0;
         for writes in writes.chunks(AT_ONCE).take_while(|_| cells::is_word::<T>()) {
-            let ready = self.front.ready.load(Ordering::Acquire);
-            let may = ready & WRITE != 0 && self.is_clear(sharing);
+            let (may, epoch) = self.front.allowed();
+            let may = may & WRITE != 0 && self.is_clear(sharing);
             if !may {
                 break;
             }
-            let Some(inside) = Inside::enter(sharing, None, Intent::Write, ready >> 3) else {
+            let Some(inside) = Inside::enter(sharing, None, Intent::Write, epoch) else {
                 break;
             };
             for (index, value) in writes {
@@ -340,9 +320,9 @@ impl<T: Element> Direct<T> {
     /// What comes back is what it does when it goes on; it tells whether that counts.
     pub(crate) fn stop_inside(&self, owner: usize, index: usize, value: T) -> impl FnOnce() -> bool + '_ {
         let Shared { whole, len, sharing, .. } = self.shared.as_ref().expect("shared memory");
-        let ready = self.front.ready.load(Ordering::Acquire);
+        let ready = self.front.word();
         assert!(ready & WRITE != 0 && self.is_clear(sharing) && index < *len && cells::is_word::<T>());
-        assert!(enter(sharing, owner, Intent::Write, ready >> 3), "the door is open");
+        assert!(enter(sharing, owner, Intent::Write, ready >> SCOPES), "the door is open");
         move || {
             // SAFETY: invariants 1 and 4.
             let at = unsafe { whole.add(index) };
@@ -355,9 +335,9 @@ impl<T: Element> Direct<T> {
     /// The same before it reads an element, which comes back with whether that counts.
     pub(crate) fn stop_reading(&self, owner: usize, index: usize) -> impl FnOnce() -> (T, bool) + '_ {
         let Shared { whole, len, sharing, .. } = self.shared.as_ref().expect("shared memory");
-        let ready = self.front.ready.load(Ordering::Acquire);
+        let ready = self.front.word();
         assert!(ready & READ != 0 && index < *len && !cells::is_word::<T>());
-        assert!(enter(sharing, owner, Intent::Read, ready >> 3), "the door is open");
+        assert!(enter(sharing, owner, Intent::Read, ready >> SCOPES), "the door is open");
         move || {
             // SAFETY: invariants 1 and 4.
             let at = unsafe { whole.add(index) };

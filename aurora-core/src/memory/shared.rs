@@ -21,8 +21,9 @@
 #![allow(unsafe_code)]
 
 use super::array::Array;
-use super::direct::{Direct, Front};
+use super::direct::Direct;
 use super::door::{self, Door, Doors, Entry, Intent};
+use super::front::Front;
 use super::gate;
 use super::patience::{Patience, Wait};
 use crate::element::Element;

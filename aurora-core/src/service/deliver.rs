@@ -4,6 +4,7 @@ use super::edges::Exchange;
 use super::load::Announced;
 use super::object::{Parked, Work};
 use super::rally::Rally;
+use super::watch::RankState;
 use super::{Loan, Service};
 use crate::Error;
 use crate::collective::Summary;
@@ -234,10 +235,12 @@ impl Handler for Service {
                 self.note_fault(object, &error, out);
             }
             Message::Ask { look } => {
+                self.polling.is_asked(look);
                 let state = postcard::to_allocvec(&self.state()).expect("states are plain data");
                 self.mail.post(out, from, &Message::State { look }, Payload::Bytes(state.into()));
             }
-            Message::State { look } => match postcard::from_bytes(payload.bytes()) {
+            Message::State { look } => match postcard::from_bytes::<RankState>(payload.bytes()) {
+                Ok(RankState { idle, .. }) if self.heard_of_idle(from, look, idle) => {}
                 Ok(state) => {
                     let mut acts = Vec::new();
                     self.watch.heard(Instant::now(), from, look, state, &mut acts);
@@ -319,7 +322,7 @@ impl Handler for Service {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let rally = self.rally.as_ref().and_then(Rally::poll_timeout);
-        [self.watch.poll_timeout(), rally].into_iter().flatten().min()
+        [self.watch.poll_timeout(), rally, self.next_tick()].into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Instant, out: &mut Outbox) {
@@ -327,6 +330,7 @@ impl Handler for Service {
             self.look(now, out);
         }
         self.end_rally(now, out);
+        self.tick(now, out);
     }
 }
 

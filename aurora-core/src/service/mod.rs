@@ -30,6 +30,7 @@ pub(crate) mod nodes;
 pub(crate) mod object;
 mod part;
 pub(crate) mod places;
+pub(crate) mod polling;
 pub(crate) mod rally;
 mod relays;
 pub(crate) mod scalar;
@@ -61,6 +62,7 @@ use loans::Loans;
 use mail::Mail;
 use nodes::Nodes;
 use object::{Object, Parked};
+use polling::Polling;
 use rally::Rally;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -103,6 +105,7 @@ pub(crate) struct Service {
     next_call: u64,
     next_guard: u64,
     pub(crate) watch: Watch,
+    pub(crate) polling: Polling,
     /// Announcements whose first bytes have come.
     heard: Vec<Heard>,
     /// What a copy of a vector may take here.
@@ -144,6 +147,7 @@ impl Service {
             next_call: 0,
             next_guard: 0,
             watch: Watch::new(me, limit),
+            polling: Polling::new(limit),
             heard: Vec::new(),
             budget: Budget::default(),
             patience: Arc::new(Patience::new(Duration::from_secs(5))),

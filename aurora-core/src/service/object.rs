@@ -6,7 +6,7 @@ use super::check::Checker;
 use super::edges::Edges;
 use super::home::Home;
 use super::nodes::Nodes;
-use super::scalar::ScalarScopes;
+use super::scalar::{ScalarScopes, Value};
 use super::scope::Ledger;
 use super::stream::Stream;
 use super::writes::Writes;
@@ -104,7 +104,8 @@ pub(crate) struct Object {
     pub(crate) check: Option<Box<Checker>>,
     /// Makes memory for a replica of so many elements.
     pub(crate) fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
-    pub(crate) scalar: Option<Vec<u8>>,
+    /// The value of a scalar that lives here.
+    pub(crate) scalar: Option<Value>,
     pub(crate) scalar_ops: Operations<ScalarFn>,
     /// `None` of a vector.
     pub(crate) scalar_scopes: Option<ScalarScopes>,
@@ -204,17 +205,25 @@ impl Object {
         }
         self.block.mend();
         self.block.reopen(settled);
+        self.admit_to_value(usable);
         // In checking mode everything goes by the service.
         let direct = usable && self.check.is_none();
         let readable = direct && settled >= epoch && !self.open.iter().any(|guard| guard.mutable);
         let may = [
             (READ, readable),
             (OWN, readable && (self.block.find_home().is_none() || self.block.is_at_home())),
-            (WRITE, readable && self.open.is_empty()),
+            // Each operation on a scalar is one moment of it, whatever guard shows what it was.
+            (WRITE, readable && (self.open.is_empty() || self.scalar_scopes.is_some())),
         ];
         let may = may.into_iter().filter(|(_, may)| *may).map(|(flag, _)| flag).sum();
         let load = self.block.find_home().map_or(0, Home::load);
         self.block.front.set(epoch, load, may);
+    }
+
+    /// The calling thread's next accesses to it are to be watched.
+    pub(crate) fn watch_looks(&self) {
+        self.block.front.watch();
+        self.scalar_scopes.iter().for_each(ScalarScopes::watch_looks);
     }
 
     /// Single elements of it, `own` ones only or also those of the ranks that share its memory.

@@ -117,6 +117,7 @@ impl Service {
             sent: self.mail.sent.clone(),
             received: self.mail.received.clone(),
             relays: self.relays(),
+            idle: self.idle(),
             ..RankState::default()
         };
         for (id, object) in &self.objects {

@@ -87,7 +87,9 @@ impl<T: Element> GVector<T> {
 
     pub(crate) fn open_gather(&self, window: Window, site: Site) -> Result<Gather<'_, T>> {
         if window.is_whole() {
-            self.link.act(&site, |service, out| service.usable(self.id, false, out).map(drop))?;
+            // A Gather may be opened for each look.
+            self.link
+                .during_look(|| self.link.act(&site, |service, out| service.usable(self.id, false, out).map(drop)))?;
         } else {
             // What is asked comes behind what is settled: scopes of other parts may be open.
             self.link.wait(What::Settle { object: self.id }, &site, |service, out| {

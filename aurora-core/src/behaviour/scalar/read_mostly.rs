@@ -1,10 +1,12 @@
 //! `ReadMostly`: a replica on every rank that follows the value, read for nothing; writes go through the home.
 
 use super::{Entered, ReadMostly, ScalarBehaviour, ScalarScope, encoded, sealed};
+use crate::digest;
 use crate::element::{Add, Max, Min, Op, OpId, Or};
 use crate::error::Result;
 use crate::global::{Atomic, GScalar, ScalarValue, decode, encode, plain};
 use crate::message::{Collective, Opening, Request, ScalarRequest, malformed};
+use crate::polls::Level;
 use crate::service::scalar::{NumberedReply, Offered, Replica, offered};
 use crate::service::watch::What;
 use crate::{Error, Site};
@@ -122,14 +124,27 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
     #[inline]
     #[track_caller]
     pub fn get(&self) -> Result<T> {
-        let replica = &self.state.replica;
         let shown = if plain::fits_a_word::<T>() {
-            replica.word().and_then(|word| plain::decode(&word[..size_of::<T>()])).map(Ok)
+            self.state.replica.word().and_then(|word| plain::decode(&word[..size_of::<T>()]))
         } else {
-            let site = Site::here();
-            replica.read(|value| decode(value, &site))
+            None
         };
-        shown.unwrap_or_else(|| Err(self.why(&Site::here())))
+        match shown {
+            Some(value) => Ok(value),
+            None => self.look(&Site::here()),
+        }
+    }
+
+    /// What is not read by one load, because it is none or because looks are watched.
+    fn look(&self, site: &Site) -> Result<T> {
+        let (scalar, replica) = (self.scalar, &self.state.replica);
+        if scalar.link.watched() != Level::All {
+            replica.wake();
+            return replica.read(|value| decode(value, site)).unwrap_or_else(|| Err(self.why(site)));
+        }
+        let look = || replica.read(<[u8]>::to_vec).ok_or_else(|| self.why(site));
+        let value = scalar.link.look_at((scalar.id, "get", site), || 0, look, |value| Some(digest::of(value)))?;
+        decode(&value, site)
     }
 
     /// Sets the value, in one round trip.

@@ -1,6 +1,7 @@
 //! The collective scopes of a scalar, by what arrives: at its home of who has come and who has ended, elsewhere of values and of
 //! scopes that are over.
 
+use super::Value;
 use super::spreading::Spreading;
 use crate::message::{Collective, Epoch, Message, ObjectId, Opening};
 use crate::service::watch::What;
@@ -109,7 +110,7 @@ impl Service {
         let parts = scopes.parts.remove(&epoch).unwrap_or_default();
         let name = match behaviour {
             Collective::ReadCache => {
-                let value = object.scalar.clone().unwrap_or_default();
+                let value = object.scalar.as_ref().map(Value::read).unwrap_or_default();
                 scopes.shown = Some((epoch, value.clone()));
                 let message = Message::Spread { object: id, epoch, number: 0, answered: 0 };
                 return self.say_to_all(id, ("ReadCache", site), &message, Payload::Bytes(value.into()), out);
@@ -128,8 +129,11 @@ impl Service {
                 "Accumulate"
             }
             _ => {
-                if let Some(last) = parts.into_iter().flatten().next_back() {
-                    object.scalar = Some(last);
+                let last = parts.into_iter().flatten().next_back();
+                let set = last.zip(object.scalar.as_mut()).map(|(last, value)| value.change(|_| Some(last.clone())));
+                if let Some(None) = set {
+                    let misfit = super::not_home(object);
+                    self.fail(Some(id), misfit, out);
                 }
                 "ReleaseC"
             }
@@ -175,8 +179,8 @@ impl Service {
         let number = spreading.number();
         // This rank may have come to the next one already, while others are still inside of this.
         let mine = scopes.replicated.as_mut().filter(|replicated| replicated.epoch == epoch);
-        if let Some((replicated, value)) = mine.zip(object.scalar.as_deref()) {
-            replicated.learn(number, value, 0);
+        if let Some((replicated, value)) = mine.zip(object.scalar.as_ref()) {
+            replicated.learn(number, &value.read(), 0);
         }
         let arrivals = &object.ledger.record(epoch).from;
         let inside = me.others(size).filter(|rank| !arrivals[rank.index()].complete);
@@ -186,7 +190,7 @@ impl Service {
             return;
         }
         let reason = Reason { object: Some(id), action: "ReadMostly", site };
-        let value = Bytes::copy_from_slice(object.scalar.as_deref().unwrap_or_default());
+        let value = Bytes::from(object.scalar.as_ref().map(Value::read).unwrap_or_default());
         for (rank, answered) in due {
             let message = Message::Spread { object: id, epoch, number, answered };
             self.mail.post_for(out, &reason, rank, &message, Payload::Bytes(value.clone()));

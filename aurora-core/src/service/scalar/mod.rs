@@ -6,10 +6,12 @@ mod panics;
 mod replica;
 mod scopes;
 mod spreading;
+mod value;
 
 pub(crate) use offers::Offered;
 pub(crate) use replica::{Replica, WORD};
 pub(crate) use scopes::{Ended, ScalarScopes, offered};
+pub(crate) use value::{Value, change_word, requested};
 
 use super::Service;
 use super::object::{Object, Outcome, Work};
@@ -20,29 +22,13 @@ use aurora_net::{Outbox, Rank};
 
 /// Serves a request on a scalar. The old value is always the answer.
 pub(crate) fn serve(object: &mut Object, request: ScalarRequest, payload: &[u8]) -> Outcome {
-    let Some(current) = &mut object.scalar else {
+    let ops = &object.scalar_ops;
+    let find = |op| ops.find(op);
+    let served =
+        object.scalar.as_mut().and_then(|value| value.change(|current| requested(request, payload, current, find)));
+    let Some((old, changed)) = served else {
         return Outcome::Refuse(not_home(object));
     };
-    let old = current.clone();
-    match request {
-        ScalarRequest::Load => {}
-        ScalarRequest::Swap => *current = payload.to_vec(),
-        ScalarRequest::Fetch(op) => match object.scalar_ops.find(op).and_then(|apply| apply(current, payload)) {
-            Some(new) => *current = new,
-            None => return Outcome::Refuse(not_home(object)),
-        },
-        ScalarRequest::CompareExchange => {
-            let parts = payload
-                .split_at_checked(4)
-                .and_then(|(len, rest)| rest.split_at_checked(u32::from_le_bytes(len.try_into().ok()?) as usize));
-            match parts {
-                Some((expected, new)) if expected == current.as_slice() => *current = new.to_vec(),
-                Some(_) => {}
-                None => return Outcome::Refuse(not_home(object)),
-            }
-        }
-    }
-    let changed = *current != old;
     object.note_change(changed);
     Outcome::Reply(old)
 }
@@ -64,8 +50,8 @@ pub(crate) fn serve_numbered(
     match serve(object, request, payload) {
         Outcome::Reply(old) => {
             let number = object.scalar_scopes.as_mut().map_or(0, |scopes| scopes.number_for(from, answered));
-            let new = object.scalar.as_deref().unwrap_or_default();
-            Outcome::Reply(NumberedReply { number, old: &old, new }.encode())
+            let new = object.scalar.as_ref().map(Value::read).unwrap_or_default();
+            Outcome::Reply(NumberedReply { number, old: &old, new: &new }.encode())
         }
         other => other,
     }
@@ -74,12 +60,11 @@ pub(crate) fn serve_numbered(
 /// Applies an operation at home.
 pub(crate) fn update(object: &mut Object, op: Option<OpId>, operand: &[u8]) -> Result<bool, Error> {
     let apply = op.and_then(|op| object.scalar_ops.find(op));
-    let new = object.scalar.as_ref().zip(apply).and_then(|(current, apply)| apply(current, operand));
-    let Some(new) = new else {
+    let updated = object.scalar.as_mut().zip(apply);
+    let updated = updated.and_then(|(value, apply)| value.change(|current| apply(current, operand)));
+    let Some((_, changed)) = updated else {
         return Err(not_home(object));
     };
-    let changed = object.scalar.as_ref() != Some(&new);
-    object.scalar = Some(new);
     object.note_change(changed);
     Ok(true)
 }

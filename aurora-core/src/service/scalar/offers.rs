@@ -120,6 +120,11 @@ impl Replicated {
         self.offered.map(|offered| offered.op)
     }
 
+    /// Looks are to be watched.
+    pub(super) fn watch(&self) {
+        self.replica.watch();
+    }
+
     /// Nothing is to be read any more.
     pub(super) fn close(&self) {
         self.replica.close();

@@ -1,10 +1,17 @@
 //! A rank's replica of a scalar under ReadMostly: written by its service, read by its program without asking anybody.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The longest value, in bytes, that is read by one atomic load.
 pub(crate) const WORD: usize = 8;
+
+/// It is shown.
+const OPEN: u8 = 0;
+/// It is shown to those who ask for it as one that is watched: see [`polls`](crate::polls).
+const WATCHED: u8 = 1;
+/// Nothing is to be read from it: its object is faulty, or the job over.
+const CLOSED: u8 = 2;
 
 /// The replica. It has one writer at a time, its rank's service under the endpoint's lock, so what is read never goes back.
 #[derive(Debug, Default)]
@@ -13,8 +20,8 @@ pub(crate) struct Replica {
     word: AtomicU64,
     /// A longer one. Both are there, so that nobody has to know which.
     bytes: Mutex<Vec<u8>>,
-    /// Nothing is to be read from it: its object is faulty, or the job over.
-    closed: AtomicBool,
+    /// Who may read it.
+    state: AtomicU8,
 }
 
 impl Replica {
@@ -34,13 +41,13 @@ impl Replica {
     #[inline]
     pub(crate) fn word(&self) -> Option<[u8; WORD]> {
         // Before the load: what is shown after a fault is then a value from before it.
-        let open = !self.closed.load(Ordering::Acquire);
+        let open = self.state.load(Ordering::Acquire) == OPEN;
         open.then(|| self.word.load(Ordering::Acquire).to_le_bytes())
     }
 
-    /// Shows the value, of any type.
+    /// Shows the value, of any type, also while looks are watched.
     pub(crate) fn read<R>(&self, show: impl FnOnce(&[u8]) -> R) -> Option<R> {
-        if self.closed.load(Ordering::Acquire) {
+        if self.state.load(Ordering::Acquire) == CLOSED {
             return None;
         }
         let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +56,22 @@ impl Replica {
 
     /// Shows nothing any more.
     pub(crate) fn close(&self) {
-        self.closed.store(true, Ordering::Release);
+        self.state.store(CLOSED, Ordering::Release);
+    }
+
+    /// Looks are watched from now on.
+    pub(crate) fn watch(&self) {
+        self.turn(OPEN, WATCHED);
+    }
+
+    /// No longer.
+    pub(crate) fn wake(&self) {
+        self.turn(WATCHED, OPEN);
+    }
+
+    fn turn(&self, from: u8, to: u8) {
+        // What is closed stays so.
+        let _ = self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
     }
 }
 
@@ -67,7 +89,13 @@ mod tests {
                 assert_eq!(&replica.word().expect("open")[..value.len()], value);
             }
         }
+        replica.watch();
+        assert_eq!((replica.word(), replica.read(<[u8]>::len)), (None, Some(0)));
+        replica.wake();
+        assert!(replica.word().is_some());
         replica.close();
+        replica.watch();
+        replica.wake();
         assert_eq!((replica.word(), replica.read(|_| ())), (None, None));
     }
 }

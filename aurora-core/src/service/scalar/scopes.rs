@@ -3,6 +3,7 @@
 //! all when all have ended.
 
 use super::Replica;
+use super::Value;
 use super::offers::{Offered, Replicated};
 use super::spreading::Spreading;
 use crate::element::OpId;
@@ -27,6 +28,8 @@ pub(crate) struct ScalarScopes {
     pub(super) spreading: Option<Spreading>,
     /// The one that is open here.
     pub(super) replicated: Option<Replicated>,
+    /// At home: nobody is to use the value in place any more, because the scalar is at fault or the job over.
+    closed: bool,
 }
 
 /// The end of a scope on one rank.
@@ -39,7 +42,7 @@ pub(crate) struct Ended<'a> {
 
 impl ScalarScopes {
     pub(crate) fn new(home: Rank) -> Self {
-        ScalarScopes { home, parts: BTreeMap::new(), shown: None, spreading: None, replicated: None }
+        ScalarScopes { home, parts: BTreeMap::new(), shown: None, spreading: None, replicated: None, closed: false }
     }
 
     /// Where the scalar lives.
@@ -61,6 +64,13 @@ impl ScalarScopes {
         spreading.number()
     }
 
+    /// The next look at the replica is to be watched.
+    pub(crate) fn watch_looks(&self) {
+        if let Some(replicated) = &self.replicated {
+            replicated.watch();
+        }
+    }
+
     /// Nothing is to be read from the replica any more.
     pub(crate) fn close(&self) {
         if let Some(replicated) = &self.replicated {
@@ -74,6 +84,19 @@ impl Object {
     pub(crate) fn asking_epoch(&self) -> Epoch {
         let inside = self.scalar_scopes.as_ref().is_some_and(|scopes| scopes.replicated.is_some());
         self.ledger.epoch - Epoch::from(inside)
+    }
+
+    /// At home: says whether ranks may use the value in place. Once they may not, they never may again.
+    pub(in crate::service) fn admit_to_value(&mut self, usable: bool) {
+        let Some(word) = self.scalar.as_ref().and_then(Value::word) else {
+            return;
+        };
+        let closed = &mut self.scalar_scopes.as_mut().expect("it is a scalar").closed;
+        *closed |= !usable;
+        match *closed {
+            true => word.shut(),
+            false => word.open(self.ledger.settled),
+        }
     }
 
     /// The value at home may have changed.

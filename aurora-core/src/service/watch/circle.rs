@@ -4,6 +4,7 @@ use super::relay::Relay;
 use crate::Site;
 use crate::error::{Claim, Error};
 use crate::message::{Epoch, ObjectId};
+use crate::service::polling::Idle;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,8 @@ pub(crate) struct RankState {
     pub(crate) open: BTreeMap<ObjectId, GuardState>,
     /// What its service does for others by itself.
     pub(crate) relays: BTreeMap<ObjectId, Relay>,
+    /// What it does that gets nothing done, even if something new is to be looked at.
+    pub(crate) idle: Option<Idle>,
 }
 
 /// Why the requests of a rank are held back. If for none of these reasons, then for a transfer under way.

@@ -29,7 +29,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(20);
 /// Looks that find nothing grow this far apart.
 const RARE_LOOKS: Duration = Duration::from_millis(500);
 /// After this long a waiting rank says once for whom it waits.
-const NOTICE: Duration = Duration::from_secs(30);
+pub(super) const NOTICE: Duration = Duration::from_secs(30);
 
 /// What the calling thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -18,6 +18,8 @@ pub enum BenchCommand {
     Get(RemoteArguments),
     /// Rank 0 writes 8 bytes of rank 1's
     Put(RemoteArguments),
+    /// Rank 0 adds 1 to a counter of rank 1's; or all take tasks by one
+    FetchAdd(FetchAddArguments),
     /// Every rank accesses elements of its own in several ways
     Local(CommonArguments),
     /// All ranks wait for each other
@@ -84,6 +86,15 @@ pub struct AllReduceArguments {
     /// How many bytes of 64-bit values each rank has; a multiple of 8
     #[arg(long, value_name = "B", default_value_t = 8, value_parser = words)]
     pub bytes: u64,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct FetchAddArguments {
+    /// All ranks take 3000 tasks of 10 us each, one by one, by a counter of rank 0's
+    #[arg(long)]
+    pub tasks: bool,
     #[command(flatten)]
     pub common: CommonArguments,
 }
@@ -194,6 +205,7 @@ impl BenchCommand {
             BenchCommand::Exchange(arguments) => &arguments.common,
             BenchCommand::Gather(arguments) => &arguments.common,
             BenchCommand::Get(arguments) | BenchCommand::Put(arguments) => &arguments.common,
+            BenchCommand::FetchAdd(arguments) => &arguments.common,
             BenchCommand::Local(common) | BenchCommand::Barrier(common) => common,
             BenchCommand::AllReduce(arguments) => &arguments.common,
             BenchCommand::Stream(arguments) => &arguments.common,
@@ -216,6 +228,7 @@ impl BenchCommand {
             },
             BenchCommand::Get(arguments) => Operation::Get { target: arguments.target.into() },
             BenchCommand::Put(arguments) => Operation::Put { target: arguments.target.into() },
+            BenchCommand::FetchAdd(arguments) => Operation::FetchAdd { tasks: arguments.tasks },
             BenchCommand::Local(_) => Operation::Local { access: None },
             BenchCommand::Barrier(_) => Operation::Barrier,
             BenchCommand::AllReduce(arguments) => {

@@ -47,6 +47,10 @@ fn demand(operation: Operation) -> Option<Demand> {
         }
         Operation::FirstTouch { bytes, .. } => of_bytes(bytes, memory::touched),
         Operation::AllReduce { .. } => of_bytes(operation.bytes(), memory::reduced),
-        Operation::Get { .. } | Operation::Put { .. } | Operation::Local { .. } | Operation::Barrier => None,
+        Operation::Get { .. }
+        | Operation::Put { .. }
+        | Operation::FetchAdd { .. }
+        | Operation::Local { .. }
+        | Operation::Barrier => None,
     }
 }

@@ -35,6 +35,9 @@ impl Display for Table<'_, Comparison<Figures>> {
                 let millions = Spread { min: min / 1e6, median: median / 1e6, max: max / 1e6 };
                 one_digit(f, "million a second", millions)?;
             }
+            if let Some(shares) = figures.shares {
+                digits(f, "most / least", 2, shares)?;
+            }
             if let Some(rate) = figures.gigabytes_per_second {
                 digits(f, "GB/s", 2, rate)?;
             }

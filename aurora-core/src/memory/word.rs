@@ -1,0 +1,346 @@
+//! The value of a scalar of up to 8 bytes: a word that the ranks of its home's node read and change in place.
+//!
+//! Beside the value lies its *door*, which the home's service alone writes. It says whether the value may be used in
+//! place, and how many collective scopes of the scalar are settled at its home. A rank that has settled more scopes
+//! than the door says would miss what the home is about to merge: it asks the home by a message, which waits there. The
+//! door is shut for good when the scalar is at fault or the job over.
+//!
+//! Nobody waits for those who use the value, as owners of blocks do: every use is one atomic operation, the home's own
+//! among them, and it comes before or after any other. In a collective scope no rank uses the value in place, because
+//! each keeps its own [`Front`] closed between entering a scope and hearing that it is settled.
+//!
+//! Why the unsafe code is sound:
+//!
+//! 1. The memory is a segment, which never changes its length and stays mapped as long as a handle to it exists; the
+//!    word holds one.
+//! 2. It is page-aligned and no shorter than [`Word::LEN`], which is compared when the word is made.
+//! 3. It holds atomics alone, which are valid with all bits zero, and nobody uses it but as them.
+#![allow(unsafe_code)]
+
+use super::front::{Front, READ, SCOPES, WRITE};
+use crate::message::Epoch;
+use crate::polls::Level;
+use aurora_net::Segment;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A number that several threads use.
+trait Number {
+    fn get(&self) -> u64;
+    fn set(&self, value: u64);
+    /// The value that was there, which is now `new` if it was `current`.
+    fn exchange(&self, current: u64, new: u64) -> Result<u64, u64>;
+}
+
+impl Number for AtomicU64 {
+    #[inline]
+    fn get(&self) -> u64 {
+        self.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn set(&self, value: u64) {
+        self.store(value, Ordering::Release);
+    }
+
+    #[inline]
+    fn exchange(&self, current: u64, new: u64) -> Result<u64, u64> {
+        self.compare_exchange(current, new, Ordering::AcqRel, Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+impl Number for loom::sync::atomic::AtomicU64 {
+    fn get(&self) -> u64 {
+        self.load(Ordering::Acquire)
+    }
+
+    fn set(&self, value: u64) {
+        self.store(value, Ordering::Release);
+    }
+
+    fn exchange(&self, current: u64, new: u64) -> Result<u64, u64> {
+        self.compare_exchange(current, new, Ordering::AcqRel, Ordering::Acquire)
+    }
+}
+
+/// A number on cache lines of its own.
+#[derive(Debug, Default)]
+#[repr(C, align(128))]
+struct Line<A>(A);
+
+/// The door and the value.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Lines<A> {
+    /// 0: shut. Else the scopes that are settled at home, plus 1.
+    door: Line<A>,
+    value: Line<A>,
+}
+
+impl<A: Number> Lines<A> {
+    /// By the home alone: opens the door to those who have settled no more scopes than this.
+    fn open(&self, settled: Epoch) {
+        self.door.0.set(settled + 1);
+    }
+
+    /// Whether a rank that has settled so many scopes may use the value.
+    #[inline]
+    fn admits(&self, settled: Epoch) -> bool {
+        self.door.0.get() > settled
+    }
+
+    /// Makes `new` of the value, again whenever another was faster. The value that was there; `None` if `new` gives
+    /// none.
+    #[inline]
+    fn change(&self, mut new: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
+        let mut current = self.value.0.get();
+        loop {
+            match self.value.0.exchange(current, new(current)?) {
+                Ok(old) => return Some(old),
+                Err(other) => current = other,
+            }
+        }
+    }
+}
+
+/// Where it lies.
+#[derive(Debug)]
+enum Memory {
+    /// On this rank alone.
+    Own(Box<Lines<AtomicU64>>),
+    /// Where all ranks of the home's node see it.
+    Shared(Segment),
+}
+
+/// The value of a scalar, as one rank of its home's node sees it.
+#[derive(Debug)]
+pub(crate) struct Word {
+    memory: Memory,
+}
+
+impl Word {
+    /// Bytes of the segment that it takes.
+    pub(crate) const LEN: usize = size_of::<Lines<AtomicU64>>();
+
+    /// In memory of this rank.
+    pub(crate) fn own() -> Self {
+        Word { memory: Memory::Own(Box::default()) }
+    }
+
+    /// At the begin of a segment.
+    ///
+    /// # Panics
+    /// If that is too short: a bug of ours.
+    pub(crate) fn shared(segment: Segment) -> Self {
+        assert!(segment.len() >= Self::LEN, "a segment that a word does not fit");
+        Word { memory: Memory::Shared(segment) }
+    }
+
+    #[inline]
+    fn lines(&self) -> &Lines<AtomicU64> {
+        match &self.memory {
+            Memory::Own(lines) => lines,
+            Memory::Shared(segment) => {
+                let lines = segment.as_ptr().cast::<Lines<AtomicU64>>();
+                // SAFETY: invariants 1 to 3.
+                unsafe { &*lines }
+            }
+        }
+    }
+
+    /// The value.
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.lines().value.0.get()
+    }
+
+    /// Makes `new` of the value, again whenever another was faster. The value that was there; `None` if `new` gives
+    /// none.
+    #[inline]
+    pub(crate) fn change(&self, new: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
+        self.lines().change(new)
+    }
+
+    /// Sets the value to `new` if it is `expected`. The value that was there.
+    #[inline]
+    pub(crate) fn exchange(&self, expected: u64, new: u64) -> u64 {
+        let (Ok(old) | Err(old)) = self.lines().value.0.exchange(expected, new);
+        old
+    }
+
+    /// By the home alone: lets ranks use the value in place that have settled no more scopes than this.
+    pub(crate) fn open(&self, settled: Epoch) {
+        self.lines().open(settled);
+    }
+
+    /// By the home alone: nobody is to use it in place.
+    pub(crate) fn shut(&self) {
+        self.lines().door.0.set(0);
+    }
+}
+
+/// A scalar's value as the calling thread of one rank uses it, without its service.
+#[derive(Debug)]
+pub(crate) struct InPlace {
+    front: Arc<Front>,
+    word: Arc<Word>,
+}
+
+impl InPlace {
+    pub(crate) fn new(front: Arc<Front>, word: Arc<Word>) -> Self {
+        InPlace { front, word }
+    }
+
+    /// The value, if it may be read at this moment.
+    #[inline]
+    pub(crate) fn to_read(&self) -> Option<&Word> {
+        let ready = self.front.word();
+        self.admitted(ready & READ != 0, ready >> SCOPES)
+    }
+
+    /// The value, if it may be changed.
+    #[inline]
+    pub(crate) fn to_change(&self) -> Option<&Word> {
+        let ready = self.front.word();
+        self.admitted(ready & WRITE != 0, ready >> SCOPES)
+    }
+
+    /// The value, if it may be changed, also by who is watched.
+    pub(crate) fn to_change_watched(&self) -> Option<&Word> {
+        let (may, epoch) = self.front.allowed();
+        self.admitted(may & WRITE != 0, epoch)
+    }
+
+    #[inline]
+    fn admitted(&self, may: bool, epoch: Epoch) -> Option<&Word> {
+        (may && self.word.lines().admits(epoch)).then_some(&*self.word)
+    }
+
+    /// See [`Front::wake`].
+    pub(crate) fn wake(&self, level: Level) -> bool {
+        self.front.wake(level)
+    }
+}
+
+#[cfg(test)]
+mod model {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::sync::atomic::AtomicU64 as Modelled;
+    use loom::thread;
+
+    fn lines(settled: Epoch) -> Arc<Lines<Modelled>> {
+        Arc::new(Lines { door: Line(Modelled::new(settled + 1)), value: Line(Modelled::new(0)) })
+    }
+
+    /// Two ranks add in place, while the home's daemon adds for a third.
+    fn sums(add: fn(&Lines<Modelled>)) {
+        loom::model(move || {
+            let lines = lines(0);
+            let others = [(); 2].map(|()| {
+                let lines = lines.clone();
+                thread::spawn(move || add(&lines))
+            });
+            add(&lines);
+            others.into_iter().for_each(|other| other.join().unwrap());
+            assert_eq!(lines.value.0.get(), 3);
+        });
+    }
+
+    #[test]
+    fn no_sum_is_lost() {
+        sums(|lines| {
+            lines.change(|value| Some(value + 1)).unwrap();
+        });
+    }
+
+    #[test]
+    #[should_panic]
+    fn a_sum_in_two_steps_is_found_out() {
+        sums(|lines| {
+            let value = lines.value.0.get();
+            lines.value.0.set(value + 1);
+        });
+    }
+
+    /// A scope ends in which 7 is merged into the value by its home; a mate knows already that all have ended it.
+    fn merged(home: fn(&Lines<Modelled>), admits: fn(&Lines<Modelled>) -> bool) {
+        loom::model(move || {
+            let lines = lines(0);
+            let mate = {
+                let lines = lines.clone();
+                thread::spawn(move || {
+                    if admits(&lines) {
+                        assert_eq!(lines.change(|value| Some(value + 1)), Some(7), "the scope is over");
+                    }
+                })
+            };
+            home(&lines);
+            mate.join().unwrap();
+        });
+    }
+
+    fn merge(lines: &Lines<Modelled>) {
+        lines.change(|value| Some(value + 7)).unwrap();
+    }
+
+    #[test]
+    fn who_has_settled_a_scope_finds_its_value() {
+        let home = |lines: &Lines<Modelled>| {
+            merge(lines);
+            lines.open(1);
+        };
+        merged(home, |lines| lines.admits(1));
+    }
+
+    #[test]
+    #[should_panic(expected = "the scope is over")]
+    fn a_door_without_scopes_is_found_out() {
+        let home = |lines: &Lines<Modelled>| {
+            merge(lines);
+            lines.open(1);
+        };
+        merged(home, |lines| lines.admits(0));
+    }
+
+    #[test]
+    #[should_panic(expected = "the scope is over")]
+    fn a_home_that_opens_first_is_found_out() {
+        let home = |lines: &Lines<Modelled>| {
+            lines.open(1);
+            merge(lines);
+        };
+        merged(home, |lines| lines.admits(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn used_in_place_while_both_sides_say_so() {
+        for word in [Word::own(), Word::shared(Segment::create(Word::LEN).unwrap())] {
+            let (front, word) = (Arc::new(Front::default()), Arc::new(word));
+            let mine = InPlace::new(front.clone(), word.clone());
+            let usable = || [mine.to_read(), mine.to_change(), mine.to_change_watched()].map(|word| word.is_some());
+            assert_eq!(usable(), [false; 3], "both begin closed");
+            front.set(3, 0, READ | WRITE);
+            assert_eq!(usable(), [false; 3], "the home has not opened it");
+            word.open(2);
+            assert_eq!(usable(), [false; 3], "the home has settled less");
+            word.open(3);
+            assert_eq!(usable(), [true; 3]);
+            assert_eq!(mine.to_change().unwrap().change(|old| Some(old + 5)), Some(0));
+            assert_eq!((word.exchange(4, 9), word.exchange(5, 9), word.get()), (5, 5, 9));
+            assert_eq!(word.change(|_| None), None);
+            front.watch();
+            assert_eq!(usable(), [false, false, true]);
+            assert!(mine.wake(Level::Writes));
+            assert_eq!(usable(), [true, false, true]);
+            word.shut();
+            assert_eq!(usable(), [false; 3]);
+        }
+    }
+}
