@@ -39,7 +39,7 @@
 //!
 //! # What orders what
 //!
-//! [`World::barrier`], construction, `fill`, `gather` and entering a ReadCache order all ranks. After a collective scope the next access
+//! [`World::barrier`], [reductions and their kin](World::all_reduce), construction, `fill`, `gather` and entering a ReadCache order all ranks. After a collective scope the next access
 //! of the object waits until all ranks have ended it: it sees what they did in it, and comes after what they did to other objects before.
 //! Entering or refreshing a HaloCache orders a rank and its neighbours, as far as what it shows
 //! of them goes; entering any other scope orders nothing. An access that is not ordered after a write

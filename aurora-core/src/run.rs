@@ -21,6 +21,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// `run` returns when every rank has left the closure.
 ///
+/// **Code after `run`** runs in rank 0 alone if this process has started the others: they end with `run`. Under `mpirun` or `srun` it runs in
+/// every rank, because a program may call `run` again there, or MPI. Put what one rank is to do into the closure, under
+/// [`if world.is_root()`](World::is_root); then it is the same everywhere.
+///
 /// # Errors
 /// The first failure of any rank: an error that the closure returned, a panic in it, the death of its process. Under
 /// MPI a failure does not return: the job is aborted once it has been reported.
