@@ -93,6 +93,7 @@ pub trait Op<T>: 'static {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[inline]
     fn combine(first: T, second: T) -> T {
         Self::apply(first, second)
     }

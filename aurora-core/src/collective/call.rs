@@ -236,7 +236,20 @@ impl<'a> CollectiveCall<'a> {
         match give {
             Give::Nothing => {}
             Give::Word(word) if word.len() <= NOTE => at.note()[..word.len()].copy_from_slice(word),
-            Give::Word(bytes) | Give::Pieces(Step { bytes, .. }) => at.bring()[..bytes.len()].copy_from_slice(bytes),
+            Give::Word(bytes) => at.bring()[..bytes.len()].copy_from_slice(bytes),
+            Give::Pieces(Step { bytes, to, .. }) => {
+                // What is for this rank itself stays, and what all are given alike is brought once.
+                let place = at.bring();
+                let mut brought = 0..0;
+                for range in
+                    (0..self.size()).filter(|rank| *rank != self.me()).map(to).filter(|range| !range.is_empty())
+                {
+                    if range != brought {
+                        place[range.clone()].copy_from_slice(&bytes[range.clone()]);
+                        brought = range;
+                    }
+                }
+            }
             Give::Text(text) => {
                 let (len, place) = at.bring().split_at_mut(LENGTH);
                 len.copy_from_slice(&(text.len() as u64).to_ne_bytes());

@@ -6,6 +6,7 @@
 use crate::element::{Element, Op};
 
 /// One value of the bytes that hold it.
+#[inline]
 pub(crate) fn value<T: Element>(bytes: &[u8]) -> T {
     bytemuck::pod_read_unaligned(bytes)
 }
@@ -18,8 +19,13 @@ pub(crate) fn copy<T: Element>(into: &mut [T], bytes: &[u8]) {
 /// Combines what is there with the contribution of the rank that follows.
 pub(crate) fn combine<T: Element, O: Op<T>>(so_far: &mut [T], next: &[u8]) {
     debug_assert_eq!(size_of_val(so_far), next.len());
-    for (so_far, next) in so_far.iter_mut().zip(next.chunks_exact(size_of::<T>())) {
-        *so_far = O::combine(*so_far, value(next));
+    match bytemuck::try_cast_slice::<u8, T>(next) {
+        Ok(next) => so_far.iter_mut().zip(next).for_each(|(so_far, next)| *so_far = O::combine(*so_far, *next)),
+        // A piece that has come in a message may lie anywhere.
+        Err(_) => {
+            let next = next.chunks_exact(size_of::<T>()).map(value);
+            so_far.iter_mut().zip(next).for_each(|(so_far, next)| *so_far = O::combine(*so_far, next));
+        }
     }
 }
 

@@ -255,7 +255,7 @@ fn in_steps<T: Element, O: Op<T>>(call: &mut CollectiveCall<'_>, reduction: Redu
         let place = |rank: usize| if each { rank } else { 0 };
         let bytes = |elements: Range<usize>| elements.start * size_of::<T>()..elements.end * size_of::<T>();
 
-        combined.clear();
+        // What is there of the chunk before is overwritten.
         combined.resize(results * own, T::zeroed());
         let give =
             Step { bytes: bytemuck::cast_slice(values), to: &|to| bytes(share(to)), from: &|_| bytes(share(me)) };
