@@ -204,8 +204,10 @@ impl Link {
         look: impl FnOnce() -> Result<R>,
         found: impl FnOnce(&R) -> Option<u64>,
     ) -> Result<R> {
-        if self.watched() == Level::Nothing {
-            return look();
+        match self.watched() {
+            Level::Nothing => return look(),
+            Level::Writes => {}
+            Level::All => self.watcher.begin_look(),
         }
         let outcome = self.watcher.during(look);
         match outcome.as_ref().ok().and_then(found) {

@@ -4,7 +4,7 @@ use crate::provoke::{Job, Order, on_every_route};
 use aurora_core::prelude::*;
 use std::time::{Duration, Instant};
 
-const LIMIT: Duration = Duration::from_millis(300);
+const LIMIT: Duration = Duration::from_millis(600);
 
 /// One look; whether something has changed.
 type Look = fn(&GVector<u64>, &GScalar<u64>) -> Result<bool>;
@@ -89,11 +89,11 @@ fn a_poll_is_ended_while_others_compute() {
 #[test]
 fn many_polls_that_others_end_are_many() {
     on_every_route([2], |job| {
-        let told = job.limit(3 * LIMIT).run(|world| {
+        let told = job.limit(2 * LIMIT).run(|world| {
             let turn = GScalar::new(world, 0, 0u64)?;
             let mut v = GVector::<u64>::new(world, 2)?;
             let me = world.rank().index() as u64;
-            let until = Instant::now() + 9 * LIMIT;
+            let until = Instant::now() + 4 * LIMIT;
             while Instant::now() < until {
                 while turn.get()? != me {}
                 v.put(1, me)?;
@@ -112,10 +112,10 @@ fn many_polls_that_others_end_are_many() {
 #[test]
 fn what_gets_something_done_is_no_poll() {
     on_every_route([2], |job| {
-        let told = job.limit(4 * LIMIT).run(|world| {
+        let told = job.limit(2 * LIMIT).run(|world| {
             let v = GVector::<u64>::new(world, 64)?;
             let stop = GScalar::new(world, 1, 0u64)?;
-            let done = |begun: Instant| begun.elapsed() > 6 * LIMIT;
+            let done = |begun: Instant| begun.elapsed() > 3 * LIMIT;
             let begun = Instant::now();
             let mut sum = 0;
             while !done(begun) {

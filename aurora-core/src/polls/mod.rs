@@ -104,11 +104,15 @@ pub(crate) struct Watcher {
     record: RefCell<(u64, Instant, Record)>,
     /// A look is under way: what it calls is a part of it.
     looking: Cell<bool>,
+    /// How much time of a processor the thread had used when its last look ended, and between that and the one under way.
+    used: Cell<Duration>,
+    computed: Cell<Duration>,
 }
 
 impl Watcher {
     pub(crate) fn new(polls: Arc<Polls>) -> Self {
-        Watcher { polls, record: RefCell::new((0, Instant::now(), Record::default())), looking: Cell::new(false) }
+        let (record, looking) = (RefCell::new((0, Instant::now(), Record::default())), Cell::new(false));
+        Watcher { polls, record, looking, used: Cell::default(), computed: Cell::default() }
     }
 
     /// What is noted at this moment.
@@ -137,6 +141,11 @@ impl Watcher {
         look()
     }
 
+    /// A look of a burst is about to begin.
+    pub(crate) fn begin_look(&self) {
+        self.computed.set(thread_time().saturating_sub(self.used.get()));
+    }
+
     /// It was one.
     pub(crate) fn note(&self, look: &Look<'_>) {
         let state = self.polls.state.load(Ordering::Acquire);
@@ -154,9 +163,10 @@ impl Watcher {
             }
             return;
         }
-        if !record.note(look, thread_time()) {
+        if !record.note(look, self.computed.get()) {
             return self.stop();
         }
+        self.used.set(thread_time());
         self.polls.looks.store(record.looks(), Ordering::Relaxed);
         if record.ends_burst()
             && let Some((object, action, site)) = record.first()

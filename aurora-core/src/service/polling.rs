@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 const TICKS: u32 = 16;
 
 /// A rank that has not looked for more ticks than this polls no longer. On a busy machine it may rest for a while.
-const SILENT: u32 = 3;
+const SILENT: u32 = TICKS / 2;
 
 /// Looks at other ranks for this have numbers from here on, those of the watch smaller ones.
 const LOOKS: u64 = 1 << 63;
