@@ -182,7 +182,7 @@ pub struct Repetition {
 }
 
 impl Repetition {
-    /// The figures as a row for [`Table::exchange`](crate::agree::Table::exchange): eight, then one per phase.
+    /// The figures as a row that all ranks gather: eight, then one per phase.
     pub fn row(&self) -> Vec<f64> {
         let Laps { seconds, hidden, messages, bytes, cores, ref phases } = self.laps;
         let mut row = vec![seconds, self.sequential, self.wrong as f64, messages as f64, bytes as f64, hidden];

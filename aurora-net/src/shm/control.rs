@@ -440,7 +440,7 @@ mod tests {
             let contributions = || (0..ranks).flat_map(|mate| [(mate, 0), (mate, 1)]);
             pieces.extend(contributions().map(|(mate, turn)| (layout.contribution(mate, turn), layout.contribution)));
             assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
-            assert!(Place::NOTES + 2 * NOTE <= Place::MEETING + 64, "on one cache line");
+            const { assert!(Place::NOTES + 2 * NOTE <= Place::MEETING + 64, "on one cache line") };
             let (at, len) = pieces[pieces.len() - 1];
             assert_eq!(at + len, Control::len(ranks));
         }
