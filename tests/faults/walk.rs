@@ -138,6 +138,13 @@ fn visit(world: &World, visits: &GScalar<u64>, round: usize) -> Result<()> {
     let some: Vec<usize> = (0..2000).map(|k| (k * 37 + round) % LENGTH).collect();
     check::equal("elements", v.at_many(&some)?.len(), some.len())?;
     visits.fetch_add(1)?;
+    // Reductions: with the barrier, in steps, and of lengths that differ.
+    check::equal("sum", world.all_reduce(Add, me + 1)?, p * (p + 1) / 2)?;
+    let mut sums = vec![me as u64 + 1; 50_000];
+    world.all_reduce_slice(Add, &mut sums)?;
+    check::same(&sums, 0, |_| (p * (p + 1) / 2) as u64)?;
+    let texts = world.all_gather("a".repeat(20_000 * me))?;
+    check::equal("letters", texts.iter().map(String::len).sum::<usize>(), 20_000 * (p * (p - 1) / 2))?;
     // Updates of everybody's.
     let mut sums = GVector::<u64>::new(world, 1009)?;
     let mut updates = sums.release_c_with::<Add>()?;

@@ -137,6 +137,17 @@ fn a_write_that_nobody_has_applied() {
     assert!(matches!(load(vec![(0, 1)]), (_, Some(Error::Start(_)))));
 }
 
+#[test]
+fn pieces_of_calls_that_nobody_can_have_come_to() {
+    for (seqs, fails) in
+        [(vec![1], false), (vec![1, 1], true), (vec![2], true), (vec![u64::MAX], true), (vec![0], false)]
+    {
+        let mut state = rank();
+        seqs.iter().for_each(|seq| deliver(&mut state, &Message::Piece { seq: *seq, step: 0 }, vec![1; 100]));
+        assert_eq!(matches!(state.0.fault, Some(Error::Start(_))), fails, "{seqs:?}: {:?}", state.0.fault);
+    }
+}
+
 /// Ranks of one build that disagree, and not what this page is about: both edges are on their way before either is here whole.
 #[test]
 fn edges_of_different_halos_beside_each_other() {
