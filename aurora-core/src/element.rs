@@ -9,7 +9,7 @@ use std::any::TypeId;
 
 /// A type whose values may be elements of a [`GVector`](crate::GVector): plain data without padding or pointers.
 ///
-/// Implemented for every [`bytemuck::Pod`] type; a struct of one's own derives it and writes no unsafe, in a crate with
+/// Implemented for every `bytemuck::Pod` type; a struct of one's own derives it and writes no unsafe, in a crate with
 /// `bytemuck = { version = "1", features = ["derive"] }`:
 ///
 /// ```
@@ -36,7 +36,8 @@ impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 /// A stateless type, so that every rank has its code: two types are two operations, also where two blocks declare them under one name. The
 /// whole of it happens under the block's lock, and nobody sees a value in between. Operands of several ranks are applied in any order, so the operation must be **commutative** in its operands:
 /// `apply(apply(x, a), b)` is the same as `apply(apply(x, b), a)`. So are sums and differences, products, minima and unions, and "keep the
-/// last one" is not. [`accumulate_in_order`](crate::GVector::accumulate_in_order) alone keeps an order.
+/// last one" is not. [`accumulate_in_order`](crate::GVector::accumulate_in_order) and
+/// the reductions of [`World`](crate::World::all_reduce) keep the order of the ranks, and take any operation.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -60,13 +61,15 @@ impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no operation on `{T}`",
-    note = "open the scope with an operation, such as `release_c_with::<Add>()`, or implement `Op<{T}>` for a type of your own"
+    note = "an operation is a type that implements `Op<{T}>`: `Add`, `Min`, `Max` or `Or` of numbers, or one of your own (no closure); a scope takes it as \
+            `release_c_with::<Add>()`, a reduction as `all_reduce(Add, x)`"
 )]
 pub trait Op<T>: 'static {
     /// The new value.
     fn apply(current: T, operand: T) -> T;
 
-    /// Two operands in one, where they meet before they reach the element, as in an [`Accumulate`](crate::Accumulate):
+    /// Two operands in one, where they meet before they reach the element, as in an [`Accumulate`](crate::Accumulate); a reduction, which has no
+    /// element, uses this alone:
     /// `apply(apply(x, a), b)` is the same as `apply(x, combine(a, b))`. An associative operation needs no other than this one;
     /// to take away `a` and then `b`, for example, is to take away `a + b`.
     ///
@@ -103,11 +106,11 @@ pub trait Op<T>: 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct Add;
 
-/// The smaller one.
+/// The smaller one; of floats that are not both numbers, the one that is.
 #[derive(Clone, Copy, Debug)]
 pub struct Min;
 
-/// The larger one.
+/// The larger one; of floats that are not both numbers, the one that is: a NaN is lost among numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Max;
 

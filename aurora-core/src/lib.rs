@@ -52,6 +52,8 @@
 //!
 //! # Where things live
 //!
+//! In the sources; what is public stands at the top, and most of it in the [`prelude`].
+//!
 //! | module | what |
 //! |---|---|
 //! | `run`, `config`, `world` | starting a job, choosing how, what a rank sees of it; reductions, scans, broadcasts |

@@ -63,6 +63,7 @@ impl JobKey {
 }
 
 impl Proof {
+    #[cfg(any(feature = "mpi", test))]
     pub const LEN: usize = LEN;
 
     pub fn to_bytes(self) -> [u8; LEN] {

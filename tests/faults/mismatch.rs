@@ -101,13 +101,15 @@ pub fn main(arguments: &[String]) -> ExitCode {
         _ => Config::mpi(),
     };
     let outcome = config.run(|world| {
-        let mut v = GVector::<u64>::new(world, LEN)?;
-        world.barrier()?;
-        if world.rank() == late {
-            std::thread::sleep(LATE);
-        }
-        let call = if world.rank() == 1 { odd } else { usual };
-        let outcome = call(world, &mut v);
+        // Who is slow to leave the barrier may hear of it there.
+        let outcome = GVector::<u64>::new(world, LEN).and_then(|mut v| {
+            world.barrier()?;
+            if world.rank() == late {
+                std::thread::sleep(LATE);
+            }
+            let call = if world.rank() == 1 { odd } else { usual };
+            call(world, &mut v)
+        });
         note(&format!("rank-{}", world.rank().index()), &view(&outcome));
         if starter == "mpi" {
             std::thread::sleep(KNOWN);

@@ -80,8 +80,8 @@ impl World {
     /// `Mismatch`, with both lines, where a rank makes another collective call, or this one with another type or operation; [`Error::ZeroSized`];
     /// whatever ended the job.
     #[track_caller]
-    pub fn all_reduce<T: Element, O: Op<T>>(&self, _: O, mut value: T) -> Result<T> {
-        self.reduce::<T, O>(Reduction::All, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
+    pub fn all_reduce<T: Element, O: Op<T>>(&self, op: O, mut value: T) -> Result<T> {
+        self.reduce(Reduction::All, op, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
     }
 
     /// Collective. As [`all_reduce`](World::all_reduce) for each element of a slice, which has the same length on all ranks: each is replaced by what all
@@ -104,17 +104,18 @@ impl World {
     /// # Errors
     /// As [`all_reduce`](World::all_reduce); `Mismatch` also where lengths differ.
     #[track_caller]
-    pub fn all_reduce_slice<T: Element, O: Op<T>>(&self, _: O, values: &mut [T]) -> Result<()> {
-        self.reduce::<T, O>(Reduction::All, values, &Site::here()).map(drop)
+    pub fn all_reduce_slice<T: Element, O: Op<T>>(&self, op: O, values: &mut [T]) -> Result<()> {
+        self.reduce(Reduction::All, op, values, &Site::here()).map(drop)
     }
 
     /// Collective. Combines the values of all ranks as [`all_reduce`](World::all_reduce) does, for rank `root` alone: `None` on the others. `MPI_Reduce`.
+    /// It orders all ranks.
     ///
     /// # Errors
     /// As [`all_reduce`](World::all_reduce); [`Error::NoSuchRank`].
     #[track_caller]
-    pub fn reduce_to<T: Element, O: Op<T>>(&self, root: impl Into<Rank>, _: O, mut value: T) -> Result<Option<T>> {
-        let changed = self.reduce::<T, O>(Reduction::To(root.into()), std::slice::from_mut(&mut value), &Site::here());
+    pub fn reduce_to<T: Element, O: Op<T>>(&self, root: impl Into<Rank>, op: O, mut value: T) -> Result<Option<T>> {
+        let changed = self.reduce(Reduction::To(root.into()), op, std::slice::from_mut(&mut value), &Site::here());
         changed.map(|changed| changed.then_some(value))
     }
 
@@ -124,17 +125,28 @@ impl World {
     /// # Errors
     /// As [`reduce_to`](World::reduce_to); `Mismatch` also where lengths differ.
     #[track_caller]
-    pub fn reduce_slice_to<T: Element, O: Op<T>>(&self, root: impl Into<Rank>, _: O, values: &mut [T]) -> Result<()> {
-        self.reduce::<T, O>(Reduction::To(root.into()), values, &Site::here()).map(drop)
+    pub fn reduce_slice_to<T: Element, O: Op<T>>(&self, root: impl Into<Rank>, op: O, values: &mut [T]) -> Result<()> {
+        self.reduce(Reduction::To(root.into()), op, values, &Site::here()).map(drop)
     }
 
-    /// Collective. Combines the values of ranks 0 to this one, in their order: `MPI_Scan`.
+    /// Collective. Combines the values of ranks 0 to this one, in their order: `MPI_Scan`. It orders all ranks, as [`all_reduce`](World::all_reduce) does.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let sum = world.scan(Add, 10 * (world.rank().index() + 1))?;
+    ///     assert_eq!(sum, [10, 30, 60][world.rank().index()]);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`all_reduce`](World::all_reduce).
     #[track_caller]
-    pub fn scan<T: Element, O: Op<T>>(&self, _: O, mut value: T) -> Result<T> {
-        self.reduce::<T, O>(Reduction::Scan, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
+    pub fn scan<T: Element, O: Op<T>>(&self, op: O, mut value: T) -> Result<T> {
+        self.reduce(Reduction::Scan, op, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
     }
 
     /// Collective. The same for each element of a slice, which has the same length on all ranks.
@@ -142,11 +154,12 @@ impl World {
     /// # Errors
     /// As [`all_reduce_slice`](World::all_reduce_slice).
     #[track_caller]
-    pub fn scan_slice<T: Element, O: Op<T>>(&self, _: O, values: &mut [T]) -> Result<()> {
-        self.reduce::<T, O>(Reduction::Scan, values, &Site::here()).map(drop)
+    pub fn scan_slice<T: Element, O: Op<T>>(&self, op: O, values: &mut [T]) -> Result<()> {
+        self.reduce(Reduction::Scan, op, values, &Site::here()).map(drop)
     }
 
     /// Collective. Combines the values of the ranks before this one, in their order: `MPI_Exscan`. Before rank 0 there are none: `None`.
+    /// It orders all ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -163,8 +176,8 @@ impl World {
     /// # Errors
     /// As [`all_reduce`](World::all_reduce).
     #[track_caller]
-    pub fn exclusive_scan<T: Element, O: Op<T>>(&self, _: O, mut value: T) -> Result<Option<T>> {
-        let changed = self.reduce::<T, O>(Reduction::ExclusiveScan, std::slice::from_mut(&mut value), &Site::here());
+    pub fn exclusive_scan<T: Element, O: Op<T>>(&self, op: O, mut value: T) -> Result<Option<T>> {
+        let changed = self.reduce(Reduction::ExclusiveScan, op, std::slice::from_mut(&mut value), &Site::here());
         changed.map(|changed| changed.then_some(value))
     }
 
@@ -173,12 +186,12 @@ impl World {
     /// # Errors
     /// As [`all_reduce_slice`](World::all_reduce_slice).
     #[track_caller]
-    pub fn exclusive_scan_slice<T: Element, O: Op<T>>(&self, _: O, values: &mut [T]) -> Result<bool> {
-        self.reduce::<T, O>(Reduction::ExclusiveScan, values, &Site::here())
+    pub fn exclusive_scan_slice<T: Element, O: Op<T>>(&self, op: O, values: &mut [T]) -> Result<bool> {
+        self.reduce(Reduction::ExclusiveScan, op, values, &Site::here())
     }
 
     /// Whether this rank's values are replaced.
-    fn reduce<T: Element, O: Op<T>>(&self, reduction: Reduction, values: &mut [T], site: &Site) -> Result<bool> {
+    fn reduce<T: Element, O: Op<T>>(&self, reduction: Reduction, _: O, values: &mut [T], site: &Site) -> Result<bool> {
         if size_of::<T>() == 0 {
             return Err(Error::ZeroSized { element: type_name::<T>().into(), site: site.clone() });
         }
