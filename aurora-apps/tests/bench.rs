@@ -6,7 +6,7 @@ use serde_json::Value;
 use support::{aurora, stderr, stdout};
 
 /// Every operation, small, with the fewest ranks that it takes.
-const OPERATIONS: [(&str, usize); 20] = [
+const OPERATIONS: [(&str, usize); 23] = [
     ("read-cache --bytes 100003", 1),
     ("read-cache --bytes 1", 1),
     ("read-cache --late-rank-ms 20", 1),
@@ -19,6 +19,9 @@ const OPERATIONS: [(&str, usize); 20] = [
     ("fetch-add", 2),
     ("fetch-add --tasks", 1),
     ("local", 1),
+    ("scalar-sum", 1),
+    ("all-reduce", 1),
+    ("all-reduce --bytes 800K", 2),
     ("barrier", 1),
     ("stream --bytes 100003 --impl aurora,tcp", 2),
     ("updates --table 1009 --updates 30011", 1),

@@ -124,7 +124,7 @@ const ALLTOALLV: &str = "mpi-alltoallv";
 pub const BEST_MPI: &str = "mpi";
 
 /// All of them.
-pub const ROWS: [Row; 48] = [
+pub const ROWS: [Row; 50] = [
     row("load-4", "ReadCache of 4 MiB, ready after the last rank has entered", ready(LOAD_4, 5.0)),
     row("load-64", "ReadCache of 64 MiB, ready", ready(LOAD_64, 5.0)),
     row("load-512", "ReadCache of 512 MiB, ready", ready(LOAD_512, 5.0)),
@@ -141,6 +141,8 @@ pub const ROWS: [Row; 48] = [
     row("memory-mpi", "the same with Open MPI's allgather", pss(MPI_ALONE, Some(COLLECTIVE), Reach::Nothing)),
     row("get", "`at` of 8 bytes of another rank's", single(GET, ISEND, Unit::Micros, 0.1)),
     row("put", "`put` of 8 bytes of another rank's", single(PUT, ISEND, Unit::Micros, 0.1)),
+    row("fetch-add", "`fetch_add` of a GScalar of another rank's", FETCH_ADD),
+    row("scalar-sum", "`accumulate` into a GScalar by all, then `read_cache`", SCALAR_SUM),
     row("at-8", "`at` of 8 bytes of its own, beside an index into a slice", local("at-8", Reach::AtMost(5.0))),
     row("at-64", "`at` of 64 bytes of its own", local("at-64", Reach::AtMost(20.0))),
     row("put-8", "`put` of 8 bytes of its own", local("put-8", Reach::Nothing)),
@@ -239,5 +241,9 @@ const fn sharing(implementation: &'static str) -> Pick {
     Pick { implementation, kind: None, figure: Figure::SharingByComputing }
 }
 
+const FETCH_ADD: Content =
+    (job(2, "bench fetch-add"), pick("aurora", "seconds"), None, Unit::Micros, Reach::AtMost(0.2));
+const SCALAR_SUM: Content =
+    (job(2, "bench scalar-sum"), pick("aurora", "seconds"), None, Unit::Micros, Reach::AtMost(5.0));
 const SHARING: Content = (MM2, sharing("aurora"), Some(sharing(COLLECTIVE)), Unit::Percent, Reach::AtMost(1.0));
 const SORT: Content = both(PSRS, "rayon", "seconds", Unit::Millis, Reach::OfBeside(1.0));

@@ -5,8 +5,8 @@ use super::job::{Access, Fresh, Operation};
 use super::pattern::Round;
 use super::watch::Watch;
 use super::{
-    all_reduce, barrier, exchange, fetch_add, first_touch, gather, get, local, mpi, put, read_cache, reads, stream,
-    tcp, updates,
+    all_reduce, barrier, exchange, fetch_add, first_touch, gather, get, local, mpi, put, read_cache, reads, scalar_sum,
+    stream, tcp, updates,
 };
 use crate::implementation::Implementation;
 use crate::meeting::Meeting;
@@ -38,6 +38,7 @@ pub fn new(world: &World, operation: Operation, implementation: Implementation) 
         Operation::Put { target } => Box::new(put::Aurora::new(world, target)?),
         Operation::FetchAdd { tasks: false } => Box::new(fetch_add::Alone::new(world)?),
         Operation::FetchAdd { tasks: true } => Box::new(fetch_add::Tasks::new(world)?),
+        Operation::ScalarSum => Box::new(scalar_sum::ScalarSum::new(world)?),
         Operation::Local { access } => local::contestant(world, access.unwrap_or(Access::At8))?,
         Operation::Barrier => Box::new(barrier::Barrier::new(world)?),
         Operation::AllReduce { values } => Box::new(all_reduce::AllReduce::new(world, world, values)),

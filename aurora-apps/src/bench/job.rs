@@ -43,6 +43,8 @@ pub enum Operation {
         /// Instead, all ranks take tasks by a counter of rank 0's.
         tasks: bool,
     },
+    /// All ranks add to a scalar, and read what that comes to.
+    ScalarSum,
     /// Every rank accesses elements of its own, one after the other.
     Local {
         /// In one way, or in all in turns.
@@ -222,9 +224,11 @@ impl Operation {
             Operation::Exchange { keys } => keys.saturating_mul(size_of::<u32>()),
             Operation::AllReduce { values } => values.saturating_mul(size_of::<u64>()),
             Operation::Local { access: Some(Access::At64) } => size_of::<Line>(),
-            Operation::Get { .. } | Operation::Put { .. } | Operation::FetchAdd { .. } | Operation::Local { .. } => {
-                size_of::<u64>()
-            }
+            Operation::Get { .. }
+            | Operation::Put { .. }
+            | Operation::FetchAdd { .. }
+            | Operation::ScalarSum
+            | Operation::Local { .. } => size_of::<u64>(),
             Operation::Barrier => 0,
         }
     }
@@ -236,6 +240,7 @@ impl Operation {
             Operation::Get { .. }
                 | Operation::Put { .. }
                 | Operation::FetchAdd { tasks: false }
+                | Operation::ScalarSum
                 | Operation::Local { .. }
                 | Operation::Barrier
                 | Operation::AllReduce { .. }
@@ -252,6 +257,7 @@ impl Offer for Operation {
             Operation::Get { .. } => "get",
             Operation::Put { .. } => "put",
             Operation::FetchAdd { .. } => "fetch-add",
+            Operation::ScalarSum => "scalar-sum",
             Operation::Local { .. } => "local",
             Operation::Barrier => "barrier",
             Operation::AllReduce { .. } => "all-reduce",
@@ -272,7 +278,10 @@ impl Offer for Operation {
             Operation::Barrier | Operation::AllReduce { .. } => &[Aurora, MpiCollective],
             Operation::Stream { .. } => &[Aurora, MpiIsend, Tcp],
             Operation::Updates { .. } | Operation::Reads { .. } => &[Aurora, MpiAlltoallv],
-            Operation::FirstTouch { .. } | Operation::FetchAdd { .. } | Operation::Local { .. } => &[Aurora],
+            Operation::FirstTouch { .. }
+            | Operation::FetchAdd { .. }
+            | Operation::ScalarSum
+            | Operation::Local { .. } => &[Aurora],
         }
     }
 
@@ -286,6 +295,7 @@ impl Offer for Operation {
             (_, Implementation::Accumulate) => "is not measured that way",
             (_, Implementation::Sequential) => "is between ranks",
             (_, Implementation::Rayon) => "is between ranks, and rayon's threads are of one",
+            (Operation::ScalarSum, _) => "is about scopes of a scalar; compare `all-reduce`",
             (Operation::FetchAdd { .. }, _) => "is one-sided, and messages would need a rank that serves them",
             (Operation::FirstTouch { .. } | Operation::Local { .. }, _) => "is about memory, and no messages",
             (Operation::Updates { .. } | Operation::Reads { .. }, _) => {

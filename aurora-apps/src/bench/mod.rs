@@ -28,6 +28,7 @@ mod read_cache;
 mod reads;
 mod recount;
 mod run;
+mod scalar_sum;
 mod series;
 mod stream;
 mod target;

@@ -25,6 +25,8 @@ impl Operation {
             Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } => 0,
             // To the counter's home from each of the others.
             Operation::FetchAdd { tasks } => self.bytes() * (ranks - 1).min(if tasks { usize::MAX } else { 1 }),
+            // To the home and from there.
+            Operation::ScalarSum => self.bytes() * (ranks - 1),
             Operation::Barrier | Operation::FirstTouch { .. } | Operation::Local { .. } => 0,
         }
     }

@@ -122,6 +122,9 @@ mod tests {
             (Operation::Local { access: Some(Access::GuardOpen) }, false),
             (Operation::FetchAdd { tasks: false }, false),
             (Operation::FetchAdd { tasks: true }, false),
+            (Operation::ScalarSum, false),
+            (Operation::AllReduce { values: 1 }, false),
+            (Operation::AllReduce { values: 9001 }, false),
             (Operation::Barrier, false),
         ];
         for (operation, is_read) in operations {

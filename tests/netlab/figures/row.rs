@@ -94,6 +94,7 @@ impl Row {
             }
             Operation::Get { target } => vec!["get".into(), word(target).into()],
             Operation::Put { target } => vec!["put".into(), word(target).into()],
+            Operation::ScalarSum => vec!["scalar-sum".into()],
             Operation::FetchAdd { tasks: false } => vec!["fetch-add".into()],
             Operation::FetchAdd { tasks: true } => vec!["fetch-add".into(), "--tasks".into()],
             Operation::Local { .. } => vec!["local".into()],

@@ -20,6 +20,8 @@ pub enum BenchCommand {
     Put(RemoteArguments),
     /// Rank 0 adds 1 to a counter of rank 1's; or all take tasks by one
     FetchAdd(FetchAddArguments),
+    /// All ranks add to a GScalar, and read what that comes to
+    ScalarSum(CommonArguments),
     /// Every rank accesses elements of its own in several ways
     Local(CommonArguments),
     /// All ranks wait for each other
@@ -206,7 +208,7 @@ impl BenchCommand {
             BenchCommand::Gather(arguments) => &arguments.common,
             BenchCommand::Get(arguments) | BenchCommand::Put(arguments) => &arguments.common,
             BenchCommand::FetchAdd(arguments) => &arguments.common,
-            BenchCommand::Local(common) | BenchCommand::Barrier(common) => common,
+            BenchCommand::ScalarSum(common) | BenchCommand::Local(common) | BenchCommand::Barrier(common) => common,
             BenchCommand::AllReduce(arguments) => &arguments.common,
             BenchCommand::Stream(arguments) => &arguments.common,
             BenchCommand::Updates(arguments) => &arguments.common,
@@ -229,6 +231,7 @@ impl BenchCommand {
             BenchCommand::Get(arguments) => Operation::Get { target: arguments.target.into() },
             BenchCommand::Put(arguments) => Operation::Put { target: arguments.target.into() },
             BenchCommand::FetchAdd(arguments) => Operation::FetchAdd { tasks: arguments.tasks },
+            BenchCommand::ScalarSum(_) => Operation::ScalarSum,
             BenchCommand::Local(_) => Operation::Local { access: None },
             BenchCommand::Barrier(_) => Operation::Barrier,
             BenchCommand::AllReduce(arguments) => {

@@ -50,6 +50,7 @@ fn demand(operation: Operation) -> Option<Demand> {
         Operation::Get { .. }
         | Operation::Put { .. }
         | Operation::FetchAdd { .. }
+        | Operation::ScalarSum
         | Operation::Local { .. }
         | Operation::Barrier => None,
     }
