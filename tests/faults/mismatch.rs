@@ -101,7 +101,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
         _ => Config::mpi(),
     };
     let outcome = config.run(|world| {
-        // Who is slow to leave the barrier may hear of it there.
+        // A rank that is slow to leave the barrier gets the error there.
         let outcome = GVector::<u64>::new(world, LEN).and_then(|mut v| {
             world.barrier()?;
             if world.rank() == late {

@@ -85,8 +85,6 @@ enum Way<'a> {
     Pieces(BTreeMap<Rank, Vec<u8>>),
 }
 
-/// What is shorter goes as a note, on the cache line that tells that its rank has come.
-const NOTE: usize = 16;
 /// In front of a text in the node's memory stands its length.
 const LENGTH: usize = 8;
 
@@ -97,7 +95,9 @@ impl Given<'_> {
             (_, Give::Nothing) => &[],
             (_, Give::Word(own) | Give::Text(own)) if rank == self.me => own,
             (_, Give::Pieces(step)) if rank == self.me => &step.bytes[(step.to)(rank)],
-            (Way::Node(barrier), Give::Word(own)) if own.len() <= NOTE => &barrier.noted(rank)[..own.len()],
+            (Way::Node(barrier), Give::Word(own)) if own.len() <= NodeBarrier::NOTE => {
+                &barrier.noted(rank)[..own.len()]
+            }
             (Way::Node(barrier), Give::Word(own)) => &barrier.brought(rank)[..own.len()],
             (Way::Node(barrier), Give::Text(_)) => {
                 let (len, text) = barrier.brought(rank).split_at(LENGTH);
@@ -117,7 +117,7 @@ pub(crate) struct CollectiveCall<'a> {
     came: Came<'a>,
     /// The step that comes next; rendezvous 0: ranks have not agreed yet.
     next: StepId,
-    /// What ranks give goes by messages, also where they share memory.
+    /// This call exchanges bytes by messages although the ranks share memory.
     apart: bool,
     _timed: BulkCall<'a>,
 }
@@ -137,7 +137,8 @@ impl<'a> CollectiveCall<'a> {
         CollectiveCall { link, site, came, next: (0, 0), apart: false, _timed }
     }
 
-    /// Lets all that ranks give go by messages, which may be of any length. To be called by all, before they give.
+    /// From now on this call exchanges bytes by messages, which may have any length, although the ranks share memory. All ranks call it before
+    /// the first step.
     pub(crate) fn by_messages(&mut self) {
         self.apart = true;
     }
@@ -215,7 +216,8 @@ impl<'a> CollectiveCall<'a> {
         self.confer(give)
     }
 
-    /// A later step: ranks have agreed, and come to it unless an operation has panicked amid the one before.
+    /// Comes to a later step. All ranks have agreed on the call, so all come to it, unless an operation of the program has panicked on one of
+    /// them in the step before.
     fn meet_again(&mut self, barrier: &RefCell<NodeBarrier>, give: Give<'_>) -> Result<()> {
         self.came.key = digest::add(self.came.key, self.next.1.into());
         self.link.act(self.site, |service, _| Ok(service.rendezvous.come()))?;
@@ -235,10 +237,10 @@ impl<'a> CollectiveCall<'a> {
         };
         match give {
             Give::Nothing => {}
-            Give::Word(word) if word.len() <= NOTE => at.note()[..word.len()].copy_from_slice(word),
+            Give::Word(word) if word.len() <= NodeBarrier::NOTE => at.note()[..word.len()].copy_from_slice(word),
             Give::Word(bytes) => at.bring()[..bytes.len()].copy_from_slice(bytes),
             Give::Pieces(Step { bytes, to, .. }) => {
-                // What is for this rank itself stays, and what all are given alike is brought once.
+                // The piece for this rank itself is not copied. A piece that is the same for all others is copied once.
                 let place = at.bring();
                 let mut brought = 0..0;
                 for range in
@@ -265,7 +267,7 @@ impl<'a> CollectiveCall<'a> {
         self.link.await_mates(what, self.site, linger, |_| Ok(barrier.borrow_mut().poll()))
     }
 
-    /// Tells all ranks by messages what this one came for, and hears it of them.
+    /// Agrees with all ranks by the rounds of a rendezvous.
     fn confer(&self, give: Give<'_>) -> Result<Agreed> {
         let word = match give {
             Give::Word(word) | Give::Text(word) if !self.is_on_one_node() => Some(Bytes::copy_from_slice(word)),

@@ -260,7 +260,7 @@ fn spread(call: &mut CollectiveCall<'_>, root: usize, bytes: &mut [u8]) -> Resul
         let own: &[u8] = if me == root { bytes } else { &[] };
         let give = Step { bytes: own, to, from: &from };
         let mine = call.share(Give::Pieces(give), |given| given.of(root).to_vec())?;
-        // The root's own share is still missing everywhere, all others on those that are neither the root nor their owners.
+        // Each rank, the root too, gives its share to all others but the root, which has the whole.
         let to = |to: usize| if to == root { 0..0 } else { 0..mine.len() };
         let from = |from: usize| if me == root { 0..0 } else { 0..share(from).len() };
         let give = Step { bytes: &mine, to: &to, from: &from };

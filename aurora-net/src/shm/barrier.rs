@@ -65,6 +65,9 @@ pub struct NodeBarrier {
 }
 
 impl NodeBarrier {
+    /// Bytes of a note.
+    pub const NOTE: usize = NOTE;
+
     pub(super) fn new(control: Arc<Control>, patience: Patience) -> Self {
         NodeBarrier { control, patience, turns: Turns::BEGIN }
     }
