@@ -154,43 +154,20 @@ impl fmt::Debug for NodeBarrier {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shm::meeting::Entry;
+    use crate::shm::meeting::tests::{RANKS, Small};
     use loom::cell::UnsafeCell;
-    use loom::sync::atomic::AtomicU64;
-    use loom::sync::{Arc, Notify};
+    use loom::sync::Arc;
     use loom::thread;
 
-    const RANKS: usize = 2;
+    /// Two contributions of each rank: loom finds any that is written while it is read.
+    type Brought = [[UnsafeCell<u64>; 2]; RANKS];
 
-    /// Two ranks, what they have written down, and their contributions: loom finds any that is written while it is read.
-    struct Small {
-        entries: [[AtomicU64; 4]; RANKS],
-        brought: [[UnsafeCell<u64>; 2]; RANKS],
-        kicks: [Notify; RANKS],
-    }
-
-    impl Table for Small {
-        type Position = AtomicU64;
-
-        fn ranks(&self) -> usize {
-            RANKS
-        }
-
-        fn entry(&self, rank: usize, entry: Entry) -> &AtomicU64 {
-            &self.entries[rank][match entry {
-                Entry::Number => 0,
-                Entry::Asleep => 1,
-                Entry::Word(turn) => 2 + turn as usize,
-            }]
-        }
-    }
-
-    fn run(table: &Small, me: usize, barriers: u64, contributions: usize) {
+    fn run(table: &Small, brought: &Brought, me: usize, barriers: u64, contributions: usize) {
         let mut turns = Turns::BEGIN;
         for number in 1..=barriers {
+            let own = &brought[me][turns.next() % contributions];
             // SAFETY: what is tested.
-            table.brought[me][turns.next() % contributions]
-                .with_mut(|place| unsafe { *place = 10 * number + me as u64 });
+            own.with_mut(|place| unsafe { *place = 10 * number + me as u64 });
             turns.come(table, me, 0, |rank| table.kicks[rank].notify());
             while turns.met == Met::Waiting {
                 turns.met = meeting::sleep(table, me, number);
@@ -198,10 +175,10 @@ mod tests {
                     table.kicks[me].wait();
                 }
             }
-            for rank in 0..RANKS {
+            for (rank, brought) in brought.iter().enumerate() {
                 // SAFETY: what is tested.
-                let brought = table.brought[rank][turns.last() % contributions].with(|place| unsafe { *place });
-                assert_eq!(brought, 10 * number + rank as u64);
+                let found = brought[turns.last() % contributions].with(|place| unsafe { *place });
+                assert_eq!(found, 10 * number + rank as u64);
             }
         }
     }
@@ -210,16 +187,13 @@ mod tests {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
         builder.check(move || {
-            let table = Arc::new(Small {
-                entries: std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))),
-                brought: std::array::from_fn(|_| std::array::from_fn(|_| UnsafeCell::new(0))),
-                kicks: std::array::from_fn(|_| Notify::new()),
-            });
+            let table = Small::new();
+            let brought: Arc<Brought> = Arc::new(std::array::from_fn(|_| std::array::from_fn(|_| UnsafeCell::new(0))));
             let other = thread::spawn({
-                let table = table.clone();
-                move || run(&table, 1, barriers, contributions)
+                let (table, brought) = (table.clone(), brought.clone());
+                move || run(&table, &brought, 1, barriers, contributions)
             });
-            run(&table, 0, barriers, contributions);
+            run(&table, &brought, 0, barriers, contributions);
             other.join().unwrap();
         });
     }

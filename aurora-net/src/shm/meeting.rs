@@ -115,21 +115,22 @@ pub(crate) fn absent<T: Table>(table: &T, number: u64) -> impl Iterator<Item = u
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use loom::sync::atomic::AtomicU64;
     use loom::sync::{Arc, Notify};
     use loom::thread;
 
-    const RANKS: usize = 2;
+    pub(in crate::shm) const RANKS: usize = 2;
 
-    struct Small {
+    /// Two ranks, what they have written down, and what wakes them.
+    pub(in crate::shm) struct Small {
         entries: [[AtomicU64; 4]; RANKS],
-        kicks: [Notify; RANKS],
+        pub(in crate::shm) kicks: [Notify; RANKS],
     }
 
     impl Small {
-        fn new() -> Arc<Self> {
+        pub(in crate::shm) fn new() -> Arc<Self> {
             let entries = std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0)));
             Arc::new(Small { entries, kicks: std::array::from_fn(|_| Notify::new()) })
         }
