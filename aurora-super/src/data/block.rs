@@ -1,0 +1,135 @@
+//! One block, as the dispatcher knows it.
+
+use super::state::{Event, Privilege, State, Use, next};
+use crate::Node;
+use thiserror::Error;
+
+/// What is known of a block: its state, who hosts it, and which value it has. A pure machine of 16 bytes; [`next`] has its
+/// transitions.
+///
+/// Slaves are not listed. A slave carries the version of the value that it is a copy of, and so does each reference to the block, so an
+/// old copy is never taken for the value, and a node may drop one at any time without a word.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Block {
+    state: State,
+    host: Node,
+    version: u32,
+    issued: u32,
+}
+
+/// An event that the state of a block does not allow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("a block that is {state:?} and used by {issued} instructions does not allow {event:?}")]
+pub struct NotAllowed {
+    /// The block's state.
+    pub state: State,
+    /// Instructions issued for it and not committed.
+    pub issued: u32,
+    /// What was tried.
+    pub event: Event,
+}
+
+impl Block {
+    /// A block without a value, hosted by a node.
+    pub fn new(host: Node) -> Self {
+        Block { host, ..Block::default() }
+    }
+
+    /// Its state.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The node of its master, or of its only incarnation; where it will be created if it has none.
+    pub fn host(&self) -> Node {
+        self.host
+    }
+
+    /// The number of its value: one more after every change.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Instructions that were issued for it and are not committed.
+    pub fn issued(&self) -> u32 {
+        self.issued
+    }
+
+    /// Whether an instruction may be issued for it with this privilege.
+    pub fn admits(&self, privilege: Privilege) -> bool {
+        next(self.state, self.used(), Event::Issue(privilege)).is_some()
+    }
+
+    /// An event happens to it.
+    ///
+    /// # Errors
+    /// [`NotAllowed`]; the block is as it was.
+    pub fn apply(&mut self, event: Event) -> Result<State, NotAllowed> {
+        let Some(to) = next(self.state, self.used(), event) else {
+            return Err(NotAllowed { state: self.state, issued: self.issued, event });
+        };
+        match event {
+            Event::Issue(_) => self.issued += 1,
+            Event::Commit => self.issued -= 1,
+            _ => {}
+        }
+        let changed = to == State::Readable && self.state != State::Readable && event != Event::Load;
+        self.version += u32::from(changed);
+        self.state = to;
+        Ok(to)
+    }
+
+    /// The title of master goes to another node (a master *floats*).
+    pub fn float(&mut self, host: Node) {
+        self.host = host;
+    }
+
+    /// Its value is lost with the nodes that had it, and so is whatever used it: it can be made again.
+    pub fn lose(&mut self, host: Node) {
+        *self = Block { version: self.version, ..Block::new(host) };
+    }
+
+    fn used(&self) -> Use {
+        if self.issued == 0 { Use::Idle } else { Use::Busy }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_kind_of_privilege_at_a_time() {
+        let mut block = Block::new(3);
+        assert_eq!(block.apply(Event::Create), Ok(State::Readable));
+        block.apply(Event::Issue(Privilege::Read)).unwrap();
+        block.apply(Event::Issue(Privilege::Read)).unwrap();
+        assert!(!block.admits(Privilege::Write) && block.admits(Privilege::Read));
+        let refused = block.apply(Event::Issue(Privilege::Write)).unwrap_err();
+        assert_eq!((refused.state, refused.issued), (State::Readable, 2));
+        block.apply(Event::Commit).unwrap();
+        block.apply(Event::Commit).unwrap();
+        block.apply(Event::Issue(Privilege::Write)).unwrap();
+        assert!(Privilege::ALL.iter().all(|privilege| !block.admits(*privilege)));
+        assert_eq!((block.apply(Event::Commit), block.version()), (Ok(State::Readable), 2));
+    }
+
+    #[test]
+    fn an_updating_state_is_left_when_all_have_committed() {
+        let mut block = Block::new(0);
+        for _ in 0..3 {
+            block.apply(Event::Issue(Privilege::DistributedUpdate)).unwrap();
+        }
+        assert!(block.apply(Event::Settle).is_err() && !block.admits(Privilege::RemoteUpdate));
+        for _ in 0..3 {
+            block.apply(Event::Commit).unwrap();
+        }
+        assert!(block.apply(Event::Commit).is_err());
+        assert_eq!(block.apply(Event::Settle), Ok(State::Readable));
+    }
+
+    #[test]
+    fn small() {
+        assert!(size_of::<Block>() <= 16);
+    }
+}

@@ -1,0 +1,194 @@
+//! How far the groups are.
+
+use crate::data::Privilege;
+use crate::lineage::{Lineage, Runs};
+use crate::{Group, Node, Range};
+
+/// A group that has begun and is not complete.
+const UNTOUCHED: u32 = u32::MAX;
+const COMPLETE: u32 = u32::MAX - 1;
+
+/// All groups. One that has not begun, or is complete, takes 12 bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Groups {
+    groups: Vec<Progress>,
+    open: Vec<Open>,
+    free: Vec<u32>,
+    incomplete: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Progress {
+    /// The first instruction that was never granted.
+    fresh: u32,
+    /// Where its [`Open`] is, or [`UNTOUCHED`], or [`COMPLETE`].
+    at: u32,
+    attempt: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Open {
+    /// Granted, and to be granted again.
+    returned: Runs,
+    lineage: Lineage,
+    committed: u32,
+    /// Granted, and not committed.
+    outstanding: u32,
+    privilege: Privilege,
+}
+
+impl Groups {
+    pub(super) fn new(count: u32) -> Self {
+        let untouched = Progress { fresh: 0, at: UNTOUCHED, attempt: 0 };
+        Groups { groups: vec![untouched; count as usize], open: Vec::new(), free: Vec::new(), incomplete: count }
+    }
+
+    /// Whether all are complete.
+    pub(super) fn is_done(&self) -> bool {
+        self.incomplete == 0
+    }
+
+    pub(super) fn is_complete(&self, group: Group) -> bool {
+        self.groups[group as usize].at == COMPLETE
+    }
+
+    /// How often all that was made for it had been lost.
+    pub(super) fn attempt(&self, group: Group) -> u32 {
+        self.groups[group as usize].attempt
+    }
+
+    fn find(&self, group: Group) -> Option<&Open> {
+        self.open.get(self.groups[group as usize].at as usize)
+    }
+
+    fn get(&mut self, group: Group) -> &mut Open {
+        &mut self.open[self.groups[group as usize].at as usize]
+    }
+
+    /// Its incarnations, while it is open.
+    pub(super) fn lineage(&self, group: Group) -> Option<&Lineage> {
+        self.find(group).map(|open| &open.lineage)
+    }
+
+    /// Granted and not committed.
+    pub(super) fn outstanding(&self, group: Group) -> u32 {
+        self.find(group).map_or(0, |open| open.outstanding)
+    }
+
+    /// How its result is changed, while it is open.
+    pub(super) fn privilege(&self, group: Group) -> Option<Privilege> {
+        self.find(group).map(|open| open.privilege)
+    }
+
+    /// Instructions that may be granted, of a group that has `len`.
+    pub(super) fn left(&self, group: Group, len: u32) -> u32 {
+        let progress = &self.groups[group as usize];
+        match progress.at {
+            COMPLETE => 0,
+            UNTOUCHED => len,
+            at => len - progress.fresh + self.open[at as usize].returned.len(),
+        }
+    }
+
+    /// Whether all instructions are committed.
+    pub(super) fn is_committed(&self, group: Group, len: u32) -> bool {
+        self.find(group).is_some_and(|open| open.committed == len)
+    }
+
+    /// Opens it, unless it is open. Whether it was not.
+    pub(super) fn open(&mut self, group: Group, privilege: Privilege) -> bool {
+        let progress = &mut self.groups[group as usize];
+        let begins = progress.at == UNTOUCHED;
+        if begins {
+            let (returned, lineage) = (Runs::default(), Lineage::default());
+            let open = Open { returned, lineage, committed: 0, outstanding: 0, privilege };
+            progress.at = self.free.pop().unwrap_or(self.open.len() as u32);
+            match self.open.get_mut(progress.at as usize) {
+                Some(place) => *place = open,
+                None => self.open.push(open),
+            }
+        }
+        begins
+    }
+
+    /// Takes up to `most` instructions for a node. Which, and whether it joins others by that.
+    pub(super) fn take(
+        &mut self,
+        group: Group,
+        len: u32,
+        most: u32,
+        node: Node,
+        privilege: Privilege,
+    ) -> (Range, bool) {
+        let progress = &mut self.groups[group as usize];
+        let open = &mut self.open[progress.at as usize];
+        let run = open.returned.take_first(most).unwrap_or_else(|| {
+            let first = progress.fresh;
+            progress.fresh = len.min(first + most);
+            first..progress.fresh
+        });
+        open.outstanding += run.len() as u32;
+        open.privilege = privilege;
+        let is_remote = privilege == Privilege::RemoteUpdate && open.lineage.first().is_some();
+        let joins = !is_remote && open.lineage.join(node) && open.lineage.parts().len() > 1;
+        (run, joins)
+    }
+
+    /// A node has committed some. What they were allowed to do with the result.
+    pub(super) fn commit(&mut self, group: Group, node: Node, run: Range) -> Privilege {
+        let open = self.get(group);
+        open.outstanding -= run.len() as u32;
+        open.committed += run.len() as u32;
+        let holder = match open.privilege {
+            Privilege::RemoteUpdate => open.lineage.first().expect("it has an incarnation"),
+            _ => node,
+        };
+        open.lineage.commit(holder, run);
+        open.privilege
+    }
+
+    /// Some that were granted will not be committed.
+    pub(super) fn give_back(&mut self, group: Group, run: Range) -> Privilege {
+        let open = self.get(group);
+        open.outstanding -= run.len() as u32;
+        assert!(open.returned.add(run), "what was granted is granted again once");
+        open.privilege
+    }
+
+    /// The incarnation of a node is merged into the first.
+    pub(super) fn merge(&mut self, group: Group, from: Node) {
+        self.get(group).lineage.merge(from);
+    }
+
+    /// A node's incarnation is lost: what it held is granted again. False: it has none.
+    pub(super) fn lose(&mut self, group: Group, node: Node) -> bool {
+        let open = self.get(group);
+        let Some(held) = open.lineage.lose(node) else {
+            return false;
+        };
+        open.committed -= held.len();
+        assert!(open.returned.merge(&held), "what was committed is granted again once");
+        true
+    }
+
+    /// It is complete, and in one incarnation.
+    pub(super) fn complete(&mut self, group: Group) {
+        self.close(group, COMPLETE);
+        self.incomplete -= 1;
+    }
+
+    /// Nothing of it is left anywhere: it begins again.
+    pub(super) fn begin_again(&mut self, group: Group) {
+        self.incomplete += u32::from(self.is_complete(group));
+        self.close(group, UNTOUCHED);
+        let progress = &mut self.groups[group as usize];
+        (progress.fresh, progress.attempt) = (0, progress.attempt + 1);
+    }
+
+    fn close(&mut self, group: Group, as_what: u32) {
+        let at = std::mem::replace(&mut self.groups[group as usize].at, as_what);
+        if at < COMPLETE {
+            self.free.push(at);
+        }
+    }
+}

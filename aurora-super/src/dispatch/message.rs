@@ -1,0 +1,80 @@
+//! What the dispatcher and the nodes say to each other.
+
+use crate::data::Privilege;
+use crate::{Group, Instruction, Node, Range};
+
+/// Said by a node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Report {
+    /// It has room for a grant. It does not say so again before it has got one.
+    Ask,
+    /// It has executed instructions of a group.
+    Committed(Run),
+    /// The incarnation of another node has come, to be merged into its own. It is merged when that is [accepted](Order::Accept).
+    Brought(Part),
+}
+
+/// Said to a node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Order {
+    /// Instructions to execute.
+    Grant(Grant),
+    /// Its incarnation of a group's result is to go to another node, to be merged there.
+    Merge {
+        /// Its incarnation.
+        part: Part,
+        /// Where.
+        into: Node,
+    },
+    /// The incarnation of another node that it has been brought is to be merged into its own now. Whose it was keeps nothing of it.
+    Accept(Part),
+    /// Its incarnation of a group's result is not needed any more.
+    Drop(Group),
+    /// Another node is lost. What it hosted is hosted by the [next](crate::execute::host) that is not.
+    Lost(Node),
+}
+
+/// The incarnation that a node has of a group's result.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Part {
+    /// The group.
+    pub group: Group,
+    /// How often the group's only or first incarnation had been lost when this one was begun.
+    pub attempt: u32,
+    /// The node.
+    pub from: Node,
+    /// How many instructions' results are in it.
+    pub holds: u32,
+}
+
+/// Successive instructions of one group.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Run {
+    /// The group.
+    pub group: Group,
+    /// Their numbers.
+    pub run: Range,
+    /// How often the group's only or first incarnation had been lost when they were granted.
+    pub attempt: u32,
+}
+
+impl Run {
+    /// The instructions.
+    pub fn instructions(&self) -> impl Iterator<Item = Instruction> + use<> {
+        let group = self.group;
+        self.run.clone().map(move |k| Instruction { group, k })
+    }
+}
+
+/// Instructions that a node is to execute.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Grant {
+    /// Which.
+    pub what: Run,
+    /// What they may do with the group's result.
+    pub privilege: Privilege,
+    /// The incarnation that they change, where it is not the node's own: of [`Privilege::RemoteUpdate`].
+    pub result_at: Node,
+    /// The node joins a group that another has begun: what it makes is merged at the end.
+    pub joins: bool,
+}

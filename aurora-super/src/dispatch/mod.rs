@@ -1,0 +1,455 @@
+//! The instruction fetch and dispatch unit (S0 section 1): who executes what.
+
+mod group;
+mod message;
+mod node;
+
+pub use message::{Grant, Order, Part, Report, Run};
+
+use crate::data::{Block, Event, Privilege};
+use crate::policy::{Chooser, Pace, Policy, Then, Unfinished, Version};
+use crate::lineage::{self, Lineage};
+use crate::{Group, Node, Parts, Program};
+use group::Groups;
+use node::Member;
+use std::collections::VecDeque;
+
+/// How a [`Dispatch`] hands out instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Who works on what.
+    pub policy: Policy,
+    /// The most instructions of one grant; at least 1.
+    pub grain: u32,
+    /// A node that has instructions of a writeable group may be granted more of it before they are committed.
+    pub extends: bool,
+    /// Chance in the policy comes from it.
+    pub seed: u64,
+}
+
+impl Config {
+    /// One instruction at a time.
+    pub fn new(policy: Policy) -> Self {
+        Config { policy, grain: 1, extends: false, seed: 0 }
+    }
+}
+
+/// The dispatcher: hands out the instructions of a program to nodes, and follows what becomes of them. Pure.
+///
+/// [`Dispatch::handle`] takes what a node reports, in any order that keeps the reports of one node in theirs; [`Dispatch::lose`] is told of a
+/// node that is lost. After either, [`Dispatch::poll`] gives orders until there are none. Equal inputs give equal orders.
+///
+/// # What holds
+///
+/// 1. An instruction is granted only if every block that it uses is in the state that it needs or can change to it, and all
+///    instructions that use a block have one privilege on it.
+/// 2. Every committed instruction is in exactly one incarnation of its group's result ([`Lineage`](crate::lineage::Lineage)).
+/// 3. A node that asks is granted something at once if there is anything that its policy lets it have; else as soon as there is.
+/// 4. Nothing that a lost node says after its loss counts, and all that only it had is handed out again, once.
+#[derive(Clone, Debug)]
+pub struct Dispatch<P> {
+    program: P,
+    parts: Parts,
+    config: Config,
+    chooser: Chooser,
+    /// Groups to join, if the policy has nodes join.
+    unfinished: Option<Unfinished>,
+    blocks: Vec<Block>,
+    groups: Groups,
+    members: Vec<Member>,
+    /// They have asked, and there was nothing for them.
+    waiting: VecDeque<Node>,
+    /// They have asked for the next step.
+    stepping: Vec<Node>,
+    orders: VecDeque<(Node, Order)>,
+}
+
+impl<P: Program> Dispatch<P> {
+    /// Before anything has begun. The blocks that are read lie with their owners by `parts`.
+    ///
+    /// # Panics
+    /// If the grain is 0.
+    pub fn new(program: P, parts: Parts, config: Config) -> Self {
+        assert!(config.grain > 0, "a grant has an instruction");
+        let mut blocks: Vec<Block> = Owners::of(&program, &parts).map(Block::new).collect();
+        let groups = program.groups();
+        let longest = (0..groups).map(|group| program.len(group)).max().unwrap_or(0);
+        let results = (0..groups).map(|group| program.result(group));
+        let mut is_result = vec![false; blocks.len()];
+        results.for_each(|result| is_result[result as usize] = true);
+        for (block, _) in blocks.iter_mut().zip(is_result).filter(|(_, is_result)| !is_result) {
+            block.apply(Event::Create).expect("it has no value yet");
+        }
+        let unfinished = (config.policy.then == Then::Join).then(|| {
+            let mut unfinished = Unfinished::new(groups, longest);
+            (0..groups).for_each(|group| unfinished.set(group, program.len(group)));
+            unfinished
+        });
+        let mut dispatch = Dispatch {
+            chooser: Chooser::new(config.policy, &program, &parts, config.seed),
+            groups: Groups::new(groups),
+            members: vec![Member::default(); parts.nodes() as usize],
+            waiting: VecDeque::new(),
+            stepping: Vec::new(),
+            orders: VecDeque::new(),
+            program,
+            parts,
+            config,
+            unfinished,
+            blocks,
+        };
+        for empty in (0..groups).filter(|group| dispatch.program.len(*group) == 0) {
+            dispatch.chooser.skip(empty);
+            dispatch.groups.complete(empty);
+        }
+        dispatch
+    }
+
+    /// What it hands out.
+    pub fn program(&self) -> &P {
+        &self.program
+    }
+
+    /// What it knows of a block.
+    pub fn block(&self, block: crate::BlockId) -> &Block {
+        &self.blocks[block as usize]
+    }
+
+    /// Whether all results are complete.
+    pub fn is_done(&self) -> bool {
+        self.groups.is_done()
+    }
+
+    /// What is known of a group that has begun and is not complete.
+    pub fn lineage(&self, group: Group) -> Option<&Lineage> {
+        self.groups.lineage(group)
+    }
+
+    /// How many instructions nodes have been granted and have not committed.
+    pub fn granted(&self) -> u32 {
+        self.members.iter().map(Member::outstanding).sum()
+    }
+
+    /// A node reports something.
+    ///
+    /// # Panics
+    /// If a node commits what it has not been granted: a bug of ours.
+    pub fn handle(&mut self, node: Node, report: Report) {
+        if self.members[node as usize].is_lost() {
+            return;
+        }
+        match report {
+            Report::Ask => self.ask(node),
+            Report::Committed(run) => self.commit(node, run),
+            Report::Brought(part) => self.accept(node, part),
+        }
+    }
+
+    /// The next order, and to whom.
+    pub fn poll(&mut self) -> Option<(Node, Order)> {
+        self.orders.pop_front()
+    }
+
+    fn ask(&mut self, node: Node) {
+        match self.config.policy.pace {
+            Pace::Asynchronous => {
+                if !self.grant(node) {
+                    self.waiting.push_back(node);
+                }
+            }
+            Pace::Steps => {
+                self.stepping.push(node);
+                self.step();
+            }
+        }
+    }
+
+    /// Begins the next step if all who take part have ended the last.
+    fn step(&mut self) {
+        let playing = self.members.iter().filter(|member| member.is_playing()).count();
+        if self.stepping.len() < playing {
+            return;
+        }
+        let mut nodes = std::mem::take(&mut self.stepping);
+        nodes.sort_unstable();
+        for node in nodes {
+            if !self.grant(node) {
+                self.members[node as usize].retire();
+                self.waiting.push_back(node);
+            }
+        }
+    }
+
+    /// Has those who wait try again.
+    fn retry(&mut self) {
+        for _ in 0..self.waiting.len() {
+            let node = self.waiting.pop_front().expect("as many as there were");
+            match self.grant(node) {
+                true => self.members[node as usize].play(),
+                false => self.waiting.push_back(node),
+            }
+        }
+    }
+
+    /// Grants a node the next instructions, if there are any for it.
+    fn grant(&mut self, node: Node) -> bool {
+        let Some(group) = self.pick(node) else {
+            return false;
+        };
+        let (privilege, len) = (self.privilege(), self.program.len(group));
+        let begins = self.groups.open(group, privilege);
+        let left = self.groups.left(group, len);
+        let sharers = self.groups.lineage(group).map_or(0, |lineage| lineage.parts().len()) as u32;
+        // Of a group that several share the last instructions go one by one.
+        let most = if sharers > 1 { (left / (2 * sharers)).clamp(1, self.config.grain) } else { self.config.grain };
+        let (run, joins) = self.groups.take(group, len, most, node, privilege);
+        let result_at = self.groups.lineage(group).and_then(|lineage| lineage.first()).expect("it has an incarnation");
+        self.note_left(group);
+        let what = Run { group, run, attempt: self.groups.attempt(group) };
+        for instruction in what.instructions() {
+            for input in self.program.inputs(instruction) {
+                self.apply(input, Event::Issue(Privilege::Read));
+            }
+        }
+        let result = self.program.result(group);
+        if begins && privilege == Privilege::Write {
+            self.apply(result, Event::Create);
+        }
+        match privilege {
+            Privilege::Write if self.groups.outstanding(group) > what.run.len() as u32 => {}
+            Privilege::Write => self.apply(result, Event::Issue(privilege)),
+            _ => what.run.clone().for_each(|_| self.apply(result, Event::Issue(privilege))),
+        }
+        self.blocks[result as usize].float(result_at);
+        self.members[node as usize].grant(&what);
+        self.orders.push_back((node, Order::Grant(Grant { what, privilege, result_at, joins })));
+        true
+    }
+
+    /// The group of which a node is to be granted something.
+    fn pick(&mut self, node: Node) -> Option<Group> {
+        let mut at = 0;
+        while let Some(group) = self.members[node as usize].group(at) {
+            if self.groups.left(group, self.program.len(group)) == 0 {
+                self.members[node as usize].leave(at);
+            } else if self.may_work(node, group) {
+                return Some(group);
+            } else {
+                at += 1;
+            }
+        }
+        if let Some(group) = self.chooser.take(node) {
+            return Some(group);
+        }
+        let mut unfinished = self.unfinished.take()?;
+        let joined = unfinished.most_first().find(|group| self.may_work(node, *group));
+        self.unfinished = Some(unfinished);
+        joined.inspect(|group| self.chooser.touch(node, *group))
+    }
+
+    /// What instructions that are granted now may do with their results.
+    fn privilege(&self) -> Privilege {
+        match self.config.policy.version {
+            Version::Simple => Privilege::Write,
+            Version::Remote => Privilege::RemoteUpdate,
+            Version::Mixture if !self.chooser.is_empty() => Privilege::Write,
+            Version::Distributed | Version::Mixture => Privilege::DistributedUpdate,
+        }
+    }
+
+    /// Whether a node may be granted instructions of a group now.
+    fn may_work(&self, node: Node, group: Group) -> bool {
+        let (block, privilege) = (&self.blocks[self.program.result(group) as usize], self.privilege());
+        if privilege != Privilege::Write {
+            return block.admits(privilege);
+        }
+        // One node has all of a group that is written to.
+        let first = self.groups.lineage(group).and_then(|lineage| lineage.first());
+        let is_its = first.is_none_or(|first| first == node);
+        is_its && (self.config.extends || self.groups.outstanding(group) == 0)
+    }
+
+    fn note_left(&mut self, group: Group) {
+        let left = self.groups.left(group, self.program.len(group));
+        if let Some(unfinished) = &mut self.unfinished {
+            unfinished.set(group, left);
+        }
+    }
+
+    fn commit(&mut self, node: Node, what: Run) {
+        let is_current = self.members[node as usize].commit(&what);
+        if !is_current {
+            // It was granted for an incarnation that is lost since.
+            return;
+        }
+        let Run { group, run, .. } = what.clone();
+        let result = self.program.result(group);
+        for instruction in what.instructions() {
+            for input in self.program.inputs(instruction) {
+                self.apply(input, Event::Commit);
+            }
+        }
+        let privilege = self.groups.commit(group, node, run.clone());
+        match privilege {
+            Privilege::Write if self.groups.outstanding(group) > 0 => {}
+            Privilege::Write => self.apply(result, Event::Commit),
+            _ => run.for_each(|_| self.apply(result, Event::Commit)),
+        }
+        if self.groups.is_committed(group, self.program.len(group)) {
+            self.bring_together(group);
+        }
+        if !self.waiting.is_empty() && self.unfinished.is_some() {
+            self.retry();
+        }
+    }
+
+    /// All instructions of a group are committed: its incarnations are to be merged.
+    fn bring_together(&mut self, group: Group) {
+        let attempt = self.groups.attempt(group);
+        let parts = self.groups.lineage(group).expect("it is open").parts();
+        let into = parts[0].node;
+        for lineage::Part { node, holds } in &parts[1..] {
+            let part = Part { group, attempt, from: *node, holds: holds.len() };
+            self.orders.push_back((*node, Order::Merge { part, into }));
+        }
+        if parts.len() == 1 {
+            self.settle(group);
+        }
+    }
+
+    /// The incarnation of a node has come to the one that it is to be merged into.
+    fn accept(&mut self, into: Node, part: Part) {
+        let Part { group, attempt, from, holds } = part;
+        let lineage = self.groups.lineage(group).filter(|_| attempt == self.groups.attempt(group));
+        // Not what it was before its node made more, nor what another node was to merge that is lost.
+        let is_it = |lineage: &Lineage| lineage.first() == Some(into) && lineage.held_by(from) == Some(holds);
+        if from == into || !lineage.is_some_and(is_it) {
+            return;
+        }
+        self.groups.merge(group, from);
+        self.orders.push_back((into, Order::Accept(part)));
+        self.orders.push_back((from, Order::Drop(group)));
+        let lineage = self.groups.lineage(group).expect("it is open");
+        if lineage.parts().len() == 1 && self.groups.is_committed(group, self.program.len(group)) {
+            self.settle(group);
+        }
+    }
+
+    fn settle(&mut self, group: Group) {
+        let result = self.program.result(group);
+        if self.blocks[result as usize].state().is_changing() {
+            self.apply(result, Event::Settle);
+        }
+        self.groups.complete(group);
+    }
+
+    /// A node is lost, with all that it had.
+    pub fn lose(&mut self, lost: Node) {
+        if self.members[lost as usize].is_lost() {
+            return;
+        }
+        let outstanding = self.members[lost as usize].lose();
+        self.waiting.retain(|node| *node != lost);
+        self.stepping.retain(|node| *node != lost);
+        self.chooser.lose(lost);
+        for run in outstanding {
+            self.give_back(&run);
+        }
+        for group in 0..self.program.groups() {
+            self.lose_part(group, lost);
+        }
+        let alive: Vec<Node> =
+            (0..self.parts.nodes()).filter(|node| !self.members[*node as usize].is_lost()).collect();
+        let lost_nodes: Vec<bool> = self.members.iter().map(Member::is_lost).collect();
+        for block in self.blocks.iter_mut().filter(|block| block.host() == lost) {
+            // What is read is made again there, as it was: the same value.
+            if let Some(host) = crate::execute::host(lost, &lost_nodes) {
+                block.float(host);
+            }
+        }
+        self.orders.retain(|(node, _)| *node != lost);
+        self.orders.extend(alive.into_iter().map(|node| (node, Order::Lost(lost))));
+        self.retry();
+        if self.config.policy.pace == Pace::Steps {
+            self.step();
+        }
+    }
+
+    /// Instructions that were granted will not be committed.
+    fn give_back(&mut self, what: &Run) {
+        for instruction in what.instructions() {
+            for input in self.program.inputs(instruction) {
+                self.apply(input, Event::Commit);
+            }
+        }
+        let result = self.program.result(what.group);
+        match self.groups.give_back(what.group, what.run.clone()) {
+            Privilege::Write if self.groups.outstanding(what.group) > 0 => {}
+            Privilege::Write => self.apply(result, Event::Commit),
+            _ => what.run.clone().for_each(|_| self.apply(result, Event::Commit)),
+        }
+        self.note_left(what.group);
+    }
+
+    /// What a lost node had of a group's result has to be made again.
+    fn lose_part(&mut self, group: Group, lost: Node) {
+        let (result, len) = (self.program.result(group), self.program.len(group));
+        let is_first = match self.groups.lineage(group) {
+            Some(lineage) => lineage.first() == Some(lost),
+            None => self.groups.is_complete(group) && len > 0 && self.blocks[result as usize].host() == lost,
+        };
+        let was_whole = self.groups.is_committed(group, len);
+        if is_first && self.groups.privilege(group) == Some(Privilege::RemoteUpdate) {
+            // What others make for its incarnation goes with that.
+            for node in 0..self.members.len() {
+                for run in self.members[node].revoke(group) {
+                    self.give_back(&run);
+                }
+            }
+        }
+        if let Some(lineage) = self.groups.lineage(group) {
+            if !lineage.parts().iter().any(|part| part.node == lost) {
+                return;
+            }
+            self.groups.lose(group, lost);
+        } else if !is_first {
+            return;
+        }
+        if self.groups.lineage(group).is_none_or(|lineage| lineage.parts().is_empty()) {
+            self.blocks[result as usize].lose(lost);
+            self.groups.begin_again(group);
+            self.chooser.restore(group);
+        } else if was_whole && is_first && self.groups.is_committed(group, len) {
+            // The others were to be merged into it, and it held nothing that they do not.
+            self.bring_together(group);
+        }
+        self.note_left(group);
+    }
+
+    /// # Panics
+    /// If the block's state does not allow it: a bug of ours.
+    #[inline]
+    fn apply(&mut self, block: crate::BlockId, event: Event) {
+        if let Err(refused) = self.blocks[block as usize].apply(event) {
+            panic!("block {block}: {refused}");
+        }
+    }
+}
+
+/// The owner of each block of a program from the start, in the order of the blocks.
+pub(crate) struct Owners;
+
+impl Owners {
+    /// By the parts of each matrix.
+    pub(crate) fn of(program: &impl Program, parts: &Parts) -> impl Iterator<Item = Node> {
+        let mut shape = ([0, 0], [Vec::new(), Vec::new()]);
+        (0..program.blocks()).map(move |block| {
+            let ([row, column], of) = program.place(block);
+            if shape.0 != of {
+                shape = (of, parts.of(of));
+            }
+            let [rows, columns] = &shape.1;
+            parts.node(rows[row as usize], columns[column as usize])
+        })
+    }
+}

@@ -1,0 +1,37 @@
+//! Super-programs (Jin and Ziavras): a program is made of *instructions*, functions over whole *blocks* of data; a scheduler decides which node
+//! executes what, and moves, caches and merges the blocks.
+//!
+//! This crate is what decides. It has no thread, no clock, no socket and no file: [`Dispatch`] hands out instructions, [`Execute`] is one
+//! node that executes them, and the two meet only through messages. [`sim`] runs them in virtual time; a runtime can run them over ranks.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`data`] | the seven states of a block and the transitions between them |
+//! | [`program`] | groups of instructions and the blocks that they use |
+//! | [`policy`] | who works on what next |
+//! | [`dispatch`] | hands out instructions, follows what is committed, merges, loses nodes |
+//! | [`execute`] | one node: operands, prefetching, a cache within a budget |
+//! | [`lineage`] | which instructions made which incarnation |
+//! | [`sim`] | virtual time over all of these |
+#![forbid(unsafe_code)]
+
+pub mod data;
+pub mod dispatch;
+pub mod execute;
+pub mod lineage;
+pub mod policy;
+pub mod program;
+mod random;
+pub mod sim;
+
+pub use dispatch::Dispatch;
+pub use execute::Execute;
+pub use policy::Policy;
+pub use program::{BlockId, Group, Instruction, Parts, Product, Program};
+pub use random::{Random, mix};
+
+/// Number of a node.
+pub type Node = u32;
+
+/// Instruction numbers of one group.
+pub type Range = std::ops::Range<u32>;

@@ -1,0 +1,224 @@
+//! What a super-program asks for: groups of instructions, and the blocks that they use.
+
+use crate::Node;
+
+/// Number of a block.
+pub type BlockId = u32;
+/// Number of a group.
+pub type Group = u32;
+
+/// One instruction: number `k` of a group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Instruction {
+    /// Its group.
+    pub group: Group,
+    /// Its number in the group, from 0.
+    pub k: u32,
+}
+
+/// An index launch: instructions in groups, none of which is written down anywhere.
+///
+/// A *group* is all instructions that contribute to one block of the result (a *task group*, S0 section 3.1). Groups stand in a grid of rows
+/// and columns: groups of one row have operands in common, and so do those of one column. All methods are pure.
+pub trait Program {
+    /// Rows and columns of the grid; group `g` stands in row `g / columns`.
+    fn grid(&self) -> (u32, u32);
+
+    /// How many instructions a group has.
+    fn len(&self, group: Group) -> u32;
+
+    /// The block to which the instructions of a group contribute.
+    fn result(&self, group: Group) -> BlockId;
+
+    /// The blocks that an instruction reads: one that all of its grid row may need, one for its grid column.
+    fn inputs(&self, instruction: Instruction) -> [BlockId; 2];
+
+    /// How many blocks there are: numbers below this.
+    fn blocks(&self) -> u32;
+
+    /// Where a block stands in its matrix: row, column, and the matrix's shape in blocks.
+    fn place(&self, block: BlockId) -> ([u32; 2], [u32; 2]);
+
+    /// How many groups there are.
+    fn groups(&self) -> u32 {
+        let (rows, columns) = self.grid();
+        rows * columns
+    }
+}
+
+/// `C = A x B` in blocks: C(i, j) += A(i, k) B(k, j); both papers' program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Product {
+    rows: u32,
+    inner: u32,
+    columns: u32,
+}
+
+impl Product {
+    /// Of a matrix of `rows` x `inner` blocks and one of `inner` x `columns`. `None` if there are none, or more than numbers for them.
+    pub fn new(rows: u32, inner: u32, columns: u32) -> Option<Self> {
+        let areas = [(rows, inner), (inner, columns), (rows, columns)].map(|(a, b)| u64::from(a) * u64::from(b));
+        let fits = areas.iter().all(|area| *area > 0) && areas.iter().sum::<u64>() <= u64::from(u32::MAX);
+        fits.then_some(Product { rows, inner, columns })
+    }
+
+    /// Of two square matrices of `n` x `n` blocks.
+    pub fn square(n: u32) -> Option<Self> {
+        Product::new(n, n, n)
+    }
+
+    /// Blocks below this number are A's, of which a grid row shares those of its rows; those of B follow.
+    pub fn shared_by_columns(&self) -> BlockId {
+        self.rows * self.inner
+    }
+
+    /// How many instructions there are.
+    pub fn instructions(&self) -> u64 {
+        u64::from(self.rows) * u64::from(self.inner) * u64::from(self.columns)
+    }
+}
+
+impl Program for Product {
+    fn grid(&self) -> (u32, u32) {
+        (self.rows, self.columns)
+    }
+
+    #[inline]
+    fn len(&self, _: Group) -> u32 {
+        self.inner
+    }
+
+    #[inline]
+    fn result(&self, group: Group) -> BlockId {
+        (self.rows + self.columns) * self.inner + group
+    }
+
+    #[inline]
+    fn inputs(&self, Instruction { group, k }: Instruction) -> [BlockId; 2] {
+        let (i, j) = (group / self.columns, group % self.columns);
+        [i * self.inner + k, self.rows * self.inner + k * self.columns + j]
+    }
+
+    fn blocks(&self) -> u32 {
+        (self.rows + self.columns) * self.inner + self.rows * self.columns
+    }
+
+    fn place(&self, block: BlockId) -> ([u32; 2], [u32; 2]) {
+        let at = |index: u32, rows: u32, columns: u32| ([index / columns, index % columns], [rows, columns]);
+        let (a, b) = (self.rows * self.inner, self.inner * self.columns);
+        match block {
+            block if block < a => at(block, self.rows, self.inner),
+            block if block < a + b => at(block - a, self.inner, self.columns),
+            block => at(block - a - b, self.rows, self.columns),
+        }
+    }
+}
+
+/// The nodes in a grid, and the part of each matrix that each node owns from the start (S2 section 3.4: *static*).
+///
+/// Node `n` stands in grid row `n / columns` and grid column `n % columns`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Parts {
+    rows: Vec<f64>,
+    columns: Vec<f64>,
+}
+
+impl Parts {
+    /// Parts in proportion to the speeds of the nodes, in rectangles. Without speeds there are no nodes: `None`.
+    ///
+    /// The grid has `2^floor(log2(p) / 2)` rows if that divides the number of nodes p, else the largest number below it that does.
+    pub fn by_speed(speeds: &[f64]) -> Option<Self> {
+        let nodes = u32::try_from(speeds.len()).ok().filter(|nodes| *nodes > 0)?;
+        let wanted = 1_u32 << (nodes.ilog2() / 2);
+        let rows = (1..=wanted).rev().find(|rows| nodes.is_multiple_of(*rows)).expect("1 divides");
+        let columns = nodes / rows;
+        let sum = |of: &dyn Fn(usize) -> bool| -> f64 {
+            speeds.iter().enumerate().filter(|(node, _)| of(*node)).map(|(_, speed)| speed).sum()
+        };
+        let cuts = |count: u32, of: &dyn Fn(usize) -> u32| {
+            let weights = (0..count).map(|line| sum(&|node| of(node) == line));
+            let cuts: Vec<f64> = weights.scan(0.0, |up_to, weight| { *up_to += weight; Some(*up_to) }).collect();
+            let all = cuts[cuts.len() - 1];
+            cuts.into_iter().map(|cut| cut / all).collect()
+        };
+        let (by_row, by_column) = (|node| node as u32 / columns, |node| node as u32 % columns);
+        Some(Parts { rows: cuts(rows, &by_row), columns: cuts(columns, &by_column) })
+    }
+
+    /// Rows and columns of the grid of nodes.
+    pub fn grid(&self) -> (u32, u32) {
+        (self.rows.len() as u32, self.columns.len() as u32)
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> u32 {
+        let (rows, columns) = self.grid();
+        rows * columns
+    }
+
+    /// For a matrix of so many rows and columns: the grid row of each row, the grid column of each column.
+    pub fn of(&self, [rows, columns]: [u32; 2]) -> [Vec<u32>; 2] {
+        [lines(&self.rows, rows), lines(&self.columns, columns)]
+    }
+
+    /// The node at this place of the grid.
+    pub fn node(&self, row: u32, column: u32) -> Node {
+        row * self.columns.len() as u32 + column
+    }
+}
+
+/// To which part each of `count` lines belongs, where parts end at these fractions of all.
+fn lines(cuts: &[f64], count: u32) -> Vec<u32> {
+    let mut of = Vec::with_capacity(count as usize);
+    for (part, cut) in (0..).zip(cuts) {
+        // What fractions of thirds and the like leave is no line.
+        let end = (f64::from(count) * cut + 1e-9).floor() as usize;
+        of.resize(end.max(of.len()), part);
+    }
+    of
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_of_a_row_and_of_a_column_share_operands() {
+        let product = Product::new(2, 3, 4).unwrap();
+        let inputs = |group, k| product.inputs(Instruction { group, k });
+        assert_eq!(inputs(0, 1)[0], inputs(3, 1)[0]);
+        assert_eq!(inputs(1, 2)[1], inputs(5, 2)[1]);
+        let all: std::collections::BTreeSet<_> =
+            (0..8).flat_map(|group| (0..3).flat_map(move |k| inputs(group, k))).collect();
+        assert_eq!(all, (0..6 + 12).collect());
+        assert_eq!((product.result(0), product.blocks()), (18, 26));
+        assert_eq!(product.place(5), ([1, 2], [2, 3]));
+        assert_eq!(product.place(6 + 5), ([1, 1], [3, 4]));
+        assert_eq!(product.place(18 + 7), ([1, 3], [2, 4]));
+        assert_eq!((Product::new(0, 1, 1), Product::new(1 << 16, 1 << 16, 1)), (None, None));
+    }
+
+    #[test]
+    fn parts_follow_speeds() {
+        let parts = Parts::by_speed(&[1.0; 8]).unwrap();
+        assert_eq!(parts.grid(), (2, 4));
+        assert_eq!(parts.of([4, 8]), [vec![0, 0, 1, 1], vec![0, 0, 1, 1, 2, 2, 3, 3]]);
+        let mixed: Vec<f64> = (0..8).map(|node| if node % 2 == 1 { 3.0 } else { 1.0 }).collect();
+        assert_eq!(Parts::by_speed(&mixed).unwrap().of([2, 8])[1], [0, 1, 1, 1, 2, 3, 3, 3]);
+        assert_eq!(Parts::by_speed(&[1.0; 6]).unwrap().grid(), (2, 3));
+        assert_eq!(Parts::by_speed(&[1.0; 7]).unwrap().grid(), (1, 7));
+        assert_eq!(Parts::by_speed(&[]), None);
+    }
+
+    #[test]
+    fn every_line_belongs_to_a_part() {
+        for count in 0..40 {
+            for speeds in [&[1.0][..], &[1.0, 3.0], &[0.1, 0.2, 0.3, 7.0, 1e-9, 5.0]] {
+                let parts = Parts::by_speed(speeds).unwrap();
+                let [rows, columns] = parts.of([count, count]);
+                assert_eq!((rows.len(), columns.len()), (count as usize, count as usize));
+                assert!(columns.is_sorted());
+            }
+        }
+    }
+}

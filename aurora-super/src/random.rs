@@ -1,0 +1,30 @@
+//! Chance that is the same on every machine: SplitMix64.
+
+/// A seeded source of numbers.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// Equal seeds give equal numbers.
+    pub fn new(seed: u64) -> Self {
+        Random(seed)
+    }
+
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.0)
+    }
+
+    /// A number below `bound`, which is not 0.
+    pub fn below(&mut self, bound: u32) -> u32 {
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u32
+    }
+}
+
+/// A number that `value` determines and that looks like chance.
+pub fn mix(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}

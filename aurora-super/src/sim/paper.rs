@@ -1,0 +1,184 @@
+//! Paper mode: the machine of S2 section 4.
+//!
+//! A node that becomes free asks, gets one instruction, loads the operands that it lacks, computes, and asks again. Dispatching takes no time, and
+//! nothing is fetched ahead. Who sends a block pays for it before its own next instruction.
+
+use super::setting::{Outcome, Setting, SettingError, Transfers};
+use crate::dispatch::{Config, Order};
+use crate::execute::{Command, Event, Limits, Task, owners};
+use crate::{BlockId, Dispatch, Execute, Node, Parts, Product, Program};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Simulates one run.
+///
+/// # Errors
+/// [`SettingError`].
+pub fn paper(setting: &Setting) -> Result<Outcome, SettingError> {
+    setting.check()?;
+    let mut machine = Machine::new(setting);
+    for node in 0..machine.nodes.len() as Node {
+        machine.act(node);
+    }
+    while let Some(Reverse((_, node))) = machine.free_at.pop() {
+        machine.finish(node);
+    }
+    Ok(machine.outcome())
+}
+
+struct Machine<'a> {
+    setting: &'a Setting,
+    parts: Parts,
+    dispatch: Dispatch<Product>,
+    nodes: Vec<Execute<Product>>,
+    clocks: Vec<Clock>,
+    /// When nodes will have run what they run. Times are not negative, so their bits are in their order.
+    free_at: BinaryHeap<Reverse<(u64, Node)>>,
+    loads: u64,
+    instructions: u64,
+}
+
+/// A node's time, in units of speed 1.
+#[derive(Clone, Debug, Default)]
+struct Clock {
+    now: f64,
+    computed: f64,
+    communicated: f64,
+    /// For blocks that it has sent, and not paid for yet.
+    owed: f64,
+    runs: Option<Task>,
+}
+
+impl Clock {
+    fn communicate(&mut self, time: f64) {
+        self.now += time;
+        self.communicated += time;
+    }
+
+    fn pay(&mut self) {
+        let owed = std::mem::take(&mut self.owed);
+        self.communicate(owed);
+    }
+}
+
+impl<'a> Machine<'a> {
+    fn new(setting: &'a Setting) -> Self {
+        let parts = Parts::by_speed(&setting.speeds).expect("it was checked");
+        let owners = owners(&setting.program, &parts);
+        let config = Config { seed: setting.work.seed, ..Config::new(setting.policy) };
+        let node = |node| Execute::new(node, setting.program, &parts, owners.clone(), Limits::ONE);
+        let nodes: Vec<_> = (0..parts.nodes()).map(node).collect();
+        Machine {
+            setting,
+            clocks: vec![Clock::default(); nodes.len()],
+            dispatch: Dispatch::new(setting.program, parts.clone(), config),
+            parts,
+            nodes,
+            free_at: BinaryHeap::new(),
+            loads: 0,
+            instructions: 0,
+        }
+    }
+
+    /// A node has run what it ran, and goes on.
+    fn finish(&mut self, node: Node) {
+        let clock = &mut self.clocks[node as usize];
+        clock.pay();
+        let task = clock.runs.take().expect("it ran something");
+        self.instructions += 1;
+        self.nodes[node as usize].handle(Event::Ran(task.instruction));
+        self.act(node);
+    }
+
+    /// Does what a node wants done, and what comes of it at other nodes.
+    fn act(&mut self, node: Node) {
+        let now = self.clocks[node as usize].now;
+        let mut acting = vec![node];
+        while let Some(node) = acting.pop() {
+            while let Some(command) = self.nodes[node as usize].poll() {
+                self.obey(node, command, &mut acting);
+            }
+            while let Some((to, order)) = self.dispatch.poll() {
+                if matches!(order, Order::Grant(_)) {
+                    // It may have waited for this moment.
+                    let clock = &mut self.clocks[to as usize];
+                    clock.now = clock.now.max(now);
+                }
+                self.nodes[to as usize].handle(Event::Order(order));
+                acting.push(to);
+            }
+        }
+    }
+
+    fn obey(&mut self, node: Node, command: Command, acting: &mut Vec<Node>) {
+        match command {
+            Command::Report(report) => self.dispatch.handle(node, report),
+            Command::Fetch { block, from } => {
+                self.load(node, block, from);
+                self.nodes[node as usize].handle(Event::Arrived(block));
+            }
+            Command::Run(task) => self.run(node, task),
+            Command::SendPart { part, to } => {
+                // It was paid for when its node joined.
+                self.nodes[to as usize].handle(Event::Brought(part));
+                acting.push(to);
+            }
+            Command::Send { .. } | Command::Merge(_) | Command::DropPart(_) | Command::Drop(_) => {}
+        }
+    }
+
+    fn load(&mut self, node: Node, block: BlockId, from: Node) {
+        self.loads += 1;
+        self.clocks[node as usize].communicate(self.setting.load / self.speed(node));
+        self.clocks[from as usize].owed += self.setting.load / self.speed(from);
+        if self.setting.transfers == Transfers::Multicast {
+            for other in self.sharers(node, block).filter(|other| *other != node) {
+                if !self.nodes[other as usize].has(block) {
+                    self.clocks[other as usize].owed += self.setting.load / self.speed(other);
+                    self.nodes[other as usize].handle(Event::Arrived(block));
+                }
+            }
+        }
+    }
+
+    /// The nodes that a static map would have need this block where one does: its grid row of A, its grid column of B.
+    fn sharers(&self, node: Node, block: BlockId) -> impl Iterator<Item = Node> + use<> {
+        let (rows, columns) = self.parts.grid();
+        let (row, column) = (node / columns, node % columns);
+        let of_rows = block < self.setting.program.shared_by_columns();
+        let count = if of_rows { columns } else { rows };
+        (0..count).map(move |at| if of_rows { row * columns + at } else { at * columns + column })
+    }
+
+    fn run(&mut self, node: Node, task: Task) {
+        if task.joins {
+            self.clocks[node as usize].communicate(self.setting.load / self.speed(node));
+            self.clocks[task.result_at as usize].owed += self.setting.load / self.speed(task.result_at);
+        }
+        let time = self.setting.work.of(&self.setting.program, task.instruction) / self.speed(node);
+        let clock = &mut self.clocks[node as usize];
+        clock.now += time;
+        clock.computed += time;
+        clock.runs = Some(task);
+        self.free_at.push(Reverse((clock.now.to_bits(), node)));
+    }
+
+    fn speed(&self, node: Node) -> f64 {
+        self.setting.speeds[node as usize]
+    }
+
+    fn outcome(mut self) -> Outcome {
+        self.clocks.iter_mut().for_each(Clock::pay);
+        let makespan = self.clocks.iter().map(|clock| clock.now).fold(0.0, f64::max);
+        let all = self.setting.speeds.iter().sum::<f64>() * makespan;
+        let share = |of: fn(&Clock) -> f64| {
+            let weighted = self.setting.speeds.iter().zip(&self.clocks).map(|(speed, clock)| speed * of(clock));
+            if all > 0.0 { weighted.sum::<f64>() / all } else { 0.0 }
+        };
+        let (efficiency, communication) = (share(|clock| clock.computed), share(|clock| clock.communicated));
+        let imbalance = 1.0 - efficiency - communication;
+        let (loads, instructions) = (self.loads, self.instructions);
+        assert!(self.dispatch.is_done(), "nodes stop when all is done");
+        Outcome { makespan, imbalance, communication, efficiency, loads, instructions }
+    }
+}

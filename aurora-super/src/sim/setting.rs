@@ -1,0 +1,140 @@
+//! What is simulated, and what comes of it.
+
+use crate::{Instruction, Node, Policy, Product, Program, mix};
+use thiserror::Error;
+
+/// Work that every instruction has at most by default, in units (S2 section 4: uniform from 0 to 20000; 1000 units are 1 ms at speed 1).
+const MOST_WORK: u32 = 20_000;
+/// Units that the loading of a block costs its receiver, and as many its sender (S2 section 4).
+const LOAD: f64 = 250.0;
+
+/// A run of a simulation: the inputs of S2 section 4.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Setting {
+    /// The program.
+    pub program: Product,
+    /// Units a millisecond and 1000 of each node.
+    pub speeds: Vec<f64>,
+    /// Who works on what.
+    pub policy: Policy,
+    /// Who receives a block that one node asks for.
+    pub transfers: Transfers,
+    /// What instructions cost.
+    pub work: Work,
+    /// Units that the loading of a block costs its receiver, and as many its sender.
+    pub load: f64,
+}
+
+/// Who receives a block that one node asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Transfers {
+    /// That node.
+    Unicast,
+    /// All nodes of its grid row, of a block that rows share; all of its grid column, of one that columns share.
+    Multicast,
+}
+
+/// How fast the nodes of a cluster are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Speeds {
+    /// All 1.
+    Homogeneous,
+    /// 3 for odd numbers, 1 for even ones.
+    Mixed,
+}
+
+impl Speeds {
+    /// Of so many nodes.
+    pub fn of(self, nodes: u32) -> Vec<f64> {
+        let speed = |node: u32| if self == Speeds::Mixed && node % 2 == 1 { 3.0 } else { 1.0 };
+        (0..nodes).map(speed).collect()
+    }
+}
+
+/// What instructions cost, in units: drawn evenly from 0 to a bound for each instruction, the same for every policy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Work {
+    /// All are below it.
+    pub below: u32,
+    /// Equal seeds give equal work.
+    pub seed: u64,
+}
+
+impl Work {
+    /// That of an instruction of a program.
+    #[inline]
+    pub fn of(&self, program: &Product, Instruction { group, k }: Instruction) -> f64 {
+        let number = u64::from(group) * u64::from(program.len(group)) + u64::from(k);
+        let drawn = mix(mix(self.seed) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        (drawn >> 11) as f64 / (1_u64 << 53) as f64 * f64::from(self.below)
+    }
+}
+
+/// A setting that cannot be simulated.
+#[derive(Clone, PartialEq, Debug, Error)]
+pub enum SettingError {
+    /// There is no node.
+    #[error("a cluster has at least one node: say how many, as in `--nodes 2,4,8`")]
+    NoNodes,
+    /// More than are numbered.
+    #[error("{0} nodes are more than can be simulated: 65536 are the most")]
+    TooManyNodes(u64),
+    /// A speed that is none.
+    #[error("node {node} has speed {speed}: a speed is a number above 0")]
+    Speed {
+        /// Whose.
+        node: Node,
+        /// What was given.
+        speed: f64,
+    },
+    /// A cost that is none.
+    #[error("a load of {0} units: it is a number of 0 or more")]
+    Load(f64),
+}
+
+impl Setting {
+    /// S2's simulation with a policy on a cluster: 32 x 32 blocks, unicast, and its costs.
+    pub fn new(policy: Policy, speeds: Vec<f64>, seed: u64) -> Self {
+        let program = Product::square(32).expect("it has blocks");
+        let work = Work { below: MOST_WORK, seed };
+        Setting { program, speeds, policy, transfers: Transfers::Unicast, work, load: LOAD }
+    }
+
+    /// Whether it can be simulated.
+    ///
+    /// # Errors
+    /// [`SettingError`], with what to do.
+    pub fn check(&self) -> Result<(), SettingError> {
+        let count = self.speeds.len() as u64;
+        if count == 0 {
+            return Err(SettingError::NoNodes);
+        }
+        if count > 1 << 16 {
+            return Err(SettingError::TooManyNodes(count));
+        }
+        let is_speed = |speed: f64| speed.is_finite() && speed > 0.0;
+        if let Some((node, speed)) = (0..).zip(&self.speeds).find(|(_, speed)| !is_speed(**speed)) {
+            return Err(SettingError::Speed { node, speed: *speed });
+        }
+        let is_cost = self.load.is_finite() && self.load >= 0.0;
+        if is_cost { Ok(()) } else { Err(SettingError::Load(self.load)) }
+    }
+}
+
+/// What a simulation comes to. Shares are of all that the nodes could have computed until the last instruction has run:
+/// `sum(speed) * makespan`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Outcome {
+    /// When the last instruction has run, in units of speed 1.
+    pub makespan: f64,
+    /// The share in which nodes had nothing to do.
+    pub imbalance: f64,
+    /// The share in which nodes sent and received blocks.
+    pub communication: f64,
+    /// The share in which they computed.
+    pub efficiency: f64,
+    /// Blocks that nodes have asked others for.
+    pub loads: u64,
+    /// Instructions that have run.
+    pub instructions: u64,
+}
