@@ -47,16 +47,21 @@ impl Farm {
         self.units.get()
     }
 
+    /// How long a unit takes on a processor of the fastest machine.
+    pub fn unit_seconds(&self) -> f64 {
+        self.unit_seconds
+    }
+
     /// When it is completed by each rule. Takes time in proportion to units and machines, not processors.
     ///
     /// ```
     /// use aurora_super::model::{Farm, Machines};
     /// let machines = Machines::from_speeds([("fast", 4.0), ("slow", 1.0)])?;
     /// let both = machines.configuration("fast=1,slow=1")?;
-    /// let farm = Farm::new(6.try_into().unwrap(), 1.0)?;
+    /// let farm = Farm::new(7.try_into().unwrap(), 1.0)?;
     /// let makespans = farm.makespans(&machines, &both);
-    /// // The slow processor takes a second unit at 4 s, when the fast one could have completed it at 5 s.
-    /// assert_eq!((makespans.first_come, makespans.earliest_completion, makespans.ideal), (8.0, 5.0, 4.8));
+    /// // The slow processor takes a second unit at 4 s. The fast one, though busy until 5 s, would complete it at 6 s.
+    /// assert_eq!((makespans.first_come, makespans.earliest_completion, makespans.ideal), (8.0, 6.0, 5.6));
     /// # Ok::<(), aurora_super::model::Error>(())
     /// ```
     pub fn makespans(&self, machines: &Machines, configuration: &Configuration) -> Makespans {

@@ -10,7 +10,7 @@ pub struct Machines {
 }
 
 /// How many processors of each machine are used, at least one in all. It belongs to the [`Machines`] that made it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Configuration(Vec<u32>);
 
 /// A slower machine is taken for one whose number has another unit. Also keeps H' below 1.

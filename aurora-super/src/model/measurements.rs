@@ -4,6 +4,7 @@ use super::decimal::Decimal;
 use super::efficiency::Efficiency;
 use super::error::{Error, Row, nearest, positive};
 use super::machines::{Configuration, Machines};
+use std::collections::BTreeMap;
 
 /// Columns of a table that are not machines.
 pub(super) const COLUMNS: [&str; 4] = ["total", "seconds", "speedup", "efficiency"];
@@ -116,10 +117,14 @@ impl Measurements {
         let references: Vec<usize> = found.into_iter().flatten().collect();
         let times = references.iter().map(|run| runs[*run].seconds.value());
         let machines = Machines::from_times(names.into_iter().zip(times))?;
-        for (index, run) in runs.iter().enumerate() {
-            if let Some(first) = runs[..index].iter().find(|first| first.configuration == run.configuration) {
-                let configuration = machines.describe(&run.configuration);
-                return Err(Error::Repeated { row: run.row, first: first.row, configuration });
+        let mut seen = BTreeMap::new();
+        for run in &runs {
+            if let Some(first) = seen.insert(&run.configuration, run.row) {
+                return Err(Error::Repeated {
+                    row: run.row,
+                    first,
+                    configuration: machines.describe(&run.configuration),
+                });
             }
         }
         Ok(Measurements { machines, runs, references })

@@ -6,6 +6,7 @@ use super::measurements::{COLUMNS, Measurements, Run};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+use std::collections::HashSet;
 use std::fmt;
 
 /// Reads a table: JSON if it begins with `[` or `{`, else lines.
@@ -113,8 +114,9 @@ impl<'de> Deserialize<'de> for Object {
 }
 
 fn unique(columns: &[String], row: Row) -> Result<(), Error> {
-    let twice = (0..columns.len()).find(|index| columns[..*index].contains(&columns[*index]));
-    twice.map_or(Ok(()), |index| Err(Error::Duplicate { at: row.to_string(), name: columns[index].clone() }))
+    let mut seen = HashSet::new();
+    let twice = columns.iter().find(|column| !seen.insert(*column));
+    twice.map_or(Ok(()), |name| Err(Error::Duplicate { at: row.to_string(), name: name.clone() }))
 }
 
 fn measurements(rows: &[Cells]) -> Result<Measurements, Error> {
