@@ -59,7 +59,7 @@ pub enum Reason {
     Implementation(implementation::Refusal),
     /// Something that the model of unequal machines cannot calculate with.
     #[error("{0}")]
-    Model(model::Error),
+    Model(Box<model::Error>),
 }
 
 /// `bytes` in the largest unit that leaves a whole number of at least one.

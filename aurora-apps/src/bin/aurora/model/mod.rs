@@ -254,5 +254,5 @@ impl Farmed {
 }
 
 fn refusal(argument: &'static str, value: &str, error: Error) -> Refusal {
-    Refusal { argument, value: value.into(), reason: Reason::Model(error) }
+    Refusal { argument, value: value.into(), reason: Reason::Model(error.into()) }
 }
