@@ -99,6 +99,15 @@ pub enum Error {
         /// How many are to be.
         machines: usize,
     },
+    /// Something that is no table of runs.
+    #[error(
+        "more than {most} machines: every column but `total`, `seconds`, `speedup` and `efficiency` is one, so this is most \
+         probably another file"
+    )]
+    TooManyMachines {
+        /// How many there may be.
+        most: usize,
+    },
     /// A machine whose power weight is not known.
     #[error(
         "{machine} has no reference time: add a run on one processor of {machine} alone, or take {machine} out{}",

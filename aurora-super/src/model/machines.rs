@@ -16,8 +16,6 @@ pub struct Configuration(Vec<u32>);
 /// A slower machine is taken for one whose number has another unit. Also keeps H' below 1.
 const SMALLEST_WEIGHT: f64 = 1e-9;
 
-const EXAMPLE_PROCESSORS: u32 = 2;
-
 impl Machines {
     /// Equation (1): power weights from the speeds of machines, in any unit that is the same for all.
     ///
@@ -135,7 +133,7 @@ impl Machines {
     }
 
     fn example(&self) -> String {
-        self.names.iter().take(2).map(|name| format!("{name}={EXAMPLE_PROCESSORS}")).collect::<Vec<_>>().join(",")
+        self.names.iter().take(2).map(|name| format!("{name}=2")).collect::<Vec<_>>().join(",")
     }
 }
 
@@ -229,6 +227,7 @@ mod tests {
             told(&[("a", 1.0), ("b", 1.1e9)]),
             "a is more than 10^9 times slower than b: check that both numbers have the same unit"
         );
+        assert!(Machines::from_speeds([("a", 1.0), ("b", 0.9e9)]).is_ok());
         assert!(told(&[]).starts_with("the table has no machines: its first line names the columns"));
     }
 }

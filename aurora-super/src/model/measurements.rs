@@ -177,12 +177,12 @@ impl Measurements {
         })
     }
 
-    /// The same with another time of one run.
-    pub(super) fn with_time(&self, run: usize, seconds: Decimal) -> Result<Self, Error> {
+    /// The same with other times of some runs.
+    pub(super) fn with_times(&self, times: &BTreeMap<usize, Decimal>) -> Result<Self, Error> {
         let with = |(index, old): (usize, &Measured)| Run {
             row: Some(old.row),
             processors: old.configuration.processors().into(),
-            seconds: if index == run { seconds.clone() } else { old.seconds.clone() },
+            seconds: times.get(&index).unwrap_or(&old.seconds).clone(),
             speedup: old.speedup.clone(),
             efficiency: old.efficiency.clone(),
         };

@@ -59,3 +59,54 @@ impl Measurements {
         Error::NoParallelRun { configuration: self.machines().describe(to) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use super::*;
+
+    const TABLE: &str = "a b seconds\n1 0 10\n0 1 20\n4 0 4\n2 0 6\n0 2 11\n";
+
+    #[test]
+    fn the_nearest_run_has_the_fewest_processors_to_add_or_remove() {
+        let table = read(TABLE).unwrap();
+        let nearest = |text| {
+            let run = table.nearest(&table.machines().configuration(text).unwrap()).unwrap();
+            table.machines().describe(run.configuration())
+        };
+        assert_eq!(nearest("a=9"), "a=4");
+        assert_eq!(nearest("a=1,b=2"), "b=2");
+        // Of two that are as near the one with more processors.
+        assert_eq!(nearest("a=3"), "a=4");
+        // One measured itself is predicted from another; one processor is its own reference.
+        assert_eq!(nearest("a=2"), "a=4");
+        assert_eq!(nearest("b=1"), "b=1");
+    }
+
+    #[test]
+    fn one_processor_is_predicted_as_it_was_measured() {
+        let table = read(TABLE).unwrap();
+        let alone = table.machines().configuration("b=1").unwrap();
+        let curve = table.curve(&alone).unwrap();
+        assert_eq!((curve.runs, curve.serial_fraction), (2, 0.0));
+        assert_eq!(table.predict(&alone, curve.efficiency(1)).seconds, 20.0);
+    }
+
+    #[test]
+    fn nothing_is_known_without_a_run_on_several_processors() {
+        let table = read("a seconds\n1 10\n2 6\n").unwrap();
+        let text = table.nearest(&table.machines().configuration("a=2").unwrap()).unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "no other run has more than one processor, so no efficiency is known for a=2: measure one, or give an efficiency, \
+             85% say"
+        );
+    }
+
+    #[test]
+    fn a_configuration_that_was_not_measured() {
+        let table = read(TABLE).unwrap();
+        let text = table.run(&table.machines().configuration("a=3").unwrap()).unwrap_err().to_string();
+        assert_eq!(text, "no run has the configuration a=3; measured are a=1; b=1; a=4; a=2; b=2");
+    }
+}

@@ -9,6 +9,9 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::fmt;
 
+/// A table has a number for each machine and run, so a list of other things could take all memory.
+const MOST_MACHINES: usize = 1000;
+
 /// Reads a table: JSON if it begins with `[` or `{`, else lines.
 ///
 /// In lines, the first names the columns and each other one is a run. Cells are separated by tabs if there is one between the
@@ -124,6 +127,9 @@ fn measurements(rows: &[Cells]) -> Result<Measurements, Error> {
     for (column, _) in rows.iter().flat_map(|row| &row.cells) {
         if !COLUMNS.contains(&column.as_str()) && !machines.contains(&column.as_str()) {
             machines.push(column);
+        }
+        if machines.len() > MOST_MACHINES {
+            return Err(Error::TooManyMachines { most: MOST_MACHINES });
         }
     }
     if !rows.is_empty() && rows.iter().all(|row| row.cell("seconds").is_none()) {
@@ -280,6 +286,20 @@ mod tests {
         assert_eq!(
             told("seconds\n1"),
             "line 2: the configuration has no processors: give at least one machine one processor"
+        );
+    }
+
+    #[test]
+    fn a_thousand_machines_are_the_most() {
+        let table = |machines| {
+            let run = |index| format!("{{\"m{index}\": 1, \"seconds\": 2}}");
+            format!("[{}]", (0..machines).map(run).collect::<Vec<_>>().join(","))
+        };
+        assert_eq!(read(&table(1000)).unwrap().machines().names().len(), 1000);
+        assert_eq!(
+            told(&table(1001)),
+            "more than 1000 machines: every column but `total`, `seconds`, `speedup` and `efficiency` is one, so this is most \
+             probably another file"
         );
     }
 

@@ -5,6 +5,7 @@ use super::error::Row;
 use super::machines::{Configuration, Machines};
 use super::measurements::{Measured, Measurements};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
 /// How a printed number agrees with the recomputed one.
@@ -114,12 +115,13 @@ impl Review {
     /// Compares what is printed with what the equations give, after times whose decimal point is misplaced were corrected.
     pub fn corrected(measurements: &Measurements) -> Self {
         let times = times(measurements);
-        let correct = |so_far: Measurements, (run, finding): &(usize, Finding)| match finding {
-            // What cannot be a table after it was no correction.
-            Finding::DecimalPoint { corrected, .. } => so_far.with_time(*run, corrected.clone()).unwrap_or(so_far),
-            _ => so_far,
+        let correct = |(run, finding): (&usize, &Finding)| match finding {
+            Finding::DecimalPoint { corrected, .. } => Some((*run, corrected.clone())),
+            _ => None,
         };
-        let corrected = times.iter().fold(measurements.clone(), correct);
+        let corrected = measurements.with_times(&times.iter().filter_map(correct).collect());
+        // What cannot be a table after it was no correction.
+        let corrected = corrected.unwrap_or_else(|_| measurements.clone());
         Self::of(corrected, times)
     }
 
@@ -128,7 +130,7 @@ impl Review {
         Self::of(measurements.clone(), times(measurements))
     }
 
-    fn of(measurements: Measurements, times: Vec<(usize, Finding)>) -> Self {
+    fn of(measurements: Measurements, times: BTreeMap<usize, Finding>) -> Self {
         let table = &measurements;
         let agreements = |printed: fn(&Measured) -> Option<&Decimal>, value: &dyn Fn(&Measured) -> f64| -> Vec<_> {
             let compare = |run| printed(run).map(|printed| agreement(printed, value(run), slack(table, run)));
@@ -137,30 +139,28 @@ impl Review {
         let speedups = agreements(Measured::printed_speedup, &|run| table.speedup(run));
         let efficiencies = agreements(Measured::printed_efficiency, &|run| table.efficiency(run).percent());
 
-        let mut found = times;
-        // Nothing more can be said about what was calculated from a wrong time.
-        let is_wrong = |(run, finding): &(usize, Finding)| match finding {
-            Finding::DecimalPoint { corrected, .. } => table.runs()[*run].seconds() != corrected,
-            _ => true,
-        };
-        let wrong_times: Vec<usize> = found.iter().filter(|found| is_wrong(found)).map(|(run, _)| *run).collect();
-        for (index, run) in table.runs().iter().enumerate().filter(|(index, _)| !wrong_times.contains(index)) {
+        let mut findings: Vec<Finding> = times.values().cloned().collect();
+        for (index, run) in table.runs().iter().enumerate() {
+            let is_used = |finding: &Finding| matches!(finding, Finding::DecimalPoint { corrected, .. } if corrected == run.seconds());
+            if times.get(&index).is_some_and(|finding| !is_used(finding)) {
+                // Nothing more can be said about what was calculated from a wrong time.
+                continue;
+            }
             let wrong = |agreement: Option<Agreement>| agreement == Some(Agreement::Contradiction);
             if let Some(printed) = run.printed_speedup().filter(|_| wrong(speedups[index])) {
                 let (printed, recomputed) = (printed.clone(), table.speedup(run));
-                found.push((index, Finding::Unexplained { row: run.row(), column: "speedup", printed, recomputed }));
+                findings.push(Finding::Unexplained { row: run.row(), column: "speedup", printed, recomputed });
             }
             if let Some(printed) = run.printed_efficiency().filter(|_| wrong(efficiencies[index])) {
-                found.push((index, explain(table, run, printed)));
+                findings.push(explain(table, run, printed));
             }
         }
-        let findings = found.into_iter().map(|(_, finding)| finding).collect();
         Review { speedups, efficiencies, findings, measurements }
     }
 }
 
 /// By equation (3) the product of time and speed-up is min T_j in every row: a row is wrong whose product is not what most rows have.
-fn times(table: &Measurements) -> Vec<(usize, Finding)> {
+fn times(table: &Measurements) -> BTreeMap<usize, Finding> {
     let printed = |(index, run): (usize, &Measured)| {
         let (seconds, speedup) = (run.seconds().clone(), run.printed_speedup()?.clone());
         Some((index, run.row(), seconds, speedup))
@@ -169,7 +169,7 @@ fn times(table: &Measurements) -> Vec<(usize, Finding)> {
     let mut products: Vec<f64> =
         rows.iter().map(|(_, _, seconds, speedup)| seconds.value() * speedup.value()).collect();
     products.sort_by(f64::total_cmp);
-    let Some(usual) = products.get(products.len() / 2).copied() else { return Vec::new() };
+    let Some(usual) = products.get(products.len() / 2).copied() else { return BTreeMap::new() };
     let fits = |seconds: &Decimal, speedup: &Decimal| {
         // Both the row's numbers and the usual product, made of such numbers, are rounded.
         let slack = 2.0 * (seconds.uncertainty() + speedup.uncertainty());
@@ -177,7 +177,7 @@ fn times(table: &Measurements) -> Vec<(usize, Finding)> {
     };
     if 2 * rows.iter().filter(|(_, _, seconds, speedup)| fits(seconds, speedup)).count() <= rows.len() {
         // No majority knows better.
-        return Vec::new();
+        return BTreeMap::new();
     }
     let wrong = rows.into_iter().filter(|(_, _, seconds, speedup)| !fits(seconds, speedup));
     wrong
@@ -294,8 +294,8 @@ impl Display for Finding {
                 let places = printed.places();
                 write!(
                     f,
-                    "{row}, column `efficiency`: {printed} has the wrong denominator, {speedup:.6} / {taken_power:.6}, which is \
-                     the power of {taken}. The run is on {configuration}: by (6) {speedup:.6} / {power:.6} = \
+                    "{row}, column `efficiency`: {printed} has the wrong denominator: it fits {speedup:.6} / {taken_power:.6}, \
+                     with the power of {taken}. The run is on {configuration}: by (6) {speedup:.6} / {power:.6} = \
                      {recomputed:.places$} %"
                 )
             }
@@ -363,8 +363,8 @@ mod tests {
               for this speed-up, or a speed-up of 3.1104 for this time"
             ]
         );
-        // Two digits are those of too many numbers.
-        assert!(findings("31.25", "310")[0].starts_with("line 5, columns `seconds` and `speedup`"));
+        // 31 would fit, but two digits are those of too many numbers.
+        assert!(findings("31.25", "3.1")[0].starts_with("line 5, columns `seconds` and `speedup`: 3.1 and 3.2000"));
     }
 
     #[test]
@@ -372,12 +372,10 @@ mod tests {
         assert_eq!(
             findings("36.36   2.7503      84.62", "36.36   2.7503      75.87"),
             [
-                "line 6, column `efficiency`: 75.87 has the wrong denominator, 2.750275 / 3.625000, which is the power of a=3,b=1. The \
+                "line 6, column `efficiency`: 75.87 has the wrong denominator: it fits 2.750275 / 3.625000, with the power of a=3,b=1. The \
               run is on a=2,b=2: by (6) 2.750275 / 3.250000 = 84.62 %"
             ]
         );
-        // Divided by the number of processors.
-        assert!(findings("84.62", "68.76")[0].contains("which is the power of a=4."));
         assert_eq!(
             findings("84.62", "0.8462"),
             ["line 6, column `efficiency`: 0.8462 is a fraction where per cent is expected: 84.62"]
@@ -387,6 +385,13 @@ mod tests {
             findings("100.00   1.0000     100.00", "100.00   -     90.00"),
             ["line 3, column `efficiency`: 90.00 is wrong: by (6) it is 100.00"]
         );
+    }
+
+    #[test]
+    fn an_efficiency_divided_by_the_number_of_processors() {
+        let text = "a b c seconds efficiency\n1 0 0 10 -\n0 1 0 20 -\n0 0 1 40 -\n0 2 2 8.000 31.25\n";
+        let found = &Review::corrected(&read(text).unwrap()).findings[0].to_string();
+        assert!(found.contains("1.250000 / 4.000000, with the power of a=4. The run is on b=2,c=2"), "{found}");
     }
 
     #[test]
