@@ -13,12 +13,14 @@
 //! | [`execute`] | one node: operands, prefetching, a cache within a budget |
 //! | [`lineage`] | which instructions made which incarnation |
 //! | [`sim`] | virtual time over all of these |
+//! | [`model`] | what is known of clusters of unequal machines, from measured times |
 #![forbid(unsafe_code)]
 
 pub mod data;
 pub mod dispatch;
 pub mod execute;
 pub mod lineage;
+pub mod model;
 pub mod policy;
 pub mod program;
 mod random;

@@ -43,6 +43,8 @@ pub enum Command {
     Info(WorldArguments),
     /// Make one page with charts and tables out of runs that `--json` has printed
     Report(ReportArguments),
+    /// Recompute a table of runs on machines that differ in speed, and predict others
+    Model(ModelArguments),
 }
 
 #[derive(Args, Debug)]
@@ -191,6 +193,33 @@ pub struct ReportArguments {
     /// What stands above it
     #[arg(long, value_name = "TEXT", default_value = "Aurora beside MPI")]
     pub title: String,
+}
+
+#[derive(Args, Debug)]
+pub struct ModelArguments {
+    /// Runs of one program, a line each or as JSON: processors of each machine, `seconds`, and if they are known `speedup` and
+    /// `efficiency`; `-` is standard input
+    pub file: PathBuf,
+    /// A configuration whose time is wanted, `SH=6,CSNT=2` say; several times if need be
+    #[arg(long, value_name = "CONFIGURATION")]
+    pub predict: Vec<String>,
+    /// What its efficiency is taken from: a measured configuration, per cent such as `77.8%`, or `curve` [default: the
+    /// nearest measured configuration, and the curve beside it]
+    #[arg(long, value_name = "ORIGIN", requires = "predict")]
+    pub from: Option<String>,
+    /// Take the program for a farm of so many equal units, and give them to processors first come, first served, and by earliest
+    /// completion time
+    #[arg(long, value_name = "UNITS", value_parser = value_parser!(u32).range(1..=10_000_000))]
+    pub farm: Option<u32>,
+    /// How long a unit takes on a processor of the fastest machine [default: the program's time there / UNITS]
+    #[arg(long, value_name = "SECONDS", requires = "farm", allow_negative_numbers = true)]
+    pub unit_seconds: Option<f64>,
+    /// Use each time as it is printed, even where its decimal point is found to be in the wrong place
+    #[arg(long)]
+    pub as_printed: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -8,6 +8,7 @@ mod implementation;
 mod info;
 mod launch;
 mod memory;
+mod model;
 mod progress;
 mod refusal;
 mod report;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::start(arguments, starter),
         Command::Info(world) => prepare(world, starter, None).map(info::show),
         Command::Report(arguments) => Ok(report::write(arguments, starter)),
+        Command::Model(arguments) => model::show(arguments, starter),
     };
     outcome.unwrap_or_else(|refusal| {
         let error = Arguments::command().error(ErrorKind::ValueValidation, refusal);

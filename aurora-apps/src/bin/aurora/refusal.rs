@@ -2,6 +2,7 @@
 
 use aurora_apps::implementation;
 use aurora_apps::report::label::BadLabel;
+use aurora_super::model;
 use thiserror::Error;
 
 /// An argument whose value is well formed and yet impossible here.
@@ -56,6 +57,9 @@ pub enum Reason {
     /// Somebody to carry it out who cannot be had.
     #[error("{0}")]
     Implementation(implementation::Refusal),
+    /// Something that the model of unequal machines cannot calculate with.
+    #[error("{0}")]
+    Model(Box<model::Error>),
 }
 
 /// `bytes` in the largest unit that leaves a whole number of at least one.

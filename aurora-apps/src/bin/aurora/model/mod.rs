@@ -1,0 +1,258 @@
+//! `aurora model`: a table of runs on unequal machines, recomputed.
+
+mod input;
+mod table;
+
+use crate::arguments::ModelArguments;
+use crate::launch::speaks;
+use crate::refusal::{Reason, Refusal};
+use crate::{FAILED, say};
+use aurora_core::Surroundings;
+use aurora_super::model::{Agreement, Configuration, Curve, Decimal, Efficiency, Farm, Finding, Makespans, Measured};
+use aurora_super::model::{Error, Measurements, Review, Row};
+use serde::Serialize;
+use std::io::Write;
+use std::num::NonZeroU32;
+use std::process::ExitCode;
+
+/// All that is told about a file. Efficiencies are in per cent, times in seconds.
+#[derive(Debug, Serialize)]
+struct Model {
+    file: String,
+    machines: Vec<Machine>,
+    runs: Vec<Run>,
+    findings: Vec<Found>,
+    predictions: Vec<Predicted>,
+    farm: Option<Farmed>,
+}
+
+#[derive(Debug, Serialize)]
+struct Machine {
+    name: String,
+    seconds: f64,
+    power_weight: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Run {
+    row: Row,
+    processors: Vec<u32>,
+    seconds: Decimal,
+    /// If another one is used.
+    printed_seconds: Option<Decimal>,
+    speedup: Number,
+    efficiency: Number,
+    heterogeneity: f64,
+    heterogeneity_per_processor: f64,
+}
+
+/// A number, and what is printed for it.
+#[derive(Debug, Serialize)]
+struct Number {
+    recomputed: f64,
+    printed: Option<Decimal>,
+    agreement: Option<Agreement>,
+}
+
+#[derive(Debug, Serialize)]
+struct Found {
+    text: String,
+    #[serde(flatten)]
+    finding: Finding,
+}
+
+#[derive(Debug, Serialize)]
+struct Predicted {
+    configuration: String,
+    efficiency: f64,
+    speedup: f64,
+    seconds: f64,
+    /// The time of that configuration, if there is a run of it.
+    measured: Option<f64>,
+    from: Origin,
+}
+
+/// What the efficiency of a prediction was taken from.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Origin {
+    Measured(String),
+    Nearest(String),
+    Curve(Curve),
+    Given,
+}
+
+#[derive(Debug, Serialize)]
+struct Farmed {
+    units: u32,
+    unit_seconds: f64,
+    fastest: String,
+    configurations: Vec<OnFarm>,
+}
+
+#[derive(Debug, Serialize)]
+struct OnFarm {
+    configuration: String,
+    /// The time of the run, if it is one, and if its units are those of the farm.
+    measured: Option<f64>,
+    #[serde(flatten)]
+    makespans: Makespans,
+}
+
+/// Reads the file and prints what it says. No ranks are started for it, and of those that a launcher has started one does it.
+///
+/// # Errors
+/// An argument that does not fit the file.
+pub fn show(arguments: &ModelArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+    if !speaks(starter) {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (file, table) = match input::read(&arguments.file) {
+        Ok(read) => read,
+        Err(error) => {
+            // Nothing is left to be done about a closed terminal.
+            let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+            return Ok(ExitCode::from(FAILED));
+        }
+    };
+    let model = Model::of(file, &table, arguments)?;
+    let text = if arguments.json {
+        serde_json::to_string(&model).map_or_else(|error| error.to_string(), |json| json + "\n")
+    } else {
+        model.to_string()
+    };
+    Ok(say(&text).err().unwrap_or(ExitCode::SUCCESS))
+}
+
+impl Model {
+    fn of(file: String, printed: &Measurements, arguments: &ModelArguments) -> Result<Self, Refusal> {
+        let review = if arguments.as_printed { Review::as_printed(printed) } else { Review::corrected(printed) };
+        let table = &review.measurements;
+        let machines = table.machines();
+        let wanted = |text: &String| {
+            machines.configuration(text).map_err(|error| refusal("--predict <CONFIGURATION>", text, error))
+        };
+        let wanted = arguments.predict.iter().map(wanted).collect::<Result<Vec<_>, _>>()?;
+        let mut predictions = Vec::new();
+        for to in &wanted {
+            predictions.extend(predict(table, to, arguments.from.as_deref())?);
+        }
+        let farm = arguments.farm.and_then(NonZeroU32::new);
+        let farm = farm.map(|units| Farmed::of(table, units, arguments.unit_seconds, &wanted)).transpose()?;
+        let named = machines.names().iter().zip(machines.weights()).zip(table.references());
+        Ok(Model {
+            file,
+            machines: named
+                .map(|((name, weight), run)| Machine {
+                    name: name.clone(),
+                    seconds: run.seconds().value(),
+                    power_weight: *weight,
+                })
+                .collect(),
+            runs: (0..table.runs().len()).map(|index| Run::of(&review, index, &printed.runs()[index])).collect(),
+            findings: review
+                .findings
+                .iter()
+                .map(|finding| Found { text: finding.to_string(), finding: finding.clone() })
+                .collect(),
+            predictions,
+            farm,
+        })
+    }
+}
+
+impl Run {
+    fn of(review: &Review, index: usize, printed: &Measured) -> Self {
+        let table = &review.measurements;
+        let (run, machines) = (&table.runs()[index], table.machines());
+        Run {
+            row: run.row(),
+            processors: run.configuration().processors().into(),
+            seconds: run.seconds().clone(),
+            printed_seconds: Some(printed.seconds().clone()).filter(|seconds| seconds != run.seconds()),
+            speedup: Number {
+                recomputed: table.speedup(run),
+                printed: run.printed_speedup().cloned(),
+                agreement: review.speedups[index],
+            },
+            efficiency: Number {
+                recomputed: table.efficiency(run).percent(),
+                printed: run.printed_efficiency().cloned(),
+                agreement: review.efficiencies[index],
+            },
+            heterogeneity: machines.heterogeneity(run.configuration()),
+            heterogeneity_per_processor: machines.heterogeneity_per_processor(run.configuration()),
+        }
+    }
+}
+
+/// By what `--from` names, or by the nearest run and by the curve.
+fn predict(table: &Measurements, to: &Configuration, from: Option<&str>) -> Result<Vec<Predicted>, Refusal> {
+    let machines = table.machines();
+    let curve = || table.curve(to).map(|curve| (curve.efficiency(to.total()), Origin::Curve(curve)));
+    let named = |run: &Measured| machines.describe(run.configuration());
+    let origins: Result<Vec<(Efficiency, Origin)>, Error> = match from {
+        None => {
+            table.nearest(to).and_then(|run| Ok(vec![(table.efficiency(run), Origin::Nearest(named(run))), curve()?]))
+        }
+        Some("curve") => curve().map(|origin| vec![origin]),
+        Some(percent) if percent.ends_with('%') => percent.parse().map(|efficiency| vec![(efficiency, Origin::Given)]),
+        Some(text) => machines
+            .configuration(text)
+            .and_then(|measured| table.run(&measured))
+            .map(|run| vec![(table.efficiency(run), Origin::Measured(named(run)))]),
+    };
+    let origins = origins.map_err(|error| match (from, error) {
+        (Some(text), error) => refusal("--from <ORIGIN>", text, error),
+        (None, error) => refusal("--predict <CONFIGURATION>", &machines.describe(to), error),
+    })?;
+    let measured = table.run(to).ok().map(|run| run.seconds().value());
+    let predicted = origins.into_iter().map(|(efficiency, from)| {
+        let prediction = table.predict(to, efficiency);
+        Predicted {
+            configuration: machines.describe(to),
+            efficiency: efficiency.percent(),
+            speedup: prediction.speedup,
+            seconds: prediction.seconds,
+            measured,
+            from,
+        }
+    });
+    Ok(predicted.collect())
+}
+
+impl Farmed {
+    /// On the configurations of the runs on more than one processor, and on those that are wanted besides.
+    fn of(
+        table: &Measurements,
+        units: NonZeroU32,
+        unit_seconds: Option<f64>,
+        wanted: &[Configuration],
+    ) -> Result<Self, Refusal> {
+        let machines = table.machines();
+        let own = |seconds: f64| {
+            let farm = Farm::new(units, seconds);
+            farm.map_err(|error| refusal("--unit-seconds <SECONDS>", &seconds.to_string(), error))
+        };
+        let farm = unit_seconds.map_or_else(|| Ok(Farm::of(table, units)), own)?;
+        let measured =
+            table.runs().iter().map(Measured::configuration).filter(|configuration| configuration.total() > 1);
+        let others = wanted.iter().filter(|configuration| table.run(configuration).is_err());
+        let on = |configuration: &Configuration| OnFarm {
+            configuration: machines.describe(configuration),
+            measured: table.run(configuration).ok().filter(|_| unit_seconds.is_none()).map(|run| run.seconds().value()),
+            makespans: farm.makespans(machines, configuration),
+        };
+        let fastest = machines.names().iter().zip(machines.weights()).find(|(_, weight)| **weight == 1.0);
+        Ok(Farmed {
+            units: units.get(),
+            unit_seconds: farm.unit_seconds(),
+            fastest: fastest.map(|(name, _)| name.clone()).unwrap_or_default(),
+            configurations: measured.chain(others).map(on).collect(),
+        })
+    }
+}
+
+fn refusal(argument: &'static str, value: &str, error: Error) -> Refusal {
+    Refusal { argument, value: value.into(), reason: Reason::Model(error.into()) }
+}

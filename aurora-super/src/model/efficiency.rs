@@ -1,0 +1,66 @@
+//! The share of a configuration's power that a run makes use of.
+
+use super::error::{Error, positive};
+use serde::Serialize;
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+/// The efficiency E of a run, equation (6): a fraction, 1 for a run that uses all of its processors' power. A run that caches
+/// help can have more.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Serialize)]
+#[serde(transparent)]
+pub struct Efficiency(f64);
+
+impl Efficiency {
+    /// Of a positive number that was calculated from checked ones.
+    pub(super) fn of(fraction: f64) -> Self {
+        Efficiency(fraction)
+    }
+
+    /// As a fraction.
+    pub fn fraction(self) -> f64 {
+        self.0
+    }
+
+    /// In per cent.
+    pub fn percent(self) -> f64 {
+        100.0 * self.0
+    }
+}
+
+/// Reads `77.8%`.
+impl FromStr for Efficiency {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let percent = text.trim().strip_suffix('%').and_then(|number| number.trim_end().parse().ok());
+        let expected = "an efficiency: write per cent, a positive number and `%`, 77.8% say";
+        positive(percent.unwrap_or(f64::NAN), || "efficiency".into(), text, expected).map(|p| Efficiency(p / 100.0))
+    }
+}
+
+impl Display for Efficiency {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.*} %", f.precision().unwrap_or(2), self.percent())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_written_in_per_cent() {
+        let efficiency: Efficiency = "77.8 %".parse().unwrap();
+        assert_eq!((efficiency.percent(), efficiency.to_string().as_str()), (77.8, "77.80 %"));
+        for bad in ["77.8", "0%", "-3%", "NaN%", "inf%", "%"] {
+            let text = bad.parse::<Efficiency>().unwrap_err().to_string();
+            assert_eq!(
+                text,
+                format!(
+                    "efficiency: `{bad}` is not an efficiency: write per cent, a positive number and `%`, 77.8% say"
+                )
+            );
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Machines, their power weights, and how many processors of each a run uses.
+
+use super::error::{Error, nearest, positive};
+
+/// Machines that are compared by one application, each with its power weight W: 1 for the fastest, less for others.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Machines {
+    names: Vec<String>,
+    weights: Vec<f64>,
+}
+
+/// How many processors of each machine are used, at least one in all. It belongs to the [`Machines`] that made it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Configuration(Vec<u32>);
+
+/// A slower machine is taken for one whose number has another unit. Also keeps H' below 1.
+const SMALLEST_WEIGHT: f64 = 1e-9;
+
+impl Machines {
+    /// Equation (1): power weights from the speeds of machines, in any unit that is the same for all.
+    ///
+    /// ```
+    /// use aurora_super::model::Machines;
+    /// let machines = Machines::from_speeds([("new", 3.0e9), ("old", 1.0e9)])?;
+    /// assert_eq!(machines.weights(), [1.0, 1.0 / 3.0]);
+    /// # Ok::<(), aurora_super::model::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A speed that is not a positive number, a name twice, no machines at all.
+    pub fn from_speeds<N: Into<String>>(speeds: impl IntoIterator<Item = (N, f64)>) -> Result<Self, Error> {
+        Self::new(speeds, "a speed: write a positive number", |speed, fastest| speed / fastest, f64::max)
+    }
+
+    /// Equation (2): power weights from the seconds that the application takes on one processor of each machine.
+    ///
+    /// # Errors
+    /// As [`from_speeds`](Self::from_speeds).
+    pub fn from_times<N: Into<String>>(times: impl IntoIterator<Item = (N, f64)>) -> Result<Self, Error> {
+        Self::new(times, "an elapsed time: write seconds, a positive number", |time, least| least / time, f64::min)
+    }
+
+    fn new<N: Into<String>>(
+        machines: impl IntoIterator<Item = (N, f64)>,
+        expected: &'static str,
+        weight: impl Fn(f64, f64) -> f64,
+        faster: impl Fn(f64, f64) -> f64,
+    ) -> Result<Self, Error> {
+        let (names, numbers): (Vec<String>, Vec<f64>) = machines.into_iter().map(|(n, x)| (n.into(), x)).unzip();
+        for (index, (name, number)) in names.iter().zip(&numbers).enumerate() {
+            if names[..index].contains(name) {
+                return Err(Error::Duplicate { at: format!("machine {}", index + 1), name: name.clone() });
+            }
+            positive(*number, || format!("machine {name}"), number, expected)?;
+        }
+        let best = numbers.iter().copied().reduce(faster).ok_or(Error::Empty { what: "machines" })?;
+        let weights: Vec<f64> = numbers.iter().map(|number| weight(*number, best)).collect();
+        if let Some(slow) = weights.iter().position(|weight| *weight < SMALLEST_WEIGHT) {
+            // The best is one of the numbers.
+            let fastest = numbers.iter().position(|number| *number == best).unwrap_or(0);
+            return Err(Error::TooSlow { machine: names[slow].clone(), fastest: names[fastest].clone() });
+        }
+        Ok(Machines { names, weights })
+    }
+
+    /// Their names.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The power weight W of each: in (0, 1], and 1 for the fastest.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The configuration that `text` describes: `SH=6,CSNT=2`. Machines that it does not name are not used.
+    ///
+    /// # Errors
+    /// A part that is not `MACHINE=PROCESSORS`, a machine that is unknown or named twice, 0 processors.
+    pub fn configuration(&self, text: &str) -> Result<Configuration, Error> {
+        let mut processors = vec![0; self.names.len()];
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let wrong = || Error::Configuration { part: part.into(), example: self.example() };
+            let (machine, count) = part.split_once('=').ok_or_else(wrong)?;
+            let (machine, count) = (machine.trim(), count.trim());
+            let index = self.names.iter().position(|name| name == machine).ok_or_else(|| self.unknown(machine))?;
+            if processors[index] > 0 {
+                return Err(Error::Duplicate { at: format!("configuration {text}"), name: machine.into() });
+            }
+            let expected = "a number of processors: write a whole number from 1 on, or leave the machine out";
+            processors[index] = count.parse().ok().filter(|count| *count > 0).ok_or_else(|| Error::Number {
+                at: format!("machine {machine}"),
+                found: count.into(),
+                expected,
+            })?;
+        }
+        Configuration::new(processors, || "configuration".into())
+    }
+
+    /// A configuration as [`configuration`](Self::configuration) reads it.
+    pub fn describe(&self, configuration: &Configuration) -> String {
+        let used = self.names.iter().zip(&configuration.0).filter(|(_, count)| **count > 0);
+        used.map(|(name, count)| format!("{name}={count}")).collect::<Vec<_>>().join(",")
+    }
+
+    /// The power of a configuration in processors of the fastest machine: sum(W_j n_j), the denominator of equation (6).
+    pub fn power(&self, configuration: &Configuration) -> f64 {
+        self.sum(configuration, |weight| weight)
+    }
+
+    /// The heterogeneity H of a configuration, equation (7). Its denominator is the number of machines in use, not of
+    /// processors: 0 for processors of the fastest machine alone, and above 1 for many slow ones.
+    pub fn heterogeneity(&self, configuration: &Configuration) -> f64 {
+        self.sum(configuration, |weight| 1.0 - weight)
+            / configuration.0.iter().filter(|count| **count > 0).count() as f64
+    }
+
+    /// The mean of 1 - W over all processors of a configuration, in [0, 1). Not in the paper: equation (7) with the number of
+    /// processors as its denominator.
+    pub fn heterogeneity_per_processor(&self, configuration: &Configuration) -> f64 {
+        self.sum(configuration, |weight| 1.0 - weight) / configuration.total() as f64
+    }
+
+    fn sum(&self, configuration: &Configuration, of: impl Fn(f64) -> f64) -> f64 {
+        debug_assert_eq!(self.weights.len(), configuration.0.len(), "a configuration of other machines");
+        self.weights.iter().zip(&configuration.0).map(|(weight, count)| of(*weight) * f64::from(*count)).sum()
+    }
+
+    fn unknown(&self, machine: &str) -> Error {
+        let names = || self.names.iter().map(String::as_str);
+        let known = self.names.join(", ");
+        Error::UnknownMachine { machine: machine.into(), nearest: nearest(machine, names()), known }
+    }
+
+    fn example(&self) -> String {
+        self.names.iter().take(2).map(|name| format!("{name}=2")).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl Configuration {
+    pub(super) fn new(processors: Vec<u32>, at: impl FnOnce() -> String) -> Result<Self, Error> {
+        if processors.iter().all(|count| *count == 0) {
+            return Err(Error::NoProcessors { at: at() });
+        }
+        Ok(Configuration(processors))
+    }
+
+    /// How many processors of each machine.
+    pub fn processors(&self) -> &[u32] {
+        &self.0
+    }
+
+    /// How many processors in all.
+    pub fn total(&self) -> u64 {
+        self.0.iter().copied().map(u64::from).sum()
+    }
+
+    /// How many processors would have to be added or removed to make one of the other.
+    pub(super) fn distance(&self, other: &Configuration) -> u64 {
+        self.0.iter().zip(&other.0).map(|(a, b)| u64::from(a.abs_diff(*b))).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machines() -> Machines {
+        Machines::from_times([("SH", 35609.729), ("CSNT", 37839.885)]).unwrap()
+    }
+
+    #[test]
+    fn one_processor_of_each_machine_is_equations_4_and_5() {
+        let machines = Machines::from_speeds([("a", 4.0), ("b", 1.0), ("c", 2.0)]).unwrap();
+        let each = machines.configuration("a=1,b=1,c=1").unwrap();
+        assert_eq!(machines.power(&each), 1.0 + 0.25 + 0.5);
+        assert_eq!(machines.heterogeneity(&each), (0.75 + 0.5) / 3.0);
+        assert_eq!(machines.heterogeneity(&each), machines.heterogeneity_per_processor(&each));
+    }
+
+    #[test]
+    fn configurations_are_read_as_they_are_written() {
+        let configuration = machines().configuration(" CSNT=2, SH=6 ").unwrap();
+        assert_eq!((configuration.processors(), configuration.total()), (&[6, 2][..], 8));
+        assert_eq!(machines().describe(&configuration), "SH=6,CSNT=2");
+        assert_eq!(machines().describe(&machines().configuration("CSNT=1").unwrap()), "CSNT=1");
+    }
+
+    #[test]
+    fn configurations_that_cannot_be() {
+        let told = |text: &str| machines().configuration(text).unwrap_err().to_string();
+        assert_eq!(told("SH=6,CNST=2"), "there is no machine `CNST` (is `CSNT` meant?); the table has SH, CSNT");
+        assert_eq!(told("sh=6"), "there is no machine `sh` (is `SH` meant?); the table has SH, CSNT");
+        assert_eq!(told("Origin=6"), "there is no machine `Origin`; the table has SH, CSNT");
+        assert_eq!(told("SH"), "`SH` is not MACHINE=PROCESSORS: write a configuration as SH=2,CSNT=2");
+        assert_eq!(
+            told("SH=6,SH=1"),
+            "configuration SH=6,SH=1: `SH` is named twice: give each machine and each column a name of its own"
+        );
+        for count in ["0", "-1", "1.5", "", "4294967296", "NaN"] {
+            assert_eq!(
+                told(&format!("SH={count}")),
+                format!(
+                    "machine SH: `{count}` is not a number of processors: write a whole number from 1 on, or leave the \
+                     machine out"
+                )
+            );
+        }
+        let nothing = "configuration: the configuration has no processors: give at least one machine one processor";
+        assert_eq!(told(" , "), nothing);
+    }
+
+    #[test]
+    fn numbers_that_cannot_be() {
+        for speed in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-200, 1e200] {
+            let speeds = Machines::from_speeds([("a", 1.0), ("b", speed)]).unwrap_err().to_string();
+            assert_eq!(speeds, format!("machine b: `{speed}` is not a speed: write a positive number"));
+            let times = Machines::from_times([("a", 1.0), ("b", speed)]).unwrap_err().to_string();
+            assert_eq!(times, format!("machine b: `{speed}` is not an elapsed time: write seconds, a positive number"));
+        }
+        let told = |speeds: &[(&str, f64)]| Machines::from_speeds(speeds.iter().copied()).unwrap_err().to_string();
+        assert_eq!(
+            told(&[("a", 1.0), ("b", 2.0), ("a", 3.0)]),
+            "machine 3: `a` is named twice: give each machine and each column a name of its own"
+        );
+        assert_eq!(
+            told(&[("a", 1.0), ("b", 1.1e9)]),
+            "a is more than 10^9 times slower than b: check that both numbers have the same unit"
+        );
+        assert!(Machines::from_speeds([("a", 1.0), ("b", 0.9e9)]).is_ok());
+        assert!(told(&[]).starts_with("the table has no machines: its first line names the columns"));
+    }
+}

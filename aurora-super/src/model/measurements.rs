@@ -1,0 +1,284 @@
+//! Measured runs of one application, checked.
+
+use super::decimal::Decimal;
+use super::efficiency::Efficiency;
+use super::error::{Error, Row, nearest, positive};
+use super::machines::{Configuration, Machines};
+use std::collections::BTreeMap;
+
+/// Columns of a table that are not machines.
+pub(super) const COLUMNS: [&str; 4] = ["total", "seconds", "speedup", "efficiency"];
+
+/// One run: a configuration, its elapsed time, and what a table prints beside them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Run {
+    pub(super) row: Option<Row>,
+    pub(super) processors: Vec<u32>,
+    pub(super) seconds: Decimal,
+    pub(super) speedup: Option<Decimal>,
+    pub(super) efficiency: Option<Decimal>,
+}
+
+impl Run {
+    /// A run with so many processors of each machine, and its elapsed time in seconds.
+    pub fn new(processors: impl Into<Vec<u32>>, seconds: f64) -> Self {
+        Run { row: None, processors: processors.into(), seconds: seconds.into(), speedup: None, efficiency: None }
+    }
+}
+
+/// A run of [`Measurements`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measured {
+    row: Row,
+    configuration: Configuration,
+    seconds: Decimal,
+    speedup: Option<Decimal>,
+    efficiency: Option<Decimal>,
+}
+
+impl Measured {
+    /// Where it stands.
+    pub fn row(&self) -> Row {
+        self.row
+    }
+
+    /// How many processors of each machine it used.
+    pub fn configuration(&self) -> &Configuration {
+        &self.configuration
+    }
+
+    /// Its elapsed time T.
+    pub fn seconds(&self) -> &Decimal {
+        &self.seconds
+    }
+
+    /// The speed-up that the table prints.
+    pub fn printed_speedup(&self) -> Option<&Decimal> {
+        self.speedup.as_ref()
+    }
+
+    /// The efficiency that the table prints, in per cent.
+    pub fn printed_efficiency(&self) -> Option<&Decimal> {
+        self.efficiency.as_ref()
+    }
+}
+
+/// Runs of one application on several configurations, among them one on one processor of each machine.
+///
+/// Every number in it is positive and finite, every run has a processor, every machine a reference time, no configuration is there
+/// twice: so nothing that is calculated from it can fail for a bad number.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measurements {
+    machines: Machines,
+    runs: Vec<Measured>,
+    /// For each machine the run on one processor of it.
+    references: Vec<usize>,
+}
+
+impl Measurements {
+    /// Checks `runs` on `machines`, in whose order each run counts its processors.
+    ///
+    /// ```
+    /// use aurora_super::model::{Measurements, Run};
+    /// let runs = [Run::new([1, 0], 10.0), Run::new([0, 1], 20.0), Run::new([2, 2], 4.0)];
+    /// let table = Measurements::new(["fast", "slow"], runs)?;
+    /// let run = &table.runs()[2];
+    /// assert_eq!(table.speedup(run), 2.5);
+    /// assert_eq!(table.efficiency(run).fraction(), 2.5 / 3.0);
+    /// # Ok::<(), aurora_super::model::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its row and column.
+    pub fn new<N: Into<String>>(
+        machines: impl IntoIterator<Item = N>,
+        runs: impl IntoIterator<Item = Run>,
+    ) -> Result<Self, Error> {
+        let names: Vec<String> = machines.into_iter().map(Into::into).collect();
+        if let Some(name) = names.iter().find(|name| !is_name(name)) {
+            return Err(Error::Name { name: name.clone() });
+        }
+        let runs = runs.into_iter().enumerate();
+        let mut runs = runs.map(|(index, run)| check(index, run, names.len())).collect::<Result<Vec<_>, _>>()?;
+        as_columns(&mut runs);
+        if runs.is_empty() {
+            return Err(Error::Empty { what: "runs" });
+        }
+        let reference = |machine| {
+            let alone = |run: &Measured| run.configuration.total() == 1 && run.configuration.processors()[machine] == 1;
+            runs.iter().position(alone)
+        };
+        let found: Vec<Option<usize>> = (0..names.len()).map(reference).collect();
+        if let Some(without) = found.iter().position(Option::is_none) {
+            let with = names.iter().zip(&found).filter(|(_, reference)| reference.is_some());
+            let nearest = nearest(&names[without], with.map(|(name, _)| name.as_str()));
+            return Err(Error::NoReference { machine: names[without].clone(), nearest });
+        }
+        let references: Vec<usize> = found.into_iter().flatten().collect();
+        let times = references.iter().map(|run| runs[*run].seconds.value());
+        let machines = Machines::from_times(names.into_iter().zip(times))?;
+        let mut seen = BTreeMap::new();
+        for run in &runs {
+            if let Some(first) = seen.insert(&run.configuration, run.row) {
+                return Err(Error::Repeated {
+                    row: run.row,
+                    first,
+                    configuration: machines.describe(&run.configuration),
+                });
+            }
+        }
+        Ok(Measurements { machines, runs, references })
+    }
+
+    /// The machines, with their power weights by equation (2).
+    pub fn machines(&self) -> &Machines {
+        &self.machines
+    }
+
+    /// The runs, in the order of the table.
+    pub fn runs(&self) -> &[Measured] {
+        &self.runs
+    }
+
+    /// The run on one processor of each machine, in the order of the machines.
+    pub fn references(&self) -> impl ExactSizeIterator<Item = &Measured> {
+        self.references.iter().map(|run| &self.runs[*run])
+    }
+
+    /// The time on one processor of the fastest machine: min T_j, in seconds.
+    pub fn fastest_seconds(&self) -> f64 {
+        self.references().map(|run| run.seconds.value()).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Relative speed-up SP, equation (3).
+    pub fn speedup(&self, run: &Measured) -> f64 {
+        self.fastest_seconds() / run.seconds.value()
+    }
+
+    /// Efficiency E, equation (6): exactly 1 on one processor.
+    pub fn efficiency(&self, run: &Measured) -> Efficiency {
+        Efficiency::of(self.speedup(run) / self.machines.power(&run.configuration))
+    }
+
+    /// The run with this configuration.
+    ///
+    /// # Errors
+    /// [`Error::NotMeasured`].
+    pub fn run(&self, configuration: &Configuration) -> Result<&Measured, Error> {
+        let found = self.runs.iter().find(|run| run.configuration == *configuration);
+        found.ok_or_else(|| Error::NotMeasured {
+            configuration: self.machines.describe(configuration),
+            known: self
+                .runs
+                .iter()
+                .map(|run| self.machines.describe(&run.configuration))
+                .collect::<Vec<_>>()
+                .join("; "),
+        })
+    }
+
+    /// The same with other times of some runs.
+    pub(super) fn with_times(&self, times: &BTreeMap<usize, Decimal>) -> Result<Self, Error> {
+        let with = |(index, old): (usize, &Measured)| Run {
+            row: Some(old.row),
+            processors: old.configuration.processors().into(),
+            seconds: times.get(&index).unwrap_or(&old.seconds).clone(),
+            speedup: old.speedup.clone(),
+            efficiency: old.efficiency.clone(),
+        };
+        Self::new(self.machines.names(), self.runs.iter().enumerate().map(with))
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !COLUMNS.contains(&name) && !name.contains(['=', ','])
+}
+
+fn check(index: usize, run: Run, machines: usize) -> Result<Measured, Error> {
+    let row = run.row.unwrap_or(Row::Row(index + 1));
+    if run.processors.len() != machines {
+        return Err(Error::Machines { row, found: run.processors.len(), machines });
+    }
+    let number = |number: &Decimal, column: &str, expected| {
+        positive(number.value(), || format!("{row}, column `{column}`"), number, expected)
+    };
+    number(&run.seconds, "seconds", "an elapsed time: write seconds, a positive number")?;
+    if let Some(speedup) = &run.speedup {
+        number(speedup, "speedup", "a speed-up: write a positive number, or `-` if it is not known")?;
+    }
+    if let Some(efficiency) = &run.efficiency {
+        number(
+            efficiency,
+            "efficiency",
+            "an efficiency: write per cent, a positive number, or `-` if it is not known",
+        )?;
+    }
+    let configuration = Configuration::new(run.processors, || row.to_string())?;
+    Ok(Measured { row, configuration, seconds: run.seconds, speedup: run.speedup, efficiency: run.efficiency })
+}
+
+/// Tables print `1` and `100` for speed-ups and efficiencies that are exact, beside others with their places.
+fn as_columns(runs: &mut [Measured]) {
+    let columns: [fn(&mut Measured) -> &mut Option<Decimal>; 2] = [|run| &mut run.speedup, |run| &mut run.efficiency];
+    for column in columns {
+        let places = |run| column(run).as_ref().map_or(0, Decimal::places);
+        let most = runs.iter_mut().map(places).max().unwrap_or(0);
+        runs.iter_mut().for_each(|run| *column(run) = column(run).take().map(|number| number.in_column(most)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(machines: &[&str], runs: &[(&[u32], f64)]) -> String {
+        let runs = runs.iter().map(|(processors, seconds)| Run::new(*processors, *seconds));
+        Measurements::new(machines.iter().copied(), runs).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_cannot_be_is_named_with_its_row_and_column() {
+        for seconds in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(
+                told(&["a"], &[(&[1], 1.0), (&[2], seconds)]),
+                format!(
+                    "row 2, column `seconds`: `{seconds}` is not an elapsed time: write seconds, a positive number"
+                )
+            );
+        }
+        assert_eq!(
+            told(&["a", "b"], &[(&[1, 0], 1.0), (&[0, 0], 1.0)]),
+            "row 2: the configuration has no processors: give at least one machine one processor"
+        );
+        assert_eq!(
+            told(&["a", "b"], &[(&[1], 1.0)]),
+            "row 1: 1 numbers of processors for 2 machines: give one for each"
+        );
+        assert_eq!(
+            told(&["SH", "CSNT", "CNST"], &[(&[1, 0, 0], 1.0), (&[0, 1, 0], 1.0), (&[1, 0, 2], 1.0)]),
+            "CNST has no reference time: add a run on one processor of CNST alone, or take CNST out (is `CSNT` meant?)"
+        );
+        assert_eq!(
+            told(&["a", "b"], &[(&[1, 0], 1.0), (&[0, 2], 1.0)]),
+            "b has no reference time: add a run on one processor of b alone, or take b out"
+        );
+        assert_eq!(
+            told(&["a", "a"], &[(&[1, 0], 1.0), (&[0, 1], 1.0)]),
+            "machine 2: `a` is named twice: give each machine and each column a name of its own"
+        );
+        assert_eq!(
+            told(&["a"], &[(&[1], 1.0), (&[2], 1.0), (&[1], 1.5)]),
+            "row 3: the configuration a=1 is already in row 1: keep one of them, the median say"
+        );
+        assert_eq!(
+            told(&["a", "b"], &[(&[1, 0], 1.0), (&[0, 1], 2e9)]),
+            "b is more than 10^9 times slower than a: check that both numbers have the same unit"
+        );
+        for name in ["", "seconds", "a=b", "a,b"] {
+            let text = told(&[name], &[(&[1], 1.0)]);
+            assert!(text.starts_with(&format!("`{name}` is no name of a machine")), "{text}");
+        }
+        assert!(told(&["a"], &[]).starts_with("the table has no runs: its first line names the columns"));
+        assert!(told(&[], &[]).starts_with("the table has no runs"));
+    }
+}

@@ -1,0 +1,112 @@
+//! How long a configuration would take that was not measured.
+
+use super::curve::Curve;
+use super::efficiency::Efficiency;
+use super::error::Error;
+use super::machines::Configuration;
+use super::measurements::{Measured, Measurements};
+use serde::Serialize;
+use std::cmp::Reverse;
+
+/// What a configuration would do at some efficiency.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Prediction {
+    /// The efficiency that is assumed, a fraction.
+    pub efficiency: Efficiency,
+    /// Equation (6), solved for SP.
+    pub speedup: f64,
+    /// Equation (3), solved for T.
+    pub seconds: f64,
+}
+
+impl Measurements {
+    /// What `to` would do at this efficiency: SP = E sum(W_j n_j), T = min T_j / SP (section 3).
+    pub fn predict(&self, to: &Configuration, efficiency: Efficiency) -> Prediction {
+        let speedup = efficiency.fraction() * self.machines().power(to);
+        Prediction { efficiency, speedup, seconds: self.fastest_seconds() / speedup }
+    }
+
+    /// The run whose efficiency says most about `to`: the one with the fewest processors to add or remove, and of several the one
+    /// with the most processors. Only runs on more than one processor count, and not the one with the configuration `to` itself,
+    /// so that a prediction can be compared with it. For one processor it is that machine's reference.
+    ///
+    /// # Errors
+    /// [`Error::NoParallelRun`].
+    pub fn nearest(&self, to: &Configuration) -> Result<&Measured, Error> {
+        let rank = |run: &&Measured| (run.configuration().distance(to), Reverse(run.configuration().total()));
+        self.telling(to).min_by_key(rank).ok_or_else(|| self.no_parallel_run(to))
+    }
+
+    /// The [`Curve`] through the efficiencies of the runs that count for `to`, as for [`nearest`](Self::nearest).
+    ///
+    /// # Errors
+    /// [`Error::NoParallelRun`].
+    pub fn curve(&self, to: &Configuration) -> Result<Curve, Error> {
+        let points = self.telling(to).map(|run| (run.configuration().total(), self.efficiency(run)));
+        Curve::through(points).ok_or_else(|| self.no_parallel_run(to))
+    }
+
+    fn telling(&self, to: &Configuration) -> impl Iterator<Item = &Measured> {
+        let parallel = to.total() > 1;
+        let counts = move |run: &&Measured| {
+            let configuration = run.configuration();
+            if parallel { configuration.total() > 1 && configuration != to } else { configuration.total() == 1 }
+        };
+        self.runs().iter().filter(counts)
+    }
+
+    fn no_parallel_run(&self, to: &Configuration) -> Error {
+        Error::NoParallelRun { configuration: self.machines().describe(to) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use super::*;
+
+    const TABLE: &str = "a b seconds\n1 0 10\n0 1 20\n4 0 4\n2 0 6\n0 2 11\n";
+
+    #[test]
+    fn the_nearest_run_has_the_fewest_processors_to_add_or_remove() {
+        let table = read(TABLE).unwrap();
+        let nearest = |text| {
+            let run = table.nearest(&table.machines().configuration(text).unwrap()).unwrap();
+            table.machines().describe(run.configuration())
+        };
+        assert_eq!(nearest("a=9"), "a=4");
+        assert_eq!(nearest("a=1,b=2"), "b=2");
+        // Of two that are as near the one with more processors.
+        assert_eq!(nearest("a=3"), "a=4");
+        // One measured itself is predicted from another; one processor is its own reference.
+        assert_eq!(nearest("a=2"), "a=4");
+        assert_eq!(nearest("b=1"), "b=1");
+    }
+
+    #[test]
+    fn one_processor_is_predicted_as_it_was_measured() {
+        let table = read(TABLE).unwrap();
+        let alone = table.machines().configuration("b=1").unwrap();
+        let curve = table.curve(&alone).unwrap();
+        assert_eq!((curve.runs, curve.serial_fraction), (2, 0.0));
+        assert_eq!(table.predict(&alone, curve.efficiency(1)).seconds, 20.0);
+    }
+
+    #[test]
+    fn nothing_is_known_without_a_run_on_several_processors() {
+        let table = read("a seconds\n1 10\n2 6\n").unwrap();
+        let text = table.nearest(&table.machines().configuration("a=2").unwrap()).unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "no other run has more than one processor, so no efficiency is known for a=2: measure one, or give an efficiency, \
+             85% say"
+        );
+    }
+
+    #[test]
+    fn a_configuration_that_was_not_measured() {
+        let table = read(TABLE).unwrap();
+        let text = table.run(&table.machines().configuration("a=3").unwrap()).unwrap_err().to_string();
+        assert_eq!(text, "no run has the configuration a=3; measured are a=1; b=1; a=4; a=2; b=2");
+    }
+}

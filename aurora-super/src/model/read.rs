@@ -1,0 +1,320 @@
+//! Tables of measurements as text: lines of cells, or JSON.
+
+use super::decimal::Decimal;
+use super::error::{Error, Row, nearest};
+use super::measurements::{COLUMNS, Measurements, Run};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use std::collections::HashSet;
+use std::fmt;
+
+/// A table has a number for each machine and run, so a list of other things could take all memory.
+const MOST_MACHINES: usize = 1000;
+
+/// Reads a table: JSON if it begins with `[` or `{`, else lines.
+///
+/// In lines, the first names the columns and each other one is a run. Cells are separated by tabs if there is one between the
+/// names, else by spaces. Empty lines do not count, nor does what follows a `#`. In JSON, each run is an object whose keys are
+/// the columns.
+///
+/// | column | cell |
+/// |---|---|
+/// | `seconds` | elapsed time of the run |
+/// | `speedup`, `efficiency` | what was printed for it, the efficiency in per cent; may be missing, empty or `-` |
+/// | `total` | how many processors the run has; may be missing, and is checked |
+/// | any other | a machine, and how many of its processors the run has; empty, `-` or no key is none |
+///
+/// ```
+/// use aurora_super::model::read;
+/// let lines = read("SH  CSNT  seconds\n1  0  35609.729\n0  1  37839.885  # on Windows\n")?;
+/// let json = read(r#"[{"SH": 1, "seconds": 35609.729}, {"CSNT": 1, "seconds": 37839.885}]"#)?;
+/// assert_eq!(lines.machines(), json.machines());
+/// # Ok::<(), aurora_super::model::Error>(())
+/// ```
+///
+/// # Errors
+/// The first thing that is wrong, with its line and column, or in JSON the number of its run and its key.
+pub fn read(text: &str) -> Result<Measurements, Error> {
+    let text = text.trim_start_matches('\u{feff}');
+    let rows = if text.trim_start().starts_with(['[', '{']) { json(text)? } else { lines(text)? };
+    measurements(&rows)
+}
+
+/// The cells of a run, each with the name of its column.
+struct Cells {
+    row: Row,
+    cells: Vec<(String, String)>,
+}
+
+fn lines(text: &str) -> Result<Vec<Cells>, Error> {
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let mut lines = (1..).map(Row::Line).zip(lines).filter(|(_, line)| !line.trim().is_empty());
+    let (row, head) = lines.next().ok_or(Error::Empty { what: "columns" })?;
+    let tabs = head.trim().contains('\t');
+    let cut = |line: &str| -> Vec<String> {
+        let words: Vec<&str> = if tabs { line.split('\t').collect() } else { line.split_whitespace().collect() };
+        words.into_iter().map(|cell| cell.trim().to_string()).collect()
+    };
+    let columns = cut(head.trim_end());
+    if let Some(unnamed) = columns.iter().position(String::is_empty) {
+        return Err(Error::NoName { row, column: unnamed + 1 });
+    }
+    unique(&columns, row)?;
+    lines
+        .map(|(row, line)| {
+            let mut cells = cut(line);
+            // Spreadsheets write empty cells behind the last one, and so may a comment leave one.
+            while cells.len() > columns.len() && cells.last().is_some_and(String::is_empty) {
+                cells.pop();
+            }
+            if cells.len() != columns.len() {
+                return Err(Error::Cells { row, cells: cells.len(), columns: columns.len() });
+            }
+            Ok(Cells { row, cells: columns.iter().cloned().zip(cells).collect() })
+        })
+        .collect()
+}
+
+fn json(text: &str) -> Result<Vec<Cells>, Error> {
+    let objects: Vec<Object> = serde_json::from_str(text).map_err(|error| {
+        let what = error.to_string();
+        // The parser's own place is said already.
+        let what = what.split(" at line ").next().unwrap_or_default().to_string();
+        Error::Json { line: error.line(), column: error.column(), what }
+    })?;
+    let rows = (1..).map(Row::Row).zip(objects);
+    rows.map(|(row, Object(cells))| {
+        unique(&cells.iter().map(|(column, _)| column.clone()).collect::<Vec<_>>(), row)?;
+        Ok(Cells { row, cells })
+    })
+    .collect()
+}
+
+/// Keys and the text of their values, in the order of the file.
+struct Object(Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys;
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Object;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a run, an object whose keys are machines and `seconds`")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
+                let mut cells = Vec::new();
+                while let Some((key, value)) = map.next_entry::<String, Box<RawValue>>()? {
+                    cells.push((key, if value.get() == "null" { String::new() } else { value.get().into() }));
+                }
+                Ok(Object(cells))
+            }
+        }
+        deserializer.deserialize_map(Keys)
+    }
+}
+
+fn unique(columns: &[String], row: Row) -> Result<(), Error> {
+    let mut seen = HashSet::new();
+    let twice = columns.iter().find(|column| !seen.insert(*column));
+    twice.map_or(Ok(()), |name| Err(Error::Duplicate { at: row.to_string(), name: name.clone() }))
+}
+
+fn measurements(rows: &[Cells]) -> Result<Measurements, Error> {
+    let mut machines: Vec<&str> = Vec::new();
+    for (column, _) in rows.iter().flat_map(|row| &row.cells) {
+        if !COLUMNS.contains(&column.as_str()) && !machines.contains(&column.as_str()) {
+            machines.push(column);
+        }
+        if machines.len() > MOST_MACHINES {
+            return Err(Error::TooManyMachines { most: MOST_MACHINES });
+        }
+    }
+    if !rows.is_empty() && rows.iter().all(|row| row.cell("seconds").is_none()) {
+        return Err(Error::NoTimes { nearest: nearest("seconds", machines) });
+    }
+    let runs = rows.iter().map(|row| row.run(&machines)).collect::<Result<Vec<_>, _>>()?;
+    Measurements::new(machines, runs)
+}
+
+impl Cells {
+    fn run(&self, machines: &[&str]) -> Result<Run, Error> {
+        let processors = machines.iter().map(|machine| self.count(machine)).collect::<Result<Vec<_>, _>>()?;
+        let sum = processors.iter().copied().map(u64::from).sum();
+        if let Some(total) = self.known("total") {
+            let expected = "a number of processors: write the sum of the machines', or leave the column out";
+            let found = total.parse().map_err(|_| self.number("total", total, expected))?;
+            if found != sum {
+                return Err(Error::Total { row: self.row, found, sum });
+            }
+        }
+        let time = self.cell("seconds").unwrap_or_default();
+        let time = Decimal::parse(time)
+            .ok_or_else(|| self.number("seconds", time, "an elapsed time: write seconds, a positive number"))?;
+        let decimal = |column, expected| {
+            let parse = |text| Decimal::parse(text).ok_or_else(|| self.number(column, text, expected));
+            self.known(column).map(parse).transpose()
+        };
+        Ok(Run {
+            row: Some(self.row),
+            processors,
+            seconds: time,
+            speedup: decimal("speedup", "a speed-up: write a positive number, or `-` if it is not known")?,
+            efficiency: decimal(
+                "efficiency",
+                "an efficiency: write per cent, a positive number, or `-` if it is not known",
+            )?,
+        })
+    }
+
+    fn count(&self, machine: &str) -> Result<u32, Error> {
+        let expected = "a number of processors: write a whole number from 0 on. Every column but `total`, `seconds`, `speedup` \
+                        and `efficiency` is a machine";
+        let parse = |count: &str| count.parse().map_err(|_| self.number(machine, count, expected));
+        self.known(machine).map_or(Ok(0), parse)
+    }
+
+    fn cell(&self, column: &str) -> Option<&str> {
+        self.cells.iter().find(|(name, _)| name == column).map(|(_, cell)| cell.as_str())
+    }
+
+    /// A cell that says something.
+    fn known(&self, column: &str) -> Option<&str> {
+        self.cell(column).filter(|cell| !matches!(*cell, "" | "-"))
+    }
+
+    fn number(&self, column: &str, found: &str, expected: &'static str) -> Error {
+        Error::Number { at: format!("{}, column `{column}`", self.row), found: found.into(), expected }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> String {
+        read(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn tabs_spaces_and_json_say_the_same() {
+        let tabs = "\u{feff}total\tSH\tCS NT\tseconds\tspeedup\tefficiency\r\n1\t1\t\t10\t1\t\t\r\n\r\n1\t-\t1\t20.0\t-\t100\r\n";
+        let json = r#"[{"total": 1, "SH": 1, "seconds": 10, "speedup": 1, "efficiency": null},
+                       {"CS NT": 1, "seconds": 20.0, "SH": 0, "efficiency": 100}]"#;
+        let (tabs, json) = (read(tabs).unwrap(), read(json).unwrap());
+        assert_eq!(tabs.machines(), json.machines());
+        assert_eq!(tabs.machines().names(), ["SH", "CS NT"]);
+        assert_eq!(tabs.runs()[1].row(), Row::Line(4));
+        for (a, b) in tabs.runs().iter().zip(json.runs()) {
+            assert_eq!((a.configuration(), a.seconds()), (b.configuration(), b.seconds()));
+            assert_eq!((a.printed_speedup(), a.printed_efficiency()), (b.printed_speedup(), b.printed_efficiency()));
+        }
+        let spaces = read("# a comment\n  SH  seconds\n  1   10  # another\n").unwrap();
+        assert_eq!(spaces.runs()[0].seconds().to_string(), "10");
+    }
+
+    #[test]
+    fn a_bad_number_is_named_with_its_line_and_column() {
+        let counts = "is not a number of processors: write a whole number from 0 on. Every column but `total`, `seconds`, \
+                      `speedup` and `efficiency` is a machine";
+        for bad in ["-1", "1.5", "x", "NaN", "4294967296"] {
+            assert_eq!(told(&format!("a b seconds\n1 {bad} 3")), format!("line 2, column `b`: `{bad}` {counts}"));
+            let text = told(&format!(r#"[{{"a": 1, "seconds": 3}}, {{"a": 2, "b": "{bad}"}}]"#));
+            assert_eq!(text, format!("row 2, column `b`: `\"{bad}\"` {counts}"));
+        }
+        for bad in ["0", "-3", "NaN", "inf", "-", "1,5", "1e400"] {
+            let expected = "is not an elapsed time: write seconds, a positive number";
+            assert_eq!(told(&format!("a seconds\n\n1 {bad}")), format!("line 3, column `seconds`: `{bad}` {expected}"));
+        }
+        for bad in ["0", "-3", "NaN", "x"] {
+            for (column, what) in [("speedup", "a speed-up: write"), ("efficiency", "an efficiency: write per cent,")] {
+                let text = told(&format!("a seconds {column}\n1 3 {bad}"));
+                let expected = format!("is not {what} a positive number, or `-` if it is not known");
+                assert_eq!(text, format!("line 2, column `{column}`: `{bad}` {expected}"));
+            }
+        }
+        assert_eq!(
+            told("total a seconds\n2 1 3"),
+            "line 2, column `total`: 2 processors, but the machines have 1: correct one of them"
+        );
+        assert_eq!(
+            told("total a seconds\nx 1 3"),
+            "line 2, column `total`: `x` is not a number of processors: write the sum of the machines', or leave the column \
+             out"
+        );
+    }
+
+    #[test]
+    fn a_table_that_cannot_be() {
+        for (text, what) in [("", "columns"), ("# nothing\n\n", "columns"), ("a seconds\n", "runs"), ("[]", "runs")] {
+            assert!(told(text).starts_with(&format!("the table has no {what}: its first line names the columns")));
+        }
+        assert_eq!(
+            told("a second\n1 3"),
+            "there is no column `seconds`, the elapsed time of each run (is `second` meant?)"
+        );
+        assert_eq!(told("[{\"a\": 1}]"), "there is no column `seconds`, the elapsed time of each run");
+        assert_eq!(
+            told("a seconds\n1 3 4"),
+            "line 2: 3 values for 2 columns: write one for each; `-` stands for a value that is not known"
+        );
+        assert_eq!(
+            told("a\tseconds\n1 3"),
+            "line 2: 1 value for 2 columns: write one for each; `-` stands for a value that is not known"
+        );
+        assert_eq!(
+            told("a\t\tseconds\n1\t3"),
+            "line 1: column 2 has no name: separate names by one tab, or all of them by spaces"
+        );
+        let twice = "`a` is named twice: give each machine and each column a name of its own";
+        assert_eq!(told("a b a seconds\n1 0 0 3"), format!("line 1: {twice}"));
+        assert_eq!(told(r#"[{"a": 1, "seconds": 3, "a": 2}]"#), format!("row 1: {twice}"));
+        assert_eq!(
+            told("a b seconds\n1 0 3\n0 0 4"),
+            "line 3: the configuration has no processors: give at least one machine one processor"
+        );
+        assert_eq!(
+            told("a b seconds\n1 0 3\n1 1 4"),
+            "b has no reference time: add a run on one processor of b alone, or take b out"
+        );
+        assert_eq!(
+            told("a seconds\n1 3\n1 4"),
+            "line 3: the configuration a=1 is already in line 2: keep one of them, the median say"
+        );
+        assert_eq!(
+            told("seconds\n1"),
+            "line 2: the configuration has no processors: give at least one machine one processor"
+        );
+    }
+
+    #[test]
+    fn a_thousand_machines_are_the_most() {
+        let table = |machines| {
+            let run = |index| format!("{{\"m{index}\": 1, \"seconds\": 2}}");
+            format!("[{}]", (0..machines).map(run).collect::<Vec<_>>().join(","))
+        };
+        assert_eq!(read(&table(1000)).unwrap().machines().names().len(), 1000);
+        assert_eq!(
+            told(&table(1001)),
+            "more than 1000 machines: every column but `total`, `seconds`, `speedup` and `efficiency` is one, so this is most \
+             probably another file"
+        );
+    }
+
+    #[test]
+    fn json_that_cannot_be() {
+        let how = "Write a list of runs, such as [{\"A\": 1, \"seconds\": 9.5}, {\"B\": 1, \"seconds\": 7}, {\"A\": 2, \"B\": 1, \
+                   \"seconds\": 3.1}]";
+        assert_eq!(told("[\n{\"a\": 1,}]"), format!("line 2, column 9: trailing comma. {how}"));
+        assert_eq!(
+            told("[1]"),
+            format!(
+                "line 1, column 2: invalid type: integer `1`, expected a run, an object whose keys are machines and `seconds`. {how}"
+            )
+        );
+        let text = told("{\"a\": 1}");
+        assert!(text.starts_with("line 1, column 0: invalid type: map, expected a sequence."), "{text}");
+    }
+}
