@@ -37,3 +37,8 @@ pub type Node = u32;
 
 /// Instruction numbers of one group.
 pub type Range = std::ops::Range<u32>;
+
+/// The programs in the README compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -15,6 +15,8 @@ pub(super) struct Groups {
     open: Vec<Open>,
     free: Vec<u32>,
     incomplete: u32,
+    /// Parts that were wanted.
+    serial: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ struct Open {
     /// Granted, and to be granted again.
     returned: Runs,
     lineage: Lineage,
+    /// The incarnations that are to be merged into the first one, each by the number of its order.
+    wanted: Vec<(Node, u64)>,
     committed: u32,
     /// Granted, and not committed.
     outstanding: u32,
@@ -40,7 +44,7 @@ struct Open {
 impl Groups {
     pub(super) fn new(count: u32) -> Self {
         let untouched = Progress { fresh: 0, at: UNTOUCHED, attempt: 0 };
-        Groups { groups: vec![untouched; count as usize], open: Vec::new(), free: Vec::new(), incomplete: count }
+        Groups { groups: vec![untouched; count as usize], open: Vec::new(), free: Vec::new(), incomplete: count, serial: 0 }
     }
 
     /// Whether all are complete.
@@ -100,8 +104,8 @@ impl Groups {
         let progress = &mut self.groups[group as usize];
         let begins = progress.at == UNTOUCHED;
         if begins {
-            let (returned, lineage) = (Runs::default(), Lineage::default());
-            let open = Open { returned, lineage, committed: 0, outstanding: 0, privilege };
+            let (returned, lineage, wanted) = (Runs::default(), Lineage::default(), Vec::new());
+            let open = Open { returned, lineage, wanted, committed: 0, outstanding: 0, privilege };
             progress.at = self.free.pop().unwrap_or(self.open.len() as u32);
             match self.open.get_mut(progress.at as usize) {
                 Some(place) => *place = open,
@@ -144,6 +148,7 @@ impl Groups {
             _ => node,
         };
         open.lineage.commit(holder, run);
+        open.wanted.retain(|(node, _)| *node != holder);
         open.privilege
     }
 
@@ -155,9 +160,29 @@ impl Groups {
         open.privilege
     }
 
+    /// All but the first incarnation are wanted there. Where, and which, by numbers.
+    pub(super) fn want_parts(&mut self, group: Group) -> (Node, Vec<(Node, u64)>) {
+        let mut serial = self.serial;
+        let open = self.get(group);
+        let nodes = open.lineage.parts().iter().map(|part| part.node);
+        let into = open.lineage.first().expect("it has an incarnation");
+        open.wanted = nodes.skip(1).zip(serial + 1..).collect();
+        serial += open.wanted.len() as u64;
+        let wanted = open.wanted.clone();
+        self.serial = serial;
+        (into, wanted)
+    }
+
+    /// Whether a part is wanted as it was when it was ordered, in the incarnation of a node.
+    pub(super) fn wants_part(&self, group: Group, into: Node, part: (Node, u64)) -> bool {
+        self.find(group).is_some_and(|open| open.lineage.first() == Some(into) && open.wanted.contains(&part))
+    }
+
     /// The incarnation of a node is merged into the first.
     pub(super) fn merge(&mut self, group: Group, from: Node) {
-        self.get(group).lineage.merge(from);
+        let open = self.get(group);
+        open.lineage.merge(from);
+        open.wanted.retain(|(node, _)| *node != from);
     }
 
     /// A node's incarnation is lost: what it held is granted again. False: it has none.
@@ -167,6 +192,7 @@ impl Groups {
             return false;
         };
         open.committed -= held.len();
+        open.wanted.retain(|(other, _)| *other != node);
         assert!(open.returned.merge(&held), "what was committed is granted again once");
         true
     }

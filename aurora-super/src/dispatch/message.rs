@@ -30,21 +30,19 @@ pub enum Order {
     Accept(Part),
     /// Its incarnation of a group's result is not needed any more.
     Drop(Group),
-    /// Another node is lost. What it hosted is hosted by the [next](crate::execute::host) that is not.
+    /// Another node is lost. What it hosted is hosted by the [next](crate::execute::Lost::host) that is not.
     Lost(Node),
 }
 
-/// The incarnation that a node has of a group's result.
+/// The incarnation that a node has of a group's result, as it is when the node is ordered to send it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Part {
     /// The group.
     pub group: Group,
-    /// How often the group's only or first incarnation had been lost when this one was begun.
-    pub attempt: u32,
     /// The node.
     pub from: Node,
-    /// How many instructions' results are in it.
-    pub holds: u32,
+    /// The number of the [`Order::Merge`] that asked for it.
+    pub serial: u64,
 }
 
 /// Successive instructions of one group.

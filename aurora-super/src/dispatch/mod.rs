@@ -7,8 +7,9 @@ mod node;
 pub use message::{Grant, Order, Part, Report, Run};
 
 use crate::data::{Block, Event, Privilege};
+use crate::execute::Lost;
 use crate::policy::{Chooser, Pace, Policy, Then, Unfinished, Version};
-use crate::lineage::{self, Lineage};
+use crate::lineage::Lineage;
 use crate::{Group, Node, Parts, Program};
 use group::Groups;
 use node::Member;
@@ -57,6 +58,7 @@ pub struct Dispatch<P> {
     blocks: Vec<Block>,
     groups: Groups,
     members: Vec<Member>,
+    lost: Lost,
     /// They have asked, and there was nothing for them.
     waiting: VecDeque<Node>,
     /// They have asked for the next step.
@@ -88,6 +90,7 @@ impl<P: Program> Dispatch<P> {
         let mut dispatch = Dispatch {
             chooser: Chooser::new(config.policy, &program, &parts, config.seed),
             groups: Groups::new(groups),
+            lost: Lost::none(parts.nodes()),
             members: vec![Member::default(); parts.nodes() as usize],
             waiting: VecDeque::new(),
             stepping: Vec::new(),
@@ -154,7 +157,7 @@ impl<P: Program> Dispatch<P> {
         match self.config.policy.pace {
             Pace::Asynchronous => {
                 if !self.grant(node) {
-                    self.waiting.push_back(node);
+                    self.wait(node);
                 }
             }
             Pace::Steps => {
@@ -175,7 +178,7 @@ impl<P: Program> Dispatch<P> {
         for node in nodes {
             if !self.grant(node) {
                 self.members[node as usize].retire();
-                self.waiting.push_back(node);
+                self.wait(node);
             }
         }
     }
@@ -185,10 +188,15 @@ impl<P: Program> Dispatch<P> {
         for _ in 0..self.waiting.len() {
             let node = self.waiting.pop_front().expect("as many as there were");
             match self.grant(node) {
-                true => self.members[node as usize].play(),
+                true => self.members[node as usize].set_waiting(false),
                 false => self.waiting.push_back(node),
             }
         }
+    }
+
+    fn wait(&mut self, node: Node) {
+        self.members[node as usize].set_waiting(true);
+        self.waiting.push_back(node);
     }
 
     /// Grants a node the next instructions, if there are any for it.
@@ -298,32 +306,31 @@ impl<P: Program> Dispatch<P> {
         if self.groups.is_committed(group, self.program.len(group)) {
             self.bring_together(group);
         }
-        if !self.waiting.is_empty() && self.unfinished.is_some() {
+        // What was written to may be updated now by all who wait, and written to by the node that did it.
+        if self.config.policy.version == Version::Mixture {
             self.retry();
+        } else if self.members[node as usize].is_waiting() && self.grant(node) {
+            self.members[node as usize].set_waiting(false);
+            self.waiting.retain(|other| *other != node);
         }
     }
 
     /// All instructions of a group are committed: its incarnations are to be merged.
     fn bring_together(&mut self, group: Group) {
-        let attempt = self.groups.attempt(group);
-        let parts = self.groups.lineage(group).expect("it is open").parts();
-        let into = parts[0].node;
-        for lineage::Part { node, holds } in &parts[1..] {
-            let part = Part { group, attempt, from: *node, holds: holds.len() };
-            self.orders.push_back((*node, Order::Merge { part, into }));
-        }
-        if parts.len() == 1 {
+        let (into, wanted) = self.groups.want_parts(group);
+        if wanted.is_empty() {
             self.settle(group);
+        }
+        for (from, serial) in wanted {
+            self.orders.push_back((from, Order::Merge { part: Part { group, from, serial }, into }));
         }
     }
 
     /// The incarnation of a node has come to the one that it is to be merged into.
     fn accept(&mut self, into: Node, part: Part) {
-        let Part { group, attempt, from, holds } = part;
-        let lineage = self.groups.lineage(group).filter(|_| attempt == self.groups.attempt(group));
-        // Not what it was before its node made more, nor what another node was to merge that is lost.
-        let is_it = |lineage: &Lineage| lineage.first() == Some(into) && lineage.held_by(from) == Some(holds);
-        if from == into || !lineage.is_some_and(is_it) {
+        let Part { group, from, serial } = part;
+        // Not what it was before its node made more, nor what was to be merged by another node, which is lost.
+        if !self.groups.wants_part(group, into, (from, serial)) {
             return;
         }
         self.groups.merge(group, from);
@@ -349,6 +356,7 @@ impl<P: Program> Dispatch<P> {
             return;
         }
         let outstanding = self.members[lost as usize].lose();
+        self.lost.add(lost);
         self.waiting.retain(|node| *node != lost);
         self.stepping.retain(|node| *node != lost);
         self.chooser.lose(lost);
@@ -360,10 +368,9 @@ impl<P: Program> Dispatch<P> {
         }
         let alive: Vec<Node> =
             (0..self.parts.nodes()).filter(|node| !self.members[*node as usize].is_lost()).collect();
-        let lost_nodes: Vec<bool> = self.members.iter().map(Member::is_lost).collect();
         for block in self.blocks.iter_mut().filter(|block| block.host() == lost) {
             // What is read is made again there, as it was: the same value.
-            if let Some(host) = crate::execute::host(lost, &lost_nodes) {
+            if let Some(host) = self.lost.host(lost) {
                 block.float(host);
             }
         }

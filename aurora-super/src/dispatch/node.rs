@@ -2,6 +2,7 @@
 
 use super::message::Run;
 use crate::Group;
+use smallvec::SmallVec;
 
 /// A node: what it works on, and what it has been granted.
 #[derive(Clone, Debug, Default)]
@@ -9,8 +10,10 @@ pub(super) struct Member {
     is_lost: bool,
     /// In steps: there was nothing for it any more.
     is_retired: bool,
-    groups: Vec<Group>,
-    granted: Vec<Run>,
+    /// It has asked, and there was nothing for it.
+    is_waiting: bool,
+    groups: SmallVec<[Group; 2]>,
+    granted: SmallVec<[Run; 1]>,
 }
 
 impl Member {
@@ -23,12 +26,20 @@ impl Member {
         !self.is_lost && !self.is_retired
     }
 
+    /// In steps: there is nothing for it any more.
     pub(super) fn retire(&mut self) {
         self.is_retired = true;
     }
 
-    pub(super) fn play(&mut self) {
-        self.is_retired = false;
+    /// Whether it waits for a grant.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.is_waiting
+    }
+
+    /// It has to wait for a grant, or does not wait any more.
+    pub(super) fn set_waiting(&mut self, is_waiting: bool) {
+        self.is_waiting = is_waiting;
+        self.is_retired &= is_waiting;
     }
 
     /// The groups that it works on, by position.
@@ -72,14 +83,16 @@ impl Member {
     }
 
     /// Takes from it what it has been granted of a group.
-    pub(super) fn revoke(&mut self, group: Group) -> Vec<Run> {
-        self.granted.extract_if(.., |run| run.group == group).collect()
+    pub(super) fn revoke(&mut self, group: Group) -> SmallVec<[Run; 1]> {
+        let (taken, kept) = std::mem::take(&mut self.granted).into_iter().partition(|run| run.group == group);
+        self.granted = kept;
+        taken
     }
 
     /// It is lost: what it had been granted.
-    pub(super) fn lose(&mut self) -> Vec<Run> {
+    pub(super) fn lose(&mut self) -> SmallVec<[Run; 1]> {
         self.is_lost = true;
-        self.groups = Vec::new();
+        self.groups = SmallVec::new();
         std::mem::take(&mut self.granted)
     }
 }

@@ -1,7 +1,7 @@
 //! Which blocks a node has.
 
 use crate::BlockId;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// The copies that a node has of other nodes' blocks: as many as its budget allows, the one that was used longest ago goes first.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ enum Held {
     /// No more than a budget.
     Some {
         budget: u32,
-        copies: HashMap<BlockId, Copy>,
+        copies: BTreeMap<BlockId, Copy>,
         /// Those that nobody uses, by when they were used last.
         idle: BTreeMap<u64, BlockId>,
         clock: u64,
@@ -35,7 +35,7 @@ impl Cache {
     pub(super) fn new(budget: Option<u32>, blocks: u32) -> Self {
         let held = match budget {
             None => Held::All(vec![0; blocks.div_ceil(64) as usize]),
-            Some(budget) => Held::Some { budget, copies: HashMap::new(), idle: BTreeMap::new(), clock: 0 },
+            Some(budget) => Held::Some { budget, copies: BTreeMap::new(), idle: BTreeMap::new(), clock: 0 },
         };
         Cache { held }
     }
@@ -96,19 +96,19 @@ impl Cache {
                 bits[block as usize / 64] |= 1 << (block % 64);
                 true
             }
-            Held::Some { budget, copies, idle, clock } => match copies.get_mut(&block) {
-                Some(copy) => {
+            Held::Some { budget, copies, idle, clock } => {
+                if let Some(copy) = copies.get_mut(&block) {
                     copy.is_here = true;
-                    true
+                    return true;
                 }
-                None if copies.len() < *budget as usize => {
+                let has_room = copies.len() < *budget as usize;
+                if has_room {
                     *clock += 1;
                     copies.insert(block, Copy { used_by: 0, is_here: true, last: *clock });
                     idle.insert(*clock, block);
-                    true
                 }
-                None => false,
-            },
+                has_room
+            }
         }
     }
 

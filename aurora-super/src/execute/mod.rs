@@ -6,7 +6,7 @@ use crate::data::Privilege;
 use crate::dispatch::{Grant, Order, Owners, Part, Report, Run};
 use crate::{BlockId, Group, Instruction, Node, Parts, Program};
 use cache::Cache;
-use std::collections::VecDeque;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// What a node may do at once.
@@ -96,7 +96,8 @@ pub struct Task {
 
 /// A node that executes instructions: it asks for them, asks for the operands that it lacks, and runs those that have all of theirs. Pure.
 ///
-/// [`Execute::handle`] takes what happens, [`Execute::poll`] gives what is to be done until there is nothing. Equal inputs give equal commands.
+/// [`Execute::begin`] is called once, [`Execute::handle`] for all that happens; both append what is to be done to a list. Equal inputs give
+/// equal commands.
 ///
 /// # What holds
 ///
@@ -114,12 +115,11 @@ pub struct Execute<P> {
     cache: Cache,
     /// Blocks that it has asked for.
     coming: Vec<BlockId>,
-    grants: VecDeque<Granted>,
-    flights: Vec<Flight>,
+    grants: SmallVec<[Granted; 1]>,
+    flights: SmallVec<[Flight; 1]>,
     running: u32,
     asked: bool,
-    lost: Vec<bool>,
-    commands: VecDeque<Command>,
+    lost: Lost,
 }
 
 #[derive(Clone, Debug)]
@@ -135,8 +135,9 @@ struct Granted {
 struct Flight {
     task: Task,
     attempt: u32,
-    inputs: [BlockId; 2],
-    /// How many of them have not come.
+    /// Those of its inputs that were another node's.
+    inputs: [Option<BlockId>; 2],
+    /// How many of these copies have not come.
     missing: u32,
     runs: bool,
 }
@@ -146,54 +147,77 @@ pub fn owners(program: &impl Program, parts: &Parts) -> Arc<[Node]> {
     Owners::of(program, parts).collect()
 }
 
-/// Who hosts what a node has owned: it, or if it is lost the next one that is not. `None` if all are.
-pub fn host(owner: Node, lost: &[bool]) -> Option<Node> {
-    let count = lost.len() as u32;
-    (0..count).map(|step| (owner + step) % count).find(|node| !lost[*node as usize])
+/// The nodes of a cluster that are lost.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Lost {
+    nodes: u32,
+    lost: Vec<Node>,
+}
+
+impl Lost {
+    /// None, of so many.
+    pub fn none(nodes: u32) -> Self {
+        Lost { nodes, lost: Vec::new() }
+    }
+
+    /// One more.
+    pub fn add(&mut self, node: Node) {
+        self.lost.push(node);
+    }
+
+    /// Whether a node is lost.
+    pub fn contains(&self, node: Node) -> bool {
+        self.lost.contains(&node)
+    }
+
+    /// Who hosts what a node owned from the start: it, or if it is lost the next one that is not. `None` if all are.
+    #[inline]
+    pub fn host(&self, owner: Node) -> Option<Node> {
+        if self.lost.is_empty() {
+            return Some(owner);
+        }
+        (0..self.nodes).map(|step| (owner + step) % self.nodes).find(|node| !self.contains(*node))
+    }
 }
 
 impl<P: Program> Execute<P> {
-    /// A node that has nothing yet, and asks.
+    /// A node that has nothing yet.
     ///
     /// # Panics
     /// If a limit is 0, or the budget too small for one instruction.
     pub fn new(me: Node, program: P, parts: &Parts, owners: Arc<[Node]>, limits: Limits) -> Self {
         assert!(limits.running > 0 && limits.in_flight >= limits.running, "a node runs something");
         assert!(limits.budget.is_none_or(|budget| budget >= 2), "an instruction has two inputs");
-        let mut node = Execute {
+        Execute {
             me,
             cache: Cache::new(limits.budget, program.blocks()),
             program,
             owners,
             limits,
             coming: Vec::new(),
-            grants: VecDeque::new(),
-            flights: Vec::new(),
+            grants: SmallVec::new(),
+            flights: SmallVec::new(),
             running: 0,
             asked: false,
-            lost: vec![false; parts.nodes() as usize],
-            commands: VecDeque::new(),
-        };
-        node.go_on();
-        node
-    }
-
-    /// Something happens.
-    pub fn handle(&mut self, event: Event) {
-        match event {
-            Event::Order(order) => self.obey(order),
-            Event::Arrived(block) => self.take_in(block),
-            Event::Ran(instruction) => self.commit(instruction),
-            Event::Wanted { block, by } => self.commands.push_back(Command::Send { block, to: by }),
-            Event::Brought(part) => self.commands.push_back(Command::Report(Report::Brought(part))),
+            lost: Lost::none(parts.nodes()),
         }
-        self.go_on();
     }
 
-    /// What is to be done next.
-    #[inline]
-    pub fn poll(&mut self) -> Option<Command> {
-        self.commands.pop_front()
+    /// It asks for something to do.
+    pub fn begin(&mut self, out: &mut Vec<Command>) {
+        self.go_on(out);
+    }
+
+    /// Something happens. What is to be done is appended to `out`.
+    pub fn handle(&mut self, event: Event, out: &mut Vec<Command>) {
+        match event {
+            Event::Order(order) => self.obey(order, out),
+            Event::Arrived(block) => self.take_in(block),
+            Event::Ran(instruction) => self.commit(instruction, out),
+            Event::Wanted { block, by } => out.push(Command::Send { block, to: by }),
+            Event::Brought(part) => out.push(Command::Report(Report::Brought(part))),
+        }
+        self.go_on(out);
     }
 
     /// Whether it has a copy of a block, or is its owner.
@@ -217,37 +241,37 @@ impl<P: Program> Execute<P> {
     }
 
     fn is_own(&self, block: BlockId) -> bool {
-        host(self.owners[block as usize], &self.lost) == Some(self.me)
+        self.lost.host(self.owners[block as usize]) == Some(self.me)
     }
 
-    fn obey(&mut self, order: Order) {
+    fn obey(&mut self, order: Order, out: &mut Vec<Command>) {
         match order {
             Order::Grant(grant) => {
                 self.asked = false;
                 let (next, left) = (grant.what.run.start, grant.what.run.len() as u32);
-                self.grants.push_back(Granted { grant, next, left });
+                self.grants.push(Granted { grant, next, left });
             }
-            Order::Merge { part, into } => self.commands.push_back(Command::SendPart { part, to: into }),
-            Order::Accept(part) => self.commands.push_back(Command::Merge(part)),
-            Order::Drop(group) => self.commands.push_back(Command::DropPart(group)),
-            Order::Lost(node) => self.lose(node),
+            Order::Merge { part, into } => out.push(Command::SendPart { part, to: into }),
+            Order::Accept(part) => out.push(Command::Merge(part)),
+            Order::Drop(group) => out.push(Command::DropPart(group)),
+            Order::Lost(node) => self.lose(node, out),
         }
     }
 
     /// Asks others for what it has asked a lost node for.
-    fn lose(&mut self, lost: Node) {
+    fn lose(&mut self, lost: Node, out: &mut Vec<Command>) {
         let asked_before: Vec<_> = self.coming.iter().map(|block| (*block, self.host(*block))).collect();
-        self.lost[lost as usize] = true;
+        self.lost.add(lost);
         for (block, _) in asked_before.into_iter().filter(|(_, from)| *from == lost) {
             match self.host(block) {
                 me if me == self.me => self.take_in(block),
-                from => self.commands.push_back(Command::Fetch { block, from }),
+                from => out.push(Command::Fetch { block, from }),
             }
         }
     }
 
     fn host(&self, block: BlockId) -> Node {
-        host(self.owners[block as usize], &self.lost).expect("this node is not lost")
+        self.lost.host(self.owners[block as usize]).expect("this node is not lost")
     }
 
     fn take_in(&mut self, block: BlockId) {
@@ -257,18 +281,16 @@ impl<P: Program> Execute<P> {
         };
         self.coming.swap_remove(at);
         for flight in &mut self.flights {
-            flight.missing -= flight.inputs.iter().filter(|input| **input == block).count() as u32;
+            flight.missing -= flight.inputs.iter().filter(|input| **input == Some(block)).count() as u32;
         }
     }
 
-    fn commit(&mut self, instruction: Instruction) {
+    fn commit(&mut self, instruction: Instruction, out: &mut Vec<Command>) {
         let is_it = |flight: &Flight| flight.runs && flight.task.instruction == instruction;
         let at = self.flights.iter().position(is_it).expect("what has run was to run");
         let flight = self.flights.remove(at);
         self.running -= 1;
-        for input in flight.inputs.into_iter().filter(|input| !self.is_own(*input)) {
-            self.cache.end(input);
-        }
+        flight.inputs.into_iter().flatten().for_each(|input| self.cache.end(input));
         let of = |granted: &Granted| {
             let Run { group, run, attempt } = &granted.grant.what;
             *group == instruction.group && *attempt == flight.attempt && run.contains(&instruction.k)
@@ -276,26 +298,26 @@ impl<P: Program> Execute<P> {
         let at = self.grants.iter().position(of).expect("what has run was granted");
         self.grants[at].left -= 1;
         if self.grants[at].left == 0 {
-            let granted = self.grants.remove(at).expect("just found");
-            self.commands.push_back(Command::Report(Report::Committed(granted.grant.what)));
+            let granted = self.grants.remove(at);
+            out.push(Command::Report(Report::Committed(granted.grant.what)));
         }
     }
 
     /// Does what can be done now.
-    fn go_on(&mut self) {
-        while (self.flights.len() as u32) < self.limits.in_flight && self.take_off() {}
+    fn go_on(&mut self, out: &mut Vec<Command>) {
+        while (self.flights.len() as u32) < self.limits.in_flight && self.take_off(out) {}
         if self.running < self.limits.running {
-            self.run();
+            self.run(out);
         }
         let has_room = (self.flights.len() as u32) < self.limits.in_flight;
         if !self.asked && has_room && self.grants.iter().all(|granted| granted.next == granted.grant.what.run.end) {
             self.asked = true;
-            self.commands.push_back(Command::Report(Report::Ask));
+            out.push(Command::Report(Report::Ask));
         }
     }
 
     /// Puts the next instruction in flight, if there is one and room for its operands.
-    fn take_off(&mut self) -> bool {
+    fn take_off(&mut self, out: &mut Vec<Command>) -> bool {
         let Some(at) = self.grants.iter().position(|granted| granted.next < granted.grant.what.run.end) else {
             return false;
         };
@@ -304,22 +326,19 @@ impl<P: Program> Execute<P> {
         let joins = grant.joins && *next == grant.what.run.start;
         let task = Task { instruction, privilege: grant.privilege, result_at: grant.result_at, joins };
         let attempt = grant.what.attempt;
-        let inputs = self.program.inputs(instruction);
-        let is_foreign = |block: &BlockId| !self.is_own(*block);
-        if self.limits.budget.is_some() && !self.cache.admits(inputs.into_iter().filter(is_foreign)) {
+        let foreign = |block| Some(block).filter(|block| !self.is_own(*block));
+        let inputs = self.program.inputs(instruction).map(foreign);
+        if !self.cache.admits(inputs.into_iter().flatten()) {
             return false;
         }
         let mut missing = 0;
-        for block in inputs {
-            if self.is_own(block) {
-                continue;
-            }
+        for block in inputs.into_iter().flatten() {
             let (is_here, dropped) = self.cache.begin(block);
-            self.commands.extend(dropped.map(Command::Drop));
+            out.extend(dropped.map(Command::Drop));
             missing += u32::from(!is_here);
             if !is_here && !self.coming.contains(&block) {
                 self.coming.push(block);
-                self.commands.push_back(Command::Fetch { block, from: self.host(block) });
+                out.push(Command::Fetch { block, from: self.host(block) });
             }
         }
         self.grants[at].next += 1;
@@ -328,7 +347,7 @@ impl<P: Program> Execute<P> {
     }
 
     /// Runs what has all of its operands.
-    fn run(&mut self) {
+    fn run(&mut self, out: &mut Vec<Command>) {
         for at in 0..self.flights.len() {
             if self.running == self.limits.running {
                 return;
@@ -338,7 +357,7 @@ impl<P: Program> Execute<P> {
             let in_turn = flight.task.privilege != Privilege::Write
                 || before.iter().all(|earlier| earlier.task.instruction.group != group);
             if !flight.runs && flight.missing == 0 && in_turn {
-                self.commands.push_back(Command::Run(flight.task));
+                out.push(Command::Run(flight.task));
                 self.flights[at].runs = true;
                 self.running += 1;
             }

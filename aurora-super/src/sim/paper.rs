@@ -6,9 +6,9 @@
 use super::setting::{Outcome, Setting, SettingError, Transfers};
 use crate::dispatch::{Config, Order};
 use crate::execute::{Command, Event, Limits, Task, owners};
-use crate::{BlockId, Dispatch, Execute, Node, Parts, Product, Program};
+use crate::{BlockId, Dispatch, Execute, Node, Parts, Product};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Simulates one run.
 ///
@@ -18,6 +18,8 @@ pub fn paper(setting: &Setting) -> Result<Outcome, SettingError> {
     setting.check()?;
     let mut machine = Machine::new(setting);
     for node in 0..machine.nodes.len() as Node {
+        machine.nodes[node as usize].begin(&mut machine.wanted);
+        machine.note(node);
         machine.act(node);
     }
     while let Some(Reverse((_, node))) = machine.free_at.pop() {
@@ -34,6 +36,8 @@ struct Machine<'a> {
     clocks: Vec<Clock>,
     /// When nodes will have run what they run. Times are not negative, so their bits are in their order.
     free_at: BinaryHeap<Reverse<(u64, Node)>>,
+    wanted: Vec<Command>,
+    to_do: VecDeque<(Node, Command)>,
     loads: u64,
     instructions: u64,
 }
@@ -75,6 +79,8 @@ impl<'a> Machine<'a> {
             parts,
             nodes,
             free_at: BinaryHeap::new(),
+            wanted: Vec::new(),
+            to_do: VecDeque::new(),
             loads: 0,
             instructions: 0,
         }
@@ -86,42 +92,51 @@ impl<'a> Machine<'a> {
         clock.pay();
         let task = clock.runs.take().expect("it ran something");
         self.instructions += 1;
-        self.nodes[node as usize].handle(Event::Ran(task.instruction));
+        self.tell(node, Event::Ran(task.instruction));
         self.act(node);
+    }
+
+    /// Something happens to a node: notes what it wants done.
+    fn tell(&mut self, node: Node, event: Event) {
+        self.nodes[node as usize].handle(event, &mut self.wanted);
+        self.note(node);
+    }
+
+    fn note(&mut self, node: Node) {
+        self.to_do.extend(self.wanted.drain(..).map(|command| (node, command)));
     }
 
     /// Does what a node wants done, and what comes of it at other nodes.
     fn act(&mut self, node: Node) {
         let now = self.clocks[node as usize].now;
-        let mut acting = vec![node];
-        while let Some(node) = acting.pop() {
-            while let Some(command) = self.nodes[node as usize].poll() {
-                self.obey(node, command, &mut acting);
+        loop {
+            while let Some((node, command)) = self.to_do.pop_front() {
+                self.obey(node, command);
             }
-            while let Some((to, order)) = self.dispatch.poll() {
-                if matches!(order, Order::Grant(_)) {
-                    // It may have waited for this moment.
-                    let clock = &mut self.clocks[to as usize];
-                    clock.now = clock.now.max(now);
-                }
-                self.nodes[to as usize].handle(Event::Order(order));
-                acting.push(to);
+            // One order after the other: what a node loads for one may spare the next node a load.
+            let Some((to, order)) = self.dispatch.poll() else {
+                return;
+            };
+            if matches!(order, Order::Grant(_)) {
+                // It may have waited for this moment.
+                let clock = &mut self.clocks[to as usize];
+                clock.now = clock.now.max(now);
             }
+            self.tell(to, Event::Order(order));
         }
     }
 
-    fn obey(&mut self, node: Node, command: Command, acting: &mut Vec<Node>) {
+    fn obey(&mut self, node: Node, command: Command) {
         match command {
             Command::Report(report) => self.dispatch.handle(node, report),
             Command::Fetch { block, from } => {
                 self.load(node, block, from);
-                self.nodes[node as usize].handle(Event::Arrived(block));
+                self.tell(node, Event::Arrived(block));
             }
             Command::Run(task) => self.run(node, task),
             Command::SendPart { part, to } => {
                 // It was paid for when its node joined.
-                self.nodes[to as usize].handle(Event::Brought(part));
-                acting.push(to);
+                self.tell(to, Event::Brought(part));
             }
             Command::Send { .. } | Command::Merge(_) | Command::DropPart(_) | Command::Drop(_) => {}
         }
@@ -129,16 +144,27 @@ impl<'a> Machine<'a> {
 
     fn load(&mut self, node: Node, block: BlockId, from: Node) {
         self.loads += 1;
-        self.clocks[node as usize].communicate(self.setting.load / self.speed(node));
-        self.clocks[from as usize].owed += self.setting.load / self.speed(from);
+        self.pay_both(node, from);
         if self.setting.transfers == Transfers::Multicast {
             for other in self.sharers(node, block).filter(|other| *other != node) {
                 if !self.nodes[other as usize].has(block) {
-                    self.clocks[other as usize].owed += self.setting.load / self.speed(other);
-                    self.nodes[other as usize].handle(Event::Arrived(block));
+                    self.clocks[other as usize].owed += self.cost(other);
+                    self.tell(other, Event::Arrived(block));
                 }
             }
         }
+    }
+
+    /// A block goes to a node, which pays at once, from one that pays later.
+    fn pay_both(&mut self, node: Node, from: Node) {
+        let (receiving, sending) = (self.cost(node), self.cost(from));
+        self.clocks[node as usize].communicate(receiving);
+        self.clocks[from as usize].owed += sending;
+    }
+
+    /// The time that a block costs a node.
+    fn cost(&self, node: Node) -> f64 {
+        self.setting.load / self.speed(node)
     }
 
     /// The nodes that a static map would have need this block where one does: its grid row of A, its grid column of B.
@@ -152,8 +178,7 @@ impl<'a> Machine<'a> {
 
     fn run(&mut self, node: Node, task: Task) {
         if task.joins {
-            self.clocks[node as usize].communicate(self.setting.load / self.speed(node));
-            self.clocks[task.result_at as usize].owed += self.setting.load / self.speed(task.result_at);
+            self.pay_both(node, task.result_at);
         }
         let time = self.setting.work.of(&self.setting.program, task.instruction) / self.speed(node);
         let clock = &mut self.clocks[node as usize];

@@ -1,0 +1,132 @@
+//! Both machines against a sequential model: whatever comes in whatever order, each result has each instruction once.
+
+mod world;
+
+use aurora_super::dispatch::Config;
+use aurora_super::execute::Limits;
+use aurora_super::policy::{Policy, Version};
+use aurora_super::{Parts, Product, Random};
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use world::{Step, World};
+
+fn policies() -> Vec<Policy> {
+    let versions = [Version::Simple, Version::Remote, Version::Distributed, Version::Mixture];
+    let schedules = versions.iter().flat_map(|version| [false, true].map(|smart| Policy::schedule(smart, *version)));
+    Policy::ALL.iter().map(|(_, policy)| *policy).chain(schedules).collect()
+}
+
+/// Runs to the end by chance; up to `losses` nodes are lost on the way.
+fn run(mut world: World, losses: usize, random: &mut Random) -> World {
+    let mut happened = 0;
+    loop {
+        let steps = world.steps();
+        if world.lost() < losses && random.below(40) == 0 {
+            world.lose(random.below(world.nodes.len() as u32));
+            continue;
+        }
+        let Some(step) = steps.get(random.below(steps.len().max(1) as u32) as usize) else {
+            world.check_end();
+            return world;
+        };
+        world.take(*step);
+        happened += 1;
+        assert!(happened < 100_000, "no end: {world:#?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_result_has_each_instruction_once(
+        policy in prop::sample::select(policies()),
+        [rows, inner, columns] in [1u32..5, 1u32..6, 1u32..5],
+        speeds in prop::collection::vec(1u32..4, 1..6),
+        (grain, extends) in (1u32..5, any::<bool>()),
+        (running, ahead, budget) in (1u32..4, 0u32..4, prop::option::of(2u32..9)),
+        losses in 0usize..4,
+        seed: u64,
+    ) {
+        let program = Product::new(rows, inner, columns).unwrap();
+        let speeds: Vec<f64> = speeds.into_iter().map(f64::from).collect();
+        let parts = Parts::by_speed(&speeds).unwrap();
+        let limits = Limits { running, in_flight: running + ahead, budget };
+        let config = Config { policy, grain, extends, seed };
+        let world = World::new(program, parts, config, limits);
+        let losses = losses.min(speeds.len() - 1);
+        let world = run(world, losses, &mut Random::new(seed));
+        if losses == 0 {
+            prop_assert_eq!(u64::from(world.executed), program.instructions());
+        }
+    }
+}
+
+/// Of everything that a state is, with as little memory.
+fn digest(world: &World) -> u64 {
+    struct Into(DefaultHasher);
+    impl Write for Into {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            text.hash(&mut self.0);
+            Ok(())
+        }
+    }
+    let mut into = Into(DefaultHasher::new());
+    write!(into, "{world:?}").expect("hashing cannot fail");
+    into.0.finish()
+}
+
+/// All states that can be reached. How many there are.
+fn explore(world: World, limit: usize) -> usize {
+    let mut seen = HashSet::from([digest(&world)]);
+    let mut open = vec![world];
+    while let Some(world) = open.pop() {
+        let steps = world.steps();
+        if steps.is_empty() {
+            world.check_end();
+        }
+        for step in steps {
+            let mut next: World = world.clone();
+            next.take(step);
+            if seen.insert(digest(&next)) {
+                open.push(next);
+            }
+        }
+        assert!(seen.len() < limit, "more than {limit} states");
+    }
+    seen.len()
+}
+
+#[test]
+fn every_state_of_a_small_program() {
+    let program = Product::square(2).unwrap();
+    for policy in policies() {
+        let parts = Parts::by_speed(&[1.0; 3]).unwrap();
+        let states = explore(World::new(program, parts, Config::new(policy), Limits::ONE), 3_000_000);
+        println!("{policy:?}: {states} states");
+    }
+}
+
+#[test]
+fn equal_inputs_give_equal_commands() {
+    for policy in policies() {
+        let world = || {
+            let parts = Parts::by_speed(&[1.0, 3.0, 1.0, 3.0]).unwrap();
+            let limits = Limits { running: 2, in_flight: 4, budget: Some(6) };
+            World::new(Product::square(4).unwrap(), parts, Config { grain: 3, ..Config::new(policy) }, limits)
+        };
+        let mut worlds = [world(), world()];
+        let mut random = Random::new(7);
+        loop {
+            let steps: Vec<Step> = worlds[0].steps();
+            if steps.is_empty() {
+                break;
+            }
+            let step = steps[random.below(steps.len() as u32) as usize];
+            worlds.iter_mut().for_each(|world| world.take(step));
+            assert_eq!(format!("{:?}", worlds[0]), format!("{:?}", worlds[1]));
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! A dispatcher and nodes with messages under way between them, any of which may come next; and what the results are by that.
+
+use aurora_super::data::Privilege;
+use aurora_super::dispatch::{Config, Order, Part, Report};
+use aurora_super::execute::{Command, Event, Limits, Task, owners};
+use aurora_super::{BlockId, Dispatch, Execute, Group, Instruction, Node, Parts, Product, Program};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Something that may happen next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Step {
+    /// The oldest report of a node reaches the dispatcher.
+    Report(Node),
+    /// The oldest order to a node reaches it.
+    Order(Node),
+    /// A transfer ends.
+    Transfer(usize),
+    /// An instruction ends.
+    Task(usize),
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Transfer {
+    Fetch { block: BlockId, by: Node, from: Node },
+    Block { block: BlockId, to: Node },
+    /// With what the incarnation holds.
+    Part { part: Part, to: Node, holds: Vec<u32> },
+    /// To be merged where the result is.
+    Modifier { task: Task, by: Node },
+}
+
+/// All of it. Results are lists of the instructions whose results they hold, so that one that is there twice is seen.
+#[derive(Clone, Debug)]
+pub struct World {
+    program: Product,
+    pub dispatch: Dispatch<Product>,
+    pub nodes: Vec<Execute<Product>>,
+    limits: Limits,
+    lost: BTreeSet<Node>,
+    reports: Vec<VecDeque<Report>>,
+    orders: Vec<VecDeque<Order>>,
+    transfers: Vec<Transfer>,
+    tasks: Vec<(Node, Task)>,
+    /// By node and group.
+    results: BTreeMap<(Node, Group), Vec<u32>>,
+    brought: BTreeMap<(Node, Part), Vec<u32>>,
+    pub executed: u32,
+}
+
+impl World {
+    pub fn new(program: Product, parts: Parts, config: Config, limits: Limits) -> Self {
+        let owners = owners(&program, &parts);
+        let node = |me| Execute::new(me, program, &parts, owners.clone(), limits);
+        let count = parts.nodes() as usize;
+        let mut world = World {
+            program,
+            nodes: (0..parts.nodes()).map(node).collect(),
+            dispatch: Dispatch::new(program, parts, config),
+            limits,
+            lost: BTreeSet::new(),
+            reports: vec![VecDeque::new(); count],
+            orders: vec![VecDeque::new(); count],
+            transfers: Vec::new(),
+            tasks: Vec::new(),
+            results: BTreeMap::new(),
+            brought: BTreeMap::new(),
+            executed: 0,
+        };
+        for node in 0..count {
+            let mut wanted = Vec::new();
+            world.nodes[node].begin(&mut wanted);
+            world.obey(node as Node, wanted);
+        }
+        world
+    }
+
+    /// What may happen next.
+    pub fn steps(&self) -> Vec<Step> {
+        let nodes = 0..self.nodes.len() as Node;
+        let reports = nodes.clone().filter(|node| !self.reports[*node as usize].is_empty()).map(Step::Report);
+        let orders = nodes.filter(|node| !self.orders[*node as usize].is_empty()).map(Step::Order);
+        let transfers = (0..self.transfers.len()).map(Step::Transfer);
+        reports.chain(orders).chain(transfers).chain((0..self.tasks.len()).map(Step::Task)).collect()
+    }
+
+    pub fn take(&mut self, step: Step) {
+        match step {
+            Step::Report(node) => {
+                let report = self.reports[node as usize].pop_front().expect("one is under way");
+                self.dispatch.handle(node, report);
+                self.send_orders();
+            }
+            Step::Order(node) => {
+                let order = self.orders[node as usize].pop_front().expect("one is under way");
+                self.tell(node, Event::Order(order));
+            }
+            Step::Transfer(at) => self.arrive(at),
+            Step::Task(at) => {
+                let (node, task) = self.tasks.remove(at);
+                let is_remote = task.privilege == Privilege::RemoteUpdate && task.result_at != node;
+                if is_remote {
+                    self.transfers.push(Transfer::Modifier { task, by: node });
+                } else {
+                    self.commit(node, node, task.instruction);
+                }
+            }
+        }
+        self.transfers.sort_by_key(|transfer| format!("{transfer:?}"));
+        self.tasks.sort_by_key(|(node, task)| (*node, task.instruction));
+        self.check();
+    }
+
+    /// A node is lost; what it has reported may still come.
+    pub fn lose(&mut self, node: Node) {
+        self.lost.insert(node);
+        self.orders[node as usize].clear();
+        self.results.retain(|(at, _), _| *at != node);
+        self.tasks.retain(|(at, _)| *at != node);
+        self.dispatch.lose(node);
+        self.send_orders();
+        self.check();
+    }
+
+    pub fn lost(&self) -> usize {
+        self.lost.len()
+    }
+
+    fn arrive(&mut self, at: usize) {
+        let lost = |node: &Node| self.lost.contains(node);
+        match self.transfers.remove(at) {
+            Transfer::Fetch { from, by, .. } if lost(&from) || lost(&by) => {}
+            Transfer::Fetch { block, by, from } => self.tell(from, Event::Wanted { block, by }),
+            Transfer::Block { to, .. } | Transfer::Part { to, .. } if lost(&to) => {}
+            Transfer::Block { block, to } => self.tell(to, Event::Arrived(block)),
+            Transfer::Part { part, to, holds } => {
+                self.brought.insert((to, part), holds);
+                self.tell(to, Event::Brought(part));
+            }
+            Transfer::Modifier { by, .. } if lost(&by) => {}
+            Transfer::Modifier { task, by } => self.commit(by, task.result_at, task.instruction),
+        }
+    }
+
+    fn commit(&mut self, by: Node, at: Node, instruction: Instruction) {
+        if !self.lost.contains(&at) {
+            self.results.entry((at, instruction.group)).or_default().push(instruction.k);
+        }
+        self.executed += 1;
+        self.tell(by, Event::Ran(instruction));
+    }
+
+    fn tell(&mut self, node: Node, event: Event) {
+        let mut wanted = Vec::new();
+        self.nodes[node as usize].handle(event, &mut wanted);
+        self.obey(node, wanted);
+    }
+
+    fn obey(&mut self, node: Node, commands: Vec<Command>) {
+        for command in commands {
+            match command {
+                Command::Report(report) => self.reports[node as usize].push_back(report),
+                Command::Fetch { block, from } => self.transfers.push(Transfer::Fetch { block, by: node, from }),
+                Command::Send { block, to } => self.transfers.push(Transfer::Block { block, to }),
+                Command::Run(task) => self.tasks.push((node, task)),
+                Command::SendPart { part, to } => {
+                    let holds = self.results.get(&(node, part.group)).cloned().unwrap_or_default();
+                    self.transfers.push(Transfer::Part { part, to, holds });
+                }
+                Command::Merge(part) => {
+                    let holds = self.brought.remove(&(node, part)).expect("it was brought");
+                    self.results.entry((node, part.group)).or_default().extend(holds);
+                }
+                Command::DropPart(group) => drop(self.results.remove(&(node, group))),
+                Command::Drop(block) => assert!(!self.nodes[node as usize].has(block)),
+            }
+        }
+    }
+
+    fn send_orders(&mut self) {
+        while let Some((node, order)) = self.dispatch.poll() {
+            self.orders[node as usize].push_back(order);
+        }
+    }
+
+    /// What holds at any moment.
+    fn check(&self) {
+        for node in &self.nodes {
+            assert!(node.running() <= self.limits.running && node.in_flight() <= self.limits.in_flight);
+            assert!(self.limits.budget.is_none_or(|budget| node.copies() <= budget), "beyond the budget");
+        }
+        for (group, held) in (0..self.program.groups()).map(|group| (group, self.dispatch.lineage(group))) {
+            let held: Vec<u32> =
+                held.into_iter().flat_map(|lineage| lineage.parts()).flat_map(|part| part.holds.iter().flatten()).collect();
+            let distinct: BTreeSet<_> = held.iter().collect();
+            assert_eq!(distinct.len(), held.len(), "an instruction of group {group} is in two incarnations");
+        }
+        // Of a group that is written to one instruction runs at a time.
+        let writes = self.tasks.iter().filter(|(_, task)| task.privilege == Privilege::Write);
+        let mut writing: Vec<Group> = writes.map(|(_, task)| task.instruction.group).collect();
+        writing.sort_unstable();
+        assert!(writing.windows(2).all(|pair| pair[0] != pair[1]), "two write to a group at the same time");
+    }
+
+    /// Nothing can happen any more: everything has to be done, and each result has each instruction once.
+    pub fn check_end(&self) {
+        if self.lost.len() == self.nodes.len() {
+            return;
+        }
+        assert!(self.dispatch.is_done(), "nothing happens, and not all is done: {self:#?}");
+        for group in 0..self.program.groups() {
+            let host = self.dispatch.block(self.program.result(group)).host();
+            let mut result = self.results.get(&(host, group)).cloned().unwrap_or_default();
+            result.sort_unstable();
+            assert!(result.iter().copied().eq(0..self.program.len(group)), "group {group} at {host}: {result:?}");
+        }
+    }
+}
