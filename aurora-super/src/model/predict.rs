@@ -63,7 +63,6 @@ impl Measurements {
 #[cfg(test)]
 mod tests {
     use super::super::read;
-    use super::*;
 
     const TABLE: &str = "a b seconds\n1 0 10\n0 1 20\n4 0 4\n2 0 6\n0 2 11\n";
 

@@ -1,12 +1,11 @@
 //! Printed speed-ups and efficiencies beside recomputed ones: what differs, and by which rule it can be explained.
 
 use super::decimal::Decimal;
-use super::error::Row;
+use super::finding::Finding;
 use super::machines::{Configuration, Machines};
 use super::measurements::{Measured, Measurements};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::{self, Display, Formatter};
 
 /// How a printed number agrees with the recomputed one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -18,78 +17,6 @@ pub enum Agreement {
     Rounding,
     /// They contradict each other.
     Contradiction,
-}
-
-/// Something printed that contradicts the rest of the table.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Finding {
-    /// A time that contradicts the speed-up beside it, and does not with its decimal point elsewhere.
-    DecimalPoint {
-        /// Which run.
-        row: Row,
-        /// The time as it is printed.
-        printed: Decimal,
-        /// The speed-up beside it.
-        speedup: Decimal,
-        /// The time that the other runs give for this speed-up, in seconds.
-        implied: f64,
-        /// The same digits with the point elsewhere.
-        corrected: Decimal,
-    },
-    /// A time and a speed-up that contradict each other, by the other runs.
-    TimeAndSpeedup {
-        /// Which run.
-        row: Row,
-        /// The time as it is printed.
-        printed: Decimal,
-        /// The speed-up beside it.
-        speedup: Decimal,
-        /// The time that the other runs give for this speed-up, in seconds.
-        implied: f64,
-        /// The speed-up that they give for this time.
-        implied_speedup: f64,
-    },
-    /// An efficiency that is a fraction where per cent is expected.
-    Fraction {
-        /// Which run.
-        row: Row,
-        /// The efficiency as it is printed.
-        printed: Decimal,
-        /// By equation (6), in per cent.
-        recomputed: f64,
-    },
-    /// An efficiency that is right for as many processors of other machines.
-    Denominator {
-        /// Which run.
-        row: Row,
-        /// The efficiency as it is printed.
-        printed: Decimal,
-        /// The speed-up of the run.
-        speedup: f64,
-        /// The configuration whose power explains it.
-        taken: String,
-        /// That power, sum(W_j n_j).
-        taken_power: f64,
-        /// The configuration of the run.
-        configuration: String,
-        /// Its power, the denominator of equation (6).
-        power: f64,
-        /// By equation (6), in per cent.
-        recomputed: f64,
-    },
-    /// A speed-up or an efficiency that no rule here explains.
-    Unexplained {
-        /// Which run.
-        row: Row,
-        /// `speedup` or `efficiency`.
-        column: &'static str,
-        /// As it is printed.
-        printed: Decimal,
-        /// By equation (3), or by (6) in per cent.
-        recomputed: f64,
-    },
 }
 
 /// Measurements as they are used after a review of what is printed beside them.
@@ -267,44 +194,6 @@ fn agreement(printed: &Decimal, value: f64, slack: f64) -> Agreement {
 /// How far the speed-up and the efficiency of a run may be off, relatively, because times are printed with so many digits.
 fn slack(table: &Measurements, run: &Measured) -> f64 {
     run.seconds().uncertainty() + table.references().map(|run| run.seconds().uncertainty()).fold(0.0, f64::max)
-}
-
-impl Display for Finding {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Finding::DecimalPoint { row, printed, speedup, implied, corrected } => write!(
-                f,
-                "{row}, column `seconds`: {printed} contradicts the speed-up {speedup} beside it, for which the other rows give \
-                 {implied:.*}. With the decimal point moved it is {corrected}",
-                corrected.places()
-            ),
-            Finding::TimeAndSpeedup { row, printed, speedup, implied, implied_speedup } => write!(
-                f,
-                "{row}, columns `seconds` and `speedup`: {printed} and {speedup} contradict each other. By the other rows it is \
-                 {implied:.*} s for this speed-up, or a speed-up of {implied_speedup:.*} for this time",
-                printed.places(),
-                speedup.places()
-            ),
-            Finding::Fraction { row, printed, recomputed } => write!(
-                f,
-                "{row}, column `efficiency`: {printed} is a fraction where per cent is expected: {recomputed:.*}",
-                printed.places().saturating_sub(2)
-            ),
-            Finding::Denominator { row, printed, speedup, taken, taken_power, configuration, power, recomputed } => {
-                let places = printed.places();
-                write!(
-                    f,
-                    "{row}, column `efficiency`: {printed} has the wrong denominator: it fits {speedup:.6} / {taken_power:.6}, \
-                     with the power of {taken}. The run is on {configuration}: by (6) {speedup:.6} / {power:.6} = \
-                     {recomputed:.places$} %"
-                )
-            }
-            Finding::Unexplained { row, column, printed, recomputed } => {
-                let (equation, places) = (if *column == "speedup" { "(3)" } else { "(6)" }, printed.places());
-                write!(f, "{row}, column `{column}`: {printed} is wrong: by {equation} it is {recomputed:.places$}")
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -235,12 +235,12 @@ impl Farmed {
             farm.map_err(|error| refusal("--unit-seconds <SECONDS>", &seconds.to_string(), error))
         };
         let farm = unit_seconds.map_or_else(|| Ok(Farm::of(table, units)), own)?;
-        let measured =
-            table.runs().iter().map(Measured::configuration).filter(|configuration| configuration.total() > 1);
+        let parallel = table.runs().iter().filter(|run| run.configuration().total() > 1);
+        let measured = parallel.map(|run| (run.configuration(), Some(run.seconds().value())));
         let others = wanted.iter().filter(|configuration| table.run(configuration).is_err());
-        let on = |configuration: &Configuration| OnFarm {
+        let on = |(configuration, seconds): (&Configuration, Option<f64>)| OnFarm {
             configuration: machines.describe(configuration),
-            measured: table.run(configuration).ok().filter(|_| unit_seconds.is_none()).map(|run| run.seconds().value()),
+            measured: seconds.filter(|_| unit_seconds.is_none()),
             makespans: farm.makespans(machines, configuration),
         };
         let fastest = machines.names().iter().zip(machines.weights()).find(|(_, weight)| **weight == 1.0);
@@ -248,7 +248,7 @@ impl Farmed {
             units: units.get(),
             unit_seconds: farm.unit_seconds(),
             fastest: fastest.map(|(name, _)| name.clone()).unwrap_or_default(),
-            configurations: measured.chain(others).map(on).collect(),
+            configurations: measured.chain(others.map(|other| (other, None))).map(on).collect(),
         })
     }
 }
