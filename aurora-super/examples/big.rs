@@ -1,7 +1,7 @@
 //! Big.
+use aurora_super::Product;
 use aurora_super::policy::Policy;
 use aurora_super::sim::{Setting, Speeds, paper};
-use aurora_super::Product;
 fn main() {
     for (nodes, n) in [(1024, 64), (4096, 128)] {
         for (name, policy) in [("tail", Policy::TAIL), ("S", Policy::S), ("R", Policy::R)] {
@@ -10,7 +10,13 @@ fn main() {
                 s.program = Product::square(n).unwrap();
                 let t = std::time::Instant::now();
                 let o = paper(&s).unwrap();
-                println!("{nodes} {name} {speeds:?} {:.3} {:.3} {:.3} {:?}", o.imbalance, o.communication, o.efficiency, t.elapsed());
+                println!(
+                    "{nodes} {name} {speeds:?} {:.3} {:.3} {:.3} {:?}",
+                    o.imbalance,
+                    o.communication,
+                    o.efficiency,
+                    t.elapsed()
+                );
             }
         }
     }

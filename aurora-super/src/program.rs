@@ -137,7 +137,12 @@ impl Parts {
         };
         let cuts = |count: u32, of: &dyn Fn(usize) -> u32| {
             let weights = (0..count).map(|line| sum(&|node| of(node) == line));
-            let cuts: Vec<f64> = weights.scan(0.0, |up_to, weight| { *up_to += weight; Some(*up_to) }).collect();
+            let cuts: Vec<f64> = weights
+                .scan(0.0, |up_to, weight| {
+                    *up_to += weight;
+                    Some(*up_to)
+                })
+                .collect();
             let all = cuts[cuts.len() - 1];
             cuts.into_iter().map(|cut| cut / all).collect()
         };

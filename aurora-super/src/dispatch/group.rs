@@ -44,7 +44,13 @@ struct Open {
 impl Groups {
     pub(super) fn new(count: u32) -> Self {
         let untouched = Progress { fresh: 0, at: UNTOUCHED, attempt: 0 };
-        Groups { groups: vec![untouched; count as usize], open: Vec::new(), free: Vec::new(), incomplete: count, serial: 0 }
+        Groups {
+            groups: vec![untouched; count as usize],
+            open: Vec::new(),
+            free: Vec::new(),
+            incomplete: count,
+            serial: 0,
+        }
     }
 
     /// Whether all are complete.
@@ -133,6 +139,8 @@ impl Groups {
         });
         open.outstanding += run.len() as u32;
         open.privilege = privilege;
+        // Its incarnation will hold more than what was wanted of it.
+        open.wanted.retain(|(other, _)| *other != node);
         let is_remote = privilege == Privilege::RemoteUpdate && open.lineage.first().is_some();
         let joins = !is_remote && open.lineage.join(node) && open.lineage.parts().len() > 1;
         (run, joins)
@@ -148,7 +156,6 @@ impl Groups {
             _ => node,
         };
         open.lineage.commit(holder, run);
-        open.wanted.retain(|(node, _)| *node != holder);
         open.privilege
     }
 

@@ -6,10 +6,10 @@ mod node;
 
 pub use message::{Grant, Order, Part, Report, Run};
 
-use crate::data::{Block, Event, Privilege};
+use crate::data::{Block, Event, Privilege, State};
 use crate::execute::Lost;
-use crate::policy::{Chooser, Pace, Policy, Then, Unfinished, Version};
 use crate::lineage::Lineage;
+use crate::policy::{Chooser, Pace, Policy, Then, Unfinished, Version};
 use crate::{Group, Node, Parts, Program};
 use group::Groups;
 use node::Member;
@@ -204,8 +204,9 @@ impl<P: Program> Dispatch<P> {
         let Some(group) = self.pick(node) else {
             return false;
         };
-        let (privilege, len) = (self.privilege(), self.program.len(group));
+        let (privilege, len) = (self.privilege(group), self.program.len(group));
         let begins = self.groups.open(group, privilege);
+        self.chooser.touch(node, group);
         let left = self.groups.left(group, len);
         let sharers = self.groups.lineage(group).map_or(0, |lineage| lineage.parts().len()) as u32;
         // Of a group that several share the last instructions go one by one.
@@ -252,29 +253,29 @@ impl<P: Program> Dispatch<P> {
         let mut unfinished = self.unfinished.take()?;
         let joined = unfinished.most_first().find(|group| self.may_work(node, *group));
         self.unfinished = Some(unfinished);
-        joined.inspect(|group| self.chooser.touch(node, *group))
+        joined
     }
 
-    /// What instructions that are granted now may do with their results.
-    fn privilege(&self) -> Privilege {
+    /// What instructions of a group that are granted now may do with its result.
+    fn privilege(&self, group: Group) -> Privilege {
+        let is_shared = || self.block(self.program.result(group)).state() == State::DistributedUpdateable;
         match self.config.policy.version {
             Version::Simple => Privilege::Write,
             Version::Remote => Privilege::RemoteUpdate,
-            Version::Mixture if !self.chooser.is_empty() => Privilege::Write,
+            Version::Mixture if !self.chooser.is_empty() && !is_shared() => Privilege::Write,
             Version::Distributed | Version::Mixture => Privilege::DistributedUpdate,
         }
     }
 
     /// Whether a node may be granted instructions of a group now.
     fn may_work(&self, node: Node, group: Group) -> bool {
-        let (block, privilege) = (&self.blocks[self.program.result(group) as usize], self.privilege());
+        let (block, privilege) = (self.block(self.program.result(group)), self.privilege(group));
         if privilege != Privilege::Write {
             return block.admits(privilege);
         }
         // One node has all of a group that is written to.
         let first = self.groups.lineage(group).and_then(|lineage| lineage.first());
-        let is_its = first.is_none_or(|first| first == node);
-        is_its && (self.config.extends || self.groups.outstanding(group) == 0)
+        first.is_none_or(|first| first == node) && (self.config.extends || self.groups.outstanding(group) == 0)
     }
 
     fn note_left(&mut self, group: Group) {
@@ -366,8 +367,7 @@ impl<P: Program> Dispatch<P> {
         for group in 0..self.program.groups() {
             self.lose_part(group, lost);
         }
-        let alive: Vec<Node> =
-            (0..self.parts.nodes()).filter(|node| !self.members[*node as usize].is_lost()).collect();
+        let alive: Vec<Node> = (0..self.parts.nodes()).filter(|node| !self.members[*node as usize].is_lost()).collect();
         for block in self.blocks.iter_mut().filter(|block| block.host() == lost) {
             // What is read is made again there, as it was: the same value.
             if let Some(host) = self.lost.host(lost) {

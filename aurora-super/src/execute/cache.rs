@@ -67,7 +67,8 @@ impl Cache {
                     copy.used_by += 1;
                     return (copy.is_here, None);
                 }
-                let dropped = if copies.len() >= *budget as usize { idle.pop_first().map(|(_, block)| block) } else { None };
+                let dropped =
+                    if copies.len() >= *budget as usize { idle.pop_first().map(|(_, block)| block) } else { None };
                 dropped.iter().for_each(|block| drop(copies.remove(block)));
                 copies.insert(block, Copy { used_by: 1, is_here: false, last: 0 });
                 (false, dropped)

@@ -72,7 +72,7 @@ impl Chooser {
         self.untouched.is_empty()
     }
 
-    /// Picks an untouched group for a node, which is touched by that. `None`: there is none for it.
+    /// Picks an untouched group for a node, which [touches](Chooser::touch) it then. `None`: there is none for it.
     pub fn take(&mut self, node: Node) -> Option<Group> {
         let member = &mut self.nodes[node as usize];
         let choice = if std::mem::replace(&mut member.begun, true) { self.policy.next } else { self.policy.first };
@@ -87,14 +87,14 @@ impl Chooser {
             Choice::Own => None,
             _ => untouched.random(&mut self.random),
         };
-        let group = group.or_else(any).or_else(|| loop {
-            let orphan = self.orphans.pop()?;
-            if self.untouched.contains(orphan) {
-                return Some(orphan);
+        group.or_else(any).or_else(|| {
+            loop {
+                let orphan = self.orphans.pop()?;
+                if self.untouched.contains(orphan) {
+                    return Some(orphan);
+                }
             }
-        })?;
-        self.touch(node, group);
-        Some(group)
+        })
     }
 
     /// A node works on a group.

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use world::{Step, World};
+use world::{AtOnce, Step, World};
 
 fn policies() -> Vec<Policy> {
     let versions = [Version::Simple, Version::Remote, Version::Distributed, Version::Mixture];
@@ -38,7 +38,7 @@ fn run(mut world: World, losses: usize, random: &mut Random) -> World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
 
     #[test]
     fn each_result_has_each_instruction_once(
@@ -55,7 +55,7 @@ proptest! {
         let parts = Parts::by_speed(&speeds).unwrap();
         let limits = Limits { running, in_flight: running + ahead, budget };
         let config = Config { policy, grain, extends, seed };
-        let world = World::new(program, parts, config, limits);
+        let world = World::new(program, parts, config, limits, AtOnce::Nothing);
         let losses = losses.min(speeds.len() - 1);
         let world = run(world, losses, &mut Random::new(seed));
         if losses == 0 {
@@ -103,9 +103,11 @@ fn explore(world: World, limit: usize) -> usize {
 fn every_state_of_a_small_program() {
     let program = Product::square(2).unwrap();
     for policy in policies() {
-        let parts = Parts::by_speed(&[1.0; 3]).unwrap();
-        let states = explore(World::new(program, parts, Config::new(policy), Limits::ONE), 3_000_000);
-        println!("{policy:?}: {states} states");
+        for at_once in [AtOnce::Messages, AtOnce::Transfers] {
+            let parts = Parts::by_speed(&[1.0; 3]).unwrap();
+            let states = explore(World::new(program, parts, Config::new(policy), Limits::ONE, at_once), 2_000_000);
+            println!("{policy:?}, {at_once:?} at once: {states} states");
+        }
     }
 }
 
@@ -115,7 +117,13 @@ fn equal_inputs_give_equal_commands() {
         let world = || {
             let parts = Parts::by_speed(&[1.0, 3.0, 1.0, 3.0]).unwrap();
             let limits = Limits { running: 2, in_flight: 4, budget: Some(6) };
-            World::new(Product::square(4).unwrap(), parts, Config { grain: 3, ..Config::new(policy) }, limits)
+            World::new(
+                Product::square(4).unwrap(),
+                parts,
+                Config { grain: 3, ..Config::new(policy) },
+                limits,
+                AtOnce::Nothing,
+            )
         };
         let mut worlds = [world(), world()];
         let mut random = Random::new(7);
