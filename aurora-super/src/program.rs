@@ -1,6 +1,7 @@
 //! What a super-program asks for: groups of instructions, and the blocks that they use.
 
 use crate::Node;
+use std::hash::{Hash, Hasher};
 
 /// Number of a block.
 pub type BlockId = u32;
@@ -47,7 +48,7 @@ pub trait Program {
 }
 
 /// `C = A x B` in blocks: C(i, j) += A(i, k) B(k, j); both papers' program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Product {
     rows: u32,
     inner: u32,
@@ -121,6 +122,12 @@ impl Program for Product {
 pub struct Parts {
     rows: Vec<f64>,
     columns: Vec<f64>,
+}
+
+impl Hash for Parts {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        self.rows.iter().chain(&self.columns).for_each(|cut| cut.to_bits().hash(into));
+    }
 }
 
 impl Parts {

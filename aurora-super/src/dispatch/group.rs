@@ -9,7 +9,7 @@ const UNTOUCHED: u32 = u32::MAX;
 const COMPLETE: u32 = u32::MAX - 1;
 
 /// All groups. One that has not begun, or is complete, takes 12 bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub(super) struct Groups {
     groups: Vec<Progress>,
     open: Vec<Open>,
@@ -19,7 +19,7 @@ pub(super) struct Groups {
     serial: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Progress {
     /// The first instruction that was never granted.
     fresh: u32,
@@ -28,7 +28,7 @@ struct Progress {
     attempt: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Open {
     /// Granted, and to be granted again.
     returned: Runs,

@@ -16,7 +16,7 @@ use node::Member;
 use std::collections::VecDeque;
 
 /// How a [`Dispatch`] hands out instructions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
     /// Who works on what.
     pub policy: Policy,
@@ -47,7 +47,7 @@ impl Config {
 /// 2. Every committed instruction is in exactly one incarnation of its group's result ([`Lineage`](crate::lineage::Lineage)).
 /// 3. A node that asks is granted something at once if there is anything that its policy lets it have; else as soon as there is.
 /// 4. Nothing that a lost node says after its loss counts, and all that only it had is handed out again, once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Dispatch<P> {
     program: P,
     parts: Parts,

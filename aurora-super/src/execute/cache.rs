@@ -4,12 +4,12 @@ use crate::BlockId;
 use std::collections::BTreeMap;
 
 /// The copies that a node has of other nodes' blocks: as many as its budget allows, the one that was used longest ago goes first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub(super) struct Cache {
     held: Held,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 enum Held {
     /// One bit for each block: nothing is ever dropped.
     All(Vec<u64>),
@@ -23,7 +23,7 @@ enum Held {
     },
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Copy {
     used_by: u32,
     is_here: bool,

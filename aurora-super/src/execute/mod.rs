@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a node may do at once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
     /// Instructions that run at the same time: its cores.
     pub running: u32,
@@ -110,7 +110,7 @@ pub struct Task {
 /// 2. Copies that are used or kept are never more than the budget.
 /// 3. Instructions of a group that writes run one after the other, in their order.
 /// 4. A node that could have more in flight than it has been granted has asked for more.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Execute<P> {
     me: Node,
     program: P,
@@ -128,7 +128,7 @@ pub struct Execute<P> {
     lost: Lost,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Granted {
     grant: Grant,
     /// The first instruction that is not in flight.
@@ -137,7 +137,7 @@ struct Granted {
     left: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Flight {
     task: Task,
     /// Those of its inputs that were another node's.

@@ -6,7 +6,7 @@ use crate::{Group, Node, Parts, Program, Random};
 use std::ops::Range;
 
 /// Which groups are untouched, whose they are from the start, and what each node has worked on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Chooser {
     policy: Policy,
     columns: u32,
@@ -17,7 +17,7 @@ pub struct Chooser {
     random: Random,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Member {
     /// Its own part, and the next group of it, counted row by row.
     rows: Range<u32>,

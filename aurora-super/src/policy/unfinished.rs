@@ -3,7 +3,7 @@
 use crate::Group;
 
 /// Groups of which something has not begun, by how much.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Unfinished {
     /// Of each group; 0: it is not here.
     left: Vec<u32>,

@@ -5,6 +5,7 @@ use aurora_super::dispatch::{Config, Order, Part, Report};
 use aurora_super::execute::{Command, Event, Limits, Task, owners};
 use aurora_super::{BlockId, Dispatch, Execute, Group, Instruction, Node, Parts, Product, Program};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Something that may happen next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -19,7 +20,7 @@ pub enum Step {
     Task(usize),
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Transfer {
     Fetch {
         block: BlockId,
@@ -43,8 +44,17 @@ enum Transfer {
     },
 }
 
+impl Transfer {
+    /// A number for each.
+    fn order(&self) -> u64 {
+        let mut into = DefaultHasher::new();
+        self.hash(&mut into);
+        into.finish()
+    }
+}
+
 /// What happens at once, so that fewer states can be reached.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AtOnce {
     Nothing,
     /// Reports and orders are there as soon as they are said.
@@ -54,7 +64,7 @@ pub enum AtOnce {
 }
 
 /// All of it. Results are lists of the instructions whose results they hold, so that one that is there twice is seen.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct World {
     program: Product,
     pub dispatch: Dispatch<Product>,
@@ -143,7 +153,7 @@ impl World {
                 }
             }
         }
-        self.transfers.sort_by_key(|transfer| format!("{transfer:?}"));
+        self.transfers.sort_by_key(Transfer::order);
         self.tasks.sort_by_key(|(node, task)| (*node, task.instruction));
         self.check();
     }
