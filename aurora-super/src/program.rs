@@ -122,11 +122,12 @@ impl Program for Product {
 pub struct Parts {
     rows: Vec<f64>,
     columns: Vec<f64>,
+    speeds: Vec<f64>,
 }
 
 impl Hash for Parts {
     fn hash<H: Hasher>(&self, into: &mut H) {
-        self.rows.iter().chain(&self.columns).for_each(|cut| cut.to_bits().hash(into));
+        self.rows.iter().chain(&self.columns).chain(&self.speeds).for_each(|cut| cut.to_bits().hash(into));
     }
 }
 
@@ -154,7 +155,12 @@ impl Parts {
             cuts.into_iter().map(|cut| cut / all).collect()
         };
         let (by_row, by_column) = (|node| node as u32 / columns, |node| node as u32 % columns);
-        Some(Parts { rows: cuts(rows, &by_row), columns: cuts(columns, &by_column) })
+        Some(Parts { rows: cuts(rows, &by_row), columns: cuts(columns, &by_column), speeds: speeds.to_vec() })
+    }
+
+    /// The speeds of the nodes.
+    pub fn speeds(&self) -> &[f64] {
+        &self.speeds
     }
 
     /// Rows and columns of the grid of nodes.

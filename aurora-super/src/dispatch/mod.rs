@@ -9,11 +9,15 @@ pub use message::{Grant, Order, Part, Report, Run};
 use crate::data::{Block, Event, Privilege, State};
 use crate::execute::Lost;
 use crate::lineage::Lineage;
-use crate::policy::{Chooser, Pace, Policy, Then, Unfinished, Version};
+use crate::policy::{Chooser, Pace, Policy, Then, Unfinished, Version, Weights};
 use crate::{Group, Node, Parts, Program};
 use group::Groups;
 use node::Member;
+use std::cmp::Reverse;
 use std::collections::VecDeque;
+
+/// Among so many of the groups with most left a node looks for one of which it has operands.
+const LOOKED_AT: usize = 16;
 
 /// How a [`Dispatch`] hands out instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -55,6 +59,8 @@ pub struct Dispatch<P> {
     chooser: Chooser,
     /// Groups to join, if the policy has nodes join.
     unfinished: Option<Unfinished>,
+    /// The speeds of nodes, if the policy looks at them.
+    weights: Option<Weights>,
     blocks: Vec<Block>,
     groups: Groups,
     members: Vec<Member>,
@@ -82,7 +88,7 @@ impl<P: Program> Dispatch<P> {
         for (block, _) in blocks.iter_mut().zip(is_result).filter(|(_, is_result)| !is_result) {
             block.apply(Event::Create).expect("it has no value yet");
         }
-        let unfinished = (config.policy.then == Then::Join).then(|| {
+        let unfinished = (config.policy.then != Then::Stop).then(|| {
             let mut unfinished = Unfinished::new(groups, longest);
             (0..groups).for_each(|group| unfinished.set(group, program.len(group)));
             unfinished
@@ -95,6 +101,7 @@ impl<P: Program> Dispatch<P> {
             waiting: VecDeque::new(),
             stepping: Vec::new(),
             orders: VecDeque::new(),
+            weights: (config.policy.then == Then::JoinBest).then(|| Weights::new(parts.speeds())),
             program,
             parts,
             config,
@@ -237,6 +244,12 @@ impl<P: Program> Dispatch<P> {
 
     /// The group of which a node is to be granted something.
     fn pick(&mut self, node: Node) -> Option<Group> {
+        if let (Some(weights), Some(unfinished)) = (&self.weights, &self.unfinished)
+            && self.chooser.is_empty()
+            && weights.should_leave(node, unfinished.total())
+        {
+            return None;
+        }
         let mut at = 0;
         while let Some(group) = self.members[node as usize].group(at) {
             if self.groups.left(group, self.program.len(group)) == 0 {
@@ -251,7 +264,10 @@ impl<P: Program> Dispatch<P> {
             return Some(group);
         }
         let mut unfinished = self.unfinished.take()?;
-        let joined = unfinished.most_first().find(|group| self.may_work(node, *group));
+        let looked_at = if self.weights.is_some() { LOOKED_AT } else { 1 };
+        let joinable = unfinished.most_first().filter(|group| self.may_work(node, *group)).take(looked_at);
+        // Of those that are equally close the first.
+        let joined = joinable.min_by_key(|group| Reverse(self.chooser.closeness(node, *group)));
         self.unfinished = Some(unfinished);
         joined
     }
@@ -358,6 +374,9 @@ impl<P: Program> Dispatch<P> {
         }
         let outstanding = self.members[lost as usize].lose();
         self.lost.add(lost);
+        if let Some(weights) = &mut self.weights {
+            weights.lose(lost);
+        }
         self.waiting.retain(|node| *node != lost);
         self.stepping.retain(|node| *node != lost);
         self.chooser.lose(lost);

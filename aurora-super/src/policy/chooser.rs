@@ -107,6 +107,13 @@ impl Chooser {
         }
     }
 
+    /// How many of a group's row and column belong to a node's own part, so that it has operands of theirs.
+    pub fn closeness(&self, node: Node, group: Group) -> u32 {
+        let member = &self.nodes[node as usize];
+        let (row, column) = (group / self.columns, group % self.columns);
+        u32::from(member.rows.contains(&row)) + u32::from(member.columns.contains(&column))
+    }
+
     /// A group needs nobody.
     pub fn skip(&mut self, group: Group) {
         self.untouched.remove(group);
