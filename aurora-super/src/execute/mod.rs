@@ -377,3 +377,13 @@ impl<P: Program> Execute<P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instruction_takes_little_memory_and_only_while_it_is_in_flight() {
+        assert!(size_of::<Flight>() + size_of::<Granted>() <= 200);
+    }
+}

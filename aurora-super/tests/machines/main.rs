@@ -98,7 +98,7 @@ fn every_state_of_a_small_program() {
     // Where groups are shared, smart schedules have the states of the others.
     let is_another = |policy: &Policy| policy.version == Version::Simple || policy.next != Choice::Smart;
     for policy in policies().into_iter().filter(is_another) {
-        let with_messages = if policy.then == Then::Join { small } else { large };
+        let with_messages = if policy.then == Then::Stop { large } else { small };
         for (program, at_once) in
             [(large, AtOnce::Messages), (with_messages, AtOnce::Transfers), (small, AtOnce::Nothing)]
         {
