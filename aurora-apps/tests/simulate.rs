@@ -49,8 +49,8 @@ fn static_parts_load_as_many_blocks_as_the_paper_s_machine() {
 
 #[test]
 fn an_object_says_what_was_simulated_and_what_it_came_to() {
-    let line = "simulate --nodes 2,4,..,8 --policy tail,S --speeds 1:3 --transfers multicast --blocks 8 --reps 3 --seed 5 --json \
-                --label study=mine";
+    let line = "simulate --nodes 2,4,..,8 --policy tail,S --speeds 1:3 --transfers multicast --blocks 8 --reps 3 \
+                --seed 5 --json --label study=mine";
     let all = objects(line);
     let places: Vec<_> = all.iter().map(|point| (point["nodes"].as_u64(), point["policy"].as_str())).collect();
     let expected = [2, 4, 8].map(|nodes| ["S", "tail"].map(|policy| (Some(nodes), Some(policy))));
@@ -101,7 +101,7 @@ fn a_table_has_policies_in_rows_and_nodes_in_columns() {
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
     let text = stdout(&output);
     assert!(
-        text.starts_with("product of 4 x 4 blocks, 64 instructions of 0 to 1000 units, 10 units to send"),
+        text.starts_with("product of 4 x 4 blocks, 64 instructions of 0 to 1000 units, 10 units to send or"),
         "{text}"
     );
     assert!(text.contains("paper mode, homogeneous, unicast, means of 1 repetition from seed 0 on"), "{text}");

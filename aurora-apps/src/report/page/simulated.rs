@@ -16,7 +16,7 @@ struct Measure {
     title: &'static str,
     axis: &'static str,
     of: fn(&Figures) -> f64,
-    /// Whether its axis begins where the figures do: they are near 1.
+    /// Whether its axis begins where the figures do, if that is nearer to 1 than to 0.
     cut: bool,
     note: &'static str,
 }
@@ -58,9 +58,10 @@ pub fn sections(all: &[Recorded]) -> Markup {
             section {
                 h2 { "Super-programs, simulated: " (program) }
                 p {
-                    "In virtual time: nobody's clock is in these figures. A mark is the mean of the repetitions. Shares are of what all nodes could have "
-                    "computed until the last instruction has run. The quantities are those of Jin and Ziavras, 2004, section 4; the values of the paper's own "
-                    "curves are not at hand, and none of them is drawn here."
+                    "In virtual time: nobody's clock is in these figures. A mark is the mean of the repetitions; policies on as "
+                    "many nodes stand beside each other. Shares are of "
+                    "what all nodes could have computed until the last instruction has run. The quantities are those of Jin and "
+                    "Ziavras, 2004, section 4; the values of the paper's own curves are not at hand, and none is drawn here."
                 }
                 .charts { @for measure in &MEASURES { @for (setting, policies) in panels {
                     @for chart in measure.charts(all, setting, policies) { (chart) }
@@ -116,7 +117,7 @@ impl Measure {
         });
         let points = || policies.iter().flat_map(|(_, points)| points.values());
         let least = points().map(value).fold(1.0, f64::min);
-        let from = if self.cut { (least * 10.0).floor() / 10.0 } else { 0.0 };
+        let from = if self.cut && least >= 0.5 { (least * 10.0).floor() / 10.0 } else { 0.0 };
         let chart =
             Curves { title: self.axis.into(), along: "nodes", from, guide: Guide::None, curves: curves.collect() };
         if !chart.is_worth_it() {

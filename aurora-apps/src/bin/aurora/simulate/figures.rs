@@ -6,7 +6,8 @@ use rayon::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-/// Means over repetitions. Shares are of what the nodes could have computed: the sum of their speeds times the makespan.
+/// Means over repetitions. Shares are of what the nodes could have computed: the sum of their speeds times the
+/// makespan.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
     /// The share in which nodes had nothing to do.
@@ -21,8 +22,8 @@ pub struct Figures {
     pub makespan: f64,
     /// Instructions of a repetition.
     pub instructions: u64,
-    /// Microseconds of processor time that the simulator takes for an instruction. It executes the policy as a dispatcher would, and the
-    /// simulation besides: an upper bound of what managing an instruction costs (S2 section 6).
+    /// Microseconds of processor time that the simulator takes for an instruction. It executes the policy as a
+    /// dispatcher would, and the simulation besides: an upper bound of what managing an instruction costs (S2 section 6).
     pub management_us: f64,
 }
 
@@ -33,8 +34,8 @@ struct Repetition {
 }
 
 impl Figures {
-    /// Simulates a setting with so many seeds, from its own on, and calls `done` after each of them. Repetitions run on all cores; what they
-    /// come to does not depend on that.
+    /// Simulates a setting with so many seeds, from its own on, and calls `done` after each of them. Repetitions run
+    /// on all cores; what they come to does not depend on that.
     ///
     /// # Errors
     /// A setting that cannot be.

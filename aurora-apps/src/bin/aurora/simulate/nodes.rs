@@ -10,8 +10,9 @@ const MOST_COUNTS: usize = 1000;
 
 /// Numbers of nodes, rising, each once.
 ///
-/// `..` between the first numbers of a sequence and its last one stands for those between: powers of two and the like if each of the first
-/// ones is twice the one before (`2,4,..,64`), else equal steps (`8,16,24,..,64`; `1,2,..,8` doubles, `1,2,3,..,8` does not).
+/// `..` between the first numbers of a sequence and its last one stands for those between: powers of two and the like
+/// if each of the first ones is twice the one before (`2,4,..,64`), else equal steps (`8,16,24,..,64`). `1,2,..,8`
+/// doubles, `1,2,3,..,8` does not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counts(pub Vec<u32>);
 

@@ -26,7 +26,7 @@ impl Display for Table<'_> {
         let each = count(first.figures.instructions as usize, "instruction");
         writeln!(
             f,
-            "product of {blocks} x {blocks} blocks, {each} of 0 to {work} units, {load} units to send a block and to receive it"
+            "product of {blocks} x {blocks} blocks, {each} of 0 to {work} units, {load} units to send or receive a block"
         )?;
         writeln!(
             f,
@@ -43,11 +43,11 @@ impl Display for Table<'_> {
         }
         writeln!(
             f,
-            "\nimbalance, communication and efficiency are shares of what the nodes could have computed; loads are blocks that nodes"
+            "\nimbalance, communication, efficiency: shares of what the nodes could have computed; loads: blocks that nodes have"
         )?;
         writeln!(
             f,
-            "have asked others for; management is the simulator's time for an instruction, more than what a dispatcher needs"
+            "asked others for; management: the simulator's time for an instruction, more than what a dispatcher needs"
         )
     }
 }
