@@ -206,6 +206,10 @@ impl<P: Program> Dispatch<P> {
         };
         let (privilege, len) = (self.privilege(), self.program.len(group));
         let begins = self.groups.open(group, privilege);
+        if begins {
+            // It may be one that its node has worked on before, and begins again after a loss.
+            self.chooser.touch(node, group);
+        }
         let left = self.groups.left(group, len);
         let sharers = self.groups.lineage(group).map_or(0, |lineage| lineage.parts().len()) as u32;
         // Of a group that several share the last instructions go one by one.
@@ -260,7 +264,7 @@ impl<P: Program> Dispatch<P> {
         match self.config.policy.version {
             Version::Simple => Privilege::Write,
             Version::Remote => Privilege::RemoteUpdate,
-            Version::Mixture if !self.chooser.is_empty() => Privilege::Write,
+            Version::Mixture if !self.chooser.ran_out() => Privilege::Write,
             Version::Distributed | Version::Mixture => Privilege::DistributedUpdate,
         }
     }

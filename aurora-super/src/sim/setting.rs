@@ -4,9 +4,9 @@ use crate::{Instruction, Node, Policy, Product, Program, mix};
 use thiserror::Error;
 
 /// Work that every instruction has at most by default, in units (S2 section 4: uniform from 0 to 20000; 1000 units are 1 ms at speed 1).
-const MOST_WORK: u32 = 20_000;
+pub(super) const MOST_WORK: u32 = 20_000;
 /// Units that the loading of a block costs its receiver, and as many its sender (S2 section 4).
-const LOAD: f64 = 250.0;
+pub(super) const LOAD: f64 = 250.0;
 
 /// A run of a simulation: the inputs of S2 section 4.
 #[derive(Clone, PartialEq, Debug)]
@@ -90,6 +90,94 @@ pub enum SettingError {
     /// A cost that is none.
     #[error("a load of {0} units: it is a number of 0 or more")]
     Load(f64),
+    /// A time or a cost that is none.
+    #[error("{what} takes {units} units: it is a number of 0 or more")]
+    Cost {
+        /// Of what.
+        what: &'static str,
+        /// What was given.
+        units: f64,
+    },
+    /// A rate at which nothing arrives.
+    #[error("a rate of {0} bytes a unit: it is a number above 0, and 0.125 is 1 Mbit/s")]
+    Rate(f64),
+    /// Something of which there has to be one.
+    #[error("`{0}` is 0: at least 1 is needed")]
+    None(&'static str),
+    /// More run than are in flight.
+    #[error(
+        "{running} instructions run and {in_flight} are in flight: those that run are among them, so ask for `--in-flight {running}` or more"
+    )]
+    InFlight {
+        /// Instructions that run at the same time.
+        running: u32,
+        /// Those in flight.
+        in_flight: u32,
+    },
+    /// Less memory than an instruction needs.
+    #[error("a budget of {0} blocks: an instruction reads 2, and both have to be there")]
+    Budget(u32),
+    /// An event of a node that is not there.
+    #[error("node {node} of {nodes} is to be {what}: the last one is {last}", last = nodes - 1)]
+    NoSuchNode {
+        /// What is to happen to it.
+        what: &'static str,
+        /// Which.
+        node: Node,
+        /// How many there are.
+        nodes: Node,
+    },
+    /// A change of speed that leaves none.
+    #[error("node {node} is slowed down by {factor}: a factor is a number above 0, and 0.5 is half as fast")]
+    Factor {
+        /// Whose.
+        node: Node,
+        /// What was given.
+        factor: f64,
+    },
+    /// The dispatcher's node is lost.
+    #[error("node 0 is to be lost: it has the dispatcher, without which no job goes on; lose another")]
+    DispatcherLost,
+    /// A node is lost again.
+    #[error("node {0} is to be lost twice")]
+    LostTwice(Node),
+    /// A case of a paper for which the paper has no latency.
+    #[error(
+        "case {case} on {nodes} nodes: the paper measured the latency at 2, 4, 6 and 8; say which it is on {nodes}"
+    )]
+    NoLatency {
+        /// Which.
+        case: &'static str,
+        /// How many nodes were asked for.
+        nodes: u32,
+    },
+}
+
+impl SettingError {
+    pub(super) fn check_cost(what: &'static str, units: f64) -> Result<(), SettingError> {
+        let is_cost = units.is_finite() && units >= 0.0;
+        if is_cost { Ok(()) } else { Err(SettingError::Cost { what, units }) }
+    }
+
+    pub(super) fn check_count(what: &'static str, count: u32) -> Result<(), SettingError> {
+        if count > 0 { Ok(()) } else { Err(SettingError::None(what)) }
+    }
+
+    /// Of a cluster.
+    pub(super) fn check_speeds(speeds: &[f64]) -> Result<(), SettingError> {
+        let count = speeds.len() as u64;
+        if count == 0 {
+            return Err(SettingError::NoNodes);
+        }
+        if count > 1 << 16 {
+            return Err(SettingError::TooManyNodes(count));
+        }
+        let is_speed = |speed: f64| speed.is_finite() && speed > 0.0;
+        match (0..).zip(speeds).find(|(_, speed)| !is_speed(**speed)) {
+            Some((node, speed)) => Err(SettingError::Speed { node, speed: *speed }),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Setting {
@@ -105,17 +193,7 @@ impl Setting {
     /// # Errors
     /// [`SettingError`], with what to do.
     pub fn check(&self) -> Result<(), SettingError> {
-        let count = self.speeds.len() as u64;
-        if count == 0 {
-            return Err(SettingError::NoNodes);
-        }
-        if count > 1 << 16 {
-            return Err(SettingError::TooManyNodes(count));
-        }
-        let is_speed = |speed: f64| speed.is_finite() && speed > 0.0;
-        if let Some((node, speed)) = (0..).zip(&self.speeds).find(|(_, speed)| !is_speed(**speed)) {
-            return Err(SettingError::Speed { node, speed: *speed });
-        }
+        SettingError::check_speeds(&self.speeds)?;
         let is_cost = self.load.is_finite() && self.load >= 0.0;
         if is_cost { Ok(()) } else { Err(SettingError::Load(self.load)) }
     }

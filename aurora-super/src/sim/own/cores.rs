@@ -1,0 +1,182 @@
+//! The cores of a node, and what they owe.
+
+use super::super::profile::Profile;
+use crate::execute::Task;
+use std::collections::VecDeque;
+
+/// Cores that run instructions one after the other, and beside that do the work that blocks cost which their node sends and receives.
+///
+/// That work is owed at first. A core that is idle does it; else the next instruction that begins does it before its own.
+#[derive(Clone, Debug)]
+pub(super) struct Cores {
+    count: u32,
+    profile: Profile,
+    /// Instructions that wait for a core.
+    queue: VecDeque<Task>,
+    running: Vec<Running>,
+    owed: f64,
+    /// Until when what is owed has been seen to.
+    now: f64,
+}
+
+/// An instruction on a core.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Running {
+    pub(super) task: Task,
+    start: f64,
+    /// What it does before its own work, which is `work`.
+    owed: f64,
+    pub(super) work: f64,
+    pub(super) end: f64,
+}
+
+/// What a node that is lost has done since it was last asked, and what it has not done.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(super) struct Broken {
+    /// Of instructions that it did not finish.
+    pub(super) computed: f64,
+    /// Of what it owed.
+    pub(super) unpaid: f64,
+}
+
+impl Running {
+    /// How long its own work takes.
+    pub(super) fn time(&self) -> f64 {
+        let all = self.owed + self.work;
+        if all > 0.0 { (self.end - self.start) * self.work / all } else { 0.0 }
+    }
+}
+
+impl Cores {
+    pub(super) fn new(count: u32, profile: Profile) -> Self {
+        Cores { count, profile, queue: VecDeque::new(), running: Vec::new(), owed: 0.0, now: 0.0 }
+    }
+
+    /// A block costs so much work.
+    pub(super) fn charge(&mut self, now: f64, units: f64) {
+        self.pay(now);
+        self.owed += units;
+    }
+
+    /// When work that is charged now will be done, if a core is idle.
+    pub(super) fn paid_at(&self, now: f64) -> f64 {
+        self.profile.end(now, self.owed)
+    }
+
+    /// An instruction has to be run.
+    pub(super) fn push(&mut self, task: Task) {
+        self.queue.push_back(task);
+    }
+
+    /// Begins the next one, if there is one and a core for it. `work`: what it takes.
+    pub(super) fn begin(&mut self, now: f64, work: impl Fn(Task) -> f64) -> Option<Running> {
+        if self.running.len() >= self.count as usize {
+            return None;
+        }
+        let task = self.queue.pop_front()?;
+        self.pay(now);
+        let (owed, work) = (std::mem::take(&mut self.owed), work(task));
+        let running = Running { task, start: now, owed, work, end: self.profile.end(now, owed + work) };
+        self.running.push(running);
+        Some(running)
+    }
+
+    /// One has run.
+    pub(super) fn end(&mut self, now: f64, task: Task) -> Running {
+        self.pay(now);
+        let at = self.running.iter().position(|running| running.task == task).expect("it runs");
+        self.running.swap_remove(at)
+    }
+
+    /// The node is lost.
+    pub(super) fn lose(&mut self, now: f64) -> Broken {
+        self.pay(now);
+        let mut broken = Broken { unpaid: std::mem::take(&mut self.owed), ..Broken::default() };
+        for running in self.running.drain(..) {
+            let done = self.profile.work(running.start, now);
+            broken.computed += (done - running.owed).max(0.0);
+            broken.unpaid += (running.owed - done).max(0.0);
+        }
+        self.queue.clear();
+        broken
+    }
+
+    /// When all that is owed is paid, if no instruction follows.
+    pub(super) fn rest(&self) -> f64 {
+        if self.owed > 0.0 { self.profile.end(self.now, self.owed) } else { 0.0 }
+    }
+
+    /// The work that the node can do until a time.
+    pub(super) fn capacity(&self, until: f64) -> f64 {
+        f64::from(self.count) * self.profile.work(0.0, until)
+    }
+
+    /// What an idle core has paid by now.
+    fn pay(&mut self, now: f64) {
+        if self.owed > 0.0 && self.running.len() < self.count as usize {
+            self.owed = (self.owed - self.profile.work(self.now, now)).max(0.0);
+        }
+        self.now = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Instruction;
+    use crate::data::Privilege;
+
+    fn task(k: u32) -> Task {
+        let instruction = Instruction { group: 0, k };
+        Task { instruction, privilege: Privilege::Write, result_at: 0, joins: false }
+    }
+
+    fn ends(cores: &mut Cores, now: f64) -> Vec<f64> {
+        std::iter::from_fn(|| cores.begin(now, |_| 100.0)).map(|running| running.end).collect()
+    }
+
+    #[test]
+    fn instructions_wait_for_a_core() {
+        let mut cores = Cores::new(2, Profile::steady(2.0));
+        (0..3).for_each(|k| cores.push(task(k)));
+        assert_eq!(ends(&mut cores, 0.0), [50.0, 50.0]);
+        cores.end(50.0, task(1));
+        assert_eq!(ends(&mut cores, 50.0), [100.0]);
+        assert_eq!(cores.capacity(10.0), 40.0);
+    }
+
+    #[test]
+    fn the_next_instruction_pays_what_is_owed() {
+        let mut cores = Cores::new(1, Profile::steady(1.0));
+        cores.push(task(0));
+        ends(&mut cores, 0.0);
+        cores.charge(30.0, 20.0);
+        let ran = cores.end(100.0, task(0));
+        assert_eq!((ran.time(), cores.rest()), (100.0, 120.0));
+        cores.push(task(1));
+        assert_eq!(ends(&mut cores, 100.0), [220.0]);
+        assert_eq!(cores.end(220.0, task(1)).time(), 100.0);
+    }
+
+    #[test]
+    fn an_idle_core_pays_meanwhile() {
+        let mut cores = Cores::new(2, Profile::steady(1.0));
+        cores.push(task(0));
+        ends(&mut cores, 0.0);
+        cores.charge(10.0, 50.0);
+        assert_eq!(cores.rest(), 60.0);
+        cores.push(task(1));
+        assert_eq!(ends(&mut cores, 30.0), [160.0]);
+    }
+
+    #[test]
+    fn a_lost_node_has_done_a_part() {
+        let mut cores = Cores::new(1, Profile::steady(1.0));
+        cores.charge(0.0, 30.0);
+        (0..2).for_each(|k| cores.push(task(k)));
+        assert_eq!(ends(&mut cores, 0.0), [130.0]);
+        cores.charge(5.0, 7.0);
+        assert_eq!(cores.clone().lose(50.0), Broken { computed: 20.0, unpaid: 7.0 });
+        assert_eq!(cores.lose(10.0), Broken { computed: 0.0, unpaid: 27.0 });
+    }
+}

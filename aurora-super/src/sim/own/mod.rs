@@ -1,0 +1,321 @@
+//! Own mode: nodes that fetch ahead, links that take time, a dispatcher that takes one message after the other, nodes that become slow or
+//! are lost; and with other settings the machine of S0 (see [`Case`](super::Case)).
+
+mod cores;
+mod outcome;
+mod setting;
+mod site;
+
+pub use outcome::OwnOutcome;
+pub use setting::{Cost, Loss, OwnSetting, SlowDown};
+
+use super::agenda::Agenda;
+use super::link::Ports;
+use super::setting::SettingError;
+use crate::data::Privilege;
+use crate::dispatch::{Order, Part, Report};
+use crate::execute::{Command, Event, Task, owners};
+use crate::{BlockId, Dispatch, Instruction, Node, Parts, Product};
+use outcome::Tally;
+use site::Site;
+
+/// Simulates one run.
+///
+/// # Errors
+/// [`SettingError`].
+///
+/// ```
+/// use aurora_super::Policy;
+/// use aurora_super::sim::{Loss, OwnSetting, own};
+///
+/// let mut setting = OwnSetting::new(Policy::TAIL, vec![1.0; 8], 1);
+/// let whole = own(&setting)?;
+/// setting.losses.push(Loss { node: 3, at: whole.common.makespan / 2.0, noticed_after: 10_000.0 });
+/// let broken = own(&setting)?;
+/// assert!(broken.repeated > 0 && broken.common.makespan > whole.common.makespan);
+/// # Ok::<(), aurora_super::sim::SettingError>(())
+/// ```
+pub fn own(setting: &OwnSetting) -> Result<OwnOutcome, SettingError> {
+    setting.check()?;
+    let mut machine = Machine::new(setting);
+    machine.begin();
+    while let Some((now, happening)) = machine.agenda.take() {
+        machine.now = now;
+        machine.happen(happening);
+    }
+    Ok(machine.outcome())
+}
+
+struct Machine<'a> {
+    setting: &'a OwnSetting,
+    now: f64,
+    agenda: Agenda<Happening>,
+    dispatch: Dispatch<Product>,
+    /// When the dispatcher has done what has reached it.
+    dispatcher: f64,
+    sites: Vec<Site>,
+    ports: Ports,
+    tally: Tally,
+    wanted: Vec<Command>,
+}
+
+enum Happening {
+    /// A report reaches the dispatcher.
+    Report(Node, Report),
+    /// An order reaches a node.
+    Order(Node, Order),
+    /// A request for a block reaches its host.
+    Request { block: BlockId, by: Node, host: Node },
+    /// The first packet of a transfer reaches the port to its receiver.
+    Head(Transfer),
+    /// All of it has arrived.
+    Whole(Transfer),
+    /// An instruction has left its core.
+    Ran(Node, Task),
+    /// What an instruction has made is merged at another node.
+    Confirmed(Node, Instruction),
+    /// A node is lost.
+    Lost(Node),
+    /// The dispatcher learns of that.
+    Noticed(Node),
+}
+
+struct Transfer {
+    from: Node,
+    to: Node,
+    /// When its sender has nothing more to do with it.
+    left: f64,
+    what: Freight,
+}
+
+#[derive(Clone, Copy)]
+enum Freight {
+    Block(BlockId),
+    Part(Part),
+    /// What an instruction adds to a result elsewhere.
+    Modifier(Instruction),
+}
+
+impl<'a> Machine<'a> {
+    fn new(setting: &'a OwnSetting) -> Self {
+        let parts = Parts::by_speed(&setting.speeds).expect("it was checked");
+        let owners = owners(&setting.program, &parts);
+        let site = |node| Site::new(node, setting, &parts, owners.clone());
+        Machine {
+            setting,
+            now: 0.0,
+            agenda: Agenda::new(),
+            sites: (0..parts.nodes()).map(site).collect(),
+            ports: Ports::new(setting.link, parts.nodes()),
+            dispatch: Dispatch::new(setting.program, parts, setting.dispatch),
+            dispatcher: 0.0,
+            tally: Tally::default(),
+            wanted: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self) {
+        for loss in &self.setting.losses {
+            self.agenda.note(loss.at, Happening::Lost(loss.node));
+        }
+        for node in 0..self.sites.len() as Node {
+            let mut wanted = std::mem::take(&mut self.wanted);
+            self.sites[node as usize].execute.begin(&mut wanted);
+            self.obey(node, wanted);
+        }
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Report(node, report) => self.report(node, report),
+            Happening::Order(node, order) => self.order(node, order),
+            Happening::Request { host, .. } if self.is_lost(host) => {}
+            Happening::Request { block, by, host } => self.tell(host, Event::Wanted { block, by }),
+            Happening::Head(transfer) => {
+                let end = self.ports.enter(self.now, transfer.to, self.bytes(transfer.what));
+                self.agenda.note(end, Happening::Whole(transfer));
+            }
+            Happening::Whole(transfer) => self.arrive(transfer),
+            Happening::Ran(node, _) | Happening::Confirmed(node, _) if self.is_lost(node) => {}
+            Happening::Ran(node, task) => self.ran(node, task),
+            Happening::Confirmed(node, instruction) => self.tell(node, Event::Ran(instruction)),
+            Happening::Lost(node) => self.lose(node),
+            Happening::Noticed(node) => self.dispatch(|dispatch| dispatch.lose(node)),
+        }
+    }
+
+    /// The dispatcher does something, in its turn, and gives its orders.
+    fn dispatch(&mut self, act: impl FnOnce(&mut Dispatch<Product>)) {
+        self.dispatcher = self.dispatcher.max(self.now) + self.setting.dispatcher;
+        act(&mut self.dispatch);
+        while let Some((node, order)) = self.dispatch.poll() {
+            self.tally.messages += 1;
+            self.dispatcher += self.setting.dispatcher;
+            if let Order::Merge { part, .. } = order {
+                self.tally.begin_merge(self.dispatcher, part.group);
+            }
+            self.agenda.note(self.dispatcher + self.setting.link.message, Happening::Order(node, order));
+        }
+    }
+
+    fn report(&mut self, node: Node, report: Report) {
+        self.tally.messages += 1;
+        let changes = report != Report::Ask;
+        self.dispatch(|dispatch| dispatch.handle(node, report));
+        if changes {
+            self.tally.end = self.tally.end.max(self.dispatcher);
+        }
+    }
+
+    fn order(&mut self, node: Node, order: Order) {
+        if self.is_lost(node) {
+            return;
+        }
+        let lost = if let Order::Lost(lost) = order { Some(lost) } else { None };
+        self.tell(node, Event::Order(order));
+        // What it has sent to the lost node for a result is gone with that.
+        for instruction in lost.into_iter().flat_map(|lost| self.sites[node as usize].learn(lost)).collect::<Vec<_>>() {
+            self.tell(node, Event::Ran(instruction));
+        }
+    }
+
+    /// Something happens to a node, which does what comes of it.
+    fn tell(&mut self, node: Node, event: Event) {
+        let mut wanted = std::mem::take(&mut self.wanted);
+        let execute = &mut self.sites[node as usize].execute;
+        let before = execute.in_flight();
+        execute.handle(event, &mut wanted);
+        self.tally.live(self.now, before, execute.in_flight());
+        self.obey(node, wanted);
+    }
+
+    fn obey(&mut self, node: Node, mut wanted: Vec<Command>) {
+        let message = self.now + self.setting.link.message;
+        for command in wanted.drain(..) {
+            match command {
+                Command::Report(report) => self.agenda.note(message, Happening::Report(node, report)),
+                Command::Fetch { block, from } => {
+                    self.tally.loads += 1;
+                    self.sites[node as usize].ask(self.now, block);
+                    self.agenda.note(message, Happening::Request { block, by: node, host: from });
+                }
+                Command::Run(task) => self.sites[node as usize].cores.push(task),
+                Command::Send { block, to } => self.send(node, to, Freight::Block(block)),
+                Command::SendPart { part, to } => self.send(node, to, Freight::Part(part)),
+                Command::Merge(part) => self.merge(node, part),
+                Command::DropPart(_) | Command::Drop(_) => {}
+            }
+        }
+        self.wanted = wanted;
+        self.compute(node);
+    }
+
+    /// Cores that are free begin what waits for one.
+    fn compute(&mut self, node: Node) {
+        let (now, setting) = (self.now, self.setting);
+        let work = |task: Task| setting.cost.of(&setting.program, task.instruction);
+        while let Some(running) = self.sites[node as usize].cores.begin(now, work) {
+            self.agenda.note(running.end, Happening::Ran(node, running.task));
+        }
+    }
+
+    fn ran(&mut self, node: Node, task: Task) {
+        let site = &mut self.sites[node as usize];
+        let running = site.cores.end(self.now, task);
+        self.tally.executed += 1;
+        self.tally.computed += running.work;
+        self.tally.time += running.time();
+        let goes_to = Some(task.result_at).filter(|at| task.privilege == Privilege::RemoteUpdate && *at != node);
+        match goes_to.filter(|at| !site.knows_lost(*at)) {
+            Some(to) => {
+                self.tally.modifiers += 1;
+                self.send(node, to, Freight::Modifier(task.instruction));
+                self.compute(node);
+            }
+            None => self.tell(node, Event::Ran(task.instruction)),
+        }
+    }
+
+    fn send(&mut self, from: Node, to: Node, what: Freight) {
+        self.charge(from, self.setting.link.sending);
+        let leaving = self.ports.leave(self.now, from, self.bytes(what));
+        self.agenda.note(leaving.head, Happening::Head(Transfer { from, to, left: leaving.left, what }));
+    }
+
+    fn bytes(&self, what: Freight) -> u32 {
+        if let Freight::Block(_) = what { self.setting.bytes } else { self.setting.result_bytes }
+    }
+
+    fn arrive(&mut self, Transfer { from, to, left, what }: Transfer) {
+        if self.is_lost(to) {
+            if let Freight::Modifier(instruction) = what
+                && self.sites[from as usize].miss(to, instruction)
+            {
+                self.tell(from, Event::Ran(instruction));
+            }
+            return;
+        }
+        if self.sites[from as usize].lost_at.is_some_and(|lost_at| lost_at < left) {
+            return;
+        }
+        self.charge(to, self.setting.link.receiving);
+        match what {
+            Freight::Block(block) => {
+                if let Some(asked_at) = self.sites[to as usize].answer(block) {
+                    self.tally.arrived += 1;
+                    self.tally.load_time += self.now - asked_at;
+                }
+                self.tell(to, Event::Arrived(block));
+            }
+            Freight::Part(part) => self.tell(to, Event::Brought(part)),
+            Freight::Modifier(instruction) => {
+                self.charge(to, self.setting.merging);
+                let message = self.now + self.setting.link.message;
+                self.agenda.note(message, Happening::Confirmed(from, instruction));
+            }
+        }
+    }
+
+    fn merge(&mut self, node: Node, part: Part) {
+        self.charge(node, self.setting.merging);
+        let merged = self.sites[node as usize].cores.paid_at(self.now);
+        self.tally.end = self.tally.end.max(merged);
+        self.tally.merge(merged, part.group);
+    }
+
+    /// Blocks cost a node so much work.
+    fn charge(&mut self, node: Node, units: f64) {
+        self.tally.communicated += units;
+        self.sites[node as usize].cores.charge(self.now, units);
+    }
+
+    fn lose(&mut self, node: Node) {
+        if self.dispatch.is_done() {
+            return;
+        }
+        let loss = self.setting.losses.iter().find(|loss| loss.node == node).expect("it is to be lost");
+        self.agenda.note(self.now + loss.noticed_after, Happening::Noticed(node));
+        let site = &mut self.sites[node as usize];
+        site.lost_at = Some(self.now);
+        let broken = site.cores.lose(self.now);
+        self.tally.computed += broken.computed;
+        self.tally.communicated -= broken.unpaid;
+        self.tally.live(self.now, site.execute.in_flight(), 0);
+    }
+
+    fn is_lost(&self, node: Node) -> bool {
+        self.sites[node as usize].lost_at.is_some()
+    }
+
+    fn outcome(mut self) -> OwnOutcome {
+        assert!(self.dispatch.is_done(), "nothing happens any more when all is done");
+        let paid = self.sites.iter().map(|site| site.cores.rest());
+        self.tally.end = paid.fold(self.tally.end, f64::max);
+        let end = self.tally.end;
+        let capacity = self.sites.iter().map(|site| site.cores.capacity(site.lost_at.unwrap_or(end))).sum();
+        self.tally.outcome(self.sites.len(), capacity, self.setting.program.instructions())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! A node, with what the simulator knows of it.
+
+use super::OwnSetting;
+use super::cores::Cores;
+use crate::{BlockId, Execute, Instruction, Node, Parts, Product};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A node and its cores.
+pub(super) struct Site {
+    pub(super) execute: Execute<Product>,
+    pub(super) cores: Cores,
+    pub(super) lost_at: Option<f64>,
+    /// The blocks that it has asked for, and when.
+    asked: SmallVec<[(BlockId, f64); 4]>,
+    /// The nodes that it knows to be lost.
+    knows_lost: Vec<Node>,
+    /// Instructions whose results it has sent to a node that was lost by then, which it does not know.
+    missed: Vec<(Node, Instruction)>,
+}
+
+impl Site {
+    pub(super) fn new(node: Node, setting: &OwnSetting, parts: &Parts, owners: Arc<[Node]>) -> Self {
+        Site {
+            execute: Execute::new(node, setting.program, parts, owners, setting.limits),
+            cores: Cores::new(setting.cores, setting.profile(node)),
+            lost_at: None,
+            asked: SmallVec::new(),
+            knows_lost: Vec::new(),
+            missed: Vec::new(),
+        }
+    }
+
+    /// It asks for a block, perhaps again.
+    pub(super) fn ask(&mut self, now: f64, block: BlockId) {
+        if self.asked.iter().all(|(other, _)| *other != block) {
+            self.asked.push((block, now));
+        }
+    }
+
+    /// A block has come. When it had been asked for, if this is the first that comes since.
+    pub(super) fn answer(&mut self, block: BlockId) -> Option<f64> {
+        let at = self.asked.iter().position(|(other, _)| *other == block)?;
+        Some(self.asked.swap_remove(at).1)
+    }
+
+    pub(super) fn knows_lost(&self, node: Node) -> bool {
+        self.knows_lost.contains(&node)
+    }
+
+    /// The result of an instruction did not reach a lost node. Whether this one knows of the loss; if not, it waits until it does.
+    pub(super) fn miss(&mut self, lost: Node, instruction: Instruction) -> bool {
+        let knows = self.knows_lost(lost);
+        if !knows {
+            self.missed.push((lost, instruction));
+        }
+        knows && self.lost_at.is_none()
+    }
+
+    /// It learns that a node is lost. The instructions whose results did not reach that.
+    pub(super) fn learn(&mut self, lost: Node) -> impl Iterator<Item = Instruction> + use<> {
+        self.knows_lost.push(lost);
+        let (missed, rest) = std::mem::take(&mut self.missed).into_iter().partition::<Vec<_>, _>(|(to, _)| *to == lost);
+        self.missed = rest;
+        missed.into_iter().map(|(_, instruction)| instruction)
+    }
+}

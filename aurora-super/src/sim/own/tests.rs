@@ -1,0 +1,200 @@
+//! What a run in own mode shows.
+
+use super::*;
+use crate::Policy;
+use crate::dispatch::Config;
+use crate::execute::Limits;
+use crate::policy::Version;
+use crate::sim::{Case, Link, Setting, Speeds, SuperProgram, Work, paper};
+use proptest::prelude::*;
+
+/// The paper's machine in this simulator: a block costs both sides work, and nothing takes time but work.
+fn as_paper(setting: &Setting) -> OwnSetting {
+    OwnSetting {
+        program: setting.program,
+        dispatch: Config { seed: setting.work.seed, ..Config::new(setting.policy) },
+        limits: Limits::ONE,
+        cost: Cost::Drawn(setting.work),
+        link: Link { sending: setting.load, receiving: setting.load, ..Link::FREE },
+        dispatcher: 0.0,
+        ..OwnSetting::new(setting.policy, setting.speeds.clone(), setting.work.seed)
+    }
+}
+
+fn small(policy: Policy, nodes: usize, seed: u64) -> OwnSetting {
+    OwnSetting { program: Product::square(8).unwrap(), ..OwnSetting::new(policy, vec![1.0; nodes], seed) }
+}
+
+#[test]
+fn without_links_it_is_the_paper_s_machine() {
+    for (name, policy) in [("S", Policy::S), ("R", Policy::R), ("SR", Policy::SR), ("SS", Policy::SS)] {
+        for speeds in [Speeds::Homogeneous, Speeds::Mixed] {
+            for nodes in [1, 2, 8, 16] {
+                let setting = Setting::new(policy, speeds.of(nodes), 5);
+                let (theirs, ours) = (paper(&setting).unwrap(), own(&as_paper(&setting)).unwrap().common);
+                let what = format!("{name} on {nodes} {speeds:?}: {theirs:?} {ours:?}");
+                assert_eq!((ours.loads, ours.instructions), (theirs.loads, theirs.instructions), "{what}");
+                assert!((ours.makespan / theirs.makespan - 1.0).abs() < 1e-9, "{what}");
+                assert!((ours.efficiency - theirs.efficiency).abs() < 1e-9, "{what}");
+                assert!((ours.communication - theirs.communication).abs() < 1e-9, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_node_alone_computes_all_the_time() {
+    let setting = OwnSetting { dispatcher: 0.0, link: Link::FREE, ..small(Policy::S, 1, 3) };
+    let outcome = own(&setting).unwrap();
+    let work: f64 = (0..64)
+        .flat_map(|group| (0..8).map(move |k| Instruction { group, k }))
+        .map(|instruction| setting.cost.of(&setting.program, instruction))
+        .sum();
+    assert!((outcome.common.makespan / work - 1.0).abs() < 1e-12);
+    assert!((outcome.common.efficiency - 1.0).abs() < 1e-12);
+    assert_eq!((outcome.miss_ratio, outcome.critical, outcome.merges), (0.0, 0.0, 0));
+}
+
+#[test]
+fn fetching_ahead_hides_latency() {
+    let with = |ahead: u32| {
+        let limits = Limits { running: 1, in_flight: 1 + ahead, budget: None };
+        own(&OwnSetting { limits, link: Link::delay(30_000.0), ..small(Policy::S, 4, 1) }).unwrap()
+    };
+    let (none, three) = (with(0), with(3));
+    assert!(three.common.makespan < 0.9 * none.common.makespan, "{none:?} {three:?}");
+    assert!((none.load_time - 30_000.0).abs() < 1e-6);
+    assert!(none.parallelism < 1.0 && three.parallelism > 2.0, "{none:?} {three:?}");
+}
+
+#[test]
+fn less_memory_means_more_loads() {
+    let with = |budget| {
+        let limits = Limits { running: 1, in_flight: 4, budget };
+        own(&OwnSetting { limits, ..small(Policy::S, 4, 1) }).unwrap().common.loads
+    };
+    // 4 nodes of half of the rows and columns: each lacks a half of 8 x 8 blocks.
+    assert_eq!(with(None), 4 * 32);
+    assert_eq!(with(Some(64)), 4 * 32);
+    assert!(with(Some(8)) > 4 * 32);
+}
+
+#[test]
+fn a_busy_dispatcher_is_waited_for() {
+    let with = |dispatcher, grain| {
+        let setting = small(Policy::S, 16, 1);
+        let dispatch = Config { grain, ..setting.dispatch };
+        own(&OwnSetting { dispatcher, dispatch, cost: Cost::Fixed(100.0), link: Link::FREE, ..setting }).unwrap()
+    };
+    let (one, eight) = (with(50.0, 1), with(50.0, 8));
+    // Two messages from the node and one to it, for each grant; and the first answers to all.
+    assert!(one.messages >= 3 * 512 && eight.messages < one.messages / 4, "{one:?} {eight:?}");
+    assert!(one.common.makespan >= 3.0 * 512.0 * 50.0);
+    assert!(eight.common.makespan < one.common.makespan / 3.0);
+}
+
+#[test]
+fn tail_makes_up_for_a_slow_down_that_static_parts_do_not() {
+    let with = |policy, slow_downs| own(&OwnSetting { slow_downs, ..small(policy, 4, 2) }).unwrap().common.makespan;
+    let slow = || vec![SlowDown { node: 2, at: 300_000.0, factor: 0.25 }];
+    let lost = |policy| with(policy, slow()) / with(policy, vec![]);
+    let (s, tail) = (lost(Policy::S), lost(Policy::TAIL));
+    assert!(s > 2.0 && tail < 1.6, "{s} {tail}");
+}
+
+#[test]
+fn what_lost_nodes_had_runs_again() {
+    for (name, policy) in Policy::ALL {
+        let whole = own(&small(policy, 5, 2)).unwrap();
+        assert_eq!(whole.repeated, 0);
+        let at = whole.common.makespan / 2.0;
+        let loss = |node, at| Loss { node, at, noticed_after: 20_000.0 };
+        let losses = vec![loss(3, at), loss(1, at), loss(4, at * 1.2)];
+        let broken = own(&OwnSetting { losses, ..small(policy, 5, 2) }).unwrap();
+        assert!(broken.repeated > 0 && broken.repeated < 512, "{name}: {broken:?}");
+        assert!(broken.common.makespan > whole.common.makespan, "{name}: {broken:?}");
+    }
+}
+
+#[test]
+fn a_mixture_goes_on_updating_when_a_loss_makes_it_begin_a_group_again() {
+    for smart in [false, true] {
+        let policy = Policy::schedule(smart, Version::Mixture);
+        for step in 1..40 {
+            let losses = vec![Loss { node: 1, at: f64::from(step) * 5_000.0, noticed_after: 0.0 }];
+            let program = Product::new(3, 7, 2).unwrap();
+            own(&OwnSetting { program, losses, ..small(policy, 3, 2) }).unwrap();
+        }
+    }
+}
+
+#[test]
+fn updates_elsewhere_are_sent() {
+    let with = |name: &str| {
+        let case: Case = "256r2".parse().unwrap();
+        own(&case.setting(name.parse().unwrap(), 8, 6).unwrap()).unwrap()
+    };
+    let [s, r, d] = ["S", "R", "D"].map(with);
+    assert_eq!((s.modifiers, s.merges, d.modifiers, r.merges), (0, 0, 0, 0));
+    assert!(d.common.makespan < s.common.makespan && r.common.instructions == 1024);
+}
+
+#[test]
+fn a_large_run_takes_a_moment() {
+    let outcome = own(&OwnSetting::new(Policy::S, vec![1.0; 64], 1)).unwrap();
+    assert_eq!((outcome.common.instructions, outcome.common.loads), (32 * 32 * 32, 14_336));
+}
+
+fn policies() -> Vec<Policy> {
+    let versions = SuperProgram::ALL.map(|version| version.policy());
+    Policy::ALL.iter().map(|(_, policy)| *policy).chain(versions).collect()
+}
+
+prop_compose! {
+    fn settings()(
+        policy in prop::sample::select(policies()),
+        [rows, inner, columns] in [1u32..6, 1u32..8, 1u32..6],
+        speeds in prop::collection::vec(0.2..4.0f64, 1..7),
+        (grain, extends, seed) in (1u32..5, any::<bool>(), any::<u64>()),
+        (running, ahead, budget, cores) in (1u32..4, 0u32..4, prop::option::of(2u32..9), 1u32..4),
+        (latency, message, mbit, load) in (0.0..30_000.0f64, 0.0..500.0f64, 1.0..10_000.0f64, 0.0..500.0f64),
+        (dispatcher, merging, bytes) in (0.0..200.0f64, 0.0..500.0f64, 1u32..100_000),
+        slow_downs in prop::collection::vec((0u32..7, 0.0..200_000.0f64, 0.05..2.0f64), 0..3),
+        losses in prop::collection::btree_map(1u32..7, (0.0..300_000.0f64, 0.0..50_000.0f64), 0..4),
+    ) -> OwnSetting {
+        let nodes = speeds.len() as Node;
+        let loss = |(node, (at, noticed_after))| Loss { node, at, noticed_after };
+        OwnSetting {
+            program: Product::new(rows, inner, columns).unwrap(),
+            dispatch: Config { policy, grain, extends, seed },
+            limits: Limits { running, in_flight: running + ahead, budget },
+            cores,
+            cost: Cost::Drawn(Work { below: 20_000, seed }),
+            link: Link { latency, message, sending: load, receiving: load, ..Link::ethernet(mbit) },
+            bytes,
+            dispatcher,
+            merging,
+            slow_downs: slow_downs.into_iter().map(|(node, at, factor)| SlowDown { node: node % nodes, at, factor }).collect(),
+            losses: losses.into_iter().filter(|(node, _)| *node < nodes).map(loss).collect(),
+            ..OwnSetting::new(policy, speeds, seed)
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_run_completes_and_adds_up(setting in settings()) {
+        let outcome = own(&setting).unwrap();
+        let common = outcome.common;
+        prop_assert_eq!(common.instructions, setting.program.instructions() + outcome.repeated);
+        prop_assert!(!setting.losses.is_empty() || outcome.repeated == 0);
+        for share in [common.imbalance, common.communication, common.efficiency] {
+            prop_assert!((-1e-9..=1.0 + 1e-9).contains(&share), "{:?}", outcome);
+        }
+        prop_assert!((common.imbalance + common.communication + common.efficiency - 1.0).abs() < 1e-9);
+        prop_assert!(outcome.parallelism <= f64::from(setting.limits.in_flight));
+        prop_assert_eq!(outcome, own(&setting).unwrap());
+    }
+}
