@@ -15,9 +15,10 @@ use super::setting::SettingError;
 use crate::data::Privilege;
 use crate::dispatch::{Order, Part, Report};
 use crate::execute::{Command, Event, Task, owners};
-use crate::{BlockId, Dispatch, Instruction, Node, Parts, Product};
+use crate::{BlockId, Dispatch, Instruction, Node, Parts, Product, Program};
 use outcome::Tally;
 use site::Site;
+use std::sync::Arc;
 
 /// Simulates one run.
 ///
@@ -57,6 +58,8 @@ struct Machine<'a> {
     ports: Ports,
     tally: Tally,
     wanted: Vec<Command>,
+    /// Of each block from the start.
+    owners: Arc<[Node]>,
 }
 
 enum Happening {
@@ -111,6 +114,7 @@ impl<'a> Machine<'a> {
             dispatcher: 0.0,
             tally: Tally::default(),
             wanted: Vec::new(),
+            owners,
         }
     }
 
@@ -220,12 +224,16 @@ impl<'a> Machine<'a> {
     }
 
     fn ran(&mut self, node: Node, task: Task) {
+        let result_at = match self.setting.results_stay {
+            true => self.owners[self.setting.program.result(task.instruction.group) as usize],
+            false => task.result_at,
+        };
         let site = &mut self.sites[node as usize];
         let running = site.cores.end(self.now, task);
         self.tally.executed += 1;
         self.tally.computed += running.work;
         self.tally.time += running.time();
-        let goes_to = Some(task.result_at).filter(|at| task.privilege == Privilege::RemoteUpdate && *at != node);
+        let goes_to = Some(result_at).filter(|at| task.privilege == Privilege::RemoteUpdate && *at != node);
         match goes_to.filter(|at| !site.knows_lost(*at)) {
             Some(to) => {
                 self.tally.modifiers += 1;
