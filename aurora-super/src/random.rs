@@ -1,7 +1,7 @@
 //! Chance that is the same on every machine: SplitMix64.
 
 /// A seeded source of numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Random(u64);
 
 impl Random {

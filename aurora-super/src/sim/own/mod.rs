@@ -96,7 +96,7 @@ enum Freight {
     Block(BlockId),
     Part(Part),
     /// What an instruction adds to a result elsewhere.
-    Modifier(Instruction),
+    Modifier(Task),
 }
 
 impl<'a> Machine<'a> {
@@ -237,10 +237,15 @@ impl<'a> Machine<'a> {
         match goes_to.filter(|at| !site.knows_lost(*at)) {
             Some(to) => {
                 self.tally.modifiers += 1;
-                self.send(node, to, Freight::Modifier(task.instruction));
+                self.send(node, to, Freight::Modifier(task));
                 self.compute(node);
             }
-            None => self.tell(node, Event::Ran(task.instruction)),
+            None => {
+                if task.privilege == Privilege::RemoteUpdate {
+                    site.execute.merges(&task);
+                }
+                self.tell(node, Event::Ran(task.instruction));
+            }
         }
     }
 
@@ -256,7 +261,7 @@ impl<'a> Machine<'a> {
 
     fn arrive(&mut self, Transfer { from, to, left, what }: Transfer) {
         if self.is_lost(to) {
-            if let Freight::Modifier(instruction) = what
+            if let Freight::Modifier(Task { instruction, .. }) = what
                 && self.sites[from as usize].miss(to, instruction)
             {
                 self.tell(from, Event::Ran(instruction));
@@ -276,10 +281,12 @@ impl<'a> Machine<'a> {
                 self.tell(to, Event::Arrived(block));
             }
             Freight::Part(part) => self.tell(to, Event::Brought(part)),
-            Freight::Modifier(instruction) => {
-                self.charge(to, self.setting.merging);
+            Freight::Modifier(task) => {
+                if self.sites[to as usize].execute.merges(&task) {
+                    self.charge(to, self.setting.merging);
+                }
                 let message = self.now + self.setting.link.message;
-                self.agenda.note(message, Happening::Confirmed(from, instruction));
+                self.agenda.note(message, Happening::Confirmed(from, task.instruction));
             }
         }
     }
