@@ -4,6 +4,8 @@
 //! way, DISPATCHER how many the dispatcher takes for it; 0 if not said. `wire`: blocks take their time on 100 Mbit/s, and of the paper's latency
 //! what that leaves.
 
+#![expect(clippy::print_stdout, reason = "an example shows what it found")]
+
 use aurora_super::Policy;
 use aurora_super::dispatch::Config;
 use aurora_super::execute::Limits;

@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p aurora-super --example own`
 
+#![expect(clippy::print_stdout, reason = "an example shows what it found")]
+
 use aurora_super::sim::{OwnSetting, Speeds, own};
 use aurora_super::{Policy, Product};
 use std::time::Instant;

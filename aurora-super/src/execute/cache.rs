@@ -69,7 +69,9 @@ impl Cache {
                 }
                 let dropped =
                     if copies.len() >= *budget as usize { idle.pop_first().map(|(_, block)| block) } else { None };
-                dropped.iter().for_each(|block| drop(copies.remove(block)));
+                if let Some(block) = &dropped {
+                    copies.remove(block);
+                }
                 copies.insert(block, Copy { used_by: 1, is_here: false, last: 0 });
                 (false, dropped)
             }
