@@ -1,4 +1,6 @@
 //! Big.
+#![expect(clippy::print_stdout, reason = "an example shows what it found")]
+
 use aurora_super::Product;
 use aurora_super::policy::Policy;
 use aurora_super::sim::{Setting, Speeds, paper};

@@ -1,4 +1,6 @@
 //! Table 1.7.
+#![expect(clippy::print_stdout, reason = "an example shows what it found")]
+
 use aurora_super::policy::Policy;
 use aurora_super::sim::{Setting, Speeds, Transfers, paper};
 fn main() {

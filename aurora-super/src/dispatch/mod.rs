@@ -48,7 +48,7 @@ impl Config {
 ///
 /// 1. An instruction is granted only if every block that it uses is in the state that it needs or can change to it, and all
 ///    instructions that use a block have one privilege on it.
-/// 2. Every committed instruction is in exactly one incarnation of its group's result ([`Lineage`](crate::lineage::Lineage)).
+/// 2. Every committed instruction is in exactly one incarnation of its group's result ([`Lineage`]).
 /// 3. A node that asks is granted something at once if there is anything that its policy lets it have; else as soon as there is.
 /// 4. Nothing that a lost node says after its loss counts, and all that only it had is handed out again, once.
 #[derive(Clone, Hash, Debug)]

@@ -14,8 +14,6 @@ pub struct Chooser {
     nodes: Vec<Member>,
     /// Groups of lost nodes' own parts, and those that have to be begun again.
     orphans: Vec<Group>,
-    /// No group was untouched at some moment. A mixture does not write any more from then on, whatever is begun again.
-    ran_out: bool,
     random: Random,
 }
 
@@ -66,12 +64,12 @@ impl Chooser {
             history: history(),
         });
         let (untouched, random) = (Untouched::all(rows, columns), Random::new(seed));
-        Chooser { policy, columns, untouched, nodes: nodes.collect(), orphans: Vec::new(), ran_out: false, random }
+        Chooser { policy, columns, untouched, nodes: nodes.collect(), orphans: Vec::new(), random }
     }
 
-    /// Whether no group is untouched, or none was at some moment.
-    pub fn ran_out(&self) -> bool {
-        self.ran_out
+    /// Whether no group is untouched.
+    pub fn is_empty(&self) -> bool {
+        self.untouched.is_empty()
     }
 
     /// Picks an untouched group for a node, which [touches](Chooser::touch) it then. `None`: there is none for it.
@@ -102,7 +100,6 @@ impl Chooser {
     /// A node works on a group.
     pub fn touch(&mut self, node: Node, group: Group) {
         self.untouched.remove(group);
-        self.ran_out |= self.untouched.is_empty();
         if self.policy.next == Choice::Smart {
             let (rows, columns) = &mut self.nodes[node as usize].history;
             rows.add(group / self.columns);
@@ -120,7 +117,6 @@ impl Chooser {
     /// A group needs nobody.
     pub fn skip(&mut self, group: Group) {
         self.untouched.remove(group);
-        self.ran_out |= self.untouched.is_empty();
     }
 
     /// A group has to be begun again.
