@@ -173,7 +173,7 @@ fn arguments_that_cannot_be_are_exit_code_2_and_say_what_can() {
         ("--work 0", "1..="),
         ("--load -1", "a number of units from 0 to 1000000000"),
         ("--load NaN", "a number of units from 0"),
-        ("--mode real", "possible values: paper"),
+        ("--mode real", "possible values: paper, own"),
         ("--transfers broadcast", "unicast, multicast"),
         ("--speeds 1:4", "Speeds are `homogeneous`, `1:3`, or the name of a file with one speed a line"),
         ("--seed -1", "'--seed <N>'"),

@@ -6,7 +6,7 @@ mod node;
 
 pub use message::{Grant, Order, Part, Report, Run};
 
-use crate::data::{Block, Event, Privilege};
+use crate::data::{Block, Event, Privilege, State};
 use crate::execute::Lost;
 use crate::lineage::Lineage;
 use crate::policy::{Chooser, Pace, Policy, Then, Unfinished, Version, Weights};
@@ -211,7 +211,7 @@ impl<P: Program> Dispatch<P> {
         let Some(group) = self.pick(node) else {
             return false;
         };
-        let (privilege, len) = (self.privilege(), self.program.len(group));
+        let (privilege, len) = (self.privilege(group), self.program.len(group));
         let begins = self.groups.open(group, privilege);
         self.chooser.touch(node, group);
         let left = self.groups.left(group, len);
@@ -245,7 +245,7 @@ impl<P: Program> Dispatch<P> {
     /// The group of which a node is to be granted something.
     fn pick(&mut self, node: Node) -> Option<Group> {
         if let (Some(weights), Some(unfinished)) = (&self.weights, &self.unfinished)
-            && self.chooser.ran_out()
+            && self.chooser.is_empty()
             && weights.should_leave(node, unfinished.total())
         {
             return None;
@@ -272,19 +272,20 @@ impl<P: Program> Dispatch<P> {
         joined
     }
 
-    /// What instructions that are granted now may do with their results.
-    fn privilege(&self) -> Privilege {
+    /// What instructions of a group that are granted now may do with its result.
+    fn privilege(&self, group: Group) -> Privilege {
+        let is_shared = || self.block(self.program.result(group)).state() == State::DistributedUpdateable;
         match self.config.policy.version {
             Version::Simple => Privilege::Write,
             Version::Remote => Privilege::RemoteUpdate,
-            Version::Mixture if !self.chooser.ran_out() => Privilege::Write,
+            Version::Mixture if !self.chooser.is_empty() && !is_shared() => Privilege::Write,
             Version::Distributed | Version::Mixture => Privilege::DistributedUpdate,
         }
     }
 
     /// Whether a node may be granted instructions of a group now.
     fn may_work(&self, node: Node, group: Group) -> bool {
-        let (block, privilege) = (self.block(self.program.result(group)), self.privilege());
+        let (block, privilege) = (self.block(self.program.result(group)), self.privilege(group));
         if privilege != Privilege::Write {
             return block.admits(privilege);
         }

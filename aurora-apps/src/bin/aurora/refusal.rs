@@ -64,6 +64,15 @@ pub enum Reason {
     /// Speeds that no cluster can have.
     #[error("{0}")]
     Speeds(BadSpeeds),
+    /// An option of another mode.
+    #[error("`{argument}` belongs to own mode: add `--mode own`, or leave it out")]
+    OwnMode {
+        /// Which.
+        argument: &'static str,
+    },
+    /// The same the other way round.
+    #[error("own mode sends each block to who asks for it: leave it out, or add `--mode paper`")]
+    PaperMode,
     /// Something else that cannot be simulated.
     #[error("{0}")]
     Simulation(String),

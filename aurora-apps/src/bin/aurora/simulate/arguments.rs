@@ -1,6 +1,7 @@
 //! The command line of `aurora simulate`.
 
 use super::nodes::Counts;
+use super::own::OwnArguments;
 use super::policies::Policies;
 use super::speeds::Source;
 use aurora_apps::report::label::Label;
@@ -13,9 +14,10 @@ pub struct SimulateArguments {
     /// in equal steps [default: 2,4,..,64, or the nodes of the file of `--speeds`]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub nodes: Option<Counts>,
-    /// Who works on what: names out of syn, S, R, SR, SS (the papers') tail and ect (ours), or `all`
-    #[arg(long, value_name = "LIST", default_value = "all")]
-    pub policy: Policies,
+    /// Who works on what: names out of syn, S, R, SR, SS (the papers'), tail and ect (ours), or `all` [default: all, and of a
+    /// case the versions that the paper has tried]
+    #[arg(long, value_name = "LIST")]
+    pub policy: Option<Policies>,
     /// On which machine
     #[arg(long, value_enum, default_value_t)]
     pub mode: ModeName,
@@ -44,6 +46,8 @@ pub struct SimulateArguments {
     #[arg(long, value_name = "UNITS", default_value_t = 20_000, allow_negative_numbers = true)]
     #[arg(value_parser = value_parser!(u32).range(1..))]
     pub work: u32,
+    #[command(flatten)]
+    pub own: OwnArguments,
     /// Print one JSON object a line, for each policy and number of nodes
     #[arg(long)]
     pub json: bool,
@@ -57,6 +61,8 @@ pub enum ModeName {
     /// That of the paper: a node asks for an instruction, loads the blocks that it lacks, computes, and asks again
     #[default]
     Paper,
+    /// Blocks are asked for ahead and share links, and the dispatcher takes time
+    Own,
 }
 
 impl ModeName {
@@ -64,6 +70,7 @@ impl ModeName {
     pub fn name(self) -> &'static str {
         match self {
             ModeName::Paper => "paper",
+            ModeName::Own => "own",
         }
     }
 }
@@ -97,7 +104,7 @@ impl From<TransfersName> for Transfers {
 }
 
 /// Costs that add up without losing those of instructions.
-fn load(text: &str) -> Result<f64, &'static str> {
+pub fn load(text: &str) -> Result<f64, &'static str> {
     let load = text.parse().ok().filter(|load| (0.0..=1e9).contains(load));
     load.ok_or("a number of units from 0 to 1000000000")
 }

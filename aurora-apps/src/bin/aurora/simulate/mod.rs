@@ -3,23 +3,22 @@
 pub mod arguments;
 mod figures;
 mod nodes;
+mod own;
+mod plan;
 mod policies;
 pub mod speeds;
 mod table;
 
 use crate::launch::speaks;
 use crate::progress::Progress;
-use crate::refusal::{Reason, Refusal};
+use crate::refusal::Refusal;
 use crate::{labelled, line, say};
 use arguments::SimulateArguments;
 use aurora_apps::report::circumstances::Circumstances;
 use aurora_core::Surroundings;
-use aurora_super::sim::{Setting, SettingError};
-use aurora_super::{Policy, Product};
 use figures::Figures;
-use nodes::Counts;
+use plan::{Machine, Planned, case, plan, said};
 use serde::Serialize;
-use speeds::{BadSpeeds, Cluster};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use table::Table;
@@ -32,13 +31,30 @@ pub struct Point {
     mode: &'static str,
     speeds: String,
     transfers: &'static str,
-    blocks: u32,
     reps: u32,
     seed: u64,
-    load: f64,
-    work: u32,
+    #[serde(flatten)]
+    product: Option<ProductOf>,
+    #[serde(flatten)]
+    own: Option<OwnMachine>,
     #[serde(flatten)]
     figures: Figures,
+}
+
+/// A program that is not a paper's case.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct ProductOf {
+    blocks: u32,
+    load: f64,
+    work: u32,
+}
+
+/// What own mode has besides.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct OwnMachine {
+    case: &'static str,
+    in_flight: u32,
+    latency: f64,
 }
 
 /// Simulates and prints. No ranks are started for it, and of those that a launcher has started one does it.
@@ -50,9 +66,8 @@ pub fn start(arguments: &SimulateArguments, starter: Surroundings) -> Result<Exi
         return Ok(ExitCode::SUCCESS);
     }
     let circumstances = Circumstances::here(labelled(&arguments.labels)?, false);
-    let settings = settings(arguments)?;
-    let reps = arguments.reps as usize;
-    let progress = Mutex::new((Progress::new(reps * settings.len(), !arguments.json), 0));
+    let plan = plan(arguments)?;
+    let progress = Mutex::new((Progress::new(arguments.reps as usize * plan.len(), !arguments.json), 0));
     let done = || {
         let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
         progress.1 += 1;
@@ -60,21 +75,10 @@ pub fn start(arguments: &SimulateArguments, starter: Surroundings) -> Result<Exi
         progress.0.done(done);
     };
     let mut points = Vec::new();
-    for (name, setting) in &settings {
-        let figures = Figures::of(arguments.mode, setting, arguments.reps, done);
-        let point = Point {
-            policy: name,
-            nodes: setting.speeds.len() as u32,
-            mode: arguments.mode.name(),
-            speeds: arguments.speeds.to_string(),
-            transfers: arguments.transfers.name(),
-            blocks: arguments.blocks,
-            reps: arguments.reps,
-            seed: arguments.seed,
-            load: arguments.load,
-            work: arguments.work,
-            figures: figures.map_err(|error| refusal(arguments, error))?,
-        };
+    for planned in &plan {
+        let figures = Figures::of(&planned.machine, arguments.reps, done);
+        let figures = figures.map_err(|error| said(arguments, planned.nodes, error))?;
+        let point = Point::of(arguments, planned, figures);
         if arguments.json {
             // As soon as it is known: the next may take a while.
             if let Err(code) = say(&line(&circumstances, &point)) {
@@ -88,80 +92,29 @@ pub fn start(arguments: &SimulateArguments, starter: Surroundings) -> Result<Exi
     Ok(said.err().unwrap_or(ExitCode::SUCCESS))
 }
 
-/// All that are to be simulated, with the names of their policies.
-fn settings(arguments: &SimulateArguments) -> Result<Vec<(&'static str, Setting)>, Refusal> {
-    let of_speeds = |error: BadSpeeds| Refusal {
-        argument: "--speeds <SPEEDS>",
-        value: arguments.speeds.to_string(),
-        reason: Reason::Speeds(error),
-    };
-    let cluster = Cluster::read(&arguments.speeds).map_err(of_speeds)?;
-    let counts = match (&arguments.nodes, cluster.nodes()) {
-        (Some(Counts(counts)), _) => counts.clone(),
-        (None, Some(all)) => vec![all],
-        (None, None) => vec![2, 4, 8, 16, 32, 64],
-    };
-    check_memory(arguments, counts.iter().copied().max().unwrap_or(1))?;
-    let program = Product::square(arguments.blocks).expect("so many blocks have numbers");
-    let mut settings = Vec::new();
-    for nodes in counts {
-        let speeds = cluster.of(nodes).map_err(of_speeds)?;
-        for (name, policy) in &arguments.policy.0 {
-            let setting = setting(arguments, program, *policy, speeds.clone());
-            setting.check().map_err(|error| refusal(arguments, error))?;
-            settings.push((*name, setting));
+impl Point {
+    fn of(arguments: &SimulateArguments, planned: &Planned, figures: Figures) -> Self {
+        let SimulateArguments { blocks, load, work, .. } = *arguments;
+        let case = case(arguments);
+        let own = match &planned.machine {
+            Machine::Paper(_) => None,
+            Machine::Own(setting) => Some(OwnMachine {
+                case: case.map_or("none", |case| case.name),
+                in_flight: setting.limits.in_flight,
+                latency: setting.link.latency,
+            }),
+        };
+        Point {
+            policy: planned.policy,
+            nodes: planned.nodes,
+            mode: arguments.mode.name(),
+            speeds: arguments.speeds.to_string(),
+            transfers: arguments.transfers.name(),
+            reps: arguments.reps,
+            seed: arguments.seed,
+            product: case.is_none().then_some(ProductOf { blocks, load, work }),
+            own,
+            figures,
         }
-    }
-    Ok(settings)
-}
-
-fn setting(arguments: &SimulateArguments, program: Product, policy: Policy, speeds: Vec<f64>) -> Setting {
-    let mut setting = Setting::new(policy, speeds, arguments.seed);
-    setting.program = program;
-    setting.transfers = arguments.transfers.into();
-    setting.work.below = arguments.work;
-    setting.load = arguments.load;
-    setting
-}
-
-/// What the arguments' own rules have let through, as said by the simulator.
-fn refusal(arguments: &SimulateArguments, error: SettingError) -> Refusal {
-    let (argument, value) = match error {
-        SettingError::Load(load) => ("--load <UNITS>", load.to_string()),
-        SettingError::Speed { .. } => ("--speeds <SPEEDS>", arguments.speeds.to_string()),
-        _ => ("--nodes <LIST>", String::new()),
-    };
-    Refusal { argument, value, reason: Reason::Simulation(error.to_string()) }
-}
-
-fn check_memory(arguments: &SimulateArguments, nodes: u32) -> Result<(), Refusal> {
-    let at_once = (rayon::current_num_threads() as u128).min(arguments.reps.into());
-    let needed = at_once * bytes(nodes, arguments.blocks);
-    match aurora_core::available_memory() {
-        Some(available) if needed > available as u128 => Err(Refusal {
-            argument: "--nodes <LIST>",
-            value: nodes.to_string(),
-            reason: Reason::Nodes { blocks: arguments.blocks, needed, available: available as u64 },
-        }),
-        _ => Ok(()),
-    }
-}
-
-/// What a repetition takes: a node has a bit for each block, and the dispatcher some words.
-fn bytes(nodes: u32, blocks: u32) -> u128 {
-    let blocks = 3 * u128::from(blocks).pow(2);
-    u128::from(nodes) * (blocks / 8 + 1000) + 100 * blocks
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_does_not_fit_says_what_would() {
-        assert!(bytes(4096, 128) < 64 << 20 && bytes(1 << 16, 1024) > 24 << 30);
-        let reason = Reason::Nodes { blocks: 1024, needed: bytes(1 << 16, 1024), available: 23 << 30 };
-        let text = reason.to_string();
-        assert!(text.contains("24 GiB of memory and 23 GiB are available: ask for fewer nodes"), "{text}");
     }
 }
