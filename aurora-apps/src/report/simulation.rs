@@ -26,19 +26,35 @@ pub struct Simulation {
 /// What curves of one chart have in common.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Deserialize)]
 pub struct Setting {
-    /// `paper`.
+    /// `paper` or `own`.
     pub mode: String,
+    /// The paper's case, if it is one: then the next three are not there.
+    pub case: Option<String>,
     /// Blocks in a row of the matrices.
+    #[serde(default)]
     pub blocks: usize,
     /// Units that an instruction costs at most.
+    #[serde(default)]
     pub work: u64,
     /// Units that a block costs who sends it, and who receives it.
-    #[serde(deserialize_with = "text")]
+    #[serde(default, deserialize_with = "text")]
     pub load: String,
+    /// Units that a block is on its way, if they were asked for.
+    #[serde(default, deserialize_with = "text")]
+    pub asked_latency: String,
     /// How fast the nodes are.
     pub speeds: String,
     /// Who receives a block that one node asks for.
     pub transfers: String,
+    /// Most instructions that a node has in flight; none in paper mode.
+    pub in_flight: Option<usize>,
+}
+
+impl Setting {
+    /// The same with any number of instructions in flight.
+    pub fn of_any_limit(&self) -> Setting {
+        Setting { in_flight: None, ..self.clone() }
+    }
 }
 
 /// Means over repetitions; the first three are shares of what the nodes could have computed.
@@ -56,6 +72,18 @@ pub struct Figures {
     /// Blocks that nodes have asked others for.
     #[serde(deserialize_with = "sensible")]
     pub loads: f64,
+    /// Until the last instruction has run, in units.
+    #[serde(deserialize_with = "sensible")]
+    pub makespan: f64,
+    /// Instructions that are delivered to a node and not committed; this and the others are of own mode.
+    #[serde(default, deserialize_with = "sensible_or_none")]
+    pub parallelism: Option<f64>,
+    /// Blocks asked for / operands read.
+    #[serde(default, deserialize_with = "sensible_or_none")]
+    pub miss_ratio: Option<f64>,
+    /// From the last commitment of a block that had several incarnations to its having one, in units.
+    #[serde(default, deserialize_with = "sensible_or_none")]
+    pub synchronisation: Option<f64>,
 }
 
 /// What one policy came to on so many nodes.
@@ -111,12 +139,17 @@ impl Point {
         let reps = self.reps + other.reps;
         let part = other.reps as f64 / reps as f64;
         let mean = |mine: f64, theirs: f64| mine + (theirs - mine) * part;
+        let of_both = |mine: Option<f64>, theirs: Option<f64>| Some(mean(mine?, theirs?));
         let (mine, theirs) = (self.figures, other.figures);
         self.figures = Figures {
             imbalance: mean(mine.imbalance, theirs.imbalance),
             communication: mean(mine.communication, theirs.communication),
             efficiency: mean(mine.efficiency, theirs.efficiency),
             loads: mean(mine.loads, theirs.loads),
+            makespan: mean(mine.makespan, theirs.makespan),
+            parallelism: of_both(mine.parallelism, theirs.parallelism),
+            miss_ratio: of_both(mine.miss_ratio, theirs.miss_ratio),
+            synchronisation: of_both(mine.synchronisation, theirs.synchronisation),
         };
         self.reps = reps;
         self.runs.push(run);
@@ -150,7 +183,11 @@ fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 fn sensible<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let value = f64::deserialize(deserializer)?;
     let is_count = (0.0..=1e18).contains(&value);
-    if is_count { Ok(value) } else { Err(serde::de::Error::custom(format!("{value} blocks cannot be loaded"))) }
+    if is_count { Ok(value) } else { Err(serde::de::Error::custom(format!("{value} is no number of blocks or units"))) }
+}
+
+fn sensible_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    sensible(deserializer).map(Some)
 }
 
 /// A number as it is written, to compare.
@@ -207,7 +244,7 @@ mod tests {
             ("nodes", 0.into(), "no 0 nodes"),
             ("efficiency", 1.5.into(), "1.5 is no share of 1"),
             ("imbalance", (-0.5).into(), "no share"),
-            ("loads", (-1).into(), "blocks cannot be loaded"),
+            ("loads", (-1).into(), "-1 is no number of blocks"),
             ("reps", serde_json::Value::Null, "null"),
         ] {
             let mut run = simulation("S", 4, 0.9);
