@@ -109,7 +109,7 @@ fn the_same_seed_gives_the_same_figures_on_any_number_of_threads() {
         all.iter().map(|point| keys.map(|key| point[key].clone())).collect::<Vec<_>>()
     };
     let one = figures("1");
-    assert_eq!(one.len(), 12);
+    assert_eq!(one.len(), 14);
     assert_eq!(one, figures("3"));
 }
 
@@ -187,8 +187,8 @@ fn speeds_that_are_none_are_told_with_their_line() {
 #[test]
 fn arguments_that_cannot_be_are_exit_code_2_and_say_what_can() {
     for (options, expected) in [
-        ("--policy tial", "there is no policy `tial` (is `tail` meant?): it is one of syn, S, R, SR, SS, tail"),
-        ("--policy S,X", "there is no policy `X`: it is one of syn, S, R, SR, SS, tail"),
+        ("--policy tial", "there is no policy `tial` (is `tail` meant?): it is one of syn, S, R, SR, SS, tail, ect"),
+        ("--policy S,X", "there is no policy `X`: it is one of syn, S, R, SR, SS, tail, ect"),
         ("--nodes 0", "`0` is not a number of nodes: write numbers from 1 to 65536"),
         ("--nodes 65537", "`65537` is not a number of nodes"),
         ("--nodes -4", "`-4` is not a number of nodes"),

@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p aurora-super --example calibrate [HOSTS]`: all-to-all with up to 8 hosts, or as many as asked for.
 
+#![expect(clippy::print_stdout, reason = "an example shows what it found")]
+
 #[path = "../tests/calibration/bulk.rs"]
 mod bulk;
 

@@ -1,68 +1,113 @@
 //! The cases of S0 in its own regime: what its Figures 2 to 7 are about.
 //!
-//! `cargo run --release -p aurora-super --example cases [MESSAGE]`: units that a report or an order is on its way; 0 if not said.
+//! `cargo run --release -p aurora-super --example cases [MESSAGE [DISPATCHER]] [wire]`: MESSAGE is how many units a report or an order is on its
+//! way, DISPATCHER how many the dispatcher takes for it; 0 if not said. `wire`: blocks take their time on 100 Mbit/s, and of the paper's latency
+//! what that leaves.
+
+#![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
 use aurora_super::Policy;
 use aurora_super::dispatch::Config;
 use aurora_super::execute::Limits;
 use aurora_super::sim::{Case, Cost, Link, OwnOutcome, OwnSetting, SuperProgram, Work, own};
 
-fn row(case: &Case, version: &str, nodes: u32, threads: u32, message: f64) -> OwnOutcome {
-    let version: SuperProgram = version.parse().expect("a version");
-    let mut setting = case.setting(version, nodes, threads).expect("the paper has its latency");
-    setting.link.message = message;
-    own(&setting).expect("it can be simulated")
+struct Regime {
+    message: f64,
+    dispatcher: f64,
+    wire: bool,
 }
 
-fn main() {
-    let message = std::env::args().nth(1).map_or(0.0, |units| units.parse().expect("units"));
-    println!(
-        "case  nodes threads version   seconds  S/it  alive  missed  t_r ms   p_c  merges  sync ms  modifiers  efficiency"
-    );
-    for case in Case::ALL {
-        for nodes in [2, 4, 6, 8] {
-            for threads in case.threads {
-                let base = row(&case, "S", nodes, *threads, message).common.makespan;
-                for version in case.versions {
-                    let it = row(&case, version, nodes, *threads, message);
-                    println!(
-                        "{:6} {nodes:4} {threads:7} {version:7} {:9.3} {:5.2} {:6.2} {:7.3} {:7.2} {:5.2} {:7} {:8.2} {:10} {:11.3}",
-                        case.name,
-                        it.common.makespan / 1e6,
-                        base / it.common.makespan,
-                        it.parallelism,
-                        it.miss_ratio,
-                        it.load_time / 1e3,
-                        it.critical,
-                        it.merges,
-                        it.synchronisation / 1e3,
-                        it.modifiers,
-                        it.common.efficiency,
-                    );
+impl Regime {
+    fn from_arguments() -> Self {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        let mut units = arguments.iter().filter_map(|argument| argument.parse().ok());
+        let (message, dispatcher) = (units.next().unwrap_or(0.0), units.next().unwrap_or(0.0));
+        Regime { message, dispatcher, wire: arguments.iter().any(|argument| argument == "wire") }
+    }
+
+    /// `R'` is R with results at the owners of their parts.
+    fn run(&self, case: &Case, version: &str, nodes: u32, threads: u32) -> OwnOutcome {
+        let letter: SuperProgram = version.trim_end_matches('\'').parse().expect("a version");
+        let mut setting = case.setting(letter, nodes, threads).expect("the paper has its latency");
+        setting.link.message = self.message;
+        setting.dispatcher = self.dispatcher;
+        setting.results_stay = version.ends_with('\'');
+        if self.wire {
+            let ethernet =
+                Link { latency: 0.0, message: self.message, packet: 1460, framing: 78, ..Link::ethernet(100.0) };
+            let left = setting.link.latency - ethernet.alone(case.bytes());
+            setting.link = Link { latency: left.max(0.0), ..ethernet };
+        }
+        own(&setting).expect("it can be simulated")
+    }
+
+    fn table(&self) {
+        println!(
+            "case  nodes threads version   seconds  S/it  alive  missed  t_r ms   p_c  merges  sync ms  modifiers  efficiency"
+        );
+        for case in Case::ALL {
+            let mut versions = case.versions.to_vec();
+            if case.versions.contains(&"R") {
+                versions.insert(2, "R'");
+            }
+            for (nodes, threads) in [2, 4, 6, 8].iter().flat_map(|nodes| case.threads.iter().map(move |t| (*nodes, *t)))
+            {
+                let base = self.run(&case, "S", nodes, threads).common.makespan;
+                for version in &versions {
+                    let it = self.run(&case, version, nodes, threads);
+                    print!("{:6} {nodes:4} {threads:7} {version:7} {:9.3}", case.name, it.common.makespan / 1e6);
+                    print!(" {:5.2} {:6.2}", base / it.common.makespan, it.parallelism);
+                    print!(" {:7.3} {:7.2} {:5.2}", it.miss_ratio, it.load_time / 1e3, it.critical);
+                    print!(" {:7} {:8.2} {:10}", it.merges, it.synchronisation / 1e3, it.modifiers);
+                    println!(" {:11.3}", it.common.efficiency);
                 }
             }
         }
     }
-    println!("\nS2's experiment: policy R, 4 ms an instruction in the mean, 20 ms a block, 8 nodes of two cores");
-    println!("threads   seconds  alive  missed   p_c  efficiency");
-    for threads in [1, 2, 4, 6, 8, 12, 16] {
-        let setting = OwnSetting {
-            dispatch: Config::new(Policy::R),
-            limits: Limits { running: threads, in_flight: threads, budget: None },
-            cores: 2,
-            cost: Cost::Drawn(Work { below: 8_000, seed: 1 }),
-            link: Link { message, ..Link::delay(20_000.0) },
-            dispatcher: 0.0,
-            ..OwnSetting::new(Policy::R, vec![1.0; 8], 1)
-        };
-        let it = own(&setting).expect("it can be simulated");
-        println!(
-            "{threads:7} {:9.3} {:6.2} {:7.3} {:5.2} {:11.3}",
-            it.common.makespan / 1e6,
-            it.parallelism,
-            it.miss_ratio,
-            it.critical,
-            it.common.efficiency
-        );
+
+    fn experiment(&self) {
+        println!("\nS2's experiment: policy R, 4 ms an instruction in the mean, 20 ms a block, 8 nodes of two cores");
+        println!("threads   seconds  alive  missed   p_c  efficiency");
+        for threads in [1, 2, 4, 6, 8, 12, 16] {
+            let setting = OwnSetting {
+                dispatch: Config::new(Policy::R),
+                limits: Limits { running: threads, in_flight: threads, budget: None },
+                cores: 2,
+                cost: Cost::Drawn(Work { below: 8_000, seed: 1 }),
+                link: Link { message: self.message, ..Link::delay(20_000.0) },
+                dispatcher: self.dispatcher,
+                ..OwnSetting::new(Policy::R, vec![1.0; 8], 1)
+            };
+            let it = own(&setting).expect("it can be simulated");
+            print!("{threads:7} {:9.3} {:6.2}", it.common.makespan / 1e6, it.parallelism);
+            println!(" {:7.3} {:5.2} {:11.3}", it.miss_ratio, it.critical, it.common.efficiency);
+        }
     }
+
+    /// 256r2 with ranges: a node knows what comes next of its group, and fetches it.
+    fn ranges(&self) {
+        println!("\n256r2 on 8 nodes with ranges of 8 and 6 in flight, 2 running");
+        println!("policy   seconds  alive  missed  merges  efficiency");
+        let case: Case = "256r2".parse().expect("a case");
+        for (name, policy) in [
+            ("S", SuperProgram::ALL[0].policy()),
+            ("D", SuperProgram::ALL[2].policy()),
+            ("M", SuperProgram::ALL[3].policy()),
+            ("tail", Policy::TAIL),
+        ] {
+            let mut setting = case.setting(SuperProgram::ALL[0], 8, 6).expect("the paper has its latency");
+            setting.dispatch = Config { policy, grain: 8, extends: true, seed: 0 };
+            setting.limits = Limits { running: 2, in_flight: 6, budget: None };
+            let it = own(&setting).expect("it can be simulated");
+            print!("{name:7} {:9.3} {:6.2} {:7.3}", it.common.makespan / 1e6, it.parallelism, it.miss_ratio);
+            println!(" {:7} {:11.3}", it.merges, it.common.efficiency);
+        }
+    }
+}
+
+fn main() {
+    let regime = Regime::from_arguments();
+    regime.table();
+    regime.experiment();
+    regime.ranges();
 }

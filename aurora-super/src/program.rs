@@ -1,6 +1,7 @@
 //! What a super-program asks for: groups of instructions, and the blocks that they use.
 
 use crate::Node;
+use std::hash::{Hash, Hasher};
 
 /// Number of a block.
 pub type BlockId = u32;
@@ -47,7 +48,7 @@ pub trait Program {
 }
 
 /// `C = A x B` in blocks: C(i, j) += A(i, k) B(k, j); both papers' program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Product {
     rows: u32,
     inner: u32,
@@ -121,6 +122,13 @@ impl Program for Product {
 pub struct Parts {
     rows: Vec<f64>,
     columns: Vec<f64>,
+    speeds: Vec<f64>,
+}
+
+impl Hash for Parts {
+    fn hash<H: Hasher>(&self, into: &mut H) {
+        self.rows.iter().chain(&self.columns).chain(&self.speeds).for_each(|cut| cut.to_bits().hash(into));
+    }
 }
 
 impl Parts {
@@ -137,12 +145,22 @@ impl Parts {
         };
         let cuts = |count: u32, of: &dyn Fn(usize) -> u32| {
             let weights = (0..count).map(|line| sum(&|node| of(node) == line));
-            let cuts: Vec<f64> = weights.scan(0.0, |up_to, weight| { *up_to += weight; Some(*up_to) }).collect();
+            let cuts: Vec<f64> = weights
+                .scan(0.0, |up_to, weight| {
+                    *up_to += weight;
+                    Some(*up_to)
+                })
+                .collect();
             let all = cuts[cuts.len() - 1];
             cuts.into_iter().map(|cut| cut / all).collect()
         };
         let (by_row, by_column) = (|node| node as u32 / columns, |node| node as u32 % columns);
-        Some(Parts { rows: cuts(rows, &by_row), columns: cuts(columns, &by_column) })
+        Some(Parts { rows: cuts(rows, &by_row), columns: cuts(columns, &by_column), speeds: speeds.to_vec() })
+    }
+
+    /// The speeds of the nodes.
+    pub fn speeds(&self) -> &[f64] {
+        &self.speeds
     }
 
     /// Rows and columns of the grid of nodes.

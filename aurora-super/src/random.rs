@@ -1,7 +1,7 @@
 //! Chance that is the same on every machine: SplitMix64.
 
 /// A seeded source of numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Random(u64);
 
 impl Random {
@@ -11,6 +11,7 @@ impl Random {
     }
 
     /// The next number.
+    #[expect(clippy::should_implement_trait, reason = "it has no end")]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     }
     let mut arguments = Arguments::from_args();
     // A job that fails does little but wait for what is to end it.
-    arguments.test_threads.get_or_insert(2);
+    arguments.test_threads.get_or_insert(4);
     let mut trials = matrix::trials();
     trials.extend(carried::trials());
     trials.extend(signals::trials());

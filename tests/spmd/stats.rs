@@ -110,15 +110,15 @@ fn what_belongs_to_objects_and_to_none_is_all(world: &World) -> Result<()> {
 fn what_is_sent_arrives(world: &World) -> Result<()> {
     const TRIES: usize = 50;
     let mut v = GVector::<u64>::new(world, 5000)?;
-    for _ in 0..TRIES {
+    for tries in 1..=TRIES {
         {
             let mut scope = v.release_c_with::<aurora_core::Add>()?;
             (0..5000).try_for_each(|i| scope.update(i, 1))?;
         }
         drop(v.read_cache()?);
         world.barrier()?;
-        // What is still on its way has time to come, and answers to it.
-        sleep(Duration::from_millis(10));
+        // What is still on its way has time to come, and answers to it: more and more, where others want the cores too.
+        sleep(Duration::from_millis(10 * tries as u64));
         let traffic = world.stats().traffic;
         world.barrier()?;
         let own = [traffic.transfers_out, traffic.bytes_out, traffic.transfers_in, traffic.bytes_in];

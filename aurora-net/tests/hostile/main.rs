@@ -56,7 +56,8 @@ fn body_main(arguments: &[String]) {
 
 fn driver_main() {
     let mut arguments = Arguments::from_args();
-    arguments.test_threads = Some(1);
+    // They mostly wait.
+    arguments.test_threads = Some(3);
     let trials = [strangers::trials(), few::trials(), flight::trials()].into_iter().flatten().collect();
     libtest_mimic::run(&arguments, trials).exit();
 }

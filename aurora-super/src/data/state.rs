@@ -248,7 +248,8 @@ mod tests {
                     for to in 0..State::ALL.len() {
                         let mut more = machine.clone();
                         more.push(((from, what, busy), to));
-                        let known = allowed.contains(&(from, what, busy)) && machine.contains(&((from, what, busy), to));
+                        let known =
+                            allowed.contains(&(from, what, busy)) && machine.contains(&((from, what, busy), to));
                         assert_eq!(differences(&paper, &more) == 0, known);
                     }
                 }

@@ -9,7 +9,7 @@ const UNTOUCHED: u32 = u32::MAX;
 const COMPLETE: u32 = u32::MAX - 1;
 
 /// All groups. One that has not begun, or is complete, takes 12 bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub(super) struct Groups {
     groups: Vec<Progress>,
     open: Vec<Open>,
@@ -19,7 +19,7 @@ pub(super) struct Groups {
     serial: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Progress {
     /// The first instruction that was never granted.
     fresh: u32,
@@ -28,7 +28,7 @@ struct Progress {
     attempt: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Open {
     /// Granted, and to be granted again.
     returned: Runs,
@@ -44,7 +44,13 @@ struct Open {
 impl Groups {
     pub(super) fn new(count: u32) -> Self {
         let untouched = Progress { fresh: 0, at: UNTOUCHED, attempt: 0 };
-        Groups { groups: vec![untouched; count as usize], open: Vec::new(), free: Vec::new(), incomplete: count, serial: 0 }
+        Groups {
+            groups: vec![untouched; count as usize],
+            open: Vec::new(),
+            free: Vec::new(),
+            incomplete: count,
+            serial: 0,
+        }
     }
 
     /// Whether all are complete.
@@ -133,7 +139,7 @@ impl Groups {
         });
         open.outstanding += run.len() as u32;
         open.privilege = privilege;
-        // Its incarnation, if it has one, will not be what it was when it was ordered to send it.
+        // Its incarnation will hold more than what was wanted of it.
         open.wanted.retain(|(other, _)| *other != node);
         let is_remote = privilege == Privilege::RemoteUpdate && open.lineage.first().is_some();
         let joins = !is_remote && open.lineage.join(node) && open.lineage.parts().len() > 1;
@@ -150,7 +156,6 @@ impl Groups {
             _ => node,
         };
         open.lineage.commit(holder, run);
-        open.wanted.retain(|(node, _)| *node != holder);
         open.privilege
     }
 

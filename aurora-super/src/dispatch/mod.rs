@@ -6,17 +6,21 @@ mod node;
 
 pub use message::{Grant, Order, Part, Report, Run};
 
-use crate::data::{Block, Event, Privilege};
+use crate::data::{Block, Event, Privilege, State};
 use crate::execute::Lost;
-use crate::policy::{Chooser, Pace, Policy, Then, Unfinished, Version};
 use crate::lineage::Lineage;
+use crate::policy::{Chooser, Pace, Policy, Then, Unfinished, Version, Weights};
 use crate::{Group, Node, Parts, Program};
 use group::Groups;
 use node::Member;
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
+/// Among so many of the groups with most left a node looks for one of which it has operands.
+const LOOKED_AT: usize = 16;
+
 /// How a [`Dispatch`] hands out instructions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
     /// Who works on what.
     pub policy: Policy,
@@ -44,10 +48,10 @@ impl Config {
 ///
 /// 1. An instruction is granted only if every block that it uses is in the state that it needs or can change to it, and all
 ///    instructions that use a block have one privilege on it.
-/// 2. Every committed instruction is in exactly one incarnation of its group's result ([`Lineage`](crate::lineage::Lineage)).
+/// 2. Every committed instruction is in exactly one incarnation of its group's result ([`Lineage`]).
 /// 3. A node that asks is granted something at once if there is anything that its policy lets it have; else as soon as there is.
 /// 4. Nothing that a lost node says after its loss counts, and all that only it had is handed out again, once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Dispatch<P> {
     program: P,
     parts: Parts,
@@ -55,6 +59,8 @@ pub struct Dispatch<P> {
     chooser: Chooser,
     /// Groups to join, if the policy has nodes join.
     unfinished: Option<Unfinished>,
+    /// The speeds of nodes, if the policy looks at them.
+    weights: Option<Weights>,
     blocks: Vec<Block>,
     groups: Groups,
     members: Vec<Member>,
@@ -82,7 +88,7 @@ impl<P: Program> Dispatch<P> {
         for (block, _) in blocks.iter_mut().zip(is_result).filter(|(_, is_result)| !is_result) {
             block.apply(Event::Create).expect("it has no value yet");
         }
-        let unfinished = (config.policy.then == Then::Join).then(|| {
+        let unfinished = (config.policy.then != Then::Stop).then(|| {
             let mut unfinished = Unfinished::new(groups, longest);
             (0..groups).for_each(|group| unfinished.set(group, program.len(group)));
             unfinished
@@ -95,6 +101,7 @@ impl<P: Program> Dispatch<P> {
             waiting: VecDeque::new(),
             stepping: Vec::new(),
             orders: VecDeque::new(),
+            weights: (config.policy.then == Then::JoinBest).then(|| Weights::new(parts.speeds())),
             program,
             parts,
             config,
@@ -204,12 +211,9 @@ impl<P: Program> Dispatch<P> {
         let Some(group) = self.pick(node) else {
             return false;
         };
-        let (privilege, len) = (self.privilege(), self.program.len(group));
+        let (privilege, len) = (self.privilege(group), self.program.len(group));
         let begins = self.groups.open(group, privilege);
-        if begins {
-            // It may be one that its node has worked on before, and begins again after a loss.
-            self.chooser.touch(node, group);
-        }
+        self.chooser.touch(node, group);
         let left = self.groups.left(group, len);
         let sharers = self.groups.lineage(group).map_or(0, |lineage| lineage.parts().len()) as u32;
         // Of a group that several share the last instructions go one by one.
@@ -240,6 +244,12 @@ impl<P: Program> Dispatch<P> {
 
     /// The group of which a node is to be granted something.
     fn pick(&mut self, node: Node) -> Option<Group> {
+        if let (Some(weights), Some(unfinished)) = (&self.weights, &self.unfinished)
+            && self.chooser.is_empty()
+            && weights.should_leave(node, unfinished.total())
+        {
+            return None;
+        }
         let mut at = 0;
         while let Some(group) = self.members[node as usize].group(at) {
             if self.groups.left(group, self.program.len(group)) == 0 {
@@ -254,31 +264,34 @@ impl<P: Program> Dispatch<P> {
             return Some(group);
         }
         let mut unfinished = self.unfinished.take()?;
-        let joined = unfinished.most_first().find(|group| self.may_work(node, *group));
+        let looked_at = if self.weights.is_some() { LOOKED_AT } else { 1 };
+        let joinable = unfinished.most_first().filter(|group| self.may_work(node, *group)).take(looked_at);
+        // Of those that are equally close the first.
+        let joined = joinable.min_by_key(|group| Reverse(self.chooser.closeness(node, *group)));
         self.unfinished = Some(unfinished);
-        joined.inspect(|group| self.chooser.touch(node, *group))
+        joined
     }
 
-    /// What instructions that are granted now may do with their results.
-    fn privilege(&self) -> Privilege {
+    /// What instructions of a group that are granted now may do with its result.
+    fn privilege(&self, group: Group) -> Privilege {
+        let is_shared = || self.block(self.program.result(group)).state() == State::DistributedUpdateable;
         match self.config.policy.version {
             Version::Simple => Privilege::Write,
             Version::Remote => Privilege::RemoteUpdate,
-            Version::Mixture if !self.chooser.ran_out() => Privilege::Write,
+            Version::Mixture if !self.chooser.is_empty() && !is_shared() => Privilege::Write,
             Version::Distributed | Version::Mixture => Privilege::DistributedUpdate,
         }
     }
 
     /// Whether a node may be granted instructions of a group now.
     fn may_work(&self, node: Node, group: Group) -> bool {
-        let (block, privilege) = (&self.blocks[self.program.result(group) as usize], self.privilege());
+        let (block, privilege) = (self.block(self.program.result(group)), self.privilege(group));
         if privilege != Privilege::Write {
             return block.admits(privilege);
         }
         // One node has all of a group that is written to.
         let first = self.groups.lineage(group).and_then(|lineage| lineage.first());
-        let is_its = first.is_none_or(|first| first == node);
-        is_its && (self.config.extends || self.groups.outstanding(group) == 0)
+        first.is_none_or(|first| first == node) && (self.config.extends || self.groups.outstanding(group) == 0)
     }
 
     fn note_left(&mut self, group: Group) {
@@ -361,6 +374,9 @@ impl<P: Program> Dispatch<P> {
         }
         let outstanding = self.members[lost as usize].lose();
         self.lost.add(lost);
+        if let Some(weights) = &mut self.weights {
+            weights.lose(lost);
+        }
         self.waiting.retain(|node| *node != lost);
         self.stepping.retain(|node| *node != lost);
         self.chooser.lose(lost);
@@ -370,8 +386,7 @@ impl<P: Program> Dispatch<P> {
         for group in 0..self.program.groups() {
             self.lose_part(group, lost);
         }
-        let alive: Vec<Node> =
-            (0..self.parts.nodes()).filter(|node| !self.members[*node as usize].is_lost()).collect();
+        let alive: Vec<Node> = (0..self.parts.nodes()).filter(|node| !self.members[*node as usize].is_lost()).collect();
         for block in self.blocks.iter_mut().filter(|block| block.host() == lost) {
             // What is read is made again there, as it was: the same value.
             if let Some(host) = self.lost.host(lost) {

@@ -5,7 +5,7 @@ use crate::Group;
 use smallvec::SmallVec;
 
 /// A node: what it works on, and what it has been granted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Hash, Debug, Default)]
 pub(super) struct Member {
     is_lost: bool,
     /// In steps: there was nothing for it any more.

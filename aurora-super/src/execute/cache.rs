@@ -4,12 +4,12 @@ use crate::BlockId;
 use std::collections::BTreeMap;
 
 /// The copies that a node has of other nodes' blocks: as many as its budget allows, the one that was used longest ago goes first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub(super) struct Cache {
     held: Held,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 enum Held {
     /// One bit for each block: nothing is ever dropped.
     All(Vec<u64>),
@@ -23,7 +23,7 @@ enum Held {
     },
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Copy {
     used_by: u32,
     is_here: bool,
@@ -67,8 +67,11 @@ impl Cache {
                     copy.used_by += 1;
                     return (copy.is_here, None);
                 }
-                let dropped = if copies.len() >= *budget as usize { idle.pop_first().map(|(_, block)| block) } else { None };
-                dropped.iter().for_each(|block| drop(copies.remove(block)));
+                let dropped =
+                    if copies.len() >= *budget as usize { idle.pop_first().map(|(_, block)| block) } else { None };
+                if let Some(block) = &dropped {
+                    copies.remove(block);
+                }
                 copies.insert(block, Copy { used_by: 1, is_here: false, last: 0 });
                 (false, dropped)
             }

@@ -4,13 +4,15 @@ mod cache;
 
 use crate::data::Privilege;
 use crate::dispatch::{Grant, Order, Owners, Part, Report, Run};
+use crate::lineage::Runs;
 use crate::{BlockId, Group, Instruction, Node, Parts, Program};
 use cache::Cache;
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a node may do at once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
     /// Instructions that run at the same time: its cores.
     pub running: u32,
@@ -32,7 +34,7 @@ pub enum Event {
     Order(Order),
     /// A copy of a block has come.
     Arrived(BlockId),
-    /// An instruction has run; of a remote update: and its modifier is merged where the result is.
+    /// An instruction has run; of a remote update: and its modifier is [merged](Execute::merges) where the result is.
     Ran(Instruction),
     /// Another node has asked for a block that this one hosts.
     Wanted {
@@ -90,6 +92,8 @@ pub struct Task {
     pub privilege: Privilege,
     /// Where the incarnation is that it changes.
     pub result_at: Node,
+    /// How often that had been lost when the instruction was granted.
+    pub attempt: u32,
     /// The first of a group that this node joins: what it makes is merged at the end.
     pub joins: bool,
 }
@@ -106,7 +110,7 @@ pub struct Task {
 /// 2. Copies that are used or kept are never more than the budget.
 /// 3. Instructions of a group that writes run one after the other, in their order.
 /// 4. A node that could have more in flight than it has been granted has asked for more.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Execute<P> {
     me: Node,
     program: P,
@@ -119,10 +123,12 @@ pub struct Execute<P> {
     flights: SmallVec<[Flight; 1]>,
     running: u32,
     asked: bool,
+    /// Of results that are here and updated remotely, whose modifiers are merged.
+    merged: BTreeMap<(Group, u32), Runs>,
     lost: Lost,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Granted {
     grant: Grant,
     /// The first instruction that is not in flight.
@@ -131,10 +137,9 @@ struct Granted {
     left: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Flight {
     task: Task,
-    attempt: u32,
     /// Those of its inputs that were another node's.
     inputs: [Option<BlockId>; 2],
     /// How many of these copies have not come.
@@ -199,6 +204,7 @@ impl<P: Program> Execute<P> {
             flights: SmallVec::new(),
             running: 0,
             asked: false,
+            merged: BTreeMap::new(),
             lost: Lost::none(parts.nodes()),
         }
     }
@@ -218,6 +224,13 @@ impl<P: Program> Execute<P> {
             Event::Brought(part) => out.push(Command::Report(Report::Brought(part))),
         }
         self.go_on(out);
+    }
+
+    /// The modifier of a remote update has come to this node, which has the result, or was made here. Whether it is to be merged: not if that
+    /// was done before, for a node that was lost before it could say so.
+    pub fn merges(&mut self, task: &Task) -> bool {
+        let Instruction { group, k } = task.instruction;
+        self.merged.entry((group, task.attempt)).or_default().add(k..k + 1)
     }
 
     /// Whether it has a copy of a block, or is its owner.
@@ -293,7 +306,7 @@ impl<P: Program> Execute<P> {
         flight.inputs.into_iter().flatten().for_each(|input| self.cache.end(input));
         let of = |granted: &Granted| {
             let Run { group, run, attempt } = &granted.grant.what;
-            *group == instruction.group && *attempt == flight.attempt && run.contains(&instruction.k)
+            *group == instruction.group && *attempt == flight.task.attempt && run.contains(&instruction.k)
         };
         let at = self.grants.iter().position(of).expect("what has run was granted");
         self.grants[at].left -= 1;
@@ -324,8 +337,8 @@ impl<P: Program> Execute<P> {
         let Granted { grant, next, .. } = &self.grants[at];
         let instruction = Instruction { group: grant.what.group, k: *next };
         let joins = grant.joins && *next == grant.what.run.start;
-        let task = Task { instruction, privilege: grant.privilege, result_at: grant.result_at, joins };
-        let attempt = grant.what.attempt;
+        let (privilege, result_at, attempt) = (grant.privilege, grant.result_at, grant.what.attempt);
+        let task = Task { instruction, privilege, result_at, attempt, joins };
         let foreign = |block| Some(block).filter(|block| !self.is_own(*block));
         let inputs = self.program.inputs(instruction).map(foreign);
         if !self.cache.admits(inputs.into_iter().flatten()) {
@@ -342,7 +355,7 @@ impl<P: Program> Execute<P> {
             }
         }
         self.grants[at].next += 1;
-        self.flights.push(Flight { task, attempt, inputs, missing, runs: false });
+        self.flights.push(Flight { task, inputs, missing, runs: false });
         true
     }
 
@@ -362,5 +375,15 @@ impl<P: Program> Execute<P> {
                 self.running += 1;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instruction_takes_little_memory_and_only_while_it_is_in_flight() {
+        assert!(size_of::<Flight>() + size_of::<Granted>() <= 200);
     }
 }

@@ -80,7 +80,8 @@ impl Runs {
             return true;
         }
         let at = self.runs.partition_point(|held| held.end <= run.start);
-        let Some(held) = self.runs.get(at).filter(|held| held.start <= run.start && run.end <= held.end).cloned() else {
+        let Some(held) = self.runs.get(at).filter(|held| held.start <= run.start && run.end <= held.end).cloned()
+        else {
             return false;
         };
         let rest = [held.start..run.start, run.end..held.end].into_iter().filter(|rest| !rest.is_empty());
@@ -131,7 +132,12 @@ mod tests {
 
     #[test]
     fn sets_with_a_number_in_common_do_not_merge() {
-        let of = |runs: &[Range<u32>]| runs.iter().fold(Runs::default(), |mut all, run| { assert!(all.add(run.clone())); all });
+        let of = |runs: &[Range<u32>]| {
+            runs.iter().fold(Runs::default(), |mut all, run| {
+                assert!(all.add(run.clone()));
+                all
+            })
+        };
         let mut one = of(&[0..3, 5..6]);
         assert!(!one.merge(&of(&[3..4, 5..7])));
         assert_eq!(one, of(&[0..3, 5..6]));

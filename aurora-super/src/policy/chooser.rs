@@ -6,7 +6,7 @@ use crate::{Group, Node, Parts, Program, Random};
 use std::ops::Range;
 
 /// Which groups are untouched, whose they are from the start, and what each node has worked on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Chooser {
     policy: Policy,
     columns: u32,
@@ -14,12 +14,10 @@ pub struct Chooser {
     nodes: Vec<Member>,
     /// Groups of lost nodes' own parts, and those that have to be begun again.
     orphans: Vec<Group>,
-    /// No group was untouched at some moment. A mixture does not write any more from then on, whatever is begun again.
-    ran_out: bool,
     random: Random,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Member {
     /// Its own part, and the next group of it, counted row by row.
     rows: Range<u32>,
@@ -66,15 +64,15 @@ impl Chooser {
             history: history(),
         });
         let (untouched, random) = (Untouched::all(rows, columns), Random::new(seed));
-        Chooser { policy, columns, untouched, nodes: nodes.collect(), orphans: Vec::new(), ran_out: false, random }
+        Chooser { policy, columns, untouched, nodes: nodes.collect(), orphans: Vec::new(), random }
     }
 
-    /// Whether no group is untouched, or none was at some moment.
-    pub fn ran_out(&self) -> bool {
-        self.ran_out
+    /// Whether no group is untouched.
+    pub fn is_empty(&self) -> bool {
+        self.untouched.is_empty()
     }
 
-    /// Picks an untouched group for a node, which is touched by that. `None`: there is none for it.
+    /// Picks an untouched group for a node, which [touches](Chooser::touch) it then. `None`: there is none for it.
     pub fn take(&mut self, node: Node) -> Option<Group> {
         let member = &mut self.nodes[node as usize];
         let choice = if std::mem::replace(&mut member.begun, true) { self.policy.next } else { self.policy.first };
@@ -89,20 +87,19 @@ impl Chooser {
             Choice::Own => None,
             _ => untouched.random(&mut self.random),
         };
-        let group = group.or_else(any).or_else(|| loop {
-            let orphan = self.orphans.pop()?;
-            if self.untouched.contains(orphan) {
-                return Some(orphan);
+        group.or_else(any).or_else(|| {
+            loop {
+                let orphan = self.orphans.pop()?;
+                if self.untouched.contains(orphan) {
+                    return Some(orphan);
+                }
             }
-        })?;
-        self.touch(node, group);
-        Some(group)
+        })
     }
 
     /// A node works on a group.
     pub fn touch(&mut self, node: Node, group: Group) {
         self.untouched.remove(group);
-        self.ran_out |= self.untouched.is_empty();
         if self.policy.next == Choice::Smart {
             let (rows, columns) = &mut self.nodes[node as usize].history;
             rows.add(group / self.columns);
@@ -110,10 +107,16 @@ impl Chooser {
         }
     }
 
+    /// How many of a group's row and column belong to a node's own part, so that it has operands of theirs.
+    pub fn closeness(&self, node: Node, group: Group) -> u32 {
+        let member = &self.nodes[node as usize];
+        let (row, column) = (group / self.columns, group % self.columns);
+        u32::from(member.rows.contains(&row)) + u32::from(member.columns.contains(&column))
+    }
+
     /// A group needs nobody.
     pub fn skip(&mut self, group: Group) {
         self.untouched.remove(group);
-        self.ran_out |= self.untouched.is_empty();
     }
 
     /// A group has to be begun again.

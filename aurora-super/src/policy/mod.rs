@@ -3,10 +3,12 @@
 mod chooser;
 mod unfinished;
 mod untouched;
+mod weights;
 
 pub use chooser::Chooser;
 pub use unfinished::Unfinished;
 pub use untouched::Untouched;
+pub use weights::Weights;
 
 use crate::spelling::{meant, nearest};
 use std::str::FromStr;
@@ -47,6 +49,9 @@ pub enum Then {
     Stop,
     /// It joins the unfinished group of which most instructions have not begun.
     Join,
+    /// The same, but of the groups with most left it joins one of which it has operands; and a slow node leaves the last instructions to
+    /// faster ones, if these will have them done earlier.
+    JoinBest,
 }
 
 /// When instructions begin.
@@ -91,15 +96,18 @@ impl Policy {
     pub const SS: Policy = Policy { next: Choice::Smart, ..Policy::STATIC };
     /// `tail`, ours: static parts, then nodes that run out share unfinished groups by distributed update.
     pub const TAIL: Policy = Policy { then: Then::Join, version: Version::Distributed, ..Policy::STATIC };
+    /// `ect`, ours: as `tail`, but by earliest completion time, and close to the operands.
+    pub const ECT: Policy = Policy { then: Then::JoinBest, ..Policy::TAIL };
 
     /// All of them by their names, in the papers' order.
-    pub const ALL: [(&str, Policy); 6] = [
+    pub const ALL: [(&str, Policy); 7] = [
         ("syn", Policy::SYN),
         ("S", Policy::S),
         ("R", Policy::R),
         ("SR", Policy::SR),
         ("SS", Policy::SS),
         ("tail", Policy::TAIL),
+        ("ect", Policy::ECT),
     ];
 
     /// A schedule of S0 with a version: BSS takes untouched groups in order, SSP smartly; all versions but the simple one share
@@ -113,7 +121,7 @@ impl Policy {
 
 /// A name that no policy has.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("there is no policy `{name}`{}: it is one of syn, S, R, SR, SS, tail", meant(.nearest))]
+#[error("there is no policy `{name}`{}: it is one of {}", meant(.nearest), Policy::ALL.map(|(known, _)| known).join(", "))]
 pub struct UnknownPolicy {
     name: String,
     nearest: Option<String>,

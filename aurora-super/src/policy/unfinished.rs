@@ -3,7 +3,7 @@
 use crate::Group;
 
 /// Groups of which something has not begun, by how much.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Unfinished {
     /// Of each group; 0: it is not here.
     left: Vec<u32>,
@@ -12,18 +12,20 @@ pub struct Unfinished {
     by_left: Vec<Vec<Group>>,
     /// No group has more left.
     most: usize,
+    total: u64,
 }
 
 impl Unfinished {
     /// No groups, of `groups`, each of at most `longest` instructions.
     pub fn new(groups: u32, longest: u32) -> Self {
         let none = vec![0; groups as usize];
-        Unfinished { left: none.clone(), at: none, by_left: vec![Vec::new(); longest as usize + 1], most: 0 }
+        Unfinished { left: none.clone(), at: none, by_left: vec![Vec::new(); longest as usize + 1], most: 0, total: 0 }
     }
 
     /// So many instructions of a group have not begun.
     pub fn set(&mut self, group: Group, left: u32) {
         let before = std::mem::replace(&mut self.left[group as usize], left) as usize;
+        self.total = self.total - before as u64 + u64::from(left);
         if before > 0 {
             let at = self.at[group as usize] as usize;
             self.by_left[before].swap_remove(at);
@@ -37,6 +39,11 @@ impl Unfinished {
             list.push(group);
             self.most = self.most.max(left as usize);
         }
+    }
+
+    /// Instructions of all groups.
+    pub fn total(&self) -> u64 {
+        self.total
     }
 
     /// Groups, those with most left first.

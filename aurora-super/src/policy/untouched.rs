@@ -3,7 +3,7 @@
 use crate::{Group, Random};
 
 /// The untouched groups of a grid, to be picked by chance, by order, or by rows and columns.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Untouched {
     columns: u32,
     /// One bit for each column, in rows of whole words.
@@ -17,7 +17,7 @@ pub struct Untouched {
 }
 
 /// Rows or columns of a grid.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Hash, Debug, Default)]
 pub struct Lines(Vec<u64>);
 
 impl Lines {

@@ -81,7 +81,7 @@ impl Link {
     }
 
     /// Until the first packet is in the switch's port to the receiver.
-    fn to_switch(&self, bytes: u32) -> f64 {
+    fn to_switch(self, bytes: u32) -> f64 {
         self.latency + self.occupancy(bytes.min(self.packet))
     }
 }

@@ -5,6 +5,7 @@ use aurora_super::dispatch::{Config, Order, Part, Report};
 use aurora_super::execute::{Command, Event, Limits, Task, owners};
 use aurora_super::{BlockId, Dispatch, Execute, Group, Instruction, Node, Parts, Product, Program};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Something that may happen next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -19,23 +20,57 @@ pub enum Step {
     Task(usize),
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Transfer {
-    Fetch { block: BlockId, by: Node, from: Node },
-    Block { block: BlockId, to: Node },
+    Fetch {
+        block: BlockId,
+        by: Node,
+        from: Node,
+    },
+    Block {
+        block: BlockId,
+        to: Node,
+    },
     /// With what the incarnation holds.
-    Part { part: Part, to: Node, holds: Vec<u32> },
+    Part {
+        part: Part,
+        to: Node,
+        holds: Vec<u32>,
+    },
     /// To be merged where the result is.
-    Modifier { task: Task, by: Node },
+    Modifier {
+        task: Task,
+        by: Node,
+    },
+}
+
+impl Transfer {
+    /// A number for each.
+    fn order(&self) -> u64 {
+        let mut into = DefaultHasher::new();
+        self.hash(&mut into);
+        into.finish()
+    }
+}
+
+/// What happens at once, so that fewer states can be reached.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AtOnce {
+    Nothing,
+    /// Reports and orders are there as soon as they are said.
+    Messages,
+    /// Blocks and incarnations are there as soon as they are sent.
+    Transfers,
 }
 
 /// All of it. Results are lists of the instructions whose results they hold, so that one that is there twice is seen.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct World {
     program: Product,
     pub dispatch: Dispatch<Product>,
     pub nodes: Vec<Execute<Product>>,
     limits: Limits,
+    at_once: AtOnce,
     lost: BTreeSet<Node>,
     reports: Vec<VecDeque<Report>>,
     orders: Vec<VecDeque<Order>>,
@@ -48,7 +83,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(program: Product, parts: Parts, config: Config, limits: Limits) -> Self {
+    pub fn new(program: Product, parts: Parts, config: Config, limits: Limits, at_once: AtOnce) -> Self {
         let owners = owners(&program, &parts);
         let node = |me| Execute::new(me, program, &parts, owners.clone(), limits);
         let count = parts.nodes() as usize;
@@ -57,6 +92,7 @@ impl World {
             nodes: (0..parts.nodes()).map(node).collect(),
             dispatch: Dispatch::new(program, parts, config),
             limits,
+            at_once,
             lost: BTreeSet::new(),
             reports: vec![VecDeque::new(); count],
             orders: vec![VecDeque::new(); count],
@@ -84,6 +120,18 @@ impl World {
     }
 
     pub fn take(&mut self, step: Step) {
+        self.take_one(step);
+        let is_at_once = |at_once, step: &Step| match step {
+            Step::Report(_) | Step::Order(_) => at_once == AtOnce::Messages,
+            Step::Transfer(_) => at_once == AtOnce::Transfers,
+            Step::Task(_) => false,
+        };
+        while let Some(step) = self.steps().into_iter().find(|step| is_at_once(self.at_once, step)) {
+            self.take_one(step);
+        }
+    }
+
+    fn take_one(&mut self, step: Step) {
         match step {
             Step::Report(node) => {
                 let report = self.reports[node as usize].pop_front().expect("one is under way");
@@ -101,11 +149,11 @@ impl World {
                 if is_remote {
                     self.transfers.push(Transfer::Modifier { task, by: node });
                 } else {
-                    self.commit(node, node, task.instruction);
+                    self.commit(node, &task);
                 }
             }
         }
-        self.transfers.sort_by_key(|transfer| format!("{transfer:?}"));
+        self.transfers.sort_by_key(Transfer::order);
         self.tasks.sort_by_key(|(node, task)| (*node, task.instruction));
         self.check();
     }
@@ -136,17 +184,22 @@ impl World {
                 self.brought.insert((to, part), holds);
                 self.tell(to, Event::Brought(part));
             }
-            Transfer::Modifier { by, .. } if lost(&by) => {}
-            Transfer::Modifier { task, by } => self.commit(by, task.result_at, task.instruction),
+            Transfer::Modifier { task, by } => self.commit(by, &task),
         }
     }
 
-    fn commit(&mut self, by: Node, at: Node, instruction: Instruction) {
-        if !self.lost.contains(&at) {
+    /// What an instruction has made on a node is there where its result is.
+    fn commit(&mut self, by: Node, task: &Task) {
+        let Task { instruction, privilege, result_at, .. } = *task;
+        let at = if privilege == Privilege::RemoteUpdate { result_at } else { by };
+        let merges = |node: &mut Execute<Product>| privilege != Privilege::RemoteUpdate || node.merges(task);
+        if !self.lost.contains(&at) && merges(&mut self.nodes[at as usize]) {
             self.results.entry((at, instruction.group)).or_default().push(instruction.k);
         }
         self.executed += 1;
-        self.tell(by, Event::Ran(instruction));
+        if !self.lost.contains(&by) {
+            self.tell(by, Event::Ran(instruction));
+        }
     }
 
     fn tell(&mut self, node: Node, event: Event) {
@@ -171,7 +224,8 @@ impl World {
                     self.results.entry((node, part.group)).or_default().extend(holds);
                 }
                 Command::DropPart(group) => drop(self.results.remove(&(node, group))),
-                Command::Drop(block) => assert!(!self.nodes[node as usize].has(block)),
+                // One that has become its own since it was copied is still here.
+                Command::Drop(block) => assert!(self.lost() > 0 || !self.nodes[node as usize].has(block)),
             }
         }
     }
@@ -189,8 +243,11 @@ impl World {
             assert!(self.limits.budget.is_none_or(|budget| node.copies() <= budget), "beyond the budget");
         }
         for (group, held) in (0..self.program.groups()).map(|group| (group, self.dispatch.lineage(group))) {
-            let held: Vec<u32> =
-                held.into_iter().flat_map(|lineage| lineage.parts()).flat_map(|part| part.holds.iter().flatten()).collect();
+            let held: Vec<u32> = held
+                .into_iter()
+                .flat_map(|lineage| lineage.parts())
+                .flat_map(|part| part.holds.iter().flatten())
+                .collect();
             let distinct: BTreeSet<_> = held.iter().collect();
             assert_eq!(distinct.len(), held.len(), "an instruction of group {group} is in two incarnations");
         }

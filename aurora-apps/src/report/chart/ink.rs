@@ -61,7 +61,7 @@ pub fn of_policy(name: &str) -> Ink {
         "R" => orange,
         "SR" | "M" => green,
         "SS" | "G" => purple,
-        "N" => sky,
+        "ect" | "N" => sky,
         _ => grey,
     }
 }

@@ -128,7 +128,7 @@ mod tests {
 
     fn task(k: u32) -> Task {
         let instruction = Instruction { group: 0, k };
-        Task { instruction, privilege: Privilege::Write, result_at: 0, joins: false }
+        Task { instruction, privilege: Privilege::Write, result_at: 0, attempt: 0, joins: false }
     }
 
     fn ends(cores: &mut Cores, now: f64) -> Vec<f64> {

@@ -15,9 +15,10 @@ use super::setting::SettingError;
 use crate::data::Privilege;
 use crate::dispatch::{Order, Part, Report};
 use crate::execute::{Command, Event, Task, owners};
-use crate::{BlockId, Dispatch, Instruction, Node, Parts, Product};
+use crate::{BlockId, Dispatch, Instruction, Node, Parts, Product, Program};
 use outcome::Tally;
 use site::Site;
+use std::sync::Arc;
 
 /// Simulates one run.
 ///
@@ -57,6 +58,8 @@ struct Machine<'a> {
     ports: Ports,
     tally: Tally,
     wanted: Vec<Command>,
+    /// Of each block from the start.
+    owners: Arc<[Node]>,
 }
 
 enum Happening {
@@ -93,7 +96,7 @@ enum Freight {
     Block(BlockId),
     Part(Part),
     /// What an instruction adds to a result elsewhere.
-    Modifier(Instruction),
+    Modifier(Task),
 }
 
 impl<'a> Machine<'a> {
@@ -111,6 +114,7 @@ impl<'a> Machine<'a> {
             dispatcher: 0.0,
             tally: Tally::default(),
             wanted: Vec::new(),
+            owners,
         }
     }
 
@@ -220,19 +224,28 @@ impl<'a> Machine<'a> {
     }
 
     fn ran(&mut self, node: Node, task: Task) {
+        let result_at = match self.setting.results_stay {
+            true => self.owners[self.setting.program.result(task.instruction.group) as usize],
+            false => task.result_at,
+        };
         let site = &mut self.sites[node as usize];
         let running = site.cores.end(self.now, task);
         self.tally.executed += 1;
         self.tally.computed += running.work;
         self.tally.time += running.time();
-        let goes_to = Some(task.result_at).filter(|at| task.privilege == Privilege::RemoteUpdate && *at != node);
+        let goes_to = Some(result_at).filter(|at| task.privilege == Privilege::RemoteUpdate && *at != node);
         match goes_to.filter(|at| !site.knows_lost(*at)) {
             Some(to) => {
                 self.tally.modifiers += 1;
-                self.send(node, to, Freight::Modifier(task.instruction));
+                self.send(node, to, Freight::Modifier(task));
                 self.compute(node);
             }
-            None => self.tell(node, Event::Ran(task.instruction)),
+            None => {
+                if task.privilege == Privilege::RemoteUpdate {
+                    site.execute.merges(&task);
+                }
+                self.tell(node, Event::Ran(task.instruction));
+            }
         }
     }
 
@@ -248,7 +261,7 @@ impl<'a> Machine<'a> {
 
     fn arrive(&mut self, Transfer { from, to, left, what }: Transfer) {
         if self.is_lost(to) {
-            if let Freight::Modifier(instruction) = what
+            if let Freight::Modifier(Task { instruction, .. }) = what
                 && self.sites[from as usize].miss(to, instruction)
             {
                 self.tell(from, Event::Ran(instruction));
@@ -268,10 +281,12 @@ impl<'a> Machine<'a> {
                 self.tell(to, Event::Arrived(block));
             }
             Freight::Part(part) => self.tell(to, Event::Brought(part)),
-            Freight::Modifier(instruction) => {
-                self.charge(to, self.setting.merging);
+            Freight::Modifier(task) => {
+                if self.sites[to as usize].execute.merges(&task) {
+                    self.charge(to, self.setting.merging);
+                }
                 let message = self.now + self.setting.link.message;
-                self.agenda.note(message, Happening::Confirmed(from, instruction));
+                self.agenda.note(message, Happening::Confirmed(from, task.instruction));
             }
         }
     }

@@ -31,6 +31,9 @@ pub struct OwnSetting {
     pub result_bytes: u32,
     /// Time that the dispatcher takes for each report and each order; it takes one after the other, and none from node 0's cores.
     pub dispatcher: f64,
+    /// In the version `RemoteUpdate` results stay with their owners by the nodes' [parts](crate::Parts); else each is where the first
+    /// instruction of its group runs. If the owner is lost, nothing more is sent to it.
+    pub results_stay: bool,
     /// Work of merging an incarnation into another, or what an instruction has made elsewhere into a result.
     pub merging: f64,
     /// Changes of speed.
@@ -96,6 +99,7 @@ impl OwnSetting {
             bytes: 40_000,
             result_bytes: 40_000,
             dispatcher: 5.0,
+            results_stay: false,
             merging: 0.0,
             slow_downs: Vec::new(),
             losses: Vec::new(),

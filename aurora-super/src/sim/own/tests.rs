@@ -4,7 +4,6 @@ use super::*;
 use crate::Policy;
 use crate::dispatch::Config;
 use crate::execute::Limits;
-use crate::policy::Version;
 use crate::sim::{Case, Link, Setting, Speeds, SuperProgram, Work, paper};
 use proptest::prelude::*;
 
@@ -117,13 +116,25 @@ fn what_lost_nodes_had_runs_again() {
 }
 
 #[test]
-fn a_mixture_goes_on_updating_when_a_loss_makes_it_begin_a_group_again() {
-    for smart in [false, true] {
-        let policy = Policy::schedule(smart, Version::Mixture);
-        for step in 1..40 {
-            let losses = vec![Loss { node: 1, at: f64::from(step) * 5_000.0, noticed_after: 0.0 }];
-            let program = Product::new(3, 7, 2).unwrap();
-            own(&OwnSetting { program, losses, ..small(policy, 3, 2) }).unwrap();
+fn losses_at_any_time_are_made_good() {
+    for policy in policies() {
+        for (blocks, step) in
+            [[3, 7, 2], [4, 5, 4], [1, 6, 4]].iter().flat_map(|blocks| (0..50).map(move |step| (blocks, step)))
+        {
+            let losses = vec![
+                Loss { node: 1, at: f64::from(step) * 4_000.0, noticed_after: 0.0 },
+                Loss { node: 2, at: f64::from(step % 7) * 20_000.0, noticed_after: 40_000.0 },
+            ];
+            let setting = OwnSetting {
+                program: Product::new(blocks[0], blocks[1], blocks[2]).unwrap(),
+                dispatch: Config::new(policy),
+                limits: Limits { running: 3, in_flight: 3, budget: None },
+                link: Link { message: 300.0, ..Link::delay(17_000.0) },
+                losses,
+                ..OwnSetting::new(policy, vec![3.4, 1.4, 1.6, 2.8], 1)
+            };
+            let outcome = own(&setting).unwrap();
+            assert_eq!(outcome.common.instructions, setting.program.instructions() + outcome.repeated);
         }
     }
 }
@@ -132,9 +143,13 @@ fn a_mixture_goes_on_updating_when_a_loss_makes_it_begin_a_group_again() {
 fn updates_elsewhere_are_sent() {
     let with = |name: &str| {
         let case: Case = "256r2".parse().unwrap();
-        own(&case.setting(name.parse().unwrap(), 8, 6).unwrap()).unwrap()
+        let setting = case.setting(name.parse().unwrap(), 8, 6).unwrap();
+        let stay = OwnSetting { results_stay: true, ..setting.clone() };
+        [own(&setting).unwrap(), own(&stay).unwrap()]
     };
-    let [s, r, d] = ["S", "R", "D"].map(with);
+    let [[s, _], [r, r_stay], [d, _]] = ["S", "R", "D"].map(with);
+    // With that many nodes, which share 16 results, half of the instructions run where their result is.
+    assert!(r_stay.modifiers > 400 && r_stay.common.makespan > r.common.makespan, "{r_stay:?}");
     assert_eq!((s.modifiers, s.merges, d.modifiers, r.merges), (0, 0, 0, 0));
     assert!(d.common.makespan < s.common.makespan && r.common.instructions == 1024);
 }
@@ -158,7 +173,7 @@ prop_compose! {
         (grain, extends, seed) in (1u32..5, any::<bool>(), any::<u64>()),
         (running, ahead, budget, cores) in (1u32..4, 0u32..4, prop::option::of(2u32..9), 1u32..4),
         (latency, message, mbit, load) in (0.0..30_000.0f64, 0.0..500.0f64, 1.0..10_000.0f64, 0.0..500.0f64),
-        (dispatcher, merging, bytes) in (0.0..200.0f64, 0.0..500.0f64, 1u32..100_000),
+        (dispatcher, merging, bytes, results_stay) in (0.0..200.0f64, 0.0..500.0f64, 1u32..100_000, any::<bool>()),
         slow_downs in prop::collection::vec((0u32..7, 0.0..200_000.0f64, 0.05..2.0f64), 0..3),
         losses in prop::collection::btree_map(1u32..7, (0.0..300_000.0f64, 0.0..50_000.0f64), 0..4),
     ) -> OwnSetting {
@@ -174,6 +189,7 @@ prop_compose! {
             bytes,
             dispatcher,
             merging,
+            results_stay,
             slow_downs: slow_downs.into_iter().map(|(node, at, factor)| SlowDown { node: node % nodes, at, factor }).collect(),
             losses: losses.into_iter().filter(|(node, _)| *node < nodes).map(loss).collect(),
             ..OwnSetting::new(policy, speeds, seed)

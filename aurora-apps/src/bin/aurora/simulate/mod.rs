@@ -2,6 +2,7 @@
 
 pub mod arguments;
 mod figures;
+mod memory;
 mod nodes;
 mod own;
 mod plan;

@@ -1,7 +1,10 @@
 //! Simulated super-programs: what belongs in one chart, and what several runs of the same come to together.
 
+mod checked;
+
 use super::recorded::{Recorded, What};
-use serde::{Deserialize, Deserializer};
+use checked::{positive, sensible, sensible_or_none, share, text};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// One object of `aurora simulate --json`: a policy on so many nodes, means over repetitions.
@@ -156,49 +159,10 @@ impl Point {
     }
 }
 
-/// More nodes and repetitions are not simulated.
-const MOST: usize = 1 << 32;
-
-fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    let count = usize::deserialize(deserializer)?;
-    let is_count = (1..=MOST).contains(&count);
-    if is_count {
-        Ok(count)
-    } else {
-        Err(serde::de::Error::custom(format!("there are no {count} nodes or repetitions")))
-    }
-}
-
-fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let value = f64::deserialize(deserializer)?;
-    // Sums of shares may be a digit beside 1.
-    let is_share = (-1e-9..=1.0 + 1e-9).contains(&value);
-    if is_share {
-        Ok(value.clamp(0.0, 1.0))
-    } else {
-        Err(serde::de::Error::custom(format!("{value} is no share of 1")))
-    }
-}
-
-fn sensible<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let value = f64::deserialize(deserializer)?;
-    let is_count = (0.0..=1e18).contains(&value);
-    if is_count { Ok(value) } else { Err(serde::de::Error::custom(format!("{value} is no number of blocks or units"))) }
-}
-
-fn sensible_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    sensible(deserializer).map(Some)
-}
-
-/// A number as it is written, to compare.
-fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    sensible(deserializer).map(|value| value.to_string())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{read, simulation};
     use super::*;
+    use crate::report::fixture::{read, simulation};
 
     #[test]
     fn several_runs_of_the_same_are_one_mean() {
@@ -249,7 +213,7 @@ mod tests {
         ] {
             let mut run = simulation("S", 4, 0.9);
             run[key] = value;
-            let error = super::super::recorded::recorded("file", 1, run).unwrap_err();
+            let error = crate::report::recorded::recorded("file", 1, run).unwrap_err();
             assert!(error.contains(expected), "{key}: {error}");
         }
     }
