@@ -71,6 +71,33 @@ fn an_object_says_what_was_simulated_and_what_it_came_to() {
 }
 
 #[test]
+fn own_mode_has_cases_versions_and_numbers_of_instructions_in_flight() {
+    let all = objects("simulate --mode own --case 256r2 --nodes 2,8 --in-flight 1,6 --reps 1 --json");
+    let places: Vec<_> = all.iter().map(|point| (&point["nodes"], &point["in_flight"], &point["policy"])).collect();
+    assert_eq!(places.len(), 12, "{places:?}");
+    let one = &all[0];
+    for (key, expected) in [("mode", "own"), ("case", "256r2"), ("policy", "S")] {
+        assert_eq!(one[key], expected);
+    }
+    // What the paper prints of two nodes makes it 10.5 ms.
+    assert!((one["latency"].as_f64().expect("a number") - 10_545.0).abs() < 1.0, "{one}");
+    assert!(one.get("blocks").is_none() && one.get("asked_latency").is_none(), "{one}");
+    for key in ["parallelism", "miss_ratio", "p_c", "synchronisation", "load_time", "merges", "messages", "loads"] {
+        assert!(one[key].as_f64().is_some_and(|value| value >= 0.0), "{key}: {one}");
+    }
+    let parallelism = |limit: u64| {
+        let of = |point: &&Value| point["in_flight"] == limit && point["nodes"] == 2 && point["policy"] == "D";
+        all.iter().find(of).and_then(|point| point["parallelism"].as_f64()).expect("a number")
+    };
+    assert!(parallelism(1) <= 1.0 && parallelism(6) > 4.0, "{} {}", parallelism(1), parallelism(6));
+
+    let ssp =
+        objects("simulate --mode own --version S,D --schedule ssp --blocks 8 --nodes 4 --reps 1 --latency 0 --json");
+    let names: Vec<_> = ssp.iter().filter_map(|point| point["policy"].as_str()).collect();
+    assert_eq!((names, &ssp[0]["asked_latency"], &ssp[0]["blocks"]), (vec!["G", "D ssp"], &0.0.into(), &8.into()));
+}
+
+#[test]
 fn the_same_seed_gives_the_same_figures_on_any_number_of_threads() {
     let figures = |threads: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_aurora"));
@@ -82,7 +109,7 @@ fn the_same_seed_gives_the_same_figures_on_any_number_of_threads() {
         all.iter().map(|point| keys.map(|key| point[key].clone())).collect::<Vec<_>>()
     };
     let one = figures("1");
-    assert_eq!(one.len(), 12);
+    assert_eq!(one.len(), 14);
     assert_eq!(one, figures("3"));
 }
 
@@ -160,8 +187,8 @@ fn speeds_that_are_none_are_told_with_their_line() {
 #[test]
 fn arguments_that_cannot_be_are_exit_code_2_and_say_what_can() {
     for (options, expected) in [
-        ("--policy tial", "there is no policy `tial` (is `tail` meant?): it is one of syn, S, R, SR, SS, tail"),
-        ("--policy S,X", "there is no policy `X`: it is one of syn, S, R, SR, SS, tail"),
+        ("--policy tial", "there is no policy `tial` (is `tail` meant?): it is one of syn, S, R, SR, SS, tail, ect"),
+        ("--policy S,X", "there is no policy `X`: it is one of syn, S, R, SR, SS, tail, ect"),
         ("--nodes 0", "`0` is not a number of nodes: write numbers from 1 to 65536"),
         ("--nodes 65537", "`65537` is not a number of nodes"),
         ("--nodes -4", "`-4` is not a number of nodes"),
@@ -176,6 +203,18 @@ fn arguments_that_cannot_be_are_exit_code_2_and_say_what_can() {
         ("--mode real", "possible values: paper, own"),
         ("--transfers broadcast", "unicast, multicast"),
         ("--speeds 1:4", "Speeds are `homogeneous`, `1:3`, or the name of a file with one speed a line"),
+        ("--case 256r2", "'--mode <MODE>': `--case <CASE>` belongs to own mode: add `--mode own`"),
+        ("--in-flight 4", "`--in-flight <LIST>` belongs to own mode"),
+        ("--version S", "`--version <LIST>` belongs to own mode"),
+        ("--mode own --transfers multicast", "own mode sends each block to who asks for it"),
+        ("--mode own --in-flight 0", "`0` is not a number of instructions: write numbers from 1 to 65536"),
+        ("--mode own --case 512s", "there is no case `512s`: it is one of 256r1, 256r2, 128r, 256s, 128s"),
+        ("--mode own --case 256s --nodes 5", "2, 4, 6 and 8; say which it is on 5 by `--latency`"),
+        ("--mode own --case 256s --blocks 4", "cannot be used with"),
+        ("--mode own --version S,X", "there is no version `X`: it is one of S, R, D, M, G, N"),
+        ("--mode own --version S --policy S", "cannot be used with"),
+        ("--mode own --latency -1", "a number of units from 0"),
+        ("--mode own --schedule ssp", "--version"),
         ("--seed -1", "'--seed <N>'"),
         ("--reps -1", "1..=1000000"),
         ("--blocks -1", "1..=1024"),

@@ -60,6 +60,26 @@ pub fn simulation(policy: &str, nodes: usize, efficiency: f64) -> Value {
     })
 }
 
+/// A simulation of a version of a paper's case, which takes so many seconds.
+pub fn case(version: &str, nodes: usize, in_flight: usize, seconds: f64) -> Value {
+    let mut run = simulation(version, nodes, 0.75);
+    for (key, value) in [
+        ("mode", json!("own")),
+        ("case", json!("256r1")),
+        ("in_flight", json!(in_flight)),
+        ("latency", json!(27_485.0)),
+        ("makespan", json!(seconds * 1e6)),
+        ("parallelism", json!(in_flight as f64 * 0.9)),
+        ("miss_ratio", json!(0.5)),
+        ("synchronisation", json!(if version == "S" { 0.0 } else { 27_485.0 })),
+    ] {
+        run[key] = value;
+    }
+    let object = run.as_object_mut().expect("an object");
+    ["blocks", "work", "load"].iter().for_each(|key| drop(object.remove(*key)));
+    run
+}
+
 /// The same run with a label.
 pub fn labelled(mut run: Value, key: &str, value: &str) -> Value {
     run["labels"][key] = value.into();

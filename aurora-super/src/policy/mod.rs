@@ -121,7 +121,7 @@ impl Policy {
 
 /// A name that no policy has.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("there is no policy `{name}`{}: it is one of syn, S, R, SR, SS, tail, ect", meant(.nearest))]
+#[error("there is no policy `{name}`{}: it is one of {}", meant(.nearest), Policy::ALL.map(|(known, _)| known).join(", "))]
 pub struct UnknownPolicy {
     name: String,
     nearest: Option<String>,

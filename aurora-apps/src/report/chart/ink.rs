@@ -52,17 +52,17 @@ pub fn of_implementation(name: &str) -> Ink {
     }
 }
 
-/// A policy of super-programs, too.
+/// A policy of super-programs, or a version of one, too.
 pub fn of_policy(name: &str) -> Ink {
     let [blue, vermillion, orange, sky, green, purple, grey] = HUES;
     match name {
-        "tail" => blue,
+        "tail" | "D" => blue,
         "S" => vermillion,
         "R" => orange,
-        "SR" => green,
-        "SS" => purple,
-        "syn" => grey,
-        _ => sky,
+        "SR" | "M" => green,
+        "SS" | "G" => purple,
+        "ect" | "N" => sky,
+        _ => grey,
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod arguments;
 mod figures;
+mod memory;
 mod nodes;
 mod own;
 mod plan;
@@ -55,6 +56,9 @@ struct OwnMachine {
     case: &'static str,
     in_flight: u32,
     latency: f64,
+    /// If it is not that of the machine or of the case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked_latency: Option<f64>,
 }
 
 /// Simulates and prints. No ranks are started for it, and of those that a launcher has started one does it.
@@ -102,6 +106,7 @@ impl Point {
                 case: case.map_or("none", |case| case.name),
                 in_flight: setting.limits.in_flight,
                 latency: setting.link.latency,
+                asked_latency: arguments.own.latency,
             }),
         };
         Point {

@@ -1,6 +1,7 @@
 //! From the arguments to all that is to be simulated.
 
 use super::arguments::{ModeName, SimulateArguments, TransfersName};
+use super::memory;
 use super::nodes::Counts;
 use super::own::{Limits, Versions, name};
 use super::policies::Policies;
@@ -48,7 +49,7 @@ pub fn plan(arguments: &SimulateArguments) -> Result<Vec<Planned>, Refusal> {
         (None, None, Some(_)) => vec![2, 4, 6, 8],
         (None, None, None) => vec![2, 4, 8, 16, 32, 64],
     };
-    check_memory(arguments, counts.iter().copied().max().unwrap_or(1))?;
+    memory::check(arguments, counts.iter().copied().max().unwrap_or(1))?;
     let mut all = Vec::new();
     for nodes in counts {
         let speeds = cluster.of(nodes).map_err(of_speeds)?;
@@ -153,7 +154,7 @@ fn check_mode(arguments: &SimulateArguments) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn refused(argument: &'static str, value: &dyn ToString, reason: Reason) -> Refusal {
+pub fn refused(argument: &'static str, value: &dyn ToString, reason: Reason) -> Refusal {
     Refusal { argument, value: value.to_string(), reason }
 }
 
@@ -166,36 +167,4 @@ pub fn said(arguments: &SimulateArguments, nodes: u32, error: SettingError) -> R
     };
     let help = if matches!(error, SettingError::NoLatency { .. }) { " by `--latency`" } else { "" };
     refused(argument, value, Reason::Simulation(format!("{error}{help}")))
-}
-
-/// In each repetition that runs at the same time a node has a bit for each block, and the dispatcher some words.
-fn check_memory(arguments: &SimulateArguments, nodes: u32) -> Result<(), Refusal> {
-    let at_once = (rayon::current_num_threads() as u128).min(arguments.reps.into());
-    let needed = at_once * bytes(nodes, arguments.blocks);
-    match aurora_core::available_memory() {
-        Some(available) if needed > available as u128 => {
-            let reason = Reason::Nodes { blocks: arguments.blocks, needed, available: available as u64 };
-            Err(refused("--nodes <LIST>", &nodes, reason))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// What a repetition takes: a node has a bit for each block, and the dispatcher some words.
-fn bytes(nodes: u32, blocks: u32) -> u128 {
-    let blocks = 3 * u128::from(blocks).pow(2);
-    u128::from(nodes) * (blocks / 8 + 1000) + 100 * blocks
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_does_not_fit_says_what_would() {
-        assert!(bytes(4096, 128) < 64 << 20 && bytes(1 << 16, 1024) > 24 << 30);
-        let reason = Reason::Nodes { blocks: 1024, needed: bytes(1 << 16, 1024), available: 23 << 30 };
-        let text = reason.to_string();
-        assert!(text.contains("24 GiB of memory and 23 GiB are available: ask for fewer nodes"), "{text}");
-    }
 }

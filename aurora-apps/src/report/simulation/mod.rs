@@ -1,7 +1,10 @@
 //! Simulated super-programs: what belongs in one chart, and what several runs of the same come to together.
 
+mod checked;
+
 use super::recorded::{Recorded, What};
-use serde::{Deserialize, Deserializer};
+use checked::{positive, sensible, sensible_or_none, share, text};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// One object of `aurora simulate --json`: a policy on so many nodes, means over repetitions.
@@ -26,19 +29,35 @@ pub struct Simulation {
 /// What curves of one chart have in common.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Deserialize)]
 pub struct Setting {
-    /// `paper`.
+    /// `paper` or `own`.
     pub mode: String,
+    /// The paper's case, if it is one: then the next three are not there.
+    pub case: Option<String>,
     /// Blocks in a row of the matrices.
+    #[serde(default)]
     pub blocks: usize,
     /// Units that an instruction costs at most.
+    #[serde(default)]
     pub work: u64,
     /// Units that a block costs who sends it, and who receives it.
-    #[serde(deserialize_with = "text")]
+    #[serde(default, deserialize_with = "text")]
     pub load: String,
+    /// Units that a block is on its way, if they were asked for.
+    #[serde(default, deserialize_with = "text")]
+    pub asked_latency: String,
     /// How fast the nodes are.
     pub speeds: String,
     /// Who receives a block that one node asks for.
     pub transfers: String,
+    /// Most instructions that a node has in flight; none in paper mode.
+    pub in_flight: Option<usize>,
+}
+
+impl Setting {
+    /// The same with any number of instructions in flight.
+    pub fn of_any_limit(&self) -> Setting {
+        Setting { in_flight: None, ..self.clone() }
+    }
 }
 
 /// Means over repetitions; the first three are shares of what the nodes could have computed.
@@ -56,6 +75,18 @@ pub struct Figures {
     /// Blocks that nodes have asked others for.
     #[serde(deserialize_with = "sensible")]
     pub loads: f64,
+    /// Until the last instruction has run, in units.
+    #[serde(deserialize_with = "sensible")]
+    pub makespan: f64,
+    /// Instructions that are delivered to a node and not committed; this and the others are of own mode.
+    #[serde(default, deserialize_with = "sensible_or_none")]
+    pub parallelism: Option<f64>,
+    /// Blocks asked for / operands read.
+    #[serde(default, deserialize_with = "sensible_or_none")]
+    pub miss_ratio: Option<f64>,
+    /// From the last commitment of a block that had several incarnations to its having one, in units.
+    #[serde(default, deserialize_with = "sensible_or_none")]
+    pub synchronisation: Option<f64>,
 }
 
 /// What one policy came to on so many nodes.
@@ -111,57 +142,27 @@ impl Point {
         let reps = self.reps + other.reps;
         let part = other.reps as f64 / reps as f64;
         let mean = |mine: f64, theirs: f64| mine + (theirs - mine) * part;
+        let of_both = |mine: Option<f64>, theirs: Option<f64>| Some(mean(mine?, theirs?));
         let (mine, theirs) = (self.figures, other.figures);
         self.figures = Figures {
             imbalance: mean(mine.imbalance, theirs.imbalance),
             communication: mean(mine.communication, theirs.communication),
             efficiency: mean(mine.efficiency, theirs.efficiency),
             loads: mean(mine.loads, theirs.loads),
+            makespan: mean(mine.makespan, theirs.makespan),
+            parallelism: of_both(mine.parallelism, theirs.parallelism),
+            miss_ratio: of_both(mine.miss_ratio, theirs.miss_ratio),
+            synchronisation: of_both(mine.synchronisation, theirs.synchronisation),
         };
         self.reps = reps;
         self.runs.push(run);
     }
 }
 
-/// More nodes and repetitions are not simulated.
-const MOST: usize = 1 << 32;
-
-fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    let count = usize::deserialize(deserializer)?;
-    let is_count = (1..=MOST).contains(&count);
-    if is_count {
-        Ok(count)
-    } else {
-        Err(serde::de::Error::custom(format!("there are no {count} nodes or repetitions")))
-    }
-}
-
-fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let value = f64::deserialize(deserializer)?;
-    // Sums of shares may be a digit beside 1.
-    let is_share = (-1e-9..=1.0 + 1e-9).contains(&value);
-    if is_share {
-        Ok(value.clamp(0.0, 1.0))
-    } else {
-        Err(serde::de::Error::custom(format!("{value} is no share of 1")))
-    }
-}
-
-fn sensible<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let value = f64::deserialize(deserializer)?;
-    let is_count = (0.0..=1e18).contains(&value);
-    if is_count { Ok(value) } else { Err(serde::de::Error::custom(format!("{value} blocks cannot be loaded"))) }
-}
-
-/// A number as it is written, to compare.
-fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    sensible(deserializer).map(|value| value.to_string())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{read, simulation};
     use super::*;
+    use crate::report::fixture::{read, simulation};
 
     #[test]
     fn several_runs_of_the_same_are_one_mean() {
@@ -207,12 +208,12 @@ mod tests {
             ("nodes", 0.into(), "no 0 nodes"),
             ("efficiency", 1.5.into(), "1.5 is no share of 1"),
             ("imbalance", (-0.5).into(), "no share"),
-            ("loads", (-1).into(), "blocks cannot be loaded"),
+            ("loads", (-1).into(), "-1 is no number of blocks"),
             ("reps", serde_json::Value::Null, "null"),
         ] {
             let mut run = simulation("S", 4, 0.9);
             run[key] = value;
-            let error = super::super::recorded::recorded("file", 1, run).unwrap_err();
+            let error = crate::report::recorded::recorded("file", 1, run).unwrap_err();
             assert!(error.contains(expected), "{key}: {error}");
         }
     }
