@@ -25,6 +25,7 @@ pub mod policy;
 pub mod program;
 mod random;
 pub mod sim;
+mod spelling;
 
 pub use dispatch::Dispatch;
 pub use execute::Execute;

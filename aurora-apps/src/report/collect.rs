@@ -86,6 +86,8 @@ impl Collection {
                         of.entry(result.ranks).or_default().push((run, result));
                     }
                 }
+                // These have no clock in common with the others.
+                What::Simulation(_) => {}
                 What::Bench(results) => {
                     for result in results {
                         if !result.verified {

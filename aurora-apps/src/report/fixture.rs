@@ -49,6 +49,17 @@ pub fn bench(bench: &str, ranks: usize, implementations: &[(&str, f64)]) -> Valu
     told(results[0].clone(), results)
 }
 
+/// A simulation of a policy on so many nodes, of which half of what is lost is communication.
+pub fn simulation(policy: &str, nodes: usize, efficiency: f64) -> Value {
+    let lost = (1.0 - efficiency) / 2.0;
+    json!({
+        "policy": policy, "nodes": nodes, "mode": "paper", "speeds": "homogeneous", "transfers": "unicast", "blocks": 32, "reps": 16,
+        "seed": 0, "load": 250.0, "work": 20000, "imbalance": lost, "communication": lost, "efficiency": efficiency, "loads": 1024.0,
+        "makespan": 1e6, "instructions": 32768, "management_us": 0.5, "command": "aurora simulate made-up --json",
+        "machine": "Made up for a test, 2 cores, 1 GiB, Linux 0", "date": "2001-01-01T00:00:00Z", "labels": {},
+    })
+}
+
 /// The same run with a label.
 pub fn labelled(mut run: Value, key: &str, value: &str) -> Value {
     run["labels"][key] = value.into();

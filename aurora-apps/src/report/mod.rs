@@ -13,6 +13,7 @@ pub mod page;
 pub mod read;
 pub mod recorded;
 pub mod series;
+pub mod simulation;
 pub mod versus;
 
 use crate::clock::{Kind, Laps};

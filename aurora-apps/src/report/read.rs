@@ -52,8 +52,8 @@ pub enum Unread {
     },
     /// JSON of some other kind.
     #[error(
-        "{file}, line {line}: JSON, but no run: it has neither `app` nor `bench`. Runs are what `aurora mm2 --json`, the other \
-         programs and `aurora bench ... --json` print; take this out of the file"
+        "{file}, line {line}: JSON, but no run: it has none of `app`, `bench` and `policy`. Runs are what `aurora mm2 --json`, the \
+         other programs, `aurora bench ... --json` and `aurora simulate --json` print; take this out of the file"
     )]
     NoRun {
         /// As the user named it.

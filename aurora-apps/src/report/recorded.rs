@@ -3,6 +3,7 @@
 
 use super::Spread;
 use super::circumstances::Circumstances;
+use super::simulation::Simulation;
 use crate::clock::Kind;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -31,6 +32,8 @@ pub enum What {
     Program(Vec<Program>),
     /// Of one operation.
     Bench(Vec<Bench>),
+    /// Of a super-program in virtual time.
+    Simulation(Box<Simulation>),
 }
 
 /// One implementation of an application.
@@ -152,6 +155,8 @@ pub fn recorded(file: &str, line: usize, value: Value) -> Result<Option<Recorded
         What::Program(serde_json::from_value(results(&value)).map_err(told)?)
     } else if value.get("bench").is_some() {
         What::Bench(serde_json::from_value(results(&value)).map_err(told)?)
+    } else if value.get("policy").is_some() {
+        What::Simulation(Box::new(Simulation::deserialize(&value).map_err(told)?))
     } else {
         return Ok(None);
     };

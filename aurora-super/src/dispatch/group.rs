@@ -139,7 +139,7 @@ impl Groups {
         });
         open.outstanding += run.len() as u32;
         open.privilege = privilege;
-        // Its incarnation will hold more than what was wanted of it.
+        // Its incarnation, if it has one, will not be what it was when it was ordered to send it.
         open.wanted.retain(|(other, _)| *other != node);
         let is_remote = privilege == Privilege::RemoteUpdate && open.lineage.first().is_some();
         let joins = !is_remote && open.lineage.join(node) && open.lineage.parts().len() > 1;

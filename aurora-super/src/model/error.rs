@@ -1,5 +1,6 @@
 //! What is wrong with a table, a configuration or a number.
 
+use crate::spelling::meant;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use thiserror::Error;
@@ -201,21 +202,6 @@ pub enum Error {
         /// What the parser says.
         what: String,
     },
-}
-
-fn meant(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |nearest| format!(" (is `{nearest}` meant?)"))
-}
-
-/// The one of `known` that `name` is most probably a misspelling of.
-pub(super) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
-    let similarity = |known: &str| strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &known.to_lowercase());
-    known
-        .into_iter()
-        .map(|known| (similarity(known), known))
-        .filter(|(similarity, known)| *similarity >= 0.5 && *known != name)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known.into())
 }
 
 /// `value`, if the model can calculate with it.

@@ -1,6 +1,7 @@
 //! Machines, their power weights, and how many processors of each a run uses.
 
-use super::error::{Error, nearest, positive};
+use super::error::{Error, positive};
+use crate::spelling::nearest;
 
 /// Machines that are compared by one application, each with its power weight W: 1 for the fastest, less for others.
 #[derive(Clone, PartialEq, Debug)]

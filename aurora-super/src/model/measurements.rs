@@ -2,8 +2,9 @@
 
 use super::decimal::Decimal;
 use super::efficiency::Efficiency;
-use super::error::{Error, Row, nearest, positive};
+use super::error::{Error, Row, positive};
 use super::machines::{Configuration, Machines};
+use crate::spelling::nearest;
 use std::collections::BTreeMap;
 
 /// Columns of a table that are not machines.

@@ -1,8 +1,9 @@
 //! Tables of measurements as text: lines of cells, or JSON.
 
 use super::decimal::Decimal;
-use super::error::{Error, Row, nearest};
+use super::error::{Error, Row};
 use super::measurements::{COLUMNS, Measurements, Run};
+use crate::spelling::nearest;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

@@ -10,6 +10,7 @@ pub use unfinished::Unfinished;
 pub use untouched::Untouched;
 pub use weights::Weights;
 
+use crate::spelling::{meant, nearest};
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -120,14 +121,18 @@ impl Policy {
 
 /// A name that no policy has.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("there is no policy `{0}`: it is one of syn, S, R, SR, SS, tail, ect")]
-pub struct UnknownPolicy(String);
+#[error("there is no policy `{name}`{}: it is one of syn, S, R, SR, SS, tail, ect", meant(.nearest))]
+pub struct UnknownPolicy {
+    name: String,
+    nearest: Option<String>,
+}
 
 impl FromStr for Policy {
     type Err = UnknownPolicy;
 
     fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
         let known = Policy::ALL.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        known.map(|(_, policy)| *policy).ok_or_else(|| UnknownPolicy(name.into()))
+        let nearest = || nearest(name, Policy::ALL.map(|(known, _)| known));
+        known.map(|(_, policy)| *policy).ok_or_else(|| UnknownPolicy { name: name.into(), nearest: nearest() })
     }
 }

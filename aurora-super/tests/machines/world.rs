@@ -3,7 +3,7 @@
 use aurora_super::data::Privilege;
 use aurora_super::dispatch::{Config, Order, Part, Report};
 use aurora_super::execute::{Command, Event, Limits, Task, owners};
-use aurora_super::{BlockId, Dispatch, Execute, Group, Instruction, Node, Parts, Product, Program};
+use aurora_super::{BlockId, Dispatch, Execute, Group, Node, Parts, Product, Program};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -2,6 +2,7 @@
 
 use crate::bench::arguments::BenchCommand;
 use crate::implementation::ProgramImplementations;
+use crate::simulate::arguments::SimulateArguments;
 use aurora_apps::clock::Pace;
 use aurora_apps::diffusion::Diffusion;
 use aurora_apps::histogram::Histogram;
@@ -45,6 +46,8 @@ pub enum Command {
     Report(ReportArguments),
     /// Recompute a table of runs on machines that differ in speed, and predict others
     Model(ModelArguments),
+    /// Simulate super-programs: who works on what by each policy, and what that costs on clusters of several sizes
+    Simulate(SimulateArguments),
 }
 
 #[derive(Args, Debug)]
@@ -190,9 +193,9 @@ pub struct ReportArguments {
     /// Where the page goes; one that is there already is replaced
     #[arg(long, value_name = "PAGE.html")]
     pub out: PathBuf,
-    /// What stands above it
-    #[arg(long, value_name = "TEXT", default_value = "Aurora beside MPI")]
-    pub title: String,
+    /// What stands above it [default: what suits the runs]
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
 }
 
 #[derive(Args, Debug)]

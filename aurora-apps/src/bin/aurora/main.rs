@@ -12,6 +12,7 @@ mod model;
 mod progress;
 mod refusal;
 mod report;
+mod simulate;
 mod table;
 
 use arguments::{
@@ -21,7 +22,7 @@ use arguments::{
 use aurora_apps::implementation::{Implementation, Program};
 use aurora_apps::report::Measured;
 use aurora_apps::report::circumstances::{Circumstances, Told};
-use aurora_apps::report::label::Labels;
+use aurora_apps::report::label::{Label, Labels};
 use aurora_apps::{diffusion, histogram, indexgather, mm2, psrs, tsp};
 use aurora_core::Surroundings;
 use aurora_core::prelude::*;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Info(world) => prepare(world, starter, None).map(info::show),
         Command::Report(arguments) => Ok(report::write(arguments, starter)),
         Command::Model(arguments) => model::show(arguments, starter),
+        Command::Simulate(arguments) => simulate::start(arguments, starter),
     };
     outcome.unwrap_or_else(|refusal| {
         let error = Arguments::command().error(ErrorKind::ValueValidation, refusal);
@@ -153,12 +155,16 @@ fn prepare(world: &WorldArguments, starter: Surroundings, demand: Option<Demand>
     if let Some(demand) = demand {
         launch::check_memory(demand, &config, starter)?;
     }
-    let labels = Labels::of(world.labels.iter().cloned()).map_err(|bad| {
-        let value = world.labels.iter().map(|label| format!("{}={}", label.key, label.value)).collect::<Vec<_>>();
-        Refusal { argument: "--label <KEY=VALUE>", value: value.join(", "), reason: Reason::Label(bad) }
-    })?;
-    let circumstances = Circumstances::here(labels, matches!(starter, Surroundings::Step { .. }));
+    let circumstances = Circumstances::here(labelled(&world.labels)?, matches!(starter, Surroundings::Step { .. }));
     Ok(Start { config, circumstances, json: world.json, starter })
+}
+
+/// Labels that can stand beside each other.
+fn labelled(labels: &[Label]) -> Result<Labels, Refusal> {
+    Labels::of(labels.iter().cloned()).map_err(|bad| {
+        let value = labels.iter().map(|label| format!("{}={}", label.key, label.value)).collect::<Vec<_>>();
+        Refusal { argument: "--label <KEY=VALUE>", value: value.join(", "), reason: Reason::Label(bad) }
+    })
 }
 
 /// Runs something and prints its report.

@@ -1,5 +1,6 @@
 //! What is said about an argument that cannot be.
 
+use crate::simulate::speeds::BadSpeeds;
 use aurora_apps::implementation;
 use aurora_apps::report::label::BadLabel;
 use aurora_super::model;
@@ -60,6 +61,35 @@ pub enum Reason {
     /// Something that the model of unequal machines cannot calculate with.
     #[error("{0}")]
     Model(Box<model::Error>),
+    /// Speeds that no cluster can have.
+    #[error("{0}")]
+    Speeds(BadSpeeds),
+    /// An option of another mode.
+    #[error("`{argument}` belongs to own mode: add `--mode own`, or leave it out")]
+    OwnMode {
+        /// Which.
+        argument: &'static str,
+    },
+    /// The same the other way round.
+    #[error("own mode sends each block to who asks for it: leave it out, or add `--mode paper`")]
+    PaperMode,
+    /// Something else that cannot be simulated.
+    #[error("{0}")]
+    Simulation(String),
+    /// More than can be simulated on this machine.
+    #[error(
+        "to simulate so many nodes with {blocks} x {blocks} blocks takes {} of memory and {} are available: ask for fewer nodes, fewer \
+         `--blocks`, or `--reps 1`",
+        binary(*.needed), binary(u128::from(*.available))
+    )]
+    Nodes {
+        /// Blocks in a row.
+        blocks: u32,
+        /// Bytes that are needed.
+        needed: u128,
+        /// Bytes that can be had.
+        available: u64,
+    },
 }
 
 /// `bytes` in the largest unit that leaves a whole number of at least one.

@@ -43,6 +43,6 @@ fn try_write(arguments: &ReportArguments) -> Result<usize, NoPage> {
     // Before anything is read: standard input may take a while.
     out::check(&arguments.out, &arguments.files)?;
     let runs = read::read(&arguments.files)?;
-    out::write(&arguments.out, &page(&runs, &arguments.title))?;
+    out::write(&arguments.out, &page(&runs, arguments.title.as_deref()))?;
     Ok(runs.len())
 }

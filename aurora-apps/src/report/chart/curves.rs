@@ -1,8 +1,8 @@
-//! Curves over the number of ranks: the middle of the repetitions, with whiskers from the least to the most. Twice as many ranks
+//! Curves over the number of ranks or nodes: the middle of the repetitions, with whiskers from the least to the most. Twice as many ranks
 //! are one step to the right, as in the paper's figures, so that few ranks have as much room as many.
 
 use super::ink::{GRID, Ink, PAPER, QUIET, TEXT};
-use super::{Sheet, WIDTH, letters, sheet, tick_label, ticks};
+use super::{LETTER, Sheet, WIDTH, letters, sheet, tick_label, ticks};
 use crate::report::Spread;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -77,6 +77,10 @@ pub enum Guide {
 pub struct Curves {
     /// What goes up, with its unit.
     pub title: String,
+    /// What goes to the right.
+    pub along: &'static str,
+    /// Where the axis that goes up begins, at or below all figures.
+    pub from: f64,
     /// What they are held against.
     pub guide: Guide,
     /// All of them; the last is on top.
@@ -112,22 +116,30 @@ impl Curves {
             Guide::One => highest.max(1.1),
             _ => highest,
         };
-        let ticks = ticks(highest);
+        let ticks: Vec<f64> = ticks(highest - self.from).into_iter().map(|tick| self.from + tick).collect();
         let top = ticks.last().copied().unwrap_or(1.0);
         root.draw(&Text::new(self.title.clone(), (2, 4), letters(TEXT, HPos::Left, VPos::Top)))?;
-        let frame = Frame { least, most, top };
+        let frame = Frame { least, most, bottom: self.from, top };
         for tick in ticks {
             let (_, y) = pixel(frame.place(least, tick));
             root.draw(&PathElement::new([(LEFT, y), (RIGHT, y)], GRID.color().stroke_width(1)))?;
             root.draw(&Text::new(tick_label(tick), (LEFT - 8, y), letters(QUIET, HPos::Right, VPos::Center)))?;
         }
-        for ranks in ranks {
-            let (x, _) = pixel(frame.place(ranks as f64, 0.0));
+        // The last number is always there, of the others those that have room.
+        let mut free = RIGHT + 60;
+        for ranks in ranks.into_iter().rev() {
+            let (x, _) = pixel(frame.place(ranks as f64, self.from));
             root.draw(&PathElement::new([(x, BOTTOM), (x, BOTTOM + 6)], GRID.color().stroke_width(2)))?;
-            root.draw(&Text::new(ranks.to_string(), (x, BOTTOM + 13), letters(QUIET, HPos::Center, VPos::Top)))?;
+            let label = ranks.to_string();
+            // Digits are about half as wide as they are high.
+            let half = (label.len() as f64 * LETTER * 0.28) as i32;
+            if x + half < free {
+                root.draw(&Text::new(label, (x, BOTTOM + 13), letters(QUIET, HPos::Center, VPos::Top)))?;
+                free = x - half - 8;
+            }
         }
         let below = letters(QUIET, HPos::Right, VPos::Bottom);
-        root.draw(&Text::new("ranks", (RIGHT, HEIGHT as i32 - 4), below))?;
+        root.draw(&Text::new(self.along, (RIGHT, HEIGHT as i32 - 4), below))?;
 
         self.draw_guide(root, &frame)?;
         for (number, curve) in self.curves.iter().enumerate() {
@@ -143,7 +155,7 @@ impl Curves {
     }
 
     fn draw_guide(&self, root: &Sheet<'_>, frame: &Frame) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
-        let Frame { least, most, top } = *frame;
+        let Frame { least, most, top, .. } = *frame;
         if self.guide == Guide::One {
             let ends = [least, most].map(|ranks| pixel(frame.place(ranks, 1.0)));
             return root.draw(&PathElement::new(ends, QUIET.color().stroke_width(2)));
@@ -171,7 +183,9 @@ struct Frame {
     least: f64,
     /// Most ranks.
     most: f64,
-    /// The end of the axis that goes up from 0.
+    /// The beginning of the axis that goes up.
+    bottom: f64,
+    /// Its end.
     top: f64,
 }
 
@@ -190,7 +204,7 @@ impl Frame {
         let part =
             if self.most > self.least { doublings(self.least, ranks) / doublings(self.least, self.most) } else { 0.5 };
         let x = f64::from(LEFT) + INSIDE + wide * part;
-        (x, f64::from(BOTTOM) - f64::from(BOTTOM - TOP) * value / self.top)
+        (x, f64::from(BOTTOM) - f64::from(BOTTOM - TOP) * (value - self.bottom) / (self.top - self.bottom))
     }
 }
 
@@ -253,7 +267,7 @@ mod tests {
     }
 
     fn chart(curves: Vec<Curve>) -> Curves {
-        Curves { title: "speed-up <&\">".into(), guide: Guide::Ideal, curves }
+        Curves { title: "speed-up <&\">".into(), along: "ranks", from: 0.0, guide: Guide::Ideal, curves }
     }
 
     #[test]
@@ -271,6 +285,32 @@ mod tests {
         let lines = |dashed| chart(vec![curve(dashed)]).svg().matches("stroke-width=\"3\"").count();
         assert_eq!(lines(false), 2);
         assert!(lines(true) > 10);
+    }
+
+    #[test]
+    fn an_axis_may_begin_above_0_and_has_no_numbers_over_each_other() {
+        let points = (60..=64).map(|nodes| (nodes, Spread { min: 0.9, median: 0.9, max: 0.9 })).collect();
+        let many = Curve { points, ..curve(false) };
+        let svg = Curves {
+            title: "".into(),
+            along: "nodes",
+            from: 0.8,
+            guide: Guide::None,
+            curves: vec![many, curve(false)],
+        };
+        let svg = Curves { curves: svg.curves[..1].to_vec(), ..svg }.svg();
+        assert!(svg.contains("\n0.8\n") && svg.contains("\n0.9\n") && !svg.contains("\n0\n"), "{svg}");
+        assert!(svg.contains("\nnodes\n") && svg.contains("\n64\n"), "{svg}");
+        let points = (1..=64).map(|nodes| (nodes, Spread { min: 0.9, median: 0.9, max: 0.9 })).collect();
+        let dense = Curves {
+            title: "".into(),
+            along: "nodes",
+            from: 0.8,
+            guide: Guide::None,
+            curves: vec![Curve { points, ..curve(false) }],
+        };
+        let svg = dense.svg();
+        assert!(svg.contains("\n64\n") && svg.contains("\n1\n") && !svg.contains("\n63\n"), "{svg}");
     }
 
     #[test]

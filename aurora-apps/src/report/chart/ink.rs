@@ -52,6 +52,20 @@ pub fn of_implementation(name: &str) -> Ink {
     }
 }
 
+/// A policy of super-programs, too.
+pub fn of_policy(name: &str) -> Ink {
+    let [blue, vermillion, orange, sky, green, purple, grey] = HUES;
+    match name {
+        "tail" => blue,
+        "S" => vermillion,
+        "R" => orange,
+        "SR" => green,
+        "SS" => purple,
+        "syn" => grey,
+        _ => sky,
+    }
+}
+
 const RED: u8 = 1;
 
 impl Ink {

@@ -11,6 +11,7 @@ use crate::report::recorded::Recorded;
 use crate::report::series::{Key, Series};
 use maud::{Markup, PreEscaped, html};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 /// Systems in one place, with their points.
 pub type Systems = BTreeMap<Series, BTreeMap<usize, Point>>;
@@ -40,7 +41,8 @@ impl Figure<'_> {
         let curves =
             self.curves.iter().zip(&styles).map(|((_, points), style)| Curve { style: *style, points: points.clone() });
         // Aurora, which comes first, is drawn last.
-        let chart = Curves { title: self.axis.clone(), guide: self.guide, curves: curves.rev().collect() };
+        let curves = curves.rev().collect();
+        let chart = Curves { title: self.axis.clone(), along: "ranks", from: 0.0, guide: self.guide, curves };
         if !chart.is_worth_it() {
             return None;
         }
@@ -48,22 +50,34 @@ impl Figure<'_> {
         for ((series, points), style) in self.curves.iter().zip(styles) {
             legend.extend(points.last().map(|(ranks, of)| (*series, style, *ranks, of.median)));
         }
-        // In the order in which the curves end, from above.
-        legend.sort_by(|one, other| other.3.total_cmp(&one.3));
-        Some(html! {
-            figure {
-                h4 { (self.title) }
-                (PreEscaped(chart.svg()))
-                ul.legend { @for (series, style, ranks, value) in legend {
-                    li { (sample(style)) (series) " " small.quiet { (three(value)) " at " (ranks) } }
-                } }
-                figcaption {
-                    @if self.modelled { "Dashed: modelled, not measured. " }
-                    (self.note)
-                }
-                (provenance::from(all, self.runs.iter().copied()))
-            }
-        })
+        let caption = html! {
+            @if self.modelled { "Dashed: modelled, not measured. " }
+            (self.note)
+        };
+        Some(framed(&self.title, &chart, legend, &caption, &provenance::from(all, self.runs.iter().copied())))
+    }
+}
+
+/// A chart with what explains it. A curve's entry in the legend has the last of its points.
+pub fn framed<N: Display>(
+    title: &str,
+    chart: &Curves,
+    mut legend: Vec<(N, Style, usize, f64)>,
+    caption: &Markup,
+    from: &Markup,
+) -> Markup {
+    // In the order in which the curves end, from above.
+    legend.sort_by(|one, other| other.3.total_cmp(&one.3));
+    html! {
+        figure {
+            h4 { (title) }
+            (PreEscaped(chart.svg()))
+            ul.legend { @for (name, style, at, value) in legend {
+                li { (sample(style)) (name.to_string()) " " small.quiet { (three(value)) " at " (at) } }
+            } }
+            figcaption { (caption) }
+            (from)
+        }
     }
 }
 

@@ -5,13 +5,14 @@ mod figure;
 mod numbers;
 mod operations;
 mod provenance;
+mod simulated;
 mod speedup;
 mod summary;
 mod text;
 mod wanted;
 
 use super::collect::Collection;
-use super::recorded::Recorded;
+use super::recorded::{Recorded, What};
 use super::versus;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use wanted::Wanted;
@@ -19,19 +20,26 @@ use wanted::Wanted;
 /// What each page begins with: a file that does not is none of ours to overwrite.
 pub const BEGIN: &str = "<!DOCTYPE html>";
 
-/// The page of these runs.
-pub fn page(all: &[Recorded], title: &str) -> String {
+/// The page of these runs. Without a title it has one that suits what they are of.
+pub fn page(all: &[Recorded], title: Option<&str>) -> String {
     let of = Collection::of(all);
     let versus = versus::all(&of);
     let mut wanted = Wanted::default();
     let charts = speedup::sections(all, &of, &versus, &mut wanted);
-    let operations = operations::sections(all, &of, &mut wanted);
+    let is_measured = all.iter().any(|run| !matches!(run.what, What::Simulation(_)));
+    let operations = if is_measured {
+        operations::sections(all, &of, &mut wanted)
+    } else {
+        html! {}
+    };
+    let title = title.unwrap_or(if is_measured { "Aurora beside MPI" } else { "Super-programs" });
     let body = html! {
         h1 { (title) }
         (summary::section(all, &of, &versus))
         (charts)
         (operations)
-        (code::section())
+        (simulated::sections(all))
+        @if is_measured { (code::section()) }
         (numbers::sections(&of))
         (wanted.section())
         (provenance::appendix(all))
@@ -58,7 +66,7 @@ fn document(title: &str, body: &Markup) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{bench, labelled, program, read};
+    use super::super::fixture::{bench, labelled, program, read, simulation};
     use super::*;
     use serde_json::Value;
 
@@ -94,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_study_has_all_charts() {
-        let page = page(&read(&study()), "Made up");
+        let page = page(&read(&study()), Some("Made up"));
         assert_sound(&page);
         for part in [
             "<h4>Measured speed-up: mm2 704, tiled",
@@ -122,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_is_modelled_is_dashed_and_never_beside_what_is_measured() {
-        let page = page(&read(&study()), "Made up");
+        let page = page(&read(&study()), Some("Made up"));
         for figure in page.split("<figure>").skip(1).map(|rest| rest.split("</figure>").next().unwrap()) {
             let title = figure.split("</h4>").next().unwrap().to_lowercase();
             let modelled = title.contains("modelled");
@@ -134,7 +142,7 @@ mod tests {
 
     #[test]
     fn one_run_shows_what_it_can_and_names_what_would_show_more() {
-        let page = page(&read(&[program("psrs", 8_000_000, 2, &[("aurora", 0.03)])]), "One");
+        let page = page(&read(&[program("psrs", 8_000_000, 2, &[("aurora", 0.03)])]), Some("One"));
         assert_sound(&page);
         assert!(page.contains("Where the time of a repetition of psrs 8\u{202f}000\u{202f}000"));
         assert!(!page.contains("<h4>Measured speed-up") && !page.contains("<h4>Measured sharing"));
@@ -147,7 +155,7 @@ mod tests {
         let mut runs = study();
         let theirs = program("mm2", 704, 16, &[("aurora", 0.001), ("mpi-isend", 0.0001)]);
         runs.push(labelled(on_a_network(theirs), "kind", "modelled by hand"));
-        let page = page(&read(&runs), "Made up");
+        let page = page(&read(&runs), Some("Made up"));
         let measured = page.split("<h2>Measured: all figures").nth(1).unwrap().split("</section>").next().unwrap();
         assert!(!measured.contains("modelled") && !measured.contains("<td>16</td>"), "{measured}");
         let others = page.split("<h2>Figures of other kinds").nth(1).unwrap();
@@ -161,7 +169,7 @@ mod tests {
         let at = |ranks| labelled(on_a_network(program("mm2", 704, ranks, &systems)), "phases", "apart");
         let mut dot = labelled(program("mm2", 704, 1, &[("aurora", 0.04)]), "kind", "computing alone");
         dot["results"][0]["variant"] = "dot".into();
-        let page = page(&read(&[at(2), at(4), dot]), "Apart");
+        let page = page(&read(&[at(2), at(4), dot]), Some("Apart"));
         assert_sound(&page);
         for part in [
             "<h4>MPI's sharing overhead over Aurora's, measured: mm2 704, tiled",
@@ -176,8 +184,24 @@ mod tests {
     }
 
     #[test]
+    fn simulations_alone_are_a_page_without_what_is_measured() {
+        let runs: Vec<Value> = [2, 4].map(|nodes| simulation("tail", nodes, 0.97)).into();
+        let alone = page(&read(&runs), None);
+        assert_sound(&alone);
+        assert!(
+            alone.contains("<h1>Super-programs</h1>") && alone.contains("<h4>Efficiency: equal nodes, unicast</h4>")
+        );
+        for absent in ["Lines of code", "be compared with", "were verified", "MPI", "What these runs do not show"] {
+            assert!(!alone.contains(absent), "{absent}");
+        }
+        let both = page(&read(&[study(), runs].concat()), None);
+        assert_sound(&both);
+        assert!(both.contains("<h1>Aurora beside MPI</h1>") && both.contains("<h2>Super-programs, simulated"));
+    }
+
+    #[test]
     fn one_bench_is_a_page_too() {
-        let page = page(&read(&[bench("get", 2, &[("aurora", 2e-5)])]), "Bench");
+        let page = page(&read(&[bench("get", 2, &[("aurora", 2e-5)])]), Some("Bench"));
         assert_sound(&page);
         assert!(page.contains("<h2>Operations</h2>") && !page.contains("<h2>Measured"));
     }
@@ -209,7 +233,7 @@ mod tests {
         }
         let mut all = read(&runs);
         all[0].file = evil.into();
-        let page = page(&all, evil);
+        let page = page(&all, Some(evil));
         assert_sound(&page);
         assert!(page.contains("&lt;script&gt;"));
         assert_eq!(page.matches("<style").count(), 1);

@@ -1,7 +1,7 @@
 //! Every figure with its command and machine.
 
 use super::text::count;
-use crate::report::recorded::Recorded;
+use crate::report::recorded::{Recorded, What};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 
@@ -57,16 +57,36 @@ fn machine(run: &Recorded) -> &str {
     if machine.is_empty() { "an unknown machine" } else { machine }
 }
 
-/// All runs with their files, commands and labels.
+/// Runs in a row of the list that were printed by one command: the first one, and how many they are.
+fn together(all: &[Recorded]) -> Vec<(usize, usize)> {
+    let same = |one: &Recorded, other: &Recorded| {
+        let is_simulation = |run: &Recorded| matches!(run.what, What::Simulation(_));
+        is_simulation(one) && is_simulation(other) && one.circumstances == other.circumstances && one.file == other.file
+    };
+    let mut groups: Vec<(usize, usize)> = Vec::new();
+    for run in 0..all.len() {
+        match groups.last_mut() {
+            Some((first, count)) if same(&all[*first], &all[run]) => *count += 1,
+            _ => groups.push((run, 1)),
+        }
+    }
+    groups
+}
+
+/// All runs with their files, commands and labels. A command of `aurora simulate` prints many, which stand in one row.
 pub fn appendix(all: &[Recorded]) -> Markup {
     html! {
         section {
             h2 #runs { "All runs" }
             .wide { table {
                 thead { tr { th.text { "run" } th.text { "command" } th.text { "labels" } th.text { "machine, date" } th.text { "file, line" } } }
-                tbody { @for (number, run) in all.iter().enumerate() {
-                    tr id={ "run-" (number + 1) } {
-                        td.text { (number + 1) }
+                tbody { @for (first, count) in together(all) { @let run = &all[first];
+                    tr id={ "run-" (first + 1) } {
+                        td.text {
+                            (first + 1)
+                            @if count > 1 { "–" (first + count) }
+                            @for other in first + 1..first + count { span id={ "run-" (other + 1) } {} }
+                        }
                         td.break { code { (command(run)) } }
                         td.break { @for (key, value) in run.circumstances.labels.iter() { (key) ": " (value) br; } }
                         td.break { (machine(run)) br; (run.circumstances.date) }
@@ -81,7 +101,18 @@ pub fn appendix(all: &[Recorded]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture::{program, read};
+    use crate::report::fixture::{program, read, simulation};
+
+    #[test]
+    fn what_one_command_simulated_is_one_row() {
+        let mut other = simulation("S", 16, 0.9);
+        other["command"] = "aurora simulate other --json".into();
+        let runs =
+            [simulation("S", 2, 0.9), simulation("S", 4, 0.9), other, program("mm2", 704, 2, &[("aurora", 0.02)])];
+        let table = appendix(&read(&runs)).into_string();
+        assert_eq!((table.matches("<tr").count(), table.matches("id=\"run-").count()), (4, 4), "{table}");
+        assert!(table.contains("1–2") && table.contains("<span id=\"run-2\">"), "{table}");
+    }
 
     #[test]
     fn a_figure_names_its_commands_machine_and_runs() {

@@ -2,7 +2,7 @@
 
 use super::text::{count, list, three};
 use crate::report::collect::Collection;
-use crate::report::recorded::Recorded;
+use crate::report::recorded::{Recorded, What};
 use crate::report::versus::{Basis, Versus};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ pub fn section(all: &[Recorded], of: &Collection, versus: &[Versus<'_>]) -> Mark
             @for basis in [Basis::Measured, Basis::Modelled, Basis::Sharing, Basis::Operation] {
                 (comparisons(basis, versus))
             }
-            @if versus.is_empty() {
+            @if versus.is_empty() && !(of.programs.is_empty() && of.benches.is_empty()) {
                 p { "There is nothing here that Aurora could be compared with: these runs have no other system with as many ranks." }
             }
             (slower(of, versus))
@@ -41,7 +41,15 @@ fn extent(all: &[Recorded]) -> String {
         _ => String::new(),
     };
     let machines = if machines.is_empty() { "a machine that is not on record".into() } else { list(machines) };
-    format!("{}{when}, on {machines}. Results that are shown were verified.", count(all.len(), "run"))
+    let simulated = all.iter().filter(|run| matches!(run.what, What::Simulation(_))).count();
+    let (simulations, runs) = (count(simulated, "simulation"), count(all.len() - simulated, "run"));
+    match all.len() - simulated {
+        0 => format!("{simulations}{when}, on {machines}."),
+        _ if simulated > 0 => {
+            format!("{runs} and {simulations}{when}, on {machines}. Results of runs that are shown were verified.")
+        }
+        _ => format!("{runs}{when}, on {machines}. Results that are shown were verified."),
+    }
 }
 
 fn name(basis: Basis) -> &'static str {

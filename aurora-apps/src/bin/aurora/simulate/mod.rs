@@ -1,0 +1,120 @@
+//! `aurora simulate`: super-programs in virtual time, by each policy on clusters of several sizes.
+
+pub mod arguments;
+mod figures;
+mod nodes;
+mod own;
+mod plan;
+mod policies;
+pub mod speeds;
+mod table;
+
+use crate::launch::speaks;
+use crate::progress::Progress;
+use crate::refusal::Refusal;
+use crate::{labelled, line, say};
+use arguments::SimulateArguments;
+use aurora_apps::report::circumstances::Circumstances;
+use aurora_core::Surroundings;
+use figures::Figures;
+use plan::{Machine, Planned, case, plan, said};
+use serde::Serialize;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+use table::Table;
+
+/// One policy on so many nodes: what was simulated, and what it came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Point {
+    policy: &'static str,
+    nodes: u32,
+    mode: &'static str,
+    speeds: String,
+    transfers: &'static str,
+    reps: u32,
+    seed: u64,
+    #[serde(flatten)]
+    product: Option<ProductOf>,
+    #[serde(flatten)]
+    own: Option<OwnMachine>,
+    #[serde(flatten)]
+    figures: Figures,
+}
+
+/// A program that is not a paper's case.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct ProductOf {
+    blocks: u32,
+    load: f64,
+    work: u32,
+}
+
+/// What own mode has besides.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct OwnMachine {
+    case: &'static str,
+    in_flight: u32,
+    latency: f64,
+}
+
+/// Simulates and prints. No ranks are started for it, and of those that a launcher has started one does it.
+///
+/// # Errors
+/// An argument that cannot be.
+pub fn start(arguments: &SimulateArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+    if !speaks(starter) {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let circumstances = Circumstances::here(labelled(&arguments.labels)?, false);
+    let plan = plan(arguments)?;
+    let progress = Mutex::new((Progress::new(arguments.reps as usize * plan.len(), !arguments.json), 0));
+    let done = || {
+        let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.1 += 1;
+        let done = progress.1;
+        progress.0.done(done);
+    };
+    let mut points = Vec::new();
+    for planned in &plan {
+        let figures = Figures::of(&planned.machine, arguments.reps, done);
+        let figures = figures.map_err(|error| said(arguments, planned.nodes, error))?;
+        let point = Point::of(arguments, planned, figures);
+        if arguments.json {
+            // As soon as it is known: the next may take a while.
+            if let Err(code) = say(&line(&circumstances, &point)) {
+                return Ok(code);
+            }
+        }
+        points.push(point);
+    }
+    drop(progress);
+    let said = if arguments.json { Ok(()) } else { say(&Table(&points).to_string()) };
+    Ok(said.err().unwrap_or(ExitCode::SUCCESS))
+}
+
+impl Point {
+    fn of(arguments: &SimulateArguments, planned: &Planned, figures: Figures) -> Self {
+        let SimulateArguments { blocks, load, work, .. } = *arguments;
+        let case = case(arguments);
+        let own = match &planned.machine {
+            Machine::Paper(_) => None,
+            Machine::Own(setting) => Some(OwnMachine {
+                case: case.map_or("none", |case| case.name),
+                in_flight: setting.limits.in_flight,
+                latency: setting.link.latency,
+            }),
+        };
+        Point {
+            policy: planned.policy,
+            nodes: planned.nodes,
+            mode: arguments.mode.name(),
+            speeds: arguments.speeds.to_string(),
+            transfers: arguments.transfers.name(),
+            reps: arguments.reps,
+            seed: arguments.seed,
+            product: case.is_none().then_some(ProductOf { blocks, load, work }),
+            own,
+            figures,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What `aurora simulate --mode own` has beside paper mode: S0's cases and versions, prefetching, latency.
+
+use aurora_super::sim::{Case, SuperProgram, UnknownCase, UnknownVersion};
+use clap::{Args, ValueEnum};
+use std::str::FromStr;
+use thiserror::Error;
+
+/// No node has more threads.
+const MOST_IN_FLIGHT: u32 = 1 << 16;
+
+#[derive(Args, Debug)]
+pub struct OwnArguments {
+    /// Own mode: versions of a super-program instead of policies, letters out of S, R, D, M (results writeable, updated
+    /// remotely, updated in many places, the last only at the end), G, N (S and M by the schedule ssp), or `all`
+    #[arg(long, value_name = "LIST", conflicts_with = "policy")]
+    pub version: Option<Versions>,
+    /// Own mode: how versions hand out groups [default: bss, and ssp for G and N]
+    #[arg(long, value_enum, requires = "version")]
+    pub schedule: Option<ScheduleName>,
+    /// Own mode: most instructions that a node has in flight; several between commas, one after the other [default: 4,
+    /// and of a case what the paper has tried]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub in_flight: Option<Limits>,
+    /// Own mode: how long a block is on its way, beside its time on the wire, in units; 1000 are 1 ms [default: 25, and
+    /// of a case what follows from the paper]
+    #[arg(long, value_name = "UNITS", value_parser = super::arguments::load, allow_negative_numbers = true)]
+    pub latency: Option<f64>,
+    /// Own mode: a case of the paper on data representation: 256r1, 256r2, 128r, 256s, 128s, or `none`
+    #[arg(long, value_name = "CASE", conflicts_with_all = ["blocks", "work", "load", "speeds", "transfers"])]
+    pub case: Option<CaseName>,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ScheduleName {
+    /// Untouched groups in their order
+    Bss,
+    /// Those whose operands a node has worked with
+    Ssp,
+}
+
+/// A case, or none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CaseName(pub Option<Case>);
+
+impl FromStr for CaseName {
+    type Err = UnknownCase;
+
+    fn from_str(text: &str) -> Result<Self, UnknownCase> {
+        if text == "none" { Ok(CaseName(None)) } else { text.parse().map(|case| CaseName(Some(case))) }
+    }
+}
+
+/// Versions, in the paper's order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Versions(pub Vec<SuperProgram>);
+
+impl FromStr for Versions {
+    type Err = UnknownVersion;
+
+    fn from_str(text: &str) -> Result<Self, UnknownVersion> {
+        let mut wanted = Vec::new();
+        for name in text.split(',').map(str::trim) {
+            if name.eq_ignore_ascii_case("all") {
+                wanted.extend(SuperProgram::ALL);
+            } else {
+                wanted.push(name.parse()?);
+            }
+        }
+        Ok(Versions(SuperProgram::ALL.into_iter().filter(|version| wanted.contains(version)).collect()))
+    }
+}
+
+impl Versions {
+    /// By a schedule, if one is asked for.
+    pub fn by(&self, schedule: Option<ScheduleName>) -> Vec<SuperProgram> {
+        let smart = |version: &SuperProgram| match schedule {
+            Some(schedule) => SuperProgram { smart: schedule == ScheduleName::Ssp, ..*version },
+            None => *version,
+        };
+        self.0.iter().map(smart).collect()
+    }
+}
+
+/// What a version is called: by its letter, which with some includes the schedule.
+pub fn name(version: &SuperProgram) -> &'static str {
+    let same = |known: &&SuperProgram| known.version == version.version && known.smart == version.smart;
+    match (SuperProgram::ALL.iter().find(same), version.name) {
+        (Some(known), _) => known.name,
+        (None, "R") => "R ssp",
+        (None, _) => "D ssp",
+    }
+}
+
+/// Numbers of instructions in flight, rising, each once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Limits(pub Vec<u32>);
+
+/// A number that is none.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("`{0}` is not a number of instructions: write numbers from 1 to {MOST_IN_FLIGHT}, as in 1,4,8")]
+pub struct BadLimit(String);
+
+impl FromStr for Limits {
+    type Err = BadLimit;
+
+    fn from_str(text: &str) -> Result<Self, BadLimit> {
+        let limit = |item: &str| {
+            let limit = item.parse().ok().filter(|limit| (1..=MOST_IN_FLIGHT).contains(limit));
+            limit.ok_or_else(|| BadLimit(item.into()))
+        };
+        let mut limits = text.split(',').map(str::trim).map(limit).collect::<Result<Vec<_>, _>>()?;
+        limits.sort_unstable();
+        limits.dedup();
+        Ok(Limits(limits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_by_a_schedule_have_the_papers_letters() {
+        let names = |text: &str, schedule| {
+            let versions = text.parse::<Versions>().expect("versions").by(schedule);
+            versions.iter().map(name).collect::<Vec<_>>()
+        };
+        assert_eq!(names("D,s", None), ["S", "D"]);
+        assert_eq!(names("all", None), ["S", "R", "D", "M", "G", "N"]);
+        assert_eq!(names("S,R,D,M", Some(ScheduleName::Ssp)), ["G", "R ssp", "D ssp", "N"]);
+        assert_eq!(names("G,N", Some(ScheduleName::Bss)), ["S", "M"]);
+        assert!("S,X".parse::<Versions>().is_err());
+    }
+
+    #[test]
+    fn limits_are_numbers_from_1_on() {
+        assert_eq!("8, 1,4,4".parse(), Ok(Limits(vec![1, 4, 8])));
+        for bad in ["0", "-1", "", "4,x", "65537"] {
+            assert!(bad.parse::<Limits>().is_err(), "{bad}");
+        }
+    }
+}

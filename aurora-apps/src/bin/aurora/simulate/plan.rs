@@ -1,0 +1,201 @@
+//! From the arguments to all that is to be simulated.
+
+use super::arguments::{ModeName, SimulateArguments, TransfersName};
+use super::nodes::Counts;
+use super::own::{Limits, Versions, name};
+use super::policies::Policies;
+use super::speeds::{BadSpeeds, Cluster};
+use crate::refusal::{Reason, Refusal};
+use aurora_super::dispatch::Config;
+use aurora_super::sim::{Case, Link, OwnSetting, Setting, SettingError, SuperProgram};
+use aurora_super::{Policy, Product};
+
+/// One policy, or version of a program, on so many nodes.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// What it is called.
+    pub policy: &'static str,
+    /// How many.
+    pub nodes: u32,
+    /// On which machine.
+    pub machine: Machine,
+}
+
+/// What is simulated.
+#[derive(Clone, Debug)]
+pub enum Machine {
+    /// The papers'.
+    Paper(Setting),
+    /// Ours.
+    Own(OwnSetting),
+}
+
+/// Who hands out instructions.
+type Named = (&'static str, Policy);
+
+/// All that the arguments ask for: by nodes, by instructions in flight, by policy.
+///
+/// # Errors
+/// An argument that cannot be.
+pub fn plan(arguments: &SimulateArguments) -> Result<Vec<Planned>, Refusal> {
+    check_mode(arguments)?;
+    let of_speeds = |error: BadSpeeds| refused("--speeds <SPEEDS>", &arguments.speeds, Reason::Speeds(error));
+    let cluster = Cluster::read(&arguments.speeds).map_err(of_speeds)?;
+    let case = case(arguments);
+    let counts = match (&arguments.nodes, cluster.nodes(), case) {
+        (Some(Counts(counts)), _, _) => counts.clone(),
+        (None, Some(all), _) => vec![all],
+        (None, None, Some(_)) => vec![2, 4, 6, 8],
+        (None, None, None) => vec![2, 4, 8, 16, 32, 64],
+    };
+    check_memory(arguments, counts.iter().copied().max().unwrap_or(1))?;
+    let mut all = Vec::new();
+    for nodes in counts {
+        let speeds = cluster.of(nodes).map_err(of_speeds)?;
+        for limit in limits(arguments) {
+            for (policy, how) in policies(arguments) {
+                let machine = machine(arguments, how, speeds.clone(), limit);
+                let machine = machine.map_err(|error| said(arguments, nodes, error))?;
+                all.push(Planned { policy, nodes, machine });
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The case of S0 that is asked for.
+pub fn case(arguments: &SimulateArguments) -> Option<Case> {
+    arguments.own.case.and_then(|case| case.0)
+}
+
+/// Policies, or the policies of versions.
+fn policies(arguments: &SimulateArguments) -> Vec<Named> {
+    let versions =
+        |versions: &[SuperProgram]| versions.iter().map(|version| (name(version), version.policy())).collect();
+    match (&arguments.own.version, &arguments.policy, case(arguments)) {
+        (Some(all), _, _) => versions(&all.by(arguments.own.schedule)),
+        (None, Some(Policies(policies)), _) => policies.clone(),
+        (None, None, Some(case)) => {
+            let tried = case.versions.join(",").parse::<Versions>();
+            versions(&tried.map(|tried| tried.0).unwrap_or_default())
+        }
+        (None, None, None) => Policy::ALL.to_vec(),
+    }
+}
+
+/// Numbers of instructions in flight that are asked for; `None` is the machine's own.
+fn limits(arguments: &SimulateArguments) -> Vec<Option<u32>> {
+    match (&arguments.own.in_flight, case(arguments)) {
+        (Some(Limits(limits)), _) => limits.iter().copied().map(Some).collect(),
+        (None, Some(case)) => case.threads.iter().copied().map(Some).collect(),
+        (None, None) => vec![None],
+    }
+}
+
+fn machine(
+    arguments: &SimulateArguments,
+    policy: Policy,
+    speeds: Vec<f64>,
+    limit: Option<u32>,
+) -> Result<Machine, SettingError> {
+    let program = || Product::square(arguments.blocks).expect("so many blocks have numbers");
+    if arguments.mode == ModeName::Paper {
+        let mut setting = Setting::new(policy, speeds, arguments.seed);
+        setting.program = program();
+        setting.transfers = arguments.transfers.into();
+        setting.work.below = arguments.work;
+        setting.load = arguments.load;
+        setting.check()?;
+        return Ok(Machine::Paper(setting));
+    }
+    let latency = arguments.own.latency;
+    let setting = match case(arguments) {
+        Some(case) => {
+            let (any, nodes, threads) = (SuperProgram::ALL[0], speeds.len() as u32, limit.unwrap_or(1));
+            let setting = match latency {
+                Some(latency) => case.with_latency(any, nodes, threads, latency),
+                None => case.setting(any, nodes, threads)?,
+            };
+            OwnSetting { dispatch: Config { seed: arguments.seed, ..Config::new(policy) }, ..setting }
+        }
+        None => {
+            let mut setting = OwnSetting::new(policy, speeds, arguments.seed);
+            setting.program = program();
+            setting.limits.in_flight = limit.unwrap_or(setting.limits.in_flight);
+            setting.link = Link { sending: arguments.load, receiving: arguments.load, ..setting.link };
+            setting.link.latency = latency.unwrap_or(setting.link.latency);
+            if let aurora_super::sim::Cost::Drawn(work) = &mut setting.cost {
+                work.below = arguments.work;
+            }
+            setting
+        }
+    };
+    setting.check()?;
+    Ok(Machine::Own(setting))
+}
+
+/// Options that the mode does not have.
+fn check_mode(arguments: &SimulateArguments) -> Result<(), Refusal> {
+    let own = &arguments.own;
+    let given = [
+        ("--version <LIST>", own.version.is_some()),
+        ("--in-flight <LIST>", own.in_flight.is_some()),
+        ("--latency <UNITS>", own.latency.is_some()),
+        ("--case <CASE>", case(arguments).is_some()),
+    ];
+    let only_own = given.iter().find(|(_, is_given)| arguments.mode == ModeName::Paper && *is_given);
+    if let Some((argument, _)) = only_own {
+        return Err(refused("--mode <MODE>", &"paper", Reason::OwnMode { argument }));
+    }
+    if arguments.mode == ModeName::Own && arguments.transfers == TransfersName::Multicast {
+        return Err(refused("--transfers <TRANSFERS>", &"multicast", Reason::PaperMode));
+    }
+    Ok(())
+}
+
+fn refused(argument: &'static str, value: &dyn ToString, reason: Reason) -> Refusal {
+    Refusal { argument, value: value.to_string(), reason }
+}
+
+/// What the arguments' own rules have let through, as said by the simulator.
+pub fn said(arguments: &SimulateArguments, nodes: u32, error: SettingError) -> Refusal {
+    let (argument, value): (_, &dyn ToString) = match &error {
+        SettingError::Load(load) => ("--load <UNITS>", load),
+        SettingError::Speed { .. } => ("--speeds <SPEEDS>", &arguments.speeds),
+        _ => ("--nodes <LIST>", &nodes),
+    };
+    let help = if matches!(error, SettingError::NoLatency { .. }) { " by `--latency`" } else { "" };
+    refused(argument, value, Reason::Simulation(format!("{error}{help}")))
+}
+
+/// In each repetition that runs at the same time a node has a bit for each block, and the dispatcher some words.
+fn check_memory(arguments: &SimulateArguments, nodes: u32) -> Result<(), Refusal> {
+    let at_once = (rayon::current_num_threads() as u128).min(arguments.reps.into());
+    let needed = at_once * bytes(nodes, arguments.blocks);
+    match aurora_core::available_memory() {
+        Some(available) if needed > available as u128 => {
+            let reason = Reason::Nodes { blocks: arguments.blocks, needed, available: available as u64 };
+            Err(refused("--nodes <LIST>", &nodes, reason))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a repetition takes: a node has a bit for each block, and the dispatcher some words.
+fn bytes(nodes: u32, blocks: u32) -> u128 {
+    let blocks = 3 * u128::from(blocks).pow(2);
+    u128::from(nodes) * (blocks / 8 + 1000) + 100 * blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_says_what_would() {
+        assert!(bytes(4096, 128) < 64 << 20 && bytes(1 << 16, 1024) > 24 << 30);
+        let reason = Reason::Nodes { blocks: 1024, needed: bytes(1 << 16, 1024), available: 23 << 30 };
+        let text = reason.to_string();
+        assert!(text.contains("24 GiB of memory and 23 GiB are available: ask for fewer nodes"), "{text}");
+    }
+}

@@ -1,0 +1,162 @@
+//! `--speeds`: how fast the nodes are.
+
+use aurora_apps::report::read::is_stdin;
+use aurora_super::sim::Speeds;
+use std::fmt::{self, Display, Formatter};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use thiserror::Error;
+
+/// No list of speeds is longer.
+const LONGEST: u64 = 4 << 20;
+
+/// Speeds beyond these leave no digits of the others in a sum.
+const SENSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+
+/// More nodes are not simulated.
+const MOST: usize = 1 << 16;
+
+/// What `--speeds` says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// One of the paper's clusters.
+    Named(Speeds),
+    /// A file with a speed for each node.
+    File(PathBuf),
+}
+
+/// Why there are no speeds.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum BadSpeeds {
+    #[error("it cannot be read: {0}. Speeds are `homogeneous`, `1:3`, or the name of a file with one speed a line")]
+    File(String),
+    #[error("longer than {} MiB, so no list of speeds: a line has the speed of one node", LONGEST >> 20)]
+    Long,
+    #[error("line {line}: `{found}` is not the speed of a node: write a number above 0, from 0.000001 to 1000000")]
+    Speed { line: usize, found: String },
+    #[error("it has no speeds: write one a line, for each node one")]
+    Empty,
+    #[error(
+        "line {line}: the speed of a 65537th node, and 65536 are the most that can be simulated: end the file before it"
+    )]
+    Many { line: usize },
+    #[error("it has speeds of {there} nodes, and `--nodes` asks for {wanted}: add lines, or ask for {there} at most")]
+    Few { there: usize, wanted: u32 },
+}
+
+impl FromStr for Source {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "homogeneous" => Source::Named(Speeds::Homogeneous),
+            "1:3" => Source::Named(Speeds::Mixed),
+            path => Source::File(path.into()),
+        })
+    }
+}
+
+impl Display for Source {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Named(Speeds::Homogeneous) => f.write_str("homogeneous"),
+            Source::Named(Speeds::Mixed) => f.write_str("1:3"),
+            Source::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// The speeds of as many nodes as one likes, or of as many as a file has lines.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Cluster {
+    /// One of the paper's.
+    Named(Speeds),
+    /// The first nodes are on the first lines.
+    Listed(Vec<f64>),
+}
+
+impl Cluster {
+    /// As `source` says.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn read(source: &Source) -> Result<Self, BadSpeeds> {
+        match source {
+            Source::Named(speeds) => Ok(Cluster::Named(*speeds)),
+            Source::File(path) => listed(&text(path)?).map(Cluster::Listed),
+        }
+    }
+
+    /// How many there are, if that is known.
+    pub fn nodes(&self) -> Option<u32> {
+        match self {
+            Cluster::Named(_) => None,
+            Cluster::Listed(speeds) => Some(speeds.len() as u32),
+        }
+    }
+
+    /// The first `nodes` of them.
+    ///
+    /// # Errors
+    /// There are fewer.
+    pub fn of(&self, nodes: u32) -> Result<Vec<f64>, BadSpeeds> {
+        match self {
+            Cluster::Named(speeds) => Ok(speeds.of(nodes)),
+            Cluster::Listed(speeds) => {
+                let few = BadSpeeds::Few { there: speeds.len(), wanted: nodes };
+                speeds.get(..nodes as usize).map(<[f64]>::to_vec).ok_or(few)
+            }
+        }
+    }
+}
+
+fn text(path: &Path) -> Result<String, BadSpeeds> {
+    let unread = |error: io::Error| BadSpeeds::File(error.to_string());
+    let input: Box<dyn Read> =
+        if is_stdin(path) { Box::new(io::stdin().lock()) } else { Box::new(File::open(path).map_err(unread)?) };
+    let mut text = String::new();
+    input.take(LONGEST + 1).read_to_string(&mut text).map_err(unread)?;
+    if text.len() as u64 > LONGEST { Err(BadSpeeds::Long) } else { Ok(text) }
+}
+
+/// One speed a line; empty lines and what follows a `#` are skipped.
+fn listed(text: &str) -> Result<Vec<f64>, BadSpeeds> {
+    let mut speeds = Vec::new();
+    for (line, content) in (1..).zip(text.lines()) {
+        let content = content.split('#').next().unwrap_or_default().trim();
+        if !content.is_empty() {
+            if speeds.len() == MOST {
+                return Err(BadSpeeds::Many { line });
+            }
+            let speed = content.parse().ok().filter(|speed| SENSIBLE.contains(speed));
+            speeds.push(speed.ok_or_else(|| BadSpeeds::Speed { line, found: content.into() })?);
+        }
+    }
+    if speeds.is_empty() { Err(BadSpeeds::Empty) } else { Ok(speeds) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_node() {
+        assert_eq!(listed("1\n 2.5 \n\n# two more\n1e1 # fast\n3"), Ok(vec![1.0, 2.5, 10.0, 3.0]));
+        let cluster = Cluster::Listed(vec![1.0, 2.0, 4.0]);
+        assert_eq!((cluster.of(2), cluster.nodes()), (Ok(vec![1.0, 2.0]), Some(3)));
+        assert_eq!(cluster.of(4), Err(BadSpeeds::Few { there: 3, wanted: 4 }));
+        assert_eq!(Cluster::Named(Speeds::Mixed).of(3), Ok(vec![1.0, 3.0, 1.0]));
+    }
+
+    #[test]
+    fn what_is_no_speed_is_told_with_its_line() {
+        for (line, text) in [(1, "0"), (2, "1\n-1"), (3, "1\n\nNaN\n2"), (1, "inf"), (1, "1e-300"), (2, "1\n1 2")] {
+            let found = text.lines().nth(line - 1).unwrap_or_default().to_string();
+            assert_eq!(listed(text), Err(BadSpeeds::Speed { line, found }));
+        }
+        assert_eq!(listed(" \n# nothing\n"), Err(BadSpeeds::Empty));
+        assert_eq!(listed(&"1\n".repeat(70_000)), Err(BadSpeeds::Many { line: 65_537 }));
+    }
+}

@@ -1,0 +1,200 @@
+//! `aurora simulate` as a user types it.
+
+mod support;
+
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use support::{aurora, stderr, stdout};
+
+/// The objects that a command line prints.
+fn objects(line: &str) -> Vec<Value> {
+    let output = aurora(line);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{line}");
+    stdout(&output).lines().map(|line| serde_json::from_str(line).expect("an object")).collect()
+}
+
+/// A file with this content, gone after the test.
+struct Listed(PathBuf);
+
+impl Listed {
+    fn new(name: &str, content: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("aurora-simulate-{name}-{}", std::process::id()));
+        fs::write(&path, content).expect("written");
+        Listed(path)
+    }
+
+    fn name(&self) -> &str {
+        self.0.to_str().expect("text")
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn static_parts_load_as_many_blocks_as_the_paper_s_machine() {
+    let all = objects("simulate --nodes 2 --policy S --reps 2 --json");
+    let [two] = &all[..] else { panic!("{all:?}") };
+    assert_eq!(two["loads"], 1024.0);
+    assert_eq!((two["instructions"].as_u64(), two["nodes"].as_u64()), (Some(32768), Some(2)));
+    let share = |key: &str| two[key].as_f64().expect("a number");
+    assert!((share("imbalance") - 0.0025).abs() < 0.004 && (share("communication") - 0.0016).abs() < 0.0005, "{two}");
+    assert!((share("imbalance") + share("communication") + share("efficiency") - 1.0).abs() < 1e-9, "{two}");
+}
+
+#[test]
+fn an_object_says_what_was_simulated_and_what_it_came_to() {
+    let line = "simulate --nodes 2,4,..,8 --policy tail,S --speeds 1:3 --transfers multicast --blocks 8 --reps 3 \
+                --seed 5 --json --label study=mine";
+    let all = objects(line);
+    let places: Vec<_> = all.iter().map(|point| (point["nodes"].as_u64(), point["policy"].as_str())).collect();
+    let expected = [2, 4, 8].map(|nodes| ["S", "tail"].map(|policy| (Some(nodes), Some(policy))));
+    assert_eq!(places, expected.concat());
+    let point = all[0].as_object().expect("an object");
+    for (key, expected) in [("mode", "paper"), ("speeds", "1:3"), ("transfers", "multicast")] {
+        assert_eq!(point[key], expected);
+    }
+    for (key, expected) in [("blocks", 8), ("reps", 3), ("seed", 5), ("work", 20_000), ("instructions", 512)] {
+        assert_eq!(point[key], expected, "{key}");
+    }
+    for key in ["imbalance", "communication", "efficiency", "loads", "makespan", "management_us", "load"] {
+        assert!(point[key].as_f64().is_some_and(|value| value >= 0.0), "{key}: {}", point[key]);
+    }
+    assert!(point["command"].as_str().is_some_and(|command| command.contains("--speeds 1:3")));
+    assert_eq!(point["labels"]["study"], "mine");
+    assert!(["machine", "date"].iter().all(|key| point[*key].is_string()));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_figures_on_any_number_of_threads() {
+    let figures = |threads: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aurora"));
+        let command = command.env("RAYON_NUM_THREADS", threads);
+        let output = command.args("simulate --nodes 3,8 --blocks 12 --reps 5 --json".split(' ')).output();
+        let text = stdout(&output.expect("it starts"));
+        let all: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
+        let keys = ["policy", "nodes", "imbalance", "communication", "efficiency", "loads", "makespan"];
+        all.iter().map(|point| keys.map(|key| point[key].clone())).collect::<Vec<_>>()
+    };
+    let one = figures("1");
+    assert_eq!(one.len(), 12);
+    assert_eq!(one, figures("3"));
+}
+
+#[test]
+fn a_repetition_has_the_seed_after_the_one_before() {
+    let of = |line: &str| objects(&format!("simulate --nodes 4 --policy R --blocks 8 --json {line}"))[0].clone();
+    let mean = |key: &str| (of("--reps 1 --seed 7")[key].as_f64(), of("--reps 1 --seed 8")[key].as_f64());
+    let (Some(one), Some(other)) = mean("efficiency") else { panic!("no numbers") };
+    let both = of("--reps 2 --seed 7")["efficiency"].as_f64().expect("a number");
+    assert!(one != other && ((one + other) / 2.0 - both).abs() < 1e-12, "{one} {other} {both}");
+}
+
+#[test]
+fn a_table_has_policies_in_rows_and_nodes_in_columns() {
+    let output = aurora("simulate --nodes 1,2 --policy S,syn --reps 1 --blocks 4 --work 1000 --load 10");
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    let text = stdout(&output);
+    assert!(
+        text.starts_with("product of 4 x 4 blocks, 64 instructions of 0 to 1000 units, 10 units to send or"),
+        "{text}"
+    );
+    assert!(text.contains("paper mode, homogeneous, unicast, means of 1 repetition from seed 0 on"), "{text}");
+    let words = |line: &str| line.split_whitespace().map(String::from).collect::<Vec<_>>();
+    let lines: Vec<Vec<String>> = text.lines().map(words).collect();
+    let measure = |name: &str| {
+        let at = lines.iter().position(|line| line.first().is_some_and(|word| word == name) && line[1] == "by");
+        &lines[at.unwrap_or_else(|| panic!("no {name} in {text}"))..][..3]
+    };
+    assert_eq!(measure("efficiency")[0], ["efficiency", "by", "nodes", "1", "2"]);
+    assert_eq!(measure("efficiency")[1][..2], ["syn", "1.0000"]);
+    assert_eq!(measure("imbalance")[2][..2], ["S", "0.0000"]);
+    // Two nodes have two columns of B each, and all of A between them: 8 blocks of A for each.
+    assert_eq!(measure("loads")[1..], [words("syn 0 16"), words("S 0 16")]);
+}
+
+#[test]
+fn speeds_from_a_file_decide_how_many_nodes_there_are() {
+    let file = Listed::new("speeds", "# two racks\n1\n1\n2.5\n4\n");
+    let all = objects(&format!("simulate --speeds {} --policy S --blocks 8 --reps 1 --json", file.name()));
+    assert_eq!((all.len(), &all[0]["nodes"], all[0]["speeds"].as_str()), (1, &4.into(), Some(file.name())));
+    let all = objects(&format!("simulate --speeds {} --nodes 1,3 --policy S --blocks 8 --reps 1 --json", file.name()));
+    assert_eq!(all.iter().map(|point| point["nodes"].as_u64()).collect::<Vec<_>>(), [Some(1), Some(3)]);
+    let output = aurora(&format!("simulate --speeds {} --nodes 2,8", file.name()));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("it has speeds of 4 nodes, and `--nodes` asks for 8: add lines"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn speeds_that_are_none_are_told_with_their_line() {
+    for (content, expected) in [
+        ("1\n0\n", "line 2: `0` is not the speed of a node: write a number above 0"),
+        ("1\n\nNaN\n", "line 3: `NaN` is not the speed of a node"),
+        ("-2\n", "line 1: `-2` is not the speed of a node"),
+        ("1\n1e999\n", "line 2: `1e999` is not the speed"),
+        ("fast\n", "line 1: `fast` is not the speed"),
+        ("", "it has no speeds: write one a line"),
+    ] {
+        let file = Listed::new("bad", content);
+        let output = aurora(&format!("simulate --speeds {}", file.name()));
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{content}");
+        assert!(
+            stderr(&output).contains(expected) && stderr(&output).contains("--speeds <SPEEDS>"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    let output = aurora("simulate --speeds /dev/zero");
+    assert!(stderr(&output).contains("longer than 4 MiB, so no list of speeds"), "{}", stderr(&output));
+}
+
+#[test]
+fn arguments_that_cannot_be_are_exit_code_2_and_say_what_can() {
+    for (options, expected) in [
+        ("--policy tial", "there is no policy `tial` (is `tail` meant?): it is one of syn, S, R, SR, SS, tail"),
+        ("--policy S,X", "there is no policy `X`: it is one of syn, S, R, SR, SS, tail"),
+        ("--nodes 0", "`0` is not a number of nodes: write numbers from 1 to 65536"),
+        ("--nodes 65537", "`65537` is not a number of nodes"),
+        ("--nodes -4", "`-4` is not a number of nodes"),
+        ("--nodes 2,4,..,60", "the sequence comes to 32 and 64, not to 60"),
+        ("--nodes 2,5,9,..,60", "neither double nor rise in equal steps"),
+        ("--reps 0", "1..=1000000"),
+        ("--blocks 0", "1..=1024"),
+        ("--blocks 1025", "1..=1024"),
+        ("--work 0", "1..="),
+        ("--load -1", "a number of units from 0 to 1000000000"),
+        ("--load NaN", "a number of units from 0"),
+        ("--mode real", "possible values: paper, own"),
+        ("--transfers broadcast", "unicast, multicast"),
+        ("--speeds 1:4", "Speeds are `homogeneous`, `1:3`, or the name of a file with one speed a line"),
+        ("--seed -1", "'--seed <N>'"),
+        ("--reps -1", "1..=1000000"),
+        ("--blocks -1", "1..=1024"),
+        ("--label mine=1", "--json"),
+    ] {
+        let output = aurora(&format!("simulate {options}"));
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{options}");
+        assert!(stderr(&output).contains(expected), "{options}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn of_ranks_that_a_launcher_has_started_one_speaks() {
+    let rank = |rank: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aurora"));
+        let command = command.env("OMPI_COMM_WORLD_RANK", rank).env("OMPI_COMM_WORLD_SIZE", "2");
+        command.args("simulate --nodes 2 --policy S --blocks 2 --reps 1".split(' ')).output().expect("it starts")
+    };
+    let (first, second) = (rank("0"), rank("1"));
+    assert!(stdout(&first).contains("efficiency by nodes") && second.status.success());
+    assert_eq!((stdout(&second), stderr(&second)), (String::new(), String::new()));
+}
