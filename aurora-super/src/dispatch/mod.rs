@@ -1,6 +1,7 @@
 //! The instruction fetch and dispatch unit (S0 section 1): who executes what.
 
 mod group;
+mod loss;
 mod message;
 mod node;
 
@@ -365,91 +366,6 @@ impl<P: Program> Dispatch<P> {
             self.apply(result, Event::Settle);
         }
         self.groups.complete(group);
-    }
-
-    /// A node is lost, with all that it had.
-    pub fn lose(&mut self, lost: Node) {
-        if self.members[lost as usize].is_lost() {
-            return;
-        }
-        let outstanding = self.members[lost as usize].lose();
-        self.lost.add(lost);
-        if let Some(weights) = &mut self.weights {
-            weights.lose(lost);
-        }
-        self.waiting.retain(|node| *node != lost);
-        self.stepping.retain(|node| *node != lost);
-        self.chooser.lose(lost);
-        for run in outstanding {
-            self.give_back(&run);
-        }
-        for group in 0..self.program.groups() {
-            self.lose_part(group, lost);
-        }
-        let alive: Vec<Node> = (0..self.parts.nodes()).filter(|node| !self.members[*node as usize].is_lost()).collect();
-        for block in self.blocks.iter_mut().filter(|block| block.host() == lost) {
-            // What is read is made again there, as it was: the same value.
-            if let Some(host) = self.lost.host(lost) {
-                block.float(host);
-            }
-        }
-        self.orders.retain(|(node, _)| *node != lost);
-        self.orders.extend(alive.into_iter().map(|node| (node, Order::Lost(lost))));
-        self.retry();
-        if self.config.policy.pace == Pace::Steps {
-            self.step();
-        }
-    }
-
-    /// Instructions that were granted will not be committed.
-    fn give_back(&mut self, what: &Run) {
-        for instruction in what.instructions() {
-            for input in self.program.inputs(instruction) {
-                self.apply(input, Event::Commit);
-            }
-        }
-        let result = self.program.result(what.group);
-        match self.groups.give_back(what.group, what.run.clone()) {
-            Privilege::Write if self.groups.outstanding(what.group) > 0 => {}
-            Privilege::Write => self.apply(result, Event::Commit),
-            _ => what.run.clone().for_each(|_| self.apply(result, Event::Commit)),
-        }
-        self.note_left(what.group);
-    }
-
-    /// What a lost node had of a group's result has to be made again.
-    fn lose_part(&mut self, group: Group, lost: Node) {
-        let (result, len) = (self.program.result(group), self.program.len(group));
-        let is_first = match self.groups.lineage(group) {
-            Some(lineage) => lineage.first() == Some(lost),
-            None => self.groups.is_complete(group) && len > 0 && self.blocks[result as usize].host() == lost,
-        };
-        let was_whole = self.groups.is_committed(group, len);
-        if is_first && self.groups.privilege(group) == Some(Privilege::RemoteUpdate) {
-            // What others make for its incarnation goes with that.
-            for node in 0..self.members.len() {
-                for run in self.members[node].revoke(group) {
-                    self.give_back(&run);
-                }
-            }
-        }
-        if let Some(lineage) = self.groups.lineage(group) {
-            if !lineage.parts().iter().any(|part| part.node == lost) {
-                return;
-            }
-            self.groups.lose(group, lost);
-        } else if !is_first {
-            return;
-        }
-        if self.groups.lineage(group).is_none_or(|lineage| lineage.parts().is_empty()) {
-            self.blocks[result as usize].lose(lost);
-            self.groups.begin_again(group);
-            self.chooser.restore(group);
-        } else if was_whole && is_first && self.groups.is_committed(group, len) {
-            // The others were to be merged into it, and it held nothing that they do not.
-            self.bring_together(group);
-        }
-        self.note_left(group);
     }
 
     /// # Panics
