@@ -179,6 +179,19 @@ impl Parts {
         [lines(&self.rows, rows), lines(&self.columns, columns)]
     }
 
+    /// The owner of each block of a program from the start, in the order of the blocks.
+    pub fn owners(&self, program: &impl Program) -> impl Iterator<Item = Node> {
+        let (mut shape, mut of_lines) = ([0, 0], [Vec::new(), Vec::new()]);
+        (0..program.blocks()).map(move |block| {
+            let ([row, column], its_shape) = program.place(block);
+            if shape != its_shape {
+                (shape, of_lines) = (its_shape, self.of(its_shape));
+            }
+            let [rows, columns] = &of_lines;
+            self.node(rows[row as usize], columns[column as usize])
+        })
+    }
+
     /// The node at this place of the grid.
     pub fn node(&self, row: u32, column: u32) -> Node {
         row * self.columns.len() as u32 + column

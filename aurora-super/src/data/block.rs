@@ -50,11 +50,6 @@ impl Block {
         self.version
     }
 
-    /// Instructions that were issued for it and are not committed.
-    pub fn issued(&self) -> u32 {
-        self.issued
-    }
-
     /// Whether an instruction may be issued for it with this privilege.
     pub fn admits(&self, privilege: Privilege) -> bool {
         next(self.state, self.used(), Event::Issue(privilege)).is_some()

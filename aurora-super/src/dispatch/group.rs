@@ -4,7 +4,7 @@ use crate::data::Privilege;
 use crate::lineage::{Lineage, Runs};
 use crate::{Group, Node, Range};
 
-/// A group that has begun and is not complete.
+/// In place of an index: the group has not begun, or is complete.
 const UNTOUCHED: u32 = u32::MAX;
 const COMPLETE: u32 = u32::MAX - 1;
 
@@ -25,6 +25,7 @@ struct Progress {
     fresh: u32,
     /// Where its [`Open`] is, or [`UNTOUCHED`], or [`COMPLETE`].
     at: u32,
+    /// How often nothing of it was left and it began again.
     attempt: u32,
 }
 
@@ -142,7 +143,7 @@ impl Groups {
         // Its incarnation, if it has one, will not be what it was when it was ordered to send it.
         open.wanted.retain(|(other, _)| *other != node);
         let is_remote = privilege == Privilege::RemoteUpdate && open.lineage.first().is_some();
-        let joins = !is_remote && open.lineage.join(node) && open.lineage.parts().len() > 1;
+        let joins = !is_remote && open.lineage.join(node) && open.lineage.incarnations().len() > 1;
         (run, joins)
     }
 
@@ -171,7 +172,7 @@ impl Groups {
     pub(super) fn want_parts(&mut self, group: Group) -> (Node, Vec<(Node, u64)>) {
         let mut serial = self.serial;
         let open = self.get(group);
-        let nodes = open.lineage.parts().iter().map(|part| part.node);
+        let nodes = open.lineage.incarnations().iter().map(|part| part.node);
         let into = open.lineage.first().expect("it has an incarnation");
         open.wanted = nodes.skip(1).zip(serial + 1..).collect();
         serial += open.wanted.len() as u64;

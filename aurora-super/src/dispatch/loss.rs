@@ -74,14 +74,14 @@ impl<P: Program> Dispatch<P> {
             }
         }
         if let Some(lineage) = self.groups.lineage(group) {
-            if !lineage.parts().iter().any(|part| part.node == lost) {
+            if !lineage.incarnations().iter().any(|part| part.node == lost) {
                 return;
             }
             self.groups.lose(group, lost);
         } else if !is_first {
             return;
         }
-        if self.groups.lineage(group).is_none_or(|lineage| lineage.parts().is_empty()) {
+        if self.groups.lineage(group).is_none_or(|lineage| lineage.incarnations().is_empty()) {
             self.blocks[result as usize].lose(lost);
             self.groups.begin_again(group);
             self.chooser.restore(group);

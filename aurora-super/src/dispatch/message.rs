@@ -52,7 +52,7 @@ pub struct Run {
     pub group: Group,
     /// Their numbers.
     pub run: Range,
-    /// How often the group's only or first incarnation had been lost when they were granted.
+    /// How often nothing of the group had been left, and it had begun again, when they were granted.
     pub attempt: u32,
 }
 

@@ -80,7 +80,7 @@ impl<P: Program> Dispatch<P> {
     /// If the grain is 0.
     pub fn new(program: P, parts: Parts, config: Config) -> Self {
         assert!(config.grain > 0, "a grant has an instruction");
-        let mut blocks: Vec<Block> = Owners::of(&program, &parts).map(Block::new).collect();
+        let mut blocks: Vec<Block> = parts.owners(&program).map(Block::new).collect();
         let groups = program.groups();
         let longest = (0..groups).map(|group| program.len(group)).max().unwrap_or(0);
         let results = (0..groups).map(|group| program.result(group));
@@ -134,11 +134,6 @@ impl<P: Program> Dispatch<P> {
     /// What is known of a group that has begun and is not complete.
     pub fn lineage(&self, group: Group) -> Option<&Lineage> {
         self.groups.lineage(group)
-    }
-
-    /// How many instructions nodes have been granted and have not committed.
-    pub fn granted(&self) -> u32 {
-        self.members.iter().map(Member::outstanding).sum()
     }
 
     /// A node reports something.
@@ -216,7 +211,7 @@ impl<P: Program> Dispatch<P> {
         let begins = self.groups.open(group, privilege);
         self.chooser.touch(node, group);
         let left = self.groups.left(group, len);
-        let sharers = self.groups.lineage(group).map_or(0, |lineage| lineage.parts().len()) as u32;
+        let sharers = self.groups.lineage(group).map_or(0, |lineage| lineage.incarnations().len()) as u32;
         // Of a group that several share the last instructions go one by one.
         let most = if sharers > 1 { (left / (2 * sharers)).clamp(1, self.config.grain) } else { self.config.grain };
         let (run, joins) = self.groups.take(group, len, most, node, privilege);
@@ -355,7 +350,7 @@ impl<P: Program> Dispatch<P> {
         self.orders.push_back((into, Order::Accept(part)));
         self.orders.push_back((from, Order::Drop(group)));
         let lineage = self.groups.lineage(group).expect("it is open");
-        if lineage.parts().len() == 1 && self.groups.is_committed(group, self.program.len(group)) {
+        if lineage.incarnations().len() == 1 && self.groups.is_committed(group, self.program.len(group)) {
             self.settle(group);
         }
     }
@@ -375,23 +370,5 @@ impl<P: Program> Dispatch<P> {
         if let Err(refused) = self.blocks[block as usize].apply(event) {
             panic!("block {block}: {refused}");
         }
-    }
-}
-
-/// The owner of each block of a program from the start, in the order of the blocks.
-pub(crate) struct Owners;
-
-impl Owners {
-    /// By the parts of each matrix.
-    pub(crate) fn of(program: &impl Program, parts: &Parts) -> impl Iterator<Item = Node> {
-        let mut shape = ([0, 0], [Vec::new(), Vec::new()]);
-        (0..program.blocks()).map(move |block| {
-            let ([row, column], of) = program.place(block);
-            if shape.0 != of {
-                shape = (of, parts.of(of));
-            }
-            let [rows, columns] = &shape.1;
-            parts.node(rows[row as usize], columns[column as usize])
-        })
     }
 }

@@ -52,11 +52,6 @@ impl Member {
         self.groups.remove(at);
     }
 
-    /// Instructions that it was granted and has not committed.
-    pub(super) fn outstanding(&self) -> u32 {
-        self.granted.iter().map(|run| run.run.len() as u32).sum()
-    }
-
     pub(super) fn grant(&mut self, what: &Run) {
         if !self.groups.contains(&what.group) {
             self.groups.push(what.group);

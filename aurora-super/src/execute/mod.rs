@@ -3,7 +3,7 @@
 mod cache;
 
 use crate::data::Privilege;
-use crate::dispatch::{Grant, Order, Owners, Part, Report, Run};
+use crate::dispatch::{Grant, Order, Part, Report, Run};
 use crate::lineage::Runs;
 use crate::{BlockId, Group, Instruction, Node, Parts, Program};
 use cache::Cache;
@@ -92,7 +92,7 @@ pub struct Task {
     pub privilege: Privilege,
     /// Where the incarnation is that it changes.
     pub result_at: Node,
-    /// How often that had been lost when the instruction was granted.
+    /// The attempt at the group that it belongs to.
     pub attempt: u32,
     /// The first of a group that this node joins: what it makes is merged at the end.
     pub joins: bool,
@@ -149,7 +149,7 @@ struct Flight {
 
 /// The owner of each block of a program from the start, for all nodes.
 pub fn owners(program: &impl Program, parts: &Parts) -> Arc<[Node]> {
-    Owners::of(program, parts).collect()
+    parts.owners(program).collect()
 }
 
 /// The nodes of a cluster that are lost.

@@ -12,12 +12,12 @@ use crate::{Node, Range};
 /// The incarnations of one group's result, each with the instructions that made it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Lineage {
-    parts: Vec<Part>,
+    incarnations: Vec<Incarnation>,
 }
 
 /// One incarnation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Part {
+pub struct Incarnation {
     /// Where it is.
     pub node: Node,
     /// The instructions whose results are in it.
@@ -26,20 +26,20 @@ pub struct Part {
 
 impl Lineage {
     /// The incarnations; the first is the one that the others are merged into.
-    pub fn parts(&self) -> &[Part] {
-        &self.parts
+    pub fn incarnations(&self) -> &[Incarnation] {
+        &self.incarnations
     }
 
     /// The node of the first incarnation.
     pub fn first(&self) -> Option<Node> {
-        self.parts.first().map(|part| part.node)
+        self.incarnations.first().map(|one| one.node)
     }
 
     /// A node gets an incarnation, unless it has one. Whether it did.
     pub fn join(&mut self, node: Node) -> bool {
         let is_new = self.find(node).is_none();
         if is_new {
-            self.parts.push(Part { node, holds: Runs::default() });
+            self.incarnations.push(Incarnation { node, holds: Runs::default() });
         }
         is_new
     }
@@ -49,8 +49,8 @@ impl Lineage {
     /// # Panics
     /// If the node has none, or one of them is in it already: a bug of ours.
     pub fn commit(&mut self, node: Node, run: Range) {
-        let part = self.parts.iter_mut().find(|part| part.node == node).expect("an incarnation");
-        assert!(part.holds.add(run), "an instruction is committed once");
+        let own = self.incarnations.iter_mut().find(|one| one.node == node).expect("an incarnation");
+        assert!(own.holds.add(run), "an instruction is committed once");
     }
 
     /// The incarnation of a node is merged into the first one: what it held moves there at once.
@@ -59,26 +59,16 @@ impl Lineage {
     /// If it has none, or the first: a bug of ours.
     pub fn merge(&mut self, node: Node) {
         let at = self.find(node).filter(|at| *at > 0).expect("an incarnation beside the first");
-        let part = self.parts.remove(at);
-        assert!(self.parts[0].holds.merge(&part.holds), "an instruction is in one incarnation");
-    }
-
-    /// How many instructions' results are in the incarnation of a node, if it has one.
-    pub fn held_by(&self, node: Node) -> Option<u32> {
-        self.find(node).map(|at| self.parts[at].holds.len())
+        let merged = self.incarnations.remove(at);
+        assert!(self.incarnations[0].holds.merge(&merged.holds), "an instruction is in one incarnation");
     }
 
     /// The incarnation of a node is lost: what it held. `None`: it has none.
     pub fn lose(&mut self, node: Node) -> Option<Runs> {
-        self.find(node).map(|at| self.parts.remove(at).holds)
-    }
-
-    /// All instructions whose results are somewhere.
-    pub fn committed(&self) -> u32 {
-        self.parts.iter().map(|part| part.holds.len()).sum()
+        self.find(node).map(|at| self.incarnations.remove(at).holds)
     }
 
     fn find(&self, node: Node) -> Option<usize> {
-        self.parts.iter().position(|part| part.node == node)
+        self.incarnations.iter().position(|one| one.node == node)
     }
 }

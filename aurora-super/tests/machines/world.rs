@@ -245,7 +245,7 @@ impl World {
         for (group, held) in (0..self.program.groups()).map(|group| (group, self.dispatch.lineage(group))) {
             let held: Vec<u32> = held
                 .into_iter()
-                .flat_map(|lineage| lineage.parts())
+                .flat_map(|lineage| lineage.incarnations())
                 .flat_map(|part| part.holds.iter().flatten())
                 .collect();
             let distinct: BTreeSet<_> = held.iter().collect();
