@@ -54,6 +54,8 @@ fn apply<O: Op<u64>>(world: &World, keep: Keep) -> Result<bool> {
         // Theirs goes before the operation is applied, or with the job.
         drop(kept);
         v.release_c_with::<O>()?.finish()?;
+        // The end of the scope waits for the own block only: rank 0's is asked for.
+        v.at(0)?;
         return Ok(false);
     }
     KEPT.set(Some(kept));
