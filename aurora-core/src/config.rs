@@ -148,7 +148,7 @@ impl Config {
     /// It looks at what is written in scopes. It does not see two ranks that `put` the same element of the bare vector, nor a barrier that is
     /// missing between one rank's `put` and another's `at`: these give an old or a new value, in this mode as in any other.
     ///
-    /// It is slow: every access goes by the service, a write in a ReleaseC alone is announced to its owner at once, and owners
+    /// It is slow: every access goes by the kernel, a write in a ReleaseC alone is announced to its owner at once, and owners
     /// remember who has written what, in 40 to 80 bytes for each element written, until the scope is over.
     #[must_use]
     pub fn check(mut self, check: bool) -> Self {

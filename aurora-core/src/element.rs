@@ -167,7 +167,7 @@ pub(crate) fn apply_op<T: Element, O: Op<T>>(block: Cells<'_>, batch: &Batch<'_>
     batch.apply::<T>(block.elements(), O::apply);
 }
 
-/// What the service does with elements whose type it does not know.
+/// What the kernel does with elements whose type it does not know.
 #[derive(Clone, Copy)]
 pub(crate) struct Access {
     /// Puts the values of a batch into a block.

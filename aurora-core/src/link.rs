@@ -1,9 +1,9 @@
-//! How shared objects reach their rank's service: calls, waits, meetings, and what of their time is counted.
+//! How shared objects reach their rank's kernel: calls, waits, meetings, and what of their time is counted.
 
 use crate::config::Modes;
 use crate::error::Result;
 use crate::ids::ObjectId;
-use crate::kernel::Service;
+use crate::kernel::Kernel;
 use crate::kernel::nodes::Nodes;
 use crate::kernel::watch::What;
 use crate::memory::Patience;
@@ -24,13 +24,13 @@ use tracing::span::EnteredSpan;
 #[derive(Debug)]
 pub(crate) struct BulkCall<'a> {
     // First, so that what it waits for at its end is a part of the call.
-    _attending: Option<Attending<'a, Service>>,
+    _attending: Option<Attending<'a, Kernel>>,
     _call: InCall<'a>,
 }
 
-/// The way from a shared object to its rank's service.
+/// The way from a shared object to its rank's kernel.
 pub(crate) struct Link {
-    pub(crate) endpoint: Endpoint<Service>,
+    pub(crate) endpoint: Endpoint<Kernel>,
     pub(crate) me: Rank,
     pub(crate) size: usize,
     /// The barrier in the node's memory, if there are other ranks, and all are on this node.
@@ -51,10 +51,10 @@ pub(crate) struct Link {
 
 impl Link {
     /// That of a rank, for its job. `timed`: calls are timed from the begin.
-    pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, timed: bool) -> Self {
-        let (node, nodes, modes, patience, polls) = endpoint.act(|service, _| {
-            let polls = service.polling.polls.clone();
-            (service.node.clone(), service.nodes.clone(), service.modes, service.patience.clone(), polls)
+    pub(crate) fn new(endpoint: Endpoint<Kernel>, me: Rank, size: usize, timed: bool) -> Self {
+        let (node, nodes, modes, patience, polls) = endpoint.act(|kernel, _| {
+            let polls = kernel.polling.polls.clone();
+            (kernel.node.clone(), kernel.nodes.clone(), kernel.modes, kernel.patience.clone(), polls)
         });
         let barrier = node.and_then(|node| node.barrier()).map(|barrier| Rc::new(RefCell::new(barrier)));
         let (next_object, object, quiet) = (Rc::new(Cell::new(0)), Cell::new(None), Cell::new(false));
@@ -63,7 +63,7 @@ impl Link {
         Link { endpoint, me, size, barrier, nodes, modes, patience, next_object, object, quiet, clock, watcher }
     }
 
-    /// Another one for an object; it keeps the service alive, not the job.
+    /// Another one for an object; it keeps the kernel alive, not the job.
     pub(crate) fn share(&self) -> Link {
         Link {
             endpoint: self.endpoint.clone(),
@@ -95,9 +95,9 @@ impl Link {
     /// Ends the scope of a guard that is dropped. Nobody is there to be told of an error: it is kept for the program, and all ranks hear of it.
     pub(crate) fn end_dropped(&self, id: ObjectId, end: impl FnOnce() -> Result<()>) {
         if let Err(error) = self.quietly(end) {
-            self.let_go(move |service, out| {
-                service.defer(id, error.clone());
-                service.fail(Some(id), error, out);
+            self.let_go(move |kernel, out| {
+                kernel.defer(id, error.clone());
+                kernel.fail(Some(id), error, out);
             });
         }
     }
@@ -114,9 +114,9 @@ impl Link {
     }
 
     /// A call returns an error to the program.
-    fn told(&self, service: &mut Service, error: &Error) {
+    fn told(&self, kernel: &mut Kernel, error: &Error) {
         if !self.quiet.get() {
-            service.has_told(self.object.get(), error);
+            kernel.has_told(self.object.get(), error);
         }
     }
 
@@ -147,17 +147,17 @@ impl Link {
     }
 
     /// Does something at once, unless the job is over.
-    pub(crate) fn act<R>(&self, site: &Site, action: impl FnOnce(&mut Service, &mut Outbox) -> Result<R>) -> Result<R> {
+    pub(crate) fn act<R>(&self, site: &Site, action: impl FnOnce(&mut Kernel, &mut Outbox) -> Result<R>) -> Result<R> {
         self.watcher.disturb();
-        self.endpoint.act(|service, out| {
-            let outcome = match over(service, site) {
+        self.endpoint.act(|kernel, out| {
+            let outcome = match over(kernel, site) {
                 Some(error) => Err(error),
                 None => {
-                    let outcome = action(service, out);
-                    service.none_given_up(out).and(outcome)
+                    let outcome = action(kernel, out);
+                    kernel.none_given_up(out).and(outcome)
                 }
             };
-            outcome.inspect_err(|error| self.told(service, error))
+            outcome.inspect_err(|error| self.told(kernel, error))
         })
     }
 
@@ -176,17 +176,17 @@ impl Link {
     }
 
     /// Does something even if the job is over: giving back, letting go.
-    pub(crate) fn tidy<R>(&self, action: impl FnOnce(&mut Service, &mut Outbox) -> R) -> R {
-        self.endpoint.act(|service, out| {
-            let outcome = action(service, out);
-            let _ = service.none_given_up(out);
+    pub(crate) fn tidy<R>(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) -> R) -> R {
+        self.endpoint.act(|kernel, out| {
+            let outcome = action(kernel, out);
+            let _ = kernel.none_given_up(out);
             outcome
         })
     }
 
     /// The same for what goes out of scope, wherever that happens: inside of a call of this rank, as in an operation of the user's, it is done
     /// when that call is over. Amid a panic no second one comes of it.
-    pub(crate) fn let_go(&self, action: impl FnOnce(&mut Service, &mut Outbox) + Send + 'static) {
+    pub(crate) fn let_go(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) + Send + 'static) {
         let let_go = || self.endpoint.act_soon(action);
         if !thread::panicking() {
             return let_go();
@@ -234,8 +234,8 @@ impl Link {
         self.watcher.disturb();
     }
 
-    /// Reads the service, and what has passed by the same moment.
-    pub(crate) fn read<R>(&self, read: impl FnOnce(&Service) -> R) -> (R, Traffic) {
+    /// Reads the kernel, and what has passed by the same moment.
+    pub(crate) fn read<R>(&self, read: impl FnOnce(&Kernel) -> R) -> (R, Traffic) {
         self.endpoint.read(read)
     }
 
@@ -269,7 +269,7 @@ impl Link {
         what: What,
         site: &Site,
         linger: impl FnOnce() -> Met,
-        mut met: impl FnMut(&mut Service) -> Result<Met>,
+        mut met: impl FnMut(&mut Kernel) -> Result<Met>,
     ) -> Result<Met> {
         let came = self.clock.now();
         let soon = linger();
@@ -277,7 +277,7 @@ impl Link {
             return Ok(soon);
         }
         // Where calls are timed that moment is a wait too, and noted as every other.
-        self.wait_since(came, what, site, |service, _| match met(service) {
+        self.wait_since(came, what, site, |kernel, _| match met(kernel) {
             Ok(Met::Waiting) => None,
             met => Some(met),
         })
@@ -288,7 +288,7 @@ impl Link {
         &self,
         what: What,
         site: &Site,
-        condition: impl FnMut(&mut Service, &mut Outbox) -> Option<Result<R>>,
+        condition: impl FnMut(&mut Kernel, &mut Outbox) -> Option<Result<R>>,
     ) -> Result<R> {
         self.wait_since(None, what, site, condition)
     }
@@ -299,34 +299,34 @@ impl Link {
         began: Option<Instant>,
         what: What,
         site: &Site,
-        mut condition: impl FnMut(&mut Service, &mut Outbox) -> Option<Result<R>>,
+        mut condition: impl FnMut(&mut Kernel, &mut Outbox) -> Option<Result<R>>,
     ) -> Result<R> {
         self.watcher.disturb();
         let (mut first, mut waited, mut span) = (true, None, None);
-        let outcome = self.endpoint.wait(|service, out| {
-            let outcome = match over(service, site) {
+        let outcome = self.endpoint.wait(|kernel, out| {
+            let outcome = match over(kernel, site) {
                 Some(error) => Some(Err(error)),
                 None => {
-                    let outcome = condition(service, out);
-                    service.none_given_up(out).map_or_else(|error| Some(Err(error)), |()| outcome)
+                    let outcome = condition(kernel, out);
+                    kernel.none_given_up(out).map_or_else(|error| Some(Err(error)), |()| outcome)
                 }
             };
             if let Some(Err(error)) = &outcome {
-                self.told(service, error);
+                self.told(kernel, error);
             }
             if outcome.is_some() {
-                let blocked = (!first).then(|| service.watch.done());
+                let blocked = (!first).then(|| kernel.watch.done());
                 if let Some(time) = began.map(|began| began.elapsed()).or(blocked) {
-                    let (object, kind) = service.account(what, self.object.get());
-                    service.mail.tally.waited(object, kind, time);
+                    let (object, kind) = kernel.account(what, self.object.get());
+                    kernel.mail.tally.waited(object, kind, time);
                     waited = Some(time);
                 }
             } else if first {
                 first = false;
-                service.watch.begin(what, site);
-                span = self.wait_span(service, what, site);
+                kernel.watch.begin(what, site);
+                span = self.wait_span(kernel, what, site);
             } else {
-                service.watch.evaluated();
+                kernel.watch.evaluated();
             }
             outcome
         });
@@ -338,20 +338,20 @@ impl Link {
     }
 
     /// The span of a wait, for those who trace.
-    fn wait_span(&self, service: &Service, what: What, site: &Site) -> Option<EnteredSpan> {
+    fn wait_span(&self, kernel: &Kernel, what: What, site: &Site) -> Option<EnteredSpan> {
         let about = || {
-            let (object, kind) = service.account(what, self.object.get());
-            let object = object.and_then(|id| service.objects.get(&id));
+            let (object, kind) = kernel.account(what, self.object.get());
+            let object = object.and_then(|id| kernel.objects.get(&id));
             (kind.name(), object.map(|object| &object.name.what as &dyn fmt::Display))
         };
         crate::trace::wait(about, site)
     }
 }
 
-fn over(service: &Service, site: &Site) -> Option<Error> {
-    match &service.fault {
+fn over(kernel: &Kernel, site: &Site) -> Option<Error> {
+    match &kernel.fault {
         Some(fault) => Some(fault.clone()),
-        None if service.ended => Some(Error::Ended { site: site.clone() }),
+        None if kernel.ended => Some(Error::Ended { site: site.clone() }),
         None => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Settings};
 use crate::error::Result;
-use crate::kernel::Service;
+use crate::kernel::Kernel;
 use crate::kernel::message::encode_error;
 use crate::kernel::nodes::Nodes;
 use crate::memory::{Budget, Patience};
@@ -83,25 +83,25 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
         }
         // Before the daemon is started, which listens to the same; its part of the file is written when all else is over.
         let tracer = trace.clone().map(|path| Tracer::begin(path, me));
-        let endpoint = seat.connect(Service::new(me, size, timeout), transport);
+        let endpoint = seat.connect(Kernel::new(me, size, timeout), transport);
         let endpoint = endpoint.map_err(|error| error.into_failure(me))?;
         let nodes = endpoint.nodes();
-        endpoint.act(|service, _| {
-            service.modes = modes;
-            service.rally = (nodes > 1).then(|| Rally::new(me, size));
+        endpoint.act(|kernel, _| {
+            kernel.modes = modes;
+            kernel.rally = (nodes > 1).then(|| Rally::new(me, size));
             let node = endpoint.node();
-            service.node = (size > 1 && node.ranks().len() == size).then(|| node.clone());
-            service.nodes = Arc::new(Nodes::new(endpoint.leaders()));
-            service.budget = Budget::new(cache_limit);
-            service.patience = Arc::new(Patience::new(transport.silence));
+            kernel.node = (size > 1 && node.ranks().len() == size).then(|| node.clone());
+            kernel.nodes = Arc::new(Nodes::new(endpoint.leaders()));
+            kernel.budget = Budget::new(cache_limit);
+            kernel.patience = Arc::new(Patience::new(transport.silence));
         });
         let watched = endpoint.clone();
         seat.on_failure(Box::new(move |failure| {
-            watched.act(|service, out| service.job_failed(failure, out));
+            watched.act(|kernel, out| kernel.job_failed(failure, out));
             // Who waits for memory of a rank that will not come any more.
             watched.node().close();
         }));
-        let shared = endpoint.act(|service, _| service.node.is_some());
+        let shared = endpoint.act(|kernel, _| kernel.node.is_some());
         let (mates, routes) = (endpoint.node().ranks().to_vec(), endpoint.routes().to_vec());
         let bulk = endpoint.bulk().clone();
         let about = About { launcher: seat.launcher(), nodes, mates, routes, bulk, shared };
@@ -120,7 +120,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
             }
             Err(error) => {
                 // An error that nobody has heard yet comes after the table of all.
-                if stats && me == 0 && !world.link().read(|service| service.telling.printed).0 {
+                if stats && me == 0 && !world.link().read(|kernel| kernel.telling.printed).0 {
                     // The others cannot tell theirs any more.
                     crate::notice::stats(&world.stats().to_string(), size - 1);
                 }

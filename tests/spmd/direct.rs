@@ -21,7 +21,7 @@ fn random(world: &World) -> Random {
     Random::new(0xd005 + world.rank().index() as u64)
 }
 
-/// What has been put without the service's knowledge is in the next copy, whichever kind that is.
+/// What has been put without the kernel's knowledge is in the next copy, whichever kind that is.
 fn what_i_put_is_in_every_copy(world: &World) -> Result<()> {
     let mut v = GVector::<u32>::new(world, 7 * world.size())?;
     let mine = v.local_range();

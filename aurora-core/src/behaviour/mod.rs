@@ -1,6 +1,6 @@
 //! Scoped behaviours (paper section 2): guards that change how a shared vector is accessed inside a lexical scope.
 //!
-//! Every behaviour is a [`Scope`], one generic guard that registers itself with the service, ends the scope when it is
+//! Every behaviour is a [`Scope`], one generic guard that registers itself with the kernel, ends the scope when it is
 //! dropped, and has the methods of its kind. See the README beside this file for the rules.
 
 mod accumulate;
@@ -126,7 +126,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         awaited: bool,
     ) -> Self {
         let how = (mutable, awaited);
-        let guard = vector.link.tidy(|service, _| service.open_guard_in(vector.id, B::NAME, &site, how, window));
+        let guard = vector.link.tidy(|kernel, _| kernel.open_guard_in(vector.id, B::NAME, &site, how, window));
         let amid_panic = std::thread::panicking();
         let shown = window.range(vector.len());
         Scope { vector, window, shown, site, state, guard, closed: false, amid_panic, not_send: PhantomData }
@@ -178,7 +178,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
 
     fn deregister(&self, panicked: bool) {
         let (id, guard) = (self.vector.id, self.guard);
-        self.vector.link.let_go(move |service, out| service.close_guard(id, guard, panicked, out));
+        self.vector.link.let_go(move |kernel, out| kernel.close_guard(id, guard, panicked, out));
     }
 }
 
@@ -186,7 +186,7 @@ impl<T: Element> GVector<T> {
     /// There is no memory for what a scope needs. All ranks are told, who would wait for this one.
     fn short_of(&self, shortage: Shortage, purpose: &str, site: &Site) -> Error {
         let error = shortage.error(self.link.me, purpose, self.name(), site);
-        self.link.tidy(|service, out| service.fail(Some(self.id), error.clone(), out));
+        self.link.tidy(|kernel, out| kernel.fail(Some(self.id), error.clone(), out));
         error
     }
 }

@@ -6,7 +6,7 @@
 
 use super::pieces::StepId;
 use crate::error::{Error, Result};
-use crate::kernel::Service;
+use crate::kernel::Kernel;
 use crate::kernel::watch::What;
 use crate::link::{BulkCall, Link};
 use crate::memory::{Demand, Shortage};
@@ -201,10 +201,10 @@ impl<'a> CollectiveCall<'a> {
     fn agree(&mut self, give: Give<'_>) -> Result<Agreed> {
         let Came { key, refusal, demand, .. } = &self.came;
         let to_tell = refusal.is_some() || *demand != Demand::default();
-        let (number, digest) = self.link.act(self.site, |service, _| {
-            let number = service.rendezvous.come();
-            service.pieces.begin(number);
-            Ok((number, service.digest(*key, to_tell)))
+        let (number, digest) = self.link.act(self.site, |kernel, _| {
+            let number = kernel.rendezvous.come();
+            kernel.pieces.begin(number);
+            Ok((number, kernel.digest(*key, to_tell)))
         })?;
         self.next = (number, 0);
         if let Some(barrier) = &self.link.barrier {
@@ -220,7 +220,7 @@ impl<'a> CollectiveCall<'a> {
     /// them in the step before.
     fn meet_again(&mut self, barrier: &RefCell<NodeBarrier>, give: Give<'_>) -> Result<()> {
         self.came.key = digest::add(self.came.key, self.next.1.into());
-        self.link.act(self.site, |service, _| Ok(service.rendezvous.come()))?;
+        self.link.act(self.site, |kernel, _| Ok(kernel.rendezvous.come()))?;
         if self.meet(barrier, self.came.key, give)? == Met::Agreed {
             return Ok(());
         }
@@ -278,15 +278,15 @@ impl<'a> CollectiveCall<'a> {
             _ => None,
         };
         let (mut word, sent) = (Some(word), early.is_some());
-        self.link.wait(What::Rendezvous(self.came.what), self.site, |service, out| {
+        self.link.wait(What::Rendezvous(self.came.what), self.site, |kernel, out| {
             if let Some(word) = word.take() {
                 if let Some(step) = early {
-                    self.send(service, out, step);
+                    self.send(kernel, out, step);
                 }
-                service.meet(&self.came, word, self.site, out);
+                kernel.meet(&self.came, word, self.site, out);
             }
-            let met = service.rendezvous.poll()?;
-            service.learn_faults(met.faults, out);
+            let met = kernel.rendezvous.poll()?;
+            kernel.learn_faults(met.faults, out);
             Some(met.verdict.map(|()| Agreed { words: met.words, shortage: met.shortage, sent }))
         })
     }
@@ -296,15 +296,15 @@ impl<'a> CollectiveCall<'a> {
         let others = self.link.me.others(self.size());
         let from: Vec<Rank> = others.filter(|from| !(step.from)(from.index()).is_empty()).collect();
         let mut begun = false;
-        let pieces = self.link.wait(What::Pieces(self.came.what), self.site, |service, out| {
+        let pieces = self.link.wait(What::Pieces(self.came.what), self.site, |kernel, out| {
             if !begun {
                 begun = true;
                 if !sent {
-                    self.send(service, out, step);
+                    self.send(kernel, out, step);
                 }
-                service.pieces.want(self.next, from.clone());
+                kernel.pieces.want(self.next, from.clone());
             }
-            service.pieces.poll().map(Ok)
+            kernel.pieces.poll().map(Ok)
         })?;
         let fits = |(from, piece): (&Rank, &Vec<u8>)| (step.from)(from.index()).len() == piece.len();
         match pieces.iter().find(|piece| !fits(*piece)) {
@@ -313,13 +313,13 @@ impl<'a> CollectiveCall<'a> {
         }
     }
 
-    fn send(&self, service: &mut Service, out: &mut Outbox, step: Step<'_>) {
+    fn send(&self, kernel: &mut Kernel, out: &mut Outbox, step: Step<'_>) {
         // One copy, of which each piece is a part.
         let bytes = Bytes::copy_from_slice(step.bytes);
         let piece = |to: Rank| (to, bytes.slice((step.to)(to.index())));
         let others = self.link.me.others(self.size());
         let pieces = others.map(piece).filter(|(_, piece)| !piece.is_empty()).collect();
-        service.give((self.came.what, self.next.1), pieces, self.site, out);
+        kernel.give((self.came.what, self.next.1), pieces, self.site, out);
     }
 }
 

@@ -5,7 +5,7 @@
 //! how far each object's scopes have got, so that ranks that disagree find out here instead of hanging later. A rank may bring a *word*, some bytes
 //! that all others learn: contributions to a reduction.
 //!
-//! Where all ranks share a node's memory they first compare one number there, which says the same (`Service::digest`), and tell
+//! Where all ranks share a node's memory they first compare one number there, which says the same (`Kernel::digest`), and tell
 //! each other only if it differs.
 
 use crate::error::Claim;

@@ -1,4 +1,4 @@
-//! What the service asks of an error: which line it is about, and whether it is the end of an object.
+//! What the kernel asks of an error: which line it is about, and whether it is the end of an object.
 
 use super::{Claim, Error};
 use crate::Site;

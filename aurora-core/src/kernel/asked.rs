@@ -26,14 +26,14 @@ impl<'l> Asked<'l> {
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
         if let Some(call) = self.call.take() {
-            self.link.let_go(move |service, _| service.give_up(call));
+            self.link.let_go(move |kernel, _| kernel.give_up(call));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::kernel::Service;
+    use crate::kernel::Kernel;
     use crate::prelude::*;
     use crate::{Rank, Route};
     use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -50,8 +50,8 @@ mod tests {
                     own.local_mut()[0] = 1;
                     world.barrier().expect("nothing has failed yet");
                     let is_asked =
-                        |service: &mut Service| service.objects.values().any(|object| !object.parked.is_empty());
-                    while !other.link.tidy(|service, _| is_asked(service)) {
+                        |kernel: &mut Kernel| kernel.objects.values().any(|object| !object.parked.is_empty());
+                    while !other.link.tidy(|kernel, _| is_asked(kernel)) {
                         std::thread::yield_now();
                     }
                     panic_any("half a phase")
@@ -65,7 +65,7 @@ mod tests {
             }
             let outcome = next_use(&mut v, &other);
             assert!(matches!(outcome, Err(Error::Poisoned { .. })), "{outcome:?}");
-            Ok(v.link.tidy(|service, _| service.calls.len()))
+            Ok(v.link.tidy(|kernel, _| kernel.calls.len()))
         });
         left.expect("only one vector is broken")
     }

@@ -1,6 +1,6 @@
 //! Requests to other ranks, their answers, and memory of the caller that is lent for them.
 
-use super::{Call, Loan, Reason, Service};
+use super::{Call, Kernel, Loan, Reason};
 use crate::Error;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Message, Request};
@@ -14,8 +14,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) reason: &'a Reason,
 }
 
-impl Service {
-    /// Sends a request. Its answer is taken with [`Service::take_reply`].
+impl Kernel {
+    /// Sends a request. Its answer is taken with [`Kernel::take_reply`].
     pub(crate) fn ask(
         &mut self,
         asking: &Asking<'_>,
@@ -41,7 +41,7 @@ impl Service {
         id
     }
 
-    /// The same, for a request whose answer is of use later: until [it is waited for](Service::await_received), nobody waits for it.
+    /// The same, for a request whose answer is of use later: until [it is waited for](Kernel::await_received), nobody waits for it.
     pub(crate) fn ask_ahead(
         &mut self,
         asking: &Asking<'_>,

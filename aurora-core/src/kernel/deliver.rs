@@ -1,7 +1,7 @@
-//! What arrives: the service as the transport's handler.
+//! What arrives: the kernel as the transport's handler.
 
 use super::watch::RankState;
-use super::{Loan, Service};
+use super::{Kernel, Loan};
 use crate::Error;
 use crate::behaviour::halo::edges::Exchange;
 use crate::behaviour::read_cache::load::Announced;
@@ -15,7 +15,7 @@ use crate::window::Window;
 use aurora_net::{Handler, Outbox, Payload, Placement, Rank, Received, Token};
 use std::time::{Duration, Instant};
 
-impl Handler for Service {
+impl Handler for Kernel {
     fn has_failed(&self) -> bool {
         self.fault.is_some()
     }
@@ -336,7 +336,7 @@ impl Handler for Service {
     }
 }
 
-impl Service {
+impl Kernel {
     /// Whether a request is to wait for those of other ranks.
     fn rallies(&self, object: ObjectId, request: &Request) -> bool {
         let (Some(rally), Some(object)) = (&self.rally, self.objects.get(&object)) else {

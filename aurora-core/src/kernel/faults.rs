@@ -1,6 +1,6 @@
 //! What has failed, which ranks hear of it, and whether the program has.
 
-use super::Service;
+use super::Kernel;
 use super::watch::What;
 use crate::Error;
 use crate::ids::ObjectId;
@@ -9,7 +9,7 @@ use crate::vector::object::Object;
 use aurora_net::{Outbox, Payload};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-impl Service {
+impl Kernel {
     /// Marks an object or the whole job as failed, here and on every other rank. The first fault stays.
     pub(crate) fn fail(&mut self, object: Option<ObjectId>, error: Error, out: &mut Outbox) {
         if self.note_fault(object, &error, out) {

@@ -1,6 +1,6 @@
 //! What another build of the program might say: an error that says so on all ranks, no panic, and no memory for it.
 
-use super::Service;
+use super::Kernel;
 use super::nodes::Nodes;
 use crate::distribution::{Distribution, Shape};
 use crate::epoch::{Collective, Opening};
@@ -21,25 +21,25 @@ const OBJECT: ObjectId = ObjectId(1);
 const LEN: usize = 10;
 
 /// Rank 0 of two, and what it sends.
-fn rank() -> (Service, Outbox) {
+fn rank() -> (Kernel, Outbox) {
     rank_of(2)
 }
 
 /// Rank 0 of so many.
-fn rank_of(size: usize) -> (Service, Outbox) {
-    let mut service = Service::new(Rank::new(0), size, None);
+fn rank_of(size: usize) -> (Kernel, Outbox) {
+    let mut kernel = Kernel::new(Rank::new(0), size, None);
     let name = ObjectName { what: "GVector<u64>".into(), made_at: Site::here() };
     let dist = Distribution::block(Shape::Vector(LEN), size);
     let block = Array::<u64>::zeroed(dist.range(Rank::new(0)).len()).expect("there is memory");
     let block = Block::new(Arc::new(block), size_of::<u64>(), None);
-    let made = object::<u64>(&service, name, dist, block, Arc::new(Nodes::apart(size)), None);
-    service.objects.insert(OBJECT, made);
-    (service, Outbox::default())
+    let made = object::<u64>(&kernel, name, dist, block, Arc::new(Nodes::apart(size)), None);
+    kernel.objects.insert(OBJECT, made);
+    (kernel, Outbox::default())
 }
 
-fn deliver(state: &mut (Service, Outbox), message: &Message, payload: Vec<u8>) {
-    let (service, out) = state;
-    service.deliver(Rank::new(1), &message.encode(), Received::Bytes(payload), out);
+fn deliver(state: &mut (Kernel, Outbox), message: &Message, payload: Vec<u8>) {
+    let (kernel, out) = state;
+    kernel.deliver(Rank::new(1), &message.encode(), Received::Bytes(payload), out);
 }
 
 fn opening(behaviour: Collective, window: Window) -> Opening {
@@ -89,7 +89,7 @@ fn lists_of_loads_that_nobody_can_have_entered() {
     let mut state = rank();
     let list = postcard::to_allocvec(&vec![(0u32, 1u64)]).expect("pairs of numbers");
     let records =
-        |state: &(Service, Outbox)| (0..1000).filter(|of| state.0.objects[&OBJECT].ledger.find(*of).is_some()).count();
+        |state: &(Kernel, Outbox)| (0..1000).filter(|of| state.0.objects[&OBJECT].ledger.find(*of).is_some()).count();
     // A rank may be two loads ahead, and what it says first may come last.
     for epoch in [7, 9] {
         deliver(&mut state, &Message::Made { object: OBJECT, epoch }, list.clone());
@@ -129,8 +129,8 @@ fn the_correction_of_a_load_that_we_have_not_entered() {
 fn a_write_that_nobody_has_applied() {
     let load = |made| {
         let mut state = rank();
-        let (service, out) = &mut state;
-        service.enter_read_cache(OBJECT, opening(Collective::ReadCache, Window::WHOLE), out).expect("no fault");
+        let (kernel, out) = &mut state;
+        kernel.enter_read_cache(OBJECT, opening(Collective::ReadCache, Window::WHOLE), out).expect("no fault");
         deliver(&mut state, &enter(Window::WHOLE, made), Vec::new());
         let object = &state.0.objects[&OBJECT];
         (object.ledger.is_settled(1), object.fault.clone())
@@ -153,20 +153,20 @@ fn pieces_of_calls_that_nobody_can_have_come_to() {
 /// Ranks of one build that disagree, and not what this page is about: both edges are on their way before either is here whole.
 #[test]
 fn edges_of_different_halos_beside_each_other() {
-    let (mut service, mut out) = rank_of(3);
+    let (mut kernel, mut out) = rank_of(3);
     let edge = |width| {
         let halo = Collective::HaloCache { halo: Halo::periodic(width), writes: false };
         let opening = Some(opening(halo, Window::WHOLE));
         Message::Edge { object: OBJECT, epoch: 1, number: 0, opening, mailbox: false }.encode()
     };
-    let mut begin = |from, width: usize| match service.place(Rank::new(from), &edge(width), 8 * width) {
+    let mut begin = |from, width: usize| match kernel.place(Rank::new(from), &edge(width), 8 * width) {
         Placement::At(token) => (Rank::new(from), edge(width), token),
         _ => panic!("an edge goes where it belongs, or nowhere"),
     };
     let (first, second) = (begin(1, 2), begin(2, 1));
     for (from, header, token) in [second, first] {
-        service.deliver(from, &header, Received::Placed(token), &mut out);
-        assert!(service.fault.is_none(), "{:?}", service.fault);
+        kernel.deliver(from, &header, Received::Placed(token), &mut out);
+        assert!(kernel.fault.is_none(), "{:?}", kernel.fault);
     }
-    assert!(matches!(service.objects[&OBJECT].fault, Some(Error::Mismatch { .. })));
+    assert!(matches!(kernel.objects[&OBJECT].fault, Some(Error::Mismatch { .. })));
 }

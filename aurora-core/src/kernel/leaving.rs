@@ -1,13 +1,13 @@
 //! The end of objects and of the job: what was forgotten, what not all have entered, and who has left.
 
-use super::Service;
+use super::Kernel;
 use crate::Error;
 use crate::epoch::Ledger;
 use crate::ids::ObjectId;
 use crate::kernel::message::Message;
 use aurora_net::{Outbox, Payload, Rank};
 
-impl Service {
+impl Kernel {
     /// The handle of an object is gone.
     pub(crate) fn drop_object(&mut self, id: ObjectId, panicking: bool, out: &mut Outbox) {
         let Some(object) = self.objects.get_mut(&id) else {

@@ -1,6 +1,6 @@
-//! The one-sided service of a rank: everything that the transport's I/O loop decides on its behalf.
+//! The one-sided kernel of a rank: everything that the transport's I/O loop decides on its behalf.
 //!
-//! [`Service`] is the state of one rank, changed under the endpoint's lock by its daemon (arriving messages) and by the
+//! [`Kernel`] is the state of one rank, changed under the endpoint's lock by its daemon (arriving messages) and by the
 //! calling thread (through [`World`](crate::World)). It is passive: it never blocks, it only answers, parks, and notes.
 
 mod asked;
@@ -68,7 +68,7 @@ pub(crate) struct Call {
 }
 
 /// State of one rank.
-pub(crate) struct Service {
+pub(crate) struct Kernel {
     pub(crate) me: Rank,
     pub(crate) size: usize,
     pub(crate) modes: Modes,
@@ -112,9 +112,9 @@ pub(crate) struct Service {
     pub(crate) ended: bool,
 }
 
-impl Service {
+impl Kernel {
     pub(crate) fn new(me: Rank, size: usize, limit: Option<Duration>) -> Self {
-        Service {
+        Kernel {
             me,
             size,
             modes: Modes::default(),

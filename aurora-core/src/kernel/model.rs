@@ -2,12 +2,12 @@
 //! parking, the split end.
 //!
 //! All of it is under one lock, so what can differ is who takes that next. Here the checker tries every order of two
-//! threads that drive the real [`Service`]: one does what a guard does, call by call, with the memory in its hands between the
+//! threads that drive the real [`Kernel`]: one does what a guard does, call by call, with the memory in its hands between the
 //! calls; the other is the endpoint, which delivers the messages of rank 1 and sends what is lent. Only waiting is not as
 //! outside: who waits tries again and again. What ranks that share memory do without the lock has models of its own
 //! (`memory/gate.rs`, `memory/door.rs`).
 
-use super::Service;
+use super::Kernel;
 use super::mail::Reason;
 use super::nodes::Nodes;
 use crate::Site;
@@ -36,7 +36,7 @@ const MANY: usize = 2100;
 
 /// A rank under its lock, and what it has answered to rank 1.
 struct Node {
-    state: Mutex<(Service, Outbox)>,
+    state: Mutex<(Kernel, Outbox)>,
     len: usize,
     site: Site,
 }
@@ -51,28 +51,28 @@ struct Answers {
 impl Node {
     /// A block of ones, of a vector of twice its length.
     fn new(len: usize) -> Arc<Self> {
-        let (mut service, site) = (Service::new(Rank::new(ME), 2, None), Site::here());
+        let (mut kernel, site) = (Kernel::new(Rank::new(ME), 2, None), Site::here());
         let mut block = Array::<u64>::zeroed(len).expect("there is memory");
         block.fill(1);
         let name = ObjectName { what: "GVector<u64>".into(), made_at: site.clone() };
         let dist = Distribution::block(Shape::Vector(2 * len), 2);
         let block = Block::new(std::sync::Arc::new(block), size_of::<u64>(), None);
         let nodes = std::sync::Arc::new(Nodes::apart(2));
-        let made = object::<u64>(&service, name, dist, block, nodes, None);
-        service.objects.insert(OBJECT, made);
-        Arc::new(Node { state: Mutex::new((service, Outbox::default())), len, site })
+        let made = object::<u64>(&kernel, name, dist, block, nodes, None);
+        kernel.objects.insert(OBJECT, made);
+        Arc::new(Node { state: Mutex::new((kernel, Outbox::default())), len, site })
     }
 
-    fn lock(&self) -> MutexGuard<'_, (Service, Outbox)> {
+    fn lock(&self) -> MutexGuard<'_, (Kernel, Outbox)> {
         self.state.lock().expect("nobody has panicked under it")
     }
 
-    fn act<R>(&self, action: impl FnOnce(&mut Service, &mut Outbox) -> R) -> R {
-        let (service, out) = &mut *self.lock();
-        action(service, out)
+    fn act<R>(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) -> R) -> R {
+        let (kernel, out) = &mut *self.lock();
+        action(kernel, out)
     }
 
-    fn wait<R>(&self, mut condition: impl FnMut(&mut Service, &mut Outbox) -> Option<R>) -> R {
+    fn wait<R>(&self, mut condition: impl FnMut(&mut Kernel, &mut Outbox) -> Option<R>) -> R {
         loop {
             if let Some(outcome) = self.act(&mut condition) {
                 return outcome;
@@ -83,7 +83,7 @@ impl Node {
 
     /// A message of rank 1 arrives.
     fn deliver(&self, message: &Message, payload: Vec<u8>) {
-        self.act(|service, out| service.deliver(Rank::new(OTHER), &message.encode(), Received::Bytes(payload), out));
+        self.act(|kernel, out| kernel.deliver(Rank::new(OTHER), &message.encode(), Received::Bytes(payload), out));
     }
 
     /// Rank 1, which has entered `epoch` scopes, asks for the whole block.
@@ -122,13 +122,13 @@ impl Node {
             let (first, second) = bytes.split_at_mut(len / 2);
             let read = |at, into: &mut [u8]| {
                 assert!(
-                    self.act(|service, _| service.read(token, at, into)),
+                    self.act(|kernel, _| kernel.read(token, at, into)),
                     "what is lent stays until it is acknowledged"
                 );
             };
             read(0, first);
             read(len / 2, second);
-            self.act(|service, out| service.released(token, out));
+            self.act(|kernel, out| kernel.released(token, out));
             answers.read.insert(id, bytes);
         }
     }
@@ -149,29 +149,29 @@ fn uniform(bytes: &[u8]) -> u64 {
 /// What [`OwnerComputesMut`](crate::OwnerComputesMut) does: opens, passes the gate, takes the block at the first slice, gives it back.
 fn write_by_a_guard(node: &Node) {
     let opens =
-        |service: &mut Service, out: &mut Outbox| service.settled(OBJECT, true, out).map(|object| object.map(drop));
+        |kernel: &mut Kernel, out: &mut Outbox| kernel.settled(OBJECT, true, out).map(|object| object.map(drop));
     node.wait(opens).expect("no fault");
-    node.wait(|service, out| service.gate(OBJECT, out).map(|object| object.map(drop))).expect("no fault");
-    let guard = node.act(|service, _| service.open_guard(OBJECT, "OwnerComputes", &node.site, true, false));
-    let block = node.act(|service, _| service.take_part(OBJECT, &(0..node.len))).expect("one write guard at a time");
+    node.wait(|kernel, out| kernel.gate(OBJECT, out).map(|object| object.map(drop))).expect("no fault");
+    let guard = node.act(|kernel, _| kernel.open_guard(OBJECT, "OwnerComputes", &node.site, true, false));
+    let block = node.act(|kernel, _| kernel.take_part(OBJECT, &(0..node.len))).expect("one write guard at a time");
     let mut block = std::sync::Arc::try_unwrap(typed::<u64>(block)).unwrap_or_else(|shared| Array::clone(&shared));
     let half = block.len() / 2;
     block[..half].fill(2);
     thread::yield_now();
     block[half..].fill(2);
-    node.act(|service, _| {
-        let object = service.objects.get_mut(&OBJECT).expect("it lives");
+    node.act(|kernel, _| {
+        let object = kernel.objects.get_mut(&OBJECT).expect("it lives");
         object.block.give_back(std::sync::Arc::new(block));
     });
-    node.act(|service, out| service.close_guard(OBJECT, guard, false, out));
+    node.act(|kernel, out| kernel.close_guard(OBJECT, guard, false, out));
 }
 
 /// A guard as it must not be: it writes in two steps without taking the block.
 fn write_without_lending(node: &Node) {
     for half in [0..node.len / 2, node.len / 2..node.len] {
-        node.wait(|service, out| service.gate(OBJECT, out).map(|object| object.map(drop))).expect("no fault");
-        node.act(|service, _| {
-            let object = service.objects.get_mut(&OBJECT).expect("it lives");
+        node.wait(|kernel, out| kernel.gate(OBJECT, out).map(|object| object.map(drop))).expect("no fault");
+        node.act(|kernel, _| {
+            let object = kernel.objects.get_mut(&OBJECT).expect("it lives");
             object.block.write(|bytes| bytemuck::cast_slice_mut::<_, u64>(bytes)[half].fill(2));
         });
     }
@@ -179,28 +179,28 @@ fn write_without_lending(node: &Node) {
 
 /// A guard as it must not be: it takes the block away from those who send from it.
 fn write_under_transfers(node: &Node) {
-    let guard = node.act(|service, _| service.open_guard(OBJECT, "OwnerComputes", &node.site, true, false));
-    let block = node.act(|service, _| service.objects.get_mut(&OBJECT).and_then(|object| object.block.take()));
+    let guard = node.act(|kernel, _| kernel.open_guard(OBJECT, "OwnerComputes", &node.site, true, false));
+    let block = node.act(|kernel, _| kernel.objects.get_mut(&OBJECT).and_then(|object| object.block.take()));
     if let Some(block) = block {
         thread::yield_now();
-        node.act(|service, _| service.objects.get_mut(&OBJECT).expect("it lives").block.give_back(block));
+        node.act(|kernel, _| kernel.objects.get_mut(&OBJECT).expect("it lives").block.give_back(block));
     }
-    node.act(|service, out| service.close_guard(OBJECT, guard, false, out));
+    node.act(|kernel, out| kernel.close_guard(OBJECT, guard, false, out));
 }
 
 /// What [`OwnerComputes`](crate::OwnerComputes) does: shows the block, which stays as it is meanwhile.
 fn read_by_a_guard(node: &Node) {
     let opens =
-        |service: &mut Service, out: &mut Outbox| service.settled(OBJECT, false, out).map(|object| object.map(drop));
+        |kernel: &mut Kernel, out: &mut Outbox| kernel.settled(OBJECT, false, out).map(|object| object.map(drop));
     node.wait(opens).expect("no fault");
-    let guard = node.act(|service, _| service.open_guard(OBJECT, "OwnerComputes", &node.site, false, false));
-    let shown = node.act(|service, _| service.objects.get_mut(&OBJECT).and_then(|object| object.block.share()));
+    let guard = node.act(|kernel, _| kernel.open_guard(OBJECT, "OwnerComputes", &node.site, false, false));
+    let shown = node.act(|kernel, _| kernel.objects.get_mut(&OBJECT).and_then(|object| object.block.share()));
     let shown = typed::<u64>(shown.expect("no write guard beside a shared one"));
     let before = uniform(bytemuck::cast_slice(&shown));
     thread::yield_now();
     assert_eq!(uniform(bytemuck::cast_slice(&shown)), before, "it has changed under a guard");
     drop(shown);
-    node.act(|service, out| service.close_guard(OBJECT, guard, false, out));
+    node.act(|kernel, out| kernel.close_guard(OBJECT, guard, false, out));
 }
 
 /// `program` beside a rank that reads, writes and reads. Every request is answered, and no answer is of half a phase.
@@ -226,8 +226,8 @@ fn beside_requests(len: usize, program: fn(&Node)) {
         node.take_answers(&mut answers);
         assert_eq!(answers.read.keys().copied().collect::<Vec<_>>(), [1, 2], "what was parked is answered");
         assert!([1, 2, 3].contains(&uniform(&answers.read[&1])));
-        node.act(|service, _| {
-            let object = service.objects.get_mut(&OBJECT).expect("it lives");
+        node.act(|kernel, _| {
+            let object = kernel.objects.get_mut(&OBJECT).expect("it lives");
             assert!(object.parked.is_empty() && object.open.is_empty() && !object.block.is_lent());
             assert!(!object.block.is_in_flight());
             assert!([1, 2, 3].contains(&uniform(object.block.bytes().expect("it is back"))));
@@ -282,17 +282,17 @@ fn split_end(entered: u64) {
             })
         };
         let opening = Opening::new(Collective::ReleaseC, &node.site);
-        let epoch = node.act(|service, out| service.enter(OBJECT, opening.clone(), out)).expect("the same scope");
-        let guard = node.act(|service, _| service.open_guard(OBJECT, "ReleaseC", &node.site, true, true));
-        node.act(|service, out| service.advance(OBJECT, out));
+        let epoch = node.act(|kernel, out| kernel.enter(OBJECT, opening.clone(), out)).expect("the same scope");
+        let guard = node.act(|kernel, _| kernel.open_guard(OBJECT, "ReleaseC", &node.site, true, true));
+        node.act(|kernel, out| kernel.advance(OBJECT, out));
         let reason = Reason { object: Some(OBJECT), action: "ReleaseC", site: None };
         let scope = ReleaseScope { object: OBJECT, epoch, opening: &opening, reason: &reason, sent: 0 };
         let last = vec![Some(LastBatch { op: None, bytes: batch(0, 5) }), None];
-        node.act(|service, out| service.end_release(&scope, &[0, 0], last, out));
-        node.act(|service, out| service.close_guard(OBJECT, guard, false, out));
+        node.act(|kernel, out| kernel.end_release(&scope, &[0, 0], last, out));
+        node.act(|kernel, out| kernel.close_guard(OBJECT, guard, false, out));
         // The next use.
-        let own = node.wait(|service, out| {
-            let object = service.settled(OBJECT, false, out)?.expect("no fault");
+        let own = node.wait(|kernel, out| {
+            let object = kernel.settled(OBJECT, false, out)?.expect("no fault");
             object.block.read(uniform)
         });
         assert_eq!(own, 5, "what all have written is seen after the scope");

@@ -1,12 +1,12 @@
 //! A rank that polls: whether it is told so, and whether its polling ends as a wait does.
 //!
-//! See [`polls`](crate::polls). Now and then, at a *tick*, the service has its rank's looks watched. Of a rank that
+//! See [`polls`](crate::polls). Now and then, at a *tick*, the kernel has its rank's looks watched. Of a rank that
 //! polls for as long as a wait is noticed it says so once, if that is all that the job does: every other rank waits,
 //! polls too, or has left. All are asked three times, one time after the other. Who is in the same wait each time has
 //! waited from its first answer to its second, and so has polled who has looked again after that. So at the moment when
 //! all had answered once and none twice, nobody did anything else.
 
-use super::Service;
+use super::Kernel;
 use super::watch::NOTICE;
 use crate::error::Claim;
 use crate::ids::ObjectId;
@@ -196,7 +196,7 @@ impl Polling {
     }
 }
 
-impl Service {
+impl Kernel {
     /// When the next tick is due.
     pub(crate) fn next_tick(&self) -> Option<Instant> {
         (!self.ended && !self.leaving && self.fault.is_none()).then_some(self.polling.next)
@@ -282,11 +282,11 @@ mod tests {
     const NOTICE: Duration = Duration::from_millis(160);
 
     fn shorten(scalar: &GScalar<u64>) {
-        scalar.link.tidy(|service, _| service.polling.notice_after(NOTICE));
+        scalar.link.tidy(|kernel, _| kernel.polling.notice_after(NOTICE));
     }
 
     fn is_noticed(scalar: &GScalar<u64>) -> bool {
-        scalar.link.read(|service| !service.polling.noticed.is_empty()).0
+        scalar.link.read(|kernel| !kernel.polling.noticed.is_empty()).0
     }
 
     fn on_every_route(ranks: usize, test: impl Fn(&World) -> Result<()> + Sync) {

@@ -1,6 +1,6 @@
-//! What this rank's service does for others by itself, as the watch over waiting ranks is told.
+//! What this rank's kernel does for others by itself, as the watch over waiting ranks is told.
 
-use super::Service;
+use super::Kernel;
 use super::watch::{Relay, What};
 use crate::epoch::Collective;
 use crate::ids::ObjectId;
@@ -8,7 +8,7 @@ use crate::vector::object::Object;
 use aurora_net::Rank;
 use std::collections::BTreeMap;
 
-impl Service {
+impl Kernel {
     /// Loads that go on in the background, and scopes of the scalars that live here; of each, for whom it waits.
     pub(crate) fn relays(&self) -> BTreeMap<ObjectId, Relay> {
         let healthy = self.objects.iter().filter(|(_, object)| object.fault.is_none());

@@ -1,6 +1,6 @@
 //! What was sent and waited for, by object and kind: what [`World::stats`](crate::World::stats) tells.
 
-use super::Service;
+use super::Kernel;
 use super::watch::What;
 use crate::epoch::Collective;
 use crate::error::ObjectName;
@@ -82,7 +82,7 @@ impl Tally {
     }
 }
 
-impl Service {
+impl Kernel {
     /// To whose account a wait goes; `caller`: the object whose call it is.
     pub(crate) fn account(&self, what: What, caller: Option<ObjectId>) -> (Option<ObjectId>, Kind) {
         let object = what.object();

@@ -1,6 +1,6 @@
 //! What ranks tell rank 0 besides the program's own: their counters at the end, and asking it what time it is.
 
-use super::Service;
+use super::Kernel;
 use crate::kernel::message::{Message, malformed};
 use crate::stats::Stats;
 use crate::trace::Time;
@@ -19,7 +19,7 @@ pub(crate) struct Telling {
     pub(crate) answers: u32,
 }
 
-impl Service {
+impl Kernel {
     /// Tells rank 0 this rank's counters.
     pub(crate) fn report(&mut self, stats: &Stats, out: &mut Outbox) {
         let payload = postcard::to_allocvec(stats).expect("counters are plain data");
@@ -62,17 +62,17 @@ mod tests {
 
     #[test]
     fn the_quickest_answer_tells_how_far_a_clock_is_ahead() {
-        let mut service = Service::new(Rank::new(1), 2, None);
+        let mut kernel = Kernel::new(Rank::new(1), 2, None);
         let Time { nanos: now, machine } = Time::now();
         let second = 1_000_000_000;
-        service.heard_time(now - 4 * second, now + 98 * second, machine ^ 1);
-        let (_, ahead) = service.telling.ahead.expect("told");
+        kernel.heard_time(now - 4 * second, now + 98 * second, machine ^ 1);
+        let (_, ahead) = kernel.telling.ahead.expect("told");
         assert!((ahead - 100 * second as i64).abs() < second as i64, "{ahead}");
         // A slower one is not looked at, a quicker one is.
-        service.heard_time(now - 8 * second, now, machine ^ 1);
-        assert_eq!(service.telling.ahead.map(|(_, ahead)| ahead), Some(ahead));
-        service.heard_time(now - second, now + 99 * second, machine);
-        assert_eq!(service.telling.ahead.map(|(_, ahead)| ahead), Some(0));
-        assert_eq!(service.telling.answers, 3);
+        kernel.heard_time(now - 8 * second, now, machine ^ 1);
+        assert_eq!(kernel.telling.ahead.map(|(_, ahead)| ahead), Some(ahead));
+        kernel.heard_time(now - second, now + 99 * second, machine);
+        assert_eq!(kernel.telling.ahead.map(|(_, ahead)| ahead), Some(0));
+        assert_eq!(kernel.telling.answers, 3);
     }
 }

@@ -1,6 +1,6 @@
 //! Using an object on its own rank: may it be used now, who has it open, and the rendezvous of all ranks.
 
-use super::{Reason, Service};
+use super::{Kernel, Reason};
 use crate::collective::{Came, ObjectState, Summary};
 use crate::epoch::Ledger;
 use crate::error::Claim;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-impl Service {
+impl Kernel {
     /// An object as it is at its construction.
     pub(crate) fn ledger(&self) -> Ledger {
         Ledger::new(self.me, self.size)
@@ -34,7 +34,7 @@ impl Service {
         self.usable_in(id, mutable, Window::WHOLE, out)
     }
 
-    /// As [`Service::usable`], of a part of it: guards of other parts are not in the way.
+    /// As [`Kernel::usable`], of a part of it: guards of other parts are not in the way.
     pub(crate) fn usable_in(
         &mut self,
         id: ObjectId,
@@ -56,7 +56,7 @@ impl Service {
         object.sound().map(|()| object)
     }
 
-    /// As [`Service::usable`], once all earlier scopes of the object are over.
+    /// As [`Kernel::usable`], once all earlier scopes of the object are over.
     pub(crate) fn settled(
         &mut self,
         id: ObjectId,
@@ -66,7 +66,7 @@ impl Service {
         self.settled_in(id, mutable, Window::WHOLE, out)
     }
 
-    /// As [`Service::usable_in`], once all earlier scopes of that part are over.
+    /// As [`Kernel::usable_in`], once all earlier scopes of that part are over.
     pub(crate) fn settled_in(
         &mut self,
         id: ObjectId,
@@ -84,7 +84,7 @@ impl Service {
         }
     }
 
-    /// As [`Service::settled`], once nothing is sent from the block any more: the gate in front of every write.
+    /// As [`Kernel::settled`], once nothing is sent from the block any more: the gate in front of every write.
     pub(crate) fn gate(&mut self, id: ObjectId, out: &mut Outbox) -> Option<Result<&mut Object, Error>> {
         self.gate_in(id, Window::WHOLE, out)
     }

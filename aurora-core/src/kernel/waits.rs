@@ -1,7 +1,7 @@
 //! What this rank waits for, from whom, and what it says of that to those who ask: what the [watch](super::watch) judges by.
 
 use super::watch::{Act, GuardState, RankState, What};
-use super::{Call, Service};
+use super::{Call, Kernel};
 use crate::Site;
 use crate::epoch::Collective;
 use crate::epoch::Ledger;
@@ -13,7 +13,7 @@ use crate::window::Window;
 use aurora_net::{Outbox, Payload, Rank};
 use std::time::Instant;
 
-impl Service {
+impl Kernel {
     /// The ranks that a wait is for.
     pub(crate) fn awaited(&self, what: What) -> Vec<Rank> {
         if let Some(ranks) = self.awaited_at_scalar(what) {

@@ -1,6 +1,6 @@
 //! Doing what was asked for: at once, or later if its time has not come.
 
-use super::{Loan, Service};
+use super::{Kernel, Loan};
 use crate::Error;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Message, encode_error};
@@ -9,7 +9,7 @@ use aurora_net::bootstrap::capture;
 use aurora_net::{Buffer, Outbox, Payload, Rank, Received};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-impl Service {
+impl Kernel {
     /// Settles what can be settled and does the parked work whose time has come.
     pub(crate) fn advance(&mut self, id: ObjectId, out: &mut Outbox) {
         loop {

@@ -10,7 +10,7 @@
 //!    nobody shows any of it any more, and the notes begin anew. As long as a part is shown, so is its `Arc`.
 //! 3. A part borrows its own elements, never the array, so a write to others does not meet it: neither one that comes in, nor one
 //!    through a guard of this rank to which another part of shared memory is lent. As a whole an array is borrowed only if it is one's
-//!    own, or by the service between the writes to one that arrives, under its lock.
+//!    own, or by the kernel between the writes to one that arrives, under its lock.
 //! 4. Any bytes are a value of an [`Element`], and a part lies inside of its array.
 #![allow(unsafe_code)]
 

@@ -35,7 +35,7 @@ pub(crate) struct Pool {
     pub(crate) available: usize,
 }
 
-/// Bytes of memory that this process may still take, as the kernel and its control groups say, with a little left over
+/// Bytes of memory that this process may still take, as Linux and its control groups say, with a little left over
 /// to live on; `None` where they do not.
 pub fn available() -> Option<usize> {
     Limits::find().tightest().map(|pool| pool.available)

@@ -1,8 +1,8 @@
-//! Single elements of a vector without its service: one's own, and those of the ranks that share memory.
+//! Single elements of a vector without its kernel: one's own, and those of the ranks that share memory.
 //!
-//! The service says by the [`Front`] what its rank's own thread may do without asking: nothing while a scope is under way, a
+//! The kernel says by the [`Front`] what its rank's own thread may do without asking: nothing while a scope is under way, a
 //! guard of the wrong kind is open, or something is at fault. What may be done to the block of a *mate* its owner says by its
-//! [door](super::door). Everything else goes by the service and, if need be, by a message.
+//! [door](super::door). Everything else goes by the kernel and, if need be, by a message.
 //!
 //! Why the unsafe code is sound:
 //!
@@ -10,7 +10,7 @@
 //!    and in their place as long as the vector's handle lives: a block's memory is given back when every handle has been
 //!    dropped, this one included, and a segment while `sharing` holds it.
 //! 2. While the front says [`OWN`], nobody else writes to our own block but as words (`cells.rs`) or, inside its door, as here;
-//!    our thread itself is here and not in a guard. The service takes that back under its lock, on our own thread, before
+//!    our thread itself is here and not in a guard. The kernel takes that back under its lock, on our own thread, before
 //!    a guard can write.
 //! 3. Inside a door for reading nobody writes but others who are inside it; inside it for writing, nobody uses the block but
 //!    they do. All of those touch words only. That holds however long they stay: an owner that waits no longer gives the
@@ -72,7 +72,7 @@ impl<T> Shared<T> {
 impl<T: Element> Direct<T> {
     /// Of a vector whose block, the elements `range`, lies in memory that no other rank shares; `alone` if there is none.
     pub(crate) fn to(front: Arc<Front>, block: Arc<dyn Storage>, range: Range<usize>, alone: bool) -> Self {
-        // SAFETY: the vector's handle, which is about to be made, keeps the block; the service keeps the front.
+        // SAFETY: the vector's handle, which is about to be made, keeps the block; the kernel keeps the front.
         let direct = unsafe { typed::<T>(block).direct(front, range) };
         Direct { alone, ..direct }
     }
@@ -99,7 +99,7 @@ impl<T: Element> Direct<T> {
         self.range.clone()
     }
 
-    /// Element `index`, of rank `owner`. None: ask the service.
+    /// Element `index`, of rank `owner`. None: ask the kernel.
     #[inline]
     pub(crate) fn at(&self, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
         self.at_by(self.front.word(), index, owner)
@@ -148,7 +148,7 @@ impl<T: Element> Direct<T> {
         sharing.leave_door(owner).then_some(value)
     }
 
-    /// Sets element `index`, of rank `owner`. False: it is not done, or does not count; ask the service.
+    /// Sets element `index`, of rank `owner`. False: it is not done, or does not count; ask the kernel.
     #[inline]
     pub(crate) fn put(&self, index: usize, value: T, owner: impl FnOnce() -> usize) -> bool {
         let ready = self.front.word();
@@ -214,7 +214,7 @@ impl<T: Element> Direct<T> {
         self.shared.as_ref().is_some_and(|shared| shared.seat(owner).is_some())
     }
 
-    /// Reads the elements at `indices`, as long as all doors are open. Returns how many it has read; for the rest ask the service.
+    /// Reads the elements at `indices`, as long as all doors are open. Returns how many it has read; for the rest ask the kernel.
     ///
     /// # Panics
     /// If there is no such element.
@@ -278,7 +278,7 @@ impl<T: Element> Direct<T> {
         done
     }
 
-    /// Sets elements, in the order given, as long as all doors are open. Returns how many it has set; for the rest ask the service.
+    /// Sets elements, in the order given, as long as all doors are open. Returns how many it has set; for the rest ask the kernel.
     ///
     /// # Panics
     /// As [`Direct::at_many`].

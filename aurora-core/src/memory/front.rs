@@ -1,6 +1,6 @@
-//! What the calling thread of a rank may do to an object without asking its service.
+//! What the calling thread of a rank may do to an object without asking its kernel.
 //!
-//! That is one number, which every access reads first. The service writes it under its lock. So that it costs an access
+//! That is one number, which every access reads first. The kernel writes it under its lock. So that it costs an access
 //! nothing to be watched (see [`polls`](crate::polls)), what is watched is put *aside* in this number: the fast paths
 //! then find that they may not do it, and the slow ones look there.
 
@@ -25,7 +25,7 @@ const WRITES: u64 = 1 << 7;
 /// Above all of these stands the number of scopes.
 pub(super) const SCOPES: u32 = 8;
 
-/// What the calling thread may do to an object without asking its service. Changed under the service's lock, but for
+/// What the calling thread may do to an object without asking its kernel. Changed under the kernel's lock, but for
 /// [`Front::wake`].
 #[derive(Debug, Default)]
 pub(crate) struct Front {
@@ -50,7 +50,7 @@ impl Front {
         self.store(epoch, may);
     }
 
-    /// Under the service's lock. The calling thread may wake meanwhile, and may have to do so again.
+    /// Under the kernel's lock. The calling thread may wake meanwhile, and may have to do so again.
     fn store(&self, epoch: Epoch, may: u64) {
         self.ready.store(arrange(self.ready.load(Ordering::Relaxed), epoch, may), Ordering::Release);
     }
@@ -73,7 +73,7 @@ impl Front {
         self.replace(|ready| Some(arrange(ready | READS | WRITES, ready >> SCOPES, allowed(ready))));
     }
 
-    /// Nothing is aside any more that is not watched at this level. By the calling thread; what the service says
+    /// Nothing is aside any more that is not watched at this level. By the calling thread; what the kernel says
     /// meanwhile stays. False if nothing was.
     pub(crate) fn wake(&self, level: Level) -> bool {
         let over = match level {
@@ -140,7 +140,7 @@ mod tests {
             assert_eq!((at_once(&front), front.allowed()), ((0, 5), (MAY, 5)));
             assert!(!front.wake(Level::All));
         }
-        // The service goes on meanwhile.
+        // The kernel goes on meanwhile.
         front.set(6, 2, READ);
         assert_eq!((at_once(&front), front.allowed()), ((0, 6), (READ, 6)));
         front.close();

@@ -10,7 +10,7 @@
 //! grows with each load, and begins anew once it shows nothing. A writer looks whether everyone has completed the last load *of its
 //! range*, and where they read now. A later load of another range may widen what it looks at meanwhile, never narrow it.
 //!
-//! A rank completes its loads one after the other, under the lock of its service, whose thread may do it while the calling thread ends
+//! A rank completes its loads one after the other, under the lock of its kernel, whose thread may do it while the calling thread ends
 //! the guard of an earlier one. What a rank says of its range may then be wider than what it still shows; it begins anew
 //! only behind all that has been read.
 //!
@@ -99,7 +99,7 @@ impl<W: Word> Seat<W> {
     /// Completes `load`, with a guard that shows these bytes if it `reads`. By its own rank alone, one load after the other.
     pub(crate) fn enter(&self, load: u64, reads: Option<Range<usize>>) {
         if let Some(bytes) = reads {
-            // The service may complete a load while the calling thread ends the guard of another: what that has read comes before
+            // The kernel may complete a load while the calling thread ends the guard of another: what that has read comes before
             // what is said from here on.
             let readers = self.readers.load(Ordering::Acquire);
             let (mut start, mut end) = (bytes.start as u64, bytes.end as u64);

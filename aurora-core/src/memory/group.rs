@@ -1,4 +1,4 @@
-//! Control groups as the kernel describes them: which of them hold this process, and how much memory each still gives.
+//! Control groups as Linux describes them: which of them hold this process, and how much memory each still gives.
 //!
 //! Texts in, plain values out; who reads the files is `available.rs`.
 

@@ -1,7 +1,7 @@
 //! How long the owner of a block waits for a rank that is inside of its [door](super::door), and whom it has given up.
 //!
 //! Who is inside leaves within nanoseconds if it runs at all. One that does not has been stopped there, and nobody
-//! knows whether it will ever go on. The owner waits under the lock of its service, so it is silent itself meanwhile:
+//! knows whether it will ever go on. The owner waits under the lock of its kernel, so it is silent itself meanwhile:
 //! it gives up before its peers would hold that against it.
 
 use aurora_net::Rank;

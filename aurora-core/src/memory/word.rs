@@ -1,6 +1,6 @@
 //! The value of a scalar of up to 8 bytes: a word that the ranks of its home's node read and change in place.
 //!
-//! Beside the value lies its *door*, which the home's service alone writes. It says whether the value may be used in
+//! Beside the value lies its *door*, which the home's kernel alone writes. It says whether the value may be used in
 //! place, and how many collective scopes of the scalar are settled at its home. A rank that has settled more scopes
 //! than the door says would miss what the home is about to merge: it asks the home by a message, which waits there. The
 //! door is shut for good when the scalar is at fault or the job over.
@@ -180,7 +180,7 @@ impl Word {
     }
 }
 
-/// A scalar's value as the calling thread of one rank uses it, without its service.
+/// A scalar's value as the calling thread of one rank uses it, without its kernel.
 #[derive(Debug)]
 pub(crate) struct InPlace {
     front: Arc<Front>,

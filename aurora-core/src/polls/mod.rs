@@ -1,7 +1,7 @@
 //! Polling: a rank that reads the same again and again until another has changed it.
 //!
 //! That is legal, and may last. But if nobody ever changes it, the rank would run for ever, and no watch over *waits*
-//! would see it. So now and then a rank's service has a look at what its calling thread does (`kernel/polling.rs`), in
+//! would see it. So now and then a rank's kernel has a look at what its calling thread does (`kernel/polling.rs`), in
 //! a *burst*: it sets all single accesses aside ([`Front::watch`](crate::memory::Front)), so that each goes by a slow
 //! path, where it is noted. If the next few are looks at the same few places that find the same again and again
 //! ([`record`]), the rank seems to poll. Reads are at once again then, until the next burst; but writes stay aside, and
@@ -9,7 +9,7 @@
 //! as far as its reads go, and exact in that the rank has done nothing else; a single read pays nothing for being
 //! watched: no counter, no branch.
 //!
-//! What is here belongs to the calling thread ([`Watcher`]), but for what it tells its service ([`Polls`]).
+//! What is here belongs to the calling thread ([`Watcher`]), but for what it tells its kernel ([`Polls`]).
 
 mod record;
 
@@ -46,7 +46,7 @@ pub(crate) enum Level {
     All,
 }
 
-/// What a rank's calling thread tells its service of its looks.
+/// What a rank's calling thread tells its kernel of its looks.
 #[derive(Debug, Default)]
 pub(crate) struct Polls {
     /// The poll that there may be, times 2, and 1 more in a burst; 0: there is none.
@@ -59,14 +59,14 @@ pub(crate) struct Polls {
 const BURST: u64 = 1;
 
 impl Polls {
-    /// By the service: what may be poll `number` begins, with a burst.
+    /// By the kernel: what may be poll `number` begins, with a burst.
     pub(crate) fn begin(&self, number: u64) {
         *self.poll() = None;
         self.looks.store(0, Ordering::Relaxed);
         self.state.store(number << 1 | BURST, Ordering::Release);
     }
 
-    /// By the service: another burst, if the poll has not ended meanwhile.
+    /// By the kernel: another burst, if the poll has not ended meanwhile.
     pub(crate) fn watch_again(&self, number: u64) {
         let _ = self.state.compare_exchange(number << 1, number << 1 | BURST, Ordering::AcqRel, Ordering::Acquire);
     }
@@ -176,7 +176,7 @@ impl Watcher {
                 *poll = Some(Poll { number, object, action, site: site.clone(), since: *since });
             }
             drop(poll);
-            // The service may have given the poll up meanwhile.
+            // The kernel may have given the poll up meanwhile.
             let _ = self.polls.state.compare_exchange(state, state & !BURST, Ordering::AcqRel, Ordering::Acquire);
         }
     }

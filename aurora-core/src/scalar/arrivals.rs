@@ -7,11 +7,11 @@ use crate::epoch::{Collective, Opening};
 use crate::ids::{Epoch, ObjectId};
 use crate::kernel::message::Message;
 use crate::kernel::watch::What;
-use crate::kernel::{Reason, Service};
+use crate::kernel::{Kernel, Reason};
 use aurora_net::{Outbox, Payload, Rank};
 use bytes::Bytes;
 
-impl Service {
+impl Kernel {
     /// What arrives at a home: a rank has come.
     pub(crate) fn has_come(&mut self, from: Rank, id: ObjectId, epoch: Epoch, opening: &Opening) {
         if let Some(object) = self.objects.get_mut(&id) {

@@ -257,20 +257,20 @@ impl<T: ScalarValue> GScalar<T> {
     ) -> Result<Vec<u8>> {
         let id = self.id;
         if self.home == self.link.me {
-            return self.link.wait(What::Settle { object: id }, site, |service, out| {
-                service.serve_own(id, &request, &payload, out)
-            });
+            return self
+                .link
+                .wait(What::Settle { object: id }, site, |kernel, out| kernel.serve_own(id, &request, &payload, out));
         }
         let _call = self.link.call(action);
         let reason = Reason { object: Some(id), action, site: Some(site.clone()) };
         let asking = Asking { object: id, to: self.home, reason: &reason };
-        let call = self.link.act(site, |service, out| {
-            service.usable(id, false, out)?;
-            Ok(service.ask(&asking, request, payload, out))
+        let call = self.link.act(site, |kernel, out| {
+            kernel.usable(id, false, out)?;
+            Ok(kernel.ask(&asking, request, payload, out))
         })?;
         self.link
-            .wait(What::Calls { object: id, action }, site, |service, _| service.take_reply(call))
-            .inspect_err(|_| self.link.tidy(|service, _| service.give_up(call)))
+            .wait(What::Calls { object: id, action }, site, |kernel, _| kernel.take_reply(call))
+            .inspect_err(|_| self.link.tidy(|kernel, _| kernel.give_up(call)))
     }
 }
 
@@ -328,13 +328,13 @@ impl<T: Atomic> GScalar<T> {
 fn find_word(link: &Link, id: ObjectId, home: Rank) -> Option<InPlace> {
     let node = link.node().filter(|_| link.nodes.are_mates(home, link.me));
     let segment = node.and_then(|node| node.share(id.0, Word::LEN).ok());
-    link.tidy(|service, out| {
-        let at_home = home == service.me;
-        let object = service.objects.get_mut(&id)?;
+    link.tidy(|kernel, out| {
+        let at_home = home == kernel.me;
+        let object = kernel.objects.get_mut(&id)?;
         let front = object.block.front();
         if !at_home {
             let word = segment.map(|segment| InPlace::new(front, Arc::new(Word::shared(segment))));
-            service.refresh(id);
+            kernel.refresh(id);
             return word;
         }
         let value = object.scalar.as_mut()?;
@@ -342,7 +342,7 @@ fn find_word(link: &Link, id: ObjectId, home: Rank) -> Option<InPlace> {
             value.move_to(Word::shared(segment));
         }
         let in_place = value.word().map(|word| InPlace::new(front, word.clone()));
-        service.advance(id, out);
+        kernel.advance(id, out);
         in_place
     })
 }
@@ -370,7 +370,7 @@ fn cannot_travel<T>(cause: postcard::Error, site: &Site) -> Error {
 impl<T: ScalarValue> Drop for GScalar<T> {
     fn drop(&mut self) {
         let (id, panicking) = (self.id, std::thread::panicking());
-        self.link.let_go(move |service, out| service.drop_object(id, panicking, out));
+        self.link.let_go(move |kernel, out| kernel.drop_object(id, panicking, out));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::epoch::Collective;
 use crate::ids::ObjectId;
-use crate::kernel::Service;
+use crate::kernel::Kernel;
 use crate::vector::object::Object;
 use crate::{Error, Site};
 use aurora_net::Outbox;
@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 /// The scope in which something is done to a scalar, and the line that has opened it here.
 pub(super) type Within = (Collective, Option<Site>);
 
-impl Service {
+impl Kernel {
     /// Does what ranks have sent. `None`: an operation has panicked, and all are told; or there is no such scalar.
     pub(super) fn contain<R>(
         &mut self,

@@ -1,4 +1,4 @@
-//! A rank's replica of a scalar under ReadMostly: written by its service, read by its program without asking anybody.
+//! A rank's replica of a scalar under ReadMostly: written by its kernel, read by its program without asking anybody.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +13,7 @@ const WATCHED: u8 = 1;
 /// Nothing is to be read from it: its object is faulty, or the job over.
 const CLOSED: u8 = 2;
 
-/// The replica. It has one writer at a time, its rank's service under the endpoint's lock, so what is read never goes back.
+/// The replica. It has one writer at a time, its rank's kernel under the endpoint's lock, so what is read never goes back.
 #[derive(Debug, Default)]
 pub(crate) struct Replica {
     /// A value of up to [`WORD`] bytes, little end first.

@@ -10,7 +10,7 @@ use crate::element::OpId;
 use crate::epoch::{Collective, Opening};
 use crate::ids::{Epoch, ObjectId};
 use crate::kernel::message::{Message, malformed};
-use crate::kernel::{Reason, Service};
+use crate::kernel::{Kernel, Reason};
 use crate::vector::entering::SCOPES_AHEAD;
 use crate::vector::object::{Object, ScalarFn};
 use crate::{Error, Site};
@@ -119,7 +119,7 @@ impl Object {
     }
 }
 
-impl Service {
+impl Kernel {
     /// Enters a scope of a scalar. `None`: this rank is too far ahead of the others.
     pub(crate) fn enter_scalar(
         &mut self,

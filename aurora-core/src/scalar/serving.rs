@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::element::OpId;
 use crate::ids::{CallId, ObjectId};
-use crate::kernel::Service;
+use crate::kernel::Kernel;
 use crate::kernel::message::{Request, ScalarRequest};
 use crate::scalar::{ScalarScopes, Value, requested};
 use crate::vector::object::{Object, Outcome, Work};
@@ -88,7 +88,7 @@ impl<'a> NumberedReply<'a> {
     }
 }
 
-impl Service {
+impl Kernel {
     /// A request of this rank's own on a scalar that lives here, once what it has done before is settled.
     pub(crate) fn serve_own(
         &mut self,

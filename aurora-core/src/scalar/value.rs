@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The value, encoded.
 #[derive(Debug)]
 pub(crate) enum Value {
-    /// Known to the home's service alone.
+    /// Known to the home's kernel alone.
     Bytes(Vec<u8>),
     /// A number of so many bytes, which ranks of the home's node also change in place.
     Word(Arc<Word>, usize),

@@ -29,9 +29,9 @@ impl World {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn stats(&self) -> Stats {
-        let ((job, objects), traffic) = self.link().read(|service| {
-            let name = |id: ObjectId| service.objects.get(&id).map(|object| object.name.to_string());
-            service.mail.tally.costs(name)
+        let ((job, objects), traffic) = self.link().read(|kernel| {
+            let name = |id: ObjectId| kernel.objects.get(&id).map(|object| object.name.to_string());
+            kernel.mail.tally.costs(name)
         });
         let Times { computing, sharing, waiting } = self.link().times();
         Stats { rank: self.rank(), computing, sharing, waiting, traffic, job, objects }
@@ -42,16 +42,16 @@ impl World {
         const LONG: Duration = Duration::from_secs(5);
         let (mine, until) = (self.stats(), Instant::now() + LONG);
         if !self.is_root() {
-            return self.link().act(site, |service, out| {
-                service.report(&mine, out);
+            return self.link().act(site, |kernel, out| {
+                kernel.report(&mine, out);
                 Ok(())
             });
         }
         let others = self.size() - 1;
-        let mut all = self.link().wait(What::Leave, site, |service, _| {
-            let reports = &mut service.telling.reports;
+        let mut all = self.link().wait(What::Leave, site, |kernel, _| {
+            let reports = &mut kernel.telling.reports;
             let all = (reports.len() == others || Instant::now() > until).then(|| std::mem::take(reports))?;
-            service.telling.printed = true;
+            kernel.telling.printed = true;
             Some(Ok(all))
         })?;
         all.push(mine);

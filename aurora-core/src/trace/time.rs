@@ -27,7 +27,7 @@ pub(super) fn nanos() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// One boot of one kernel, and a time namespace of it. Where either cannot be found out, the process has a clock of its own.
+/// One boot of one Linux, and a time namespace of it. Where either cannot be found out, the process has a clock of its own.
 fn machine() -> u64 {
     let boot = std::fs::read("/proc/sys/kernel/random/boot_id");
     let namespace = std::fs::read_link("/proc/self/ns/time");
@@ -47,12 +47,12 @@ impl World {
             return Ok(0);
         }
         for asked in 1..=QUESTIONS {
-            self.link().act(site, |service, out| {
-                service.ask_time(out);
+            self.link().act(site, |kernel, out| {
+                kernel.ask_time(out);
                 Ok(())
             })?;
-            self.link().wait(What::Clock, site, |service, _| (service.telling.answers == asked).then_some(Ok(())))?;
+            self.link().wait(What::Clock, site, |kernel, _| (kernel.telling.answers == asked).then_some(Ok(())))?;
         }
-        Ok(self.link().read(|service| service.telling.ahead.map_or(0, |(_, ahead)| ahead)).0)
+        Ok(self.link().read(|kernel| kernel.telling.ahead.map_or(0, |(_, ahead)| ahead)).0)
     }
 }

@@ -6,7 +6,7 @@ use crate::distribution::{Distribution, Shape};
 use crate::element::{Access, Element, built_in_ops};
 use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
-use crate::kernel::Service;
+use crate::kernel::Kernel;
 use crate::kernel::nodes::Nodes;
 use crate::link::Link;
 use crate::memory::node::home::{Home, Place};
@@ -172,27 +172,27 @@ impl Plan {
         let (name, action) = (self.name(), self.action());
         let block = Block::new(Arc::new(block), size_of::<T>().max(1), home);
         let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(link.size)) };
-        link.tidy(|service, _| {
-            let object = object::<T>(service, name, self.dist, block, nodes, scalar);
-            service.objects.insert(id, object);
+        link.tidy(|kernel, _| {
+            let object = object::<T>(kernel, name, self.dist, block, nodes, scalar);
+            kernel.objects.insert(id, object);
         });
         let refusal = self.refusal.take();
         let came = Came { refusal, ..Came::new("a construction", &action, self.key) };
         let met = link.come(came, &self.site).map(drop);
-        met.inspect_err(|_| link.tidy(|service, _| drop(service.objects.remove(&id))))
+        met.inspect_err(|_| link.tidy(|kernel, _| drop(kernel.objects.remove(&id))))
     }
 }
 
-/// An object as a rank's service knows it at its construction.
+/// An object as a rank's kernel knows it at its construction.
 pub(crate) fn object<T: Element>(
-    service: &Service,
+    kernel: &Kernel,
     name: ObjectName,
     dist: Distribution,
     block: Block,
     nodes: Arc<Nodes>,
     scalar: Option<ScalarPart>,
 ) -> Object {
-    let size = service.size;
+    let size = kernel.size;
     let scalar_scopes = scalar.as_ref().map(|part| ScalarScopes::new(part.home));
     let (scalar, scalar_ops) = scalar.map(|part| (part.value, part.ops)).unwrap_or_default();
     Object {
@@ -200,13 +200,13 @@ pub(crate) fn object<T: Element>(
         dist,
         block,
         fresh: Arc::new(|len| Ok(Arc::new(Array::<T>::promised(len)?))),
-        check: service.modes.check.then(Box::default),
+        check: kernel.modes.check.then(Box::default),
         scalar,
         scalar_ops,
         scalar_scopes,
         ops: built_in_ops::<T>(),
         access: Access::of::<T>(),
-        ledger: service.ledger(),
+        ledger: kernel.ledger(),
         cache: Default::default(),
         stream: None,
         writes: Writes::new(size),

@@ -2,13 +2,13 @@
 
 use crate::behaviour::read_cache::cache::STEP;
 use crate::ids::ObjectId;
-use crate::kernel::Service;
+use crate::kernel::Kernel;
 use crate::memory::Shortage;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Outbox;
 
-impl Service {
+impl Kernel {
     /// Whether this rank may spend as much on the copy of a ReadCache as that takes. Where all is shared it takes nothing.
     pub(crate) fn admit_cache(
         &mut self,

@@ -4,7 +4,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::ids::CallId;
 use crate::kernel::Asked;
-use crate::kernel::Service;
+use crate::kernel::Kernel;
 use crate::kernel::asking::Asking;
 use crate::kernel::message::Request;
 use crate::kernel::watch::What;
@@ -201,10 +201,8 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
         let tokens = std::cell::RefCell::new(Vec::<Token>::new());
         with_lent_mut(
             &mut memory,
-            |lent| {
-                link.tidy(|service, _| *tokens.borrow_mut() = lent.into_iter().map(|l| service.lend_mut(l)).collect())
-            },
-            || link.tidy(|service, _| tokens.borrow_mut().drain(..).for_each(|token| service.withdraw(token))),
+            |lent| link.tidy(|kernel, _| *tokens.borrow_mut() = lent.into_iter().map(|l| kernel.lend_mut(l)).collect()),
+            || link.tidy(|kernel, _| tokens.borrow_mut().drain(..).for_each(|token| kernel.withdraw(token))),
             || {
                 let tokens = tokens.borrow().clone();
                 let asked = ask_all(&others, |piece, index| {
@@ -256,15 +254,15 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
         };
         let _call = link.bulk_call("distmemcpy");
         // Before anything is sent: what is under way cannot be taken back.
-        link.act(&others[0].site, |service, out| {
-            mine.iter().try_for_each(|piece| service.usable(piece.vector.id, true, out).map(drop))
+        link.act(&others[0].site, |kernel, out| {
+            mine.iter().try_for_each(|piece| kernel.usable(piece.vector.id, true, out).map(drop))
         })?;
         let slices: Vec<&[T]> = others.iter().map(|piece| piece.memory).collect();
         let tokens = std::cell::RefCell::new(Vec::<Token>::new());
         with_lent(
             &slices,
-            |lent| link.tidy(|service, _| *tokens.borrow_mut() = lent.into_iter().map(|l| service.lend(l)).collect()),
-            || link.tidy(|service, _| tokens.borrow_mut().drain(..).for_each(|token| service.withdraw(token))),
+            |lent| link.tidy(|kernel, _| *tokens.borrow_mut() = lent.into_iter().map(|l| kernel.lend(l)).collect()),
+            || link.tidy(|kernel, _| tokens.borrow_mut().drain(..).for_each(|token| kernel.withdraw(token))),
             || Writing::new(&others, tokens.borrow().clone()).run(write_own),
         )
     }
@@ -314,26 +312,26 @@ impl<'a, T: Element> Writing<'a, T> {
     fn run(mut self, meanwhile: impl FnOnce() -> Result<()>) -> Result<()> {
         let Piece { vector, site, .. } = &self.pieces[0];
         let link = &vector.link;
-        link.act(site, |service, out| {
+        link.act(site, |kernel, out| {
             for vector in self.pieces.chunk_by(|a, b| a.vector.id == b.vector.id).map(|of_one| of_one[0].vector) {
-                service.usable(vector.id, true, out)?;
+                kernel.usable(vector.id, true, out)?;
             }
-            (0..self.owners.len()).for_each(|owner| self.ask(owner, service, out));
+            (0..self.owners.len()).for_each(|owner| self.ask(owner, kernel, out));
             Ok(())
         })?;
         let what = What::Calls { object: vector.id, action: "distmemcpy" };
         let mut outcome = meanwhile();
-        let answered = link.wait(what, site, |service, out| self.advance(&mut outcome, service, out).then_some(Ok(())));
+        let answered = link.wait(what, site, |kernel, out| self.advance(&mut outcome, kernel, out).then_some(Ok(())));
         // Some are left only of a job that is over.
-        link.tidy(|service, _| self.asked.iter().for_each(|(call, ..)| service.give_up(*call)));
+        link.tidy(|kernel, _| self.asked.iter().for_each(|(call, ..)| kernel.give_up(*call)));
         answered.and(outcome)
     }
 
     /// Takes the answers that are here, each of which makes room for another piece, until the first error. True when nothing is left.
-    fn advance(&mut self, outcome: &mut Result<()>, service: &mut Service, out: &mut Outbox) -> bool {
+    fn advance(&mut self, outcome: &mut Result<()>, kernel: &mut Kernel, out: &mut Outbox) -> bool {
         let mut next = 0;
         while let Some(&(call, owner, bytes)) = self.asked.get(next) {
-            let Some(reply) = service.take_reply(call) else {
+            let Some(reply) = kernel.take_reply(call) else {
                 next += 1;
                 continue;
             };
@@ -343,14 +341,14 @@ impl<'a, T: Element> Writing<'a, T> {
                 *outcome = reply.map(drop);
             }
             if outcome.is_ok() {
-                self.ask(owner, service, out);
+                self.ask(owner, kernel, out);
             }
         }
         self.asked.is_empty()
     }
 
     /// Sends an owner what it has room for.
-    fn ask(&mut self, owner: usize, service: &mut Service, out: &mut Outbox) {
+    fn ask(&mut self, owner: usize, kernel: &mut Kernel, out: &mut Outbox) {
         let lane = &mut self.owners[owner];
         while let Some(piece) = self.pieces[lane.left.clone()].first() {
             let bytes = size_of_val(piece.memory);
@@ -360,7 +358,7 @@ impl<'a, T: Element> Writing<'a, T> {
             let reason = piece.vector.reason("distmemcpy", &piece.site);
             let asking = Asking { object: piece.vector.id, to: piece.owner, reason: &reason };
             let request = Request::WriteAt { start: piece.start as u64 };
-            let call = service.ask_from(&asking, request, self.tokens[lane.left.start], bytes, out);
+            let call = kernel.ask_from(&asking, request, self.tokens[lane.left.start], bytes, out);
             self.asked.push((call, owner, bytes));
             lane.ahead += bytes;
             lane.left.start += 1;
@@ -408,15 +406,15 @@ fn ask_all<'v, T: Element, M>(
     let Some(first) = pieces.first() else {
         return Ok(Vec::new());
     };
-    first.vector.link.act(&first.site, |service, out| {
+    first.vector.link.act(&first.site, |kernel, out| {
         for piece in pieces {
-            service.usable(piece.vector.id, false, out)?;
+            kernel.usable(piece.vector.id, false, out)?;
         }
         let asked = pieces.iter().enumerate().map(|(index, piece)| {
             let (request, token) = request(piece, index);
             let reason = piece.vector.reason("distmemcpy", &piece.site);
             let asking = Asking { object: piece.vector.id, to: piece.owner, reason: &reason };
-            Asked::new(&piece.vector.link, service.ask_into(&asking, request, token, out))
+            Asked::new(&piece.vector.link, kernel.ask_into(&asking, request, token, out))
         });
         Ok(asked.collect())
     })

@@ -7,7 +7,7 @@ use crate::element::OpId;
 use crate::epoch::{Collective, Opening};
 use crate::ids::{Epoch, ObjectId};
 use crate::kernel::message::Message;
-use crate::kernel::{Loan, Reason, Service};
+use crate::kernel::{Kernel, Loan, Reason};
 use crate::memory::{Sharing, Turn};
 use aurora_net::{Buffer, Outbox, Payload, Rank, Received};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(crate) struct LastBatch {
     pub(crate) bytes: Buffer,
 }
 
-impl Service {
+impl Kernel {
     /// Enters a collective scope.
     pub(crate) fn enter(&mut self, id: ObjectId, opening: Opening, out: &mut Outbox) -> Result<Epoch, Error> {
         // What others have said before us, by the first packets of what they send.

@@ -90,14 +90,14 @@ impl<T: Element> GVector<T> {
         let block = plan.block(world, own, value);
         plan.agree((&link, id), block, home, None)?;
         let place = if settled { Ok(None) } else { plan.place::<T>(&link, id) };
-        let place = place.inspect_err(|_| link.tidy(|service, out| service.drop_object(id, false, out)))?;
-        let direct = link.tidy(|service, out| {
-            let object = service.objects.get_mut(&id).expect("just registered");
+        let place = place.inspect_err(|_| link.tidy(|kernel, out| kernel.drop_object(id, false, out)))?;
+        let direct = link.tidy(|kernel, out| {
+            let object = kernel.objects.get_mut(&id).expect("just registered");
             if let Some(place) = place {
                 object.block.settle_down(place);
             }
             let direct = object.direct(modes.deny);
-            service.advance(id, out);
+            kernel.advance(id, out);
             direct
         });
         Ok(GVector {
@@ -250,8 +250,8 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn fill(&mut self, value: T) -> Result<()> {
         let site = Site::here();
-        let settled = self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
-            service.settled(self.id, true, out).map(|o| o.map(drop))
+        let settled = self.link.wait(What::Settle { object: self.id }, &site, |kernel, out| {
+            kernel.settled(self.id, true, out).map(|o| o.map(drop))
         });
         let key = self.id.0;
         self.link.meet(
@@ -263,14 +263,14 @@ impl<T: Element> GVector<T> {
             &site,
         )?;
         let opening = Opening::new(Collective::Fill, &site);
-        let epoch = self.link.act(&site, |service, out| service.enter(self.id, opening, out))?;
-        self.link.wait(What::Gate { object: self.id }, &site, |service, out| {
-            let object = match service.usable(self.id, true, out) {
+        let epoch = self.link.act(&site, |kernel, out| kernel.enter(self.id, opening, out))?;
+        self.link.wait(What::Gate { object: self.id }, &site, |kernel, out| {
+            let object = match kernel.usable(self.id, true, out) {
                 Ok(object) => object,
                 Err(error) => return Some(Err(error)),
             };
             object.block.write(|bytes| bytemuck::cast_slice_mut(bytes).fill(value))?;
-            service.end_fill(self.id, epoch, out);
+            kernel.end_fill(self.id, epoch, out);
             Some(Ok(()))
         })
     }
@@ -286,7 +286,7 @@ impl<T: Element> GVector<T> {
         let refusal = if root.index() >= size {
             Some(Error::NoSuchRank { rank: root, size, site: site.clone() })
         } else {
-            self.link.tidy(|service, out| service.usable(self.id, false, out).err())
+            self.link.tidy(|kernel, out| kernel.usable(self.id, false, out).err())
         };
         let text = format!("the gathering of {} on {root}", self.name());
         let key = self.id.0 ^ ((root.index() as u64 + 1) << 32);
@@ -371,8 +371,8 @@ impl<T: Element> GVector<T> {
         }
         let (me, mut places) = (self.link.me, Some(places));
         // What is written in a scope that this rank has ended is there to be read once all have.
-        self.link.wait(What::Settle { object: self.id }, site, |service, out| {
-            let object = match service.settled_in(self.id, false, window, out)? {
+        self.link.wait(What::Settle { object: self.id }, site, |kernel, out| {
+            let object = match kernel.settled_in(self.id, false, window, out)? {
                 Ok(object) => object,
                 Err(error) => return Some(Err(error)),
             };
@@ -388,8 +388,8 @@ impl<T: Element> GVector<T> {
     /// Reads our own block once all earlier scopes are over.
     pub(crate) fn read_own<R>(&self, site: &Site, read: impl FnOnce(&[T]) -> R) -> Result<R> {
         let mut read = Some(read);
-        self.link.wait(What::Settle { object: self.id }, site, |service, out| {
-            let object = match service.settled(self.id, false, out)? {
+        self.link.wait(What::Settle { object: self.id }, site, |kernel, out| {
+            let object = match kernel.settled(self.id, false, out)? {
                 Ok(object) => object,
                 Err(error) => return Some(Err(error)),
             };
@@ -401,8 +401,8 @@ impl<T: Element> GVector<T> {
     /// The bytes of single elements of our own block, given by their places there, once all earlier scopes of a part that holds them are
     /// over: scopes of other parts may be open.
     pub(crate) fn read_own_in(&self, window: Window, places: &[usize], site: &Site) -> Result<Vec<u8>> {
-        self.link.wait(What::Settle { object: self.id }, site, |service, out| {
-            match service.settled_in(self.id, false, window, out)? {
+        self.link.wait(What::Settle { object: self.id }, site, |kernel, out| {
+            match kernel.settled_in(self.id, false, window, out)? {
                 Ok(object) => object.block.read_elements(places).map(Ok),
                 Err(error) => Some(Err(error)),
             }
@@ -411,18 +411,18 @@ impl<T: Element> GVector<T> {
 
     /// Writes our own block once its gate is open.
     pub(crate) fn write_own(&self, site: &Site, write: impl FnOnce(&mut [T])) -> Result<()> {
-        self.link.wait(What::Settle { object: self.id }, site, |service, out| {
-            service.settled(self.id, true, out).map(|object| object.map(drop))
+        self.link.wait(What::Settle { object: self.id }, site, |kernel, out| {
+            kernel.settled(self.id, true, out).map(|object| object.map(drop))
         })?;
         let mut write = Some(write);
-        self.link.wait(What::Gate { object: self.id }, site, |service, out| {
-            let object = match service.gate(self.id, out)? {
+        self.link.wait(What::Gate { object: self.id }, site, |kernel, out| {
+            let object = match kernel.gate(self.id, out)? {
                 Ok(object) => object,
                 Err(error) => return Some(Err(error)),
             };
             let write = &mut write;
             let done = object.block.write(|bytes| write.take().map(|write| write(bytemuck::cast_slice_mut(bytes))))?;
-            service.refresh(self.id);
+            kernel.refresh(self.id);
             done.map(Ok)
         })
     }
@@ -439,9 +439,9 @@ impl<T: Element> GVector<T> {
         let _call = self.link.call(action);
         let reason = self.reason(action, site);
         let asking = Asking { object: self.id, to, reason: &reason };
-        let call = self.link.act(site, |service, out| {
-            service.usable(self.id, matches!(request, Request::WriteAt { .. }), out)?;
-            Ok(service.ask(&asking, request, payload, out))
+        let call = self.link.act(site, |kernel, out| {
+            kernel.usable(self.id, matches!(request, Request::WriteAt { .. }), out)?;
+            Ok(kernel.ask(&asking, request, payload, out))
         })?;
         self.answer(call, action, site)
     }
@@ -455,11 +455,11 @@ impl<T: Element> GVector<T> {
     pub(crate) fn received(&self, call: crate::ids::CallId, action: &'static str, site: &Site) -> Result<Received> {
         let what = What::Calls { object: self.id, action };
         self.link
-            .wait(what, site, |service, out| {
-                let answer = service.await_received(call, out)?;
+            .wait(what, site, |kernel, out| {
+                let answer = kernel.await_received(call, out)?;
                 Some(answer.map_err(|error| error.read_by(self.link.me, action, site)))
             })
-            .inspect_err(|_| self.link.tidy(|service, _| service.give_up(call)))
+            .inspect_err(|_| self.link.tidy(|kernel, _| kernel.give_up(call)))
     }
 
     /// An answer as elements.
@@ -474,7 +474,7 @@ impl<T: Element> GVector<T> {
 impl<T: Element> Drop for GVector<T> {
     fn drop(&mut self) {
         let (id, panicking) = (self.id, std::thread::panicking());
-        self.link.let_go(move |service, out| service.drop_object(id, panicking, out));
+        self.link.let_go(move |kernel, out| kernel.drop_object(id, panicking, out));
     }
 }
 

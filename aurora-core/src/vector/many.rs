@@ -109,7 +109,7 @@ impl<T: Element> GVector<T> {
         if done > 0 && indices.is_empty() {
             return Ok(());
         }
-        self.link.act(site, |service, out| service.usable_in(self.id, false, window, out).map(drop))?;
+        self.link.act(site, |kernel, out| kernel.usable_in(self.id, false, window, out).map(drop))?;
         for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
             let mut reading = Reading::new(self, values, (reason, window), site);
             reading.read(indices)?;
@@ -210,10 +210,10 @@ impl<'a, T: Element> Reading<'a, T> {
         vector.link.look();
         let asking = Asking { object: vector.id, to: owner, reason };
         let request = Request::ReadMany { width: width as u8, window: *window };
-        let call = vector.link.act(site, |service, out| {
+        let call = vector.link.act(site, |kernel, out| {
             Ok(match last {
-                true => service.ask(&asking, request, places, out),
-                false => service.ask_and_go_on(&asking, request, places, out),
+                true => kernel.ask(&asking, request, places, out),
+                false => kernel.ask_and_go_on(&asking, request, places, out),
             })
         })?;
         let positions = std::mem::replace(&mut wanted.positions, spare.pop().unwrap_or_default());
@@ -291,7 +291,7 @@ impl<T: Element> GVector<T> {
             return Ok(());
         }
         let _call = self.link.bulk_call("put_many");
-        self.link.act(&site, |service, out| service.usable(self.id, true, out).map(drop))?;
+        self.link.act(&site, |kernel, out| kernel.usable(self.id, true, out).map(drop))?;
         let blocks = (0..self.link.size).map(|owner| self.dist.range(Rank::new(owner)));
         let mut batches: Vec<_> = blocks.map(|block| (block.start, BatchBuilder::new(block.len()))).collect();
         let own = self.local_range();
@@ -340,10 +340,10 @@ impl<T: Element> GVector<T> {
         let reason = self.reason("put_many", site);
         let asking = Asking { object: self.id, to: owner, reason: &reason };
         let request = Request::Write { op: None, window: Window::WHOLE };
-        let call = self.link.act(site, |service, out| {
+        let call = self.link.act(site, |kernel, out| {
             Ok(match last {
-                true => service.ask(&asking, request, batch.take(), out),
-                false => service.ask_and_go_on(&asking, request, batch.take(), out),
+                true => kernel.ask(&asking, request, batch.take(), out),
+                false => kernel.ask_and_go_on(&asking, request, batch.take(), out),
             })
         })?;
         under_way[owner.index()] = Some(Asked::new(&self.link, call));

@@ -1,4 +1,4 @@
-//! One shared object as its rank's service knows it: the block, who has it open, and what waits for it.
+//! One shared object as its rank's kernel knows it: the block, who has it open, and what waits for it.
 
 use super::block::Block;
 use super::check::Checker;
@@ -193,7 +193,7 @@ impl Object {
         Error::SameNumber { first: first.into(), second: type_name::<O>().into(), object, site: site.clone() }
     }
 
-    /// Says anew what may be done to it without its service: by the calling thread, `usable` if nothing has ended the job,
+    /// Says anew what may be done to it without its kernel: by the calling thread, `usable` if nothing has ended the job,
     /// and by others.
     pub(crate) fn refresh(&mut self, usable: bool) {
         let Ledger { epoch, settled, .. } = self.ledger;
@@ -208,7 +208,7 @@ impl Object {
         self.block.mend();
         self.block.reopen(settled);
         self.admit_to_value(usable);
-        // In checking mode everything goes by the service.
+        // In checking mode everything goes by the kernel.
         let direct = usable && self.check.is_none();
         let readable = direct && settled >= epoch && !self.open.iter().any(|guard| guard.mutable);
         let may = [

@@ -6,7 +6,7 @@ mod spread;
 use crate::Site;
 use crate::error::Result;
 use crate::kernel::watch::What;
-use crate::kernel::{Service, Usage};
+use crate::kernel::{Kernel, Usage};
 use crate::link::Link;
 use aurora_net::bootstrap::Launcher;
 use aurora_net::{BulkInfo, Endpoint, Rank, Route, Traffic, UdpInfo};
@@ -70,7 +70,7 @@ impl std::fmt::Display for LineUsage {
 
 impl World {
     /// `timed`: calls are timed from the begin, as the counters of all will be printed.
-    pub(crate) fn new(endpoint: Endpoint<Service>, me: Rank, size: usize, about: About, timed: bool) -> Self {
+    pub(crate) fn new(endpoint: Endpoint<Kernel>, me: Rank, size: usize, about: About, timed: bool) -> Self {
         World { link: Link::new(endpoint, me, size, timed), about }
     }
 
@@ -145,7 +145,7 @@ impl World {
         let usage = self
             .link
             .endpoint
-            .act(|service, _| service.mail.usage(|id| service.objects.get(&id).map(|object| object.name.to_string())));
+            .act(|kernel, _| kernel.mail.usage(|id| kernel.objects.get(&id).map(|object| object.name.to_string())));
         let line = |((object, action, site), usage)| LineUsage { object, action, site, usage };
         let mut lines: Vec<_> = usage.into_iter().map(line).collect();
         lines.sort_by_key(|line| Reverse((line.usage.messages, line.usage.bytes)));
@@ -159,22 +159,22 @@ impl World {
     /// The end of the closure: waits until all ranks have come here. `told`: rank 0 prints the counters of all.
     pub(crate) fn leave(&self, told: bool, site: &Site) -> Result<()> {
         let call = self.link.bulk_call("end");
-        self.link.act(site, |service, out| service.leave(out))?;
-        self.link.wait(What::Leave, site, |service, _| service.all_left().then_some(Ok(())))?;
+        self.link.act(site, |kernel, out| kernel.leave(out))?;
+        self.link.wait(What::Leave, site, |kernel, _| kernel.all_left().then_some(Ok(())))?;
         drop(call);
         if told {
             self.tell_counters(site)?;
         }
-        let deferred = self.link.endpoint.act(|service, _| {
-            service.end();
-            service.take_deferred()
+        let deferred = self.link.endpoint.act(|kernel, _| {
+            kernel.end();
+            kernel.take_deferred()
         });
         deferred.map_or(Ok(()), Err)
     }
 
     /// The closure has failed: nothing is served or said any more.
     pub(crate) fn abandon(&self) {
-        self.link.endpoint.act(|service, _| service.end());
+        self.link.endpoint.act(|kernel, _| kernel.end());
     }
 }
 

@@ -249,10 +249,10 @@ impl<'g, T: Element> Lane<'g, T> {
         // Others' requests to us, which we are not woken for.
         vector.link.look();
         let asking = Asking { object: vector.id, to: self.owner, reason };
-        let call = vector.link.act(site, |service, out| {
-            service.usable_in(vector.id, false, *window, out)?;
+        let call = vector.link.act(site, |kernel, out| {
+            kernel.usable_in(vector.id, false, *window, out)?;
             let request = Request::ReadMany { width: width as u8, window: *window };
-            Ok(service.ask_ahead(&asking, request, places, out))
+            Ok(kernel.ask_ahead(&asking, request, places, out))
         })?;
         self.add(Batch::Asked(Asked::new(&vector.link, call), count));
         Ok(())

@@ -89,11 +89,11 @@ impl<T: Element> GVector<T> {
         if window.is_whole() {
             // A Gather may be opened for each look.
             self.link
-                .during_look(|| self.link.act(&site, |service, out| service.usable(self.id, false, out).map(drop)))?;
+                .during_look(|| self.link.act(&site, |kernel, out| kernel.usable(self.id, false, out).map(drop)))?;
         } else {
             // What is asked comes behind what is settled: scopes of other parts may be open.
-            self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
-                service.settled_in(self.id, false, window, out).map(|object| object.map(drop))
+            self.link.wait(What::Settle { object: self.id }, &site, |kernel, out| {
+                kernel.settled_in(self.id, false, window, out).map(|object| object.map(drop))
             })?;
         }
         Ok(Scope::open_in(self, window, site, Gathering(PhantomData), false, false))

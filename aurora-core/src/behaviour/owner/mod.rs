@@ -86,8 +86,8 @@ impl<T: Element> Behaviour for OwnerMut<T> {
     fn abandon(&mut self, vector: &GVector<T>) {
         if let Some(part) = self.taken.take().filter(|part| !part.is_empty()) {
             let (id, at) = (vector.id, self.local.start * size_of::<T>());
-            vector.link.let_go(move |service, _| {
-                if let Some(object) = service.objects.get_mut(&id) {
+            vector.link.let_go(move |kernel, _| {
+                if let Some(object) = kernel.objects.get_mut(&id) {
                     object.block.give_back_part(at, Arc::new(part));
                 }
             });
@@ -101,8 +101,8 @@ impl<T: Element> Shown<T> {
         if local.is_empty() {
             return Shown { pieces: Vec::new(), from: 0, copy: None };
         }
-        let shared = vector.link.tidy(|service, _| {
-            let object = service.objects.get_mut(&vector.id)?;
+        let shared = vector.link.tidy(|kernel, _| {
+            let object = kernel.objects.get_mut(&vector.id)?;
             let bytes = object.block.bytes_of(local);
             object.block.share_part(&bytes)
         });
@@ -152,7 +152,7 @@ impl<T: Element> OwnerMut<T> {
             if self.local.is_empty() {
                 return Array::default();
             }
-            let part = vector.link.tidy(|service, _| service.take_part(vector.id, &self.local));
+            let part = vector.link.tidy(|kernel, _| kernel.take_part(vector.id, &self.local));
             let part = typed::<T>(part.expect("one write guard of a part at a time"));
             // Nobody else can hold it: open guards were looked for when this one was made.
             Arc::try_unwrap(part).unwrap_or_else(|shared| Array::clone(&shared))
@@ -198,8 +198,8 @@ impl<T: Element> GVector<T> {
     }
 
     pub(crate) fn open_owner(&self, window: Window, site: Site) -> Result<OwnerComputes<'_, T>> {
-        self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
-            service.settled_in(self.id, false, window, out).map(|o| o.map(|object| object.block.see_visitors_out()))
+        self.link.wait(What::Settle { object: self.id }, &site, |kernel, out| {
+            kernel.settled_in(self.id, false, window, out).map(|o| o.map(|object| object.block.see_visitors_out()))
         })?;
         self.check_read(self.own_part(window), window, <Owner<T> as Behaviour>::NAME, &site)?;
         let state = Owner::of(self.own_part(window));
@@ -238,12 +238,12 @@ impl<T: Element> GVector<T> {
 
     /// The caller has that part to itself.
     pub(crate) fn open_owner_mut(&self, window: Window, site: Site) -> Result<OwnerComputesMut<'_, T>> {
-        self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
-            service.settled_in(self.id, true, window, out).map(|object| object.map(drop))
+        self.link.wait(What::Settle { object: self.id }, &site, |kernel, out| {
+            kernel.settled_in(self.id, true, window, out).map(|object| object.map(drop))
         })?;
         self.check_read(self.own_part(window), window, <OwnerMut<T> as Behaviour>::NAME, &site)?;
-        self.link.wait(What::Gate { object: self.id }, &site, |service, out| {
-            service.gate_in(self.id, window, out).map(|o| o.map(|object| object.block.see_visitors_out()))
+        self.link.wait(What::Gate { object: self.id }, &site, |kernel, out| {
+            kernel.gate_in(self.id, window, out).map(|o| o.map(|object| object.block.see_visitors_out()))
         })?;
         let state = OwnerMut::of(self.own_part(window));
         Ok(Scope::open_in(self, window, site, state, true, false))

@@ -7,7 +7,7 @@ use super::cache::{BlockArrived, Correction, LOADS};
 use crate::epoch::{Collective, Opening};
 use crate::ids::{Epoch, ObjectId};
 use crate::kernel::message::{Message, malformed};
-use crate::kernel::{Loan, Service};
+use crate::kernel::{Kernel, Loan};
 use crate::memory::{Part, Reading, Shortage};
 use crate::vector::batch::{Batch, batch_of};
 use crate::vector::object::Object;
@@ -34,7 +34,7 @@ pub(crate) struct Announced {
     pub(crate) coming: bool,
 }
 
-impl Service {
+impl Kernel {
     pub(crate) fn place_block(&mut self, from: Rank, id: ObjectId, epoch: Epoch, len: usize) -> Placement {
         let me = self.me;
         let Some(object) = self.objects.get_mut(&id).filter(|object| object.fault.is_none()) else {

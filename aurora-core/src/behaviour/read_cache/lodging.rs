@@ -4,7 +4,7 @@ use super::cache::Replica;
 use crate::epoch::Arrival;
 use crate::ids::{Epoch, ObjectId};
 use crate::kernel::message::{Message, malformed};
-use crate::kernel::{Loan, Reason, Service};
+use crate::kernel::{Kernel, Loan, Reason};
 use crate::memory::Shortage;
 use crate::vector::batch::Batch;
 use crate::vector::object::Object;
@@ -21,7 +21,7 @@ enum Lodged {
     Settled,
 }
 
-impl Service {
+impl Kernel {
     /// Once all have announced a load: sees to the blocks that this rank receives and that are complete. Whether, if all are, those
     /// of other nodes can be had here now.
     pub(crate) fn lodge(&mut self, id: ObjectId, epoch: Epoch, out: &mut Outbox) -> Result<bool, Shortage> {

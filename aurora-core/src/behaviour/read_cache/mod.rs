@@ -112,15 +112,14 @@ impl<T: Element> GVector<T> {
     pub(crate) fn load(&self, behaviour: Collective, window: Window, site: &Site) -> Result<Cached<T>> {
         let _call = self.link.in_bulk(self.link.meeting(behaviour.action()));
         let epoch = self.enter_load(behaviour, window, site)?;
-        let Loaded { part, reading } =
-            self.link.wait(What::Load { object: self.id, epoch }, site, |service, out| {
-                service.hear(out);
-                if let Err(fault) = service.sound(self.id) {
-                    return Some(Err(fault));
-                }
-                let loaded = service.poll_loaded(self.id, epoch, out)?;
-                Some(loaded.map_err(|shortage| service.no_cache(self.id, shortage, site, out)))
-            })?;
+        let Loaded { part, reading } = self.link.wait(What::Load { object: self.id, epoch }, site, |kernel, out| {
+            kernel.hear(out);
+            if let Err(fault) = kernel.sound(self.id) {
+                return Some(Err(fault));
+            }
+            let loaded = kernel.poll_loaded(self.id, epoch, out)?;
+            Some(loaded.map_err(|shortage| kernel.no_cache(self.id, shortage, site, out)))
+        })?;
         Ok(Cached { part: part.into(), first: window.range(self.len()).start, reading })
     }
 
@@ -129,8 +128,8 @@ impl<T: Element> GVector<T> {
         // Before we announce ourselves: who has a whole copy knows by that that all have memory for one.
         let mut admitted = false;
         loop {
-            let step = self.link.wait(What::Settle { object: self.id }, site, |service, out| {
-                let object = match service.settled_in(self.id, false, window, out)? {
+            let step = self.link.wait(What::Settle { object: self.id }, site, |kernel, out| {
+                let object = match kernel.settled_in(self.id, false, window, out)? {
                     Ok(object) => object,
                     Err(error) => return Some(Err(error)),
                 };
@@ -138,11 +137,11 @@ impl<T: Element> GVector<T> {
                     return Some(Ok(Step::After(stream.epoch())));
                 }
                 if !std::mem::replace(&mut admitted, true)
-                    && let Err(error) = service.admit_cache(self.id, window, site, out)
+                    && let Err(error) = kernel.admit_cache(self.id, window, site, out)
                 {
                     return Some(Err(error));
                 }
-                let more = service.take_cache(self.id, window, site, out);
+                let more = kernel.take_cache(self.id, window, site, out);
                 Some(more.map(|more| if more { Step::Again } else { Step::Enter }))
             })?;
             match step {
@@ -151,22 +150,22 @@ impl<T: Element> GVector<T> {
                 Step::Enter => break,
             }
         }
-        let (epoch, meeting) = self.link.act(site, |service, out| {
-            service.usable_in(self.id, false, window, out)?;
-            let epoch = service.enter_read_cache(self.id, Opening::new(behaviour, site).of(window), out)?;
-            Ok((epoch, service.meeting(self.id).map(|(sharing, turn)| (sharing.clone(), turn))))
+        let (epoch, meeting) = self.link.act(site, |kernel, out| {
+            kernel.usable_in(self.id, false, window, out)?;
+            let epoch = kernel.enter_read_cache(self.id, Opening::new(behaviour, site).of(window), out)?;
+            Ok((epoch, kernel.meeting(self.id).map(|(sharing, turn)| (sharing.clone(), turn))))
         })?;
         if let Some((sharing, turn)) = meeting {
             let mut met = sharing.meet(turn);
             if met == Met::Waiting {
                 let linger = || sharing.await_met(turn);
-                met = self.link.await_mates(What::Load { object: self.id, epoch }, site, linger, |service| {
-                    service.sound(self.id)?;
+                met = self.link.await_mates(What::Load { object: self.id, epoch }, site, linger, |kernel| {
+                    kernel.sound(self.id)?;
                     Ok(sharing.met(turn))
                 })?;
             }
-            self.link.act(site, |service, out| {
-                service.have_met(self.id, epoch, met == Met::Agreed, out);
+            self.link.act(site, |kernel, out| {
+                kernel.have_met(self.id, epoch, met == Met::Agreed, out);
                 Ok(())
             })?;
         }
@@ -176,13 +175,13 @@ impl<T: Element> GVector<T> {
     /// Waits for the rest of a streamed load.
     pub(crate) fn await_stream(&self, epoch: Epoch, site: &Site) -> Result<()> {
         let what = What::Load { object: self.id, epoch };
-        self.link.wait(what, site, |service, out| service.poll_streamed(self.id, out))
+        self.link.wait(what, site, |kernel, out| kernel.poll_streamed(self.id, out))
     }
 
     /// Before this rank takes memory for a copy, in a collective scope: whether it may have so many bytes for that, `AURORA_CACHE_LIMIT`
     /// being what it is. If not, all who use the vector are told.
     pub(crate) fn admit_copy(&self, purpose: &str, bytes: usize, site: &Site) -> Result<()> {
-        self.link.act(site, |service, out| service.admit_copy(self.id, purpose, (bytes, bytes), site, out))
+        self.link.act(site, |kernel, out| kernel.admit_copy(self.id, purpose, (bytes, bytes), site, out))
     }
 
     /// Collective. Gives back the memory in which this vector's ReadCaches were loaded, and that of its HaloCaches; it is kept otherwise,
@@ -194,7 +193,7 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn release_cache(&mut self) -> Result<()> {
         let site = Site::here();
-        let (streamed, refusal) = self.link.tidy(|service, out| match service.usable(self.id, true, out) {
+        let (streamed, refusal) = self.link.tidy(|kernel, out| match kernel.usable(self.id, true, out) {
             Ok(object) => (object.stream.as_ref().map(Stream::epoch), None),
             Err(error) => (None, Some(error)),
         });
@@ -205,8 +204,8 @@ impl<T: Element> GVector<T> {
         let key = self.id.0 ^ 1 << 63;
         self.link.meet("the release of a cache", &text, key, refusal, &site)?;
         // All have been here with their loads complete, and none begins another before it knows that.
-        self.link.act(&site, |service, out| {
-            let object = service.usable(self.id, true, out)?;
+        self.link.act(&site, |kernel, out| {
+            let object = kernel.usable(self.id, true, out)?;
             object.release_cache();
             Ok(())
         })?;

@@ -11,7 +11,7 @@ use crate::epoch::Arrival;
 use crate::epoch::Opening;
 use crate::ids::{Epoch, ObjectId};
 use crate::kernel::message::Message;
-use crate::kernel::{Loan, Reason, Service};
+use crate::kernel::{Kernel, Loan, Reason};
 use crate::memory::{self, Shortage};
 use crate::vector::batch::{Batch, batch_of_runs};
 use crate::vector::entering::{ANNOUNCED_WRITES, COPIED_BLOCK};
@@ -114,7 +114,7 @@ impl Object {
     }
 }
 
-impl Service {
+impl Kernel {
     /// Announces the load of a part to all, each announcement with what we own of it.
     pub(crate) fn announce_part(&mut self, id: ObjectId, epoch: Epoch, opening: Opening, out: &mut Outbox) {
         let (me, size, window) = (self.me, self.size, opening.window);

@@ -4,13 +4,13 @@
 //! From then on every block is *final* that contains what all ranks say to have written before: of such a block what has
 //! come is shown at once, in pieces. A block that is still to be corrected, or whose place is not clear yet, is shown with the whole.
 //!
-//! The load goes on without the calling thread, in [`Service::advance`]: also if that computes, or has dropped its guard.
+//! The load goes on without the calling thread, in [`Kernel::advance`]: also if that computes, or has dropped its guard.
 //! What it will show of memory that its node shares is safe before the load is complete, because nobody writes there before all of the
 //! node have completed it (`memory/gate.rs`).
 
 use super::load::Loaded;
 use crate::ids::{Epoch, ObjectId};
-use crate::kernel::Service;
+use crate::kernel::Kernel;
 use crate::memory::Part;
 use crate::vector::object::Object;
 use crate::{Error, Site};
@@ -83,7 +83,7 @@ enum Place {
     Copy,
 }
 
-impl Service {
+impl Kernel {
     /// Streams the load that this rank has entered.
     pub(crate) fn stream(&mut self, id: ObjectId, epoch: Epoch, site: &Site, out: &mut Outbox) -> Arc<Outcome> {
         let outcome = Arc::<Outcome>::default();

@@ -84,8 +84,8 @@ impl<T: Element> Sender<T> for Calls {
         let link = &vector.link;
         if owner == link.me {
             let work = Work::Call { id: CallId(0), epoch: 0, request: Request::Write { op, window: self.window } };
-            link.wait(What::Gate { object: vector.id }, site, |service, out| {
-                service.by_itself(vector.id, &work, out, |object| {
+            link.wait(What::Gate { object: vector.id }, site, |kernel, out| {
+                kernel.by_itself(vector.id, &work, out, |object| {
                     let done = object.sound().and_then(|()| object.write(op, batch.bytes()));
                     done.map(|done| done.then_some(())).transpose()
                 })?
@@ -98,7 +98,7 @@ impl<T: Element> Sender<T> for Calls {
         let asking = Asking { object: vector.id, to: owner, reason: &self.reason };
         let request = Request::Write { op, window: self.window };
         // Nobody waits for it before there is another, or the scope ends.
-        let call = link.act(site, |service, out| Ok(service.ask_ahead(&asking, request, batch.take(), out)))?;
+        let call = link.act(site, |kernel, out| Ok(kernel.ask_ahead(&asking, request, batch.take(), out)))?;
         self.under_way[owner.index()] = Some(call);
         Ok(())
     }
@@ -140,11 +140,11 @@ fn check<T: Element>(
 ) -> Result<()> {
     let link = &vector.link;
     if owner == link.me {
-        return link.act(site, |service, _| service.objects.get_mut(&vector.id).map_or(Ok(()), own));
+        return link.act(site, |kernel, _| kernel.objects.get_mut(&vector.id).map_or(Ok(()), own));
     }
     let reason = vector.reason("AURORA_CHECK", site);
     let asking = Asking { object: vector.id, to: owner, reason: &reason };
-    let call = link.act(site, |service, out| Ok(service.ask(&asking, request, Vec::new(), out)))?;
+    let call = link.act(site, |kernel, out| Ok(kernel.ask(&asking, request, Vec::new(), out)))?;
     vector.answer(call, "a note of AURORA_CHECK", site).map(drop)
 }
 
@@ -166,7 +166,7 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
 
     fn abandon(&mut self, vector: &GVector<T>) {
         for call in self.calls.under_way.iter_mut().filter_map(Option::take) {
-            vector.link.let_go(move |service, _| service.give_up(call));
+            vector.link.let_go(move |kernel, _| kernel.give_up(call));
         }
     }
 }
@@ -230,7 +230,7 @@ impl<T: Element> GVector<T> {
     /// The caller has that part to itself.
     pub(crate) fn open_alone_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
         let known =
-            self.link.tidy(|service, _| service.objects.get(&self.id).is_some_and(|object| object.ops.knows::<O>()));
+            self.link.tidy(|kernel, _| kernel.objects.get(&self.id).is_some_and(|object| object.ops.knows::<O>()));
         if !known {
             return Err(Error::UnknownOp { op: type_name::<O>().into(), object: self.name(), site });
         }
@@ -239,8 +239,8 @@ impl<T: Element> GVector<T> {
 
     /// The caller has that part to itself.
     pub(crate) fn open_alone<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
-        self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
-            service.settled_in(self.id, true, window, out).map(|object| object.map(drop))
+        self.link.wait(What::Settle { object: self.id }, &site, |kernel, out| {
+            kernel.settled_in(self.id, true, window, out).map(|object| object.map(drop))
         })?;
         let (reason, under_way) = (self.reason("ReleaseC alone", &site), vec![None; self.link.size]);
         let calls = Calls { reason, window, under_way, announced: Vec::new() };

@@ -60,7 +60,7 @@ impl<T: Element, O> Together<T, O> {
         // Others' batches for us, which we are not woken for, at our own pace.
         vector.link.look();
         let scope = self.sent.scope(vector.id, 0);
-        vector.link.act(site, |service, _| service.merge_own(&scope, |own| merge(bytemuck::cast_slice_mut(own))))
+        vector.link.act(site, |kernel, _| kernel.merge_own(&scope, |own| merge(bytemuck::cast_slice_mut(own))))
     }
 }
 
@@ -83,24 +83,24 @@ impl<T: Element> Sender<T> for Batches {
         // Others' batches for us, which we are not woken for, at our own pace.
         vector.link.look();
         let scope = self.scope(vector.id, self.sent[owner.index()]);
-        vector.link.wait(What::Room { object: vector.id, owner }, site, |service, out| {
-            let object = service.objects.get(&vector.id)?;
+        vector.link.wait(What::Room { object: vector.id, owner }, site, |kernel, out| {
+            let object = kernel.objects.get(&vector.id)?;
             if let Err(fault) = object.sound() {
                 return Some(Err(fault));
             }
             if object.outstanding[owner.index()] >= AHEAD {
                 let behind = (self.opening.window, self.epoch - 1);
-                service.objects.get_mut(&vector.id)?.behind = behind;
-                if owner != service.me {
+                kernel.objects.get_mut(&vector.id)?.behind = behind;
+                if owner != kernel.me {
                     out.call(owner);
                 }
                 return None;
             }
-            if owner == service.me {
-                service.apply_own(&scope, op, batch.bytes(), out);
+            if owner == kernel.me {
+                kernel.apply_own(&scope, op, batch.bytes(), out);
                 batch.clear();
             } else {
-                service.send_batch(&scope, owner, op, batch.take(), out);
+                kernel.send_batch(&scope, owner, op, batch.take(), out);
             }
             Some(Ok(()))
         })?;
@@ -119,19 +119,19 @@ impl<T: Element, O> Behaviour for Together<T, O> {
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
         let sent = &self.sent;
         let last = self.buffers.take_all();
-        vector.link.act(site, |service, out| {
+        vector.link.act(site, |kernel, out| {
             if last.iter().any(Option::is_some) {
-                service.sound(vector.id)?;
+                kernel.sound(vector.id)?;
             }
-            service.end_release(&sent.scope(vector.id, 0), &sent.sent, last, out);
+            kernel.end_release(&sent.scope(vector.id, 0), &sent.sent, last, out);
             Ok(())
         })?;
         if !checked {
             return Ok(());
         }
         let (epoch, window) = (sent.epoch, sent.opening.window);
-        vector.link.wait(What::Settle { object: vector.id }, site, |service, _| {
-            let object = service.objects.get_mut(&vector.id)?;
+        vector.link.wait(What::Settle { object: vector.id }, site, |kernel, _| {
+            let object = kernel.objects.get_mut(&vector.id)?;
             object.behind = (window, epoch);
             object.sound_if(object.ledger.is_settled(epoch))
         })
@@ -203,10 +203,10 @@ impl<T: Element> GVector<T> {
         self.open_together(Some(self.know::<O>(&site)?), window, site)
     }
 
-    /// Tells the service what an operation does.
+    /// Tells the kernel what an operation does.
     pub(crate) fn know<O: Op<T>>(&self, site: &Site) -> Result<OpId> {
-        self.link.act(site, |service, _| {
-            let object = service.objects.get_mut(&self.id).expect("an object lives as long as its handle");
+        self.link.act(site, |kernel, _| {
+            let object = kernel.objects.get_mut(&self.id).expect("an object lives as long as its handle");
             object.ops.add::<O>(apply_op::<T, O>).map_err(|same| object.same_number::<O>(same, site))
         })
     }
@@ -226,7 +226,7 @@ impl<T: Element> GVector<T> {
 
     /// Batches of ranks that opened a scope first may have waited for this one to be open.
     pub(crate) fn opened(&self) {
-        self.link.tidy(|service, out| service.advance(self.id, out));
+        self.link.tidy(|kernel, out| kernel.advance(self.id, out));
     }
 
     /// Enters a collective scope whose writes are buffered. Once its guard is open: [`opened`](Self::opened).
@@ -241,15 +241,15 @@ impl<T: Element> GVector<T> {
         if op.is_some() {
             opening = opening.with_op::<O>();
         }
-        let epoch = self.link.wait(What::Lead { object: self.id }, site, |service, out| {
-            match service.usable_in(self.id, true, window, out) {
+        let epoch = self.link.wait(What::Lead { object: self.id }, site, |kernel, out| {
+            match kernel.usable_in(self.id, true, window, out) {
                 Err(error) => Some(Err(error)),
                 Ok(object) if object.ledger.ahead() >= SCOPES_AHEAD => None,
-                Ok(_) => Some(service.enter(self.id, opening.clone(), out)),
+                Ok(_) => Some(kernel.enter(self.id, opening.clone(), out)),
             }
         })?;
         let reason = self.reason(behaviour.action(), site);
-        self.link.tidy(|service, out| service.tell_if_many_are_open((self.id, epoch), &opening, &reason, out));
+        self.link.tidy(|kernel, out| kernel.tell_if_many_are_open((self.id, epoch), &opening, &reason, out));
         let sent = Batches { epoch, opening, reason, sent: vec![0; self.link.size] };
         Ok(Together { buffers: Buffers::new(self), sent, op, operation: PhantomData })
     }

@@ -22,7 +22,7 @@ pub(crate) struct RankState {
     pub(crate) parked: BTreeMap<Rank, Held>,
     /// Its open scopes whose end all ranks await.
     pub(crate) open: BTreeMap<ObjectId, GuardState>,
-    /// What its service does for others by itself.
+    /// What its kernel does for others by itself.
     pub(crate) relays: BTreeMap<ObjectId, Relay>,
     /// What it does that gets nothing done, even if something new is to be looked at.
     pub(crate) idle: Option<Idle>,

@@ -7,7 +7,7 @@
 //!
 //! Who waits for an answer waits for the rank that was asked only if that rank itself holds the request back. If it holds
 //! it back until others have ended a scope, those are whom the asker waits for, *through* the rank that was asked. So are those for
-//! whom that rank's service waits in what it does by itself ([`relay`]).
+//! whom that rank's kernel waits in what it does by itself ([`relay`]).
 
 mod circle;
 mod relay;

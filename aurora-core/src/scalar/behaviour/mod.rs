@@ -89,7 +89,7 @@ impl Entered {
 impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
     fn open(scalar: &'s GScalar<B::Value>, site: Site, entered: Entered, state: B, mutable: bool) -> Self {
         let awaited = state.is_awaited();
-        let guard = scalar.link.tidy(|service, _| service.open_guard(scalar.id, B::NAME, &site, mutable, awaited));
+        let guard = scalar.link.tidy(|kernel, _| kernel.open_guard(scalar.id, B::NAME, &site, mutable, awaited));
         let amid_panic = std::thread::panicking();
         ScalarScope { scalar, site, entered, state, guard, closed: false, amid_panic, not_send: PhantomData }
     }
@@ -112,7 +112,7 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         if std::thread::panicking() && !self.amid_panic {
             self.deregister(true);
             let id = scalar.id;
-            scalar.link.let_go(move |service, _| service.abandon_scalar(id));
+            scalar.link.let_go(move |kernel, _| kernel.abandon_scalar(id));
             return Ok(());
         }
         match catch_unwind(AssertUnwindSafe(|| self.close(checked))) {
@@ -140,25 +140,25 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         let _call = scalar.link.call(B::NAME);
         let part = self.state.take_part(&self.site).inspect_err(|error| {
             // The others would wait for us.
-            scalar.link.tidy(|service, out| service.fail(Some(scalar.id), error.clone(), out));
+            scalar.link.tidy(|kernel, out| kernel.fail(Some(scalar.id), error.clone(), out));
         })?;
-        scalar.link.act(&self.site, |service, out| {
-            let lost = if part.is_some() { service.sound(scalar.id) } else { Ok(()) };
-            service.end_scalar(&self.entered.ended(scalar), part, out);
+        scalar.link.act(&self.site, |kernel, out| {
+            let lost = if part.is_some() { kernel.sound(scalar.id) } else { Ok(()) };
+            kernel.end_scalar(&self.entered.ended(scalar), part, out);
             lost
         })?;
         if !checked {
             return Ok(());
         }
-        scalar.link.wait(What::Settle { object: scalar.id }, &self.site, |service, _| {
-            let object = service.objects.get(&scalar.id)?;
+        scalar.link.wait(What::Settle { object: scalar.id }, &self.site, |kernel, _| {
+            let object = kernel.objects.get(&scalar.id)?;
             object.sound_if(object.ledger.settled >= epoch)
         })
     }
 
     fn deregister(&self, panicked: bool) {
         let (id, guard) = (self.scalar.id, self.guard);
-        self.scalar.link.let_go(move |service, out| service.close_guard(id, guard, panicked, out));
+        self.scalar.link.let_go(move |kernel, out| kernel.close_guard(id, guard, panicked, out));
     }
 }
 
@@ -177,8 +177,8 @@ impl<B: ScalarBehaviour> std::fmt::Debug for ScalarScope<'_, B> {
 impl<T: ScalarValue> GScalar<T> {
     /// Enters a scope, which waits only where this rank is far ahead of the others.
     fn enter(&self, (name, mutable): (&'static str, bool), opening: Opening, site: &Site) -> Result<Entered> {
-        let epoch = self.link.wait(What::Settle { object: self.id }, site, |service, out| {
-            service.enter_scalar(self.id, (&opening, mutable), out)
+        let epoch = self.link.wait(What::Settle { object: self.id }, site, |kernel, out| {
+            kernel.enter_scalar(self.id, (&opening, mutable), out)
         })?;
         let reason = Reason { object: Some(self.id), action: name, site: Some(site.clone()) };
         Ok(Entered { epoch, opening, reason })

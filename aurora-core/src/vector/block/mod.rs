@@ -49,7 +49,7 @@ impl Block {
         }
     }
 
-    /// What the calling thread may do without its service.
+    /// What the calling thread may do without its kernel.
     pub(crate) fn front(&self) -> Arc<Front> {
         self.front.clone()
     }

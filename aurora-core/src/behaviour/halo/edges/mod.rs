@@ -10,7 +10,7 @@
 //!   taken then, as far as it is filled.
 //!
 //! To a neighbour that shares our memory the first edge comes in a buffer with a *mailbox* behind it, where the edge is not too long, and the
-//! edges of all refreshes go through that as letters: no message, and nothing for its service to do before its program comes to the same exchange.
+//! edges of all refreshes go through that as letters: no message, and nothing for its kernel to do before its program comes to the same exchange.
 //! A mailbox has room for as many letters as a neighbour can be ahead. It goes when both have ended the scope.
 //!
 //! Several HaloCaches of one object may be open; what comes tells by its epoch which is meant. Who has no neighbours waits for nobody,
@@ -24,7 +24,7 @@ use crate::epoch::{Collective, Opening};
 use crate::halo::Halo;
 use crate::ids::{Epoch, ObjectId};
 use crate::kernel::message::{Message, malformed};
-use crate::kernel::{Loan, Reason, Service};
+use crate::kernel::{Kernel, Loan, Reason};
 use crate::memory::{Shortage, Storage, zeros};
 use crate::vector::object::Object;
 use crate::{Error, Site};
@@ -118,7 +118,7 @@ impl Object {
     }
 }
 
-impl Service {
+impl Kernel {
     /// Takes some memory for the HaloCache that is entered next, while earlier scopes are over; false once all is taken.
     pub(crate) fn take_halo(&mut self, id: ObjectId, halo: Halo, site: &Site, out: &mut Outbox) -> Result<bool, Error> {
         let object = self.objects.get_mut(&id).expect("an object lives as long as its handle");
