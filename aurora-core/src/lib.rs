@@ -87,6 +87,7 @@ mod kernel;
 mod link;
 mod memory;
 mod notice;
+mod object;
 mod operation;
 mod polls;
 mod run;

@@ -7,8 +7,10 @@ use crate::kernel::Kernel;
 use crate::kernel::nodes::Nodes;
 use crate::kernel::watch::What;
 use crate::memory::Patience;
+use crate::object::Cx;
 use crate::polls::{Level, Look, Watcher};
 use crate::stats::{Clock, InCall, Times};
+use crate::vector::object::Object;
 use crate::{Error, Site};
 use aurora_net::{Attending, Endpoint, Met, Node, NodeBarrier, Outbox, Rank, Traffic};
 use std::cell::{Cell, RefCell};
@@ -53,8 +55,14 @@ impl Link {
     /// That of a rank, for its job. `timed`: calls are timed from the begin.
     pub(crate) fn new(endpoint: Endpoint<Kernel>, me: Rank, size: usize, timed: bool) -> Self {
         let (node, nodes, modes, patience, polls) = endpoint.act(|kernel, _| {
-            let polls = kernel.polling.polls.clone();
-            (kernel.node.clone(), kernel.nodes.clone(), kernel.modes, kernel.patience.clone(), polls)
+            let polls = kernel.core.polling.polls.clone();
+            (
+                kernel.core.node.clone(),
+                kernel.core.nodes.clone(),
+                kernel.core.modes,
+                kernel.core.patience.clone(),
+                polls,
+            )
         });
         let barrier = node.and_then(|node| node.barrier()).map(|barrier| Rc::new(RefCell::new(barrier)));
         let (next_object, object, quiet) = (Rc::new(Cell::new(0)), Cell::new(None), Cell::new(false));
@@ -93,11 +101,11 @@ impl Link {
     }
 
     /// Ends the scope of a guard that is dropped. Nobody is there to be told of an error: it is kept for the program, and all ranks hear of it.
-    pub(crate) fn end_dropped(&self, id: ObjectId, end: impl FnOnce() -> Result<()>) {
+    pub(crate) fn end_dropped(&self, end: impl FnOnce() -> Result<()>) {
         if let Err(error) = self.quietly(end) {
-            self.let_go(move |kernel, out| {
-                kernel.defer(id, error.clone());
-                kernel.fail(Some(id), error, out);
+            self.let_go(move |_, cx| {
+                cx.defer(error.clone());
+                cx.fail(error);
             });
         }
     }
@@ -161,6 +169,12 @@ impl Link {
         })
     }
 
+    /// Does something with the object whose way this is, at once, unless the job is over.
+    pub(crate) fn on<R>(&self, site: &Site, action: impl FnOnce(&mut Object, &mut Cx<'_>) -> Result<R>) -> Result<R> {
+        let id = self.id();
+        self.act(site, |kernel, out| kernel.with(id, out, action).expect(THERE))
+    }
+
     /// What ended the job, if that is why a mate has gone; whoever it happened to tells all, but not all at the same moment. Else
     /// `error`.
     pub(crate) fn why(&self, error: Error, site: &Site) -> Error {
@@ -184,15 +198,33 @@ impl Link {
         })
     }
 
+    /// The same with the object whose way this is.
+    pub(crate) fn tidy_on<R>(&self, action: impl FnOnce(&mut Object, &mut Cx<'_>) -> R) -> R {
+        let id = self.id();
+        self.tidy(|kernel, out| kernel.with(id, out, action).expect(THERE))
+    }
+
     /// The same for what goes out of scope, wherever that happens: inside of a call of this rank, as in an operation of the user's, it is done
-    /// when that call is over. Amid a panic no second one comes of it.
-    pub(crate) fn let_go(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) + Send + 'static) {
+    /// when that call is over, if the object is still there. Amid a panic no second one comes of it.
+    pub(crate) fn let_go(&self, action: impl FnOnce(&mut Object, &mut Cx<'_>) + Send + 'static) {
+        let id = self.id();
+        self.let_go_of(move |kernel, out| {
+            kernel.with(id, out, action);
+        });
+    }
+
+    /// The same for what the kernel itself has to do.
+    pub(crate) fn let_go_of(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) + Send + 'static) {
         let let_go = || self.endpoint.act_soon(action);
         if !thread::panicking() {
             return let_go();
         }
         // It may have an operation of the user's applied, which panics: its object is poisoned by then, so it is not lost.
         let _ = catch_unwind(AssertUnwindSafe(let_go));
+    }
+
+    fn id(&self) -> ObjectId {
+        self.object.get().expect("the way of an object")
     }
 
     /// Does what may be a *look*, to which nothing has changed since the last: reads, or tries. `asked` and `found` make digests of what is
@@ -293,6 +325,29 @@ impl Link {
         self.wait_since(None, what, site, condition)
     }
 
+    /// The same of the object whose way this is.
+    pub(crate) fn wait_on<R>(
+        &self,
+        what: What,
+        site: &Site,
+        condition: impl FnMut(&mut Object, &mut Cx<'_>) -> Option<Result<R>>,
+    ) -> Result<R> {
+        self.wait_on_since(None, what, site, condition)
+    }
+
+    /// The same, of who has waited since `began` already.
+    pub(crate) fn wait_on_since<R>(
+        &self,
+        began: Option<Instant>,
+        what: What,
+        site: &Site,
+        mut condition: impl FnMut(&mut Object, &mut Cx<'_>) -> Option<Result<R>>,
+    ) -> Result<R> {
+        let id = self.id();
+        let on = |kernel: &mut Kernel, out: &mut Outbox| kernel.with(id, out, &mut condition).expect(THERE);
+        self.wait_since(began, what, site, on)
+    }
+
     /// The same, of who has waited since `began` already; else it is a wait if the condition gives nothing at first.
     pub(crate) fn wait_since<R>(
         &self,
@@ -315,18 +370,18 @@ impl Link {
                 self.told(kernel, error);
             }
             if outcome.is_some() {
-                let blocked = (!first).then(|| kernel.watch.done());
+                let blocked = (!first).then(|| kernel.core.watch.done());
                 if let Some(time) = began.map(|began| began.elapsed()).or(blocked) {
                     let (object, kind) = kernel.account(what, self.object.get());
-                    kernel.mail.tally.waited(object, kind, time);
+                    kernel.core.mail.tally.waited(object, kind, time);
                     waited = Some(time);
                 }
             } else if first {
                 first = false;
-                kernel.watch.begin(what, site);
+                kernel.core.watch.begin(what, site);
                 span = self.wait_span(kernel, what, site);
             } else {
-                kernel.watch.evaluated();
+                kernel.core.watch.evaluated();
             }
             outcome
         });
@@ -342,16 +397,19 @@ impl Link {
         let about = || {
             let (object, kind) = kernel.account(what, self.object.get());
             let object = object.and_then(|id| kernel.objects.get(&id));
-            (kind.name(), object.map(|object| &object.name.what as &dyn fmt::Display))
+            (kind.name(), object.map(|object| &object.frame.name.what as &dyn fmt::Display))
         };
         crate::trace::wait(about, site)
     }
 }
 
+/// Why there is an object.
+const THERE: &str = "an object lives as long as its handle";
+
 fn over(kernel: &Kernel, site: &Site) -> Option<Error> {
-    match &kernel.fault {
+    match &kernel.core.fault {
         Some(fault) => Some(fault.clone()),
-        None if kernel.ended => Some(Error::Ended { site: site.clone() }),
+        None if kernel.core.ended => Some(Error::Ended { site: site.clone() }),
         None => None,
     }
 }

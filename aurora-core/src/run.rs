@@ -87,21 +87,21 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
         let endpoint = endpoint.map_err(|error| error.into_failure(me))?;
         let nodes = endpoint.nodes();
         endpoint.act(|kernel, _| {
-            kernel.modes = modes;
-            kernel.rally = (nodes > 1).then(|| Rally::new(me, size));
+            kernel.core.modes = modes;
+            kernel.core.rally = (nodes > 1).then(|| Rally::new(me, size));
             let node = endpoint.node();
-            kernel.node = (size > 1 && node.ranks().len() == size).then(|| node.clone());
-            kernel.nodes = Arc::new(Nodes::new(endpoint.leaders()));
-            kernel.budget = Budget::new(cache_limit);
-            kernel.patience = Arc::new(Patience::new(transport.silence));
+            kernel.core.node = (size > 1 && node.ranks().len() == size).then(|| node.clone());
+            kernel.core.nodes = Arc::new(Nodes::new(endpoint.leaders()));
+            kernel.core.budget = Budget::new(cache_limit);
+            kernel.core.patience = Arc::new(Patience::new(transport.silence));
         });
         let watched = endpoint.clone();
         seat.on_failure(Box::new(move |failure| {
-            watched.act(|kernel, out| kernel.job_failed(failure, out));
+            watched.act(|kernel, _| kernel.job_failed(failure));
             // Who waits for memory of a rank that will not come any more.
             watched.node().close();
         }));
-        let shared = endpoint.act(|kernel, _| kernel.node.is_some());
+        let shared = endpoint.act(|kernel, _| kernel.core.node.is_some());
         let (mates, routes) = (endpoint.node().ranks().to_vec(), endpoint.routes().to_vec());
         let bulk = endpoint.bulk().clone();
         let about = About { launcher: seat.launcher(), nodes, mates, routes, bulk, shared };
@@ -120,7 +120,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
             }
             Err(error) => {
                 // An error that nobody has heard yet comes after the table of all.
-                if stats && me == 0 && !world.link().read(|kernel| kernel.telling.printed).0 {
+                if stats && me == 0 && !world.link().read(|kernel| kernel.core.telling.printed).0 {
                     // The others cannot tell theirs any more.
                     crate::notice::stats(&world.stats().to_string(), size - 1);
                 }

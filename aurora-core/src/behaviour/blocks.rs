@@ -41,8 +41,8 @@ impl<T: Element> Behaviour for Streamed<T> {
     }
 
     fn abandon(&mut self, vector: &GVector<T>) {
-        let (id, epoch) = (vector.id, self.epoch);
-        vector.link.let_go(move |kernel, _| kernel.stop_reading(id, epoch));
+        let epoch = self.epoch;
+        vector.link.let_go(move |object, _| object.stop_reading(epoch));
         (self.parts, self.whole, self.outcome) = (Shown::default(), OnceCell::new(), Arc::default());
     }
 }
@@ -85,7 +85,7 @@ impl<T: Element> GVector<T> {
         let (site, opened) = (Site::here(), Instant::now());
         let _call = self.link.meeting("streaming ReadCache");
         let epoch = self.enter_load(Collective::ReadCache, Window::WHOLE, &site)?;
-        let outcome = self.link.act(&site, |kernel, out| Ok(kernel.stream(self.id, epoch, &site, out)))?;
+        let outcome = self.link.on(&site, |object, cx| Ok(object.stream(epoch, &site, cx)))?;
         let state = Streamed { epoch, opened, outcome, parts: Shown::default(), whole: OnceCell::new() };
         Ok(Scope::open(self, site, state, false, false))
     }
@@ -140,7 +140,7 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     fn next_piece(&self, read: &[usize], unit: usize) -> Result<Option<Piece>> {
         let (id, epoch) = (self.vector.id, self.state.epoch);
         let what = What::Load { object: id, epoch };
-        self.vector.link.wait(what, &self.site, |kernel, out| kernel.next_piece(id, epoch, (read, unit), out))
+        self.vector.link.wait_on(what, &self.site, |object, cx| object.next_piece(epoch, (read, unit), cx))
     }
 }
 

@@ -1,12 +1,12 @@
 //! Writes that wait in buffers, one for each owner, until there are enough of them to travel.
 
+use super::release::protocol::LastBatch;
 use super::{Behaviour, Scope};
 use crate::Site;
 use crate::distribution::Distribution;
 use crate::element::{Element, Op, OpId};
 use crate::error::Result;
 use crate::vector::batch::BatchBuilder;
-use crate::vector::entering::LastBatch;
 use crate::vector::{GVector, GlobalWrite};
 use aurora_net::Rank;
 use std::ops::Range;

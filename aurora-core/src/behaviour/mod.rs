@@ -12,7 +12,7 @@ pub(crate) mod halo;
 mod marks;
 mod owner;
 pub(crate) mod read_cache;
-mod release;
+pub(crate) mod release;
 mod rows;
 mod shown;
 
@@ -126,7 +126,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         awaited: bool,
     ) -> Self {
         let how = (mutable, awaited);
-        let guard = vector.link.tidy(|kernel, _| kernel.open_guard_in(vector.id, B::NAME, &site, how, window));
+        let guard = vector.link.tidy_on(|object, cx| object.open_guard((B::NAME, &site), how, window, cx));
         let amid_panic = std::thread::panicking();
         let shown = window.range(vector.len());
         Scope { vector, window, shown, site, state, guard, closed: false, amid_panic, not_send: PhantomData }
@@ -177,8 +177,8 @@ impl<'v, B: Behaviour> Scope<'v, B> {
     }
 
     fn deregister(&self, panicked: bool) {
-        let (id, guard) = (self.vector.id, self.guard);
-        self.vector.link.let_go(move |kernel, out| kernel.close_guard(id, guard, panicked, out));
+        let guard = self.guard;
+        self.vector.link.let_go(move |object, cx| object.close_guard(guard, panicked, cx));
     }
 }
 
@@ -186,14 +186,14 @@ impl<T: Element> GVector<T> {
     /// There is no memory for what a scope needs. All ranks are told, who would wait for this one.
     fn short_of(&self, shortage: Shortage, purpose: &str, site: &Site) -> Error {
         let error = shortage.error(self.link.me, purpose, self.name(), site);
-        self.link.tidy(|kernel, out| kernel.fail(Some(self.id), error.clone(), out));
+        self.link.tidy_on(|_, cx| cx.fail(error.clone()));
         error
     }
 }
 
 impl<B: Behaviour> Drop for Scope<'_, B> {
     fn drop(&mut self) {
-        self.vector.link.end_dropped(self.vector.id, || self.end(false));
+        self.vector.link.end_dropped(|| self.end(false));
     }
 }
 

@@ -202,8 +202,8 @@ impl<'a> CollectiveCall<'a> {
         let Came { key, refusal, demand, .. } = &self.came;
         let to_tell = refusal.is_some() || *demand != Demand::default();
         let (number, digest) = self.link.act(self.site, |kernel, _| {
-            let number = kernel.rendezvous.come();
-            kernel.pieces.begin(number);
+            let number = kernel.core.rendezvous.come();
+            kernel.core.pieces.begin(number);
             Ok((number, kernel.digest(*key, to_tell)))
         })?;
         self.next = (number, 0);
@@ -220,7 +220,7 @@ impl<'a> CollectiveCall<'a> {
     /// them in the step before.
     fn meet_again(&mut self, barrier: &RefCell<NodeBarrier>, give: Give<'_>) -> Result<()> {
         self.came.key = digest::add(self.came.key, self.next.1.into());
-        self.link.act(self.site, |kernel, _| Ok(kernel.rendezvous.come()))?;
+        self.link.act(self.site, |kernel, _| Ok(kernel.core.rendezvous.come()))?;
         if self.meet(barrier, self.came.key, give)? == Met::Agreed {
             return Ok(());
         }
@@ -285,7 +285,7 @@ impl<'a> CollectiveCall<'a> {
                 }
                 kernel.meet(&self.came, word, self.site, out);
             }
-            let met = kernel.rendezvous.poll()?;
+            let met = kernel.core.rendezvous.poll()?;
             kernel.learn_faults(met.faults, out);
             Some(met.verdict.map(|()| Agreed { words: met.words, shortage: met.shortage, sent }))
         })
@@ -302,9 +302,9 @@ impl<'a> CollectiveCall<'a> {
                 if !sent {
                     self.send(kernel, out, step);
                 }
-                kernel.pieces.want(self.next, from.clone());
+                kernel.core.pieces.want(self.next, from.clone());
             }
-            kernel.pieces.poll().map(Ok)
+            kernel.core.pieces.poll().map(Ok)
         })?;
         let fits = |(from, piece): (&Rank, &Vec<u8>)| (step.from)(from.index()).len() == piece.len();
         match pieces.iter().find(|piece| !fits(*piece)) {

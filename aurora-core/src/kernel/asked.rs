@@ -26,7 +26,7 @@ impl<'l> Asked<'l> {
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
         if let Some(call) = self.call.take() {
-            self.link.let_go(move |kernel, _| kernel.give_up(call));
+            self.link.let_go_of(move |kernel, _| kernel.core.give_up(call));
         }
     }
 }
@@ -50,7 +50,7 @@ mod tests {
                     own.local_mut()[0] = 1;
                     world.barrier().expect("nothing has failed yet");
                     let is_asked =
-                        |kernel: &mut Kernel| kernel.objects.values().any(|object| !object.parked.is_empty());
+                        |kernel: &mut Kernel| kernel.objects.values().any(|entry| !entry.machine.parked.is_empty());
                     while !other.link.tidy(|kernel, _| is_asked(kernel)) {
                         std::thread::yield_now();
                     }
@@ -65,7 +65,7 @@ mod tests {
             }
             let outcome = next_use(&mut v, &other);
             assert!(matches!(outcome, Err(Error::Poisoned { .. })), "{outcome:?}");
-            Ok(v.link.tidy(|kernel, _| kernel.calls.len()))
+            Ok(v.link.tidy(|kernel, _| kernel.core.calls.len()))
         });
         left.expect("only one vector is broken")
     }

@@ -1,103 +1,55 @@
 //! Requests to other ranks, their answers, and memory of the caller that is lent for them.
 
-use super::{Call, Kernel, Loan, Reason};
+use super::{Call, Core, Loan, Reason};
 use crate::Error;
-use crate::ids::{CallId, ObjectId};
-use crate::kernel::message::{Message, Request};
+use crate::ids::{CallId, Epoch, ObjectId};
+use crate::kernel::message::{Message, Request, encode_error};
 use crate::memory::{Lent, LentMut};
+use crate::object::Cx;
 use aurora_net::{Outbox, Payload, Rank, Received, Token};
 
-/// A request on its way: to whom, on which object, at which line.
+/// How a request goes out.
 pub(crate) struct Asking<'a> {
-    pub(crate) object: ObjectId,
     pub(crate) to: Rank,
     pub(crate) reason: &'a Reason,
+    /// Behind how many scopes of the object it comes.
+    pub(crate) epoch: Epoch,
+    /// The memory of the caller to which its answer goes, if not into a buffer.
+    pub(crate) landing: Option<Token>,
+    pub(crate) when: When,
 }
 
-impl Kernel {
-    /// Sends a request. Its answer is taken with [`Kernel::take_reply`].
-    pub(crate) fn ask(
-        &mut self,
-        asking: &Asking<'_>,
-        request: Request,
-        payload: impl Into<Payload>,
-        out: &mut Outbox,
-    ) -> CallId {
-        let (id, message) = self.request(asking, request, None);
-        self.mail.post_for(out, asking.reason, asking.to, &message, payload.into());
-        id
-    }
+/// When its answer is wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum When {
+    Now,
+    /// Another request to the same rank follows, for which that is woken.
+    More,
+    /// Nobody waits for it before [`Core::await_received`] is called.
+    Ahead,
+}
 
-    /// The same, for a request after which there will be another to the same rank.
-    pub(crate) fn ask_and_go_on(
-        &mut self,
-        asking: &Asking<'_>,
-        request: Request,
-        payload: impl Into<Payload>,
-        out: &mut Outbox,
-    ) -> CallId {
-        let (id, message) = self.request(asking, request, None);
-        self.mail.post_more_for(out, asking.reason, asking.to, &message, payload.into());
-        id
-    }
-
-    /// The same, for a request whose answer is of use later: until [it is waited for](Kernel::await_received), nobody waits for it.
-    pub(crate) fn ask_ahead(
-        &mut self,
-        asking: &Asking<'_>,
-        request: Request,
-        payload: impl Into<Payload>,
-        out: &mut Outbox,
-    ) -> CallId {
-        let id = self.ask(asking, request, payload, out);
-        if let Some(call) = self.calls.get_mut(&id) {
-            call.ahead = true;
+impl Cx<'_> {
+    /// Sends a request. Its answer is taken with [`Core::take_reply`].
+    pub(crate) fn ask(&mut self, asking: Asking<'_>, request: Request, payload: impl Into<Payload>) -> CallId {
+        debug_assert_ne!(asking.to, self.core.me, "our own block needs no message");
+        let core = &mut *self.core;
+        core.next_call += 1;
+        let id = CallId(core.next_call);
+        let Asking { to, reason, epoch, landing, when } = asking;
+        let writes = matches!(request, Request::Write { .. } | Request::WriteAt { .. }).then_some(self.frame.id);
+        let ahead = when == When::Ahead;
+        core.calls.insert(id, Call { to, landing, ahead, writes, reply: None });
+        let message = Message::Call { id, object: self.frame.id, epoch, request };
+        match when {
+            When::More => core.mail.post_more_for(self.out, reason, to, &message, payload.into()),
+            When::Now | When::Ahead => core.mail.post_for(self.out, reason, to, &message, payload.into()),
         }
         id
     }
+}
 
-    /// Sends a read whose answer goes straight to a caller's memory.
-    pub(crate) fn ask_into(
-        &mut self,
-        asking: &Asking<'_>,
-        request: Request,
-        landing: Token,
-        out: &mut Outbox,
-    ) -> CallId {
-        let (id, message) = self.request(asking, request, Some(landing));
-        self.mail.post_for(out, asking.reason, asking.to, &message, Payload::Empty);
-        id
-    }
-
-    /// Sends a write whose payload is read from a caller's memory.
-    pub(crate) fn ask_from(
-        &mut self,
-        asking: &Asking<'_>,
-        request: Request,
-        token: Token,
-        len: usize,
-        out: &mut Outbox,
-    ) -> CallId {
-        self.ask(asking, request, Payload::Lent { token, len }, out)
-    }
-
-    fn request(&mut self, asking: &Asking<'_>, request: Request, landing: Option<Token>) -> (CallId, Message) {
-        debug_assert_ne!(asking.to, self.me, "our own block needs no message");
-        self.next_call += 1;
-        let id = CallId(self.next_call);
-        let writes = matches!(request, Request::Write { .. } | Request::WriteAt { .. }).then_some(asking.object);
-        self.calls.insert(id, Call { to: asking.to, landing, ahead: false, writes, reply: None });
-        let object = self.objects.get_mut(&asking.object).expect("an object lives as long as its handle");
-        let window = request.window();
-        let epoch = match &object.scalar_scopes {
-            Some(_) => object.asking_epoch(),
-            None if window.is_whole() => object.ledger.epoch,
-            // Scopes of other parts may be open around this one.
-            None => object.ledger.behind(),
-        };
-        (id, Message::Call { id, object: asking.object, epoch, request })
-    }
-
+impl Core {
     /// The answer to a request, once it is here.
     pub(crate) fn take_reply(&mut self, id: CallId) -> Option<Result<Vec<u8>, Error>> {
         self.take_received(id).map(|reply| reply.map(Received::into_vec))
@@ -124,6 +76,20 @@ impl Kernel {
     /// Gives up a request whose answer nobody waits for any more: it is thrown away when it comes.
     pub(crate) fn give_up(&mut self, id: CallId) {
         self.calls.remove(&id);
+    }
+
+    /// Answers a request about an object.
+    pub(crate) fn answer(
+        &mut self,
+        to: Rank,
+        object: ObjectId,
+        id: CallId,
+        answer: Result<Payload, Error>,
+        out: &mut Outbox,
+    ) {
+        let refused = answer.is_err();
+        let payload = answer.unwrap_or_else(|error| encode_error(&error).into());
+        self.mail.answer(out, to, object, &Message::Reply { id, refused }, payload);
     }
 
     /// Lends memory of the caller to the transport, to be written.

@@ -1,52 +1,99 @@
 //! What has failed, which ranks hear of it, and whether the program has.
 
-use super::Kernel;
 use super::watch::What;
+use super::{Core, Kernel};
 use crate::Error;
 use crate::ids::ObjectId;
 use crate::kernel::message::{Message, encode_error};
-use crate::vector::object::Object;
 use aurora_net::{Outbox, Payload};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 impl Kernel {
-    /// Marks an object or the whole job as failed, here and on every other rank. The first fault stays.
-    pub(crate) fn fail(&mut self, object: Option<ObjectId>, error: Error, out: &mut Outbox) {
-        if self.note_fault(object, &error, out) {
-            let payload = encode_error(&error);
-            for rank in self.others() {
-                self.mail.post(out, rank, &Message::Fault { object }, Payload::Bytes(payload.clone().into()));
-            }
-        }
+    /// Marks the whole job as failed, here and on every other rank. The first fault stays.
+    pub(crate) fn fail_job(&mut self, error: Error, out: &mut Outbox) {
+        self.core.fail_job(error, out);
+        self.shut_if_failing();
     }
 
-    /// Marks a failure on this rank alone; false if there was one before.
-    pub(crate) fn note_fault(&mut self, object: Option<ObjectId>, error: &Error, out: &mut Outbox) -> bool {
-        let place = match object {
-            None => Some(&mut self.fault),
-            Some(id) => self.objects.get_mut(&id).map(|object| &mut object.fault),
-        };
-        let Some(place) = place.filter(|place| place.is_none()) else {
+    /// Whether this rank has waited in vain for one that is inside of one of its blocks; then the job has failed.
+    pub(crate) fn none_given_up(&mut self, out: &mut Outbox) -> Result<(), Error> {
+        let outcome = self.core.none_given_up(out);
+        self.shut_if_failing();
+        outcome
+    }
+
+    /// Marks the job as failed on this rank alone; false if it was before.
+    pub(crate) fn note_job_fault(&mut self, error: &Error) -> bool {
+        if self.core.fault.is_some() {
             return false;
-        };
-        *place = Some(error.clone());
-        if let Some(id) = object
-            && (self.has_dropped_writes(id) || matches!(error, Error::Conflict { .. }))
-        {
-            self.defer(id, error.clone());
         }
-        self.watch.progress();
-        match object {
-            Some(id) => self.advance(id, out),
-            None => self.refresh_all(),
-        }
+        self.core.fault = Some(error.clone());
+        self.core.watch.progress();
+        self.refresh_all();
         true
+    }
+
+    /// Another rank says what has failed.
+    pub(crate) fn note_fault(&mut self, object: Option<ObjectId>, error: &Error, out: &mut Outbox) {
+        match object {
+            None => drop(self.note_job_fault(error)),
+            Some(id) => drop(self.with(id, out, |_, cx| cx.note_fault(error))),
+        }
     }
 
     /// What a rendezvous has told of faulty objects: known to all ranks after it, whichever way the word came.
     pub(crate) fn learn_faults(&mut self, faults: Vec<(ObjectId, Error)>, out: &mut Outbox) {
         for (object, error) in faults {
             self.note_fault(Some(object), &error, out);
+        }
+    }
+
+    /// A call, on this object or on none, returns an error to the program, which need not hear of it again.
+    pub(crate) fn has_told(&mut self, object: Option<ObjectId>, error: &Error) {
+        let digest = digest_of(error);
+        match object {
+            Some(object) => {
+                self.core.told.insert((object, digest));
+                if error.is_of_an_object() {
+                    self.core.told.insert((object, ANY_FAULT));
+                }
+            }
+            None => self.core.told.extend(self.objects.keys().map(|object| (*object, digest))),
+        }
+        let deferred = std::mem::take(&mut self.core.deferred);
+        let is_news = |(of, error): &(ObjectId, Error)| {
+            !self.core.knows(*of, error) && (object.is_some() || digest_of(error) != digest)
+        };
+        self.core.deferred = deferred.into_iter().filter(is_news).collect();
+    }
+}
+
+impl Core {
+    /// The job has failed, in the call of an object: its kernel shuts all of them when that call is over. The first fault stays.
+    pub(crate) fn fail_job(&mut self, error: Error, out: &mut Outbox) {
+        if self.fault.is_some() {
+            return;
+        }
+        self.fault = Some(error.clone());
+        self.is_failing = true;
+        self.watch.progress();
+        self.tell_fault(None, &error, out);
+    }
+
+    /// Whether this rank has waited in vain for one that is inside of one of its blocks; then the job has failed.
+    pub(crate) fn none_given_up(&mut self, out: &mut Outbox) -> Result<(), Error> {
+        let Some((rank, silent_for)) = self.patience.given_up() else {
+            return Ok(());
+        };
+        self.fail_job(Error::PeerLost { rank, silent_for }, out);
+        self.fault.clone().map_or(Ok(()), Err)
+    }
+
+    /// Tells all other ranks what has failed.
+    pub(crate) fn tell_fault(&mut self, object: Option<ObjectId>, error: &Error, out: &mut Outbox) {
+        let payload = encode_error(error);
+        for rank in self.others() {
+            self.mail.post(out, rank, &Message::Fault { object }, Payload::Bytes(payload.clone().into()));
         }
     }
 
@@ -57,33 +104,9 @@ impl Kernel {
         }
     }
 
-    /// What has ended an object, if anything has, as the error of a call.
-    pub(crate) fn sound(&self, id: ObjectId) -> Result<(), Error> {
-        self.objects.get(&id).map_or(Ok(()), Object::sound)
-    }
-
     /// What nobody has heard of.
     pub(crate) fn take_deferred(&mut self) -> Option<Error> {
         std::mem::take(&mut self.deferred).into_iter().next().map(|(_, error)| error)
-    }
-
-    /// A call, on this object or on none, returns an error to the program, which need not hear of it again.
-    pub(crate) fn has_told(&mut self, object: Option<ObjectId>, error: &Error) {
-        let digest = digest_of(error);
-        match object {
-            Some(object) => {
-                self.told.insert((object, digest));
-                if error.is_of_an_object() {
-                    self.told.insert((object, ANY_FAULT));
-                }
-            }
-            None => self.told.extend(self.objects.keys().map(|object| (*object, digest))),
-        }
-        let deferred = std::mem::take(&mut self.deferred);
-        let is_news = |(of, error): &(ObjectId, Error)| {
-            !self.knows(*of, error) && (object.is_some() || digest_of(error) != digest)
-        };
-        self.deferred = deferred.into_iter().filter(is_news).collect();
     }
 
     /// Whether the program has heard of this error of an object, or of another that is its end as well: ranks do not all find the same
@@ -93,11 +116,10 @@ impl Kernel {
             || error.is_of_an_object() && self.told.contains(&(object, ANY_FAULT))
     }
 
-    /// Whether a ReleaseC has been dropped whose writes are lost if the object fails now, and nobody waits to hear of it.
-    pub(crate) fn has_dropped_writes(&self, id: ObjectId) -> bool {
-        let hears = [What::Settle { object: id }, What::Lead { object: id }];
-        let heard = self.watch.waiting().is_some_and(|waiting| hears.contains(&waiting.what));
-        !heard && self.objects.get(&id).is_some_and(|object| object.ledger.has_ended_writes())
+    /// Whether the calling thread waits for the end of scopes of an object: then it hears what becomes of its writes.
+    pub(crate) fn waits_for_end_of(&self, object: ObjectId) -> bool {
+        let hears = [What::Settle { object }, What::Lead { object }];
+        self.watch.waiting().is_some_and(|waiting| hears.contains(&waiting.what))
     }
 }
 

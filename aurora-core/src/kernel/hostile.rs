@@ -1,7 +1,7 @@
 //! What another build of the program might say: an error that says so on all ranks, no panic, and no memory for it.
 
-use super::Kernel;
 use super::nodes::Nodes;
+use super::{Entry, Kernel};
 use crate::distribution::{Distribution, Shape};
 use crate::epoch::{Collective, Opening};
 use crate::error::ObjectName;
@@ -9,6 +9,7 @@ use crate::halo::Halo;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Message, Request};
 use crate::memory::Array;
+use crate::object::Frame;
 use crate::vector::block::Block;
 use crate::vector::construct::object;
 use crate::window::Window;
@@ -32,8 +33,8 @@ fn rank_of(size: usize) -> (Kernel, Outbox) {
     let dist = Distribution::block(Shape::Vector(LEN), size);
     let block = Array::<u64>::zeroed(dist.range(Rank::new(0)).len()).expect("there is memory");
     let block = Block::new(Arc::new(block), size_of::<u64>(), None);
-    let made = object::<u64>(&kernel, name, dist, block, Arc::new(Nodes::apart(size)), None);
-    kernel.objects.insert(OBJECT, made);
+    let machine = object::<u64>(&kernel.core, dist, block, Arc::new(Nodes::apart(size)), None);
+    kernel.objects.insert(OBJECT, Entry { frame: Frame::new(OBJECT, name, size), machine });
     (kernel, Outbox::default())
 }
 
@@ -78,7 +79,7 @@ fn a_part_that_is_not_there() {
             let mut state = rank();
             assert!(matches!(state.0.place(Rank::new(1), &message.encode(), 8), Placement::Buffer), "{message:?}");
             deliver(&mut state, &message, Vec::new());
-            assert!(matches!(state.0.fault, Some(Error::Start(_))), "{message:?}: {:?}", state.0.fault);
+            assert!(matches!(state.0.core.fault, Some(Error::Start(_))), "{message:?}: {:?}", state.0.core.fault);
             assert!(state.1.drain().next().is_some(), "the other rank is told");
         }
     }
@@ -88,17 +89,18 @@ fn a_part_that_is_not_there() {
 fn lists_of_loads_that_nobody_can_have_entered() {
     let mut state = rank();
     let list = postcard::to_allocvec(&vec![(0u32, 1u64)]).expect("pairs of numbers");
-    let records =
-        |state: &(Kernel, Outbox)| (0..1000).filter(|of| state.0.objects[&OBJECT].ledger.find(*of).is_some()).count();
+    let records = |state: &(Kernel, Outbox)| {
+        (0..1000).filter(|of| state.0.objects[&OBJECT].machine.ledger.find(*of).is_some()).count()
+    };
     // A rank may be two loads ahead, and what it says first may come last.
     for epoch in [7, 9] {
         deliver(&mut state, &Message::Made { object: OBJECT, epoch }, list.clone());
     }
-    assert!(state.0.fault.is_none() && records(&state) == 2);
+    assert!(state.0.core.fault.is_none() && records(&state) == 2);
     for epoch in 10..1000 {
         deliver(&mut state, &Message::Made { object: OBJECT, epoch }, list.clone());
     }
-    assert!(matches!(state.0.fault, Some(Error::Start(_))) && records(&state) == 2);
+    assert!(matches!(state.0.core.fault, Some(Error::Start(_))) && records(&state) == 2);
 }
 
 #[test]
@@ -106,9 +108,9 @@ fn a_list_that_comes_twice() {
     let mut state = rank();
     let list = postcard::to_allocvec(&vec![(0u32, 1u64)]).expect("pairs of numbers");
     deliver(&mut state, &Message::Made { object: OBJECT, epoch: 1 }, list.clone());
-    assert!(state.0.fault.is_none());
+    assert!(state.0.core.fault.is_none());
     deliver(&mut state, &Message::Made { object: OBJECT, epoch: 1 }, list);
-    assert!(matches!(state.0.fault, Some(Error::Start(_))));
+    assert!(matches!(state.0.core.fault, Some(Error::Start(_))));
 }
 
 #[test]
@@ -117,12 +119,15 @@ fn the_correction_of_a_load_that_we_have_not_entered() {
     let correct = |epoch| Message::Correct { object: OBJECT, epoch, version: 2, contains: 1 };
     let mut state = rank();
     deliver(&mut state, &correct(1), empty.clone());
-    assert!(matches!(state.0.fault, Some(Error::Start(_))) && state.0.objects[&OBJECT].ledger.find(1).is_none());
+    assert!(
+        matches!(state.0.core.fault, Some(Error::Start(_)))
+            && state.0.objects[&OBJECT].machine.ledger.find(1).is_none()
+    );
     // Of one that is over it is too late, and changes nothing.
     let mut state = rank();
-    state.0.objects.get_mut(&OBJECT).expect("it lives").ledger.epoch = 1;
+    state.0.objects.get_mut(&OBJECT).expect("it lives").machine.ledger.epoch = 1;
     deliver(&mut state, &correct(1), empty);
-    assert!(state.0.fault.is_none() && state.0.objects[&OBJECT].ledger.find(1).is_none());
+    assert!(state.0.core.fault.is_none() && state.0.objects[&OBJECT].machine.ledger.find(1).is_none());
 }
 
 #[test]
@@ -130,10 +135,12 @@ fn a_write_that_nobody_has_applied() {
     let load = |made| {
         let mut state = rank();
         let (kernel, out) = &mut state;
-        kernel.enter_read_cache(OBJECT, opening(Collective::ReadCache, Window::WHOLE), out).expect("no fault");
+        let load = opening(Collective::ReadCache, Window::WHOLE);
+        let entered = kernel.with(OBJECT, out, |object, cx| object.enter_read_cache(load, cx));
+        entered.expect("it lives").expect("no fault");
         deliver(&mut state, &enter(Window::WHOLE, made), Vec::new());
         let object = &state.0.objects[&OBJECT];
-        (object.ledger.is_settled(1), object.fault.clone())
+        (object.machine.ledger.is_settled(1), object.frame.fault.clone())
     };
     assert!(matches!(load(Vec::new()), (true, None)));
     assert!(matches!(load(vec![(0, 1)]), (_, Some(Error::Start(_)))));
@@ -146,7 +153,7 @@ fn pieces_of_calls_that_nobody_can_have_come_to() {
     {
         let mut state = rank();
         seqs.iter().for_each(|seq| deliver(&mut state, &Message::Piece { seq: *seq, step: 0 }, vec![1; 100]));
-        assert_eq!(matches!(state.0.fault, Some(Error::Start(_))), fails, "{seqs:?}: {:?}", state.0.fault);
+        assert_eq!(matches!(state.0.core.fault, Some(Error::Start(_))), fails, "{seqs:?}: {:?}", state.0.core.fault);
     }
 }
 
@@ -166,7 +173,7 @@ fn edges_of_different_halos_beside_each_other() {
     let (first, second) = (begin(1, 2), begin(2, 1));
     for (from, header, token) in [second, first] {
         kernel.deliver(from, &header, Received::Placed(token), &mut out);
-        assert!(kernel.fault.is_none(), "{:?}", kernel.fault);
+        assert!(kernel.core.fault.is_none(), "{:?}", kernel.core.fault);
     }
-    assert!(matches!(kernel.objects[&OBJECT].fault, Some(Error::Mismatch { .. })));
+    assert!(matches!(kernel.objects[&OBJECT].frame.fault, Some(Error::Mismatch { .. })));
 }

@@ -31,6 +31,21 @@ pub(crate) enum Loan {
     CallerMut(LentMut),
 }
 
+impl Loan {
+    /// The object whose memory it is.
+    pub(crate) fn object(&self) -> Option<ObjectId> {
+        match *self {
+            Loan::Block { object, .. }
+            | Loan::CacheOut { object, .. }
+            | Loan::CacheIn { object, .. }
+            | Loan::PartIn { object, .. }
+            | Loan::RoomIn { object, .. }
+            | Loan::EdgeIn { object, .. } => Some(object),
+            Loan::Detached { .. } | Loan::Nowhere | Loan::Caller(_) | Loan::CallerMut(_) => None,
+        }
+    }
+}
+
 /// All of them.
 #[derive(Default)]
 pub(crate) struct Loans {

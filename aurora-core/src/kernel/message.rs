@@ -193,6 +193,11 @@ impl Message {
         }
     }
 
+    /// Whether its object says where its payload goes.
+    pub(crate) fn has_place(&self) -> bool {
+        matches!(self, Message::Enter { .. } | Message::Forward { .. } | Message::Edge { .. })
+    }
+
     /// What it is, in a word, for traces.
     pub(crate) fn word(&self) -> &'static str {
         match self {

@@ -19,13 +19,11 @@ pub(crate) mod message;
 mod model;
 pub(crate) mod nodes;
 pub(crate) mod polling;
-mod relays;
 mod tally;
 mod telling;
 pub(crate) mod using;
 mod waits;
 pub(crate) mod watch;
-mod working;
 
 pub(crate) use asked::Asked;
 pub(crate) use loans::Loan;
@@ -33,13 +31,13 @@ pub(crate) use mail::Reason;
 pub use mail::Usage;
 
 use crate::Error;
-use crate::behaviour::read_cache::load::Heard;
 use crate::collective::pieces::Pieces;
 use crate::collective::{Rendezvous, Tell};
 use crate::config::Modes;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::Message;
 use crate::memory::{Budget, Patience};
+use crate::object::{Cx, Frame};
 use crate::vector::object::{Object, Parked};
 use crate::vector::rally::Rally;
 use aurora_net::{Node, Outbox, Payload, Rank, Received, Token};
@@ -48,6 +46,7 @@ use mail::Mail;
 use nodes::Nodes;
 use polling::Polling;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 use telling::Telling;
@@ -69,10 +68,21 @@ pub(crate) struct Call {
 
 /// State of one rank.
 pub(crate) struct Kernel {
+    pub(crate) core: Core,
+    pub(crate) objects: BTreeMap<ObjectId, Entry>,
+}
+
+/// A shared object: what the kernel keeps of it, whatever it is, and what it is.
+pub(crate) struct Entry {
+    pub(crate) frame: Frame,
+    pub(crate) machine: Object,
+}
+
+/// What a rank's kernel knows beside its objects.
+pub(crate) struct Core {
     pub(crate) me: Rank,
     pub(crate) size: usize,
     pub(crate) modes: Modes,
-    pub(crate) objects: BTreeMap<ObjectId, Object>,
     pub(crate) mail: Mail,
     pub(crate) loans: Loans,
     pub(crate) rendezvous: Rendezvous,
@@ -89,8 +99,8 @@ pub(crate) struct Kernel {
     next_guard: u64,
     pub(crate) watch: Watch,
     pub(crate) polling: Polling,
-    /// Announcements whose first bytes have come.
-    pub(crate) heard: Vec<Heard>,
+    /// Objects to which a header has come that they have not been able to act on: nothing could be sent.
+    pub(crate) placed: Vec<ObjectId>,
     /// What a copy of a vector may take here.
     pub(crate) budget: Budget,
     /// With ranks that are inside of our blocks.
@@ -110,15 +120,16 @@ pub(crate) struct Kernel {
     pub(crate) telling: Telling,
     /// `run` is over.
     pub(crate) ended: bool,
+    /// The job has failed in the call of an object that is under way: the others have not been told.
+    pub(crate) is_failing: bool,
 }
 
 impl Kernel {
     pub(crate) fn new(me: Rank, size: usize, limit: Option<Duration>) -> Self {
-        Kernel {
+        let core = Core {
             me,
             size,
             modes: Modes::default(),
-            objects: BTreeMap::new(),
             mail: Mail::new(size),
             loans: Loans::default(),
             rendezvous: Rendezvous::new(me, size),
@@ -131,7 +142,7 @@ impl Kernel {
             next_guard: 0,
             watch: Watch::new(me, limit),
             polling: Polling::new(limit),
-            heard: Vec::new(),
+            placed: Vec::new(),
             budget: Budget::default(),
             patience: Arc::new(Patience::new(Duration::from_secs(5))),
             fault: None,
@@ -142,30 +153,74 @@ impl Kernel {
             leaving: false,
             telling: Telling::default(),
             ended: false,
+            is_failing: false,
+        };
+        Kernel { core, objects: BTreeMap::new() }
+    }
+
+    /// Calls an object. `None`: there is none of that number.
+    ///
+    /// # Panics
+    /// If an operation of the program's does; what the object makes of that comes first.
+    pub(crate) fn with<R>(
+        &mut self,
+        id: ObjectId,
+        out: &mut Outbox,
+        call: impl FnOnce(&mut Object, &mut Cx<'_>) -> R,
+    ) -> Option<R> {
+        let Kernel { core, objects } = self;
+        let Entry { frame, machine } = objects.get_mut(&id)?;
+        let called = catch_unwind(AssertUnwindSafe(|| call(machine, &mut Cx { core, frame, out })));
+        let Entry { frame, machine } = objects.get_mut(&id)?;
+        if std::mem::take(&mut frame.is_failing) {
+            machine.failed(&mut Cx { core, frame, out });
+        }
+        self.shut_if_failing();
+        Some(called.unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+
+    /// Of a job that has failed nothing may be used.
+    pub(crate) fn shut_if_failing(&mut self) {
+        if std::mem::take(&mut self.core.is_failing) {
+            self.refresh_all();
         }
     }
 
-    pub(crate) fn others(&self) -> impl Iterator<Item = Rank> + use<> {
-        self.me.others(self.size)
-    }
-
-    /// What the calling thread and the ranks that share memory may do to an object without us follows what we know.
-    pub(crate) fn refresh(&mut self, id: ObjectId) {
-        let usable = self.fault.is_none() && !self.ended;
-        if let Some(object) = self.objects.get_mut(&id) {
-            object.refresh(usable);
-        }
-    }
-
+    /// What the calling thread and the ranks that share memory may do to objects without us follows what we know.
     fn refresh_all(&mut self) {
-        let objects: Vec<ObjectId> = self.objects.keys().copied().collect();
-        objects.into_iter().for_each(|id| self.refresh(id));
+        let Kernel { core, objects } = self;
+        let usable = core.is_usable();
+        objects.values_mut().for_each(|Entry { frame, machine }| machine.refresh(frame, usable));
     }
 
     /// `run` is over: nothing can be used any more.
     pub(crate) fn end(&mut self) {
-        self.ended = true;
+        self.core.ended = true;
         self.refresh_all();
+    }
+
+    /// Forgets an object that every rank has dropped, once nothing is sent from it. Of a faulty one nobody misses a load that is under
+    /// way, and its memory may be what is short.
+    pub(crate) fn bury(&mut self, id: ObjectId) {
+        if let Some(Entry { frame, machine }) = self.objects.get(&id)
+            && frame.dropped.iter().all(|dropped| *dropped)
+            && machine.is_idle(frame)
+        {
+            self.core.mail.bury(id, &frame.name);
+            self.core.told.retain(|(of, _)| *of != id);
+            self.objects.remove(&id);
+        }
+    }
+}
+
+impl Core {
+    pub(crate) fn others(&self) -> impl Iterator<Item = Rank> + use<> {
+        self.me.others(self.size)
+    }
+
+    /// Whether the job goes on.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.fault.is_none() && !self.ended
     }
 
     fn tell(&mut self, told: Vec<Tell>, out: &mut Outbox) {
@@ -174,20 +229,6 @@ impl Kernel {
             let reason = Reason { object: None, action: "rendezvous", site: self.rendezvous.site().cloned() };
             let message = Message::Round { seq: self.rendezvous.seq(), round };
             self.mail.post_for(out, &reason, to, &message, Payload::Bytes(payload.into()));
-        }
-    }
-
-    /// Forgets an object that every rank has dropped, once nothing is sent from it. Of a faulty one nobody misses a load that is under
-    /// way, and its memory may be what is short.
-    fn bury(&mut self, id: ObjectId) {
-        if let Some(object) = self.objects.get(&id)
-            && object.dropped.iter().all(|dropped| *dropped)
-            && !object.block.is_in_flight()
-            && (object.fault.is_some() || !object.cache.is_in_flight())
-        {
-            self.mail.bury(id, &object.name);
-            self.objects.remove(&id);
-            self.told.retain(|(of, _)| *of != id);
         }
     }
 }

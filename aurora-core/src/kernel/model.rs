@@ -7,20 +7,23 @@
 //! outside: who waits tries again and again. What ranks that share memory do without the lock has models of its own
 //! (`memory/gate.rs`, `memory/door.rs`).
 
-use super::Kernel;
 use super::mail::Reason;
 use super::nodes::Nodes;
+use super::{Entry, Kernel};
 use crate::Site;
+use crate::behaviour::release::protocol::{LastBatch, ReleaseScope};
 use crate::distribution::{Distribution, Shape};
 use crate::epoch::{Collective, Opening};
 use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Message, Request};
 use crate::memory::{Array, typed};
+use crate::object::{Cx, Frame};
 use crate::vector::batch::BatchBuilder;
 use crate::vector::block::Block;
 use crate::vector::construct::object;
-use crate::vector::entering::{LastBatch, ReleaseScope};
+use crate::vector::object::Object;
+use crate::window::Window;
 use aurora_net::{Buffer, Handler, Outbox, Payload, Rank, Received, Token};
 use loom::sync::{Arc, Mutex, MutexGuard};
 use loom::thread;
@@ -58,8 +61,8 @@ impl Node {
         let dist = Distribution::block(Shape::Vector(2 * len), 2);
         let block = Block::new(std::sync::Arc::new(block), size_of::<u64>(), None);
         let nodes = std::sync::Arc::new(Nodes::apart(2));
-        let made = object::<u64>(&kernel, name, dist, block, nodes, None);
-        kernel.objects.insert(OBJECT, made);
+        let machine = object::<u64>(&kernel.core, dist, block, nodes, None);
+        kernel.objects.insert(OBJECT, Entry { frame: Frame::new(OBJECT, name, 2), machine });
         Arc::new(Node { state: Mutex::new((kernel, Outbox::default())), len, site })
     }
 
@@ -72,9 +75,14 @@ impl Node {
         action(kernel, out)
     }
 
-    fn wait<R>(&self, mut condition: impl FnMut(&mut Kernel, &mut Outbox) -> Option<R>) -> R {
+    /// Does something with the object.
+    fn on<R>(&self, action: impl FnOnce(&mut Object, &mut Cx<'_>) -> R) -> R {
+        self.act(|kernel, out| kernel.with(OBJECT, out, action)).expect("it lives")
+    }
+
+    fn wait<R>(&self, mut condition: impl FnMut(&mut Object, &mut Cx<'_>) -> Option<R>) -> R {
         loop {
-            if let Some(outcome) = self.act(&mut condition) {
+            if let Some(outcome) = self.on(&mut condition) {
                 return outcome;
             }
             thread::yield_now();
@@ -148,30 +156,25 @@ fn uniform(bytes: &[u8]) -> u64 {
 
 /// What [`OwnerComputesMut`](crate::OwnerComputesMut) does: opens, passes the gate, takes the block at the first slice, gives it back.
 fn write_by_a_guard(node: &Node) {
-    let opens =
-        |kernel: &mut Kernel, out: &mut Outbox| kernel.settled(OBJECT, true, out).map(|object| object.map(drop));
-    node.wait(opens).expect("no fault");
-    node.wait(|kernel, out| kernel.gate(OBJECT, out).map(|object| object.map(drop))).expect("no fault");
-    let guard = node.act(|kernel, _| kernel.open_guard(OBJECT, "OwnerComputes", &node.site, true, false));
-    let block = node.act(|kernel, _| kernel.take_part(OBJECT, &(0..node.len))).expect("one write guard at a time");
+    node.wait(|object, cx| object.settled(true, Window::WHOLE, cx)).expect("no fault");
+    node.wait(|object, cx| object.gate(Window::WHOLE, cx)).expect("no fault");
+    let guard =
+        node.on(|object, cx| object.open_guard(("OwnerComputes", &node.site), (true, false), Window::WHOLE, cx));
+    let block = node.on(|object, cx| object.take_part(&(0..node.len), cx)).expect("one write guard at a time");
     let mut block = std::sync::Arc::try_unwrap(typed::<u64>(block)).unwrap_or_else(|shared| Array::clone(&shared));
     let half = block.len() / 2;
     block[..half].fill(2);
     thread::yield_now();
     block[half..].fill(2);
-    node.act(|kernel, _| {
-        let object = kernel.objects.get_mut(&OBJECT).expect("it lives");
-        object.block.give_back(std::sync::Arc::new(block));
-    });
-    node.act(|kernel, out| kernel.close_guard(OBJECT, guard, false, out));
+    node.on(|object, _| object.block.give_back(std::sync::Arc::new(block)));
+    node.on(|object, cx| object.close_guard(guard, false, cx));
 }
 
 /// A guard as it must not be: it writes in two steps without taking the block.
 fn write_without_lending(node: &Node) {
     for half in [0..node.len / 2, node.len / 2..node.len] {
-        node.wait(|kernel, out| kernel.gate(OBJECT, out).map(|object| object.map(drop))).expect("no fault");
-        node.act(|kernel, _| {
-            let object = kernel.objects.get_mut(&OBJECT).expect("it lives");
+        node.wait(|object, cx| object.gate(Window::WHOLE, cx)).expect("no fault");
+        node.on(|object, _| {
             object.block.write(|bytes| bytemuck::cast_slice_mut::<_, u64>(bytes)[half].fill(2));
         });
     }
@@ -179,28 +182,28 @@ fn write_without_lending(node: &Node) {
 
 /// A guard as it must not be: it takes the block away from those who send from it.
 fn write_under_transfers(node: &Node) {
-    let guard = node.act(|kernel, _| kernel.open_guard(OBJECT, "OwnerComputes", &node.site, true, false));
-    let block = node.act(|kernel, _| kernel.objects.get_mut(&OBJECT).and_then(|object| object.block.take()));
+    let guard =
+        node.on(|object, cx| object.open_guard(("OwnerComputes", &node.site), (true, false), Window::WHOLE, cx));
+    let block = node.on(|object, _| object.block.take());
     if let Some(block) = block {
         thread::yield_now();
-        node.act(|kernel, _| kernel.objects.get_mut(&OBJECT).expect("it lives").block.give_back(block));
+        node.on(|object, _| object.block.give_back(block));
     }
-    node.act(|kernel, out| kernel.close_guard(OBJECT, guard, false, out));
+    node.on(|object, cx| object.close_guard(guard, false, cx));
 }
 
 /// What [`OwnerComputes`](crate::OwnerComputes) does: shows the block, which stays as it is meanwhile.
 fn read_by_a_guard(node: &Node) {
-    let opens =
-        |kernel: &mut Kernel, out: &mut Outbox| kernel.settled(OBJECT, false, out).map(|object| object.map(drop));
-    node.wait(opens).expect("no fault");
-    let guard = node.act(|kernel, _| kernel.open_guard(OBJECT, "OwnerComputes", &node.site, false, false));
-    let shown = node.act(|kernel, _| kernel.objects.get_mut(&OBJECT).and_then(|object| object.block.share()));
+    node.wait(|object, cx| object.settled(false, Window::WHOLE, cx)).expect("no fault");
+    let guard =
+        node.on(|object, cx| object.open_guard(("OwnerComputes", &node.site), (false, false), Window::WHOLE, cx));
+    let shown = node.on(|object, _| object.block.share());
     let shown = typed::<u64>(shown.expect("no write guard beside a shared one"));
     let before = uniform(bytemuck::cast_slice(&shown));
     thread::yield_now();
     assert_eq!(uniform(bytemuck::cast_slice(&shown)), before, "it has changed under a guard");
     drop(shown);
-    node.act(|kernel, out| kernel.close_guard(OBJECT, guard, false, out));
+    node.on(|object, cx| object.close_guard(guard, false, cx));
 }
 
 /// `program` beside a rank that reads, writes and reads. Every request is answered, and no answer is of half a phase.
@@ -226,9 +229,8 @@ fn beside_requests(len: usize, program: fn(&Node)) {
         node.take_answers(&mut answers);
         assert_eq!(answers.read.keys().copied().collect::<Vec<_>>(), [1, 2], "what was parked is answered");
         assert!([1, 2, 3].contains(&uniform(&answers.read[&1])));
-        node.act(|kernel, _| {
-            let object = kernel.objects.get_mut(&OBJECT).expect("it lives");
-            assert!(object.parked.is_empty() && object.open.is_empty() && !object.block.is_lent());
+        node.on(|object, cx| {
+            assert!(object.parked.is_empty() && cx.frame.open.is_empty() && !object.block.is_lent());
             assert!(!object.block.is_in_flight());
             assert!([1, 2, 3].contains(&uniform(object.block.bytes().expect("it is back"))));
         });
@@ -282,17 +284,17 @@ fn split_end(entered: u64) {
             })
         };
         let opening = Opening::new(Collective::ReleaseC, &node.site);
-        let epoch = node.act(|kernel, out| kernel.enter(OBJECT, opening.clone(), out)).expect("the same scope");
-        let guard = node.act(|kernel, _| kernel.open_guard(OBJECT, "ReleaseC", &node.site, true, true));
-        node.act(|kernel, out| kernel.advance(OBJECT, out));
+        let epoch = node.on(|object, cx| object.enter(opening.clone(), cx)).expect("the same scope");
+        let guard = node.on(|object, cx| object.open_guard(("ReleaseC", &node.site), (true, true), Window::WHOLE, cx));
+        node.on(|object, cx| object.advance(cx));
         let reason = Reason { object: Some(OBJECT), action: "ReleaseC", site: None };
-        let scope = ReleaseScope { object: OBJECT, epoch, opening: &opening, reason: &reason, sent: 0 };
+        let scope = ReleaseScope { epoch, opening: &opening, reason: &reason, sent: 0 };
         let last = vec![Some(LastBatch { op: None, bytes: batch(0, 5) }), None];
-        node.act(|kernel, out| kernel.end_release(&scope, &[0, 0], last, out));
-        node.act(|kernel, out| kernel.close_guard(OBJECT, guard, false, out));
+        node.on(|object, cx| object.end_release(&scope, &[0, 0], last, cx));
+        node.on(|object, cx| object.close_guard(guard, false, cx));
         // The next use.
-        let own = node.wait(|kernel, out| {
-            let object = kernel.settled(OBJECT, false, out)?.expect("no fault");
+        let own = node.wait(|object, cx| {
+            object.settled(false, Window::WHOLE, cx)?.expect("no fault");
             object.block.read(uniform)
         });
         assert_eq!(own, 5, "what all have written is seen after the scope");

@@ -12,7 +12,6 @@ use crate::error::Claim;
 use crate::ids::ObjectId;
 use crate::kernel::message::Message;
 use crate::polls::{Level, Poll, Polls};
-use crate::vector::object::Object;
 use crate::{Error, Site};
 use aurora_net::{Outbox, Payload, Rank};
 use serde::{Deserialize, Serialize};
@@ -199,7 +198,7 @@ impl Polling {
 impl Kernel {
     /// When the next tick is due.
     pub(crate) fn next_tick(&self) -> Option<Instant> {
-        (!self.ended && !self.leaving && self.fault.is_none()).then_some(self.polling.next)
+        (!self.core.ended && !self.core.leaving && self.core.fault.is_none()).then_some(self.core.polling.next)
     }
 
     /// Does what is due.
@@ -207,23 +206,26 @@ impl Kernel {
         if self.next_tick().is_none() {
             return;
         }
-        let Some(tick) = self.polling.tick(now) else {
+        let Some(tick) = self.core.polling.tick(now) else {
             return;
         };
-        if self.polling.polls.level() == Level::All {
-            self.objects.values().for_each(Object::watch_looks);
+        if self.core.polling.polls.level() == Level::All {
+            self.objects.values().for_each(|entry| entry.machine.watch_looks());
         }
         match tick {
             Tick::Nothing => {}
-            Tick::Ask(poll) if self.size == 1 && poll.since.elapsed() >= self.polling.notice => self.notice_poll(&poll),
+            Tick::Ask(poll) if self.core.size == 1 && poll.since.elapsed() >= self.core.polling.notice => {
+                self.notice_poll(&poll)
+            }
             Tick::Ask(_) => {
-                for rank in self.others() {
-                    self.mail.post(out, rank, &Message::Ask { look: self.polling.look }, Payload::Empty);
+                let look = self.core.polling.look;
+                for rank in self.core.others() {
+                    self.core.mail.post(out, rank, &Message::Ask { look }, Payload::Empty);
                 }
             }
             Tick::GiveUp(poll, limit) => {
                 let waiting = self.claim_of_poll(&poll);
-                self.fail(None, Error::Timeout { waiting, missing: Vec::new(), limit }, out);
+                self.fail_job(Error::Timeout { waiting, missing: Vec::new(), limit }, out);
             }
         }
     }
@@ -233,8 +235,9 @@ impl Kernel {
         if look < LOOKS {
             return false;
         }
-        if self.polling.hear(from, look, idle, self.size - 1)
-            && let Some(poll) = self.polling.poll().filter(|poll| !self.polling.is_noticed(poll))
+        let others = self.core.size - 1;
+        if self.core.polling.hear(from, look, idle, others)
+            && let Some(poll) = self.core.polling.poll().filter(|poll| !self.core.polling.is_noticed(poll))
         {
             self.notice_poll(&poll);
         }
@@ -243,33 +246,33 @@ impl Kernel {
 
     /// What this rank does that gets nothing done, if it does.
     pub(crate) fn idle(&self) -> Option<Idle> {
-        if self.leaving {
+        if self.core.leaving {
             return Some(Idle::Left);
         }
         // A look may be a wait as well, a short one.
-        let looks = self.polling.polls.looks();
-        let polls = self.polling.poll().map(|poll| Idle::Polls(poll.number, looks));
-        polls.or_else(|| self.watch.waiting().map(|waiting| Idle::Waits(waiting.id)))
+        let looks = self.core.polling.polls.looks();
+        let polls = self.core.polling.poll().map(|poll| Idle::Polls(poll.number, looks));
+        polls.or_else(|| self.core.watch.waiting().map(|waiting| Idle::Waits(waiting.id)))
     }
 
     fn notice_poll(&mut self, poll: &Poll) {
-        self.polling.noticed.insert((poll.object, poll.site.clone()));
-        crate::notice::polls(&self.claim_of_poll(poll), self.size == 1);
+        self.core.polling.noticed.insert((poll.object, poll.site.clone()));
+        crate::notice::polls(&self.claim_of_poll(poll), self.core.size == 1);
     }
 
     fn claim_of_poll(&self, poll: &Poll) -> Claim {
         let Poll { object, action, site, since, .. } = poll;
-        let (name, looks) = (self.name_of(*object), self.polling.polls.looks());
+        let (name, looks) = (self.name_of(*object), self.core.polling.polls.looks());
         let action = format!(
             "has polled `{action}` of {name} for {:.1} s and found the same each time that it was \
              watched, {looks} times,",
             since.elapsed().as_secs_f64()
         );
-        Claim { rank: self.me, action, site: site.clone() }
+        Claim { rank: self.core.me, action, site: site.clone() }
     }
 
     fn name_of(&self, object: ObjectId) -> String {
-        self.objects.get(&object).map_or("a dropped object".into(), |object| object.name.to_string())
+        self.objects.get(&object).map_or("a dropped object".into(), |object| object.frame.name.to_string())
     }
 }
 
@@ -282,11 +285,11 @@ mod tests {
     const NOTICE: Duration = Duration::from_millis(160);
 
     fn shorten(scalar: &GScalar<u64>) {
-        scalar.link.tidy(|kernel, _| kernel.polling.notice_after(NOTICE));
+        scalar.link.tidy(|kernel, _| kernel.core.polling.notice_after(NOTICE));
     }
 
     fn is_noticed(scalar: &GScalar<u64>) -> bool {
-        scalar.link.read(|kernel| !kernel.polling.noticed.is_empty()).0
+        scalar.link.read(|kernel| !kernel.core.polling.noticed.is_empty()).0
     }
 
     fn on_every_route(ranks: usize, test: impl Fn(&World) -> Result<()> + Sync) {

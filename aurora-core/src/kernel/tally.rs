@@ -2,7 +2,6 @@
 
 use super::Kernel;
 use super::watch::What;
-use crate::epoch::Collective;
 use crate::error::ObjectName;
 use crate::ids::ObjectId;
 use crate::stats::{Cost, Costs, Kind, join};
@@ -87,7 +86,7 @@ impl Kernel {
     pub(crate) fn account(&self, what: What, caller: Option<ObjectId>) -> (Option<ObjectId>, Kind) {
         let object = what.object();
         let known = object.and_then(|id| self.objects.get(&id));
-        if known.is_some_and(|object| object.scalar_scopes.is_some()) {
+        if known.is_some_and(|object| object.machine.home().is_some()) {
             return (object, Kind::Scalar);
         }
         let kind = match what {
@@ -99,18 +98,11 @@ impl Kernel {
             What::Halo { .. } => Kind::Halo,
             What::Gate { .. } => Kind::Gate,
             What::Calls { action, .. } => Kind::of_action(action),
-            What::Settle { object } | What::Lead { object } | What::Room { object, .. } => self.writing(object),
+            What::Settle { .. } | What::Lead { .. } | What::Room { .. } => {
+                known.map_or(Kind::Flush, |object| object.machine.writing())
+            }
         };
         (object, kind)
-    }
-
-    /// What the writes to an object are for.
-    pub(crate) fn writing(&self, object: ObjectId) -> Kind {
-        let last = self.objects.get(&object).and_then(|object| object.ledger.last.as_ref());
-        match last.map(|last| last.behaviour) {
-            Some(Collective::Accumulate | Collective::AccumulateInOrder) => Kind::Merge,
-            _ => Kind::Flush,
-        }
     }
 }
 

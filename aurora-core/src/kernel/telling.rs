@@ -23,24 +23,24 @@ impl Kernel {
     /// Tells rank 0 this rank's counters.
     pub(crate) fn report(&mut self, stats: &Stats, out: &mut Outbox) {
         let payload = postcard::to_allocvec(stats).expect("counters are plain data");
-        self.mail.post(out, Rank::new(0), &Message::Report, Payload::Bytes(payload.into()));
+        self.core.mail.post(out, Rank::new(0), &Message::Report, Payload::Bytes(payload.into()));
     }
 
     pub(crate) fn reported(&mut self, from: Rank, report: &[u8], out: &mut Outbox) {
         match postcard::from_bytes(report) {
-            Ok(stats) => self.telling.reports.push(stats),
-            Err(_) => self.fail(None, malformed(from), out),
+            Ok(stats) => self.core.telling.reports.push(stats),
+            Err(_) => self.fail_job(malformed(from), out),
         }
     }
 
     /// Asks rank 0 what time it is there.
     pub(crate) fn ask_time(&mut self, out: &mut Outbox) {
-        self.mail.post(out, Rank::new(0), &Message::AskTime { sent: Time::now().nanos }, Payload::Empty);
+        self.core.mail.post(out, Rank::new(0), &Message::AskTime { sent: Time::now().nanos }, Payload::Empty);
     }
 
     pub(crate) fn tell_time(&mut self, to: Rank, sent: u64, out: &mut Outbox) {
         let Time { nanos: here, machine } = Time::now();
-        self.mail.post(out, to, &Message::Time { sent, here, machine }, Payload::Empty);
+        self.core.mail.post(out, to, &Message::Time { sent, here, machine }, Payload::Empty);
     }
 
     /// Rank 0's clock said `there` at some moment between our `sent` and now: most likely half way. Two processes of one machine have the
@@ -49,9 +49,9 @@ impl Kernel {
         let Time { nanos: now, machine: here } = Time::now();
         let round_trip = now.saturating_sub(sent);
         let ahead = if machine == here { 0 } else { (there as i64).wrapping_sub((sent + round_trip / 2) as i64) };
-        self.telling.answers += 1;
-        if self.telling.ahead.is_none_or(|(least, _)| round_trip < least) {
-            self.telling.ahead = Some((round_trip, ahead));
+        self.core.telling.answers += 1;
+        if self.core.telling.ahead.is_none_or(|(least, _)| round_trip < least) {
+            self.core.telling.ahead = Some((round_trip, ahead));
         }
     }
 }
@@ -66,13 +66,13 @@ mod tests {
         let Time { nanos: now, machine } = Time::now();
         let second = 1_000_000_000;
         kernel.heard_time(now - 4 * second, now + 98 * second, machine ^ 1);
-        let (_, ahead) = kernel.telling.ahead.expect("told");
+        let (_, ahead) = kernel.core.telling.ahead.expect("told");
         assert!((ahead - 100 * second as i64).abs() < second as i64, "{ahead}");
         // A slower one is not looked at, a quicker one is.
         kernel.heard_time(now - 8 * second, now, machine ^ 1);
-        assert_eq!(kernel.telling.ahead.map(|(_, ahead)| ahead), Some(ahead));
+        assert_eq!(kernel.core.telling.ahead.map(|(_, ahead)| ahead), Some(ahead));
         kernel.heard_time(now - second, now + 99 * second, machine);
-        assert_eq!(kernel.telling.ahead.map(|(_, ahead)| ahead), Some(0));
-        assert_eq!(kernel.telling.answers, 3);
+        assert_eq!(kernel.core.telling.ahead.map(|(_, ahead)| ahead), Some(0));
+        assert_eq!(kernel.core.telling.answers, 3);
     }
 }

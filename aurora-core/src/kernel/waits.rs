@@ -1,134 +1,90 @@
 //! What this rank waits for, from whom, and what it says of that to those who ask: what the [watch](super::watch) judges by.
 
-use super::watch::{Act, GuardState, RankState, What};
-use super::{Call, Kernel};
+use super::watch::{Act, GuardState, RankState, Relay, What};
+use super::{Call, Entry, Kernel};
 use crate::Site;
-use crate::epoch::Collective;
-use crate::epoch::Ledger;
 use crate::error::Claim;
-use crate::ids::{Epoch, ObjectId};
+use crate::ids::ObjectId;
 use crate::kernel::message::Message;
-use crate::vector::object::{Object, Obstacle, OpenGuard};
-use crate::window::Window;
+use crate::object::OpenGuard;
+use crate::vector::object::{Object, Obstacle};
 use aurora_net::{Outbox, Payload, Rank};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 impl Kernel {
     /// The ranks that a wait is for.
     pub(crate) fn awaited(&self, what: What) -> Vec<Rank> {
-        if let Some(ranks) = self.awaited_at_scalar(what) {
-            return ranks;
-        }
-        let ledger = |object: ObjectId| self.objects.get(&object).map(|object| &object.ledger);
-        let missing = |ledger: &Ledger, (window, upto): (Window, Epoch)| {
-            ledger.in_the_way(window, upto).find_map(|epoch| {
-                let missing: Vec<_> = ledger.awaited(epoch).collect();
-                (!missing.is_empty()).then_some(missing)
-            })
-        };
-        let behind = |object: ObjectId| {
-            let object = self.objects.get(&object)?;
-            let all = (Window::WHOLE, object.ledger.epoch);
-            missing(&object.ledger, if object.scalar_scopes.is_some() { all } else { object.behind })
-        };
         let mut ranks: Vec<Rank> = match what {
-            What::Rendezvous(_) => match &self.node {
-                Some(node) if !self.rendezvous.is_under_way() => node.absent(self.rendezvous.seq()),
-                _ => self.rendezvous.awaited().into_iter().collect(),
+            What::Rendezvous(_) => match &self.core.node {
+                Some(node) if !self.core.rendezvous.is_under_way() => node.absent(self.core.rendezvous.seq()),
+                _ => self.core.rendezvous.awaited().into_iter().collect(),
             },
-            What::Pieces(_) => self.pieces.missing().to_vec(),
-            What::Load { object, .. } if self.meeting(object).is_some() => {
-                self.meeting(object).map(|(sharing, turn)| sharing.absent(turn)).unwrap_or_default()
-            }
-            What::Load { object, epoch } => ledger(object)
-                .map(|l| missing(l, l.scope_of(epoch)).unwrap_or_else(|| l.incomplete_blocks(epoch).collect()))
-                .filter(|ranks| !ranks.is_empty())
-                .unwrap_or_else(|| self.receivers_awaited(object, epoch)),
-            What::Halo { object } => {
-                self.objects.get(&object).map(|object| object.edges.awaited().collect()).unwrap_or_default()
-            }
-            What::Settle { object } => behind(object).unwrap_or_default(),
-            What::Lead { object } => ledger(object).map(Ledger::laggards).unwrap_or_default(),
-            What::Room { object, owner } if owner == self.me => {
-                let turn = |o: &Object| o.ledger.awaited_before(o.behind.1 + 1, self.me).collect();
-                behind(object).or_else(|| self.objects.get(&object).map(turn)).unwrap_or_default()
-            }
+            What::Pieces(_) => self.core.pieces.missing().to_vec(),
             What::Calls { .. } => {
                 let awaited = |call: &&Call| call.reply.is_none() && !call.ahead;
-                self.calls.values().filter(awaited).map(|call| call.to).collect()
+                self.core.calls.values().filter(awaited).map(|call| call.to).collect()
             }
-            What::Room { owner, .. } => vec![owner],
-            What::Gate { .. } | What::Clock => Vec::new(),
-            What::Leave => self.others().filter(|rank| self.left[rank.index()].is_none()).collect(),
+            What::Clock => Vec::new(),
+            What::Leave => self.core.others().filter(|rank| self.core.left[rank.index()].is_none()).collect(),
+            of_an_object => self.machine(of_an_object).map(|object| object.awaits(what)).unwrap_or_default(),
         };
         ranks.sort_unstable();
         ranks.dedup();
-        ranks.retain(|rank| *rank != self.me);
+        ranks.retain(|rank| *rank != self.core.me);
         ranks
+    }
+
+    /// The object at which this rank waits.
+    fn machine(&self, what: What) -> Option<&Object> {
+        Some(&self.objects.get(&what.object()?)?.machine)
     }
 
     /// What this rank is doing, in words for the others.
     pub(crate) fn claim(&self, what: What, site: &Site) -> Claim {
-        let name = |object: ObjectId| match self.objects.get(&object) {
-            Some(object) => object.name.to_string(),
-            None => "a dropped object".into(),
-        };
+        let entry = what.object().and_then(|id| self.objects.get(&id));
+        let name = || entry.map_or("a dropped object".into(), |entry| entry.frame.name.to_string());
         let action = match what {
             What::Rendezvous(action) | What::Pieces(action) => format!("is in {action}"),
-            What::Halo { object } => {
-                let doing = self.objects.get(&object).map(|object| object.edges.exchange()).unwrap_or_default();
-                let action = if doing.number == 0 { "opens" } else { "refreshes" };
-                // Where several are open it says which.
-                format!("{action} a HaloCache of {}, scope {} of it", name(object), doing.epoch)
-            }
-            What::Load { object, .. } => {
-                let last = self.objects.get(&object).and_then(|object| object.ledger.last.as_ref());
-                let mostly = last.is_some_and(|last| last.behaviour == Collective::ReadMostly);
-                format!("opens a {} of {}", if mostly { "ReadMostly" } else { "ReadCache" }, name(object))
-            }
-            What::Settle { object } | What::Lead { object } => {
-                format!("waits for the end of a scope of {}", name(object))
-            }
-            What::Calls { object, action } => {
-                format!("waits for the answer to `{action}` on {}", name(object))
-            }
-            What::Room { object, .. } => {
-                let last = self.objects.get(&object).and_then(|object| object.ledger.last.as_ref());
-                let behaviour = match last.map(|last| last.behaviour) {
-                    Some(Collective::Accumulate | Collective::AccumulateInOrder) => "an Accumulate",
-                    _ => "a ReleaseC",
-                };
-                format!("waits in {behaviour} for room to write to {}", name(object))
-            }
-            What::Gate { object } => format!("waits until transfers from {} are acknowledged", name(object)),
+            What::Calls { action, .. } => format!("waits for the answer to `{action}` on {}", name()),
             What::Leave => "is at the end of `run`".into(),
             What::Clock => "compares its clock with that of rank 0".into(),
+            of_an_object => match entry {
+                Some(entry) => entry.machine.doing(of_an_object, &name()),
+                None => format!("waits for {}", name()),
+            },
         };
-        Claim { rank: self.me, action, site: site.clone() }
+        Claim { rank: self.core.me, action, site: site.clone() }
+    }
+
+    /// What objects do for others by themselves, as the watch over waiting ranks is told.
+    fn relays(&self) -> BTreeMap<ObjectId, Relay> {
+        let healthy = self.objects.iter().filter(|(_, entry)| entry.frame.fault.is_none());
+        healthy.filter_map(|(id, entry)| Some((*id, entry.machine.relay()?))).collect()
     }
 
     /// What this rank tells those who ask what it is doing.
     pub(crate) fn state(&self) -> RankState {
-        let wait = self.watch.waiting().and_then(|waiting| {
+        let wait = self.core.watch.waiting().and_then(|waiting| {
             let what = waiting.what;
-            self.watch.wait_state(self.claim(what, &waiting.site), self.awaited(what))
+            self.core.watch.wait_state(self.claim(what, &waiting.site), self.awaited(what))
         });
         let mut state = RankState {
             wait,
-            leaving: self.leaving,
-            sent: self.mail.sent.clone(),
-            received: self.mail.received.clone(),
+            leaving: self.core.leaving,
+            sent: self.core.mail.sent.clone(),
+            received: self.core.mail.received.clone(),
             relays: self.relays(),
             idle: self.idle(),
             ..RankState::default()
         };
-        for (id, object) in &self.objects {
+        for (id, Entry { frame, machine: object }) in &self.objects {
             let told = |guard: &OpenGuard| GuardState {
                 behaviour: guard.behaviour.into(),
-                object: object.name.clone(),
+                object: frame.name.clone(),
                 opened: guard.site.clone(),
             };
-            if let Some(guard) = object.open.iter().find(|guard| guard.awaited) {
+            if let Some(guard) = frame.open.iter().find(|guard| guard.awaited) {
                 state.open.insert(*id, told(guard));
             }
             for parked in &object.parked {
@@ -136,7 +92,7 @@ impl Kernel {
                 let held = state.parked.entry(parked.from).or_default();
                 held.by_itself |= by_itself;
                 if by_itself && held.guard.is_none() {
-                    held.guard = object.open.last().map(told);
+                    held.guard = frame.open.last().map(told);
                 }
                 held.behind.extend(behind.into_iter().map(|rank| (rank, *id)));
             }
@@ -145,21 +101,21 @@ impl Kernel {
     }
 
     pub(crate) fn look(&mut self, now: Instant, out: &mut Outbox) {
-        let Some(waiting) = self.watch.waiting() else {
+        let Some(waiting) = self.core.watch.waiting() else {
             return;
         };
         let (what, site) = (waiting.what, waiting.site.clone());
         let (mine, claim, on) = (self.state(), self.claim(what, &site), self.awaited(what));
         let mut acts = Vec::new();
-        self.watch.handle_timeout(now, mine, claim, on, &mut acts);
+        self.core.watch.handle_timeout(now, mine, claim, on, &mut acts);
         self.act(acts, out);
     }
 
     pub(crate) fn act(&mut self, acts: Vec<Act>, out: &mut Outbox) {
         for act in acts {
             match act {
-                Act::Ask(rank, look) => self.mail.post(out, rank, &Message::Ask { look }, Payload::Empty),
-                Act::GiveUp(error) => self.fail(None, error, out),
+                Act::Ask(rank, look) => self.core.mail.post(out, rank, &Message::Ask { look }, Payload::Empty),
+                Act::GiveUp(error) => self.fail_job(error, out),
                 Act::Notice(claim, missing) => crate::notice::late(&claim, &missing),
             }
         }

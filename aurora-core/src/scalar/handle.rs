@@ -6,7 +6,7 @@ use crate::element::{Add, Max, Min, OpId};
 use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Reason;
-use crate::kernel::asking::Asking;
+use crate::kernel::asking::When;
 use crate::kernel::message::{Request, ScalarRequest, malformed};
 use crate::kernel::watch::What;
 use crate::link::Link;
@@ -15,6 +15,7 @@ use crate::operation::short;
 use crate::polls::Level;
 use crate::scalar::{Value, change_word, requested};
 use crate::vector::construct::{Plan, ScalarPart};
+use crate::window::Window;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
 use serde::Serialize;
@@ -259,18 +260,17 @@ impl<T: ScalarValue> GScalar<T> {
         if self.home == self.link.me {
             return self
                 .link
-                .wait(What::Settle { object: id }, site, |kernel, out| kernel.serve_own(id, &request, &payload, out));
+                .wait_on(What::Settle { object: id }, site, |object, cx| object.serve_own(&request, &payload, cx));
         }
         let _call = self.link.call(action);
         let reason = Reason { object: Some(id), action, site: Some(site.clone()) };
-        let asking = Asking { object: id, to: self.home, reason: &reason };
-        let call = self.link.act(site, |kernel, out| {
-            kernel.usable(id, false, out)?;
-            Ok(kernel.ask(&asking, request, payload, out))
+        let call = self.link.on(site, |object, cx| {
+            cx.usable(false, Window::WHOLE)?;
+            Ok(object.ask((self.home, &reason, When::Now), request, payload, cx))
         })?;
         self.link
-            .wait(What::Calls { object: id, action }, site, |kernel, _| kernel.take_reply(call))
-            .inspect_err(|_| self.link.tidy(|kernel, _| kernel.give_up(call)))
+            .wait(What::Calls { object: id, action }, site, |kernel, _| kernel.core.take_reply(call))
+            .inspect_err(|_| self.link.tidy(|kernel, _| kernel.core.give_up(call)))
     }
 }
 
@@ -328,13 +328,12 @@ impl<T: Atomic> GScalar<T> {
 fn find_word(link: &Link, id: ObjectId, home: Rank) -> Option<InPlace> {
     let node = link.node().filter(|_| link.nodes.are_mates(home, link.me));
     let segment = node.and_then(|node| node.share(id.0, Word::LEN).ok());
-    link.tidy(|kernel, out| {
-        let at_home = home == kernel.me;
-        let object = kernel.objects.get_mut(&id)?;
+    link.tidy_on(|object, cx| {
+        let at_home = home == cx.me();
         let front = object.block.front();
         if !at_home {
             let word = segment.map(|segment| InPlace::new(front, Arc::new(Word::shared(segment))));
-            kernel.refresh(id);
+            object.refresh(cx.frame, cx.core.is_usable());
             return word;
         }
         let value = object.scalar.as_mut()?;
@@ -342,7 +341,7 @@ fn find_word(link: &Link, id: ObjectId, home: Rank) -> Option<InPlace> {
             value.move_to(Word::shared(segment));
         }
         let in_place = value.word().map(|word| InPlace::new(front, word.clone()));
-        kernel.advance(id, out);
+        object.advance(cx);
         in_place
     })
 }
@@ -370,7 +369,7 @@ fn cannot_travel<T>(cause: postcard::Error, site: &Site) -> Error {
 impl<T: ScalarValue> Drop for GScalar<T> {
     fn drop(&mut self) {
         let (id, panicking) = (self.id, std::thread::panicking());
-        self.link.let_go(move |kernel, out| kernel.drop_object(id, panicking, out));
+        self.link.let_go_of(move |kernel, out| kernel.drop_object(id, panicking, out));
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) use handle::{decode, encode};
 pub(crate) use offers::Offered;
 pub(crate) use replica::{Replica, WORD};
 pub(crate) use scopes::{Ended, ScalarScopes, offered};
-pub(crate) use serving::{NumberedReply, not_home, serve, serve_numbered, update};
+pub(crate) use serving::{NumberedReply, serve, serve_numbered, update};
 pub(crate) use value::{Value, change_word, requested};
 
 pub use behaviour::{ReadMostly, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, ScalarScope};

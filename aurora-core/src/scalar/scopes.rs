@@ -8,13 +8,15 @@ use super::offers::{Offered, Replicated};
 use super::spreading::Spreading;
 use crate::element::OpId;
 use crate::epoch::{Collective, Opening};
-use crate::ids::{Epoch, ObjectId};
+use crate::ids::Epoch;
+use crate::kernel::Reason;
 use crate::kernel::message::{Message, malformed};
-use crate::kernel::{Kernel, Reason};
+use crate::object::Cx;
 use crate::vector::entering::SCOPES_AHEAD;
 use crate::vector::object::{Object, ScalarFn};
+use crate::window::Window;
 use crate::{Error, Site};
-use aurora_net::{Outbox, Payload, Rank};
+use aurora_net::{Payload, Rank};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -36,7 +38,6 @@ pub(crate) struct ScalarScopes {
 
 /// The end of a scope on one rank.
 pub(crate) struct Ended<'a> {
-    pub(crate) object: ObjectId,
     pub(crate) epoch: Epoch,
     pub(crate) opening: &'a Opening,
     pub(crate) reason: &'a Reason,
@@ -119,45 +120,44 @@ impl Object {
     }
 }
 
-impl Kernel {
+impl Object {
     /// Enters a scope of a scalar. `None`: this rank is too far ahead of the others.
     pub(crate) fn enter_scalar(
         &mut self,
-        id: ObjectId,
         (opening, mutable): (&Opening, bool),
-        out: &mut Outbox,
+        cx: &mut Cx<'_>,
     ) -> Option<Result<Epoch, Error>> {
         // A scope that all end together cannot be open in another: nobody would get to its end.
-        let inside = self.objects.get(&id).is_some_and(|object| object.open.iter().any(|guard| guard.awaited));
-        match self.usable(id, mutable || inside, out) {
+        let inside = cx.frame.open.iter().any(|guard| guard.awaited);
+        match cx.usable(mutable || inside, Window::WHOLE) {
             Err(error) => return Some(Err(error)),
-            Ok(object) if object.ledger.ahead() >= SCOPES_AHEAD => return None,
-            Ok(_) => {}
+            Ok(()) if self.ledger.ahead() >= SCOPES_AHEAD => return None,
+            Ok(()) => {}
         }
-        Some(self.enter(id, opening.clone(), out))
+        Some(self.enter(opening.clone(), cx))
     }
 
     /// Comes to a scope that shows something, which it has entered.
-    pub(crate) fn come_to_scalar(&mut self, ended: &Ended<'_>, out: &mut Outbox) {
-        let (id, epoch, me) = (ended.object, ended.epoch, self.me);
-        let Some((object, home)) = self.scalar(id) else {
+    pub(crate) fn come_to_scalar(&mut self, ended: &Ended<'_>, cx: &mut Cx<'_>) {
+        let (epoch, me) = (ended.epoch, cx.me());
+        let Some(home) = self.home() else {
             return;
         };
-        let record = object.ledger.record(epoch);
+        let record = self.ledger.record(epoch);
         record.mine_complete = ended.opening.behaviour == Collective::ReadCache;
         record.from[me.index()].came = true;
         if home == me {
-            self.advance(id, out);
+            self.advance(cx);
         } else {
-            let message = Message::Come { object: id, epoch, opening: ended.opening.clone() };
-            self.mail.post_for(out, ended.reason, home, &message, Payload::Empty);
+            let message = Message::Come { object: cx.id(), epoch, opening: ended.opening.clone() };
+            cx.send(ended.reason, home, &message, Payload::Empty);
         }
     }
 
     /// Makes a replica for the ReadMostly that this rank has entered.
-    pub(crate) fn replicate(&mut self, id: ObjectId, epoch: Epoch, offered: Option<Offered>) -> Arc<Replica> {
+    pub(crate) fn replicate(&mut self, epoch: Epoch, offered: Option<Offered>) -> Arc<Replica> {
         let replica = Arc::<Replica>::default();
-        if let Some(scopes) = self.objects.get_mut(&id).and_then(|object| object.scalar_scopes.as_mut()) {
+        if let Some(scopes) = &mut self.scalar_scopes {
             scopes.replicated = Some(Replicated::new(epoch, replica.clone(), offered));
         }
         replica
@@ -166,132 +166,112 @@ impl Kernel {
     /// Lets the home and this rank know operation `O`.
     pub(crate) fn know_scalar_op<O: 'static>(
         &mut self,
-        id: ObjectId,
         apply: ScalarFn,
         site: &Site,
+        cx: &Cx<'_>,
     ) -> Result<(), Error> {
-        let Some(object) = self.objects.get_mut(&id) else {
-            return Ok(());
-        };
-        let known = object.scalar_ops.add::<O>(apply);
-        known.map(drop).map_err(|same| object.same_number::<O>(same, site))
+        let known = self.scalar_ops.add::<O>(apply);
+        known.map(drop).map_err(|same| cx.frame.same_number::<O>(same, site))
     }
 
     /// The value that a ReadCache shows, once it is here.
-    pub(crate) fn take_shown(&mut self, id: ObjectId, epoch: Epoch) -> Option<Result<Vec<u8>, Error>> {
-        let object = self.objects.get_mut(&id)?;
-        if let Err(fault) = object.sound() {
+    pub(crate) fn take_shown(&mut self, epoch: Epoch, cx: &Cx<'_>) -> Option<Result<Vec<u8>, Error>> {
+        if let Err(fault) = cx.sound() {
             return Some(Err(fault));
         }
-        let shown = &mut object.scalar_scopes.as_mut()?.shown;
+        let shown = &mut self.scalar_scopes.as_mut()?.shown;
         shown.take_if(|(of, _)| *of == epoch).map(|(_, value)| Ok(value))
     }
 
     /// Whether the replica of a ReadMostly shows something.
-    pub(crate) fn is_replicated(&self, id: ObjectId) -> Option<Result<(), Error>> {
-        let object = self.objects.get(&id)?;
-        match &object.fault {
-            Some(fault) => Some(Err(fault.clone())),
-            None => object.scalar_scopes.as_ref()?.replicated.as_ref()?.is_shown().then_some(Ok(())),
+    pub(crate) fn is_replicated(&self, cx: &Cx<'_>) -> Option<Result<(), Error>> {
+        match cx.sound() {
+            Err(fault) => Some(Err(fault)),
+            Ok(()) => self.scalar_scopes.as_ref()?.replicated.as_ref()?.is_shown().then_some(Ok(())),
         }
     }
 
     /// Ends a scope: with what this rank contributes, or with the offers that it has made.
-    pub(crate) fn end_scalar(&mut self, ended: &Ended<'_>, part: Option<Vec<u8>>, out: &mut Outbox) {
-        let (id, epoch, me) = (ended.object, ended.epoch, self.me);
-        self.send_offers(id, ended.reason, true, out);
-        let Some((object, home)) = self.scalar(id) else {
+    pub(crate) fn end_scalar(&mut self, ended: &Ended<'_>, part: Option<Vec<u8>>, cx: &mut Cx<'_>) {
+        let (epoch, me) = (ended.epoch, cx.me());
+        self.send_offers(ended.reason, true, cx);
+        let Some(home) = self.home() else {
             return;
         };
-        object.ledger.record(epoch).mine_complete = true;
-        let offers = object.forget_replica().filter(|_| home != me).map_or(0, |replicated| replicated.sent());
+        self.ledger.record(epoch).mine_complete = true;
+        let offers = self.forget_replica().filter(|_| home != me).map_or(0, |replicated| replicated.sent());
         if home == me {
-            object.contribute(epoch, me, part);
-            self.advance(id, out);
+            self.contribute(epoch, me, part);
+            self.advance(cx);
         } else {
             let opening = ended.opening.clone();
-            let message = Message::Part { object: id, epoch, opening, offers, contributes: part.is_some() };
-            self.mail.post_for(out, ended.reason, home, &message, Payload::Bytes(part.unwrap_or_default().into()));
+            let message = Message::Part { object: cx.id(), epoch, opening, offers, contributes: part.is_some() };
+            cx.send(ended.reason, home, &message, Payload::Bytes(part.unwrap_or_default().into()));
         }
     }
 
     /// A scope has broken off: nothing of it is said.
-    pub(crate) fn abandon_scalar(&mut self, id: ObjectId) {
-        if let Some(object) = self.objects.get_mut(&id) {
-            object.forget_replica();
-        }
+    pub(crate) fn abandon_scalar(&mut self) {
+        self.forget_replica();
     }
 
     /// Makes an offer in the ReadMostly that is open here.
-    pub(crate) fn offer(
-        &mut self,
-        id: ObjectId,
-        operand: Vec<u8>,
-        reason: &Reason,
-        out: &mut Outbox,
-    ) -> Result<(), Error> {
-        let me = self.me;
-        let Some((object, home)) = self.scalar(id) else {
+    pub(crate) fn offer(&mut self, operand: Vec<u8>, reason: &Reason, cx: &mut Cx<'_>) -> Result<(), Error> {
+        let me = cx.me();
+        let Some(home) = self.home() else {
             return Ok(());
         };
-        object.sound()?;
+        cx.sound()?;
         let within = (Collective::ReadMostly, reason.site.clone());
         if home == me {
-            let updated = self.do_own(id, within, out, |object| match object.replicated() {
+            let updated = self.do_own(within, cx, |object, cx| match object.replicated() {
                 Some(replicated) => {
                     let op = replicated.op();
-                    super::update(object, op, &operand).map(drop)
+                    super::update(object, op, &operand, cx).map(drop)
                 }
                 None => Ok(()),
             });
-            updated.unwrap_or(Ok(()))?;
-            self.advance(id, out);
+            updated?;
+            self.advance(cx);
         } else {
-            let fits = self.do_own(id, within, out, |object| match object.replicated() {
+            let fits = self.do_own(within, cx, |object, _| match object.replicated() {
                 Some(replicated) => replicated.offer(operand),
                 None => Some(()),
             });
-            fits.flatten().ok_or_else(|| malformed(me))?;
-            self.send_offers(id, reason, false, out);
+            fits.ok_or_else(|| malformed(me))?;
+            self.send_offers(reason, false, cx);
         }
         Ok(())
     }
 
     /// Sends what has been offered and may go, or must. How many offers have been sent in all.
-    pub(crate) fn send_offers(&mut self, id: ObjectId, reason: &Reason, must: bool, out: &mut Outbox) -> u64 {
-        let Some((object, home)) = self.scalar(id) else {
+    pub(crate) fn send_offers(&mut self, reason: &Reason, must: bool, cx: &mut Cx<'_>) -> u64 {
+        let Some(home) = self.home() else {
             return 0;
         };
-        let Some(replicated) = object.replicated() else {
+        let Some(replicated) = self.replicated() else {
             return 0;
         };
         let (next, sent, epoch, op) = (replicated.next(must), replicated.sent(), replicated.epoch, replicated.op());
         if let (Some((seq, operand)), Some(op)) = (next, op) {
-            let message = Message::Offer { object: id, epoch, seq, op };
-            self.mail.post_for(out, reason, home, &message, Payload::Bytes(operand.into()));
+            let message = Message::Offer { object: cx.id(), epoch, seq, op };
+            cx.send(reason, home, &message, Payload::Bytes(operand.into()));
         }
         sent
     }
 
     /// A value of the home's, with its number: shown, if this rank is inside of that scope.
-    pub(crate) fn learn(
-        &mut self,
-        (id, epoch): (ObjectId, Epoch),
-        (number, answered): (u64, u64),
-        value: &[u8],
-        out: &mut Outbox,
-    ) {
-        let site = self.objects.get(&id).and_then(|object| object.site_of(epoch));
-        self.do_own(id, (Collective::ReadMostly, site), out, |object| {
+    pub(crate) fn learn(&mut self, epoch: Epoch, (number, answered): (u64, u64), value: &[u8], cx: &mut Cx<'_>) {
+        let site = self.site_of(epoch);
+        self.do_own((Collective::ReadMostly, site), cx, |object, _| {
             let replicated = object.replicated().filter(|replicated| replicated.epoch == epoch);
             replicated.into_iter().for_each(|replicated| replicated.learn(number, value, answered));
         });
     }
 
-    pub(super) fn scalar(&mut self, id: ObjectId) -> Option<(&mut Object, Rank)> {
-        let object = self.objects.get_mut(&id)?;
-        let home = object.scalar_scopes.as_ref()?.home;
-        Some((object, home))
+    /// Where it lives, if it is a scalar.
+    pub(crate) fn home(&self) -> Option<Rank> {
+        self.scalar_scopes.as_ref().map(ScalarScopes::home)
     }
 }
 
@@ -305,7 +285,7 @@ impl Object {
     }
 
     pub(super) fn contribute(&mut self, epoch: Epoch, rank: Rank, part: Option<Vec<u8>>) {
-        let size = self.dropped.len();
+        let size = self.nodes.size();
         if let Some(scopes) = &mut self.scalar_scopes
             && part.is_some()
         {

@@ -2,21 +2,22 @@
 
 use crate::Error;
 use crate::element::OpId;
-use crate::ids::{CallId, ObjectId};
-use crate::kernel::Kernel;
+use crate::ids::CallId;
 use crate::kernel::message::{Request, ScalarRequest};
+use crate::object::Cx;
 use crate::scalar::{ScalarScopes, Value, requested};
 use crate::vector::object::{Object, Outcome, Work};
-use aurora_net::{Outbox, Rank};
+use crate::window::Window;
+use aurora_net::Rank;
 
 /// Serves a request on a scalar. The old value is always the answer.
-pub(crate) fn serve(object: &mut Object, request: ScalarRequest, payload: &[u8]) -> Outcome {
+pub(crate) fn serve(object: &mut Object, request: ScalarRequest, payload: &[u8], cx: &Cx<'_>) -> Outcome {
     let ops = &object.scalar_ops;
     let find = |op| ops.find(op);
     let served =
         object.scalar.as_mut().and_then(|value| value.change(|current| requested(request, payload, current, find)));
     let Some((old, changed)) = served else {
-        return Outcome::Refuse(not_home(object));
+        return Outcome::Refuse(cx.frame.nonsense());
     };
     object.note_change(changed);
     Outcome::Reply(old)
@@ -27,16 +28,16 @@ pub(crate) fn serve(object: &mut Object, request: ScalarRequest, payload: &[u8])
 pub(crate) fn serve_numbered(
     object: &mut Object,
     from: Rank,
-    request: ScalarRequest,
-    after: u64,
+    (request, after): (ScalarRequest, u64),
     payload: &[u8],
+    cx: &Cx<'_>,
 ) -> Outcome {
     let next = object.ledger.settled + 1;
     let answered = object.ledger.record(next).from[from.index()].applied;
     if answered < after {
         return Outcome::Park;
     }
-    match serve(object, request, payload) {
+    match serve(object, request, payload, cx) {
         Outcome::Reply(old) => {
             let number = object.scalar_scopes.as_mut().map_or(0, |scopes| scopes.number_for(from, answered));
             let new = object.scalar.as_ref().map(Value::read).unwrap_or_default();
@@ -47,19 +48,15 @@ pub(crate) fn serve_numbered(
 }
 
 /// Applies an operation at home.
-pub(crate) fn update(object: &mut Object, op: Option<OpId>, operand: &[u8]) -> Result<bool, Error> {
+pub(crate) fn update(object: &mut Object, op: Option<OpId>, operand: &[u8], cx: &Cx<'_>) -> Result<bool, Error> {
     let apply = op.and_then(|op| object.scalar_ops.find(op));
     let updated = object.scalar.as_mut().zip(apply);
     let updated = updated.and_then(|(value, apply)| value.change(|current| apply(current, operand)));
     let Some((_, changed)) = updated else {
-        return Err(not_home(object));
+        return Err(cx.frame.nonsense());
     };
     object.note_change(changed);
     Ok(true)
-}
-
-pub(crate) fn not_home(object: &Object) -> Error {
-    Error::Start(format!("a request does not fit {}: do all ranks run the same build of the program?", object.name))
 }
 
 /// The answer to a request inside a ReadMostly: what the value was, what it is now, and the number that this has.
@@ -88,29 +85,26 @@ impl<'a> NumberedReply<'a> {
     }
 }
 
-impl Kernel {
+impl Object {
     /// A request of this rank's own on a scalar that lives here, once what it has done before is settled.
     pub(crate) fn serve_own(
         &mut self,
-        id: ObjectId,
         request: &Request,
         payload: &[u8],
-        out: &mut Outbox,
+        cx: &mut Cx<'_>,
     ) -> Option<Result<Vec<u8>, Error>> {
-        let me = self.me;
-        let object = match self.usable(id, false, out) {
-            Ok(object) => object,
-            Err(error) => return Some(Err(error)),
-        };
-        let work = Work::Call { id: CallId(0), epoch: object.asking_epoch(), request: request.clone() };
-        let reply = match self.by_itself(id, &work, out, |object| object.attempt(me, &work, payload))? {
+        let me = cx.me();
+        if let Err(error) = cx.usable(false, Window::WHOLE) {
+            return Some(Err(error));
+        }
+        let work = Work::Call { id: CallId(0), epoch: self.asking_epoch(), request: request.clone() };
+        let reply = match self.by_itself(&work, cx, |object, cx| object.try_work(me, &work, payload, cx)) {
             Outcome::Reply(reply) => Ok(reply),
             Outcome::Refuse(error) => Err(error),
             _ => return None,
         };
-        let scopes = self.objects.get(&id).and_then(|object| object.scalar_scopes.as_ref());
-        if scopes.is_some_and(ScalarScopes::is_spreading) {
-            self.advance(id, out);
+        if self.scalar_scopes.as_ref().is_some_and(ScalarScopes::is_spreading) {
+            self.advance(cx);
         }
         Some(reply)
     }

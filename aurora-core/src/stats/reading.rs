@@ -30,8 +30,8 @@ impl World {
     /// ```
     pub fn stats(&self) -> Stats {
         let ((job, objects), traffic) = self.link().read(|kernel| {
-            let name = |id: ObjectId| kernel.objects.get(&id).map(|object| object.name.to_string());
-            kernel.mail.tally.costs(name)
+            let name = |id: ObjectId| kernel.objects.get(&id).map(|entry| entry.frame.name.to_string());
+            kernel.core.mail.tally.costs(name)
         });
         let Times { computing, sharing, waiting } = self.link().times();
         Stats { rank: self.rank(), computing, sharing, waiting, traffic, job, objects }
@@ -49,9 +49,9 @@ impl World {
         }
         let others = self.size() - 1;
         let mut all = self.link().wait(What::Leave, site, |kernel, _| {
-            let reports = &mut kernel.telling.reports;
+            let reports = &mut kernel.core.telling.reports;
             let all = (reports.len() == others || Instant::now() > until).then(|| std::mem::take(reports))?;
-            kernel.telling.printed = true;
+            kernel.core.telling.printed = true;
             Some(Ok(all))
         })?;
         all.push(mine);

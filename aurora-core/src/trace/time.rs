@@ -51,8 +51,9 @@ impl World {
                 kernel.ask_time(out);
                 Ok(())
             })?;
-            self.link().wait(What::Clock, site, |kernel, _| (kernel.telling.answers == asked).then_some(Ok(())))?;
+            self.link()
+                .wait(What::Clock, site, |kernel, _| (kernel.core.telling.answers == asked).then_some(Ok(())))?;
         }
-        Ok(self.link().read(|kernel| kernel.telling.ahead.map_or(0, |(_, ahead)| ahead)).0)
+        Ok(self.link().read(|kernel| kernel.core.telling.ahead.map_or(0, |(_, ahead)| ahead)).0)
     }
 }

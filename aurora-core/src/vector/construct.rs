@@ -4,13 +4,15 @@ use crate::behaviour::halo::edges::Edges;
 use crate::collective::Came;
 use crate::distribution::{Distribution, Shape};
 use crate::element::{Access, Element, built_in_ops};
+use crate::epoch::Ledger;
 use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
-use crate::kernel::Kernel;
 use crate::kernel::nodes::Nodes;
+use crate::kernel::{Core, Entry};
 use crate::link::Link;
 use crate::memory::node::home::{Home, Place};
 use crate::memory::{Array, Demand, Limits, Sharing};
+use crate::object::Frame;
 use crate::operation::{Operations, TypeKey, short};
 use crate::scalar::{ScalarScopes, Value};
 use crate::vector::block::Block;
@@ -173,8 +175,8 @@ impl Plan {
         let block = Block::new(Arc::new(block), size_of::<T>().max(1), home);
         let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(link.size)) };
         link.tidy(|kernel, _| {
-            let object = object::<T>(kernel, name, self.dist, block, nodes, scalar);
-            kernel.objects.insert(id, object);
+            let machine = object::<T>(&kernel.core, self.dist, block, nodes, scalar);
+            kernel.objects.insert(id, Entry { frame: Frame::new(id, name, kernel.core.size), machine });
         });
         let refusal = self.refusal.take();
         let came = Came { refusal, ..Came::new("a construction", &action, self.key) };
@@ -185,31 +187,30 @@ impl Plan {
 
 /// An object as a rank's kernel knows it at its construction.
 pub(crate) fn object<T: Element>(
-    kernel: &Kernel,
-    name: ObjectName,
+    core: &Core,
     dist: Distribution,
     block: Block,
     nodes: Arc<Nodes>,
     scalar: Option<ScalarPart>,
 ) -> Object {
-    let size = kernel.size;
+    let size = core.size;
     let scalar_scopes = scalar.as_ref().map(|part| ScalarScopes::new(part.home));
     let (scalar, scalar_ops) = scalar.map(|part| (part.value, part.ops)).unwrap_or_default();
     Object {
-        name,
         dist,
         block,
         fresh: Arc::new(|len| Ok(Arc::new(Array::<T>::promised(len)?))),
-        check: kernel.modes.check.then(Box::default),
+        check: core.modes.check.then(Box::default),
         scalar,
         scalar_ops,
         scalar_scopes,
         ops: built_in_ops::<T>(),
         access: Access::of::<T>(),
-        ledger: kernel.ledger(),
+        ledger: Ledger::new(core.me, size),
         cache: Default::default(),
         stream: None,
         writes: Writes::new(size),
+        heard: Vec::new(),
         touched: None,
         nodes,
         pushed: 0,
@@ -219,10 +220,7 @@ pub(crate) fn object<T: Element>(
         edges: Edges::default(),
         behind: (Window::WHOLE, 0),
         outstanding: vec![0; size],
-        open: Vec::new(),
         parked: Default::default(),
-        fault: None,
-        dropped: vec![false; size],
         ends: vec![None; size],
     }
 }

@@ -5,14 +5,14 @@ use crate::error::Result;
 use crate::ids::CallId;
 use crate::kernel::Asked;
 use crate::kernel::Kernel;
-use crate::kernel::asking::Asking;
+use crate::kernel::asking::{Asking, When};
 use crate::kernel::message::Request;
 use crate::kernel::watch::What;
 use crate::memory::{self, with_lent, with_lent_mut};
 use crate::vector::GVector;
 use crate::window::Window;
 use crate::{Error, Site};
-use aurora_net::{Outbox, Rank, Token};
+use aurora_net::{Outbox, Payload, Rank, Token};
 use std::ops::{Bound, Range, RangeBounds};
 
 /// A range of a vector, as the source of a copy: [`GVector::range`].
@@ -201,8 +201,12 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
         let tokens = std::cell::RefCell::new(Vec::<Token>::new());
         with_lent_mut(
             &mut memory,
-            |lent| link.tidy(|kernel, _| *tokens.borrow_mut() = lent.into_iter().map(|l| kernel.lend_mut(l)).collect()),
-            || link.tidy(|kernel, _| tokens.borrow_mut().drain(..).for_each(|token| kernel.withdraw(token))),
+            |lent| {
+                link.tidy(|kernel, _| {
+                    *tokens.borrow_mut() = lent.into_iter().map(|l| kernel.core.lend_mut(l)).collect()
+                })
+            },
+            || link.tidy(|kernel, _| tokens.borrow_mut().drain(..).for_each(|token| kernel.core.withdraw(token))),
             || {
                 let tokens = tokens.borrow().clone();
                 let asked = ask_all(&others, |piece, index| {
@@ -255,14 +259,16 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
         let _call = link.bulk_call("distmemcpy");
         // Before anything is sent: what is under way cannot be taken back.
         link.act(&others[0].site, |kernel, out| {
-            mine.iter().try_for_each(|piece| kernel.usable(piece.vector.id, true, out).map(drop))
+            mine.iter().try_for_each(|piece| kernel.usable(piece.vector.id, true, out))
         })?;
         let slices: Vec<&[T]> = others.iter().map(|piece| piece.memory).collect();
         let tokens = std::cell::RefCell::new(Vec::<Token>::new());
         with_lent(
             &slices,
-            |lent| link.tidy(|kernel, _| *tokens.borrow_mut() = lent.into_iter().map(|l| kernel.lend(l)).collect()),
-            || link.tidy(|kernel, _| tokens.borrow_mut().drain(..).for_each(|token| kernel.withdraw(token))),
+            |lent| {
+                link.tidy(|kernel, _| *tokens.borrow_mut() = lent.into_iter().map(|l| kernel.core.lend(l)).collect())
+            },
+            || link.tidy(|kernel, _| tokens.borrow_mut().drain(..).for_each(|token| kernel.core.withdraw(token))),
             || Writing::new(&others, tokens.borrow().clone()).run(write_own),
         )
     }
@@ -323,7 +329,7 @@ impl<'a, T: Element> Writing<'a, T> {
         let mut outcome = meanwhile();
         let answered = link.wait(what, site, |kernel, out| self.advance(&mut outcome, kernel, out).then_some(Ok(())));
         // Some are left only of a job that is over.
-        link.tidy(|kernel, _| self.asked.iter().for_each(|(call, ..)| kernel.give_up(*call)));
+        link.tidy(|kernel, _| self.asked.iter().for_each(|(call, ..)| kernel.core.give_up(*call)));
         answered.and(outcome)
     }
 
@@ -331,7 +337,7 @@ impl<'a, T: Element> Writing<'a, T> {
     fn advance(&mut self, outcome: &mut Result<()>, kernel: &mut Kernel, out: &mut Outbox) -> bool {
         let mut next = 0;
         while let Some(&(call, owner, bytes)) = self.asked.get(next) {
-            let Some(reply) = kernel.take_reply(call) else {
+            let Some(reply) = kernel.core.take_reply(call) else {
                 next += 1;
                 continue;
             };
@@ -356,9 +362,12 @@ impl<'a, T: Element> Writing<'a, T> {
                 return;
             }
             let reason = piece.vector.reason("distmemcpy", &piece.site);
-            let asking = Asking { object: piece.vector.id, to: piece.owner, reason: &reason };
             let request = Request::WriteAt { start: piece.start as u64 };
-            let call = kernel.ask_from(&asking, request, self.tokens[lane.left.start], bytes, out);
+            let payload = Payload::Lent { token: self.tokens[lane.left.start], len: bytes };
+            let asked = kernel.with(piece.vector.id, out, |object, cx| {
+                object.ask((piece.owner, &reason, When::Now), request, payload, cx)
+            });
+            let call = asked.expect("it was found to be usable");
             self.asked.push((call, owner, bytes));
             lane.ahead += bytes;
             lane.left.start += 1;
@@ -413,8 +422,12 @@ fn ask_all<'v, T: Element, M>(
         let asked = pieces.iter().enumerate().map(|(index, piece)| {
             let (request, token) = request(piece, index);
             let reason = piece.vector.reason("distmemcpy", &piece.site);
-            let asking = Asking { object: piece.vector.id, to: piece.owner, reason: &reason };
-            Asked::new(&piece.vector.link, kernel.ask_into(&asking, request, token, out))
+            let asked = kernel.with(piece.vector.id, out, |object, cx| {
+                let (to, epoch) = (piece.owner, object.epoch_of(&request));
+                let asking = Asking { to, reason: &reason, epoch, landing: Some(token), when: When::Now };
+                cx.ask(asking, request, Payload::Empty)
+            });
+            Asked::new(&piece.vector.link, asked.expect("it was found to be usable"))
         });
         Ok(asked.collect())
     })

@@ -8,7 +8,7 @@ use crate::epoch::{Collective, Opening};
 use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Reason;
-use crate::kernel::asking::Asking;
+use crate::kernel::asking::When;
 use crate::kernel::message::Request;
 use crate::kernel::watch::What;
 use crate::link::Link;
@@ -91,13 +91,12 @@ impl<T: Element> GVector<T> {
         plan.agree((&link, id), block, home, None)?;
         let place = if settled { Ok(None) } else { plan.place::<T>(&link, id) };
         let place = place.inspect_err(|_| link.tidy(|kernel, out| kernel.drop_object(id, false, out)))?;
-        let direct = link.tidy(|kernel, out| {
-            let object = kernel.objects.get_mut(&id).expect("just registered");
+        let direct = link.tidy_on(|object, cx| {
             if let Some(place) = place {
                 object.block.settle_down(place);
             }
             let direct = object.direct(modes.deny);
-            kernel.advance(id, out);
+            object.advance(cx);
             direct
         });
         Ok(GVector {
@@ -250,9 +249,9 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn fill(&mut self, value: T) -> Result<()> {
         let site = Site::here();
-        let settled = self.link.wait(What::Settle { object: self.id }, &site, |kernel, out| {
-            kernel.settled(self.id, true, out).map(|o| o.map(drop))
-        });
+        let settled = self
+            .link
+            .wait_on(What::Settle { object: self.id }, &site, |object, cx| object.settled(true, Window::WHOLE, cx));
         let key = self.id.0;
         self.link.meet(
             "a fill",
@@ -263,14 +262,13 @@ impl<T: Element> GVector<T> {
             &site,
         )?;
         let opening = Opening::new(Collective::Fill, &site);
-        let epoch = self.link.act(&site, |kernel, out| kernel.enter(self.id, opening, out))?;
-        self.link.wait(What::Gate { object: self.id }, &site, |kernel, out| {
-            let object = match kernel.usable(self.id, true, out) {
-                Ok(object) => object,
-                Err(error) => return Some(Err(error)),
-            };
+        let epoch = self.link.on(&site, |object, cx| object.enter(opening, cx))?;
+        self.link.wait_on(What::Gate { object: self.id }, &site, |object, cx| {
+            if let Err(error) = cx.usable(true, Window::WHOLE) {
+                return Some(Err(error));
+            }
             object.block.write(|bytes| bytemuck::cast_slice_mut(bytes).fill(value))?;
-            kernel.end_fill(self.id, epoch, out);
+            object.end_fill(epoch, cx);
             Some(Ok(()))
         })
     }
@@ -286,7 +284,7 @@ impl<T: Element> GVector<T> {
         let refusal = if root.index() >= size {
             Some(Error::NoSuchRank { rank: root, size, site: site.clone() })
         } else {
-            self.link.tidy(|kernel, out| kernel.usable(self.id, false, out).err())
+            self.link.tidy_on(|_, cx| cx.usable(false, Window::WHOLE).err())
         };
         let text = format!("the gathering of {} on {root}", self.name());
         let key = self.id.0 ^ ((root.index() as u64 + 1) << 32);
@@ -371,12 +369,11 @@ impl<T: Element> GVector<T> {
         }
         let (me, mut places) = (self.link.me, Some(places));
         // What is written in a scope that this rank has ended is there to be read once all have.
-        self.link.wait(What::Settle { object: self.id }, site, |kernel, out| {
-            let object = match kernel.settled_in(self.id, false, window, out)? {
-                Ok(object) => object,
-                Err(error) => return Some(Err(error)),
-            };
-            let found = places.take().and_then(|places| object.unflushed(me, places));
+        self.link.wait_on(What::Settle { object: self.id }, site, |object, cx| {
+            if let Err(error) = object.settled(false, window, cx)? {
+                return Some(Err(error));
+            }
+            let found = places.take().and_then(|places| object.unflushed(&cx.frame.name, me, places));
             Some(found.map_or(Ok(()), |error| Err(error.read_by(me, action, site))))
         })
     }
@@ -388,11 +385,10 @@ impl<T: Element> GVector<T> {
     /// Reads our own block once all earlier scopes are over.
     pub(crate) fn read_own<R>(&self, site: &Site, read: impl FnOnce(&[T]) -> R) -> Result<R> {
         let mut read = Some(read);
-        self.link.wait(What::Settle { object: self.id }, site, |kernel, out| {
-            let object = match kernel.settled(self.id, false, out)? {
-                Ok(object) => object,
-                Err(error) => return Some(Err(error)),
-            };
+        self.link.wait_on(What::Settle { object: self.id }, site, |object, cx| {
+            if let Err(error) = object.settled(false, Window::WHOLE, cx)? {
+                return Some(Err(error));
+            }
             let read = &mut read;
             object.block.read(|bytes| read.take().map(|read| Ok(read(bytemuck::cast_slice(bytes)))))?
         })
@@ -401,9 +397,9 @@ impl<T: Element> GVector<T> {
     /// The bytes of single elements of our own block, given by their places there, once all earlier scopes of a part that holds them are
     /// over: scopes of other parts may be open.
     pub(crate) fn read_own_in(&self, window: Window, places: &[usize], site: &Site) -> Result<Vec<u8>> {
-        self.link.wait(What::Settle { object: self.id }, site, |kernel, out| {
-            match kernel.settled_in(self.id, false, window, out)? {
-                Ok(object) => object.block.read_elements(places).map(Ok),
+        self.link.wait_on(What::Settle { object: self.id }, site, |object, cx| {
+            match object.settled(false, window, cx)? {
+                Ok(()) => object.block.read_elements(places).map(Ok),
                 Err(error) => Some(Err(error)),
             }
         })
@@ -411,18 +407,16 @@ impl<T: Element> GVector<T> {
 
     /// Writes our own block once its gate is open.
     pub(crate) fn write_own(&self, site: &Site, write: impl FnOnce(&mut [T])) -> Result<()> {
-        self.link.wait(What::Settle { object: self.id }, site, |kernel, out| {
-            kernel.settled(self.id, true, out).map(|object| object.map(drop))
-        })?;
+        self.link
+            .wait_on(What::Settle { object: self.id }, site, |object, cx| object.settled(true, Window::WHOLE, cx))?;
         let mut write = Some(write);
-        self.link.wait(What::Gate { object: self.id }, site, |kernel, out| {
-            let object = match kernel.gate(self.id, out)? {
-                Ok(object) => object,
-                Err(error) => return Some(Err(error)),
-            };
+        self.link.wait_on(What::Gate { object: self.id }, site, |object, cx| {
+            if let Err(error) = object.gate(Window::WHOLE, cx)? {
+                return Some(Err(error));
+            }
             let write = &mut write;
             let done = object.block.write(|bytes| write.take().map(|write| write(bytemuck::cast_slice_mut(bytes))))?;
-            kernel.refresh(self.id);
+            object.refresh(cx.frame, cx.core.is_usable());
             done.map(Ok)
         })
     }
@@ -438,10 +432,9 @@ impl<T: Element> GVector<T> {
     ) -> Result<Vec<u8>> {
         let _call = self.link.call(action);
         let reason = self.reason(action, site);
-        let asking = Asking { object: self.id, to, reason: &reason };
-        let call = self.link.act(site, |kernel, out| {
-            kernel.usable(self.id, matches!(request, Request::WriteAt { .. }), out)?;
-            Ok(kernel.ask(&asking, request, payload, out))
+        let call = self.link.on(site, |object, cx| {
+            cx.usable(matches!(request, Request::WriteAt { .. }), Window::WHOLE)?;
+            Ok(object.ask((to, &reason, When::Now), request, payload, cx))
         })?;
         self.answer(call, action, site)
     }
@@ -456,10 +449,10 @@ impl<T: Element> GVector<T> {
         let what = What::Calls { object: self.id, action };
         self.link
             .wait(what, site, |kernel, out| {
-                let answer = kernel.await_received(call, out)?;
+                let answer = kernel.core.await_received(call, out)?;
                 Some(answer.map_err(|error| error.read_by(self.link.me, action, site)))
             })
-            .inspect_err(|_| self.link.tidy(|kernel, _| kernel.give_up(call)))
+            .inspect_err(|_| self.link.tidy(|kernel, _| kernel.core.give_up(call)))
     }
 
     /// An answer as elements.
@@ -474,7 +467,7 @@ impl<T: Element> GVector<T> {
 impl<T: Element> Drop for GVector<T> {
     fn drop(&mut self) {
         let (id, panicking) = (self.id, std::thread::panicking());
-        self.link.let_go(move |kernel, out| kernel.drop_object(id, panicking, out));
+        self.link.let_go_of(move |kernel, out| kernel.drop_object(id, panicking, out));
     }
 }
 

@@ -6,7 +6,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::Asked;
 use crate::kernel::Reason;
-use crate::kernel::asking::Asking;
+use crate::kernel::asking::When;
 use crate::kernel::message::{Request, malformed};
 use crate::polls::Level;
 use crate::vector::GVector;
@@ -109,7 +109,7 @@ impl<T: Element> GVector<T> {
         if done > 0 && indices.is_empty() {
             return Ok(());
         }
-        self.link.act(site, |kernel, out| kernel.usable_in(self.id, false, window, out).map(drop))?;
+        self.link.on(site, |_, cx| cx.usable(false, window))?;
         for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
             let mut reading = Reading::new(self, values, (reason, window), site);
             reading.read(indices)?;
@@ -208,14 +208,9 @@ impl<'a, T: Element> Reading<'a, T> {
         let _call = vector.link.bulk_call(reason.action);
         // Others' requests to us, which we are not woken for.
         vector.link.look();
-        let asking = Asking { object: vector.id, to: owner, reason };
         let request = Request::ReadMany { width: width as u8, window: *window };
-        let call = vector.link.act(site, |kernel, out| {
-            Ok(match last {
-                true => kernel.ask(&asking, request, places, out),
-                false => kernel.ask_and_go_on(&asking, request, places, out),
-            })
-        })?;
+        let when = if last { When::Now } else { When::More };
+        let call = vector.link.on(site, |object, cx| Ok(object.ask((owner, reason, when), request, places, cx)))?;
         let positions = std::mem::replace(&mut wanted.positions, spare.pop().unwrap_or_default());
         wanted.asked.push_back(Question { asked: Asked::new(&vector.link, call), positions });
         Ok(())
@@ -291,7 +286,7 @@ impl<T: Element> GVector<T> {
             return Ok(());
         }
         let _call = self.link.bulk_call("put_many");
-        self.link.act(&site, |kernel, out| kernel.usable(self.id, true, out).map(drop))?;
+        self.link.on(&site, |_, cx| cx.usable(true, Window::WHOLE))?;
         let blocks = (0..self.link.size).map(|owner| self.dist.range(Rank::new(owner)));
         let mut batches: Vec<_> = blocks.map(|block| (block.start, BatchBuilder::new(block.len()))).collect();
         let own = self.local_range();
@@ -338,14 +333,10 @@ impl<T: Element> GVector<T> {
             self.answer(asked.hand_over(), "put_many", site)?;
         }
         let reason = self.reason("put_many", site);
-        let asking = Asking { object: self.id, to: owner, reason: &reason };
         let request = Request::Write { op: None, window: Window::WHOLE };
-        let call = self.link.act(site, |kernel, out| {
-            Ok(match last {
-                true => kernel.ask(&asking, request, batch.take(), out),
-                false => kernel.ask_and_go_on(&asking, request, batch.take(), out),
-            })
-        })?;
+        let when = if last { When::Now } else { When::More };
+        let call =
+            self.link.on(site, |object, cx| Ok(object.ask((owner, &reason, when), request, batch.take(), cx)))?;
         under_way[owner.index()] = Some(Asked::new(&self.link, call));
         Ok(())
     }

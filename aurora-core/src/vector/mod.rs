@@ -6,7 +6,7 @@ pub(crate) mod batch;
 pub(crate) mod block;
 pub(crate) mod check;
 pub(crate) mod construct;
-mod copies;
+pub(crate) mod copies;
 mod copy;
 pub(crate) mod entering;
 mod handle;
@@ -16,6 +16,9 @@ pub(crate) mod places;
 pub(crate) mod rally;
 mod serving;
 mod slice;
+mod transport;
+mod waits;
+mod working;
 pub(crate) mod writes;
 mod writing;
 

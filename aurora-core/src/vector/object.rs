@@ -3,51 +3,31 @@
 use super::block::Block;
 use super::check::Checker;
 use super::writes::Writes;
+use crate::Error;
 use crate::behaviour::halo::edges::Edges;
 use crate::behaviour::read_cache::cache::{Cache, Fresh};
+use crate::behaviour::read_cache::load::Heard;
 use crate::behaviour::read_cache::stream::Stream;
 use crate::distribution::Distribution;
 use crate::element::{Access, ApplyFn, Element, OpId};
 use crate::epoch::Ledger;
 use crate::epoch::{Collective, Opening};
-use crate::error::ObjectName;
 use crate::ids::{CallId, Epoch};
+use crate::kernel::Reason;
+use crate::kernel::asking::{Asking, When};
 use crate::kernel::message::Request;
 use crate::kernel::nodes::Nodes;
 use crate::memory::node::home::Home;
 use crate::memory::{Direct, OWN, READ, Turn, WRITE};
-use crate::operation::{Operations, SameNumber};
+use crate::object::{Cx, Frame};
+use crate::operation::Operations;
 use crate::scalar::{ScalarScopes, Value};
+use crate::stats::Kind;
 use crate::window::Window;
-use crate::{Error, Site};
-use aurora_net::{Rank, Received};
-use std::any::type_name;
+use aurora_net::{Payload, Rank, Received};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// A guard that is open on this rank.
-#[derive(Clone, Debug)]
-pub(crate) struct OpenGuard {
-    pub(crate) id: u64,
-    pub(crate) behaviour: &'static str,
-    pub(crate) site: Site,
-    /// It borrows the object mutably.
-    pub(crate) mutable: bool,
-    /// Its end is awaited by all ranks.
-    pub(crate) awaited: bool,
-    /// What of the object.
-    pub(crate) window: Window,
-    /// Ends with it.
-    pub(crate) _span: Option<Box<tracing::Span>>,
-}
-
-impl OpenGuard {
-    /// Whether it forbids to use a part of the object, for writing if `mutable`.
-    pub(crate) fn forbids(&self, mutable: bool, window: Window) -> bool {
-        (mutable || self.mutable) && self.window.overlaps(window)
-    }
-}
 
 /// Something that cannot be done yet.
 pub(crate) struct Parked {
@@ -99,7 +79,6 @@ pub(crate) enum Outcome {
 
 /// A vector, or a scalar (which has a value at home and no block worth the name).
 pub(crate) struct Object {
-    pub(crate) name: ObjectName,
     pub(crate) dist: Distribution,
     pub(crate) block: Block,
     /// Checking mode: who has written what.
@@ -119,6 +98,8 @@ pub(crate) struct Object {
     pub(crate) stream: Option<Stream>,
     /// By one-sided calls.
     pub(crate) writes: Writes,
+    /// Announcements whose first bytes have come.
+    pub(crate) heard: Vec<Heard>,
     /// Local ranges that they touched since we pushed our block, while a ReadCache is being entered.
     pub(crate) touched: Option<Vec<Range<usize>>>,
     /// Who shares its memory with whom.
@@ -137,10 +118,7 @@ pub(crate) struct Object {
     pub(crate) behind: (Window, Epoch),
     /// Batches that each owner has not yet applied.
     pub(crate) outstanding: Vec<usize>,
-    pub(crate) open: Vec<OpenGuard>,
     pub(crate) parked: VecDeque<Parked>,
-    pub(crate) fault: Option<Error>,
-    pub(crate) dropped: Vec<bool>,
     /// How far the scopes of those who have dropped it got.
     pub(crate) ends: Vec<Option<ScopesEntered>>,
 }
@@ -152,52 +130,27 @@ pub(crate) type ScopesEntered = (Epoch, Option<Opening>);
 pub(crate) type ScalarFn = fn(current: &[u8], operand: &[u8]) -> Option<Vec<u8>>;
 
 impl Object {
-    /// What has ended it, if anything has, as the error of a call.
-    pub(crate) fn sound(&self) -> Result<(), Error> {
-        self.fault.clone().map_or(Ok(()), Err)
-    }
-
-    /// The outcome of a wait that is over when `done`, or when something has ended it.
-    pub(crate) fn sound_if(&self, done: bool) -> Option<Result<(), Error>> {
-        (done || self.fault.is_some()).then(|| self.sound())
-    }
-
     /// The fault of an object that an operation of the user's, in this piece of work, our `own` or not, has left half written.
-    pub(crate) fn broken_off(&self, work: &Work, own: bool) -> Error {
+    pub(crate) fn broken_off(&self, frame: &Frame, work: &Work, own: bool) -> Error {
         let rank = self.ledger.me();
         let mine = match work {
             Work::Batch { epoch, .. } => self.ledger.find(*epoch).and_then(|record| record.mine.as_ref()),
             Work::Call { .. } => None,
         };
-        let (behaviour, opened) = match (mine, self.open.last()) {
+        let (behaviour, opened) = match (mine, frame.open.last()) {
             (Some(mine), _) => (mine.behaviour.action(), &mine.site),
             (None, Some(guard)) if own => (guard.behaviour, &guard.site),
             // That another rank has opened.
-            _ => ("ReleaseC alone", &self.name.made_at),
+            _ => ("ReleaseC alone", &frame.name.made_at),
         };
-        Error::Poisoned { rank, behaviour: behaviour.into(), object: self.name.clone(), opened: opened.clone() }
-    }
-
-    /// The fault of a request that does not fit: another build of the program, or a bug of ours.
-    pub(crate) fn nonsense(&self) -> Error {
-        Error::Start(format!("a request does not fit {}: do all ranks run the same build of the program?", self.name))
-    }
-
-    pub(crate) fn unknown_op(&self) -> Error {
-        Error::UnknownOp { op: "of that name".into(), object: self.name.clone(), site: self.name.made_at.clone() }
-    }
-
-    /// Two operations of the program have one number: the one with the function that is known, and `O`.
-    pub(crate) fn same_number<O>(&self, SameNumber(first): SameNumber, site: &Site) -> Error {
-        let object = Box::new(self.name.clone());
-        Error::SameNumber { first: first.into(), second: type_name::<O>().into(), object, site: site.clone() }
+        Error::Poisoned { rank, behaviour: behaviour.into(), object: frame.name.clone(), opened: opened.clone() }
     }
 
     /// Says anew what may be done to it without its kernel: by the calling thread, `usable` if nothing has ended the job,
     /// and by others.
-    pub(crate) fn refresh(&mut self, usable: bool) {
+    pub(crate) fn refresh(&mut self, frame: &Frame, usable: bool) {
         let Ledger { epoch, settled, .. } = self.ledger;
-        let usable = usable && self.fault.is_none();
+        let usable = usable && frame.fault.is_none();
         if !usable {
             self.block.close();
             self.scalar_scopes.iter().for_each(ScalarScopes::close);
@@ -210,12 +163,12 @@ impl Object {
         self.admit_to_value(usable);
         // In checking mode everything goes by the kernel.
         let direct = usable && self.check.is_none();
-        let readable = direct && settled >= epoch && !self.open.iter().any(|guard| guard.mutable);
+        let readable = direct && settled >= epoch && !frame.open.iter().any(|guard| guard.mutable);
         let may = [
             (READ, readable),
             (OWN, readable && (self.block.find_home().is_none() || self.block.is_at_home())),
             // Each operation on a scalar is one moment of it, whatever guard shows what it was.
-            (WRITE, readable && (self.open.is_empty() || self.scalar_scopes.is_some())),
+            (WRITE, readable && (frame.open.is_empty() || self.scalar_scopes.is_some())),
         ];
         let may = may.into_iter().filter(|(_, may)| *may).map(|(flag, _)| flag).sum();
         let load = self.block.find_home().map_or(0, Home::load);
@@ -248,16 +201,6 @@ impl Object {
         }
     }
 
-    /// The error of a guard that should be closed.
-    pub(crate) fn leak(&self, me: Rank, guard: &OpenGuard) -> Error {
-        Error::Leaked {
-            rank: me,
-            behaviour: guard.behaviour.into(),
-            object: self.name.clone(),
-            opened: guard.site.clone(),
-        }
-    }
-
     /// Why a piece of parked work waits, for the watch.
     pub(crate) fn obstacle(&self, from: Rank, work: &Work) -> Obstacle {
         let (epoch, batch) = match work {
@@ -287,10 +230,46 @@ impl Object {
         Obstacle { by_itself, behind: before.into_iter().filter(|rank| *rank != ledger.me()).collect() }
     }
 
-    /// Notes the opening of another rank; a disagreement is the object's fault.
-    pub(crate) fn note_opening(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), Error> {
-        self.ledger.opened(from, epoch, opening).map_err(|(other, theirs)| {
-            crate::collective::mismatch(opening.claim(from, &self.name), theirs.claim(other, &self.name))
-        })
+    /// Another rank has opened a scope: it must be the one that this rank and all others open.
+    pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening, cx: &mut Cx<'_>) {
+        if let Err((other, theirs)) = self.ledger.opened(from, epoch, opening) {
+            let name = &cx.frame.name;
+            let error = crate::collective::mismatch(opening.claim(from, name), theirs.claim(other, name));
+            cx.fail(error);
+        }
+    }
+
+    /// Sends a request, behind the scopes that it comes behind.
+    pub(crate) fn ask(
+        &self,
+        (to, reason, when): (Rank, &Reason, When),
+        request: Request,
+        payload: impl Into<Payload>,
+        cx: &mut Cx<'_>,
+    ) -> CallId {
+        cx.ask(Asking { to, reason, epoch: self.epoch_of(&request), landing: None, when }, request, payload)
+    }
+
+    /// The scopes that a request of this rank's comes behind.
+    pub(crate) fn epoch_of(&self, request: &Request) -> Epoch {
+        match &self.scalar_scopes {
+            Some(_) => self.asking_epoch(),
+            None if request.window().is_whole() => self.ledger.epoch,
+            // Scopes of other parts may be open around this one.
+            None => self.ledger.behind(),
+        }
+    }
+
+    /// What the writes to it are for.
+    pub(crate) fn writing(&self) -> Kind {
+        match self.ledger.last.as_ref().map(|last| last.behaviour) {
+            Some(Collective::Accumulate | Collective::AccumulateInOrder) => Kind::Merge,
+            _ => Kind::Flush,
+        }
+    }
+
+    /// Whether nothing is sent from its memory. Of a faulty one nobody misses a load that is under way, and its memory may be what is short.
+    pub(crate) fn is_idle(&self, frame: &Frame) -> bool {
+        !self.block.is_in_flight() && (frame.fault.is_some() || !self.cache.is_in_flight())
     }
 }

@@ -5,6 +5,7 @@ use super::object::{Object, Outcome};
 use crate::Error;
 use crate::element::{ApplyFn, OpId};
 use crate::ids::Epoch;
+use crate::object::Cx;
 use crate::scalar::update;
 use aurora_net::Rank;
 use std::ops::Range;
@@ -20,13 +21,13 @@ impl Object {
     }
 
     /// Applies a batch. False: not yet.
-    pub(crate) fn write(&mut self, op: Option<OpId>, payload: &[u8]) -> Result<bool, Error> {
+    pub(crate) fn write(&mut self, op: Option<OpId>, payload: &[u8], cx: &mut Cx<'_>) -> Result<bool, Error> {
         let Some(batch) = Batch::parse(payload, self.block.element, self.block.len()) else {
-            return Err(self.nonsense());
+            return Err(cx.frame.nonsense());
         };
         let apply = match op {
             None => self.access.put,
-            Some(op) => self.ops.find(op).ok_or_else(|| self.unknown_op())?,
+            Some(op) => self.ops.find(op).ok_or_else(|| cx.frame.unknown_op())?,
         };
         let element = self.block.element;
         let range = || batch.range(element);
@@ -59,12 +60,12 @@ impl Object {
         true
     }
 
-    pub(crate) fn write_at(&mut self, start: u64, values: &[u8]) -> Result<bool, Error> {
+    pub(crate) fn write_at(&mut self, start: u64, values: &[u8], cx: &mut Cx<'_>) -> Result<bool, Error> {
         let (element, len) = (self.block.element, self.block.len());
         let end = (start as usize).checked_add(values.len() / element);
         match end.filter(|end| *end <= len && values.len().is_multiple_of(element)) {
             Some(end) => self.write_run(start as usize..end, values),
-            None => Err(self.nonsense()),
+            None => Err(cx.frame.nonsense()),
         }
     }
 
@@ -96,22 +97,22 @@ impl Object {
     pub(crate) fn apply_batch(
         &mut self,
         from: Rank,
-        epoch: Epoch,
-        seq: u64,
+        (epoch, seq): (Epoch, u64),
         op: Option<OpId>,
         payload: &[u8],
+        cx: &mut Cx<'_>,
     ) -> Outcome {
         if !self.is_due(from, epoch) || self.ledger.record(epoch).from[from.index()].applied != seq {
             return Outcome::Park;
         }
         let written = match self.scalar_scopes {
-            Some(_) => update(self, op, payload),
-            None => self.write(op, payload),
+            Some(_) => update(self, op, payload, cx),
+            None => self.write(op, payload, cx),
         };
         match written {
             Ok(true) => {
                 self.ledger.record(epoch).from[from.index()].applied += 1;
-                match self.check_batch(from, epoch, op, payload) {
+                match self.check_batch(&cx.frame.name, (from, epoch), op, payload) {
                     Ok(()) => Outcome::Applied,
                     Err(error) => Outcome::Refuse(error),
                 }

@@ -142,10 +142,9 @@ impl World {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn usage(&self) -> Vec<LineUsage> {
-        let usage = self
-            .link
-            .endpoint
-            .act(|kernel, _| kernel.mail.usage(|id| kernel.objects.get(&id).map(|object| object.name.to_string())));
+        let usage = self.link.endpoint.act(|kernel, _| {
+            kernel.core.mail.usage(|id| kernel.objects.get(&id).map(|entry| entry.frame.name.to_string()))
+        });
         let line = |((object, action, site), usage)| LineUsage { object, action, site, usage };
         let mut lines: Vec<_> = usage.into_iter().map(line).collect();
         lines.sort_by_key(|line| Reverse((line.usage.messages, line.usage.bytes)));
@@ -167,7 +166,7 @@ impl World {
         }
         let deferred = self.link.endpoint.act(|kernel, _| {
             kernel.end();
-            kernel.take_deferred()
+            kernel.core.take_deferred()
         });
         deferred.map_or(Ok(()), Err)
     }

@@ -5,7 +5,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::Asked;
 use crate::kernel::Reason;
-use crate::kernel::asking::Asking;
+use crate::kernel::asking::When;
 use crate::kernel::message::{Request, malformed};
 use crate::memory::Prefetch;
 use crate::vector::GVector;
@@ -248,11 +248,10 @@ impl<'g, T: Element> Lane<'g, T> {
         let _call = vector.link.call(reason.action);
         // Others' requests to us, which we are not woken for.
         vector.link.look();
-        let asking = Asking { object: vector.id, to: self.owner, reason };
-        let call = vector.link.act(site, |kernel, out| {
-            kernel.usable_in(vector.id, false, *window, out)?;
+        let call = vector.link.on(site, |object, cx| {
+            cx.usable(false, *window)?;
             let request = Request::ReadMany { width: width as u8, window: *window };
-            Ok(kernel.ask_ahead(&asking, request, places, out))
+            Ok(object.ask((self.owner, reason, When::Ahead), request, places, cx))
         })?;
         self.add(Batch::Asked(Asked::new(&vector.link, call), count));
         Ok(())

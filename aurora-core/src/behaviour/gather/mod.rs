@@ -88,13 +88,11 @@ impl<T: Element> GVector<T> {
     pub(crate) fn open_gather(&self, window: Window, site: Site) -> Result<Gather<'_, T>> {
         if window.is_whole() {
             // A Gather may be opened for each look.
-            self.link
-                .during_look(|| self.link.act(&site, |kernel, out| kernel.usable(self.id, false, out).map(drop)))?;
+            self.link.during_look(|| self.link.on(&site, |_, cx| cx.usable(false, Window::WHOLE)))?;
         } else {
             // What is asked comes behind what is settled: scopes of other parts may be open.
-            self.link.wait(What::Settle { object: self.id }, &site, |kernel, out| {
-                kernel.settled_in(self.id, false, window, out).map(|object| object.map(drop))
-            })?;
+            self.link
+                .wait_on(What::Settle { object: self.id }, &site, |object, cx| object.settled(false, window, cx))?;
         }
         Ok(Scope::open_in(self, window, site, Gathering(PhantomData), false, false))
     }

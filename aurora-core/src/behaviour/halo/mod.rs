@@ -119,17 +119,14 @@ impl<T: Element> GVector<T> {
     where
         O: ShowsOwnPart<Element = T>,
     {
-        self.link.wait(What::Settle { object: self.id }, &site, |kernel, out| {
-            kernel.settled(self.id, writes, out).map(|object| object.map(drop))
-        })?;
+        self.link
+            .wait_on(What::Settle { object: self.id }, &site, |object, cx| object.settled(writes, Window::WHOLE, cx))?;
         if writes {
-            self.link.wait(What::Gate { object: self.id }, &site, |kernel, out| {
-                kernel.gate(self.id, out).map(|object| object.map(drop))
-            })?;
+            self.link.wait_on(What::Gate { object: self.id }, &site, |object, cx| object.gate(Window::WHOLE, cx))?;
         }
-        while self.link.act(&site, |kernel, out| kernel.take_halo(self.id, halo, &site, out))? {}
+        while self.link.on(&site, |object, cx| object.take_halo(halo, &site, cx))? {}
         let opening = Opening::new(Collective::HaloCache { halo, writes }, &site);
-        let epoch = self.link.act(&site, |kernel, out| kernel.enter_halo(self.id, &opening, out))?;
+        let epoch = self.link.on(&site, |object, cx| object.enter_halo(&opening, cx))?;
         let exchange = Exchange { epoch, number: 0 };
         let mut state = Haloed { own, halo, around: Arc::default(), reach: (0, 0), exchange, letters: Arc::default() };
         let entered = state.exchange(self, Some(&opening), &site);
@@ -145,10 +142,10 @@ impl<O: ShowsOwnPart> Haloed<O> {
         self.hide();
         let (id, exchange) = (vector.id, self.exchange);
         let reason = vector.reason(Self::NAME, site);
-        vector.link.act(site, |kernel, out| kernel.push_edges(id, exchange, opening, (&reason, site), out))?;
+        vector.link.on(site, |object, cx| object.push_edges(exchange, opening, (&reason, site), cx))?;
         let began = vector.link.linger(|| self.letters.iter().all(|letters| letters.get() >= exchange.number));
         let what = What::Halo { object: id };
-        let shown = vector.link.wait_since(began, what, site, |kernel, _| kernel.poll_edges(id))?;
+        let shown = vector.link.wait_on_since(began, what, site, |object, cx| object.poll_edges(cx))?;
         (self.around, self.reach, self.letters) = (typed(shown.array), shown.reach, shown.letters);
         Ok(())
     }
@@ -161,8 +158,8 @@ impl<O: ShowsOwnPart> Haloed<O> {
     fn end(&mut self, vector: &GVector<O::Element>) {
         self.hide();
         self.letters = Arc::default();
-        let (id, epoch) = (vector.id, self.exchange.epoch);
-        vector.link.let_go(move |kernel, _| kernel.end_halo(id, epoch));
+        let epoch = self.exchange.epoch;
+        vector.link.let_go(move |object, _| object.end_halo(epoch));
     }
 }
 

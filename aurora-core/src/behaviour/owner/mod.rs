@@ -85,12 +85,8 @@ impl<T: Element> Behaviour for OwnerMut<T> {
 
     fn abandon(&mut self, vector: &GVector<T>) {
         if let Some(part) = self.taken.take().filter(|part| !part.is_empty()) {
-            let (id, at) = (vector.id, self.local.start * size_of::<T>());
-            vector.link.let_go(move |kernel, _| {
-                if let Some(object) = kernel.objects.get_mut(&id) {
-                    object.block.give_back_part(at, Arc::new(part));
-                }
-            });
+            let at = self.local.start * size_of::<T>();
+            vector.link.let_go(move |object, _| object.block.give_back_part(at, Arc::new(part)));
         }
     }
 }
@@ -101,8 +97,7 @@ impl<T: Element> Shown<T> {
         if local.is_empty() {
             return Shown { pieces: Vec::new(), from: 0, copy: None };
         }
-        let shared = vector.link.tidy(|kernel, _| {
-            let object = kernel.objects.get_mut(&vector.id)?;
+        let shared = vector.link.tidy_on(|object, _| {
             let bytes = object.block.bytes_of(local);
             object.block.share_part(&bytes)
         });
@@ -152,7 +147,7 @@ impl<T: Element> OwnerMut<T> {
             if self.local.is_empty() {
                 return Array::default();
             }
-            let part = vector.link.tidy(|kernel, _| kernel.take_part(vector.id, &self.local));
+            let part = vector.link.tidy_on(|object, cx| object.take_part(&self.local, cx));
             let part = typed::<T>(part.expect("one write guard of a part at a time"));
             // Nobody else can hold it: open guards were looked for when this one was made.
             Arc::try_unwrap(part).unwrap_or_else(|shared| Array::clone(&shared))
@@ -198,8 +193,8 @@ impl<T: Element> GVector<T> {
     }
 
     pub(crate) fn open_owner(&self, window: Window, site: Site) -> Result<OwnerComputes<'_, T>> {
-        self.link.wait(What::Settle { object: self.id }, &site, |kernel, out| {
-            kernel.settled_in(self.id, false, window, out).map(|o| o.map(|object| object.block.see_visitors_out()))
+        self.link.wait_on(What::Settle { object: self.id }, &site, |object, cx| {
+            object.settled(false, window, cx).map(|settled| settled.map(|()| object.block.see_visitors_out()))
         })?;
         self.check_read(self.own_part(window), window, <Owner<T> as Behaviour>::NAME, &site)?;
         let state = Owner::of(self.own_part(window));
@@ -238,12 +233,10 @@ impl<T: Element> GVector<T> {
 
     /// The caller has that part to itself.
     pub(crate) fn open_owner_mut(&self, window: Window, site: Site) -> Result<OwnerComputesMut<'_, T>> {
-        self.link.wait(What::Settle { object: self.id }, &site, |kernel, out| {
-            kernel.settled_in(self.id, true, window, out).map(|object| object.map(drop))
-        })?;
+        self.link.wait_on(What::Settle { object: self.id }, &site, |object, cx| object.settled(true, window, cx))?;
         self.check_read(self.own_part(window), window, <OwnerMut<T> as Behaviour>::NAME, &site)?;
-        self.link.wait(What::Gate { object: self.id }, &site, |kernel, out| {
-            kernel.gate_in(self.id, window, out).map(|o| o.map(|object| object.block.see_visitors_out()))
+        self.link.wait_on(What::Gate { object: self.id }, &site, |object, cx| {
+            object.gate(window, cx).map(|open| open.map(|()| object.block.see_visitors_out()))
         })?;
         let state = OwnerMut::of(self.own_part(window));
         Ok(Scope::open_in(self, window, site, state, true, false))

@@ -5,19 +5,20 @@
 
 use super::cache::{BlockArrived, Correction, LOADS};
 use crate::epoch::{Collective, Opening};
-use crate::ids::{Epoch, ObjectId};
+use crate::ids::Epoch;
+use crate::kernel::Loan;
 use crate::kernel::message::{Message, malformed};
-use crate::kernel::{Kernel, Loan};
 use crate::memory::{Part, Reading, Shortage};
+use crate::object::Cx;
 use crate::vector::batch::{Batch, batch_of};
+use crate::vector::copies::A_CACHE;
 use crate::vector::object::Object;
 use crate::vector::writes::note_made;
-use aurora_net::{Outbox, Payload, Placement, Rank, Received};
+use aurora_net::{Payload, Placement, Rank, Received};
 
 /// An announcement that has been heard, and not been taken note of.
 pub(crate) struct Heard {
     from: Rank,
-    object: ObjectId,
     epoch: Epoch,
     opening: Opening,
     said: Announced,
@@ -34,65 +35,58 @@ pub(crate) struct Announced {
     pub(crate) coming: bool,
 }
 
-impl Kernel {
-    pub(crate) fn place_block(&mut self, from: Rank, id: ObjectId, epoch: Epoch, len: usize) -> Placement {
-        let me = self.me;
-        let Some(object) = self.objects.get_mut(&id).filter(|object| object.fault.is_none()) else {
+impl Object {
+    pub(crate) fn place_block(&mut self, from: Rank, epoch: Epoch, len: usize, cx: &mut Cx<'_>) -> Placement {
+        let me = cx.me();
+        if !cx.is_sound() {
             // It may be faulty because there is no memory for this.
-            return Placement::At(self.loans.add(Loan::Nowhere));
+            return Placement::At(cx.lend(Loan::Nowhere));
         };
-        if object.ledger.is_settled(epoch) {
+        if self.ledger.is_settled(epoch) {
             // We have opened something else, as is about to be found out.
-            return Placement::At(self.loans.add(Loan::Nowhere));
+            return Placement::At(cx.lend(Loan::Nowhere));
         }
-        let bytes = object.bytes_of(from);
-        let ours = object.nodes.are_mates(from, me) || object.nodes.receives(from, me);
+        let bytes = self.bytes_of(from);
+        let ours = self.nodes.are_mates(from, me) || self.nodes.receives(from, me);
         if len != bytes.len() || !ours {
             return Placement::Buffer;
         }
-        if let Some(room) = object.block.home().and_then(|home| home.open_room(from, epoch)) {
+        if let Some(room) = self.block.home().and_then(|home| home.open_room(from, epoch)) {
             room.let_in(epoch);
-            return Placement::At(self.loans.add(Loan::RoomIn { object: id, owner: from, epoch, len }));
+            return Placement::At(cx.lend(Loan::RoomIn { object: cx.id(), owner: from, epoch, len }));
         }
-        if !object.cache.may_load(epoch) {
+        if !self.cache.may_load(epoch) {
             return Placement::Buffer;
         }
-        object.loading(epoch);
-        Placement::At(self.loans.add(Loan::CacheIn { object: id, epoch, base: bytes.start, len }))
+        self.loading(epoch);
+        Placement::At(cx.lend(Loan::CacheIn { object: cx.id(), epoch, base: bytes.start, len }))
     }
 
     /// The begin of an announcement is here, but nothing can be sent at this moment.
-    pub(crate) fn overhear(
-        &mut self,
-        from: Rank,
-        (object, epoch, opening): (ObjectId, Epoch, Opening),
-        said: Announced,
-    ) {
-        self.heard.push(Heard { from, object, epoch, opening, said });
+    pub(crate) fn overhear(&mut self, from: Rank, (epoch, opening): (Epoch, Opening), said: Announced) {
+        self.heard.push(Heard { from, epoch, opening, said });
     }
 
     /// Takes note of the announcements that have been heard.
-    pub(crate) fn hear(&mut self, out: &mut Outbox) {
-        for Heard { from, object, epoch, opening, said } in std::mem::take(&mut self.heard) {
-            self.announced(from, (object, epoch, &opening), said, out);
+    pub(crate) fn hear(&mut self, cx: &mut Cx<'_>) {
+        for Heard { from, epoch, opening, said } in std::mem::take(&mut self.heard) {
+            self.note_announcement(from, (epoch, &opening), said, cx);
         }
     }
 
     /// Takes note of an announcement, the first time that it is mentioned.
-    pub(crate) fn announced(
+    pub(crate) fn note_announcement(
         &mut self,
         from: Rank,
-        (id, epoch, opening): (ObjectId, Epoch, &Opening),
+        (epoch, opening): (Epoch, &Opening),
         said: Announced,
-        out: &mut Outbox,
+        cx: &mut Cx<'_>,
     ) {
-        let known = |object: &mut Object| object.ledger.find(epoch).is_some_and(|r| r.from[from.index()].complete);
-        if self.objects.get_mut(&id).is_none_or(known) {
+        if self.ledger.find(epoch).is_some_and(|record| record.from[from.index()].complete) {
             return;
         }
-        self.opened(id, from, epoch, opening, out);
-        let object = self.objects.get_mut(&id).expect("just looked at");
-        let record = object.ledger.record(epoch);
+        self.opened(from, epoch, opening, cx);
+        let record = self.ledger.record(epoch);
         note_made(&mut record.made, &said.made);
         let arrival = &mut record.from[from.index()];
         arrival.complete = true;
@@ -103,82 +97,74 @@ impl Kernel {
         if arrival.correction.is_none() {
             arrival.contains = said.contains;
         }
-        self.advance(id, out);
+        self.advance(cx);
     }
 
     /// All that an announcement brings is here.
     pub(crate) fn arrived(
         &mut self,
         from: Rank,
-        (id, epoch, opening): (ObjectId, Epoch, &Opening),
+        (epoch, opening): (Epoch, &Opening),
         payload: Received,
-        out: &mut Outbox,
+        cx: &mut Cx<'_>,
     ) {
         let loan = match payload {
-            Received::Placed(token) => self.loans.end(token),
+            Received::Placed(token) => cx.end_loan(token),
             other => {
-                let faulty = self.objects.get(&id).is_none_or(|object| object.fault.is_some());
-                if !other.bytes().is_empty() && !faulty {
-                    return self.fail(None, malformed(from), out);
+                if !other.bytes().is_empty() && cx.is_sound() {
+                    return cx.fail_job(malformed(from));
                 }
                 None
             }
         };
-        let Some(object) = self.objects.get_mut(&id) else {
-            return;
-        };
         let (mut came, mut short) = (false, None);
         match loan {
             Some(Loan::CacheIn { .. }) => {
-                let version = object.ledger.record(epoch).from[from.index()].version;
-                if let Some(replica) = object.cache.find_loading(epoch) {
+                let version = self.ledger.record(epoch).from[from.index()].version;
+                if let Some(replica) = self.cache.find_loading(epoch) {
                     replica.have[from.index()] = version;
                     (came, short) = (true, replica.short().cloned());
                 }
             }
             Some(Loan::PartIn { .. }) => {
-                let part = object.cache.parts.find(epoch);
+                let part = self.cache.parts.find(epoch);
                 (came, short) = (true, part.and_then(|part| part.replica.short().cloned()));
             }
             Some(Loan::RoomIn { .. }) => {
-                let room = object.block.home().and_then(|home| home.guests.room(from));
+                let room = self.block.home().and_then(|home| home.guests.room(from));
                 (came, short) = (true, room.and_then(|room| room.short().cloned()));
             }
             _ => {}
         }
         if let Some(shortage) = short {
-            return drop(self.no_cache(id, shortage, &opening.site, out));
+            return drop(cx.no_memory(shortage, A_CACHE, &opening.site));
         }
-        let arrival = &mut object.ledger.record(epoch).from[from.index()];
+        let arrival = &mut self.ledger.record(epoch).from[from.index()];
         // A mate may have forwarded it before.
         arrival.came |= came;
         arrival.arrived = true;
-        self.advance(id, out);
+        self.advance(cx);
     }
 
     /// Settles the next epoch of an object, if it can be.
-    pub(crate) fn settle(&mut self, id: ObjectId, out: &mut Outbox) -> bool {
-        let me = self.me;
-        let Some(object) = self.objects.get_mut(&id) else {
+    pub(crate) fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
+        let me = cx.me();
+        let Some((epoch, behaviour)) = self.ledger.try_settle() else {
             return false;
         };
-        let Some((epoch, behaviour)) = object.ledger.try_settle() else {
-            return false;
-        };
-        let made = object.ledger.find(epoch).map_or(0, |record| record.made[me.index()]);
-        if made > object.writes.applied() {
+        let made = self.ledger.find(epoch).map_or(0, |record| record.made[me.index()]);
+        if made > self.writes.applied() {
             // They would be waited for in vain.
-            let error = object.nonsense();
-            self.fail(Some(id), error, out);
+            cx.fail(cx.frame.nonsense());
             return true;
         }
         match behaviour {
-            _ if object.scalar_scopes.is_some() => self.settle_scalar(id, epoch, behaviour, out),
-            Collective::ReadCache | Collective::Combined => self.settle_read_cache(id, epoch, out),
-            Collective::HaloCache { .. } | Collective::ReadMostly => object.ledger.forget(epoch),
+            _ if self.scalar_scopes.is_some() => self.settle_scalar(epoch, behaviour, cx),
+            Collective::ReadCache | Collective::Combined => self.settle_read_cache(epoch, cx),
+            Collective::HaloCache { .. } | Collective::ReadMostly => self.ledger.forget(epoch),
             Collective::ReleaseC | Collective::Fill | Collective::Accumulate | Collective::AccumulateInOrder => {
-                object.ledger.forget(epoch);
-                if let Some(checker) = &mut object.check {
+                self.ledger.forget(epoch);
+                if let Some(checker) = &mut self.check {
                     checker.settled(epoch);
                 }
             }
@@ -187,37 +173,34 @@ impl Kernel {
     }
 
     /// All ranks have announced, so no earlier write is still to come: what came after our push goes out once more.
-    fn settle_read_cache(&mut self, id: ObjectId, epoch: Epoch, out: &mut Outbox) {
-        let (me, others) = (self.me, self.others());
-        let Some(object) = self.objects.get_mut(&id) else {
-            return;
-        };
-        let window = object.ledger.scope_of(epoch).0;
+    fn settle_read_cache(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
+        let (me, others) = (cx.me(), cx.others());
+        let window = self.ledger.scope_of(epoch).0;
         if !window.is_whole() {
-            return self.settle_part(id, (epoch, window), out);
+            return self.settle_part((epoch, window), cx);
         }
-        let record = object.ledger.record(epoch);
+        let record = self.ledger.record(epoch);
         let (announced, is_final) = (record.from[me.index()].clone(), record.is_final(me));
-        let (announced_at_home, contains) = (announced.at_home, object.writes.applied());
-        let touched = object.touched.take().unwrap_or_default();
+        let (announced_at_home, contains) = (announced.at_home, self.writes.applied());
+        let touched = self.touched.take().unwrap_or_default();
         // What nobody vouches for the others will have with the next load.
-        let sent = if is_final && !touched.is_empty() { announced.version } else { object.block.version };
+        let sent = if is_final && !touched.is_empty() { announced.version } else { self.block.version };
         // Of a block at home nobody needs to keep a copy.
-        object.pushed = if announced_at_home { 0 } else { sent };
-        object.sent_abroad = sent;
-        object.block.thaw();
-        if let Some(home) = object.block.home() {
+        self.pushed = if announced_at_home { 0 } else { sent };
+        self.sent_abroad = sent;
+        self.block.thaw();
+        if let Some(home) = self.block.home() {
             home.settled(epoch, 0..usize::MAX);
         }
         if is_final {
             return;
         }
-        let (in_place, nodes) = (announced_at_home && object.block.is_at_home(), object.nodes.clone());
-        let element = object.block.element;
+        let (in_place, nodes) = (announced_at_home && self.block.is_at_home(), self.nodes.clone());
+        let element = self.block.element;
         // Lent for writing only after the scope was given up with an error.
-        let base = object.dist.range(me).start * element;
-        let replica = object.cache.find_loading(epoch).filter(|_| !announced_at_home);
-        let changes = object.block.read(|bytes| {
+        let base = self.dist.range(me).start * element;
+        let replica = self.cache.find_loading(epoch).filter(|_| !announced_at_home);
+        let changes = self.block.read(|bytes| {
             if let Some(replica) = replica {
                 for run in &touched {
                     let run = run.start * element..run.end * element;
@@ -233,63 +216,56 @@ impl Kernel {
         // For those who have it before their eyes, or hear of it from a mate; they only wait to hear that it is final.
         let nothing = bytes::Bytes::from(batch_of(&[], element, &[]));
         let for_mates = if in_place { &nothing } else { &changes };
-        let version = object.block.version;
+        let version = self.block.version;
         if announced_at_home {
-            object.ledger.record(epoch).from[me.index()].correction = Some((version, for_mates.to_vec()));
+            self.ledger.record(epoch).from[me.index()].correction = Some((version, for_mates.to_vec()));
         }
-        let reason = crate::kernel::Reason { object: Some(id), action: "correction", site: None };
-        let message = Message::Correct { object: id, epoch, version, contains };
+        let reason = cx.reason("correction", None);
+        let message = Message::Correct { object: cx.id(), epoch, version, contains };
         for rank in others {
             let changes = match (nodes.are_mates(me, rank), nodes.receives(me, rank)) {
                 (true, _) => for_mates,
                 (false, true) => &changes,
                 (false, false) => &nothing,
             };
-            self.mail.post_for(out, &reason, rank, &message, Payload::Bytes(changes.clone()));
+            cx.send(&reason, rank, &message, Payload::Bytes(changes.clone()));
         }
     }
 
     /// The whole of a ReadCache, once every block of it is here and final.
-    pub(crate) fn poll_loaded(
-        &mut self,
-        id: ObjectId,
-        epoch: Epoch,
-        out: &mut Outbox,
-    ) -> Option<Result<Loaded, Shortage>> {
-        let me = self.me;
-        let object = self.objects.get_mut(&id)?;
-        if !object.ledger.is_settled(epoch) || object.ledger.incomplete_blocks(epoch).next().is_some() {
+    pub(crate) fn poll_loaded(&mut self, epoch: Epoch, cx: &mut Cx<'_>) -> Option<Result<Loaded, Shortage>> {
+        let me = cx.me();
+        if !self.ledger.is_settled(epoch) || self.ledger.incomplete_blocks(epoch).next().is_some() {
             return None;
         }
-        object.ledger.find(epoch)?;
-        let window = object.ledger.scope_of(epoch).0;
+        self.ledger.find(epoch)?;
+        let window = self.ledger.scope_of(epoch).0;
         if !window.is_whole() {
-            return self.has_part(id, (epoch, window), out).then(|| self.part_loaded(id, (epoch, window)));
+            return self.has_part((epoch, window), cx).then(|| self.part_loaded((epoch, window)));
         }
-        match self.lodge(id, epoch, out) {
+        match self.lodge_all(epoch, cx) {
             Ok(true) => {}
             Ok(false) => return None,
             Err(shortage) => return Some(Err(shortage)),
         }
-        let object = self.objects.get_mut(&id)?;
-        let streamed = object.stream.as_ref().is_some_and(|stream| stream.shows(epoch));
-        let arrived: Vec<_> = (0..self.size).map(|rank| object.block_arrived(Rank::new(rank), me, epoch)).collect();
-        object.ledger.forget(epoch);
+        let streamed = self.stream.as_ref().is_some_and(|stream| stream.shows(epoch));
+        let arrived: Vec<_> = (0..cx.size()).map(|rank| self.block_arrived(Rank::new(rank), me, epoch)).collect();
+        self.ledger.forget(epoch);
         let whole_is_home = arrived.iter().all(|block| {
             let is_final = block.correction.as_ref().is_none_or(|correction| correction.changes.is_empty());
             block.range.is_empty() || block.at_home && is_final
         });
-        if let Some(home) = object.block.home().filter(|_| whole_is_home) {
+        if let Some(home) = self.block.home().filter(|_| whole_is_home) {
             let (part, reading) = home.show_all(epoch);
-            object.cache.give_up(epoch);
-            object.cache.release();
+            self.cache.give_up(epoch);
+            self.cache.release();
             return Some(Ok(Loaded { part, reading }));
         }
-        let (pushed, nodes) = (object.pushed, object.nodes.clone());
-        object.loading(epoch);
-        let replica = object.cache.find_loading(epoch).expect("just begun");
+        let (pushed, nodes) = (self.pushed, self.nodes.clone());
+        self.loading(epoch);
+        let replica = self.cache.find_loading(epoch).expect("just begun");
         let mut reading = None;
-        if let Some(home) = object.block.home() {
+        if let Some(home) = self.block.home() {
             // A mate's block may have been changed by others, by its door, since its owner announced that version.
             let lacking = |rank: usize, block: &BlockArrived| {
                 nodes.are_mates(Rank::new(rank), me) || replica.have[rank] != block.version
@@ -307,7 +283,7 @@ impl Kernel {
         if !arrived[me.index()].at_home {
             replica.have[me.index()] = pushed;
         }
-        Some(Ok(Loaded { part: object.cache.complete(epoch, &arrived), reading }))
+        Some(Ok(Loaded { part: self.cache.complete(epoch, &arrived), reading }))
     }
 }
 

@@ -2,13 +2,15 @@
 
 use super::cache::Replica;
 use crate::epoch::Arrival;
-use crate::ids::{Epoch, ObjectId};
+use crate::ids::Epoch;
+use crate::kernel::Loan;
 use crate::kernel::message::{Message, malformed};
-use crate::kernel::{Kernel, Loan, Reason};
 use crate::memory::Shortage;
+use crate::object::Cx;
 use crate::vector::batch::Batch;
+use crate::vector::copies::A_CACHE;
 use crate::vector::object::Object;
-use aurora_net::{Outbox, Payload, Placement, Rank, Received};
+use aurora_net::{Payload, Placement, Rank, Received};
 use std::ops::Range;
 
 /// What has become of a block that we receive.
@@ -21,94 +23,78 @@ enum Lodged {
     Settled,
 }
 
-impl Kernel {
+impl Object {
     /// Once all have announced a load: sees to the blocks that this rank receives and that are complete. Whether, if all are, those
     /// of other nodes can be had here now.
-    pub(crate) fn lodge(&mut self, id: ObjectId, epoch: Epoch, out: &mut Outbox) -> Result<bool, Shortage> {
-        let me = self.me;
-        let Some(object) = self.objects.get_mut(&id) else {
-            return Ok(false);
-        };
-        if object.block.home().is_none() || object.ledger.find(epoch).is_none() {
+    pub(crate) fn lodge_all(&mut self, epoch: Epoch, cx: &mut Cx<'_>) -> Result<bool, Shortage> {
+        let me = cx.me();
+        if self.block.home().is_none() || self.ledger.find(epoch).is_none() {
             return Ok(true);
         }
         let (mut standing, mut homeless) = (Vec::new(), Vec::new());
-        let incomplete: Vec<Rank> = object.ledger.incomplete_blocks(epoch).collect();
-        for owner in object.abroad(me).into_iter().filter(|owner| !incomplete.contains(owner)) {
-            match object.lodge(owner, epoch)? {
+        let incomplete: Vec<Rank> = self.ledger.incomplete_blocks(epoch).collect();
+        for owner in self.abroad(me).into_iter().filter(|owner| !incomplete.contains(owner)) {
+            match self.lodge(owner, epoch)? {
                 Lodged::Stands(version) => standing.push((owner.index() as u32, version)),
                 Lodged::Homeless(version) => homeless.push((owner, version)),
                 Lodged::Settled => {}
             }
         }
         if !standing.is_empty() || !homeless.is_empty() {
-            self.tell_mates(id, epoch, &standing, &homeless, out);
+            self.tell_mates(epoch, &standing, &homeless, cx);
         }
-        let object = self.objects.get_mut(&id).expect("as above");
-        let missing = object.abroad(me).into_iter().any(|owner| !object.has_from_abroad(owner, epoch));
+        let missing = self.abroad(me).into_iter().any(|owner| !self.has_from_abroad(owner, epoch));
         Ok(!missing)
     }
 
-    fn tell_mates(
-        &mut self,
-        id: ObjectId,
-        epoch: Epoch,
-        standing: &[(u32, u64)],
-        homeless: &[(Rank, u64)],
-        out: &mut Outbox,
-    ) {
-        let object = self.objects.get_mut(&id).expect("just looked at");
-        let nodes = object.nodes.clone();
-        let site = object.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
-        let reason = Reason { object: Some(id), action: "ReadCache", site };
-        let mates = nodes.mates(self.me).iter().copied().filter(|mate| *mate != self.me);
+    fn tell_mates(&mut self, epoch: Epoch, standing: &[(u32, u64)], homeless: &[(Rank, u64)], cx: &mut Cx<'_>) {
+        let (me, nodes) = (cx.me(), self.nodes.clone());
+        let site = self.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
+        let reason = cx.reason("ReadCache", site);
+        let mates = nodes.mates(me).iter().copied().filter(|mate| *mate != me);
         for mate in mates {
             if !standing.is_empty() {
                 let list = postcard::to_allocvec(standing).expect("pairs of numbers");
-                let message = Message::Stand { object: id, epoch };
-                self.mail.post_for(out, &reason, mate, &message, Payload::Bytes(list.into()));
+                let message = Message::Stand { object: cx.id(), epoch };
+                cx.send(&reason, mate, &message, Payload::Bytes(list.into()));
             }
             for (owner, version) in homeless {
-                let object = self.objects.get_mut(&id).expect("just looked at");
-                let (bytes, serial) = (object.bytes_of(*owner), object.cache.begin_send(epoch));
-                let token = self.loans.add(Loan::CacheOut { object: id, serial, base: bytes.start });
-                let message = Message::Forward { object: id, epoch, owner: *owner, version: *version };
+                let (bytes, serial) = (self.bytes_of(*owner), self.cache.begin_send(epoch));
+                let token = cx.lend(Loan::CacheOut { object: cx.id(), serial, base: bytes.start });
+                let message = Message::Forward { object: cx.id(), epoch, owner: *owner, version: *version };
                 let payload = Payload::Lent { token, len: bytes.len() };
-                self.mail.post_for(out, &reason, mate, &message, payload);
+                cx.send(&reason, mate, &message, payload);
             }
         }
     }
 
     /// The mates who have not said yet what has become of a block that they receive.
-    pub(crate) fn receivers_awaited(&self, id: ObjectId, epoch: Epoch) -> Vec<Rank> {
-        let object = self.objects.get(&id).filter(|object| object.block.find_home().is_some());
-        let Some(object) = object.filter(|object| object.ledger.find(epoch).is_some()) else {
+    pub(crate) fn receivers_awaited(&self, epoch: Epoch) -> Vec<Rank> {
+        if self.block.find_home().is_none() || self.ledger.find(epoch).is_none() {
             return Vec::new();
-        };
-        let window = object.ledger.scope_of(epoch).0;
-        if !window.is_whole() {
-            return self.part_awaited(id, (epoch, window));
         }
-        let missing = object.abroad(self.me).into_iter().filter(|owner| !object.has_from_abroad(*owner, epoch));
-        missing.map(|owner| object.nodes.receiver(owner, self.me)).collect()
+        let me = self.ledger.me();
+        let window = self.ledger.scope_of(epoch).0;
+        if !window.is_whole() {
+            return self.part_awaited((epoch, window));
+        }
+        let missing = self.abroad(me).into_iter().filter(|owner| !self.has_from_abroad(*owner, epoch));
+        missing.map(|owner| self.nodes.receiver(owner, me)).collect()
     }
 
     /// A mate has put blocks of other nodes into their rooms.
-    pub(crate) fn stand(&mut self, from: Rank, id: ObjectId, epoch: Epoch, list: &[u8], out: &mut Outbox) {
-        let (me, size) = (self.me, self.size);
+    pub(crate) fn stand(&mut self, from: Rank, epoch: Epoch, list: &[u8], cx: &mut Cx<'_>) {
+        let (me, size) = (cx.me(), cx.size());
         let Ok(list) = postcard::from_bytes::<Vec<(u32, u64)>>(list) else {
-            return self.fail(None, malformed(from), out);
+            return cx.fail_job(malformed(from));
         };
-        let Some(object) = self.objects.get_mut(&id) else {
-            return;
-        };
-        let nodes = object.nodes.clone();
+        let nodes = self.nodes.clone();
         for (owner, version) in list {
             let owner = Rank::new(owner as usize);
             if owner.index() >= size || !nodes.receives(owner, from) || !nodes.are_mates(from, me) {
-                return self.fail(None, malformed(from), out);
+                return cx.fail_job(malformed(from));
             }
-            if let Some(home) = object.block.home() {
+            if let Some(home) = self.block.home() {
                 home.guests.stands(owner, version, epoch);
             }
         }
@@ -117,59 +103,56 @@ impl Kernel {
     pub(crate) fn place_forward(
         &mut self,
         from: Rank,
-        (id, epoch, owner): (ObjectId, Epoch, Rank),
+        (epoch, owner): (Epoch, Rank),
         len: usize,
+        cx: &mut Cx<'_>,
     ) -> Placement {
-        let (me, size) = (self.me, self.size);
-        let Some(object) = self.objects.get_mut(&id).filter(|object| object.fault.is_none()) else {
+        let (me, size) = (cx.me(), cx.size());
+        if !cx.is_sound() {
             // It may be faulty because there is no memory for this.
-            return Placement::At(self.loans.add(Loan::Nowhere));
+            return Placement::At(cx.lend(Loan::Nowhere));
         };
-        if owner.index() >= size || !object.nodes.receives(owner, from) || !object.nodes.are_mates(from, me) {
+        if owner.index() >= size || !self.nodes.receives(owner, from) || !self.nodes.are_mates(from, me) {
             return Placement::Buffer;
         }
-        if let Some(place) = self.place_forwarded_part((id, epoch, owner), len) {
+        if let Some(place) = self.place_forwarded_part((epoch, owner), len, cx) {
             return place;
         }
-        let object = self.objects.get_mut(&id).expect("just looked at");
-        let bytes = object.bytes_of(owner);
-        let expected = object.ledger.find(epoch).is_some() && object.cache.may_load(epoch);
+        let bytes = self.bytes_of(owner);
+        let expected = self.ledger.find(epoch).is_some() && self.cache.may_load(epoch);
         if len != bytes.len() || !expected {
             return Placement::Buffer;
         }
-        object.loading(epoch);
-        Placement::At(self.loans.add(Loan::CacheIn { object: id, epoch, base: bytes.start, len }))
+        self.loading(epoch);
+        Placement::At(cx.lend(Loan::CacheIn { object: cx.id(), epoch, base: bytes.start, len }))
     }
 
     /// A mate has forwarded a block of another node.
     pub(crate) fn forwarded(
         &mut self,
         from: Rank,
-        (id, epoch, owner): (ObjectId, Epoch, Rank),
+        (epoch, owner): (Epoch, Rank),
         version: u64,
         payload: Received,
-        out: &mut Outbox,
+        cx: &mut Cx<'_>,
     ) {
         let loan = match payload {
-            Received::Placed(token) => self.loans.end(token),
+            Received::Placed(token) => cx.end_loan(token),
             _ => None,
         };
         match loan {
             Some(Loan::CacheIn { .. }) => {}
-            Some(Loan::PartIn { .. }) => return self.forwarded_part((id, epoch, owner), out),
+            Some(Loan::PartIn { .. }) => return self.forwarded_part((epoch, owner), cx),
             Some(_) => return,
-            None => return self.fail(None, malformed(from), out),
+            None => return cx.fail_job(malformed(from)),
         }
-        let Some(object) = self.objects.get_mut(&id) else {
-            return;
-        };
-        let site = object.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
-        let Some((replica, site)) = object.cache.find_loading(epoch).zip(site) else {
+        let site = self.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
+        let Some((replica, site)) = self.cache.find_loading(epoch).zip(site) else {
             return;
         };
         replica.have[owner.index()] = version;
         if let Some(shortage) = replica.short().cloned() {
-            self.no_cache(id, shortage, &site, out);
+            cx.no_memory(shortage, A_CACHE, &site);
         }
     }
 }

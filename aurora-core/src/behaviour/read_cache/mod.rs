@@ -1,5 +1,6 @@
 //! `ReadCache`: a copy of the whole vector on every rank, pushed by its owners (paper sections 2.2 and 3.3).
 
+pub(crate) mod announce;
 pub(crate) mod cache;
 pub(crate) mod load;
 mod lodging;
@@ -16,6 +17,7 @@ use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::watch::What;
 use crate::memory::{Kept, Reading};
+use crate::vector::copies::A_CACHE;
 use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
 use aurora_net::Met;
@@ -112,14 +114,15 @@ impl<T: Element> GVector<T> {
     pub(crate) fn load(&self, behaviour: Collective, window: Window, site: &Site) -> Result<Cached<T>> {
         let _call = self.link.in_bulk(self.link.meeting(behaviour.action()));
         let epoch = self.enter_load(behaviour, window, site)?;
-        let Loaded { part, reading } = self.link.wait(What::Load { object: self.id, epoch }, site, |kernel, out| {
-            kernel.hear(out);
-            if let Err(fault) = kernel.sound(self.id) {
-                return Some(Err(fault));
-            }
-            let loaded = kernel.poll_loaded(self.id, epoch, out)?;
-            Some(loaded.map_err(|shortage| kernel.no_cache(self.id, shortage, site, out)))
-        })?;
+        let Loaded { part, reading } =
+            self.link.wait_on(What::Load { object: self.id, epoch }, site, |object, cx| {
+                object.hear(cx);
+                if let Err(fault) = cx.sound() {
+                    return Some(Err(fault));
+                }
+                let loaded = object.poll_loaded(epoch, cx)?;
+                Some(loaded.map_err(|shortage| cx.no_memory(shortage, A_CACHE, site)))
+            })?;
         Ok(Cached { part: part.into(), first: window.range(self.len()).start, reading })
     }
 
@@ -128,20 +131,19 @@ impl<T: Element> GVector<T> {
         // Before we announce ourselves: who has a whole copy knows by that that all have memory for one.
         let mut admitted = false;
         loop {
-            let step = self.link.wait(What::Settle { object: self.id }, site, |kernel, out| {
-                let object = match kernel.settled_in(self.id, false, window, out)? {
-                    Ok(object) => object,
-                    Err(error) => return Some(Err(error)),
-                };
+            let step = self.link.wait_on(What::Settle { object: self.id }, site, |object, cx| {
+                if let Err(error) = object.settled(false, window, cx)? {
+                    return Some(Err(error));
+                }
                 if let Some(stream) = &object.stream {
                     return Some(Ok(Step::After(stream.epoch())));
                 }
                 if !std::mem::replace(&mut admitted, true)
-                    && let Err(error) = kernel.admit_cache(self.id, window, site, out)
+                    && let Err(error) = object.admit_cache(window, site, cx)
                 {
                     return Some(Err(error));
                 }
-                let more = kernel.take_cache(self.id, window, site, out);
+                let more = object.take_cache(window, site, cx);
                 Some(more.map(|more| if more { Step::Again } else { Step::Enter }))
             })?;
             match step {
@@ -150,10 +152,10 @@ impl<T: Element> GVector<T> {
                 Step::Enter => break,
             }
         }
-        let (epoch, meeting) = self.link.act(site, |kernel, out| {
-            kernel.usable_in(self.id, false, window, out)?;
-            let epoch = kernel.enter_read_cache(self.id, Opening::new(behaviour, site).of(window), out)?;
-            Ok((epoch, kernel.meeting(self.id).map(|(sharing, turn)| (sharing.clone(), turn))))
+        let (epoch, meeting) = self.link.on(site, |object, cx| {
+            cx.usable(false, window)?;
+            let epoch = object.enter_read_cache(Opening::new(behaviour, site).of(window), cx)?;
+            Ok((epoch, object.meeting().map(|(sharing, turn)| (sharing.clone(), turn))))
         })?;
         if let Some((sharing, turn)) = meeting {
             let mut met = sharing.meet(turn);
@@ -164,8 +166,8 @@ impl<T: Element> GVector<T> {
                     Ok(sharing.met(turn))
                 })?;
             }
-            self.link.act(site, |kernel, out| {
-                kernel.have_met(self.id, epoch, met == Met::Agreed, out);
+            self.link.on(site, |object, cx| {
+                object.have_met(epoch, met == Met::Agreed, cx);
                 Ok(())
             })?;
         }
@@ -175,13 +177,13 @@ impl<T: Element> GVector<T> {
     /// Waits for the rest of a streamed load.
     pub(crate) fn await_stream(&self, epoch: Epoch, site: &Site) -> Result<()> {
         let what = What::Load { object: self.id, epoch };
-        self.link.wait(what, site, |kernel, out| kernel.poll_streamed(self.id, out))
+        self.link.wait_on(what, site, |object, cx| object.poll_streamed(cx))
     }
 
     /// Before this rank takes memory for a copy, in a collective scope: whether it may have so many bytes for that, `AURORA_CACHE_LIMIT`
     /// being what it is. If not, all who use the vector are told.
     pub(crate) fn admit_copy(&self, purpose: &str, bytes: usize, site: &Site) -> Result<()> {
-        self.link.act(site, |kernel, out| kernel.admit_copy(self.id, purpose, (bytes, bytes), site, out))
+        self.link.on(site, |_, cx| cx.admit_copy(purpose, (bytes, bytes), site))
     }
 
     /// Collective. Gives back the memory in which this vector's ReadCaches were loaded, and that of its HaloCaches; it is kept otherwise,
@@ -193,8 +195,8 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn release_cache(&mut self) -> Result<()> {
         let site = Site::here();
-        let (streamed, refusal) = self.link.tidy(|kernel, out| match kernel.usable(self.id, true, out) {
-            Ok(object) => (object.stream.as_ref().map(Stream::epoch), None),
+        let (streamed, refusal) = self.link.tidy_on(|object, cx| match cx.usable(true, Window::WHOLE) {
+            Ok(()) => (object.stream.as_ref().map(Stream::epoch), None),
             Err(error) => (None, Some(error)),
         });
         // Whose guard was dropped before all had come. What goes wrong is told at the meeting.
@@ -204,8 +206,8 @@ impl<T: Element> GVector<T> {
         let key = self.id.0 ^ 1 << 63;
         self.link.meet("the release of a cache", &text, key, refusal, &site)?;
         // All have been here with their loads complete, and none begins another before it knows that.
-        self.link.act(&site, |kernel, out| {
-            let object = kernel.usable(self.id, true, out)?;
+        self.link.on(&site, |object, cx| {
+            cx.usable(true, Window::WHOLE)?;
             object.release_cache();
             Ok(())
         })?;

@@ -9,12 +9,13 @@
 //! node have completed it (`memory/gate.rs`).
 
 use super::load::Loaded;
-use crate::ids::{Epoch, ObjectId};
-use crate::kernel::Kernel;
+use crate::ids::Epoch;
 use crate::memory::Part;
+use crate::object::Cx;
+use crate::vector::copies::A_CACHE;
 use crate::vector::object::Object;
 use crate::{Error, Site};
-use aurora_net::{Outbox, Rank};
+use aurora_net::Rank;
 use std::ops::{Range, RangeInclusive};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -83,84 +84,77 @@ enum Place {
     Copy,
 }
 
-impl Kernel {
+impl Object {
     /// Streams the load that this rank has entered.
-    pub(crate) fn stream(&mut self, id: ObjectId, epoch: Epoch, site: &Site, out: &mut Outbox) -> Arc<Outcome> {
+    pub(crate) fn stream(&mut self, epoch: Epoch, site: &Site, cx: &mut Cx<'_>) -> Arc<Outcome> {
         let outcome = Arc::<Outcome>::default();
-        if let Some(object) = self.objects.get_mut(&id) {
-            object.stream = Some(Stream { epoch, site: site.clone(), outcome: outcome.clone(), unread: false });
-        }
-        self.hear(out);
-        self.carry_on(id, out);
+        self.stream = Some(Stream { epoch, site: site.clone(), outcome: outcome.clone(), unread: false });
+        self.hear(cx);
+        self.carry_on(cx);
         outcome
     }
 
     /// Its guard shows nothing any more; what is still to come comes all the same.
-    pub(crate) fn stop_reading(&mut self, id: ObjectId, epoch: Epoch) {
-        let stream = self.objects.get_mut(&id).and_then(|object| object.stream.as_mut());
-        if let Some(stream) = stream.filter(|stream| stream.epoch == epoch) {
+    pub(crate) fn stop_reading(&mut self, epoch: Epoch) {
+        if let Some(stream) = self.stream.as_mut().filter(|stream| stream.epoch == epoch) {
             stream.unread = true;
         }
     }
 
     /// Goes on with a streamed load, as far as it can be.
-    pub(crate) fn carry_on(&mut self, id: ObjectId, out: &mut Outbox) {
-        let object = self.objects.get(&id).filter(|object| object.fault.is_none());
-        let Some((epoch, site)) = object.and_then(|object| {
-            let stream = object.stream.as_ref()?;
-            object.ledger.is_settled(stream.epoch).then(|| (stream.epoch, stream.site.clone()))
-        }) else {
+    pub(crate) fn carry_on(&mut self, cx: &mut Cx<'_>) {
+        let settled = self.stream.as_ref().filter(|stream| cx.is_sound() && self.ledger.is_settled(stream.epoch));
+        let Some((epoch, site)) = settled.map(|stream| (stream.epoch, stream.site.clone())) else {
             return;
         };
         // Mates may wait for blocks that we receive for them.
-        let loaded = match self.lodge(id, epoch, out) {
-            Ok(_) => self.poll_loaded(id, epoch, out),
+        let loaded = match self.lodge_all(epoch, cx) {
+            Ok(_) => self.poll_loaded(epoch, cx),
             Err(shortage) => Some(Err(shortage)),
         };
         match loaded {
             None => {}
-            Some(Err(shortage)) => drop(self.no_cache(id, shortage, &site, out)),
+            Some(Err(shortage)) => drop(cx.no_memory(shortage, A_CACHE, &site)),
             Some(Ok(loaded)) => {
-                let stream = self.objects.get_mut(&id).and_then(|object| object.stream.take());
-                if let Some(stream) = stream.filter(|stream| !stream.unread) {
+                if let Some(stream) = self.stream.take().filter(|stream| !stream.unread) {
                     // Nobody else sets it.
                     let _ = stream.outcome.whole.set((loaded, Instant::now()));
                 }
-                self.watch.progress();
+                cx.progress();
             }
         }
     }
 
     /// Whether the streamed load of an object is over; what has gone wrong with it.
-    pub(crate) fn poll_streamed(&mut self, id: ObjectId, out: &mut Outbox) -> Option<Result<(), Error>> {
-        self.hear(out);
-        self.carry_on(id, out);
-        let object = self.objects.get(&id)?;
-        object.sound_if(object.stream.is_none())
+    pub(crate) fn poll_streamed(&mut self, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
+        self.hear(cx);
+        self.carry_on(cx);
+        cx.frame.sound_if(self.stream.is_none())
     }
 
     /// The next piece of a streamed load, in whole `unit`s of elements, of which so many have been `read` of each block: of our own
     /// block first, then the longest that is here. `None` within: the whole is here.
     pub(crate) fn next_piece(
         &mut self,
-        id: ObjectId,
         epoch: Epoch,
         (read, unit): (&[usize], usize),
-        out: &mut Outbox,
+        cx: &mut Cx<'_>,
     ) -> Option<Result<Option<Piece>, Error>> {
-        match self.poll_streamed(id, out) {
+        match self.poll_streamed(cx) {
             None => {}
             Some(Ok(())) => return Some(Ok(None)),
             Some(Err(error)) => return Some(Err(error)),
         }
-        let (me, size) = (self.me, self.size);
-        let object = self.objects.get_mut(&id).filter(|object| object.ledger.is_settled(epoch))?;
-        let element = object.block.element;
+        let (me, size) = (cx.me(), cx.size());
+        if !self.ledger.is_settled(epoch) {
+            return None;
+        }
+        let element = self.block.element;
         let mut longest: Option<(Rank, Range<usize>, Place)> = None;
         for owner in std::iter::once(me).chain(me.others(size)) {
-            let block = object.dist.range(owner);
+            let block = self.dist.range(owner);
             let from = block.start + read[owner.index()];
-            let Some((end, place)) = (from < block.end).then(|| object.shown_up_to(owner, me, epoch)).flatten() else {
+            let Some((end, place)) = (from < block.end).then(|| self.shown_up_to(owner, me, epoch)).flatten() else {
                 continue;
             };
             let least = (block.len() * element / PART).clamp(*PIECE.start(), *PIECE.end());
@@ -179,8 +173,8 @@ impl Kernel {
         let (owner, range, place) = longest?;
         let bytes = range.start * element..range.end * element;
         let part = match place {
-            Place::Home => object.block.find_home()?.part(bytes),
-            Place::Copy => object.cache.find_loading(epoch)?.show(bytes),
+            Place::Home => self.block.find_home()?.part(bytes),
+            Place::Copy => self.cache.find_loading(epoch)?.show(bytes),
         };
         Some(Ok(Some(Piece { owner, range, part })))
     }

@@ -6,9 +6,10 @@ use crate::element::{Element, Op, OpId};
 use crate::error::Result;
 use crate::ids::CallId;
 use crate::kernel::Reason;
-use crate::kernel::asking::Asking;
+use crate::kernel::asking::When;
 use crate::kernel::message::Request;
 use crate::kernel::watch::What;
+use crate::object::Cx;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::check::Deed;
@@ -64,7 +65,7 @@ impl Calls {
         let told = std::mem::take(&mut self.announced);
         let owners = (0..).map(Rank::new).zip(told).filter(|(_, announced)| *announced);
         owners.into_iter().try_for_each(|(owner, _)| {
-            check(vector, owner, Request::Flushed { window: self.window }, site, |object| {
+            check(vector, owner, Request::Flushed { window: self.window }, site, |object, _| {
                 object.flushed(vector.link.me, self.window);
                 Ok(())
             })
@@ -84,21 +85,21 @@ impl<T: Element> Sender<T> for Calls {
         let link = &vector.link;
         if owner == link.me {
             let work = Work::Call { id: CallId(0), epoch: 0, request: Request::Write { op, window: self.window } };
-            link.wait(What::Gate { object: vector.id }, site, |kernel, out| {
-                kernel.by_itself(vector.id, &work, out, |object| {
-                    let done = object.sound().and_then(|()| object.write(op, batch.bytes()));
+            link.wait_on(What::Gate { object: vector.id }, site, |object, cx| {
+                object.by_itself(&work, cx, |object, cx| {
+                    let done = cx.sound().and_then(|()| object.write(op, batch.bytes(), cx));
                     done.map(|done| done.then_some(())).transpose()
-                })?
+                })
             })?;
             batch.clear();
             return Ok(());
         }
         let _call = link.call("ReleaseC alone");
         self.wait_for(vector, owner, site)?;
-        let asking = Asking { object: vector.id, to: owner, reason: &self.reason };
         let request = Request::Write { op, window: self.window };
         // Nobody waits for it before there is another, or the scope ends.
-        let call = link.act(site, |kernel, out| Ok(kernel.ask_ahead(&asking, request, batch.take(), out)))?;
+        let call =
+            link.on(site, |object, cx| Ok(object.ask((owner, &self.reason, When::Ahead), request, batch.take(), cx)))?;
         self.under_way[owner.index()] = Some(call);
         Ok(())
     }
@@ -126,7 +127,9 @@ impl<T: Element> Sender<T> for Calls {
             window: self.window,
         };
         let from = (vector.link.me, self.window);
-        check(vector, owner, request, &line, |object| object.announced(from, deed, run, [&line, &opened]))
+        check(vector, owner, request, &line, |object, cx| {
+            object.announced(&cx.frame.name, from, deed, run, [&line, &opened])
+        })
     }
 }
 
@@ -136,15 +139,14 @@ fn check<T: Element>(
     owner: Rank,
     request: Request,
     site: &Site,
-    own: impl FnOnce(&mut Object) -> Result<()>,
+    own: impl FnOnce(&mut Object, &mut Cx<'_>) -> Result<()>,
 ) -> Result<()> {
     let link = &vector.link;
     if owner == link.me {
-        return link.act(site, |kernel, _| kernel.objects.get_mut(&vector.id).map_or(Ok(()), own));
+        return link.on(site, own);
     }
     let reason = vector.reason("AURORA_CHECK", site);
-    let asking = Asking { object: vector.id, to: owner, reason: &reason };
-    let call = link.act(site, |kernel, out| Ok(kernel.ask(&asking, request, Vec::new(), out)))?;
+    let call = link.on(site, |object, cx| Ok(object.ask((owner, &reason, When::Now), request, Vec::new(), cx)))?;
     vector.answer(call, "a note of AURORA_CHECK", site).map(drop)
 }
 
@@ -166,7 +168,7 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
 
     fn abandon(&mut self, vector: &GVector<T>) {
         for call in self.calls.under_way.iter_mut().filter_map(Option::take) {
-            vector.link.let_go(move |kernel, _| kernel.give_up(call));
+            vector.link.let_go(move |_, cx| cx.core.give_up(call));
         }
     }
 }
@@ -229,8 +231,7 @@ impl<T: Element> GVector<T> {
 
     /// The caller has that part to itself.
     pub(crate) fn open_alone_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
-        let known =
-            self.link.tidy(|kernel, _| kernel.objects.get(&self.id).is_some_and(|object| object.ops.knows::<O>()));
+        let known = self.link.tidy_on(|object, _| object.ops.knows::<O>());
         if !known {
             return Err(Error::UnknownOp { op: type_name::<O>().into(), object: self.name(), site });
         }
@@ -239,9 +240,7 @@ impl<T: Element> GVector<T> {
 
     /// The caller has that part to itself.
     pub(crate) fn open_alone<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
-        self.link.wait(What::Settle { object: self.id }, &site, |kernel, out| {
-            kernel.settled_in(self.id, true, window, out).map(|object| object.map(drop))
-        })?;
+        self.link.wait_on(What::Settle { object: self.id }, &site, |object, cx| object.settled(true, window, cx))?;
         let (reason, under_way) = (self.reason("ReleaseC alone", &site), vec![None; self.link.size]);
         let calls = Calls { reason, window, under_way, announced: Vec::new() };
         let state = Alone { buffers: Buffers::new(self), calls, op, operation: PhantomData };

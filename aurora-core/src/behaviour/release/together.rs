@@ -1,17 +1,18 @@
 //! `ReleaseC` of all ranks together: batches, which an owner applies when the time of the scope has come.
 
+use super::protocol::ReleaseScope;
 use crate::Site;
 use crate::behaviour::buffers::{Buffered, Buffers, Sender};
 use crate::behaviour::{Behaviour, ReleaseC, Scope, sealed};
 use crate::element::{Element, Op, OpId, apply_op};
 use crate::epoch::{Collective, Opening};
 use crate::error::Result;
-use crate::ids::{Epoch, ObjectId};
+use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::kernel::watch::What;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
-use crate::vector::entering::{ReleaseScope, SCOPES_AHEAD};
+use crate::vector::entering::SCOPES_AHEAD;
 use crate::window::Window;
 use aurora_net::Rank;
 use std::marker::PhantomData;
@@ -59,14 +60,14 @@ impl<T: Element, O> Together<T, O> {
     ) -> Result<bool> {
         // Others' batches for us, which we are not woken for, at our own pace.
         vector.link.look();
-        let scope = self.sent.scope(vector.id, 0);
-        vector.link.act(site, |kernel, _| kernel.merge_own(&scope, |own| merge(bytemuck::cast_slice_mut(own))))
+        let scope = self.sent.scope(0);
+        vector.link.on(site, |object, cx| object.merge_own(&scope, |own| merge(bytemuck::cast_slice_mut(own)), cx))
     }
 }
 
 impl Batches {
-    fn scope(&self, vector: ObjectId, sent: u64) -> ReleaseScope<'_> {
-        ReleaseScope { object: vector, epoch: self.epoch, opening: &self.opening, reason: &self.reason, sent }
+    fn scope(&self, sent: u64) -> ReleaseScope<'_> {
+        ReleaseScope { epoch: self.epoch, opening: &self.opening, reason: &self.reason, sent }
     }
 }
 
@@ -82,25 +83,23 @@ impl<T: Element> Sender<T> for Batches {
         let _call = vector.link.call(self.opening.behaviour.action());
         // Others' batches for us, which we are not woken for, at our own pace.
         vector.link.look();
-        let scope = self.scope(vector.id, self.sent[owner.index()]);
-        vector.link.wait(What::Room { object: vector.id, owner }, site, |kernel, out| {
-            let object = kernel.objects.get(&vector.id)?;
-            if let Err(fault) = object.sound() {
+        let scope = self.scope(self.sent[owner.index()]);
+        vector.link.wait_on(What::Room { object: vector.id, owner }, site, |object, cx| {
+            if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
             }
             if object.outstanding[owner.index()] >= AHEAD {
-                let behind = (self.opening.window, self.epoch - 1);
-                kernel.objects.get_mut(&vector.id)?.behind = behind;
-                if owner != kernel.me {
-                    out.call(owner);
+                object.behind = (self.opening.window, self.epoch - 1);
+                if owner != cx.me() {
+                    cx.out.call(owner);
                 }
                 return None;
             }
-            if owner == kernel.me {
-                kernel.apply_own(&scope, op, batch.bytes(), out);
+            if owner == cx.me() {
+                object.apply_own(&scope, op, batch.bytes(), cx);
                 batch.clear();
             } else {
-                kernel.send_batch(&scope, owner, op, batch.take(), out);
+                object.send_batch(&scope, owner, op, batch.take(), cx);
             }
             Some(Ok(()))
         })?;
@@ -119,21 +118,20 @@ impl<T: Element, O> Behaviour for Together<T, O> {
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
         let sent = &self.sent;
         let last = self.buffers.take_all();
-        vector.link.act(site, |kernel, out| {
+        vector.link.on(site, |object, cx| {
             if last.iter().any(Option::is_some) {
-                kernel.sound(vector.id)?;
+                cx.sound()?;
             }
-            kernel.end_release(&sent.scope(vector.id, 0), &sent.sent, last, out);
+            object.end_release(&sent.scope(0), &sent.sent, last, cx);
             Ok(())
         })?;
         if !checked {
             return Ok(());
         }
         let (epoch, window) = (sent.epoch, sent.opening.window);
-        vector.link.wait(What::Settle { object: vector.id }, site, |kernel, _| {
-            let object = kernel.objects.get_mut(&vector.id)?;
+        vector.link.wait_on(What::Settle { object: vector.id }, site, |object, cx| {
             object.behind = (window, epoch);
-            object.sound_if(object.ledger.is_settled(epoch))
+            cx.frame.sound_if(object.ledger.is_settled(epoch))
         })
     }
 
@@ -205,9 +203,8 @@ impl<T: Element> GVector<T> {
 
     /// Tells the kernel what an operation does.
     pub(crate) fn know<O: Op<T>>(&self, site: &Site) -> Result<OpId> {
-        self.link.act(site, |kernel, _| {
-            let object = kernel.objects.get_mut(&self.id).expect("an object lives as long as its handle");
-            object.ops.add::<O>(apply_op::<T, O>).map_err(|same| object.same_number::<O>(same, site))
+        self.link.on(site, |object, cx| {
+            object.ops.add::<O>(apply_op::<T, O>).map_err(|same| cx.frame.same_number::<O>(same, site))
         })
     }
 
@@ -226,7 +223,7 @@ impl<T: Element> GVector<T> {
 
     /// Batches of ranks that opened a scope first may have waited for this one to be open.
     pub(crate) fn opened(&self) {
-        self.link.tidy(|kernel, out| kernel.advance(self.id, out));
+        self.link.tidy_on(|object, cx| object.advance(cx));
     }
 
     /// Enters a collective scope whose writes are buffered. Once its guard is open: [`opened`](Self::opened).
@@ -241,15 +238,14 @@ impl<T: Element> GVector<T> {
         if op.is_some() {
             opening = opening.with_op::<O>();
         }
-        let epoch = self.link.wait(What::Lead { object: self.id }, site, |kernel, out| {
-            match kernel.usable_in(self.id, true, window, out) {
+        let epoch =
+            self.link.wait_on(What::Lead { object: self.id }, site, |object, cx| match cx.usable(true, window) {
                 Err(error) => Some(Err(error)),
-                Ok(object) if object.ledger.ahead() >= SCOPES_AHEAD => None,
-                Ok(_) => Some(kernel.enter(self.id, opening.clone(), out)),
-            }
-        })?;
+                Ok(()) if object.ledger.ahead() >= SCOPES_AHEAD => None,
+                Ok(()) => Some(object.enter(opening.clone(), cx)),
+            })?;
         let reason = self.reason(behaviour.action(), site);
-        self.link.tidy(|kernel, out| kernel.tell_if_many_are_open((self.id, epoch), &opening, &reason, out));
+        self.link.tidy_on(|object, cx| object.tell_if_many_are_open(epoch, &opening, &reason, cx));
         let sent = Batches { epoch, opening, reason, sent: vec![0; self.link.size] };
         Ok(Together { buffers: Buffers::new(self), sent, op, operation: PhantomData })
     }

@@ -58,7 +58,7 @@ impl<T: ScalarValue> GScalar<T> {
     pub fn accumulate<O: Op<T>>(&mut self) -> Result<ScalarAccumulate<'_, T, O>> {
         let site = Site::here();
         let [apply, _] = encoded::<T, O>();
-        self.link.act(&site, |kernel, _| kernel.know_scalar_op::<O>(self.id, apply, &site))?;
+        self.link.on(&site, |object, cx| object.know_scalar_op::<O>(apply, &site, cx))?;
         let entered =
             self.enter(("Accumulate", true), Opening::new(Collective::Accumulate, &site).with_op::<O>(), &site)?;
         Ok(ScalarScope::open(self, site, entered, Partial { value: None, operation: PhantomData }, true))

@@ -24,6 +24,7 @@ use crate::kernel::watch::What;
 use crate::scalar::Ended;
 use crate::scalar::{GScalar, ScalarValue, decode, encode};
 use crate::vector::object::ScalarFn;
+use crate::window::Window;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -81,15 +82,17 @@ struct Entered {
 }
 
 impl Entered {
-    fn ended(&self, scalar: &GScalar<impl ScalarValue>) -> Ended<'_> {
-        Ended { object: scalar.id, epoch: self.epoch, opening: &self.opening, reason: &self.reason }
+    fn ended(&self) -> Ended<'_> {
+        Ended { epoch: self.epoch, opening: &self.opening, reason: &self.reason }
     }
 }
 
 impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
     fn open(scalar: &'s GScalar<B::Value>, site: Site, entered: Entered, state: B, mutable: bool) -> Self {
         let awaited = state.is_awaited();
-        let guard = scalar.link.tidy(|kernel, _| kernel.open_guard(scalar.id, B::NAME, &site, mutable, awaited));
+        let guard = scalar
+            .link
+            .tidy_on(|object, cx| object.open_guard((B::NAME, &site), (mutable, awaited), Window::WHOLE, cx));
         let amid_panic = std::thread::panicking();
         ScalarScope { scalar, site, entered, state, guard, closed: false, amid_panic, not_send: PhantomData }
     }
@@ -111,8 +114,7 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         let scalar = self.scalar;
         if std::thread::panicking() && !self.amid_panic {
             self.deregister(true);
-            let id = scalar.id;
-            scalar.link.let_go(move |kernel, _| kernel.abandon_scalar(id));
+            scalar.link.let_go(move |object, _| object.abandon_scalar());
             return Ok(());
         }
         match catch_unwind(AssertUnwindSafe(|| self.close(checked))) {
@@ -140,31 +142,30 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         let _call = scalar.link.call(B::NAME);
         let part = self.state.take_part(&self.site).inspect_err(|error| {
             // The others would wait for us.
-            scalar.link.tidy(|kernel, out| kernel.fail(Some(scalar.id), error.clone(), out));
+            scalar.link.tidy_on(|_, cx| cx.fail(error.clone()));
         })?;
-        scalar.link.act(&self.site, |kernel, out| {
-            let lost = if part.is_some() { kernel.sound(scalar.id) } else { Ok(()) };
-            kernel.end_scalar(&self.entered.ended(scalar), part, out);
+        scalar.link.on(&self.site, |object, cx| {
+            let lost = if part.is_some() { cx.sound() } else { Ok(()) };
+            object.end_scalar(&self.entered.ended(), part, cx);
             lost
         })?;
         if !checked {
             return Ok(());
         }
-        scalar.link.wait(What::Settle { object: scalar.id }, &self.site, |kernel, _| {
-            let object = kernel.objects.get(&scalar.id)?;
-            object.sound_if(object.ledger.settled >= epoch)
+        scalar.link.wait_on(What::Settle { object: scalar.id }, &self.site, |object, cx| {
+            cx.frame.sound_if(object.ledger.settled >= epoch)
         })
     }
 
     fn deregister(&self, panicked: bool) {
-        let (id, guard) = (self.scalar.id, self.guard);
-        self.scalar.link.let_go(move |kernel, out| kernel.close_guard(id, guard, panicked, out));
+        let guard = self.guard;
+        self.scalar.link.let_go(move |object, cx| object.close_guard(guard, panicked, cx));
     }
 }
 
 impl<B: ScalarBehaviour> Drop for ScalarScope<'_, B> {
     fn drop(&mut self) {
-        self.scalar.link.end_dropped(self.scalar.id, || self.end(false));
+        self.scalar.link.end_dropped(|| self.end(false));
     }
 }
 
@@ -177,8 +178,8 @@ impl<B: ScalarBehaviour> std::fmt::Debug for ScalarScope<'_, B> {
 impl<T: ScalarValue> GScalar<T> {
     /// Enters a scope, which waits only where this rank is far ahead of the others.
     fn enter(&self, (name, mutable): (&'static str, bool), opening: Opening, site: &Site) -> Result<Entered> {
-        let epoch = self.link.wait(What::Settle { object: self.id }, site, |kernel, out| {
-            kernel.enter_scalar(self.id, (&opening, mutable), out)
+        let epoch = self.link.wait_on(What::Settle { object: self.id }, site, |object, cx| {
+            object.enter_scalar((&opening, mutable), cx)
         })?;
         let reason = Reason { object: Some(self.id), action: name, site: Some(site.clone()) };
         Ok(Entered { epoch, opening, reason })

@@ -57,13 +57,13 @@ impl<T: ScalarValue> GScalar<T> {
         let site = Site::here();
         let entered = self.enter(("ReadCache", false), Opening::new(Collective::ReadCache, &site), &site)?;
         let epoch = entered.epoch;
-        self.link.act(&site, |kernel, out| {
-            kernel.come_to_scalar(&entered.ended(self), out);
+        self.link.on(&site, |object, cx| {
+            object.come_to_scalar(&entered.ended(), cx);
             Ok(())
         })?;
         let value = self
             .link
-            .wait(What::Load { object: self.id, epoch }, &site, |kernel, _| kernel.take_shown(self.id, epoch))?;
+            .wait_on(What::Load { object: self.id, epoch }, &site, |object, cx| object.take_shown(epoch, cx))?;
         let value = decode(&value, &site)?;
         Ok(ScalarScope::open(self, site, entered, Shown { value }, false))
     }

@@ -98,21 +98,21 @@ impl<T: ScalarValue> GScalar<T> {
         let of = TypeId::of::<O>();
         let absorbs = [TypeId::of::<Min>(), TypeId::of::<Max>(), TypeId::of::<Or>()].contains(&of);
         let (site, offered) = (Site::here(), offered::<O>(encoded::<T, O>(), absorbs));
-        self.link.act(&site, |kernel, _| kernel.know_scalar_op::<O>(self.id, offered.apply, &site))?;
+        self.link.on(&site, |object, cx| object.know_scalar_op::<O>(offered.apply, &site, cx))?;
         self.open_mostly(Some(offered), Opening::new(Collective::ReadMostly, &site).with_op::<O>(), site)
     }
 
     fn open_mostly<O>(&self, offered: Option<Offered>, opening: Opening, site: Site) -> Result<ReadMostly<'_, T, O>> {
         let entered = self.enter(("ReadMostly", false), opening, &site)?;
-        let replica = self.link.act(&site, |kernel, out| {
-            let replica = kernel.replicate(self.id, entered.epoch, offered);
-            kernel.come_to_scalar(&entered.ended(self), out);
+        let replica = self.link.on(&site, |object, cx| {
+            let replica = object.replicate(entered.epoch, offered);
+            object.come_to_scalar(&entered.ended(), cx);
             Ok(replica)
         })?;
         let epoch = entered.epoch;
         let shown =
-            self.link.wait(What::Load { object: self.id, epoch }, &site, |kernel, _| kernel.is_replicated(self.id));
-        shown.inspect_err(|_| self.link.tidy(|kernel, _| kernel.abandon_scalar(self.id)))?;
+            self.link.wait_on(What::Load { object: self.id, epoch }, &site, |object, cx| object.is_replicated(cx));
+        shown.inspect_err(|_| self.link.tidy_on(|object, _| object.abandon_scalar()))?;
         Ok(ScalarScope::open(self, site, entered, Mostly { replica, of: PhantomData }, false))
     }
 }
@@ -170,19 +170,18 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
     fn ask(&self, request: ScalarRequest, operand: &T, action: &'static str, site: Site) -> Result<T> {
         let (scalar, Entered { epoch, reason, .. }) = (self.scalar, &self.entered);
         let operand = encode(operand, &site)?;
-        let after = scalar.link.act(&site, |kernel, out| Ok(kernel.send_offers(scalar.id, reason, true, out)))?;
+        let after = scalar.link.on(&site, |object, cx| Ok(object.send_offers(reason, true, cx)))?;
         let reply = scalar.request(Request::Numbered { request, after }, operand, action, &site)?;
         let NumberedReply { number, old, new } =
             NumberedReply::parse(&reply).ok_or_else(|| malformed(scalar.home()))?;
-        scalar.link.tidy(|kernel, out| kernel.learn((scalar.id, *epoch), (number, after), new, out));
+        scalar.link.tidy_on(|object, cx| object.learn(*epoch, (number, after), new, cx));
         decode(old, &site)
     }
 
     /// Why nothing is shown.
     #[cold]
     fn why(&self, site: &Site) -> Error {
-        let id = self.scalar.id;
-        let sound = self.scalar.link.act(site, |kernel, _| kernel.sound(id));
+        let sound = self.scalar.link.on(site, |_, cx| cx.sound());
         sound.map_or_else(|fault| fault, |()| malformed(self.scalar.home()))
     }
 }
@@ -229,6 +228,6 @@ impl<T: ScalarValue, O: Op<T>> ReadMostly<'_, T, O> {
     pub fn offer(&self, operand: T) -> Result<()> {
         let (scalar, site) = (self.scalar, Site::here());
         let operand = encode(&operand, &site)?;
-        scalar.link.act(&site, |kernel, out| kernel.offer(scalar.id, operand, &self.entered.reason, out))
+        scalar.link.on(&site, |object, cx| object.offer(operand, &self.entered.reason, cx))
     }
 }

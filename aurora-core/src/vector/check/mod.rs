@@ -21,7 +21,7 @@ use super::batch::Batch;
 use super::object::Object;
 use crate::element::OpId;
 use crate::epoch::Collective;
-use crate::error::Claim;
+use crate::error::{Claim, ObjectName};
 use crate::ids::Epoch;
 use crate::memory::Shortage;
 use crate::window::Window;
@@ -34,8 +34,8 @@ impl Object {
     /// Checking mode: whether two ranks have written one element, now that a batch of one of them is applied.
     pub(crate) fn check_batch(
         &mut self,
-        from: Rank,
-        epoch: Epoch,
+        name: &ObjectName,
+        (from, epoch): (Rank, Epoch),
         op: Option<OpId>,
         payload: &[u8],
     ) -> Result<(), Error> {
@@ -52,21 +52,22 @@ impl Object {
         let site = opening.site.clone();
         match checker.applied(epoch, (from, &site), Deed::of(op), &batch) {
             Ok(None) => Ok(()),
-            Ok(Some(clash)) => Err(self.clash(clash, from)),
-            Err(shortage) => Err(self.no_notes(shortage, &site)),
+            Ok(Some(clash)) => Err(self.clash(name, clash, from)),
+            Err(shortage) => Err(self.no_notes(name, shortage, &site)),
         }
     }
 
     /// Checking mode: a rank has written a run in a ReleaseC alone, and keeps the values still.
     pub(crate) fn announced(
         &mut self,
+        name: &ObjectName,
         from: (Rank, Window),
         deed: Deed,
         run: Range<usize>,
         write: [&Site; 2],
     ) -> Result<(), Error> {
         let checker = self.check.get_or_insert_default();
-        checker.announced(from, deed, run, write).map_err(|shortage| self.no_notes(shortage, write[0]))
+        checker.announced(from, deed, run, write).map_err(|shortage| self.no_notes(name, shortage, write[0]))
     }
 
     /// Checking mode: that scope of it has ended.
@@ -77,13 +78,18 @@ impl Object {
     }
 
     /// Checking mode: what keeps `reader` from reading these places of our block.
-    pub(crate) fn unflushed(&self, reader: Rank, places: impl Iterator<Item = usize>) -> Option<Error> {
+    pub(crate) fn unflushed(
+        &self,
+        name: &ObjectName,
+        reader: Rank,
+        places: impl Iterator<Item = usize>,
+    ) -> Option<Error> {
         let clash = self.check.as_ref()?.unflushed(reader, places)?;
-        Some(self.clash(clash, reader))
+        Some(self.clash(name, clash, reader))
     }
 
     /// What the checker has found, as an error. A reader's line is known to itself alone.
-    fn clash(&self, Clash { place, earlier, later }: Clash, reader: Rank) -> Error {
+    fn clash(&self, name: &ObjectName, Clash { place, earlier, later }: Clash, reader: Rank) -> Error {
         let index = self.dist.range(self.ledger.me()).start + place;
         let claim = |Write { rank, deed, alone, line, opened }: Write| {
             let deed = match deed {
@@ -94,7 +100,7 @@ impl Object {
             let place = if line == opened { String::new() } else { format!(" at {opened},") };
             Claim { rank, action: format!("{deed} inside the {behaviour} opened{place}"), site: line }
         };
-        let object = Box::new(self.name.clone());
+        let object = Box::new(name.clone());
         match later {
             Some(later) => {
                 let (first, second) = if earlier.rank <= later.rank { (earlier, later) } else { (later, earlier) };
@@ -108,7 +114,7 @@ impl Object {
     }
 
     /// There is no memory to note who has written what.
-    fn no_notes(&self, shortage: Shortage, site: &Site) -> Error {
-        shortage.error(self.ledger.me(), "the notes of AURORA_CHECK", self.name.clone(), site)
+    fn no_notes(&self, name: &ObjectName, shortage: Shortage, site: &Site) -> Error {
+        shortage.error(self.ledger.me(), "the notes of AURORA_CHECK", name.clone(), site)
     }
 }

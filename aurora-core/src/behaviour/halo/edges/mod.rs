@@ -22,10 +22,11 @@ mod surroundings;
 use self::surroundings::{ByMessage, Surroundings};
 use crate::epoch::{Collective, Opening};
 use crate::halo::Halo;
-use crate::ids::{Epoch, ObjectId};
+use crate::ids::Epoch;
 use crate::kernel::message::{Message, malformed};
-use crate::kernel::{Kernel, Loan, Reason};
+use crate::kernel::{Loan, Reason};
 use crate::memory::{Shortage, Storage, zeros};
+use crate::object::Cx;
 use crate::vector::object::Object;
 use crate::{Error, Site};
 use aurora_net::{Buffer, LetterCount, Outbox, Placement, Rank, Received, SharedView};
@@ -95,9 +96,6 @@ impl Object {
     /// Whether an edge of so many bytes can be put where it belongs.
     fn admits(&mut self, from: Rank, exchange: Exchange, opening: Option<&Opening>, len: usize) -> bool {
         let Exchange { epoch, number } = exchange;
-        if self.fault.is_some() {
-            return false;
-        }
         if epoch > self.ledger.epoch
             && number == 0
             && let Some(Opening { behaviour: Collective::HaloCache { halo, .. }, .. }) = opening
@@ -118,33 +116,25 @@ impl Object {
     }
 }
 
-impl Kernel {
+impl Object {
     /// Takes some memory for the HaloCache that is entered next, while earlier scopes are over; false once all is taken.
-    pub(crate) fn take_halo(&mut self, id: ObjectId, halo: Halo, site: &Site, out: &mut Outbox) -> Result<bool, Error> {
-        let object = self.objects.get_mut(&id).expect("an object lives as long as its handle");
-        let epoch = object.ledger.epoch + 1;
-        let surroundings = object.surroundings(epoch, halo);
+    pub(crate) fn take_halo(&mut self, halo: Halo, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
+        let epoch = self.ledger.epoch + 1;
+        let surroundings = self.surroundings(epoch, halo);
         if surroundings.halo != halo {
             // Which is an error as soon as we say what we enter.
             return Ok(false);
         }
         let size = surroundings.size();
-        self.admit_copy(id, A_HALO, size, site, out)?;
-        let surroundings = self.objects.get_mut(&id).expect("as above").surroundings(epoch, halo);
-        surroundings.take().map_err(|shortage| self.no_halo(id, shortage, site, out))
-    }
-
-    /// This rank has no memory for its halo, or to send an edge from.
-    fn no_halo(&mut self, id: ObjectId, shortage: Shortage, site: &Site, out: &mut Outbox) -> Error {
-        let error = shortage.error(self.me, A_HALO, self.objects[&id].name.clone(), site);
-        self.fail(Some(id), error.clone(), out);
-        error
+        cx.admit_copy(A_HALO, size, site)?;
+        let surroundings = self.surroundings(epoch, halo);
+        surroundings.take().map_err(|shortage| cx.no_memory(shortage, A_HALO, site))
     }
 
     /// Enters a HaloCache, for which memory was taken: its first exchange may begin.
-    pub(crate) fn enter_halo(&mut self, id: ObjectId, opening: &Opening, out: &mut Outbox) -> Result<Epoch, Error> {
-        let epoch = self.enter(id, opening.clone(), out)?;
-        let Object { ledger, edges, .. } = self.objects.get_mut(&id).expect("just entered");
+    pub(crate) fn enter_halo(&mut self, opening: &Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
+        let epoch = self.enter(opening.clone(), cx)?;
+        let Object { ledger, edges, .. } = self;
         let record = ledger.record(epoch);
         record.mine_complete = true;
         for (rank, arrival) in record.from.iter_mut().enumerate() {
@@ -159,58 +149,52 @@ impl Kernel {
     /// halo what comes around the ends to ourselves.
     pub(crate) fn push_edges(
         &mut self,
-        id: ObjectId,
         Exchange { epoch, number }: Exchange,
         opening: Option<&Opening>,
         (reason, site): (&Reason, &Site),
-        out: &mut Outbox,
+        cx: &mut Cx<'_>,
     ) -> Result<(), Error> {
-        let object = self.objects.get_mut(&id).expect("a scope lives no longer than its object");
-        if let Some(fault) = &object.fault {
-            return Err(fault.clone());
-        }
+        cx.sound()?;
         // Who waits for our edges must hear of it.
-        if let Some(error) = object.unflushed(self.me, 0..object.block.len()) {
-            let error = error.read_by(self.me, reason.action, site);
-            self.fail(Some(id), error.clone(), out);
+        if let Some(error) = self.unflushed(&cx.frame.name, cx.me(), 0..self.block.len()) {
+            let error = error.read_by(cx.me(), reason.action, site);
+            cx.fail(error.clone());
             return Err(error);
         }
-        let Object { block, edges, .. } = object;
+        let Object { block, edges, .. } = self;
         edges.current = epoch;
         let halo = edges.halos.get_mut(&epoch).expect("it was entered and has not ended");
         let element = block.element;
-        let begun = block.read(|block| halo.begin(number, block, element, out));
+        let begun = block.read(|block| halo.begin(number, block, element, cx.out));
         match begun.expect("its own guard has given it back") {
             Ok(edges) => {
                 for ByMessage { to, edge, mailbox } in edges {
-                    let message = Message::Edge { object: id, epoch, number, opening: opening.cloned(), mailbox };
-                    self.mail.post_for(out, reason, to, &message, edge.into());
+                    let message = Message::Edge { object: cx.id(), epoch, number, opening: opening.cloned(), mailbox };
+                    cx.send(reason, to, &message, edge.into());
                 }
             }
-            Err(shortage) => return Err(self.no_halo(id, shortage, site, out)),
+            Err(shortage) => return Err(cx.no_memory(shortage, A_HALO, site)),
         }
-        self.advance(id, out);
+        self.advance(cx);
         Ok(())
     }
 
     /// The halo of the exchange under way, once all edges are here.
-    pub(crate) fn poll_edges(&mut self, id: ObjectId) -> Option<Result<Shown, Error>> {
-        let Object { fault, ledger, edges, block, .. } = self.objects.get_mut(&id)?;
-        if let Some(fault) = fault {
-            return Some(Err(fault.clone()));
+    pub(crate) fn poll_edges(&mut self, cx: &Cx<'_>) -> Option<Result<Shown, Error>> {
+        if let Err(fault) = cx.sound() {
+            return Some(Err(fault));
         }
+        let Object { ledger, edges, block, .. } = self;
         let halo = edges.halos.get_mut(&edges.current)?;
         let is_complete = halo.take_letters(block.element) && ledger.is_settled(edges.current);
         is_complete.then(|| Ok(halo.complete(block.element)))
     }
 
     /// A HaloCache has ended on this rank: what comes for it now, nobody will see.
-    pub(crate) fn end_halo(&mut self, id: ObjectId, epoch: Epoch) {
-        if let Some(Object { edges, .. }) = self.objects.get_mut(&id)
-            && let Some(mut ended) = edges.halos.remove(&epoch)
-        {
+    pub(crate) fn end_halo(&mut self, epoch: Epoch) {
+        if let Some(mut ended) = self.edges.halos.remove(&epoch) {
             ended.close();
-            edges.spare = Some(ended);
+            self.edges.spare = Some(ended);
         }
     }
 
@@ -218,72 +202,69 @@ impl Kernel {
     pub(crate) fn place_edge(
         &mut self,
         from: Rank,
-        id: ObjectId,
         exchange: Exchange,
         opening: Option<&Opening>,
         (len, mailbox): (usize, bool),
+        cx: &mut Cx<'_>,
     ) -> Placement {
         if mailbox {
             return Placement::Buffer;
         }
-        let admitted = self.objects.get_mut(&id).is_some_and(|object| object.admits(from, exchange, opening, len));
-        let loan = if admitted { Loan::EdgeIn { object: id, exchange, from } } else { Loan::Nowhere };
-        Placement::At(self.loans.add(loan))
+        let admitted = cx.is_sound() && self.admits(from, exchange, opening, len);
+        let loan = if admitted { Loan::EdgeIn { object: cx.id(), exchange, from } } else { Loan::Nowhere };
+        Placement::At(cx.lend(loan))
     }
 
     /// The first edge of a neighbour that shares our memory, and the mailbox behind it. False: it is not wanted.
     fn edge_with_mailbox(
         &mut self,
-        id: ObjectId,
         from: Rank,
         exchange: Exchange,
         opening: Option<&Opening>,
         edge: SharedView,
     ) -> bool {
-        self.objects.get_mut(&id).is_some_and(|object| {
-            let admitted = exchange.number == 0 && object.admits(from, exchange, opening, edge.len());
-            if admitted {
-                object.write_edge(from, exchange, 0, &edge);
-            }
-            let halo = object.edges.halos.get_mut(&exchange.epoch).filter(|_| admitted);
-            halo.is_some_and(|halo| halo.keep_mailbox(from, edge))
-        })
+        let admitted = exchange.number == 0 && self.admits(from, exchange, opening, edge.len());
+        if admitted {
+            self.write_edge(from, exchange, 0, &edge);
+        }
+        let halo = self.edges.halos.get_mut(&exchange.epoch).filter(|_| admitted);
+        halo.is_some_and(|halo| halo.keep_mailbox(from, edge))
     }
 
     /// It is here.
     pub(crate) fn edge_came(
         &mut self,
-        id: ObjectId,
         from: Rank,
         exchange: Exchange,
         opening: Option<Opening>,
         payload: Received,
-        out: &mut Outbox,
+        cx: &mut Cx<'_>,
     ) {
         let is_here = match payload {
-            Received::Placed(token) => matches!(self.loans.end(token), Some(Loan::EdgeIn { .. })),
-            Received::Shared(view) => self.edge_with_mailbox(id, from, exchange, opening.as_ref(), view),
+            Received::Placed(token) => matches!(cx.end_loan(token), Some(Loan::EdgeIn { .. })),
+            Received::Shared(view) => cx.is_sound() && self.edge_with_mailbox(from, exchange, opening.as_ref(), view),
             Received::Bytes(_) => false,
         };
         let Exchange { epoch, number } = exchange;
-        let Some(Object { fault: None, edges, ledger, .. }) = self.objects.get_mut(&id) else {
+        if !cx.is_sound() {
             return;
-        };
+        }
+        let Object { edges, ledger, .. } = self;
         let Some(halo) = edges.halos.get_mut(&epoch) else {
             if epoch > ledger.epoch {
-                self.fail(None, malformed(from), out);
+                cx.fail_job(malformed(from));
             }
             // Else it has ended here.
             return;
         };
         if let (Some(shortage), Some(opening)) = (halo.short().cloned(), &opening) {
-            return drop(self.no_halo(id, shortage, &opening.site, out));
+            return drop(cx.no_memory(shortage, A_HALO, &opening.site));
         }
         if !is_here {
             let asked = opening.map(|opening| opening.behaviour);
             // Made for another neighbour, the rest of whose edge is still to come, and with it that they disagree.
             if !matches!(asked, Some(Collective::HaloCache { halo: asked, .. }) if asked != halo.halo) {
-                self.fail(None, malformed(from), out);
+                cx.fail_job(malformed(from));
             }
             return;
         }
@@ -291,7 +272,7 @@ impl Kernel {
         if number == 0 && !ledger.is_settled(epoch) {
             ledger.record(epoch).from[from.index()].complete = true;
         }
-        self.advance(id, out);
+        self.advance(cx);
     }
 }
 

@@ -1,0 +1,106 @@
+//! The writes of a collective scope on their way to their owners: batches, and the word of the end.
+
+use crate::Error;
+use crate::element::OpId;
+use crate::epoch::Opening;
+use crate::ids::Epoch;
+use crate::kernel::Reason;
+use crate::kernel::message::Message;
+use crate::object::Cx;
+use crate::vector::object::{Object, Outcome, Parked, Work};
+use aurora_net::{Buffer, Payload, Rank, Received};
+
+/// A ReleaseC scope under way.
+pub(crate) struct ReleaseScope<'a> {
+    pub(crate) epoch: Epoch,
+    pub(crate) opening: &'a Opening,
+    pub(crate) reason: &'a Reason,
+    /// Batches sent to this owner before.
+    pub(crate) sent: u64,
+}
+
+/// What is left of a ReleaseC scope for one owner at its end.
+pub(crate) struct LastBatch {
+    pub(crate) op: Option<OpId>,
+    pub(crate) bytes: Buffer,
+}
+
+impl Object {
+    /// Sends a batch of a ReleaseC scope to another rank.
+    pub(crate) fn send_batch(
+        &mut self,
+        scope: &ReleaseScope<'_>,
+        owner: Rank,
+        op: Option<OpId>,
+        bytes: Buffer,
+        cx: &mut Cx<'_>,
+    ) {
+        self.outstanding[owner.index()] += 1;
+        let (object, epoch, opening) = (cx.id(), scope.epoch, scope.opening.clone());
+        let message = Message::Batch { object, epoch, seq: scope.sent, opening, op };
+        cx.send(scope.reason, owner, &message, bytes.into());
+    }
+
+    /// Applies a batch of a ReleaseC scope to our own block, or keeps a copy until it can be.
+    pub(crate) fn apply_own(&mut self, scope: &ReleaseScope<'_>, op: Option<OpId>, bytes: &[u8], cx: &mut Cx<'_>) {
+        let me = cx.me();
+        let work = Work::Batch { epoch: scope.epoch, seq: scope.sent, op, acknowledge: true };
+        let Some(outcome) = self.attempt(me, &work, bytes, cx) else {
+            return;
+        };
+        match outcome {
+            Outcome::Park => {
+                self.outstanding[me.index()] += 1;
+                self.parked.push_back(Parked { from: me, work, payload: Received::Bytes(bytes.to_vec()) });
+            }
+            Outcome::Refuse(error) => cx.fail(error),
+            _ => {}
+        }
+        self.advance(cx);
+    }
+
+    /// Changes our own block in place, as a part of a scope of writes, if its time has come. Whether it has.
+    pub(crate) fn merge_own(
+        &mut self,
+        scope: &ReleaseScope<'_>,
+        merge: impl FnOnce(&mut [u8]) -> Result<(), Error>,
+        cx: &mut Cx<'_>,
+    ) -> Result<bool, Error> {
+        cx.sound()?;
+        let merged = if self.is_due(cx.me(), scope.epoch) { self.block.write(merge) } else { None };
+        self.refresh(cx.frame, cx.core.is_usable());
+        merged.map_or(Ok(false), |merged| merged.map(|()| true))
+    }
+
+    /// Ends a ReleaseC scope: `sent` says how many batches went to each owner, `last` what is still to go. That goes with
+    /// the word of the end, and nobody waits for room: how many scopes a rank may be ahead is bounded.
+    pub(crate) fn end_release(
+        &mut self,
+        scope: &ReleaseScope<'_>,
+        sent: &[u64],
+        mut last: Vec<Option<LastBatch>>,
+        cx: &mut Cx<'_>,
+    ) {
+        let (epoch, me) = (scope.epoch, cx.me());
+        let record = self.ledger.record(epoch);
+        record.mine_complete = true;
+        record.from[me.index()].batches = sent[me.index()] + u64::from(last[me.index()].is_some());
+        for rank in me.others(cx.size()) {
+            let last = last[rank.index()].take();
+            let message = Message::End {
+                object: cx.id(),
+                epoch,
+                opening: scope.opening.clone(),
+                batches: sent[rank.index()] + u64::from(last.is_some()),
+                op: last.as_ref().and_then(|last| last.op),
+            };
+            let payload = last.map_or(Payload::Empty, |last| last.bytes.into());
+            cx.send(scope.reason, rank, &message, payload);
+        }
+        if let Some(LastBatch { op, bytes }) = last[me.index()].take() {
+            let work = Work::Batch { epoch, seq: sent[me.index()], op, acknowledge: false };
+            self.work(Parked { from: me, work, payload: Received::Bytes(bytes.into()) }, cx);
+        }
+        self.advance(cx);
+    }
+}

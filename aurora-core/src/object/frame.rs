@@ -1,0 +1,84 @@
+//! What a kernel keeps of every object, whatever it is.
+
+use crate::error::ObjectName;
+use crate::ids::ObjectId;
+use crate::operation::SameNumber;
+use crate::window::Window;
+use crate::{Error, Site};
+use aurora_net::Rank;
+use std::any::type_name;
+
+/// A guard that is open on this rank.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenGuard {
+    pub(crate) id: u64,
+    pub(crate) behaviour: &'static str,
+    pub(crate) site: Site,
+    /// It borrows the object mutably.
+    pub(crate) mutable: bool,
+    /// Its end is awaited by all ranks.
+    pub(crate) awaited: bool,
+    /// What of the object.
+    pub(crate) window: Window,
+    /// Ends with it.
+    pub(crate) _span: Option<Box<tracing::Span>>,
+}
+
+impl OpenGuard {
+    /// Whether it forbids to use a part of the object, for writing if `mutable`.
+    pub(crate) fn forbids(&self, mutable: bool, window: Window) -> bool {
+        (mutable || self.mutable) && self.window.overlaps(window)
+    }
+}
+
+/// The frame around an object.
+pub(crate) struct Frame {
+    pub(crate) id: ObjectId,
+    pub(crate) name: ObjectName,
+    /// What has ended it.
+    pub(crate) fault: Option<Error>,
+    /// The fault is new: the object has not been told.
+    pub(crate) is_failing: bool,
+    /// The guards that are open on this rank.
+    pub(crate) open: Vec<OpenGuard>,
+    /// The ranks that have dropped their handle.
+    pub(crate) dropped: Vec<bool>,
+}
+
+impl Frame {
+    /// Of an object that `ranks` share.
+    pub(crate) fn new(id: ObjectId, name: ObjectName, ranks: usize) -> Self {
+        Frame { id, name, fault: None, is_failing: false, open: Vec::new(), dropped: vec![false; ranks] }
+    }
+
+    /// What has ended the object, if anything has, as the error of a call.
+    pub(crate) fn sound(&self) -> Result<(), Error> {
+        self.fault.clone().map_or(Ok(()), Err)
+    }
+
+    /// The outcome of a wait that is over when `done`, or when something has ended the object.
+    pub(crate) fn sound_if(&self, done: bool) -> Option<Result<(), Error>> {
+        (done || self.fault.is_some()).then(|| self.sound())
+    }
+
+    /// The error of a guard of rank `me` that should be closed.
+    pub(crate) fn leak(&self, me: Rank, guard: &OpenGuard) -> Error {
+        let (object, opened) = (self.name.clone(), guard.site.clone());
+        Error::Leaked { rank: me, behaviour: guard.behaviour.into(), object, opened }
+    }
+
+    /// The fault of a request that does not fit: another build of the program, or a bug of ours.
+    pub(crate) fn nonsense(&self) -> Error {
+        Error::Start(format!("a request does not fit {}: do all ranks run the same build of the program?", self.name))
+    }
+
+    pub(crate) fn unknown_op(&self) -> Error {
+        Error::UnknownOp { op: "of that name".into(), object: self.name.clone(), site: self.name.made_at.clone() }
+    }
+
+    /// Two operations of the program have one number: the one with the function that is known, and `O`.
+    pub(crate) fn same_number<O>(&self, SameNumber(first): SameNumber, site: &Site) -> Error {
+        let object = Box::new(self.name.clone());
+        Error::SameNumber { first: first.into(), second: type_name::<O>().into(), object, site: site.clone() }
+    }
+}

@@ -1,0 +1,157 @@
+//! Doing what was asked for: at once, or later if its time has not come.
+
+use crate::Error;
+use crate::ids::CallId;
+use crate::kernel::Loan;
+use crate::object::Cx;
+use crate::vector::object::{Object, Outcome, Parked, Work};
+use aurora_net::bootstrap::capture;
+use aurora_net::{Buffer, Payload, Rank, Received};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+impl Object {
+    /// Settles what can be settled and does the parked work whose time has come.
+    pub(crate) fn advance(&mut self, cx: &mut Cx<'_>) {
+        loop {
+            let settled = self.settle(cx);
+            let worked = self.retry_parked(cx);
+            if !settled && !worked {
+                break;
+            }
+            cx.progress();
+        }
+        self.spread(cx);
+        self.carry_on(cx);
+        self.refresh(cx.frame, cx.core.is_usable());
+        let _ = cx.none_given_up();
+    }
+
+    /// The object is faulty from now on.
+    pub(crate) fn failed(&mut self, cx: &mut Cx<'_>) {
+        let lost_writes = self.ledger.has_ended_writes() && !cx.core.waits_for_end_of(cx.id());
+        if let Some(error) = cx.frame.fault.clone()
+            && (lost_writes || matches!(error, Error::Conflict { .. }))
+        {
+            cx.defer(error);
+        }
+        self.advance(cx);
+    }
+
+    fn retry_parked(&mut self, cx: &mut Cx<'_>) -> bool {
+        let mut progress = false;
+        // One by one: an operation of the user's may panic, and what waits behind it has to be answered all the same.
+        for _ in 0..self.parked.len() {
+            let Some(parked) = self.parked.pop_front() else {
+                break;
+            };
+            progress |= self.work(parked, cx);
+        }
+        progress
+    }
+
+    /// Does a piece of work or parks it; true if it is done.
+    pub(crate) fn work(&mut self, mut work: Parked, cx: &mut Cx<'_>) -> bool {
+        let Some(outcome) = self.attempt(work.from, &work.work, work.payload.bytes(), cx) else {
+            return true;
+        };
+        match (outcome, &work.work) {
+            (Outcome::Park, _) => {
+                // It may wait for long, and its sender for the memory.
+                work.payload.detach();
+                self.parked.push_back(work);
+                return false;
+            }
+            (Outcome::Applied, applied) => self.batch_done(work.from, applied, cx),
+            (Outcome::Refuse(error), refused @ Work::Batch { .. }) => {
+                self.batch_done(work.from, refused, cx);
+                cx.fail(error);
+            }
+            (Outcome::Refuse(error), Work::Call { id, .. }) => cx.answer(work.from, *id, Err(error)),
+            (Outcome::Reply(bytes), Work::Call { id, .. }) => cx.answer(work.from, *id, Ok(Buffer::own(bytes).into())),
+            (Outcome::Gather { width, len }, Work::Call { id, .. }) => {
+                let mut answer = cx.out.buffer(work.from, len);
+                self.gather(width, work.payload.bytes(), &mut answer);
+                cx.answer(work.from, *id, Ok(answer.into()));
+            }
+            (Outcome::ReplyFromBlock(range), Work::Call { id, .. }) => {
+                self.block.lend_to_transfer();
+                let token = cx.lend(Loan::Block { object: cx.id(), base: range.start });
+                cx.answer(work.from, *id, Ok(Payload::Lent { token, len: range.len() }));
+            }
+            (Outcome::Reply(_) | Outcome::Gather { .. } | Outcome::ReplyFromBlock(_), Work::Batch { .. }) => {
+                unreachable!("a batch is applied, not answered")
+            }
+        }
+        if let Received::Bytes(buffer) = work.payload {
+            cx.out.recycle(buffer);
+        }
+        true
+    }
+
+    /// Does a piece of work, if its time has come. `None`: an operation of the user's has panicked amid it, and the object is poisoned.
+    ///
+    /// # Panics
+    /// If the work is the program's own, of this rank: then it is in a call on that object. In what others have sent an operation
+    /// may panic amid any call, or with nobody there but the daemon.
+    pub(crate) fn attempt(&mut self, from: Rank, work: &Work, payload: &[u8], cx: &mut Cx<'_>) -> Option<Outcome> {
+        let attempted = if from == cx.me() {
+            Ok(self.by_itself(work, cx, |object, cx| object.try_work(from, work, payload, cx)))
+        } else {
+            capture(cx.me(), || self.try_work(from, work, payload, cx))
+        };
+        let failure = match attempted {
+            Ok(outcome) => return Some(cx.none_given_up().map_or_else(Outcome::Refuse, |()| outcome)),
+            Err(failure) => failure,
+        };
+        let error = self.break_off(work, false, cx);
+        crate::notice::operation_panicked(&failure, &error);
+        if let Work::Call { id, .. } = work {
+            cx.answer(from, *id, Err(error.clone()));
+        }
+        cx.defer(error);
+        None
+    }
+
+    /// Does a piece of the program's own work, amid its own call.
+    ///
+    /// # Panics
+    /// If an operation of the user's does; the object is poisoned by then.
+    pub(crate) fn by_itself<R>(
+        &mut self,
+        work: &Work,
+        cx: &mut Cx<'_>,
+        act: impl FnOnce(&mut Self, &mut Cx<'_>) -> R,
+    ) -> R {
+        catch_unwind(AssertUnwindSafe(|| act(self, cx))).unwrap_or_else(|panic| {
+            self.break_off(work, true, cx);
+            resume_unwind(panic)
+        })
+    }
+
+    /// An operation of the user's has left the object half written.
+    fn break_off(&mut self, work: &Work, own: bool, cx: &mut Cx<'_>) -> Error {
+        let error = self.broken_off(cx.frame, work, own);
+        cx.fail(error.clone());
+        error
+    }
+
+    /// Makes room at the sender of a batch, if it waits for that.
+    fn batch_done(&mut self, from: Rank, batch: &Work, cx: &mut Cx<'_>) {
+        if !matches!(batch, Work::Batch { acknowledge: true, .. }) {
+            return;
+        }
+        if from == cx.me() {
+            self.outstanding[from.index()] -= 1;
+        } else {
+            let kind = self.writing();
+            cx.core.mail.batch_done(cx.out, from, cx.frame.id, kind);
+        }
+    }
+}
+
+impl Cx<'_> {
+    /// Answers a request, which may be this rank's own.
+    pub(crate) fn answer(&mut self, to: Rank, id: CallId, answer: Result<Payload, Error>) {
+        self.core.answer(to, self.frame.id, id, answer, self.out);
+    }
+}
