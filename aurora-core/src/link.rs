@@ -7,10 +7,9 @@ use crate::kernel::Kernel;
 use crate::kernel::nodes::Nodes;
 use crate::kernel::watch::What;
 use crate::memory::Patience;
-use crate::object::Cx;
+use crate::object::{Shared, SharedObject};
 use crate::polls::{Level, Look, Watcher};
 use crate::stats::{Clock, InCall, Times};
-use crate::vector::object::Object;
 use crate::{Error, Site};
 use aurora_net::{Attending, Endpoint, Met, Node, NodeBarrier, Outbox, Rank, Traffic};
 use std::cell::{Cell, RefCell};
@@ -43,7 +42,7 @@ pub(crate) struct Link {
     pub(crate) patience: Arc<Patience>,
     next_object: Rc<Cell<u64>>,
     /// The object whose way it is.
-    object: Cell<Option<ObjectId>>,
+    pub(crate) object: Cell<Option<ObjectId>>,
     /// Errors that come this way at the moment are not told to the program.
     quiet: Cell<bool>,
     clock: Rc<Clock>,
@@ -72,7 +71,11 @@ impl Link {
     }
 
     /// Another one for an object; it keeps the kernel alive, not the job.
-    pub(crate) fn share(&self) -> Link {
+    pub(crate) fn share<O: SharedObject>(&self) -> Shared<O> {
+        Shared::new(self.again())
+    }
+
+    fn again(&self) -> Link {
         Link {
             endpoint: self.endpoint.clone(),
             barrier: self.barrier.clone(),
@@ -100,17 +103,7 @@ impl Link {
         id
     }
 
-    /// Ends the scope of a guard that is dropped. Nobody is there to be told of an error: it is kept for the program, and all ranks hear of it.
-    pub(crate) fn end_dropped(&self, end: impl FnOnce() -> Result<()>) {
-        if let Err(error) = self.quietly(end) {
-            self.let_go(move |_, cx| {
-                cx.defer(error.clone());
-                cx.fail(error);
-            });
-        }
-    }
-
-    fn quietly<R>(&self, action: impl FnOnce() -> R) -> R {
+    pub(crate) fn quietly<R>(&self, action: impl FnOnce() -> R) -> R {
         struct Quiet<'a>(&'a Cell<bool>, bool);
         impl Drop for Quiet<'_> {
             fn drop(&mut self) {
@@ -169,12 +162,6 @@ impl Link {
         })
     }
 
-    /// Does something with the object whose way this is, at once, unless the job is over.
-    pub(crate) fn on<R>(&self, site: &Site, action: impl FnOnce(&mut Object, &mut Cx<'_>) -> Result<R>) -> Result<R> {
-        let id = self.id();
-        self.act(site, |kernel, out| kernel.with(id, out, action).expect(THERE))
-    }
-
     /// What ended the job, if that is why a mate has gone; whoever it happened to tells all, but not all at the same moment. Else
     /// `error`.
     pub(crate) fn why(&self, error: Error, site: &Site) -> Error {
@@ -198,21 +185,6 @@ impl Link {
         })
     }
 
-    /// The same with the object whose way this is.
-    pub(crate) fn tidy_on<R>(&self, action: impl FnOnce(&mut Object, &mut Cx<'_>) -> R) -> R {
-        let id = self.id();
-        self.tidy(|kernel, out| kernel.with(id, out, action).expect(THERE))
-    }
-
-    /// The same for what goes out of scope, wherever that happens: inside of a call of this rank, as in an operation of the user's, it is done
-    /// when that call is over, if the object is still there. Amid a panic no second one comes of it.
-    pub(crate) fn let_go(&self, action: impl FnOnce(&mut Object, &mut Cx<'_>) + Send + 'static) {
-        let id = self.id();
-        self.let_go_of(move |kernel, out| {
-            kernel.with(id, out, action);
-        });
-    }
-
     /// The same for what the kernel itself has to do.
     pub(crate) fn let_go_of(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) + Send + 'static) {
         let let_go = || self.endpoint.act_soon(action);
@@ -221,10 +193,6 @@ impl Link {
         }
         // It may have an operation of the user's applied, which panics: its object is poisoned by then, so it is not lost.
         let _ = catch_unwind(AssertUnwindSafe(let_go));
-    }
-
-    fn id(&self) -> ObjectId {
-        self.object.get().expect("the way of an object")
     }
 
     /// Does what may be a *look*, to which nothing has changed since the last: reads, or tries. `asked` and `found` make digests of what is
@@ -325,29 +293,6 @@ impl Link {
         self.wait_since(None, what, site, condition)
     }
 
-    /// The same of the object whose way this is.
-    pub(crate) fn wait_on<R>(
-        &self,
-        what: What,
-        site: &Site,
-        condition: impl FnMut(&mut Object, &mut Cx<'_>) -> Option<Result<R>>,
-    ) -> Result<R> {
-        self.wait_on_since(None, what, site, condition)
-    }
-
-    /// The same, of who has waited since `began` already.
-    pub(crate) fn wait_on_since<R>(
-        &self,
-        began: Option<Instant>,
-        what: What,
-        site: &Site,
-        mut condition: impl FnMut(&mut Object, &mut Cx<'_>) -> Option<Result<R>>,
-    ) -> Result<R> {
-        let id = self.id();
-        let on = |kernel: &mut Kernel, out: &mut Outbox| kernel.with(id, out, &mut condition).expect(THERE);
-        self.wait_since(began, what, site, on)
-    }
-
     /// The same, of who has waited since `began` already; else it is a wait if the condition gives nothing at first.
     pub(crate) fn wait_since<R>(
         &self,
@@ -402,9 +347,6 @@ impl Link {
         crate::trace::wait(about, site)
     }
 }
-
-/// Why there is an object.
-const THERE: &str = "an object lives as long as its handle";
 
 fn over(kernel: &Kernel, site: &Site) -> Option<Error> {
     match &kernel.core.fault {

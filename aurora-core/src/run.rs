@@ -7,7 +7,6 @@ use crate::kernel::message::encode_error;
 use crate::kernel::nodes::Nodes;
 use crate::memory::{Budget, Patience};
 use crate::trace::Tracer;
-use crate::vector::rally::Rally;
 use crate::world::{About, World};
 use crate::{Error, Site};
 use aurora_net::bootstrap::{self, Failure, Launch, Launcher, Seat};
@@ -88,7 +87,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
         let nodes = endpoint.nodes();
         endpoint.act(|kernel, _| {
             kernel.core.modes = modes;
-            kernel.core.rally = (nodes > 1).then(|| Rally::new(me, size));
+            kernel.core.between_nodes = nodes > 1;
             let node = endpoint.node();
             kernel.core.node = (size > 1 && node.ranks().len() == size).then(|| node.clone());
             kernel.core.nodes = Arc::new(Nodes::new(endpoint.leaders()));

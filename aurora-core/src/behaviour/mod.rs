@@ -126,7 +126,11 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         awaited: bool,
     ) -> Self {
         let how = (mutable, awaited);
-        let guard = vector.link.tidy_on(|object, cx| object.open_guard((B::NAME, &site), how, window, cx));
+        let guard = vector.link.tidy_on(|object, cx| {
+            let guard = cx.open_guard((B::NAME, &site), how, window);
+            object.refresh_permit(cx.frame, cx.core.is_usable());
+            guard
+        });
         let amid_panic = std::thread::panicking();
         let shown = window.range(vector.len());
         Scope { vector, window, shown, site, state, guard, closed: false, amid_panic, not_send: PhantomData }
@@ -178,7 +182,10 @@ impl<'v, B: Behaviour> Scope<'v, B> {
 
     fn deregister(&self, panicked: bool) {
         let guard = self.guard;
-        self.vector.link.let_go(move |object, cx| object.close_guard(guard, panicked, cx));
+        self.vector.link.let_go(move |object, cx| {
+            cx.close_guard(guard, panicked);
+            object.advance(cx);
+        });
     }
 }
 

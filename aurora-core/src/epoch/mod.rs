@@ -11,15 +11,18 @@
 //! waits for it there, so it never waits for anything that comes later in the program.
 
 mod early;
+mod ends;
 mod opening;
 mod record;
 mod settling;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use ends::{Ends, defer_lost_writes};
 pub(crate) use opening::{Collective, Opening};
 pub(crate) use record::{Arrival, Record};
 
+use crate::Error;
 use crate::error::{Claim, ObjectName};
 use crate::ids::Epoch;
 use crate::window::Window;
@@ -137,6 +140,28 @@ impl Ledger {
                 .map(|o| (Rank::new(rank), Box::new(o.clone())))
         });
         other.map_or(Ok(()), Err)
+    }
+
+    /// The same; `name`: the object's.
+    pub(crate) fn opened_by(
+        &mut self,
+        from: Rank,
+        epoch: Epoch,
+        opening: &Opening,
+        name: &ObjectName,
+    ) -> Result<(), Error> {
+        let opened = self.opened(from, epoch, opening);
+        opened.map_err(|(other, theirs)| {
+            crate::collective::mismatch(opening.claim(from, name), theirs.claim(other, name))
+        })
+    }
+
+    /// This rank enters the next scope; `name`: the object's.
+    pub(crate) fn enter_as(&mut self, opening: Opening, name: &ObjectName) -> Result<Epoch, Error> {
+        let entered = self.enter(opening.clone());
+        entered.map_err(|(other, theirs)| {
+            crate::collective::mismatch(opening.claim(self.me, name), theirs.claim(other, name))
+        })
     }
 
     /// Another rank has come as far as this scope.

@@ -1,22 +1,24 @@
 //! Requests to other ranks, their answers, and memory of the caller that is lent for them.
 
-use super::{Call, Core, Loan, Reason};
+use super::{Call, Core, Loan, message};
 use crate::Error;
-use crate::ids::{CallId, Epoch, ObjectId};
-use crate::kernel::message::{Message, Request, encode_error};
+use crate::ids::{CallId, ObjectId};
+use crate::kernel::message::encode_error;
 use crate::memory::{Lent, LentMut};
-use crate::object::Cx;
+use crate::object::{Called, How};
+use crate::stats::Kind;
 use aurora_net::{Outbox, Payload, Rank, Received, Token};
+use serde::Serialize;
 
 /// How a request goes out.
 pub(crate) struct Asking<'a> {
     pub(crate) to: Rank,
-    pub(crate) reason: &'a Reason,
-    /// Behind how many scopes of the object it comes.
-    pub(crate) epoch: Epoch,
+    pub(crate) how: How<'a>,
     /// The memory of the caller to which its answer goes, if not into a buffer.
     pub(crate) landing: Option<Token>,
     pub(crate) when: When,
+    /// It changes something: the object is shown the answer.
+    pub(crate) writes: bool,
 }
 
 /// When its answer is wanted.
@@ -29,27 +31,28 @@ pub(crate) enum When {
     Ahead,
 }
 
-impl Cx<'_> {
-    /// Sends a request. Its answer is taken with [`Core::take_reply`].
-    pub(crate) fn ask(&mut self, asking: Asking<'_>, request: Request, payload: impl Into<Payload>) -> CallId {
-        debug_assert_ne!(asking.to, self.core.me, "our own block needs no message");
-        let core = &mut *self.core;
-        core.next_call += 1;
-        let id = CallId(core.next_call);
-        let Asking { to, reason, epoch, landing, when } = asking;
-        let writes = matches!(request, Request::Write { .. } | Request::WriteAt { .. }).then_some(self.frame.id);
+impl Core {
+    /// Sends a request to an object on another rank.
+    pub(crate) fn ask(
+        &mut self,
+        object: ObjectId,
+        Asking { to, how, landing, when, writes }: Asking<'_>,
+        request: &impl Serialize,
+        payload: Payload,
+        out: &mut Outbox,
+    ) -> CallId {
+        debug_assert_ne!(to, self.me, "our own part needs no message");
+        self.next_call += 1;
+        let id = CallId(self.next_call);
         let ahead = when == When::Ahead;
-        core.calls.insert(id, Call { to, landing, ahead, writes, reply: None });
-        let message = Message::Call { id, object: self.frame.id, epoch, request };
-        match when {
-            When::More => core.mail.post_more_for(self.out, reason, to, &message, payload.into()),
-            When::Now | When::Ahead => core.mail.post_for(self.out, reason, to, &message, payload.into()),
-        }
+        self.calls.insert(id, Call { to, landing, ahead, object, writes, reply: None });
+        let lent = writes && matches!(payload, Payload::Lent { .. });
+        let header = message::request(object, id, lent, request);
+        let how = How { lazy: when == When::More, ..how };
+        self.mail.post(out, to, (header, !lent), payload, Some(object), &how);
         id
     }
-}
 
-impl Core {
     /// The answer to a request, once it is here.
     pub(crate) fn take_reply(&mut self, id: CallId) -> Option<Result<Vec<u8>, Error>> {
         self.take_received(id).map(|reply| reply.map(Received::into_vec))
@@ -81,15 +84,15 @@ impl Core {
     /// Answers a request about an object.
     pub(crate) fn answer(
         &mut self,
-        to: Rank,
+        Called { from, id }: Called,
         object: ObjectId,
-        id: CallId,
         answer: Result<Payload, Error>,
         out: &mut Outbox,
     ) {
-        let refused = answer.is_err();
+        let header = message::reply(id, answer.is_err());
         let payload = answer.unwrap_or_else(|error| encode_error(&error).into());
-        self.mail.answer(out, to, object, &Message::Reply { id, refused }, payload);
+        let how = How { kind: Kind::Answer, lazy: true, reason: None };
+        self.mail.post(out, from, (header, true), payload, Some(object), &how);
     }
 
     /// Lends memory of the caller to the transport, to be written.

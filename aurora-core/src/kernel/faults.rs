@@ -37,7 +37,7 @@ impl Kernel {
     pub(crate) fn note_fault(&mut self, object: Option<ObjectId>, error: &Error, out: &mut Outbox) {
         match object {
             None => drop(self.note_job_fault(error)),
-            Some(id) => drop(self.with(id, out, |_, cx| cx.note_fault(error))),
+            Some(id) => drop(self.call(id, out, |_, cx| cx.note_fault(error))),
         }
     }
 
@@ -93,7 +93,7 @@ impl Core {
     pub(crate) fn tell_fault(&mut self, object: Option<ObjectId>, error: &Error, out: &mut Outbox) {
         let payload = encode_error(error);
         for rank in self.others() {
-            self.mail.post(out, rank, &Message::Fault { object }, Payload::Bytes(payload.clone().into()));
+            self.mail.say(out, rank, &Message::Fault { object }, Payload::Bytes(payload.clone().into()));
         }
     }
 

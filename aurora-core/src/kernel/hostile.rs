@@ -7,11 +7,13 @@ use crate::epoch::{Collective, Opening};
 use crate::error::ObjectName;
 use crate::halo::Halo;
 use crate::ids::{CallId, ObjectId};
-use crate::kernel::message::{Message, Request};
+use crate::kernel::message::{self, to_object};
 use crate::memory::Array;
 use crate::object::Frame;
 use crate::vector::block::Block;
-use crate::vector::construct::object;
+use crate::vector::construct::machine;
+use crate::vector::machine::Vector;
+use crate::vector::message::{Asked, Message, Request};
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Handler, Outbox, Placement, Rank, Received};
@@ -33,14 +35,25 @@ fn rank_of(size: usize) -> (Kernel, Outbox) {
     let dist = Distribution::block(Shape::Vector(LEN), size);
     let block = Array::<u64>::zeroed(dist.range(Rank::new(0)).len()).expect("there is memory");
     let block = Block::new(Arc::new(block), size_of::<u64>(), None);
-    let machine = object::<u64>(&kernel.core, dist, block, Arc::new(Nodes::apart(size)), None);
+    let machine = Box::new(machine::<u64>(&kernel.core, dist, block, Arc::new(Nodes::apart(size))));
     kernel.objects.insert(OBJECT, Entry { frame: Frame::new(OBJECT, name, size), machine });
     (kernel, Outbox::default())
 }
 
-fn deliver(state: &mut (Kernel, Outbox), message: &Message, payload: Vec<u8>) {
+fn deliver(state: &mut (Kernel, Outbox), header: &[u8], payload: Vec<u8>) {
     let (kernel, out) = state;
-    kernel.deliver(Rank::new(1), &message.encode(), Received::Bytes(payload), out);
+    kernel.deliver(Rank::new(1), header, Received::Bytes(payload), out);
+}
+
+/// The header of a message to the vector.
+fn header(message: &Message) -> Vec<u8> {
+    to_object(OBJECT, message)
+}
+
+/// Looks at the vector.
+fn vector<R>(kernel: &mut Kernel, look: impl FnOnce(&mut Vector) -> R) -> R {
+    let looked = kernel.with(OBJECT, &mut Outbox::default(), |vector: &mut Vector, _| look(vector));
+    looked.expect("it lives")
 }
 
 fn opening(behaviour: Collective, window: Window) -> Opening {
@@ -49,7 +62,6 @@ fn opening(behaviour: Collective, window: Window) -> Opening {
 
 fn enter(window: Window, made: Vec<(u32, u64)>) -> Message {
     Message::Enter {
-        object: OBJECT,
         epoch: 1,
         opening: opening(Collective::ReadCache, window),
         version: 0,
@@ -64,20 +76,21 @@ fn enter(window: Window, made: Vec<(u32, u64)>) -> Message {
 fn a_part_that_is_not_there() {
     for window in [Range { start: 5, end: 3 }, 0..LEN + 1, LEN + 1..LEN + 1, Range { start: usize::MAX, end: 0 }] {
         let window = Window::of(&window, LEN);
-        let call = |request| Message::Call { id: CallId(1), object: OBJECT, epoch: 0, request };
+        let call = |request| message::request(OBJECT, CallId(1), false, &Asked { epoch: 0, request });
         let release = opening(Collective::ReleaseC, window);
         let messages = [
-            enter(window, Vec::new()),
-            Message::Batch { object: OBJECT, epoch: 1, seq: 0, opening: release.clone(), op: None },
-            Message::End { object: OBJECT, epoch: 1, opening: release.clone(), batches: 0, op: None },
-            Message::Dropped { object: OBJECT, scopes: Some((1, Some(release))) },
+            header(&enter(window, Vec::new())),
+            header(&Message::Batch { epoch: 1, seq: 0, opening: release.clone(), op: None }),
+            header(&Message::End { epoch: 1, opening: release.clone(), batches: 0, op: None }),
+            message::Message::Dropped { object: OBJECT }
+                .encode(&postcard::to_allocvec(&(1u64, Some(release))).expect("plain data")),
             call(Request::ReadMany { width: 4, window }),
             call(Request::Write { op: None, window }),
             call(Request::Flushed { window }),
         ];
         for message in messages {
             let mut state = rank();
-            assert!(matches!(state.0.place(Rank::new(1), &message.encode(), 8), Placement::Buffer), "{message:?}");
+            assert!(matches!(state.0.place(Rank::new(1), &message, 8), Placement::Buffer), "{message:?}");
             deliver(&mut state, &message, Vec::new());
             assert!(matches!(state.0.core.fault, Some(Error::Start(_))), "{message:?}: {:?}", state.0.core.fault);
             assert!(state.1.drain().next().is_some(), "the other rank is told");
@@ -89,45 +102,45 @@ fn a_part_that_is_not_there() {
 fn lists_of_loads_that_nobody_can_have_entered() {
     let mut state = rank();
     let list = postcard::to_allocvec(&vec![(0u32, 1u64)]).expect("pairs of numbers");
-    let records = |state: &(Kernel, Outbox)| {
-        (0..1000).filter(|of| state.0.objects[&OBJECT].machine.ledger.find(*of).is_some()).count()
+    let records = |state: &mut (Kernel, Outbox)| {
+        vector(&mut state.0, |vector| (0..1000).filter(|of| vector.ledger.find(*of).is_some()).count())
     };
     // A rank may be two loads ahead, and what it says first may come last.
     for epoch in [7, 9] {
-        deliver(&mut state, &Message::Made { object: OBJECT, epoch }, list.clone());
+        deliver(&mut state, &header(&Message::Made { epoch }), list.clone());
     }
-    assert!(state.0.core.fault.is_none() && records(&state) == 2);
+    assert!(state.0.core.fault.is_none() && records(&mut state) == 2);
     for epoch in 10..1000 {
-        deliver(&mut state, &Message::Made { object: OBJECT, epoch }, list.clone());
+        deliver(&mut state, &header(&Message::Made { epoch }), list.clone());
     }
-    assert!(matches!(state.0.core.fault, Some(Error::Start(_))) && records(&state) == 2);
+    assert!(matches!(state.0.core.fault, Some(Error::Start(_))) && records(&mut state) == 2);
 }
 
 #[test]
 fn a_list_that_comes_twice() {
     let mut state = rank();
     let list = postcard::to_allocvec(&vec![(0u32, 1u64)]).expect("pairs of numbers");
-    deliver(&mut state, &Message::Made { object: OBJECT, epoch: 1 }, list.clone());
+    deliver(&mut state, &header(&Message::Made { epoch: 1 }), list.clone());
     assert!(state.0.core.fault.is_none());
-    deliver(&mut state, &Message::Made { object: OBJECT, epoch: 1 }, list);
+    deliver(&mut state, &header(&Message::Made { epoch: 1 }), list);
     assert!(matches!(state.0.core.fault, Some(Error::Start(_))));
 }
 
 #[test]
 fn the_correction_of_a_load_that_we_have_not_entered() {
     let empty = crate::vector::batch::batch_of(&[], size_of::<u64>(), &[]);
-    let correct = |epoch| Message::Correct { object: OBJECT, epoch, version: 2, contains: 1 };
+    let correct = |epoch| Message::Correct { epoch, version: 2, contains: 1 };
     let mut state = rank();
-    deliver(&mut state, &correct(1), empty.clone());
+    deliver(&mut state, &header(&correct(1)), empty.clone());
     assert!(
         matches!(state.0.core.fault, Some(Error::Start(_)))
-            && state.0.objects[&OBJECT].machine.ledger.find(1).is_none()
+            && vector(&mut state.0, |vector| vector.ledger.find(1).is_none())
     );
     // Of one that is over it is too late, and changes nothing.
     let mut state = rank();
-    state.0.objects.get_mut(&OBJECT).expect("it lives").machine.ledger.epoch = 1;
-    deliver(&mut state, &correct(1), empty);
-    assert!(state.0.core.fault.is_none() && state.0.objects[&OBJECT].machine.ledger.find(1).is_none());
+    vector(&mut state.0, |vector| vector.ledger.epoch = 1);
+    deliver(&mut state, &header(&correct(1)), empty);
+    assert!(state.0.core.fault.is_none() && vector(&mut state.0, |vector| vector.ledger.find(1).is_none()));
 }
 
 #[test]
@@ -136,11 +149,11 @@ fn a_write_that_nobody_has_applied() {
         let mut state = rank();
         let (kernel, out) = &mut state;
         let load = opening(Collective::ReadCache, Window::WHOLE);
-        let entered = kernel.with(OBJECT, out, |object, cx| object.enter_read_cache(load, cx));
+        let entered = kernel.with(OBJECT, out, |vector: &mut Vector, cx| vector.enter_read_cache(load, cx));
         entered.expect("it lives").expect("no fault");
-        deliver(&mut state, &enter(Window::WHOLE, made), Vec::new());
-        let object = &state.0.objects[&OBJECT];
-        (object.machine.ledger.is_settled(1), object.frame.fault.clone())
+        deliver(&mut state, &header(&enter(Window::WHOLE, made)), Vec::new());
+        let fault = state.0.objects[&OBJECT].frame.fault.clone();
+        (vector(&mut state.0, |vector| vector.ledger.is_settled(1)), fault)
     };
     assert!(matches!(load(Vec::new()), (true, None)));
     assert!(matches!(load(vec![(0, 1)]), (_, Some(Error::Start(_)))));
@@ -152,7 +165,9 @@ fn pieces_of_calls_that_nobody_can_have_come_to() {
         [(vec![1], false), (vec![1, 1], true), (vec![2], true), (vec![u64::MAX], true), (vec![0], false)]
     {
         let mut state = rank();
-        seqs.iter().for_each(|seq| deliver(&mut state, &Message::Piece { seq: *seq, step: 0 }, vec![1; 100]));
+        seqs.iter().for_each(|seq| {
+            deliver(&mut state, &message::Message::Piece { seq: *seq, step: 0 }.encode(&[]), vec![1; 100])
+        });
         assert_eq!(matches!(state.0.core.fault, Some(Error::Start(_))), fails, "{seqs:?}: {:?}", state.0.core.fault);
     }
 }
@@ -164,7 +179,7 @@ fn edges_of_different_halos_beside_each_other() {
     let edge = |width| {
         let halo = Collective::HaloCache { halo: Halo::periodic(width), writes: false };
         let opening = Some(opening(halo, Window::WHOLE));
-        Message::Edge { object: OBJECT, epoch: 1, number: 0, opening, mailbox: false }.encode()
+        header(&Message::Edge { epoch: 1, number: 0, opening, mailbox: false })
     };
     let mut begin = |from, width: usize| match kernel.place(Rank::new(from), &edge(width), 8 * width) {
         Placement::At(token) => (Rank::new(from), edge(width), token),

@@ -2,17 +2,15 @@
 
 use super::Kernel;
 use crate::Error;
-use crate::epoch::Ledger;
 use crate::ids::ObjectId;
 use crate::kernel::message::Message;
-use crate::object::{Cx, Frame};
-use crate::vector::object::Object;
+use crate::object::{Frame, How};
 use aurora_net::{Outbox, Payload, Rank};
 
 impl Kernel {
     /// The handle of an object is gone.
     pub(crate) fn drop_object(&mut self, id: ObjectId, panicking: bool, out: &mut Outbox) {
-        self.with(id, out, |_, cx| {
+        self.call(id, out, |_, cx| {
             let me = cx.me();
             cx.frame.dropped[me.index()] = true;
             let forgotten = cx.frame.open.first().filter(|_| cx.is_sound() && !panicking);
@@ -25,13 +23,14 @@ impl Kernel {
             return;
         }
         self.core.farewells[self.core.me.index()] += 1;
-        self.with(id, out, |object, cx| {
-            object.compare_ends(cx);
-            let sound = cx.is_sound() && !panicking;
-            let scopes = sound.then(|| (object.ledger.epoch, object.ledger.last.clone()));
+        self.call(id, out, |object, cx| {
+            let notice = object.drop_notice(cx);
+            let notice = if cx.is_sound() && !panicking { notice } else { Vec::new() };
+            let message = Message::Dropped { object: cx.id() };
             for rank in cx.others() {
-                let message = Message::Dropped { object: cx.id(), scopes: scopes.clone() };
-                cx.core.mail.post(cx.out, rank, &message, Payload::Empty);
+                let header = (message.encode(&notice), message.is_counted());
+                let how = How { kind: message.kind(), lazy: false, reason: None };
+                cx.core.mail.post(cx.out, rank, header, Payload::Empty, Some(cx.frame.id), &how);
             }
         });
         self.bury(id);
@@ -47,7 +46,7 @@ impl Kernel {
         self.core.leaving = true;
         for rank in self.core.others() {
             let dropped = self.core.farewells[self.core.me.index()];
-            self.core.mail.post(out, rank, &Message::Left { dropped }, Payload::Empty);
+            self.core.mail.say(out, rank, &Message::Left { dropped }, Payload::Empty);
         }
         Ok(())
     }
@@ -60,35 +59,5 @@ impl Kernel {
 
     pub(crate) fn has_left(&self, rank: Rank) -> bool {
         self.core.left[rank.index()] == Some(self.core.farewells[rank.index()])
-    }
-}
-
-impl Object {
-    /// All who have dropped the object must have entered the same scopes of it. Ranks that drop it amid a failure have not:
-    /// so this is told only at the end of `run`, if it ends well otherwise; who waits for such a rank hears of it at once.
-    pub(crate) fn compare_ends(&self, cx: &mut Cx<'_>) {
-        if !cx.is_sound() {
-            return;
-        }
-        let (mine, name, gone) = (&self.ledger, &cx.frame.name, cx.frame.dropped[cx.core.me.index()]);
-        let error = self.ends.iter().enumerate().find_map(|(rank, end)| {
-            let (epoch, last) = end.as_ref()?;
-            let differs = match (&mine.last, last) {
-                (Some(mine), Some(theirs)) if *epoch == self.ledger.epoch => !mine.agrees_with(theirs),
-                _ => false,
-            };
-            let fewer = *epoch < mine.epoch;
-            if !(fewer || differs || gone && *epoch > mine.epoch) {
-                return None;
-            }
-            let mut theirs = Ledger::claim_of(Rank::new(rank), last.as_ref(), name);
-            if fewer {
-                theirs.action.insert_str(0, "has dropped it since it ");
-            }
-            Some(crate::collective::counted((&mine.last_claim(name), mine.epoch), (&theirs, *epoch)))
-        });
-        if let Some(error) = error {
-            cx.defer(error);
-        }
     }
 }

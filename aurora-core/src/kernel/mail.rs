@@ -5,7 +5,7 @@ use crate::Site;
 use crate::error::ObjectName;
 use crate::ids::ObjectId;
 use crate::kernel::message::Message;
-use crate::stats::Kind;
+use crate::object::How;
 use aurora_net::{Outbox, Payload, Rank};
 use std::collections::BTreeMap;
 
@@ -42,9 +42,6 @@ pub(crate) struct Mail {
     pub(crate) tally: Tally,
 }
 
-/// To whose account a message goes.
-type Account = (Option<ObjectId>, Kind);
-
 impl Mail {
     pub(crate) fn new(size: usize) -> Self {
         Mail {
@@ -56,67 +53,47 @@ impl Mail {
         }
     }
 
-    /// Sends without accounting to a line: the watch, the end.
-    pub(crate) fn post(&mut self, out: &mut Outbox, to: Rank, message: &Message, payload: Payload) {
-        let quiet = message.is_in_no_hurry();
-        self.send(out, to, message, payload, (message.object(), message.kind("")), quiet);
+    /// Sends a message of kernels, on the account of no line.
+    pub(crate) fn say(&mut self, out: &mut Outbox, to: Rank, message: &Message, payload: Payload) {
+        self.say_for(out, to, message, payload, None);
     }
 
-    /// Sends the answer to a request about an object.
-    pub(crate) fn answer(&mut self, out: &mut Outbox, to: Rank, object: ObjectId, answer: &Message, payload: Payload) {
-        let quiet = answer.is_in_no_hurry();
-        self.send(out, to, answer, payload, (Some(object), Kind::Answer), quiet);
-    }
-
-    /// Tells the sender of a batch that there is room for another; `kind`: what its writes are for.
-    pub(crate) fn batch_done(&mut self, out: &mut Outbox, to: Rank, object: ObjectId, kind: Kind) {
-        let message = Message::BatchDone { object };
-        let quiet = message.is_in_no_hurry();
-        self.send(out, to, &message, Payload::Empty, (Some(object), kind), quiet);
-    }
-
-    /// Sends, on the account of a line of the program.
-    pub(crate) fn post_for(
-        &mut self,
-        out: &mut Outbox,
-        reason: &Reason,
-        to: Rank,
-        message: &Message,
-        payload: Payload,
-    ) {
-        self.charge(reason, payload.len() as u64);
-        let quiet = message.is_in_no_hurry();
-        self.send(out, to, message, payload, (message.object(), message.kind(reason.action)), quiet);
-    }
-
-    /// The same, with more to follow that the receiver will be woken for.
-    pub(crate) fn post_more_for(
-        &mut self,
-        out: &mut Outbox,
-        reason: &Reason,
-        to: Rank,
-        message: &Message,
-        payload: Payload,
-    ) {
-        self.charge(reason, payload.len() as u64);
-        self.send(out, to, message, payload, (message.object(), message.kind(reason.action)), true);
-    }
-
-    fn send(
+    /// The same on the account of a line of the program.
+    pub(crate) fn say_for(
         &mut self,
         out: &mut Outbox,
         to: Rank,
         message: &Message,
         payload: Payload,
-        (object, kind): Account,
-        quiet: bool,
+        reason: Option<&Reason>,
     ) {
-        if message.is_counted() {
+        let object = match message {
+            Message::Dropped { object } => Some(*object),
+            Message::Fault { object } => *object,
+            _ => None,
+        };
+        let header = (message.encode(&[]), message.is_counted());
+        self.post(out, to, header, payload, object, &How { kind: message.kind(), lazy: false, reason });
+    }
+
+    /// Sends a transfer, on the account of an object and of a line of the program.
+    pub(crate) fn post(
+        &mut self,
+        out: &mut Outbox,
+        to: Rank,
+        (header, counted): (Vec<u8>, bool),
+        payload: Payload,
+        object: Option<ObjectId>,
+        how: &How<'_>,
+    ) {
+        if let Some(reason) = how.reason {
+            self.charge(reason, payload.len() as u64);
+        }
+        if counted {
             self.sent[to.index()] += 1;
         }
-        let header = message.encode();
-        self.tally.sent(object, kind, header.len() + payload.len());
-        match quiet {
+        self.tally.sent(object, how.kind, header.len() + payload.len());
+        match how.lazy {
             true => out.send_quietly(to, header, payload),
             false => out.send(to, header, payload),
         }

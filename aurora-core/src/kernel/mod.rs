@@ -21,6 +21,7 @@ pub(crate) mod nodes;
 pub(crate) mod polling;
 mod tally;
 mod telling;
+mod timers;
 pub(crate) mod using;
 mod waits;
 pub(crate) mod watch;
@@ -37,19 +38,19 @@ use crate::config::Modes;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::Message;
 use crate::memory::{Budget, Patience};
-use crate::object::{Cx, Frame};
-use crate::vector::object::{Object, Parked};
-use crate::vector::rally::Rally;
+use crate::object::{Cx, Frame, SharedObject};
 use aurora_net::{Node, Outbox, Payload, Rank, Received, Token};
 use loans::Loans;
 use mail::Mail;
 use nodes::Nodes;
 use polling::Polling;
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 use telling::Telling;
+use timers::Timers;
 use watch::Watch;
 
 /// A request of ours.
@@ -60,8 +61,10 @@ pub(crate) struct Call {
     landing: Option<Token>,
     /// Nobody waits for the answer yet.
     ahead: bool,
-    /// It writes to this vector.
-    writes: Option<ObjectId>,
+    /// The object that is asked.
+    object: ObjectId,
+    /// It changes something there.
+    writes: bool,
     /// The answer, once it is here.
     pub(crate) reply: Option<Result<Received, Error>>,
 }
@@ -70,12 +73,14 @@ pub(crate) struct Call {
 pub(crate) struct Kernel {
     pub(crate) core: Core,
     pub(crate) objects: BTreeMap<ObjectId, Entry>,
+    /// When objects want to be called.
+    timers: Timers,
 }
 
 /// A shared object: what the kernel keeps of it, whatever it is, and what it is.
 pub(crate) struct Entry {
     pub(crate) frame: Frame,
-    pub(crate) machine: Object,
+    pub(crate) machine: Box<dyn SharedObject>,
 }
 
 /// What a rank's kernel knows beside its objects.
@@ -92,8 +97,8 @@ pub(crate) struct Core {
     pub(crate) node: Option<Arc<Node>>,
     /// Who shares the memory of vectors with whom.
     pub(crate) nodes: Arc<Nodes>,
-    /// Only between machines: inside of one nothing overflows.
-    pub(crate) rally: Option<Rally<(ObjectId, Parked)>>,
+    /// Ranks are on several nodes.
+    pub(crate) between_nodes: bool,
     pub(crate) calls: HashMap<CallId, Call>,
     next_call: u64,
     next_guard: u64,
@@ -136,7 +141,7 @@ impl Kernel {
             pieces: Pieces::default(),
             node: None,
             nodes: Arc::new(Nodes::apart(size)),
-            rally: None,
+            between_nodes: false,
             calls: HashMap::new(),
             next_call: 0,
             next_guard: 0,
@@ -155,28 +160,41 @@ impl Kernel {
             ended: false,
             is_failing: false,
         };
-        Kernel { core, objects: BTreeMap::new() }
+        Kernel { core, objects: BTreeMap::new(), timers: Timers::default() }
     }
 
     /// Calls an object. `None`: there is none of that number.
     ///
     /// # Panics
     /// If an operation of the program's does; what the object makes of that comes first.
-    pub(crate) fn with<R>(
+    pub(crate) fn call<R>(
         &mut self,
         id: ObjectId,
         out: &mut Outbox,
-        call: impl FnOnce(&mut Object, &mut Cx<'_>) -> R,
+        call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
     ) -> Option<R> {
-        let Kernel { core, objects } = self;
+        let Kernel { core, objects, timers } = self;
         let Entry { frame, machine } = objects.get_mut(&id)?;
-        let called = catch_unwind(AssertUnwindSafe(|| call(machine, &mut Cx { core, frame, out })));
-        let Entry { frame, machine } = objects.get_mut(&id)?;
+        let called = catch_unwind(AssertUnwindSafe(|| call(&mut **machine, &mut Cx { core, frame, out })));
         if std::mem::take(&mut frame.is_failing) {
             machine.failed(&mut Cx { core, frame, out });
         }
+        timers.set(id, machine.poll_timeout());
         self.shut_if_failing();
         Some(called.unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+
+    /// Calls an object whose handle knows what it is.
+    pub(crate) fn with<O: SharedObject, R>(
+        &mut self,
+        id: ObjectId,
+        out: &mut Outbox,
+        call: impl FnOnce(&mut O, &mut Cx<'_>) -> R,
+    ) -> Option<R> {
+        self.call(id, out, |object, cx| {
+            let object: &mut dyn Any = object;
+            call(object.downcast_mut().expect("a handle is of its object's kind"), cx)
+        })
     }
 
     /// Of a job that has failed nothing may be used.
@@ -188,7 +206,7 @@ impl Kernel {
 
     /// What the calling thread and the ranks that share memory may do to objects without us follows what we know.
     fn refresh_all(&mut self) {
-        let Kernel { core, objects } = self;
+        let Kernel { core, objects, .. } = self;
         let usable = core.is_usable();
         objects.values_mut().for_each(|Entry { frame, machine }| machine.refresh(frame, usable));
     }
@@ -209,6 +227,7 @@ impl Kernel {
             self.core.mail.bury(id, &frame.name);
             self.core.told.retain(|(of, _)| *of != id);
             self.objects.remove(&id);
+            self.timers.set(id, None);
         }
     }
 }
@@ -228,7 +247,7 @@ impl Core {
             let payload = postcard::to_allocvec(&summary).expect("summaries are plain data");
             let reason = Reason { object: None, action: "rendezvous", site: self.rendezvous.site().cloned() };
             let message = Message::Round { seq: self.rendezvous.seq(), round };
-            self.mail.post_for(out, &reason, to, &message, Payload::Bytes(payload.into()));
+            self.mail.say_for(out, to, &message, Payload::Bytes(payload.into()), Some(&reason));
         }
     }
 }

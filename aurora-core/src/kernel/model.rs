@@ -16,13 +16,14 @@ use crate::distribution::{Distribution, Shape};
 use crate::epoch::{Collective, Opening};
 use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
-use crate::kernel::message::{Message, Request};
+use crate::kernel::message::{Header, request, to_object};
 use crate::memory::{Array, typed};
 use crate::object::{Cx, Frame};
 use crate::vector::batch::BatchBuilder;
 use crate::vector::block::Block;
-use crate::vector::construct::object;
-use crate::vector::object::Object;
+use crate::vector::construct::machine;
+use crate::vector::machine::Vector;
+use crate::vector::message::{Asked, Message, Request};
 use crate::window::Window;
 use aurora_net::{Buffer, Handler, Outbox, Payload, Rank, Received, Token};
 use loom::sync::{Arc, Mutex, MutexGuard};
@@ -61,7 +62,7 @@ impl Node {
         let dist = Distribution::block(Shape::Vector(2 * len), 2);
         let block = Block::new(std::sync::Arc::new(block), size_of::<u64>(), None);
         let nodes = std::sync::Arc::new(Nodes::apart(2));
-        let machine = object::<u64>(&kernel.core, dist, block, nodes, None);
+        let machine = Box::new(machine::<u64>(&kernel.core, dist, block, nodes));
         kernel.objects.insert(OBJECT, Entry { frame: Frame::new(OBJECT, name, 2), machine });
         Arc::new(Node { state: Mutex::new((kernel, Outbox::default())), len, site })
     }
@@ -76,11 +77,11 @@ impl Node {
     }
 
     /// Does something with the object.
-    fn on<R>(&self, action: impl FnOnce(&mut Object, &mut Cx<'_>) -> R) -> R {
+    fn on<R>(&self, action: impl FnOnce(&mut Vector, &mut Cx<'_>) -> R) -> R {
         self.act(|kernel, out| kernel.with(OBJECT, out, action)).expect("it lives")
     }
 
-    fn wait<R>(&self, mut condition: impl FnMut(&mut Object, &mut Cx<'_>) -> Option<R>) -> R {
+    fn wait<R>(&self, mut condition: impl FnMut(&mut Vector, &mut Cx<'_>) -> Option<R>) -> R {
         loop {
             if let Some(outcome) = self.on(&mut condition) {
                 return outcome;
@@ -90,29 +91,28 @@ impl Node {
     }
 
     /// A message of rank 1 arrives.
-    fn deliver(&self, message: &Message, payload: Vec<u8>) {
-        self.act(|kernel, out| kernel.deliver(Rank::new(OTHER), &message.encode(), Received::Bytes(payload), out));
+    fn deliver(&self, header: &[u8], payload: Vec<u8>) {
+        self.act(|kernel, out| kernel.deliver(Rank::new(OTHER), header, Received::Bytes(payload), out));
     }
 
     /// Rank 1, which has entered `epoch` scopes, asks for the whole block.
     fn ask(&self, id: u64, epoch: u64) {
-        let request = Request::Read { start: 0, len: self.len as u64, owners: 1 };
-        self.deliver(&Message::Call { id: CallId(id), object: OBJECT, epoch, request }, Vec::new());
+        let read = Request::Read { start: 0, len: self.len as u64, owners: 1 };
+        self.deliver(&request(OBJECT, CallId(id), false, &Asked { epoch, request: read }), Vec::new());
     }
 
     /// Rank 1 sets the whole block.
     fn set(&self, id: u64, value: u64) {
-        let request = Request::WriteAt { start: 0 };
+        let write = Asked { epoch: 0, request: Request::WriteAt { start: 0 } };
         let values = vec![value; self.len];
-        let message = Message::Call { id: CallId(id), object: OBJECT, epoch: 0, request };
-        self.deliver(&message, bytemuck::cast_slice(&values).to_vec());
+        self.deliver(&request(OBJECT, CallId(id), false, &write), bytemuck::cast_slice(&values).to_vec());
     }
 
     /// Takes what has been answered.
     fn take_answers(&self, answers: &mut Answers) {
         let sent: Vec<_> = self.act(|_, out| out.drain().collect());
         for transfer in sent {
-            let Some(Message::Reply { id, refused: false }) = Message::decode(&transfer.header) else {
+            let Some(Header::Reply { id, refused: false }) = Header::decode(&transfer.header) else {
                 continue;
             };
             match transfer.payload {
@@ -158,8 +158,11 @@ fn uniform(bytes: &[u8]) -> u64 {
 fn write_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.settled(true, Window::WHOLE, cx)).expect("no fault");
     node.wait(|object, cx| object.gate(Window::WHOLE, cx)).expect("no fault");
-    let guard =
-        node.on(|object, cx| object.open_guard(("OwnerComputes", &node.site), (true, false), Window::WHOLE, cx));
+    let guard = node.on(|object, cx| {
+        let guard = cx.open_guard(("OwnerComputes", &node.site), (true, false), Window::WHOLE);
+        object.refresh_permit(cx.frame, true);
+        guard
+    });
     let block = node.on(|object, cx| object.take_part(&(0..node.len), cx)).expect("one write guard at a time");
     let mut block = std::sync::Arc::try_unwrap(typed::<u64>(block)).unwrap_or_else(|shared| Array::clone(&shared));
     let half = block.len() / 2;
@@ -167,7 +170,10 @@ fn write_by_a_guard(node: &Node) {
     thread::yield_now();
     block[half..].fill(2);
     node.on(|object, _| object.block.give_back(std::sync::Arc::new(block)));
-    node.on(|object, cx| object.close_guard(guard, false, cx));
+    node.on(|object, cx| {
+        cx.close_guard(guard, false);
+        object.advance(cx);
+    });
 }
 
 /// A guard as it must not be: it writes in two steps without taking the block.
@@ -182,28 +188,40 @@ fn write_without_lending(node: &Node) {
 
 /// A guard as it must not be: it takes the block away from those who send from it.
 fn write_under_transfers(node: &Node) {
-    let guard =
-        node.on(|object, cx| object.open_guard(("OwnerComputes", &node.site), (true, false), Window::WHOLE, cx));
+    let guard = node.on(|object, cx| {
+        let guard = cx.open_guard(("OwnerComputes", &node.site), (true, false), Window::WHOLE);
+        object.refresh_permit(cx.frame, true);
+        guard
+    });
     let block = node.on(|object, _| object.block.take());
     if let Some(block) = block {
         thread::yield_now();
         node.on(|object, _| object.block.give_back(block));
     }
-    node.on(|object, cx| object.close_guard(guard, false, cx));
+    node.on(|object, cx| {
+        cx.close_guard(guard, false);
+        object.advance(cx);
+    });
 }
 
 /// What [`OwnerComputes`](crate::OwnerComputes) does: shows the block, which stays as it is meanwhile.
 fn read_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.settled(false, Window::WHOLE, cx)).expect("no fault");
-    let guard =
-        node.on(|object, cx| object.open_guard(("OwnerComputes", &node.site), (false, false), Window::WHOLE, cx));
+    let guard = node.on(|object, cx| {
+        let guard = cx.open_guard(("OwnerComputes", &node.site), (false, false), Window::WHOLE);
+        object.refresh_permit(cx.frame, true);
+        guard
+    });
     let shown = node.on(|object, _| object.block.share());
     let shown = typed::<u64>(shown.expect("no write guard beside a shared one"));
     let before = uniform(bytemuck::cast_slice(&shown));
     thread::yield_now();
     assert_eq!(uniform(bytemuck::cast_slice(&shown)), before, "it has changed under a guard");
     drop(shown);
-    node.on(|object, cx| object.close_guard(guard, false, cx));
+    node.on(|object, cx| {
+        cx.close_guard(guard, false);
+        object.advance(cx);
+    });
 }
 
 /// `program` beside a rank that reads, writes and reads. Every request is answered, and no answer is of half a phase.
@@ -278,20 +296,27 @@ fn split_end(entered: u64) {
             let node = node.clone();
             thread::spawn(move || {
                 let opening = Opening::new(Collective::ReleaseC, &node.site);
-                let end = Message::End { object: OBJECT, epoch: 1, opening, batches: 1, op: None };
+                let end = to_object(OBJECT, &Message::End { epoch: 1, opening, batches: 1, op: None });
                 node.ask(1, entered);
                 node.deliver(&end, batch(1, 5).into());
             })
         };
         let opening = Opening::new(Collective::ReleaseC, &node.site);
         let epoch = node.on(|object, cx| object.enter(opening.clone(), cx)).expect("the same scope");
-        let guard = node.on(|object, cx| object.open_guard(("ReleaseC", &node.site), (true, true), Window::WHOLE, cx));
+        let guard = node.on(|object, cx| {
+            let guard = cx.open_guard(("ReleaseC", &node.site), (true, true), Window::WHOLE);
+            object.refresh_permit(cx.frame, true);
+            guard
+        });
         node.on(|object, cx| object.advance(cx));
         let reason = Reason { object: Some(OBJECT), action: "ReleaseC", site: None };
         let scope = ReleaseScope { epoch, opening: &opening, reason: &reason, sent: 0 };
         let last = vec![Some(LastBatch { op: None, bytes: batch(0, 5) }), None];
         node.on(|object, cx| object.end_release(&scope, &[0, 0], last, cx));
-        node.on(|object, cx| object.close_guard(guard, false, cx));
+        node.on(|object, cx| {
+            cx.close_guard(guard, false);
+            object.advance(cx);
+        });
         // The next use.
         let own = node.wait(|object, cx| {
             object.settled(false, Window::WHOLE, cx)?.expect("no fault");

@@ -220,7 +220,7 @@ impl Kernel {
             Tick::Ask(_) => {
                 let look = self.core.polling.look;
                 for rank in self.core.others() {
-                    self.core.mail.post(out, rank, &Message::Ask { look }, Payload::Empty);
+                    self.core.mail.say(out, rank, &Message::Ask { look }, Payload::Empty);
                 }
             }
             Tick::GiveUp(poll, limit) => {

@@ -85,21 +85,14 @@ impl Kernel {
     /// To whose account a wait goes; `caller`: the object whose call it is.
     pub(crate) fn account(&self, what: What, caller: Option<ObjectId>) -> (Option<ObjectId>, Kind) {
         let object = what.object();
-        let known = object.and_then(|id| self.objects.get(&id));
-        if known.is_some_and(|object| object.machine.home().is_some()) {
-            return (object, Kind::Scalar);
-        }
         let kind = match what {
             What::Rendezvous(_) => return (caller, Kind::Barrier),
             What::Pieces(_) => return (caller, Kind::Exchange),
             What::Leave => Kind::End,
             What::Clock => Kind::Control,
-            What::Load { .. } => Kind::Load,
-            What::Halo { .. } => Kind::Halo,
-            What::Gate { .. } => Kind::Gate,
-            What::Calls { action, .. } => Kind::of_action(action),
-            What::Settle { .. } | What::Lead { .. } | What::Room { .. } => {
-                known.map_or(Kind::Flush, |object| object.machine.writing())
+            _ => {
+                let entry = object.and_then(|id| self.objects.get(&id));
+                entry.map_or(Kind::Control, |entry| entry.machine.wait_kind(what))
             }
         };
         (object, kind)

@@ -23,7 +23,7 @@ impl Kernel {
     /// Tells rank 0 this rank's counters.
     pub(crate) fn report(&mut self, stats: &Stats, out: &mut Outbox) {
         let payload = postcard::to_allocvec(stats).expect("counters are plain data");
-        self.core.mail.post(out, Rank::new(0), &Message::Report, Payload::Bytes(payload.into()));
+        self.core.mail.say(out, Rank::new(0), &Message::Report, Payload::Bytes(payload.into()));
     }
 
     pub(crate) fn reported(&mut self, from: Rank, report: &[u8], out: &mut Outbox) {
@@ -35,12 +35,12 @@ impl Kernel {
 
     /// Asks rank 0 what time it is there.
     pub(crate) fn ask_time(&mut self, out: &mut Outbox) {
-        self.core.mail.post(out, Rank::new(0), &Message::AskTime { sent: Time::now().nanos }, Payload::Empty);
+        self.core.mail.say(out, Rank::new(0), &Message::AskTime { sent: Time::now().nanos }, Payload::Empty);
     }
 
     pub(crate) fn tell_time(&mut self, to: Rank, sent: u64, out: &mut Outbox) {
         let Time { nanos: here, machine } = Time::now();
-        self.core.mail.post(out, to, &Message::Time { sent, here, machine }, Payload::Empty);
+        self.core.mail.say(out, to, &Message::Time { sent, here, machine }, Payload::Empty);
     }
 
     /// Rank 0's clock said `there` at some moment between our `sent` and now: most likely half way. Two processes of one machine have the

@@ -5,17 +5,13 @@ use crate::collective::{Came, ObjectState, Summary};
 use crate::error::Claim;
 use crate::ids::ObjectId;
 use crate::kernel::message::Message;
-use crate::memory::Storage;
 use crate::object::{Cx, OpenGuard};
-use crate::vector::object::Object;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::bootstrap::Failure;
 use aurora_net::{Outbox, Payload, Rank};
 use bytes::Bytes;
 use std::collections::BTreeMap;
-use std::ops::Range;
-use std::sync::Arc;
 
 impl Kernel {
     /// The control plane says that another rank has failed.
@@ -25,7 +21,7 @@ impl Kernel {
 
     /// Whether an object may be used now, for writing if `mutable`.
     pub(crate) fn usable(&mut self, id: ObjectId, mutable: bool, out: &mut Outbox) -> Result<(), Error> {
-        let usable = self.with(id, out, |_, cx| cx.usable(mutable, Window::WHOLE));
+        let usable = self.call(id, out, |_, cx| cx.usable(mutable, Window::WHOLE));
         usable.expect("an object lives as long as its handle")
     }
 
@@ -42,8 +38,8 @@ impl Kernel {
         let mine = self.objects.iter().filter(|(_, entry)| !entry.frame.dropped[me]);
         for (id, Entry { frame, machine: object }) in mine {
             add(id.0);
-            add(object.ledger.epoch << 1 | u64::from(frame.open.iter().any(|guard| guard.awaited)));
-            add(object.ledger.entered());
+            add(object.entered() << 1 | u64::from(frame.open.iter().any(|guard| guard.awaited)));
+            add(object.digest());
             to_tell |= frame.fault.is_some();
         }
         if to_tell {
@@ -62,9 +58,9 @@ impl Kernel {
                 let awaited = frame.open.iter().find(|guard| guard.awaited);
                 let state = ObjectState {
                     rank: me,
-                    epoch: object.ledger.epoch,
-                    entered: object.ledger.entered(),
-                    last: object.ledger.last_claim(&frame.name),
+                    epoch: object.entered(),
+                    entered: object.digest(),
+                    last: object.claim(&frame.name),
                     open: awaited.map(|guard| Box::new(frame.leak(me, guard))),
                     fault: frame.fault.clone().map(Box::new),
                 };
@@ -88,77 +84,35 @@ impl Kernel {
         let reason = Reason { object: None, action: what, site: Some(site.clone()) };
         let message = Message::Piece { seq: self.core.rendezvous.seq(), step };
         for (to, piece) in pieces {
-            self.core.mail.post_for(out, &reason, to, &message, Payload::Bytes(piece));
+            self.core.mail.say_for(out, to, &message, Payload::Bytes(piece), Some(&reason));
         }
     }
 }
 
-impl Object {
-    /// Whether all earlier scopes of a part are over, so that it may be used, for writing if `mutable`. `None`: not yet.
-    pub(crate) fn settled(&mut self, mutable: bool, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
-        if let Err(error) = cx.usable(mutable, window) {
-            return Some(Err(error));
-        }
-        if self.ledger.pending(window, self.ledger.epoch).is_none() {
-            return Some(Ok(()));
-        }
-        self.behind = (window, self.ledger.epoch);
-        None
-    }
-
-    /// As [`Object::settled`], once nothing is sent from the block any more: the gate in front of every write.
-    pub(crate) fn gate(&mut self, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
-        if let Err(error) = self.settled(true, window, cx)? {
-            return Some(Err(error));
-        }
-        if self.block.is_in_flight() {
-            return None;
-        }
-        // Where it had to move away, and nobody shows its place any more, it is better written there.
-        if !self.block.is_at_home() {
-            self.block.go_home();
-        }
-        Some(Ok(()))
-    }
-
-    /// Lends elements of our block to its owner for writing. Transfers that still read it go on from a copy.
-    pub(crate) fn take_part(&mut self, elements: &Range<usize>, cx: &mut Cx<'_>) -> Option<Arc<dyn Storage>> {
-        if self.block.is_in_flight() {
-            let copy = self.block.take_from_transfers()?;
-            cx.core.loans.detach_block(cx.frame.id, &copy);
-        }
-        let bytes = self.block.bytes_of(elements);
-        self.block.take_part(&bytes)
-    }
-}
-
-impl Object {
+impl Cx<'_> {
     /// Registers a guard, which borrows the object mutably or not, and whose end all ranks await or not.
     pub(crate) fn open_guard(
         &mut self,
         (behaviour, site): (&'static str, &Site),
         (mutable, awaited): (bool, bool),
         window: Window,
-        cx: &mut Cx<'_>,
     ) -> u64 {
-        cx.core.next_guard += 1;
-        let id = cx.core.next_guard;
-        let span = crate::trace::scope(behaviour, &cx.frame.name.what, site);
-        cx.frame.open.push(OpenGuard { id, behaviour, site: site.clone(), mutable, awaited, window, _span: span });
-        self.refresh(cx.frame, cx.core.is_usable());
+        self.core.next_guard += 1;
+        let id = self.core.next_guard;
+        let span = crate::trace::scope(behaviour, &self.frame.name.what, site);
+        self.frame.open.push(OpenGuard { id, behaviour, site: site.clone(), mutable, awaited, window, _span: span });
         id
     }
 
     /// A guard ends, having given back what it was lent. One that ends by a panic poisons its object.
-    pub(crate) fn close_guard(&mut self, guard: u64, panicking: bool, cx: &mut Cx<'_>) {
-        let Some(at) = cx.frame.open.iter().position(|open| open.id == guard) else {
+    pub(crate) fn close_guard(&mut self, guard: u64, panicking: bool) {
+        let Some(at) = self.frame.open.iter().position(|open| open.id == guard) else {
             return;
         };
-        let guard = cx.frame.open.remove(at);
-        if panicking && !cx.core.ended {
-            let (behaviour, object) = (guard.behaviour.into(), cx.frame.name.clone());
-            cx.fail(Error::Poisoned { rank: cx.core.me, behaviour, object, opened: guard.site });
+        let guard = self.frame.open.remove(at);
+        if panicking && !self.core.ended {
+            let (behaviour, object) = (guard.behaviour.into(), self.frame.name.clone());
+            self.fail(Error::Poisoned { rank: self.core.me, behaviour, object, opened: guard.site });
         }
-        self.advance(cx);
     }
 }

@@ -6,8 +6,7 @@ use crate::Site;
 use crate::error::Claim;
 use crate::ids::ObjectId;
 use crate::kernel::message::Message;
-use crate::object::OpenGuard;
-use crate::vector::object::{Object, Obstacle};
+use crate::object::{Obstacle, OpenGuard, SharedObject};
 use aurora_net::{Outbox, Payload, Rank};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -36,8 +35,8 @@ impl Kernel {
     }
 
     /// The object at which this rank waits.
-    fn machine(&self, what: What) -> Option<&Object> {
-        Some(&self.objects.get(&what.object()?)?.machine)
+    fn machine(&self, what: What) -> Option<&dyn SharedObject> {
+        Some(&*self.objects.get(&what.object()?)?.machine)
     }
 
     /// What this rank is doing, in words for the others.
@@ -87,15 +86,14 @@ impl Kernel {
             if let Some(guard) = frame.open.iter().find(|guard| guard.awaited) {
                 state.open.insert(*id, told(guard));
             }
-            for parked in &object.parked {
-                let Obstacle { by_itself, behind } = object.obstacle(parked.from, &parked.work);
-                let held = state.parked.entry(parked.from).or_default();
+            object.parked(&mut |from, Obstacle { by_itself, behind }| {
+                let held = state.parked.entry(from).or_default();
                 held.by_itself |= by_itself;
                 if by_itself && held.guard.is_none() {
                     held.guard = frame.open.last().map(told);
                 }
                 held.behind.extend(behind.into_iter().map(|rank| (rank, *id)));
-            }
+            });
         }
         state
     }
@@ -114,7 +112,7 @@ impl Kernel {
     pub(crate) fn act(&mut self, acts: Vec<Act>, out: &mut Outbox) {
         for act in acts {
             match act {
-                Act::Ask(rank, look) => self.core.mail.post(out, rank, &Message::Ask { look }, Payload::Empty),
+                Act::Ask(rank, look) => self.core.mail.say(out, rank, &Message::Ask { look }, Payload::Empty),
                 Act::GiveUp(error) => self.fail_job(error, out),
                 Act::Notice(claim, missing) => crate::notice::late(&claim, &missing),
             }

@@ -2,13 +2,26 @@
 
 use crate::Error;
 use crate::Site;
-use crate::ids::ObjectId;
-use crate::kernel::message::Message;
+use crate::ids::{CallId, ObjectId};
+use crate::kernel::asking::Asking;
+use crate::kernel::message::to_object;
 use crate::kernel::{Core, Loan, Reason};
 use crate::memory::Shortage;
-use crate::object::Frame;
+use crate::object::{Called, Frame};
+use crate::stats::Kind;
 use crate::window::Window;
 use aurora_net::{Outbox, Payload, Rank, Token};
+use serde::Serialize;
+
+/// How a message goes out.
+pub(crate) struct How<'a> {
+    /// What it is for.
+    pub(crate) kind: Kind,
+    /// Nobody is to be woken for it who does not wait.
+    pub(crate) lazy: bool,
+    /// The line of the program on whose account it goes.
+    pub(crate) reason: Option<&'a Reason>,
+}
 
 /// The context of a call: the rank, its other ranks, and the frame of the object that is called.
 pub(crate) struct Cx<'a> {
@@ -53,9 +66,20 @@ impl Cx<'_> {
         Reason { object: Some(self.frame.id), action, site }
     }
 
-    /// Sends a message, on the account of a line of the program.
-    pub(crate) fn send(&mut self, reason: &Reason, to: Rank, message: &Message, payload: Payload) {
-        self.core.mail.post_for(self.out, reason, to, message, payload);
+    /// Sends a message to the object on another rank.
+    pub(crate) fn send(&mut self, to: Rank, message: &impl Serialize, payload: Payload, how: How<'_>) {
+        let header = to_object(self.frame.id, message);
+        self.core.mail.post(self.out, to, (header, true), payload, Some(self.frame.id), &how);
+    }
+
+    /// Sends a request to the object on another rank. Its answer is taken with [`Core::take_reply`].
+    pub(crate) fn ask(&mut self, asking: Asking<'_>, request: &impl Serialize, payload: impl Into<Payload>) -> CallId {
+        self.core.ask(self.frame.id, asking, request, payload.into(), self.out)
+    }
+
+    /// Answers a request.
+    pub(crate) fn answer(&mut self, call: Called, answer: Result<Payload, Error>) {
+        self.core.answer(call, self.frame.id, answer, self.out);
     }
 
     /// Lends memory to the transport.

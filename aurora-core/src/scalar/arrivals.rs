@@ -1,18 +1,17 @@
 //! The collective scopes of a scalar, by what arrives: at its home of who has come and who has ended, elsewhere of values and of
 //! scopes that are over.
 
+use super::Scalar;
 use super::Value;
+use super::message::Message;
 use super::spreading::Spreading;
 use crate::epoch::{Collective, Opening};
 use crate::ids::Epoch;
-use crate::kernel::message::Message;
-use crate::kernel::watch::What;
 use crate::object::Cx;
-use crate::vector::object::Object;
 use aurora_net::{Payload, Rank};
 use bytes::Bytes;
 
-impl Object {
+impl Scalar {
     /// What arrives at a home: a rank has come.
     pub(crate) fn has_come(&mut self, from: Rank, epoch: Epoch, opening: &Opening) {
         let arrival = &mut self.ledger.record(epoch).from[from.index()];
@@ -29,9 +28,7 @@ impl Object {
 
     /// What arrives from a home: a value, with which a ReadCache or a ReadMostly begins, or a newer one.
     pub(crate) fn told(&mut self, epoch: Epoch, numbers: (u64, u64), value: &[u8], cx: &mut Cx<'_>) {
-        let Some(home) = self.home() else {
-            return;
-        };
+        let home = self.home;
         if self.ledger.epoch < epoch || self.ledger.settled >= epoch {
             return;
         }
@@ -39,9 +36,9 @@ impl Object {
         self.ledger.conclude(epoch - 1);
         let site = self.site_of(epoch);
         let reason = cx.reason("ReadMostly", site.clone());
-        if self.replicated().is_some_and(|replicated| replicated.epoch == epoch) {
+        if self.replicated.as_ref().is_some_and(|replicated| replicated.epoch == epoch) {
             let seen = self.contain((Collective::ReadMostly, site), cx, |object, _| {
-                let replicated = object.replicated()?;
+                let replicated = object.replicated.as_mut()?;
                 replicated.learn(numbers.0, value, numbers.1);
                 replicated.receive()
             });
@@ -50,13 +47,11 @@ impl Object {
             };
             self.send_offers(&reason, false, cx);
             if let Some(seen) = seen {
-                cx.send(&reason, home, &Message::Seen { object: cx.id(), epoch, seen }, Payload::Empty);
+                Message::Seen { epoch, seen }.send(&reason, home, Payload::Empty, cx);
             }
         } else if self.is_of(epoch, Collective::ReadCache) {
             self.ledger.conclude(epoch);
-            if let Some(scopes) = &mut self.scalar_scopes {
-                scopes.shown = Some((epoch, value.to_vec()));
-            }
+            self.shown = Some((epoch, value.to_vec()));
         }
         self.advance(cx);
     }
@@ -69,34 +64,30 @@ impl Object {
 
     /// A rank has seen so many values.
     pub(crate) fn has_seen(&mut self, from: Rank, epoch: Epoch, seen: u64) {
-        let scopes = self.scalar_scopes.as_mut().filter(|_| self.ledger.settled + 1 == epoch);
-        if let Some(spreading) = scopes.and_then(|scopes| scopes.spreading.as_mut()) {
+        if let Some(spreading) = self.spreading.as_mut().filter(|_| self.ledger.settled + 1 == epoch) {
             spreading.seen(from, seen);
         }
     }
 
     /// An epoch is settled at home: all have come to a ReadCache, or have ended what they entered.
-    pub(crate) fn settle_scalar(&mut self, epoch: Epoch, behaviour: Collective, cx: &mut Cx<'_>) {
+    pub(super) fn settle(&mut self, epoch: Epoch, behaviour: Collective, cx: &mut Cx<'_>) {
         let (site, op) = (self.site_of(epoch), self.ledger.find(epoch).and_then(|r| r.mine.as_ref()?.op));
         self.ledger.forget(epoch);
-        let Some(scopes) = &mut self.scalar_scopes else {
-            return;
-        };
-        let parts = scopes.parts.remove(&epoch).unwrap_or_default();
+        let parts = self.parts.remove(&epoch).unwrap_or_default();
         let name = match behaviour {
             Collective::ReadCache => {
-                let value = self.scalar.as_ref().map(Value::read).unwrap_or_default();
-                scopes.shown = Some((epoch, value.clone()));
-                let message = Message::Spread { object: cx.id(), epoch, number: 0, answered: 0 };
+                let value = self.value.as_ref().map(Value::read).unwrap_or_default();
+                self.shown = Some((epoch, value.clone()));
+                let message = Message::Spread { epoch, number: 0, answered: 0 };
                 return self.say_to_all(("ReadCache", site), &message, Payload::Bytes(value.into()), cx);
             }
             Collective::ReadMostly => {
-                scopes.spreading = None;
+                self.spreading = None;
                 "ReadMostly"
             }
             Collective::Accumulate => {
                 let merged = self.contain((behaviour, site.clone()), cx, |object, cx| {
-                    parts.into_iter().flatten().try_for_each(|part| super::update(object, op, &part, cx).map(drop))
+                    parts.into_iter().flatten().try_for_each(|part| object.update(op, &part, cx))
                 });
                 if let Some(Err(error)) = merged {
                     cx.fail(error);
@@ -105,14 +96,14 @@ impl Object {
             }
             _ => {
                 let last = parts.into_iter().flatten().next_back();
-                let set = last.zip(self.scalar.as_mut()).map(|(last, value)| value.change(|_| Some(last.clone())));
+                let set = last.zip(self.value.as_mut()).map(|(last, value)| value.change(|_| Some(last.clone())));
                 if let Some(None) = set {
                     cx.fail(cx.frame.nonsense());
                 }
                 "ReleaseC"
             }
         };
-        self.say_to_all((name, site), &Message::Over { object: cx.id(), epoch }, Payload::Empty, cx);
+        self.say_to_all((name, site), &Message::Over { epoch }, Payload::Empty, cx);
     }
 
     fn say_to_all(
@@ -128,16 +119,14 @@ impl Object {
             _ => Bytes::new(),
         };
         for rank in cx.me().others(cx.size()) {
-            cx.send(&reason, rank, message, Payload::Bytes(bytes.clone()));
+            message.send(&reason, rank, Payload::Bytes(bytes.clone()), cx);
         }
     }
 
     /// At home: begins a ReadMostly to which all have come, and tells each rank inside of it what it has not been told.
     pub(crate) fn spread(&mut self, cx: &mut Cx<'_>) {
         let (me, size) = (cx.me(), cx.size());
-        let Some(home) = self.home() else {
-            return;
-        };
+        let home = self.home;
         if home != me || !cx.is_sound() {
             return;
         }
@@ -145,14 +134,11 @@ impl Object {
             return;
         };
         let site = self.site_of(epoch);
-        let Some(scopes) = &mut self.scalar_scopes else {
-            return;
-        };
-        let spreading = scopes.spreading.get_or_insert_with(|| Spreading::new(size));
+        let spreading = self.spreading.get_or_insert_with(|| Spreading::new(size));
         let number = spreading.number();
         // This rank may have come to the next one already, while others are still inside of this.
-        let mine = scopes.replicated.as_mut().filter(|replicated| replicated.epoch == epoch);
-        if let Some((replicated, value)) = mine.zip(self.scalar.as_ref()) {
+        let mine = self.replicated.as_mut().filter(|replicated| replicated.epoch == epoch);
+        if let Some((replicated, value)) = mine.zip(self.value.as_ref()) {
             replicated.learn(number, &value.read(), 0);
         }
         let arrivals = &self.ledger.record(epoch).from;
@@ -163,28 +149,10 @@ impl Object {
             return;
         }
         let reason = cx.reason("ReadMostly", site);
-        let value = Bytes::from(self.scalar.as_ref().map(Value::read).unwrap_or_default());
+        let value = Bytes::from(self.value.as_ref().map(Value::read).unwrap_or_default());
         for (rank, answered) in due {
-            let message = Message::Spread { object: cx.id(), epoch, number, answered };
-            cx.send(&reason, rank, &message, Payload::Bytes(value.clone()));
+            let message = Message::Spread { epoch, number, answered };
+            message.send(&reason, rank, Payload::Bytes(value.clone()), cx);
         }
-    }
-
-    /// Whom a wait for a scope of a scalar is for: the home, which waits for the others.
-    pub(crate) fn awaited_at_scalar(&self, what: What) -> Option<Vec<Rank>> {
-        if !matches!(what, What::Load { .. } | What::Settle { .. }) {
-            return None;
-        }
-        let home = self.home()?;
-        if home != self.ledger.me() {
-            return Some(vec![home]);
-        }
-        let What::Load { epoch, .. } = what else {
-            return None;
-        };
-        let mine = self.ledger.settled + 1 == epoch && self.is_of(epoch, Collective::ReadMostly);
-        let record = self.ledger.find(epoch).filter(|_| mine)?;
-        let missing = record.from.iter().enumerate().filter(|(_, arrival)| !arrival.came);
-        Some(missing.map(|(rank, _)| Rank::new(rank)).collect())
     }
 }

@@ -6,15 +6,14 @@ use crate::element::{Add, Max, Min, OpId};
 use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Reason;
-use crate::kernel::asking::When;
-use crate::kernel::message::{Request, ScalarRequest, malformed};
+use crate::kernel::message::malformed;
 use crate::kernel::watch::What;
-use crate::link::Link;
-use crate::memory::{Array, InPlace, Word};
-use crate::operation::short;
+use crate::memory::{InPlace, Word};
+use crate::object::{Plan, Shared, SharedObject};
+use crate::operation::{TypeKey, short};
 use crate::polls::Level;
-use crate::scalar::{Value, change_word, requested};
-use crate::vector::construct::{Plan, ScalarPart};
+use crate::scalar::message::ScalarRequest;
+use crate::scalar::{Scalar, Value, change_word, requested};
 use crate::window::Window;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
@@ -58,7 +57,7 @@ pub trait Atomic: ScalarValue + bytemuck::Pod {}
 /// # Ok::<(), Error>(())
 /// ```
 pub struct GScalar<T: ScalarValue> {
-    pub(crate) link: Link,
+    pub(crate) link: Shared<Scalar>,
     pub(crate) id: ObjectId,
     home: Rank,
     made_at: Site,
@@ -78,7 +77,11 @@ impl<T: ScalarValue> GScalar<T> {
     pub fn new(world: &World, home: impl Into<Rank>, value: T) -> Result<Self> {
         let (site, home) = (Site::here(), home.into());
         let initial = if home == world.rank() { Some(encode(&value, &site)) } else { None };
-        let mut plan = Plan::scalar::<T>(world, home, site.clone());
+        let what = format!("GScalar<{}> on {home}", short::<T>());
+        let mut plan = Plan::new(what, &("GScalar", TypeKey::of::<T>(), home), site.clone());
+        if home.index() >= world.size() {
+            plan.refuse(Error::NoSuchRank { rank: home, size: world.size(), site: site.clone() });
+        }
         let initial = match initial.transpose() {
             Ok(initial) => initial,
             Err(error) => {
@@ -88,10 +91,9 @@ impl<T: ScalarValue> GScalar<T> {
         };
         let is_word = plain::fits_a_word::<T>();
         let value = initial.map(|initial| Value::new(initial, is_word));
-        let part = ScalarPart { home, value, ops: plain::ops::<T>() };
         let link = world.link().share();
         let id = link.next_object();
-        plan.agree::<u8>((&link, id), Array::default(), None, Some(part))?;
+        plan.agree((&link, id), |core| Scalar::new(core, home, value, plain::ops::<T>()))?;
         let in_place = if is_word { find_word(&link, id, home) } else { None };
         Ok(GScalar { link, id, home, made_at: site, in_place, value: PhantomData })
     }
@@ -224,7 +226,7 @@ impl<T: ScalarValue> GScalar<T> {
         }
         match self.in_place.as_ref().filter(|in_place| in_place.wake(level)).and_then(InPlace::to_change) {
             Some(word) => self.change(word, request, &payload).ok_or_else(|| malformed(self.home)),
-            None => self.request(Request::Scalar(request), payload, action, site),
+            None => self.request((request, None), payload, action, site),
         }
     }
 
@@ -233,7 +235,7 @@ impl<T: ScalarValue> GScalar<T> {
         self.in_place.as_ref().map(|in_place| in_place.wake(self.link.watched()));
         let look = || match self.in_place.as_ref().and_then(InPlace::to_change_watched) {
             Some(word) => self.change(word, request, payload).ok_or_else(|| malformed(self.home)),
-            None => self.request(Request::Scalar(request), payload.to_vec(), action, site),
+            None => self.request((request, None), payload.to_vec(), action, site),
         };
         let found = |old: &Vec<u8>| {
             let new = requested(request, payload, old, plain::find::<T>);
@@ -251,7 +253,7 @@ impl<T: ScalarValue> GScalar<T> {
     /// Has the home do something, once what this rank has done before is settled there.
     pub(crate) fn request(
         &self,
-        request: Request,
+        request: (ScalarRequest, Option<u64>),
         payload: Vec<u8>,
         action: &'static str,
         site: &Site,
@@ -260,13 +262,13 @@ impl<T: ScalarValue> GScalar<T> {
         if self.home == self.link.me {
             return self
                 .link
-                .wait_on(What::Settle { object: id }, site, |object, cx| object.serve_own(&request, &payload, cx));
+                .wait_on(What::Settle { object: id }, site, |object, cx| object.serve_own(request, &payload, cx));
         }
         let _call = self.link.call(action);
         let reason = Reason { object: Some(id), action, site: Some(site.clone()) };
         let call = self.link.on(site, |object, cx| {
             cx.usable(false, Window::WHOLE)?;
-            Ok(object.ask((self.home, &reason, When::Now), request, payload, cx))
+            Ok(object.ask(&reason, request, payload, cx))
         })?;
         self.link
             .wait(What::Calls { object: id, action }, site, |kernel, _| kernel.core.take_reply(call))
@@ -325,18 +327,18 @@ impl<T: Atomic> GScalar<T> {
 
 /// Collective over the ranks of the home's node. Where they find a scalar that is a word, on which all ranks have agreed. A
 /// rank that has no memory for it asks the home by messages.
-fn find_word(link: &Link, id: ObjectId, home: Rank) -> Option<InPlace> {
+fn find_word(link: &Shared<Scalar>, id: ObjectId, home: Rank) -> Option<InPlace> {
     let node = link.node().filter(|_| link.nodes.are_mates(home, link.me));
     let segment = node.and_then(|node| node.share(id.0, Word::LEN).ok());
     link.tidy_on(|object, cx| {
         let at_home = home == cx.me();
-        let front = object.block.front();
+        let front = object.permit.clone();
         if !at_home {
             let word = segment.map(|segment| InPlace::new(front, Arc::new(Word::shared(segment))));
             object.refresh(cx.frame, cx.core.is_usable());
             return word;
         }
-        let value = object.scalar.as_mut()?;
+        let value = object.value.as_mut()?;
         if let Some(segment) = segment {
             value.move_to(Word::shared(segment));
         }

@@ -3,6 +3,8 @@
 mod arrivals;
 pub(crate) mod behaviour;
 mod handle;
+pub(crate) mod machine;
+pub(crate) mod message;
 mod offers;
 mod panics;
 pub(crate) mod plain;
@@ -13,10 +15,13 @@ mod spreading;
 mod value;
 
 pub(crate) use handle::{decode, encode};
+pub(crate) use machine::{Scalar, ScalarFn};
 pub(crate) use offers::Offered;
+use offers::Replicated;
 pub(crate) use replica::{Replica, WORD};
-pub(crate) use scopes::{Ended, ScalarScopes, offered};
-pub(crate) use serving::{NumberedReply, serve, serve_numbered, update};
+pub(crate) use scopes::{Ended, offered};
+pub(crate) use serving::NumberedReply;
+use spreading::Spreading;
 pub(crate) use value::{Value, change_word, requested};
 
 pub use behaviour::{ReadMostly, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, ScalarScope};

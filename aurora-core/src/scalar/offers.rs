@@ -3,7 +3,7 @@
 use super::replica::Replica;
 use crate::element::OpId;
 use crate::ids::Epoch;
-use crate::vector::object::ScalarFn;
+use crate::scalar::ScalarFn;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

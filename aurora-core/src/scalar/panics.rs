@@ -1,9 +1,9 @@
 //! Operations of the user's on a scalar that panic: amid this rank's own call the panic goes on from there; in what ranks have sent it ends
 //! here, because that is done amid any call, or by the daemon. In either case the scalar is poisoned.
 
+use super::Scalar;
 use crate::epoch::Collective;
 use crate::object::Cx;
-use crate::vector::object::Object;
 use crate::{Error, Site};
 use aurora_net::bootstrap::capture;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 /// The scope in which something is done to a scalar, and the line that has opened it here.
 pub(super) type Within = (Collective, Option<Site>);
 
-impl Object {
+impl Scalar {
     /// Does what ranks have sent. `None`: an operation has panicked, and all are told.
     pub(super) fn contain<R>(
         &mut self,

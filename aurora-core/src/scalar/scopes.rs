@@ -3,38 +3,22 @@
 //! all when all have ended.
 
 use super::Replica;
-use super::Value;
+use super::Scalar;
+use super::machine::ScalarFn;
+use super::message::Message;
 use super::offers::{Offered, Replicated};
-use super::spreading::Spreading;
 use crate::element::OpId;
 use crate::epoch::{Collective, Opening};
 use crate::ids::Epoch;
 use crate::kernel::Reason;
-use crate::kernel::message::{Message, malformed};
+use crate::kernel::message::malformed;
 use crate::object::Cx;
+use crate::object::SharedObject;
 use crate::vector::entering::SCOPES_AHEAD;
-use crate::vector::object::{Object, ScalarFn};
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Payload, Rank};
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What a rank knows of a scalar's scopes, besides its ledger.
-#[derive(Debug)]
-pub(crate) struct ScalarScopes {
-    pub(super) home: Rank,
-    /// At home: what each rank contributes to a scope that is not over.
-    pub(super) parts: BTreeMap<Epoch, Vec<Option<Vec<u8>>>>,
-    /// The value that a ReadCache shows, until its guard takes it.
-    pub(super) shown: Option<(Epoch, Vec<u8>)>,
-    /// At home: the ReadMostly that is open somewhere.
-    pub(super) spreading: Option<Spreading>,
-    /// The one that is open here.
-    pub(super) replicated: Option<Replicated>,
-    /// At home: nobody is to use the value in place any more, because the scalar is at fault or the job over.
-    closed: bool,
-}
 
 /// The end of a scope on one rank.
 pub(crate) struct Ended<'a> {
@@ -43,70 +27,16 @@ pub(crate) struct Ended<'a> {
     pub(crate) reason: &'a Reason,
 }
 
-impl ScalarScopes {
-    pub(crate) fn new(home: Rank) -> Self {
-        ScalarScopes { home, parts: BTreeMap::new(), shown: None, spreading: None, replicated: None, closed: false }
-    }
-
-    /// Where the scalar lives.
-    pub(crate) fn home(&self) -> Rank {
-        self.home
-    }
-
-    /// Whether the home spreads what changes.
-    pub(super) fn is_spreading(&self) -> bool {
-        self.spreading.is_some()
-    }
-
-    /// The number of the value, for a rank that gets it with an answer.
-    pub(super) fn number_for(&mut self, rank: Rank, answered: u64) -> u64 {
-        let Some(spreading) = &mut self.spreading else {
-            return 0;
-        };
-        spreading.answers(rank, answered);
-        spreading.number()
-    }
-
-    /// The next look at the replica is to be watched.
-    pub(crate) fn watch_looks(&self) {
-        if let Some(replicated) = &self.replicated {
-            replicated.watch();
-        }
-    }
-
-    /// Nothing is to be read from the replica any more.
-    pub(crate) fn close(&self) {
-        if let Some(replicated) = &self.replicated {
-            replicated.close();
-        }
-    }
-}
-
-impl Object {
+impl Scalar {
     /// The scopes that a request of this rank's follows: all that it has entered, but for a ReadMostly, inside of which it is.
     pub(crate) fn asking_epoch(&self) -> Epoch {
-        let inside = self.scalar_scopes.as_ref().is_some_and(|scopes| scopes.replicated.is_some());
+        let inside = self.replicated.is_some();
         self.ledger.epoch - Epoch::from(inside)
-    }
-
-    /// At home: says whether ranks may use the value in place. Once they may not, they never may again.
-    pub(crate) fn admit_to_value(&mut self, usable: bool) {
-        let Some(word) = self.scalar.as_ref().and_then(Value::word) else {
-            return;
-        };
-        let closed = &mut self.scalar_scopes.as_mut().expect("it is a scalar").closed;
-        *closed |= !usable;
-        match *closed {
-            true => word.shut(),
-            false => word.open(self.ledger.settled),
-        }
     }
 
     /// The value at home may have changed.
     pub(super) fn note_change(&mut self, changed: bool) {
-        if let Some(spreading) = self.scalar_scopes.as_mut().and_then(|scopes| scopes.spreading.as_mut())
-            && changed
-        {
+        if let Some(spreading) = self.spreading.as_mut().filter(|_| changed) {
             spreading.changed();
         }
     }
@@ -120,7 +50,7 @@ impl Object {
     }
 }
 
-impl Object {
+impl Scalar {
     /// Enters a scope of a scalar. `None`: this rank is too far ahead of the others.
     pub(crate) fn enter_scalar(
         &mut self,
@@ -134,32 +64,30 @@ impl Object {
             Ok(()) if self.ledger.ahead() >= SCOPES_AHEAD => return None,
             Ok(()) => {}
         }
-        Some(self.enter(opening.clone(), cx))
+        let entered = self.ledger.enter_as(opening.clone(), &cx.frame.name);
+        self.refresh(cx.frame, true);
+        Some(entered.inspect_err(|error| cx.fail(error.clone())))
     }
 
     /// Comes to a scope that shows something, which it has entered.
     pub(crate) fn come_to_scalar(&mut self, ended: &Ended<'_>, cx: &mut Cx<'_>) {
         let (epoch, me) = (ended.epoch, cx.me());
-        let Some(home) = self.home() else {
-            return;
-        };
+        let home = self.home;
         let record = self.ledger.record(epoch);
         record.mine_complete = ended.opening.behaviour == Collective::ReadCache;
         record.from[me.index()].came = true;
         if home == me {
             self.advance(cx);
         } else {
-            let message = Message::Come { object: cx.id(), epoch, opening: ended.opening.clone() };
-            cx.send(ended.reason, home, &message, Payload::Empty);
+            let message = Message::Come { epoch, opening: ended.opening.clone() };
+            message.send(ended.reason, home, Payload::Empty, cx);
         }
     }
 
     /// Makes a replica for the ReadMostly that this rank has entered.
     pub(crate) fn replicate(&mut self, epoch: Epoch, offered: Option<Offered>) -> Arc<Replica> {
         let replica = Arc::<Replica>::default();
-        if let Some(scopes) = &mut self.scalar_scopes {
-            scopes.replicated = Some(Replicated::new(epoch, replica.clone(), offered));
-        }
+        self.replicated = Some(Replicated::new(epoch, replica.clone(), offered));
         replica
     }
 
@@ -170,7 +98,7 @@ impl Object {
         site: &Site,
         cx: &Cx<'_>,
     ) -> Result<(), Error> {
-        let known = self.scalar_ops.add::<O>(apply);
+        let known = self.ops.add::<O>(apply);
         known.map(drop).map_err(|same| cx.frame.same_number::<O>(same, site))
     }
 
@@ -179,15 +107,14 @@ impl Object {
         if let Err(fault) = cx.sound() {
             return Some(Err(fault));
         }
-        let shown = &mut self.scalar_scopes.as_mut()?.shown;
-        shown.take_if(|(of, _)| *of == epoch).map(|(_, value)| Ok(value))
+        self.shown.take_if(|(of, _)| *of == epoch).map(|(_, value)| Ok(value))
     }
 
     /// Whether the replica of a ReadMostly shows something.
     pub(crate) fn is_replicated(&self, cx: &Cx<'_>) -> Option<Result<(), Error>> {
         match cx.sound() {
             Err(fault) => Some(Err(fault)),
-            Ok(()) => self.scalar_scopes.as_ref()?.replicated.as_ref()?.is_shown().then_some(Ok(())),
+            Ok(()) => self.replicated.as_ref()?.is_shown().then_some(Ok(())),
         }
     }
 
@@ -195,46 +122,42 @@ impl Object {
     pub(crate) fn end_scalar(&mut self, ended: &Ended<'_>, part: Option<Vec<u8>>, cx: &mut Cx<'_>) {
         let (epoch, me) = (ended.epoch, cx.me());
         self.send_offers(ended.reason, true, cx);
-        let Some(home) = self.home() else {
-            return;
-        };
+        let home = self.home;
         self.ledger.record(epoch).mine_complete = true;
-        let offers = self.forget_replica().filter(|_| home != me).map_or(0, |replicated| replicated.sent());
+        let offers = self.replicated.take().filter(|_| home != me).map_or(0, |replicated| replicated.sent());
         if home == me {
             self.contribute(epoch, me, part);
             self.advance(cx);
         } else {
             let opening = ended.opening.clone();
-            let message = Message::Part { object: cx.id(), epoch, opening, offers, contributes: part.is_some() };
-            cx.send(ended.reason, home, &message, Payload::Bytes(part.unwrap_or_default().into()));
+            let message = Message::Part { epoch, opening, offers, contributes: part.is_some() };
+            message.send(ended.reason, home, Payload::Bytes(part.unwrap_or_default().into()), cx);
         }
     }
 
     /// A scope has broken off: nothing of it is said.
     pub(crate) fn abandon_scalar(&mut self) {
-        self.forget_replica();
+        self.replicated.take();
     }
 
     /// Makes an offer in the ReadMostly that is open here.
     pub(crate) fn offer(&mut self, operand: Vec<u8>, reason: &Reason, cx: &mut Cx<'_>) -> Result<(), Error> {
         let me = cx.me();
-        let Some(home) = self.home() else {
-            return Ok(());
-        };
+        let home = self.home;
         cx.sound()?;
         let within = (Collective::ReadMostly, reason.site.clone());
         if home == me {
-            let updated = self.do_own(within, cx, |object, cx| match object.replicated() {
+            let updated = self.do_own(within, cx, |object, cx| match &mut object.replicated {
                 Some(replicated) => {
                     let op = replicated.op();
-                    super::update(object, op, &operand, cx).map(drop)
+                    object.update(op, &operand, cx)
                 }
                 None => Ok(()),
             });
             updated?;
             self.advance(cx);
         } else {
-            let fits = self.do_own(within, cx, |object, _| match object.replicated() {
+            let fits = self.do_own(within, cx, |object, _| match &mut object.replicated {
                 Some(replicated) => replicated.offer(operand),
                 None => Some(()),
             });
@@ -246,16 +169,14 @@ impl Object {
 
     /// Sends what has been offered and may go, or must. How many offers have been sent in all.
     pub(crate) fn send_offers(&mut self, reason: &Reason, must: bool, cx: &mut Cx<'_>) -> u64 {
-        let Some(home) = self.home() else {
-            return 0;
-        };
-        let Some(replicated) = self.replicated() else {
+        let home = self.home;
+        let Some(replicated) = &mut self.replicated else {
             return 0;
         };
         let (next, sent, epoch, op) = (replicated.next(must), replicated.sent(), replicated.epoch, replicated.op());
         if let (Some((seq, operand)), Some(op)) = (next, op) {
-            let message = Message::Offer { object: cx.id(), epoch, seq, op };
-            cx.send(reason, home, &message, Payload::Bytes(operand.into()));
+            let message = Message::Offer { epoch, seq, op };
+            message.send(reason, home, Payload::Bytes(operand.into()), cx);
         }
         sent
     }
@@ -264,32 +185,17 @@ impl Object {
     pub(crate) fn learn(&mut self, epoch: Epoch, (number, answered): (u64, u64), value: &[u8], cx: &mut Cx<'_>) {
         let site = self.site_of(epoch);
         self.do_own((Collective::ReadMostly, site), cx, |object, _| {
-            let replicated = object.replicated().filter(|replicated| replicated.epoch == epoch);
+            let replicated = object.replicated.as_mut().filter(|replicated| replicated.epoch == epoch);
             replicated.into_iter().for_each(|replicated| replicated.learn(number, value, answered));
         });
     }
-
-    /// Where it lives, if it is a scalar.
-    pub(crate) fn home(&self) -> Option<Rank> {
-        self.scalar_scopes.as_ref().map(ScalarScopes::home)
-    }
 }
 
-impl Object {
-    pub(super) fn replicated(&mut self) -> Option<&mut Replicated> {
-        self.scalar_scopes.as_mut()?.replicated.as_mut()
-    }
-
-    fn forget_replica(&mut self) -> Option<Replicated> {
-        self.scalar_scopes.as_mut()?.replicated.take()
-    }
-
+impl Scalar {
     pub(super) fn contribute(&mut self, epoch: Epoch, rank: Rank, part: Option<Vec<u8>>) {
-        let size = self.nodes.size();
-        if let Some(scopes) = &mut self.scalar_scopes
-            && part.is_some()
-        {
-            scopes.parts.entry(epoch).or_insert_with(|| vec![None; size])[rank.index()] = part;
+        if part.is_some() {
+            let size = self.ledger.record(epoch).from.len();
+            self.parts.entry(epoch).or_insert_with(|| vec![None; size])[rank.index()] = part;
         }
     }
 

@@ -1,62 +1,78 @@
 //! Scalars at their home: an encoded value and what is done to it in one round trip. Their scopes: `scopes.rs`.
 
+use super::machine::{Outcome, Scalar, Work};
+use super::message::{Asked, ScalarRequest};
+use super::requested;
 use crate::Error;
 use crate::element::OpId;
-use crate::ids::CallId;
-use crate::kernel::message::{Request, ScalarRequest};
 use crate::object::Cx;
-use crate::scalar::{ScalarScopes, Value, requested};
-use crate::vector::object::{Object, Outcome, Work};
 use crate::window::Window;
 use aurora_net::Rank;
 
-/// Serves a request on a scalar. The old value is always the answer.
-pub(crate) fn serve(object: &mut Object, request: ScalarRequest, payload: &[u8], cx: &Cx<'_>) -> Outcome {
-    let ops = &object.scalar_ops;
-    let find = |op| ops.find(op);
-    let served =
-        object.scalar.as_mut().and_then(|value| value.change(|current| requested(request, payload, current, find)));
-    let Some((old, changed)) = served else {
-        return Outcome::Refuse(cx.frame.nonsense());
-    };
-    object.note_change(changed);
-    Outcome::Reply(old)
-}
-
-/// The same inside a ReadMostly, once `after` offers of the rank that asks are applied: it has made them before. The answer is a
-/// [`NumberedReply`].
-pub(crate) fn serve_numbered(
-    object: &mut Object,
-    from: Rank,
-    (request, after): (ScalarRequest, u64),
-    payload: &[u8],
-    cx: &Cx<'_>,
-) -> Outcome {
-    let next = object.ledger.settled + 1;
-    let answered = object.ledger.record(next).from[from.index()].applied;
-    if answered < after {
-        return Outcome::Park;
-    }
-    match serve(object, request, payload, cx) {
-        Outcome::Reply(old) => {
-            let number = object.scalar_scopes.as_mut().map_or(0, |scopes| scopes.number_for(from, answered));
-            let new = object.scalar.as_ref().map(Value::read).unwrap_or_default();
-            Outcome::Reply(NumberedReply { number, old: &old, new: &new }.encode())
+impl Scalar {
+    /// Serves a request: the old value is the answer, or inside a ReadMostly a [`NumberedReply`], once `after` offers of the rank that asks
+    /// are applied: it has made them before.
+    pub(super) fn serve(&mut self, from: Rank, asked: Asked, payload: &[u8], cx: &Cx<'_>) -> Outcome {
+        let Some(after) = asked.after else {
+            return self.change(asked.request, payload, cx).map_or_else(Outcome::Refuse, Outcome::Done);
+        };
+        let next = self.ledger.settled + 1;
+        let answered = self.ledger.record(next).from[from.index()].applied;
+        if answered < after {
+            return Outcome::Park;
         }
-        other => other,
+        let old = match self.change(asked.request, payload, cx) {
+            Ok(old) => old,
+            Err(error) => return Outcome::Refuse(error),
+        };
+        let number = self.spreading.as_mut().map_or(0, |spreading| {
+            spreading.answers(from, answered);
+            spreading.number()
+        });
+        let new = self.value.as_ref().map(|value| value.read()).unwrap_or_default();
+        Outcome::Done(NumberedReply { number, old: &old, new: &new }.encode())
     }
-}
 
-/// Applies an operation at home.
-pub(crate) fn update(object: &mut Object, op: Option<OpId>, operand: &[u8], cx: &Cx<'_>) -> Result<bool, Error> {
-    let apply = op.and_then(|op| object.scalar_ops.find(op));
-    let updated = object.scalar.as_mut().zip(apply);
-    let updated = updated.and_then(|(value, apply)| value.change(|current| apply(current, operand)));
-    let Some((_, changed)) = updated else {
-        return Err(cx.frame.nonsense());
-    };
-    object.note_change(changed);
-    Ok(true)
+    fn change(&mut self, request: ScalarRequest, payload: &[u8], cx: &Cx<'_>) -> Result<Vec<u8>, Error> {
+        let find = |op| self.ops.find(op);
+        let served =
+            self.value.as_mut().and_then(|value| value.change(|current| requested(request, payload, current, find)));
+        let (old, changed) = served.ok_or_else(|| cx.frame.nonsense())?;
+        self.note_change(changed);
+        Ok(old)
+    }
+
+    /// Applies an operation at home.
+    pub(super) fn update(&mut self, op: Option<OpId>, operand: &[u8], cx: &Cx<'_>) -> Result<(), Error> {
+        let apply = op.and_then(|op| self.ops.find(op));
+        let updated = self.value.as_mut().zip(apply);
+        let updated = updated.and_then(|(value, apply)| value.change(|current| apply(current, operand)));
+        let (_, changed) = updated.ok_or_else(|| cx.frame.nonsense())?;
+        self.note_change(changed);
+        Ok(())
+    }
+
+    /// A request of this rank's own on a scalar that lives here, once what it has done before is settled.
+    pub(crate) fn serve_own(
+        &mut self,
+        (request, after): (ScalarRequest, Option<u64>),
+        payload: &[u8],
+        cx: &mut Cx<'_>,
+    ) -> Option<Result<Vec<u8>, Error>> {
+        if let Err(error) = cx.usable(false, Window::WHOLE) {
+            return Some(Err(error));
+        }
+        let asked = Asked { epoch: self.asking_epoch(), request, after };
+        let reply = match self.attempt(cx.me(), Work::Request(None, asked), payload, cx) {
+            Outcome::Done(reply) => Ok(reply),
+            Outcome::Refuse(error) => Err(error),
+            Outcome::Park => return None,
+        };
+        if self.spreading.is_some() {
+            self.advance(cx);
+        }
+        Some(reply)
+    }
 }
 
 /// The answer to a request inside a ReadMostly: what the value was, what it is now, and the number that this has.
@@ -82,30 +98,5 @@ impl<'a> NumberedReply<'a> {
         let (len, rest) = rest.split_at_checked(4)?;
         let (old, new) = rest.split_at_checked(u32::from_le_bytes(len.try_into().ok()?) as usize)?;
         Some(NumberedReply { number: u64::from_le_bytes(number.try_into().ok()?), old, new })
-    }
-}
-
-impl Object {
-    /// A request of this rank's own on a scalar that lives here, once what it has done before is settled.
-    pub(crate) fn serve_own(
-        &mut self,
-        request: &Request,
-        payload: &[u8],
-        cx: &mut Cx<'_>,
-    ) -> Option<Result<Vec<u8>, Error>> {
-        let me = cx.me();
-        if let Err(error) = cx.usable(false, Window::WHOLE) {
-            return Some(Err(error));
-        }
-        let work = Work::Call { id: CallId(0), epoch: self.asking_epoch(), request: request.clone() };
-        let reply = match self.by_itself(&work, cx, |object, cx| object.try_work(me, &work, payload, cx)) {
-            Outcome::Reply(reply) => Ok(reply),
-            Outcome::Refuse(error) => Err(error),
-            _ => return None,
-        };
-        if self.scalar_scopes.as_ref().is_some_and(ScalarScopes::is_spreading) {
-            self.advance(cx);
-        }
-        Some(reply)
     }
 }

@@ -1,10 +1,10 @@
 //! The value of a scalar at its home, and what a request makes of it.
 
 use crate::element::OpId;
-use crate::kernel::message::ScalarRequest;
 use crate::memory::Word;
+use crate::scalar::ScalarFn;
+use crate::scalar::message::ScalarRequest;
 use crate::scalar::plain;
-use crate::vector::object::ScalarFn;
 use std::sync::Arc;
 
 /// The value, encoded.

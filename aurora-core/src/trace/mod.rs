@@ -21,7 +21,6 @@ pub(crate) use file::{check, create};
 pub(crate) use time::Time;
 
 use crate::Site;
-use crate::kernel::message::Message;
 use aurora_net::Rank;
 use recorder::Recorder;
 use std::fmt::Display;
@@ -61,11 +60,11 @@ pub(crate) fn wait<'a>(
 }
 
 /// The span of acting upon a message.
-pub(crate) fn deliver(from: Rank, message: &Message, bytes: usize) -> Option<EnteredSpan> {
+pub(crate) fn deliver(from: Rank, word: impl FnOnce() -> &'static str, bytes: usize) -> Option<EnteredSpan> {
     if !enabled!(target: "aurora::deliver", Level::TRACE) {
         return None;
     }
-    let name = format!("{} from {from}", message.word());
+    let name = format!("{} from {from}", word());
     Some(trace_span!(target: "aurora::deliver", "deliver", name, from = from.index(), bytes).entered())
 }
 

@@ -1,52 +1,38 @@
 //! Collective construction: every rank makes its part, and all check that they mean the same object.
 
+use super::rally::Rally;
 use crate::behaviour::halo::edges::Edges;
 use crate::collective::Came;
 use crate::distribution::{Distribution, Shape};
 use crate::element::{Access, Element, built_in_ops};
-use crate::epoch::Ledger;
-use crate::error::{ObjectName, Result};
+use crate::epoch::{Ends, Ledger};
+use crate::error::Result;
 use crate::ids::ObjectId;
+use crate::kernel::Core;
 use crate::kernel::nodes::Nodes;
-use crate::kernel::{Core, Entry};
 use crate::link::Link;
 use crate::memory::node::home::{Home, Place};
 use crate::memory::{Array, Demand, Limits, Sharing};
-use crate::object::Frame;
-use crate::operation::{Operations, TypeKey, short};
-use crate::scalar::{ScalarScopes, Value};
+use crate::object::Plan;
+use crate::operation::{TypeKey, short};
 use crate::vector::block::Block;
-use crate::vector::object::{Object, ScalarFn};
+use crate::vector::machine::Vector;
 use crate::vector::writes::Writes;
 use crate::window::Window;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
 use std::any::type_name;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// What makes an object a scalar.
-pub(crate) struct ScalarPart {
-    /// Where it lives.
-    pub(crate) home: Rank,
-    /// The value, at home.
-    pub(crate) value: Option<Value>,
-    /// What its home can compute.
-    pub(crate) ops: Operations<ScalarFn>,
-}
-
-/// What this rank knows of an object that it constructs.
-pub(crate) struct Plan {
-    what: String,
-    key: u64,
+/// What this rank knows of a vector that it constructs.
+pub(crate) struct VectorPlan {
+    pub(crate) plan: Plan,
     pub(crate) dist: Distribution,
-    refusal: Option<Error>,
-    site: Site,
 }
 
-impl Plan {
+impl VectorPlan {
     /// Checks what can be checked without the other ranks. What is wrong is kept: they have to hear of it too.
-    pub(crate) fn vector<T: Element>(world: &World, shape: Shape, on: Option<Rank>, site: Site) -> Self {
+    pub(crate) fn new<T: Element>(world: &World, shape: Shape, on: Option<Rank>, site: Site) -> Self {
         let mut refusal = None;
         let mut len =
             shape.checked_len().filter(|len| len.checked_mul(size_of::<T>()).is_some_and(|b| b <= isize::MAX as usize));
@@ -69,20 +55,9 @@ impl Plan {
         };
         let placed = on.map_or(String::new(), |rank| format!(" on {rank}"));
         let what = format!("GVector<{}> of {shape}{placed}", short::<T>());
-        let key = key_of(&("GVector", TypeKey::of::<T>(), shape, on));
-        Plan { what, key, dist, refusal, site }
-    }
-
-    /// A scalar at home on one rank.
-    pub(crate) fn scalar<T: 'static>(world: &World, home: Rank, site: Site) -> Self {
-        let refusal = (home.index() >= world.size()).then(|| Error::NoSuchRank {
-            rank: home,
-            size: world.size(),
-            site: site.clone(),
-        });
-        let what = format!("GScalar<{}> on {home}", short::<T>());
-        let dist = Distribution::block(Shape::Vector(0), world.size());
-        Plan { what, key: key_of(&("GScalar", TypeKey::of::<T>(), home)), dist, refusal, site }
+        let mut plan = Plan::new(what, &("GVector", TypeKey::of::<T>(), shape, on), site);
+        refusal.into_iter().for_each(|refusal| plan.refuse(refusal));
+        VectorPlan { plan, dist }
     }
 
     /// Collective. Large blocks are made only once all ranks know that those of each node fit beside each other. Whether this one is,
@@ -96,11 +71,11 @@ impl Plan {
         }
         let own = self.dist.range(world.rank()).len() * size_of::<T>();
         let demand = Demand::new(world.rank(), own, Limits::find().pools());
-        let action = self.action();
-        let came = Came { what: "a construction", action: &action, key: self.key, refusal: None, demand };
-        match world.link().come(came, &self.site)? {
+        let action = self.plan.action();
+        let came = Came { what: "a construction", action: &action, key: self.plan.key, refusal: None, demand };
+        match world.link().come(came, &self.plan.site)? {
             None => Ok(true),
-            Some((rank, shortage)) => Err(shortage.error(rank, "its block", self.name(), &self.site)),
+            Some((rank, shortage)) => Err(shortage.error(rank, "its block", self.plan.name(), &self.plan.site)),
         }
     }
 
@@ -112,7 +87,8 @@ impl Plan {
         };
         let (nodes, mates) = (&link.nodes, node.ranks().len());
         let bytes = Sharing::segment_len(mates, dist.len() * size_of::<T>()).unwrap_or(usize::MAX);
-        let segment = node.share(id.0, bytes).map_err(|error| link.why(Error::Start(error.to_string()), &self.site))?;
+        let segment =
+            node.share(id.0, bytes).map_err(|error| link.why(Error::Start(error.to_string()), &self.plan.site))?;
         let sharing = Sharing::new(segment, node.clone(), nodes.position(me), link.patience.clone());
         let guests = (0..link.size).map(Rank::new).filter(|owner| nodes.receives(*owner, me));
         let guests = guests.map(|owner| (owner, dist.range(owner)));
@@ -132,7 +108,7 @@ impl Plan {
         place: Option<Array<T>>,
         value: Option<&mut dyn FnMut(usize) -> T>,
     ) -> Array<T> {
-        if self.refusal.is_some() {
+        if self.plan.refusal.is_some() {
             return Array::default();
         }
         let range = self.dist.range(world.rank());
@@ -141,7 +117,7 @@ impl Plan {
             None => Array::zeroed(range.len()),
         };
         let mut block = taken.unwrap_or_else(|shortage| {
-            self.refuse(shortage.error(world.rank(), "its block", self.name(), &self.site));
+            self.plan.refuse(shortage.error(world.rank(), "its block", self.plan.name(), &self.plan.site));
             Array::default()
         });
         if let Some(value) = value {
@@ -150,60 +126,28 @@ impl Plan {
         block
     }
 
-    /// This rank cannot make its part.
-    pub(crate) fn refuse(&mut self, error: Error) {
-        self.refusal.get_or_insert(error);
-    }
-
-    fn name(&self) -> ObjectName {
-        ObjectName { what: self.what.clone(), made_at: self.site.clone().clipped() }
-    }
-
-    fn action(&self) -> String {
-        format!("is in the construction of a {}", self.what)
-    }
-
-    /// Collective. Registers the object and returns once all ranks have agreed on it.
+    /// Collective. Registers the vector and returns once all ranks have agreed on it.
     pub(crate) fn agree<T: Element>(
         &mut self,
         (link, id): (&Link, ObjectId),
         block: Array<T>,
         home: Option<Home>,
-        scalar: Option<ScalarPart>,
     ) -> Result<()> {
-        let (name, action) = (self.name(), self.action());
         let block = Block::new(Arc::new(block), size_of::<T>().max(1), home);
         let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(link.size)) };
-        link.tidy(|kernel, _| {
-            let machine = object::<T>(&kernel.core, self.dist, block, nodes, scalar);
-            kernel.objects.insert(id, Entry { frame: Frame::new(id, name, kernel.core.size), machine });
-        });
-        let refusal = self.refusal.take();
-        let came = Came { refusal, ..Came::new("a construction", &action, self.key) };
-        let met = link.come(came, &self.site).map(drop);
-        met.inspect_err(|_| link.tidy(|kernel, _| drop(kernel.objects.remove(&id))))
+        let dist = self.dist;
+        self.plan.agree((link, id), |core| machine::<T>(core, dist, block, nodes))
     }
 }
 
-/// An object as a rank's kernel knows it at its construction.
-pub(crate) fn object<T: Element>(
-    core: &Core,
-    dist: Distribution,
-    block: Block,
-    nodes: Arc<Nodes>,
-    scalar: Option<ScalarPart>,
-) -> Object {
+/// A vector as a rank's kernel knows it at its construction.
+pub(crate) fn machine<T: Element>(core: &Core, dist: Distribution, block: Block, nodes: Arc<Nodes>) -> Vector {
     let size = core.size;
-    let scalar_scopes = scalar.as_ref().map(|part| ScalarScopes::new(part.home));
-    let (scalar, scalar_ops) = scalar.map(|part| (part.value, part.ops)).unwrap_or_default();
-    Object {
+    Vector {
         dist,
         block,
         fresh: Arc::new(|len| Ok(Arc::new(Array::<T>::promised(len)?))),
         check: core.modes.check.then(Box::default),
-        scalar,
-        scalar_ops,
-        scalar_scopes,
         ops: built_in_ops::<T>(),
         access: Access::of::<T>(),
         ledger: Ledger::new(core.me, size),
@@ -221,12 +165,7 @@ pub(crate) fn object<T: Element>(
         behind: (Window::WHOLE, 0),
         outstanding: vec![0; size],
         parked: Default::default(),
-        ends: vec![None; size],
+        rally: core.between_nodes.then(|| Rally::new(core.me, size)),
+        ends: Ends::new(size),
     }
-}
-
-fn key_of(what: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    hasher.finish()
 }

@@ -2,14 +2,14 @@
 
 use crate::behaviour::read_cache::cache::STEP;
 use crate::object::Cx;
-use crate::vector::object::Object;
+use crate::vector::machine::Vector;
 use crate::window::Window;
 use crate::{Error, Site};
 
 /// What the memory of a load is for.
 pub(crate) const A_CACHE: &str = "a ReadCache";
 
-impl Object {
+impl Vector {
     /// Whether this rank may spend as much on the copy of a ReadCache as that takes. Where all is shared it takes nothing.
     pub(crate) fn admit_cache(&mut self, window: Window, site: &Site, cx: &mut Cx<'_>) -> Result<(), Error> {
         let apart = self.is_apart(cx);

@@ -5,11 +5,12 @@ use crate::error::Result;
 use crate::ids::CallId;
 use crate::kernel::Asked;
 use crate::kernel::Kernel;
-use crate::kernel::asking::{Asking, When};
-use crate::kernel::message::Request;
+use crate::kernel::asking::When;
 use crate::kernel::watch::What;
 use crate::memory::{self, with_lent, with_lent_mut};
 use crate::vector::GVector;
+use crate::vector::machine::Vector;
+use crate::vector::message::Request;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Outbox, Payload, Rank, Token};
@@ -364,7 +365,7 @@ impl<'a, T: Element> Writing<'a, T> {
             let reason = piece.vector.reason("distmemcpy", &piece.site);
             let request = Request::WriteAt { start: piece.start as u64 };
             let payload = Payload::Lent { token: self.tokens[lane.left.start], len: bytes };
-            let asked = kernel.with(piece.vector.id, out, |object, cx| {
+            let asked = kernel.with(piece.vector.id, out, |object: &mut Vector, cx| {
                 object.ask((piece.owner, &reason, When::Now), request, payload, cx)
             });
             let call = asked.expect("it was found to be usable");
@@ -422,10 +423,8 @@ fn ask_all<'v, T: Element, M>(
         let asked = pieces.iter().enumerate().map(|(index, piece)| {
             let (request, token) = request(piece, index);
             let reason = piece.vector.reason("distmemcpy", &piece.site);
-            let asked = kernel.with(piece.vector.id, out, |object, cx| {
-                let (to, epoch) = (piece.owner, object.epoch_of(&request));
-                let asking = Asking { to, reason: &reason, epoch, landing: Some(token), when: When::Now };
-                cx.ask(asking, request, Payload::Empty)
+            let asked = kernel.with(piece.vector.id, out, |object: &mut Vector, cx| {
+                object.ask_into((piece.owner, &reason, When::Now), request, Payload::Empty, Some(token), cx)
             });
             Asked::new(&piece.vector.link, asked.expect("it was found to be usable"))
         });

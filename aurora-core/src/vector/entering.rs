@@ -4,9 +4,9 @@ use crate::Error;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
-use crate::kernel::message::Message;
 use crate::object::Cx;
-use crate::vector::object::Object;
+use crate::vector::machine::Vector;
+use crate::vector::message::Message;
 use aurora_net::Payload;
 
 /// A rank may have ended so many scopes of one object that the slowest has not, of all of its parts together, before it waits in the next, so that
@@ -14,29 +14,24 @@ use aurora_net::Payload;
 /// them open for long: how many of these there are is what the program has written down.
 pub(crate) const SCOPES_AHEAD: usize = 8;
 
-impl Object {
+impl Vector {
     /// Enters a collective scope.
     pub(crate) fn enter(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         // What others have said before us, by the first packets of what they send.
         self.hear(cx);
-        let entered = self.ledger.enter(opening.clone());
-        self.refresh(cx.frame, true);
-        entered.map_err(|(other, theirs)| {
-            let name = &cx.frame.name;
-            let error = crate::collective::mismatch(opening.claim(cx.me(), name), theirs.claim(other, name));
-            cx.fail(error.clone());
-            error
-        })
+        let entered = self.ledger.enter_as(opening, &cx.frame.name);
+        self.refresh_permit(cx.frame, true);
+        entered.inspect_err(|error| cx.fail(error.clone()))
     }
 
     /// Tells all that this rank has entered a scope beside so many others that who has ended all of these would wait in his next for
     /// their end: which may come behind that.
-    pub(crate) fn tell_if_many_are_open(&mut self, epoch: Epoch, opening: &Opening, reason: &Reason, cx: &mut Cx<'_>) {
+    pub(crate) fn tell_if_many_are_open(&mut self, epoch: Epoch, reason: &Reason, cx: &mut Cx<'_>) {
         let open = cx.frame.open.iter().filter(|guard| guard.awaited).count();
         if open + 1 >= SCOPES_AHEAD {
             for rank in cx.others() {
-                let message = Message::Come { object: cx.id(), epoch, opening: opening.clone() };
-                cx.send(reason, rank, &message, Payload::Empty);
+                let message = Message::Come { epoch };
+                message.send(reason, rank, Payload::Empty, cx);
             }
         }
     }

@@ -9,14 +9,15 @@ use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
-use crate::kernel::message::Request;
 use crate::kernel::watch::What;
-use crate::link::Link;
 use crate::memory::node::home::Place;
 use crate::memory::{self, Array, Direct};
+use crate::object::Shared;
 use crate::operation::short;
 use crate::polls::Level;
-use crate::vector::construct::Plan;
+use crate::vector::construct::VectorPlan;
+use crate::vector::machine::Vector;
+use crate::vector::message::Request;
 use crate::window::Window;
 use crate::{Error, Site, World};
 use aurora_net::{Rank, Received};
@@ -35,7 +36,7 @@ use std::ops::Range;
 ///
 /// Dropping it sends one message to each rank and waits for none; its block is served until every rank has dropped it.
 pub struct GVector<T: Element> {
-    pub(crate) link: Link,
+    pub(crate) link: Shared<Vector>,
     pub(crate) id: ObjectId,
     pub(crate) dist: Distribution,
     pub(crate) made_at: Site,
@@ -56,7 +57,7 @@ impl<T: Element> GVector<T> {
     /// [`Error::OutOfMemory`] where some rank's memory has no room for its block: on all ranks.
     #[track_caller]
     pub fn new(world: &World, shape: impl Into<Shape>) -> Result<Self> {
-        Self::construct(Plan::vector::<T>(world, shape.into(), None, Site::here()), world, None)
+        Self::construct(VectorPlan::new::<T>(world, shape.into(), None, Site::here()), world, None)
     }
 
     /// Collective. A vector with element `i` set to `value(i)`; every rank computes its own elements.
@@ -65,7 +66,7 @@ impl<T: Element> GVector<T> {
     /// As [`GVector::new`].
     #[track_caller]
     pub fn from_fn(world: &World, shape: impl Into<Shape>, mut value: impl FnMut(usize) -> T) -> Result<Self> {
-        Self::construct(Plan::vector::<T>(world, shape.into(), None, Site::here()), world, Some(&mut value))
+        Self::construct(VectorPlan::new::<T>(world, shape.into(), None, Site::here()), world, Some(&mut value))
     }
 
     /// Collective. A vector of zeros that lies whole on `rank` (the paper's `Sample`, section 3.4).
@@ -74,21 +75,21 @@ impl<T: Element> GVector<T> {
     /// As [`GVector::new`], and [`Error::NoSuchRank`].
     #[track_caller]
     pub fn on(world: &World, rank: impl Into<Rank>, shape: impl Into<Shape>) -> Result<Self> {
-        Self::construct(Plan::vector::<T>(world, shape.into(), Some(rank.into()), Site::here()), world, None)
+        Self::construct(VectorPlan::new::<T>(world, shape.into(), Some(rank.into()), Site::here()), world, None)
     }
 
     #[track_caller]
-    fn construct(plan: Plan, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Result<Self> {
+    fn construct(plan: VectorPlan, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Result<Self> {
         let (dist, made_at) = (plan.dist, Site::here());
         let mut plan = plan;
-        let link = world.link().share();
+        let link = world.link().share::<Vector>();
         let (id, modes) = (link.next_object(), link.modes);
         // What is large is made where it stays.
         let place = if plan.admit::<T>(world)? { plan.place(&link, id)? } else { None };
         let settled = place.is_some();
         let (own, home) = place.map(Place::occupied).unzip();
         let block = plan.block(world, own, value);
-        plan.agree((&link, id), block, home, None)?;
+        plan.agree((&link, id), block, home)?;
         let place = if settled { Ok(None) } else { plan.place::<T>(&link, id) };
         let place = place.inspect_err(|_| link.tidy(|kernel, out| kernel.drop_object(id, false, out)))?;
         let direct = link.tidy_on(|object, cx| {
@@ -416,7 +417,7 @@ impl<T: Element> GVector<T> {
             }
             let write = &mut write;
             let done = object.block.write(|bytes| write.take().map(|write| write(bytemuck::cast_slice_mut(bytes))))?;
-            object.refresh(cx.frame, cx.core.is_usable());
+            object.refresh_permit(cx.frame, cx.core.is_usable());
             done.map(Ok)
         })
     }

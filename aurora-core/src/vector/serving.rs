@@ -1,28 +1,27 @@
 //! An object's answers to what is asked of it.
 
 use super::check::Deed;
-use super::object::{Object, Outcome, Work};
+use super::machine::{Outcome, Vector, Work};
+use super::message::Request;
 use super::places::Places;
-use crate::kernel::message::Request;
 use crate::object::Cx;
-use crate::scalar::{serve, serve_numbered};
 use aurora_net::Rank;
 
 /// Replies up to this length are copied; longer ones are sent from the block itself, which then cannot be written until
 /// they are acknowledged.
 const COPIED_REPLY: usize = 16 * 1024;
 
-impl Object {
+impl Vector {
     /// Does a piece of work on our block, if its time has come.
     pub(crate) fn try_work(&mut self, from: Rank, work: &Work, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
         if let Err(fault) = cx.sound() {
             return Outcome::Refuse(fault);
         }
         match work {
-            Work::Call { epoch, request, .. } if self.ledger.pending(request.window(), *epoch).is_some() => {
+            Work::Call { asked, .. } if self.ledger.pending(asked.request.window(), asked.epoch).is_some() => {
                 Outcome::Park
             }
-            Work::Call { request, .. } => self.serve(from, request, payload, cx),
+            Work::Call { asked, .. } => self.serve(from, &asked.request, payload, cx),
             Work::Batch { epoch, seq, op, .. } => self.apply_batch(from, (*epoch, *seq), *op, payload, cx),
         }
     }
@@ -62,7 +61,6 @@ impl Object {
             },
             Request::Write { op, .. } => self.write_for_another(|object| object.write(*op, payload, cx)),
             Request::WriteAt { start } => self.write_for_another(|object| object.write_at(*start, payload, cx)),
-            Request::Scalar(request) => serve(self, *request, payload, cx),
             Request::Announce { start, len, update, line, opened, window } => {
                 let place = |at: Option<u64>| at.and_then(|at| usize::try_from(at).ok());
                 let run = place(Some(*start)).zip(place(start.checked_add(*len))).map(|(start, end)| start..end);
@@ -79,7 +77,6 @@ impl Object {
                 self.flushed(from, *window);
                 Outcome::Reply(Vec::new())
             }
-            Request::Numbered { request, after } => serve_numbered(self, from, (*request, *after), payload, cx),
         }
     }
 

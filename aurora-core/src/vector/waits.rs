@@ -3,16 +3,13 @@
 use crate::epoch::{Collective, Ledger};
 use crate::ids::Epoch;
 use crate::kernel::watch::{Relay, What};
-use crate::vector::object::Object;
+use crate::vector::machine::Vector;
 use crate::window::Window;
 use aurora_net::Rank;
 
-impl Object {
-    /// The ranks that have to act before a wait at this object can end.
-    pub(crate) fn awaits(&self, what: What) -> Vec<Rank> {
-        if let Some(ranks) = self.awaited_at_scalar(what) {
-            return ranks;
-        }
+impl Vector {
+    /// The ranks that have to act before a wait at this vector can end.
+    pub(crate) fn waits_for(&self, what: What) -> Vec<Rank> {
         let me = self.ledger.me();
         match what {
             What::Load { epoch, .. } => match self.meeting() {
@@ -39,12 +36,11 @@ impl Object {
 
     /// Those who have to end the scopes that the calling thread waits for.
     fn behind_awaits(&self) -> Option<Vec<Rank>> {
-        let all = (Window::WHOLE, self.ledger.epoch);
-        missing(&self.ledger, if self.home().is_some() { all } else { self.behind })
+        missing(&self.ledger, self.behind)
     }
 
     /// What a rank does that waits, in words; `name`: the object.
-    pub(crate) fn doing(&self, what: What, name: &str) -> String {
+    pub(crate) fn wait_text(&self, what: What, name: &str) -> String {
         let last = self.ledger.last.as_ref().map(|last| last.behaviour);
         match what {
             What::Halo { .. } => {
@@ -53,7 +49,6 @@ impl Object {
                 // Where several are open it says which.
                 format!("{action} a HaloCache of {name}, scope {} of it", doing.epoch)
             }
-            What::Load { .. } if last == Some(Collective::ReadMostly) => format!("opens a ReadMostly of {name}"),
             What::Load { .. } => format!("opens a ReadCache of {name}"),
             What::Settle { .. } | What::Lead { .. } => format!("waits for the end of a scope of {name}"),
             What::Room { .. } => {
@@ -68,38 +63,16 @@ impl Object {
         }
     }
 
-    /// What it does for others by itself, and for whom it waits in that: a load that goes on in the background, or the scopes of a scalar
-    /// that lives here.
-    pub(crate) fn relay(&self) -> Option<Relay> {
-        let streamed = self.stream.as_ref().map(|stream| {
-            let epoch = stream.epoch();
-            let me = self.ledger.me();
-            let awaited = self.load_awaits(epoch).into_iter().filter(|rank| *rank != me);
-            Relay { load: Some(epoch), by_itself: false, behind: awaited.collect() }
-        });
-        streamed.or_else(|| self.relay_at_home())
-    }
-
-    /// Of a scalar that lives here: who has to come to its next scope, or to end it, before that is over.
-    fn relay_at_home(&self) -> Option<Relay> {
-        let me = self.home().filter(|home| *home == self.ledger.me())?;
-        let next = self.ledger.settled + 1;
-        let record = self.ledger.find(next)?;
-        // A ReadMostly shows something once all have come, and is over once all have ended it.
-        let is_mostly = self.ledger.opening(next)?.behaviour == Collective::ReadMostly;
-        let coming = is_mostly && record.from.iter().any(|arrival| !arrival.came);
-        let lacking = record.from.iter().enumerate().filter(|(rank, arrival)| match coming {
-            true => !arrival.came,
-            false if *rank == me.index() => !record.mine_complete,
-            false => !arrival.complete,
-        });
-        let (mine, behind): (Vec<_>, Vec<_>) = lacking.map(|(rank, _)| Rank::new(rank)).partition(|rank| *rank == me);
-        Some(Relay { load: None, by_itself: !mine.is_empty(), behind: behind.into_iter().collect() })
+    /// The load that goes on in the background, and for whom it waits.
+    pub(crate) fn background_load(&self) -> Option<Relay> {
+        let (epoch, me) = (self.stream.as_ref()?.epoch(), self.ledger.me());
+        let awaited = self.load_awaits(epoch).into_iter().filter(|rank| *rank != me);
+        Some(Relay { load: Some(epoch), by_itself: false, behind: awaited.collect() })
     }
 }
 
 /// Who has to act in the first of the scopes that are in the way of a part up to an epoch.
-fn missing(ledger: &Ledger, (window, upto): (Window, Epoch)) -> Option<Vec<Rank>> {
+pub(crate) fn missing(ledger: &Ledger, (window, upto): (Window, Epoch)) -> Option<Vec<Rank>> {
     ledger.in_the_way(window, upto).find_map(|epoch| {
         let missing: Vec<_> = ledger.awaited(epoch).collect();
         (!missing.is_empty()).then_some(missing)

@@ -1,15 +1,15 @@
 //! Doing what was asked for: at once, or later if its time has not come.
 
+use super::message::Message;
 use crate::Error;
-use crate::ids::CallId;
 use crate::kernel::Loan;
-use crate::object::Cx;
-use crate::vector::object::{Object, Outcome, Parked, Work};
+use crate::object::{Called, Cx, How};
+use crate::vector::machine::{Outcome, Parked, Vector, Work};
 use aurora_net::bootstrap::capture;
 use aurora_net::{Buffer, Payload, Rank, Received};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-impl Object {
+impl Vector {
     /// Settles what can be settled and does the parked work whose time has come.
     pub(crate) fn advance(&mut self, cx: &mut Cx<'_>) {
         loop {
@@ -20,21 +20,9 @@ impl Object {
             }
             cx.progress();
         }
-        self.spread(cx);
         self.carry_on(cx);
-        self.refresh(cx.frame, cx.core.is_usable());
+        self.refresh_permit(cx.frame, cx.core.is_usable());
         let _ = cx.none_given_up();
-    }
-
-    /// The object is faulty from now on.
-    pub(crate) fn failed(&mut self, cx: &mut Cx<'_>) {
-        let lost_writes = self.ledger.has_ended_writes() && !cx.core.waits_for_end_of(cx.id());
-        if let Some(error) = cx.frame.fault.clone()
-            && (lost_writes || matches!(error, Error::Conflict { .. }))
-        {
-            cx.defer(error);
-        }
-        self.advance(cx);
     }
 
     fn retry_parked(&mut self, cx: &mut Cx<'_>) -> bool {
@@ -66,17 +54,21 @@ impl Object {
                 self.batch_done(work.from, refused, cx);
                 cx.fail(error);
             }
-            (Outcome::Refuse(error), Work::Call { id, .. }) => cx.answer(work.from, *id, Err(error)),
-            (Outcome::Reply(bytes), Work::Call { id, .. }) => cx.answer(work.from, *id, Ok(Buffer::own(bytes).into())),
+            (Outcome::Refuse(error), Work::Call { id, .. }) => {
+                cx.answer(Called { from: work.from, id: *id }, Err(error))
+            }
+            (Outcome::Reply(bytes), Work::Call { id, .. }) => {
+                cx.answer(Called { from: work.from, id: *id }, Ok(Buffer::own(bytes).into()))
+            }
             (Outcome::Gather { width, len }, Work::Call { id, .. }) => {
                 let mut answer = cx.out.buffer(work.from, len);
                 self.gather(width, work.payload.bytes(), &mut answer);
-                cx.answer(work.from, *id, Ok(answer.into()));
+                cx.answer(Called { from: work.from, id: *id }, Ok(answer.into()));
             }
             (Outcome::ReplyFromBlock(range), Work::Call { id, .. }) => {
                 self.block.lend_to_transfer();
                 let token = cx.lend(Loan::Block { object: cx.id(), base: range.start });
-                cx.answer(work.from, *id, Ok(Payload::Lent { token, len: range.len() }));
+                cx.answer(Called { from: work.from, id: *id }, Ok(Payload::Lent { token, len: range.len() }));
             }
             (Outcome::Reply(_) | Outcome::Gather { .. } | Outcome::ReplyFromBlock(_), Work::Batch { .. }) => {
                 unreachable!("a batch is applied, not answered")
@@ -106,7 +98,7 @@ impl Object {
         let error = self.break_off(work, false, cx);
         crate::notice::operation_panicked(&failure, &error);
         if let Work::Call { id, .. } = work {
-            cx.answer(from, *id, Err(error.clone()));
+            cx.answer(Called { from, id: *id }, Err(error.clone()));
         }
         cx.defer(error);
         None
@@ -143,15 +135,7 @@ impl Object {
         if from == cx.me() {
             self.outstanding[from.index()] -= 1;
         } else {
-            let kind = self.writing();
-            cx.core.mail.batch_done(cx.out, from, cx.frame.id, kind);
+            cx.send(from, &Message::BatchDone, Payload::Empty, How { kind: self.writing(), lazy: true, reason: None });
         }
-    }
-}
-
-impl Cx<'_> {
-    /// Answers a request, which may be this rank's own.
-    pub(crate) fn answer(&mut self, to: Rank, id: CallId, answer: Result<Payload, Error>) {
-        self.core.answer(to, self.frame.id, id, answer, self.out);
     }
 }

@@ -1,16 +1,15 @@
 //! Writes of other ranks, and this rank's own, reach an object's block.
 
 use super::batch::{Batch, batch_of_runs};
-use super::object::{Object, Outcome};
+use super::machine::{Outcome, Vector};
 use crate::Error;
 use crate::element::{ApplyFn, OpId};
 use crate::ids::Epoch;
 use crate::object::Cx;
-use crate::scalar::update;
 use aurora_net::Rank;
 use std::ops::Range;
 
-impl Object {
+impl Vector {
     /// The answer to a write of another rank says its number.
     pub(crate) fn write_for_another(&mut self, write: impl FnOnce(&mut Self) -> Result<bool, Error>) -> Outcome {
         match write(self) {
@@ -105,11 +104,7 @@ impl Object {
         if !self.is_due(from, epoch) || self.ledger.record(epoch).from[from.index()].applied != seq {
             return Outcome::Park;
         }
-        let written = match self.scalar_scopes {
-            Some(_) => update(self, op, payload, cx),
-            None => self.write(op, payload, cx),
-        };
-        match written {
+        match self.write(op, payload, cx) {
             Ok(true) => {
                 self.ledger.record(epoch).from[from.index()].applied += 1;
                 match self.check_batch(&cx.frame.name, (from, epoch), op, payload) {

@@ -4,10 +4,10 @@ use crate::Error;
 use crate::epoch::{Collective, Opening};
 use crate::ids::Epoch;
 use crate::kernel::Loan;
-use crate::kernel::message::Message;
 use crate::memory::{Sharing, Turn};
 use crate::object::Cx;
-use crate::vector::object::Object;
+use crate::vector::machine::Vector;
+use crate::vector::message::Message;
 use crate::vector::writes::note_made;
 use aurora_net::Payload;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(crate) const ANNOUNCED_WRITES: usize = 32;
 /// hurry for what fits a packet.
 pub(crate) const COPIED_BLOCK: usize = 1024;
 
-impl Object {
+impl Vector {
     /// Enters a ReadCache. Where all ranks share the memory it comes to a meeting of theirs, at which they find out whether all blocks are
     /// in their places and nobody has anything to tell; else this rank announces itself at once.
     pub(crate) fn enter_read_cache(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
@@ -104,8 +104,7 @@ impl Object {
         let reason = cx.reason("ReadCache", Some(site));
         let list_follows = made.len() > ANNOUNCED_WRITES;
         let list = list_follows.then(|| std::mem::take(&mut made));
-        let message =
-            Message::Enter { object: cx.id(), epoch, opening, version, at_home, contains, made, list_follows };
+        let message = Message::Enter { epoch, opening, version, at_home, contains, made, list_follows };
         let own = range.start * element..range.end * element;
         let is_short = (to_mates || abroad) && own.len() <= COPIED_BLOCK;
         let copied = if is_short { self.block.read(bytes::Bytes::copy_from_slice) } else { None };
@@ -125,11 +124,11 @@ impl Object {
                     Payload::Lent { token, len: own.len() }
                 }
             };
-            cx.send(&reason, rank, &message, payload);
+            message.send(&reason, rank, payload, cx);
             if let Some(list) = &list {
                 let list = postcard::to_allocvec(list).expect("pairs of numbers");
-                let message = Message::Made { object: cx.id(), epoch };
-                cx.send(&reason, rank, &message, Payload::Bytes(list.into()));
+                let message = Message::Made { epoch };
+                message.send(&reason, rank, Payload::Bytes(list.into()), cx);
             }
         }
         self.advance(cx);

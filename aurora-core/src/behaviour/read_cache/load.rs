@@ -7,12 +7,13 @@ use super::cache::{BlockArrived, Correction, LOADS};
 use crate::epoch::{Collective, Opening};
 use crate::ids::Epoch;
 use crate::kernel::Loan;
-use crate::kernel::message::{Message, malformed};
+use crate::kernel::message::malformed;
 use crate::memory::{Part, Reading, Shortage};
 use crate::object::Cx;
 use crate::vector::batch::{Batch, batch_of};
 use crate::vector::copies::A_CACHE;
-use crate::vector::object::Object;
+use crate::vector::machine::Vector;
+use crate::vector::message::Message;
 use crate::vector::writes::note_made;
 use aurora_net::{Payload, Placement, Rank, Received};
 
@@ -35,7 +36,7 @@ pub(crate) struct Announced {
     pub(crate) coming: bool,
 }
 
-impl Object {
+impl Vector {
     pub(crate) fn place_block(&mut self, from: Rank, epoch: Epoch, len: usize, cx: &mut Cx<'_>) -> Placement {
         let me = cx.me();
         if !cx.is_sound() {
@@ -159,7 +160,6 @@ impl Object {
             return true;
         }
         match behaviour {
-            _ if self.scalar_scopes.is_some() => self.settle_scalar(epoch, behaviour, cx),
             Collective::ReadCache | Collective::Combined => self.settle_read_cache(epoch, cx),
             Collective::HaloCache { .. } | Collective::ReadMostly => self.ledger.forget(epoch),
             Collective::ReleaseC | Collective::Fill | Collective::Accumulate | Collective::AccumulateInOrder => {
@@ -221,14 +221,14 @@ impl Object {
             self.ledger.record(epoch).from[me.index()].correction = Some((version, for_mates.to_vec()));
         }
         let reason = cx.reason("correction", None);
-        let message = Message::Correct { object: cx.id(), epoch, version, contains };
+        let message = Message::Correct { epoch, version, contains };
         for rank in others {
             let changes = match (nodes.are_mates(me, rank), nodes.receives(me, rank)) {
                 (true, _) => for_mates,
                 (false, true) => &changes,
                 (false, false) => &nothing,
             };
-            cx.send(&reason, rank, &message, Payload::Bytes(changes.clone()));
+            message.send(&reason, rank, Payload::Bytes(changes.clone()), cx);
         }
     }
 
@@ -287,7 +287,7 @@ impl Object {
     }
 }
 
-impl Object {
+impl Vector {
     /// The list of the writes that a rank vouches for is here, before or behind its announcement. False: it can be none.
     pub(crate) fn list_came(&mut self, from: Rank, epoch: Epoch, made: &[(u32, u64)]) -> bool {
         if self.ledger.is_settled(epoch) {

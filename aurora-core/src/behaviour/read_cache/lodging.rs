@@ -4,12 +4,13 @@ use super::cache::Replica;
 use crate::epoch::Arrival;
 use crate::ids::Epoch;
 use crate::kernel::Loan;
-use crate::kernel::message::{Message, malformed};
+use crate::kernel::message::malformed;
 use crate::memory::Shortage;
 use crate::object::Cx;
 use crate::vector::batch::Batch;
 use crate::vector::copies::A_CACHE;
-use crate::vector::object::Object;
+use crate::vector::machine::Vector;
+use crate::vector::message::Message;
 use aurora_net::{Payload, Placement, Rank, Received};
 use std::ops::Range;
 
@@ -23,7 +24,7 @@ enum Lodged {
     Settled,
 }
 
-impl Object {
+impl Vector {
     /// Once all have announced a load: sees to the blocks that this rank receives and that are complete. Whether, if all are, those
     /// of other nodes can be had here now.
     pub(crate) fn lodge_all(&mut self, epoch: Epoch, cx: &mut Cx<'_>) -> Result<bool, Shortage> {
@@ -55,15 +56,15 @@ impl Object {
         for mate in mates {
             if !standing.is_empty() {
                 let list = postcard::to_allocvec(standing).expect("pairs of numbers");
-                let message = Message::Stand { object: cx.id(), epoch };
-                cx.send(&reason, mate, &message, Payload::Bytes(list.into()));
+                let message = Message::Stand { epoch };
+                message.send(&reason, mate, Payload::Bytes(list.into()), cx);
             }
             for (owner, version) in homeless {
                 let (bytes, serial) = (self.bytes_of(*owner), self.cache.begin_send(epoch));
                 let token = cx.lend(Loan::CacheOut { object: cx.id(), serial, base: bytes.start });
-                let message = Message::Forward { object: cx.id(), epoch, owner: *owner, version: *version };
+                let message = Message::Forward { epoch, owner: *owner, version: *version };
                 let payload = Payload::Lent { token, len: bytes.len() };
-                cx.send(&reason, mate, &message, payload);
+                message.send(&reason, mate, payload, cx);
             }
         }
     }
@@ -157,7 +158,7 @@ impl Object {
     }
 }
 
-impl Object {
+impl Vector {
     /// The copy that is loaded for `epoch`.
     pub(crate) fn loading(&mut self, epoch: Epoch) -> &mut Replica {
         let (size, bytes) = (self.nodes.size(), self.dist.len() * self.block.element);

@@ -12,12 +12,12 @@ use crate::epoch::Arrival;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::kernel::Loan;
-use crate::kernel::message::Message;
 use crate::memory::{self, Shortage};
 use crate::object::Cx;
 use crate::vector::batch::{Batch, batch_of_runs};
 use crate::vector::copies::A_CACHE;
-use crate::vector::object::Object;
+use crate::vector::machine::Vector;
+use crate::vector::message::Message;
 use crate::vector::writes::note_made;
 use crate::window::{Window, common};
 use aurora_net::{Payload, Placement, Rank};
@@ -64,7 +64,7 @@ impl Cache {
     }
 }
 
-impl Object {
+impl Vector {
     /// The copy of a part that is loaded for `epoch`, made on first mention. `None` if another part is, or too many are.
     pub(crate) fn part(&mut self, epoch: Epoch, window: Window) -> Option<&mut Part> {
         let (len, element, ranks) = (window.range(self.dist.len()).len(), self.block.element, self.nodes.size());
@@ -109,14 +109,14 @@ impl Object {
     /// Puts what this rank owns of a part into its copy.
     fn fill_part(&mut self, epoch: Epoch, window: Window) {
         let (own, place) = (self.own_part(window), self.within_part(self.ledger.me(), window));
-        let Object { block, cache, .. } = self;
+        let Vector { block, cache, .. } = self;
         if let Some(part) = cache.parts.find(epoch).filter(|part| part.window == window) {
             block.read_range(&own, |bytes| part.replica.write(place.start, bytes));
         }
     }
 }
 
-impl Object {
+impl Vector {
     /// Announces the load of a part to all, each announcement with what we own of it.
     pub(crate) fn announce_part(&mut self, epoch: Epoch, opening: Opening, cx: &mut Cx<'_>) {
         let (me, size, window) = (cx.me(), cx.size(), opening.window);
@@ -153,18 +153,17 @@ impl Object {
             bytes::Bytes::from(list)
         });
         let list_follows = list.is_some();
-        let message =
-            Message::Enter { object: cx.id(), epoch, opening, version, at_home, contains, made, list_follows };
+        let message = Message::Enter { epoch, opening, version, at_home, contains, made, list_follows };
         for rank in me.others(size) {
             let payload = match &copied {
                 _ if !sends_to(rank) => Payload::Empty,
                 Some(copied) => Payload::Bytes(copied.clone()),
                 None => self.lend_part(epoch, place.clone(), cx),
             };
-            cx.send(&reason, rank, &message, payload);
+            message.send(&reason, rank, payload, cx);
             if let Some(list) = &list {
-                let message = Message::Made { object: cx.id(), epoch };
-                cx.send(&reason, rank, &message, Payload::Bytes(list.clone()));
+                let message = Message::Made { epoch };
+                message.send(&reason, rank, Payload::Bytes(list.clone()), cx);
             }
         }
         self.advance(cx);
@@ -247,14 +246,14 @@ impl Object {
         }
         let nodes = self.nodes.clone();
         let reason = cx.reason("correction", None);
-        let message = Message::Correct { object: cx.id(), epoch, version, contains };
+        let message = Message::Correct { epoch, version, contains };
         for rank in cx.others() {
             let changes = match (nodes.are_mates(me, rank), nodes.receives(me, rank)) {
                 (true, _) => for_mates,
                 (false, true) => &changes,
                 (false, false) => &nothing,
             };
-            cx.send(&reason, rank, &message, Payload::Bytes(changes.clone()));
+            message.send(&reason, rank, Payload::Bytes(changes.clone()), cx);
         }
     }
 
@@ -312,8 +311,8 @@ impl Object {
             for (owner, version) in owners.iter().zip(&versions) {
                 let place = self.within_part(*owner, window);
                 let payload = self.lend_part(epoch, place, cx);
-                let message = Message::Forward { object: cx.id(), epoch, owner: *owner, version: *version };
-                cx.send(&reason, mate, &message, payload);
+                let message = Message::Forward { epoch, owner: *owner, version: *version };
+                message.send(&reason, mate, payload, cx);
             }
         }
     }
@@ -367,7 +366,7 @@ impl Object {
             return Ok(Loaded { part, reading });
         }
         self.part(epoch, window).expect("no more loads are under way than there can be");
-        let Object { block, cache, dist, .. } = self;
+        let Vector { block, cache, dist, .. } = self;
         let replica = &mut cache.parts.find(epoch).expect("just looked at").replica;
         if let Some(home) = block.find_home() {
             for (owner, _) in arrivals.iter().filter(|(owner, arrival)| at_home(*owner, arrival)) {

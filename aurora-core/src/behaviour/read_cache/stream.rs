@@ -13,7 +13,7 @@ use crate::ids::Epoch;
 use crate::memory::Part;
 use crate::object::Cx;
 use crate::vector::copies::A_CACHE;
-use crate::vector::object::Object;
+use crate::vector::machine::Vector;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use std::ops::{Range, RangeInclusive};
@@ -84,7 +84,7 @@ enum Place {
     Copy,
 }
 
-impl Object {
+impl Vector {
     /// Streams the load that this rank has entered.
     pub(crate) fn stream(&mut self, epoch: Epoch, site: &Site, cx: &mut Cx<'_>) -> Arc<Outcome> {
         let outcome = Arc::<Outcome>::default();
@@ -180,7 +180,7 @@ impl Object {
     }
 }
 
-impl Object {
+impl Vector {
     /// Up to which element a rank's block is here and final, once all have announced a load.
     fn shown_up_to(&mut self, owner: Rank, me: Rank, epoch: Epoch) -> Option<(usize, Place)> {
         let block = self.dist.range(owner);

@@ -7,13 +7,13 @@ use crate::error::Result;
 use crate::ids::CallId;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
-use crate::kernel::message::Request;
 use crate::kernel::watch::What;
 use crate::object::Cx;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::check::Deed;
-use crate::vector::object::{Object, Work};
+use crate::vector::machine::{Vector, Work};
+use crate::vector::message::{Asked, Request};
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
@@ -84,7 +84,8 @@ impl<T: Element> Sender<T> for Calls {
     ) -> Result<()> {
         let link = &vector.link;
         if owner == link.me {
-            let work = Work::Call { id: CallId(0), epoch: 0, request: Request::Write { op, window: self.window } };
+            let asked = Asked { epoch: 0, request: Request::Write { op, window: self.window } };
+            let work = Work::Call { id: CallId(0), asked };
             link.wait_on(What::Gate { object: vector.id }, site, |object, cx| {
                 object.by_itself(&work, cx, |object, cx| {
                     let done = cx.sound().and_then(|()| object.write(op, batch.bytes(), cx));
@@ -139,7 +140,7 @@ fn check<T: Element>(
     owner: Rank,
     request: Request,
     site: &Site,
-    own: impl FnOnce(&mut Object, &mut Cx<'_>) -> Result<()>,
+    own: impl FnOnce(&mut Vector, &mut Cx<'_>) -> Result<()>,
 ) -> Result<()> {
     let link = &vector.link;
     if owner == link.me {

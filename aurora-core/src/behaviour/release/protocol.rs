@@ -5,9 +5,9 @@ use crate::element::OpId;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
-use crate::kernel::message::Message;
 use crate::object::Cx;
-use crate::vector::object::{Object, Outcome, Parked, Work};
+use crate::vector::machine::{Outcome, Parked, Vector, Work};
+use crate::vector::message::Message;
 use aurora_net::{Buffer, Payload, Rank, Received};
 
 /// A ReleaseC scope under way.
@@ -25,7 +25,7 @@ pub(crate) struct LastBatch {
     pub(crate) bytes: Buffer,
 }
 
-impl Object {
+impl Vector {
     /// Sends a batch of a ReleaseC scope to another rank.
     pub(crate) fn send_batch(
         &mut self,
@@ -36,9 +36,9 @@ impl Object {
         cx: &mut Cx<'_>,
     ) {
         self.outstanding[owner.index()] += 1;
-        let (object, epoch, opening) = (cx.id(), scope.epoch, scope.opening.clone());
-        let message = Message::Batch { object, epoch, seq: scope.sent, opening, op };
-        cx.send(scope.reason, owner, &message, bytes.into());
+        let (epoch, opening) = (scope.epoch, scope.opening.clone());
+        let message = Message::Batch { epoch, seq: scope.sent, opening, op };
+        message.send(scope.reason, owner, bytes.into(), cx);
     }
 
     /// Applies a batch of a ReleaseC scope to our own block, or keeps a copy until it can be.
@@ -68,7 +68,7 @@ impl Object {
     ) -> Result<bool, Error> {
         cx.sound()?;
         let merged = if self.is_due(cx.me(), scope.epoch) { self.block.write(merge) } else { None };
-        self.refresh(cx.frame, cx.core.is_usable());
+        self.refresh_permit(cx.frame, cx.core.is_usable());
         merged.map_or(Ok(false), |merged| merged.map(|()| true))
     }
 
@@ -88,14 +88,13 @@ impl Object {
         for rank in me.others(cx.size()) {
             let last = last[rank.index()].take();
             let message = Message::End {
-                object: cx.id(),
                 epoch,
                 opening: scope.opening.clone(),
                 batches: sent[rank.index()] + u64::from(last.is_some()),
                 op: last.as_ref().and_then(|last| last.op),
             };
             let payload = last.map_or(Payload::Empty, |last| last.bytes.into());
-            cx.send(scope.reason, rank, &message, payload);
+            message.send(scope.reason, rank, payload, cx);
         }
         if let Some(LastBatch { op, bytes }) = last[me.index()].take() {
             let work = Work::Batch { epoch, seq: sent[me.index()], op, acknowledge: false };

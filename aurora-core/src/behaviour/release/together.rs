@@ -245,7 +245,7 @@ impl<T: Element> GVector<T> {
                 Ok(()) => Some(object.enter(opening.clone(), cx)),
             })?;
         let reason = self.reason(behaviour.action(), site);
-        self.link.tidy_on(|object, cx| object.tell_if_many_are_open(epoch, &opening, &reason, cx));
+        self.link.tidy_on(|object, cx| object.tell_if_many_are_open(epoch, &reason, cx));
         let sent = Batches { epoch, opening, reason, sent: vec![0; self.link.size] };
         Ok(Together { buffers: Buffers::new(self), sent, op, operation: PhantomData })
     }

@@ -21,9 +21,10 @@ use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::kernel::watch::What;
+use crate::object::SharedObject;
 use crate::scalar::Ended;
+use crate::scalar::ScalarFn;
 use crate::scalar::{GScalar, ScalarValue, decode, encode};
-use crate::vector::object::ScalarFn;
 use crate::window::Window;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -90,9 +91,11 @@ impl Entered {
 impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
     fn open(scalar: &'s GScalar<B::Value>, site: Site, entered: Entered, state: B, mutable: bool) -> Self {
         let awaited = state.is_awaited();
-        let guard = scalar
-            .link
-            .tidy_on(|object, cx| object.open_guard((B::NAME, &site), (mutable, awaited), Window::WHOLE, cx));
+        let guard = scalar.link.tidy_on(|object, cx| {
+            let guard = cx.open_guard((B::NAME, &site), (mutable, awaited), Window::WHOLE);
+            object.refresh(cx.frame, cx.core.is_usable());
+            guard
+        });
         let amid_panic = std::thread::panicking();
         ScalarScope { scalar, site, entered, state, guard, closed: false, amid_panic, not_send: PhantomData }
     }
@@ -159,7 +162,10 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
 
     fn deregister(&self, panicked: bool) {
         let guard = self.guard;
-        self.scalar.link.let_go(move |object, cx| object.close_guard(guard, panicked, cx));
+        self.scalar.link.let_go(move |object, cx| {
+            cx.close_guard(guard, panicked);
+            object.advance(cx);
+        });
     }
 }
 

@@ -5,9 +5,10 @@ use crate::digest;
 use crate::element::{Add, Max, Min, Op, OpId, Or};
 use crate::epoch::{Collective, Opening};
 use crate::error::Result;
-use crate::kernel::message::{Request, ScalarRequest, malformed};
+use crate::kernel::message::malformed;
 use crate::kernel::watch::What;
 use crate::polls::Level;
+use crate::scalar::message::ScalarRequest;
 use crate::scalar::{Atomic, GScalar, ScalarValue, decode, encode, plain};
 use crate::scalar::{NumberedReply, Offered, Replica, offered};
 use crate::{Error, Site};
@@ -171,7 +172,7 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
         let (scalar, Entered { epoch, reason, .. }) = (self.scalar, &self.entered);
         let operand = encode(operand, &site)?;
         let after = scalar.link.on(&site, |object, cx| Ok(object.send_offers(reason, true, cx)))?;
-        let reply = scalar.request(Request::Numbered { request, after }, operand, action, &site)?;
+        let reply = scalar.request((request, Some(after)), operand, action, &site)?;
         let NumberedReply { number, old, new } =
             NumberedReply::parse(&reply).ok_or_else(|| malformed(scalar.home()))?;
         scalar.link.tidy_on(|object, cx| object.learn(*epoch, (number, after), new, cx));

@@ -49,11 +49,6 @@ impl Block {
         }
     }
 
-    /// What the calling thread may do without its kernel.
-    pub(crate) fn front(&self) -> Arc<Front> {
-        self.front.clone()
-    }
-
     /// Number of elements.
     pub(crate) fn len(&self) -> usize {
         self.bytes / self.element

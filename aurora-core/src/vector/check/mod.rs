@@ -18,7 +18,7 @@ pub(crate) use checker::{Checker, Deed};
 pub(crate) use lines::Lines;
 
 use super::batch::Batch;
-use super::object::Object;
+use super::machine::Vector;
 use crate::element::OpId;
 use crate::epoch::Collective;
 use crate::error::{Claim, ObjectName};
@@ -30,7 +30,7 @@ use aurora_net::Rank;
 use checker::{Clash, Write};
 use std::ops::Range;
 
-impl Object {
+impl Vector {
     /// Checking mode: whether two ranks have written one element, now that a batch of one of them is applied.
     pub(crate) fn check_batch(
         &mut self,

@@ -23,11 +23,12 @@ use self::surroundings::{ByMessage, Surroundings};
 use crate::epoch::{Collective, Opening};
 use crate::halo::Halo;
 use crate::ids::Epoch;
-use crate::kernel::message::{Message, malformed};
+use crate::kernel::message::malformed;
 use crate::kernel::{Loan, Reason};
 use crate::memory::{Shortage, Storage, zeros};
 use crate::object::Cx;
-use crate::vector::object::Object;
+use crate::vector::machine::Vector;
+use crate::vector::message::Message;
 use crate::{Error, Site};
 use aurora_net::{Buffer, LetterCount, Outbox, Placement, Rank, Received, SharedView};
 use std::collections::BTreeMap;
@@ -82,7 +83,7 @@ impl Edges {
     }
 }
 
-impl Object {
+impl Vector {
     /// The memory of the HaloCache of `epoch`, made if it is not there; of another halo, if a neighbour has entered that.
     fn surroundings(&mut self, epoch: Epoch, halo: Halo) -> &mut Surroundings {
         let (dist, me, element, fresh) = (&self.dist, self.ledger.me(), self.block.element, self.fresh.clone());
@@ -116,7 +117,7 @@ impl Object {
     }
 }
 
-impl Object {
+impl Vector {
     /// Takes some memory for the HaloCache that is entered next, while earlier scopes are over; false once all is taken.
     pub(crate) fn take_halo(&mut self, halo: Halo, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
         let epoch = self.ledger.epoch + 1;
@@ -134,7 +135,7 @@ impl Object {
     /// Enters a HaloCache, for which memory was taken: its first exchange may begin.
     pub(crate) fn enter_halo(&mut self, opening: &Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         let epoch = self.enter(opening.clone(), cx)?;
-        let Object { ledger, edges, .. } = self;
+        let Vector { ledger, edges, .. } = self;
         let record = ledger.record(epoch);
         record.mine_complete = true;
         for (rank, arrival) in record.from.iter_mut().enumerate() {
@@ -161,7 +162,7 @@ impl Object {
             cx.fail(error.clone());
             return Err(error);
         }
-        let Object { block, edges, .. } = self;
+        let Vector { block, edges, .. } = self;
         edges.current = epoch;
         let halo = edges.halos.get_mut(&epoch).expect("it was entered and has not ended");
         let element = block.element;
@@ -169,8 +170,8 @@ impl Object {
         match begun.expect("its own guard has given it back") {
             Ok(edges) => {
                 for ByMessage { to, edge, mailbox } in edges {
-                    let message = Message::Edge { object: cx.id(), epoch, number, opening: opening.cloned(), mailbox };
-                    cx.send(reason, to, &message, edge.into());
+                    let message = Message::Edge { epoch, number, opening: opening.cloned(), mailbox };
+                    message.send(reason, to, edge.into(), cx);
                 }
             }
             Err(shortage) => return Err(cx.no_memory(shortage, A_HALO, site)),
@@ -184,7 +185,7 @@ impl Object {
         if let Err(fault) = cx.sound() {
             return Some(Err(fault));
         }
-        let Object { ledger, edges, block, .. } = self;
+        let Vector { ledger, edges, block, .. } = self;
         let halo = edges.halos.get_mut(&edges.current)?;
         let is_complete = halo.take_letters(block.element) && ledger.is_settled(edges.current);
         is_complete.then(|| Ok(halo.complete(block.element)))
@@ -249,7 +250,7 @@ impl Object {
         if !cx.is_sound() {
             return;
         }
-        let Object { edges, ledger, .. } = self;
+        let Vector { edges, ledger, .. } = self;
         let Some(halo) = edges.halos.get_mut(&epoch) else {
             if epoch > ledger.epoch {
                 cx.fail_job(malformed(from));

@@ -2,6 +2,8 @@
 
 use super::block::Block;
 use super::check::Checker;
+use super::message::{Asked, Request};
+use super::rally::Rally;
 use super::writes::Writes;
 use crate::Error;
 use crate::behaviour::halo::edges::Edges;
@@ -11,20 +13,18 @@ use crate::behaviour::read_cache::stream::Stream;
 use crate::distribution::Distribution;
 use crate::element::{Access, ApplyFn, Element, OpId};
 use crate::epoch::Ledger;
-use crate::epoch::{Collective, Opening};
+use crate::epoch::{Collective, Ends, Opening};
 use crate::ids::{CallId, Epoch};
 use crate::kernel::Reason;
 use crate::kernel::asking::{Asking, When};
-use crate::kernel::message::Request;
 use crate::kernel::nodes::Nodes;
 use crate::memory::node::home::Home;
 use crate::memory::{Direct, OWN, READ, Turn, WRITE};
-use crate::object::{Cx, Frame};
+use crate::object::{Cx, Frame, How, Obstacle};
 use crate::operation::Operations;
-use crate::scalar::{ScalarScopes, Value};
 use crate::stats::Kind;
 use crate::window::Window;
-use aurora_net::{Payload, Rank, Received};
+use aurora_net::{Payload, Rank, Received, Token};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,21 +36,12 @@ pub(crate) struct Parked {
     pub(crate) payload: Received,
 }
 
-/// Who has to do something before a piece of parked work can be done. If nobody, then a transfer is under way.
-pub(crate) struct Obstacle {
-    /// The rank where it is parked: it has to enter or end a scope.
-    pub(crate) by_itself: bool,
-    /// Other ranks, who have to end theirs.
-    pub(crate) behind: Vec<Rank>,
-}
-
 /// What it is.
 #[derive(Clone, Debug)]
 pub(crate) enum Work {
     Call {
         id: CallId,
-        epoch: Epoch,
-        request: Request,
+        asked: Asked,
     },
     Batch {
         epoch: Epoch,
@@ -65,7 +56,7 @@ pub(crate) enum Work {
 pub(crate) enum Outcome {
     /// Answer with these bytes.
     Reply(Vec<u8>),
-    /// Answer with so many bytes of scattered elements, whose places have so many bytes each, by [`Object::gather`].
+    /// Answer with so many bytes of scattered elements, whose places have so many bytes each, by [`Vector::gather`].
     Gather { width: usize, len: usize },
     /// Answer with these bytes of the block, from memory.
     ReplyFromBlock(Range<usize>),
@@ -77,19 +68,14 @@ pub(crate) enum Outcome {
     Park,
 }
 
-/// A vector, or a scalar (which has a value at home and no block worth the name).
-pub(crate) struct Object {
+/// A vector as its rank's kernel knows it.
+pub(crate) struct Vector {
     pub(crate) dist: Distribution,
     pub(crate) block: Block,
     /// Checking mode: who has written what.
     pub(crate) check: Option<Box<Checker>>,
     /// Makes memory for a replica of so many elements.
     pub(crate) fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
-    /// The value of a scalar that lives here.
-    pub(crate) scalar: Option<Value>,
-    pub(crate) scalar_ops: Operations<ScalarFn>,
-    /// `None` of a vector.
-    pub(crate) scalar_scopes: Option<ScalarScopes>,
     pub(crate) ops: Operations<ApplyFn>,
     pub(crate) access: Access,
     pub(crate) ledger: Ledger,
@@ -119,17 +105,13 @@ pub(crate) struct Object {
     /// Batches that each owner has not yet applied.
     pub(crate) outstanding: Vec<usize>,
     pub(crate) parked: VecDeque<Parked>,
+    /// Reads of many ranks at once that wait for each other: only between nodes, inside of one nothing overflows.
+    pub(crate) rally: Option<Rally<Parked>>,
     /// How far the scopes of those who have dropped it got.
-    pub(crate) ends: Vec<Option<ScopesEntered>>,
+    pub(crate) ends: Ends,
 }
 
-/// How many collective scopes a rank has entered, and the last.
-pub(crate) type ScopesEntered = (Epoch, Option<Opening>);
-
-/// Applies an operand to a scalar's encoded value.
-pub(crate) type ScalarFn = fn(current: &[u8], operand: &[u8]) -> Option<Vec<u8>>;
-
-impl Object {
+impl Vector {
     /// The fault of an object that an operation of the user's, in this piece of work, our `own` or not, has left half written.
     pub(crate) fn broken_off(&self, frame: &Frame, work: &Work, own: bool) -> Error {
         let rank = self.ledger.me();
@@ -148,37 +130,28 @@ impl Object {
 
     /// Says anew what may be done to it without its kernel: by the calling thread, `usable` if nothing has ended the job,
     /// and by others.
-    pub(crate) fn refresh(&mut self, frame: &Frame, usable: bool) {
+    pub(crate) fn refresh_permit(&mut self, frame: &Frame, usable: bool) {
         let Ledger { epoch, settled, .. } = self.ledger;
         let usable = usable && frame.fault.is_none();
         if !usable {
             self.block.close();
-            self.scalar_scopes.iter().for_each(ScalarScopes::close);
         }
         if self.block.front.take_written() {
             self.block.version += 1;
         }
         self.block.mend();
         self.block.reopen(settled);
-        self.admit_to_value(usable);
         // In checking mode everything goes by the kernel.
         let direct = usable && self.check.is_none();
         let readable = direct && settled >= epoch && !frame.open.iter().any(|guard| guard.mutable);
         let may = [
             (READ, readable),
             (OWN, readable && (self.block.find_home().is_none() || self.block.is_at_home())),
-            // Each operation on a scalar is one moment of it, whatever guard shows what it was.
-            (WRITE, readable && (frame.open.is_empty() || self.scalar_scopes.is_some())),
+            (WRITE, readable && frame.open.is_empty()),
         ];
         let may = may.into_iter().filter(|(_, may)| *may).map(|(flag, _)| flag).sum();
         let load = self.block.find_home().map_or(0, Home::load);
         self.block.front.set(epoch, load, may);
-    }
-
-    /// The calling thread's next accesses to it are to be watched.
-    pub(crate) fn watch_looks(&self) {
-        self.block.front.watch();
-        self.scalar_scopes.iter().for_each(ScalarScopes::watch_looks);
     }
 
     /// Single elements of it, `own` ones only or also those of the ranks that share its memory.
@@ -204,14 +177,14 @@ impl Object {
     /// Why a piece of parked work waits, for the watch.
     pub(crate) fn obstacle(&self, from: Rank, work: &Work) -> Obstacle {
         let (epoch, batch) = match work {
-            Work::Call { epoch, .. } => (*epoch, false),
+            Work::Call { asked, .. } => (asked.epoch, false),
             Work::Batch { epoch, .. } => (*epoch, true),
         };
         let ledger = &self.ledger;
         let mine = |epoch| ledger.find(epoch).and_then(|record| record.mine.as_ref());
         // A batch belongs into the scope that its settling ends, a call behind it.
         let (window, upto) = match work {
-            Work::Call { request, .. } => (request.window(), epoch),
+            Work::Call { asked, .. } => (asked.request.window(), epoch),
             Work::Batch { .. } => {
                 (ledger.opening(epoch).map_or(Window::WHOLE, |opening| opening.window), epoch.saturating_sub(1))
             }
@@ -232,9 +205,7 @@ impl Object {
 
     /// Another rank has opened a scope: it must be the one that this rank and all others open.
     pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening, cx: &mut Cx<'_>) {
-        if let Err((other, theirs)) = self.ledger.opened(from, epoch, opening) {
-            let name = &cx.frame.name;
-            let error = crate::collective::mismatch(opening.claim(from, name), theirs.claim(other, name));
+        if let Err(error) = self.ledger.opened_by(from, epoch, opening, &cx.frame.name) {
             cx.fail(error);
         }
     }
@@ -247,17 +218,23 @@ impl Object {
         payload: impl Into<Payload>,
         cx: &mut Cx<'_>,
     ) -> CallId {
-        cx.ask(Asking { to, reason, epoch: self.epoch_of(&request), landing: None, when }, request, payload)
+        self.ask_into((to, reason, when), request, payload, None, cx)
     }
 
-    /// The scopes that a request of this rank's comes behind.
-    pub(crate) fn epoch_of(&self, request: &Request) -> Epoch {
-        match &self.scalar_scopes {
-            Some(_) => self.asking_epoch(),
-            None if request.window().is_whole() => self.ledger.epoch,
-            // Scopes of other parts may be open around this one.
-            None => self.ledger.behind(),
-        }
+    /// The same, with memory of the caller to which the answer goes.
+    pub(crate) fn ask_into(
+        &self,
+        (to, reason, when): (Rank, &Reason, When),
+        request: Request,
+        payload: impl Into<Payload>,
+        landing: Option<Token>,
+        cx: &mut Cx<'_>,
+    ) -> CallId {
+        let how = How { kind: Kind::of_action(reason.action), lazy: false, reason: Some(reason) };
+        // Scopes of other parts may be open around that of a part.
+        let epoch = if request.window().is_whole() { self.ledger.epoch } else { self.ledger.behind() };
+        let writes = request.writes();
+        cx.ask(Asking { to, how, landing, when, writes }, &Asked { epoch, request }, payload)
     }
 
     /// What the writes to it are for.
@@ -266,10 +243,5 @@ impl Object {
             Some(Collective::Accumulate | Collective::AccumulateInOrder) => Kind::Merge,
             _ => Kind::Flush,
         }
-    }
-
-    /// Whether nothing is sent from its memory. Of a faulty one nobody misses a load that is under way, and its memory may be what is short.
-    pub(crate) fn is_idle(&self, frame: &Frame) -> bool {
-        !self.block.is_in_flight() && (frame.fault.is_some() || !self.cache.is_in_flight())
     }
 }

@@ -1,0 +1,61 @@
+//! When objects want to be called.
+
+use crate::ids::ObjectId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+/// At most one time for each object.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    of: BTreeMap<ObjectId, Instant>,
+    order: BTreeSet<(Instant, ObjectId)>,
+}
+
+impl Timers {
+    /// An object wants to be called at a time, or at none.
+    pub(super) fn set(&mut self, object: ObjectId, at: Option<Instant>) {
+        if at.is_none() && self.of.is_empty() {
+            return;
+        }
+        let before = match at {
+            Some(at) => self.of.insert(object, at),
+            None => self.of.remove(&object),
+        };
+        if before != at {
+            before.map(|before| self.order.remove(&(before, object)));
+            self.order.extend(at.map(|at| (at, object)));
+        }
+    }
+
+    /// The first time.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.order.first().map(|(at, _)| *at)
+    }
+
+    /// Takes out an object whose time has come.
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<ObjectId> {
+        let (_, object) = self.order.first().copied().filter(|(at, _)| *at <= now)?;
+        self.set(object, None);
+        Some(object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn each_object_has_one_time() {
+        let (mut timers, start) = (Timers::default(), Instant::now());
+        let at = |millis| start + Duration::from_millis(millis);
+        timers.set(ObjectId(7), None);
+        for (object, millis) in [(1, 5), (2, 3), (1, 2), (3, 9)] {
+            timers.set(ObjectId(object), Some(at(millis)));
+        }
+        assert_eq!((timers.next(), timers.take_due(at(1))), (Some(at(2)), None));
+        assert_eq!((timers.take_due(at(4)), timers.take_due(at(4))), (Some(ObjectId(1)), Some(ObjectId(2))));
+        timers.set(ObjectId(3), None);
+        assert!(timers.take_due(at(100)).is_none() && timers.of.is_empty() && timers.order.is_empty());
+    }
+}

@@ -1,0 +1,374 @@
+//! A scalar as its rank's kernel knows it.
+
+use super::message::{Asked, Message, ScalarRequest};
+use super::{Replicated, Spreading, Value};
+use crate::Error;
+use crate::epoch::{Collective, Ends, Ledger, Opening, defer_lost_writes};
+use crate::error::{Claim, ObjectName};
+use crate::ids::{CallId, Epoch};
+use crate::kernel::asking::{Asking, When};
+use crate::kernel::watch::{Relay, What};
+use crate::kernel::{Core, Reason};
+use crate::memory::{Front, READ, WRITE};
+use crate::object::{Called, Cx, Frame, How, Malformed, Obstacle, SharedObject};
+use crate::operation::{OpId, Operations};
+use crate::stats::Kind;
+use crate::vector::waits::missing;
+use crate::window::Window;
+use aurora_net::{Payload, Rank, Received};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Applies an operand to an encoded value.
+pub(crate) type ScalarFn = fn(current: &[u8], operand: &[u8]) -> Option<Vec<u8>>;
+
+/// A scalar.
+pub(crate) struct Scalar {
+    pub(super) home: Rank,
+    pub(super) ledger: Ledger,
+    /// At home.
+    pub(super) value: Option<Value>,
+    pub(super) ops: Operations<ScalarFn>,
+    /// What the calling thread may do without the kernel.
+    pub(super) permit: Arc<Front>,
+    /// At home: what each rank contributes to a scope that is not over.
+    pub(super) parts: BTreeMap<Epoch, Vec<Option<Vec<u8>>>>,
+    /// The value that a ReadCache shows, until its guard takes it.
+    pub(super) shown: Option<(Epoch, Vec<u8>)>,
+    /// At home: the ReadMostly that is open somewhere.
+    pub(super) spreading: Option<Spreading>,
+    /// The one that is open here.
+    pub(super) replicated: Option<Replicated>,
+    /// At home: nobody is to use the value in place any more, because the scalar is at fault or the job over.
+    closed: bool,
+    /// In checking mode everything goes by the kernel.
+    check: bool,
+    parked: VecDeque<Parked>,
+    ends: Ends,
+}
+
+/// Something that cannot be done yet.
+pub(super) struct Parked {
+    from: Rank,
+    work: Work,
+    payload: Received,
+}
+
+/// What it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Work {
+    /// A request, of this rank itself if it has no number.
+    Request(Option<CallId>, Asked),
+    /// An operand that nobody waits for, in a ReadMostly.
+    Offer { epoch: Epoch, seq: u64, op: OpId },
+}
+
+/// What became of it.
+pub(super) enum Outcome {
+    /// This is the answer, if anybody waits for one.
+    Done(Vec<u8>),
+    Refuse(Error),
+    Park,
+}
+
+impl Scalar {
+    /// At home on a rank, with the value if that is this one.
+    pub(crate) fn new(core: &Core, home: Rank, value: Option<Value>, ops: Operations<ScalarFn>) -> Self {
+        Scalar {
+            home,
+            ledger: Ledger::new(core.me, core.size),
+            value,
+            ops,
+            permit: Arc::default(),
+            parts: BTreeMap::new(),
+            shown: None,
+            spreading: None,
+            replicated: None,
+            closed: false,
+            check: core.modes.check,
+            parked: VecDeque::new(),
+            ends: Ends::new(core.size),
+        }
+    }
+
+    /// Settles what can be settled and does the parked work whose time has come.
+    pub(crate) fn advance(&mut self, cx: &mut Cx<'_>) {
+        loop {
+            let settled = self.ledger.try_settle();
+            if let Some((epoch, behaviour)) = settled {
+                self.settle(epoch, behaviour, cx);
+            }
+            let mut worked = false;
+            // One by one: an operation of the user's may panic, and what waits behind it has to be answered all the same.
+            for _ in 0..self.parked.len() {
+                if let Some(parked) = self.parked.pop_front() {
+                    worked |= self.work(parked, cx);
+                }
+            }
+            if settled.is_none() && !worked {
+                break;
+            }
+            cx.progress();
+        }
+        self.spread(cx);
+        self.refresh(cx.frame, cx.core.is_usable());
+    }
+
+    /// Does a piece of work or parks it; true if it is done.
+    fn work(&mut self, mut parked: Parked, cx: &mut Cx<'_>) -> bool {
+        let Parked { from, work, .. } = parked;
+        let opened = if let Work::Offer { epoch, .. } = work { self.site_of(epoch) } else { None };
+        let within = (Collective::ReadMostly, opened);
+        let payload = &parked.payload;
+        let outcome = self.contain(within, cx, |scalar, cx| scalar.attempt(from, work, payload.bytes(), cx));
+        let answer = match outcome {
+            Some(Outcome::Park) => {
+                // It may wait for long, and its sender for the memory.
+                parked.payload.detach();
+                self.parked.push_back(parked);
+                return false;
+            }
+            Some(Outcome::Done(answer)) => Ok(answer),
+            Some(Outcome::Refuse(error)) => Err(error),
+            None => cx.sound().map(|()| Vec::new()),
+        };
+        match (work, answer) {
+            (Work::Request(Some(id), _), answer) => {
+                cx.answer(Called { from, id }, answer.map(|answer| Payload::Bytes(answer.into())));
+            }
+            (_, Err(error)) => cx.fail(error),
+            (_, Ok(_)) => {}
+        }
+        if let Received::Bytes(buffer) = parked.payload {
+            cx.out.recycle(buffer);
+        }
+        true
+    }
+
+    /// Does a piece of work, if its time has come.
+    pub(super) fn attempt(&mut self, from: Rank, work: Work, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
+        if let Err(fault) = cx.sound() {
+            return Outcome::Refuse(fault);
+        }
+        match work {
+            Work::Request(_, asked) if self.ledger.pending(Window::WHOLE, asked.epoch).is_some() => Outcome::Park,
+            Work::Request(_, asked) => self.serve(from, asked, payload, cx),
+            Work::Offer { epoch, seq, op } => {
+                let is_due = self.ledger.may_apply(epoch) && self.ledger.is_turn(epoch, from);
+                if !is_due || self.ledger.record(epoch).from[from.index()].applied != seq {
+                    return Outcome::Park;
+                }
+                match self.update(Some(op), payload, cx) {
+                    Ok(()) => {
+                        self.ledger.record(epoch).from[from.index()].applied += 1;
+                        Outcome::Done(Vec::new())
+                    }
+                    Err(error) => Outcome::Refuse(error),
+                }
+            }
+        }
+    }
+
+    /// Sends a request to the home, behind all scopes that this rank has entered, but for a ReadMostly, inside of which it is.
+    pub(crate) fn ask(
+        &self,
+        reason: &Reason,
+        (request, after): (ScalarRequest, Option<u64>),
+        payload: Vec<u8>,
+        cx: &mut Cx<'_>,
+    ) -> CallId {
+        let how = How { kind: Kind::Scalar, lazy: false, reason: Some(reason) };
+        let asking = Asking { to: self.home, how, landing: None, when: When::Now, writes: false };
+        cx.ask(asking, &Asked { epoch: self.asking_epoch(), request, after }, payload)
+    }
+
+    /// What comes of the openings of another rank.
+    fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening, cx: &mut Cx<'_>) {
+        if let Err(error) = self.ledger.opened_by(from, epoch, opening, &cx.frame.name) {
+            cx.fail(error);
+        }
+    }
+
+    fn compare_ends(&self, cx: &mut Cx<'_>) {
+        let gone = cx.frame.dropped[cx.core.me.index()];
+        let error = self.ends.compare(&self.ledger, &cx.frame.name, gone).filter(|_| cx.is_sound());
+        error.into_iter().for_each(|error| cx.defer(error));
+    }
+
+    /// At home: says whether ranks may use the value in place. Once they may not, they never may again.
+    fn admit_to_value(&mut self, usable: bool) {
+        let Some(word) = self.value.as_ref().and_then(Value::word) else {
+            return;
+        };
+        self.closed |= !usable;
+        match self.closed {
+            true => word.shut(),
+            false => word.open(self.ledger.settled),
+        }
+    }
+}
+
+impl SharedObject for Scalar {
+    fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
+        match postcard::from_bytes::<Message>(header).map_err(|_| Malformed)? {
+            Message::Come { epoch, opening } => {
+                self.opened(from, epoch, &opening, cx);
+                self.has_come(from, epoch, &opening);
+                self.advance(cx);
+            }
+            Message::Part { epoch, opening, offers, contributes } => {
+                self.opened(from, epoch, &opening, cx);
+                self.has_ended(from, epoch, offers, contributes.then(|| payload.into_vec()));
+                self.advance(cx);
+            }
+            Message::Over { epoch } => self.is_over(epoch, cx),
+            Message::Spread { epoch, number, answered } => {
+                self.told(epoch, (number, answered), payload.bytes(), cx);
+            }
+            Message::Seen { epoch, seen } => {
+                self.has_seen(from, epoch, seen);
+                self.advance(cx);
+            }
+            Message::Offer { epoch, seq, op } => {
+                self.work(Parked { from, work: Work::Offer { epoch, seq, op }, payload }, cx);
+                self.advance(cx);
+            }
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, call: Called, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
+        let asked = postcard::from_bytes(header).map_err(|_| Malformed)?;
+        let work = Work::Request(Some(call.id), asked);
+        self.work(Parked { from: call.from, work, payload }, cx);
+        self.advance(cx);
+        Ok(())
+    }
+
+    fn failed(&mut self, cx: &mut Cx<'_>) {
+        defer_lost_writes(&self.ledger, cx);
+        self.advance(cx);
+    }
+
+    fn refresh(&mut self, frame: &Frame, usable: bool) {
+        let Ledger { epoch, settled, .. } = self.ledger;
+        let usable = usable && frame.fault.is_none();
+        if !usable && let Some(replicated) = &self.replicated {
+            replicated.close();
+        }
+        self.admit_to_value(usable);
+        // Each operation is one moment of the value, whatever guard shows what it was.
+        let is_mine = usable && !self.check && settled >= epoch && !frame.open.iter().any(|guard| guard.mutable);
+        self.permit.set(epoch, 0, if is_mine { READ | WRITE } else { 0 });
+    }
+
+    fn entered(&self) -> u64 {
+        self.ledger.epoch
+    }
+
+    fn digest(&self) -> u64 {
+        self.ledger.entered()
+    }
+
+    fn claim(&self, name: &ObjectName) -> Claim {
+        self.ledger.last_claim(name)
+    }
+
+    fn drop_notice(&mut self, cx: &mut Cx<'_>) -> Vec<u8> {
+        self.compare_ends(cx);
+        Ends::notice(&self.ledger)
+    }
+
+    fn peer_dropped(&mut self, from: Rank, notice: &[u8], cx: &mut Cx<'_>) -> Result<(), Malformed> {
+        if !self.ends.note(from, notice, |_| true) {
+            return Err(Malformed);
+        }
+        self.compare_ends(cx);
+        Ok(())
+    }
+
+    fn is_idle(&self, _: &Frame) -> bool {
+        true
+    }
+
+    /// A scope goes through the home, which waits for the others.
+    fn awaits(&self, what: What) -> Vec<Rank> {
+        if self.home != self.ledger.me() {
+            return vec![self.home];
+        }
+        if let What::Load { epoch, .. } = what
+            && self.ledger.settled + 1 == epoch
+            && self.is_of(epoch, Collective::ReadMostly)
+            && let Some(record) = self.ledger.find(epoch)
+        {
+            let missing = record.from.iter().enumerate().filter(|(_, arrival)| !arrival.came);
+            return missing.map(|(rank, _)| Rank::new(rank)).collect();
+        }
+        missing(&self.ledger, (Window::WHOLE, self.ledger.epoch)).unwrap_or_default()
+    }
+
+    fn doing(&self, what: What, name: &str) -> String {
+        let mostly = self.ledger.last.as_ref().is_some_and(|last| last.behaviour == Collective::ReadMostly);
+        match what {
+            What::Load { .. } if mostly => format!("opens a ReadMostly of {name}"),
+            What::Load { .. } => format!("opens a ReadCache of {name}"),
+            _ => format!("waits for the end of a scope of {name}"),
+        }
+    }
+
+    /// At home: who has to come to the next scope, or to end it, before that is over.
+    fn relay(&self) -> Option<Relay> {
+        let me = Some(self.home).filter(|home| *home == self.ledger.me())?;
+        let next = self.ledger.settled + 1;
+        let record = self.ledger.find(next)?;
+        // A ReadMostly shows something once all have come, and is over once all have ended it.
+        let is_mostly = self.ledger.opening(next)?.behaviour == Collective::ReadMostly;
+        let coming = is_mostly && record.from.iter().any(|arrival| !arrival.came);
+        let lacking = record.from.iter().enumerate().filter(|(rank, arrival)| match coming {
+            true => !arrival.came,
+            false if *rank == me.index() => !record.mine_complete,
+            false => !arrival.complete,
+        });
+        let (mine, behind): (Vec<_>, Vec<_>) = lacking.map(|(rank, _)| Rank::new(rank)).partition(|rank| *rank == me);
+        Some(Relay { load: None, by_itself: !mine.is_empty(), behind: behind.into_iter().collect() })
+    }
+
+    fn parked(&self, held: &mut dyn FnMut(Rank, Obstacle)) {
+        self.parked.iter().for_each(|parked| held(parked.from, self.obstacle(parked.from, parked.work)));
+    }
+
+    fn wait_kind(&self, _: What) -> Kind {
+        Kind::Scalar
+    }
+
+    fn watch_looks(&self) {
+        self.permit.watch();
+        if let Some(replicated) = &self.replicated {
+            replicated.watch();
+        }
+    }
+
+    fn describe(&self, _: &[u8], _: bool) -> &'static str {
+        Kind::Scalar.name()
+    }
+}
+
+impl Scalar {
+    /// Why a piece of parked work waits.
+    fn obstacle(&self, from: Rank, work: Work) -> Obstacle {
+        let ledger = &self.ledger;
+        let (epoch, upto, is_offer) = match work {
+            Work::Request(_, Asked { epoch, .. }) => (epoch, epoch, false),
+            Work::Offer { epoch, .. } => (epoch, epoch.saturating_sub(1), true),
+        };
+        if let Some(next) = ledger.pending(Window::WHOLE, upto) {
+            let is_known = ledger.find(next).is_some_and(|record| record.mine.is_some());
+            let behind = if is_known { ledger.awaited(next).collect() } else { Vec::new() };
+            let complete = ledger.find(next).is_some_and(|record| record.mine_complete);
+            return Obstacle { by_itself: !complete, behind };
+        }
+        let before: Vec<_> = if is_offer { ledger.awaited_before(epoch, from).collect() } else { Vec::new() };
+        let by_itself = is_offer && ledger.epoch < epoch || before.contains(&ledger.me());
+        Obstacle { by_itself, behind: before.into_iter().filter(|rank| *rank != ledger.me()).collect() }
+    }
+}

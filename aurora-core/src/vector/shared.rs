@@ -1,0 +1,293 @@
+//! A vector as its kernel calls it.
+
+use super::machine::{Parked, Vector, Work};
+use super::message::{Message, Request};
+use super::rally::Rally;
+use crate::behaviour::halo::edges::Exchange;
+use crate::behaviour::read_cache::load::Announced;
+use crate::epoch::{Ends, defer_lost_writes};
+use crate::error::{Claim, ObjectName};
+use crate::kernel::Loan;
+use crate::kernel::watch::{Relay, What};
+use crate::object::{Called, Cx, Frame, Malformed, Obstacle, SharedObject};
+use crate::stats::Kind;
+use aurora_net::{Placement, Rank, Received};
+use std::time::Instant;
+
+impl SharedObject for Vector {
+    fn place(&mut self, from: Rank, header: &[u8], len: usize, cx: &mut Cx<'_>) -> Placement {
+        let Some(message) = Message::decode(header, &self.dist) else {
+            return Placement::Buffer;
+        };
+        match message {
+            Message::Enter { epoch, opening, version, at_home, contains, made, list_follows } => {
+                let placement = match opening.window {
+                    window if window.is_whole() => self.place_block(from, epoch, len, cx),
+                    window => self.place_part(from, (epoch, window), len, cx),
+                };
+                let coming = matches!(placement, Placement::At(_));
+                let said = Announced { version, at_home, contains, made, list_follows, coming };
+                self.overhear(from, (epoch, opening), said);
+                placement
+            }
+            Message::Forward { epoch, owner, .. } => self.place_forward(from, (epoch, owner), len, cx),
+            Message::Edge { epoch, number, opening, mailbox, .. } => {
+                self.place_edge(from, Exchange { epoch, number }, opening.as_ref(), (len, mailbox), cx)
+            }
+            _ => Placement::Buffer,
+        }
+    }
+
+    fn placed(&mut self, cx: &mut Cx<'_>) {
+        self.hear(cx);
+    }
+
+    fn write(&mut self, loan: &Loan, offset: usize, bytes: &[u8]) {
+        let within = |base: usize, len: usize| {
+            let end = offset.checked_add(bytes.len()).filter(|end| *end <= len)?;
+            Some(base + offset..base + end)
+        };
+        match *loan {
+            Loan::CacheIn { epoch, base, len, .. } => {
+                if let Some((place, replica)) = within(base, len).zip(self.cache.find_loading(epoch)) {
+                    replica.receive(place.start, bytes);
+                }
+            }
+            Loan::EdgeIn { exchange, from, .. } => self.write_edge(from, exchange, offset, bytes),
+            Loan::PartIn { epoch, base, len, .. } => {
+                if let Some((place, part)) = within(base, len).zip(self.cache.parts.find(epoch)) {
+                    part.replica.write(place.start, bytes);
+                }
+            }
+            Loan::RoomIn { owner, epoch, len, .. } => {
+                let room = self.block.home().and_then(|home| home.guests.room(owner));
+                if let Some((place, room)) = within(0, len).zip(room.filter(|room| room.has_let_in(epoch))) {
+                    room.write(place.start, bytes);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn read(&self, loan: &Loan, offset: usize, into: &mut [u8]) -> bool {
+        match *loan {
+            Loan::Block { base, .. } => self.block.copy(base + offset, into),
+            Loan::CacheOut { serial, base, .. } => {
+                let from = self.cache.bytes(serial).and_then(|bytes| bytes.get(base + offset..)?.get(..into.len()));
+                from.map(|bytes| into.copy_from_slice(bytes)).is_some()
+            }
+            _ => false,
+        }
+    }
+
+    fn released(&mut self, loan: &Loan, cx: &mut Cx<'_>) {
+        match *loan {
+            Loan::Block { .. } => {
+                self.block.back_from_transfer();
+                cx.progress();
+                self.advance(cx);
+            }
+            Loan::CacheOut { serial, .. } => self.cache.end_send(serial),
+            _ => {}
+        }
+    }
+
+    fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
+        let message = Message::decode(header, &self.dist).ok_or(Malformed)?;
+        match message {
+            Message::Batch { epoch, seq, opening, op } => {
+                self.opened(from, epoch, &opening, cx);
+                let work = Work::Batch { epoch, seq, op, acknowledge: true };
+                self.work(Parked { from, work, payload }, cx);
+                self.advance(cx);
+            }
+            Message::Enter { epoch, opening, version, at_home, contains, made, list_follows } => {
+                let said = Announced { version, at_home, contains, made, list_follows, coming: false };
+                self.note_announcement(from, (epoch, &opening), said, cx);
+                self.arrived(from, (epoch, &opening), payload, cx);
+            }
+            Message::Made { epoch } => {
+                let made = postcard::from_bytes::<Vec<(u32, u64)>>(payload.bytes()).map_err(|_| Malformed)?;
+                if cx.is_sound() && !self.list_came(from, epoch, &made) {
+                    return Err(Malformed);
+                }
+                self.advance(cx);
+            }
+            Message::Correct { epoch, version, contains } => {
+                let correction = (version, payload.into_vec());
+                if cx.is_sound() && !self.corrected(from, epoch, correction, contains) {
+                    return Err(Malformed);
+                }
+                self.carry_on(cx);
+            }
+            Message::Stand { epoch } => {
+                self.stand(from, epoch, payload.bytes(), cx);
+                self.carry_on(cx);
+            }
+            Message::Forward { epoch, owner, version } => {
+                self.forwarded(from, (epoch, owner), version, payload, cx);
+                self.carry_on(cx);
+            }
+            Message::BatchDone => {
+                let outstanding = &mut self.outstanding[from.index()];
+                *outstanding = outstanding.saturating_sub(1);
+            }
+            Message::End { epoch, opening, batches, op } => {
+                self.opened(from, epoch, &opening, cx);
+                if cx.is_sound() {
+                    let arrival = &mut self.ledger.record(epoch).from[from.index()];
+                    arrival.complete = true;
+                    arrival.batches = batches;
+                }
+                if !payload.bytes().is_empty() {
+                    let seq = batches.checked_sub(1).ok_or(Malformed)?;
+                    let work = Work::Batch { epoch, seq, op, acknowledge: false };
+                    self.work(Parked { from, work, payload }, cx);
+                }
+                self.advance(cx);
+            }
+            Message::Edge { epoch, number, opening, .. } => {
+                if let Some(opening) = &opening {
+                    self.opened(from, epoch, opening, cx);
+                }
+                self.edge_came(from, Exchange { epoch, number }, opening, payload, cx);
+            }
+            // What it has sent later may have been here before, and that scope may be over.
+            Message::Come { epoch } => self.ledger.has_entered(from, epoch),
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, call: Called, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
+        let asked = Request::decode(header, &self.dist).ok_or(Malformed)?;
+        let Called { from, id } = call;
+        let is_held = match (&self.rally, &asked.request) {
+            (Some(rally), Request::Read { len, owners, .. }) => {
+                rally.concerns(len.saturating_mul(self.block.element as u64), *owners)
+            }
+            _ => false,
+        };
+        let parked = Parked { from, work: Work::Call { id, asked }, payload };
+        match self.rally.as_mut().filter(|_| is_held) {
+            Some(rally) => {
+                let now = Instant::now();
+                rally.hold(now, from, parked);
+                self.end_rally(now, cx);
+            }
+            None => self.serve_now(parked, cx),
+        }
+        Ok(())
+    }
+
+    fn replied(&mut self, from: Rank, answer: &[u8]) -> Result<(), Malformed> {
+        if self.writes.answered(from, answer) { Ok(()) } else { Err(Malformed) }
+    }
+
+    fn failed(&mut self, cx: &mut Cx<'_>) {
+        defer_lost_writes(&self.ledger, cx);
+        self.advance(cx);
+    }
+
+    fn refresh(&mut self, frame: &Frame, usable: bool) {
+        self.refresh_permit(frame, usable);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.rally.as_ref().and_then(Rally::poll_timeout)
+    }
+
+    fn handle_timeout(&mut self, now: Instant, cx: &mut Cx<'_>) {
+        self.end_rally(now, cx);
+    }
+
+    fn entered(&self) -> u64 {
+        self.ledger.epoch
+    }
+
+    fn digest(&self) -> u64 {
+        self.ledger.entered()
+    }
+
+    fn claim(&self, name: &ObjectName) -> Claim {
+        self.ledger.last_claim(name)
+    }
+
+    fn drop_notice(&mut self, cx: &mut Cx<'_>) -> Vec<u8> {
+        self.compare_ends(cx);
+        Ends::notice(&self.ledger)
+    }
+
+    fn peer_dropped(&mut self, from: Rank, notice: &[u8], cx: &mut Cx<'_>) -> Result<(), Malformed> {
+        let len = self.dist.len();
+        if !self.ends.note(from, notice, |last| last.window.is_of(len)) {
+            return Err(Malformed);
+        }
+        self.compare_ends(cx);
+        Ok(())
+    }
+
+    /// Of a faulty one nobody misses a load that is under way, and its memory may be what is short.
+    fn is_idle(&self, frame: &Frame) -> bool {
+        !self.block.is_in_flight() && (frame.fault.is_some() || !self.cache.is_in_flight())
+    }
+
+    fn awaits(&self, what: What) -> Vec<Rank> {
+        self.waits_for(what)
+    }
+
+    fn doing(&self, what: What, name: &str) -> String {
+        self.wait_text(what, name)
+    }
+
+    fn relay(&self) -> Option<Relay> {
+        self.background_load()
+    }
+
+    fn parked(&self, held: &mut dyn FnMut(Rank, Obstacle)) {
+        self.parked.iter().for_each(|parked| held(parked.from, self.obstacle(parked.from, &parked.work)));
+    }
+
+    fn wait_kind(&self, what: What) -> Kind {
+        match what {
+            What::Load { .. } => Kind::Load,
+            What::Halo { .. } => Kind::Halo,
+            What::Gate { .. } => Kind::Gate,
+            What::Calls { action, .. } => Kind::of_action(action),
+            _ => self.writing(),
+        }
+    }
+
+    fn watch_looks(&self) {
+        self.block.front.watch();
+    }
+
+    fn describe(&self, header: &[u8], is_request: bool) -> &'static str {
+        if !is_request {
+            return Message::decode(header, &self.dist).map_or("message", |message| message.kind().name());
+        }
+        match Request::decode(header, &self.dist).map(|asked| asked.request) {
+            Some(Request::Write { .. } | Request::WriteAt { .. }) => "write",
+            Some(Request::Read { .. } | Request::ReadMany { .. }) => "read",
+            _ => Kind::of_action("").name(),
+        }
+    }
+}
+
+impl Vector {
+    fn compare_ends(&self, cx: &mut Cx<'_>) {
+        let gone = cx.frame.dropped[cx.core.me.index()];
+        let error = self.ends.compare(&self.ledger, &cx.frame.name, gone).filter(|_| cx.is_sound());
+        error.into_iter().for_each(|error| cx.defer(error));
+    }
+
+    fn end_rally(&mut self, now: Instant, cx: &mut Cx<'_>) {
+        let released = self.rally.as_mut().map(|rally| rally.release(now));
+        released.into_iter().flatten().for_each(|parked| self.serve_now(parked, cx));
+    }
+
+    fn serve_now(&mut self, parked: Parked, cx: &mut Cx<'_>) {
+        self.work(parked, cx);
+        // A write may complete a block that is being settled.
+        self.advance(cx);
+    }
+}

@@ -1,0 +1,48 @@
+//! May a vector be used now, and lending its block.
+
+use crate::Error;
+use crate::memory::Storage;
+use crate::object::Cx;
+use crate::vector::machine::Vector;
+use crate::window::Window;
+use std::ops::Range;
+use std::sync::Arc;
+
+impl Vector {
+    /// Whether all earlier scopes of a part are over, so that it may be used, for writing if `mutable`. `None`: not yet.
+    pub(crate) fn settled(&mut self, mutable: bool, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
+        if let Err(error) = cx.usable(mutable, window) {
+            return Some(Err(error));
+        }
+        if self.ledger.pending(window, self.ledger.epoch).is_none() {
+            return Some(Ok(()));
+        }
+        self.behind = (window, self.ledger.epoch);
+        None
+    }
+
+    /// As [`Vector::settled`], once nothing is sent from the block any more: the gate in front of every write.
+    pub(crate) fn gate(&mut self, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
+        if let Err(error) = self.settled(true, window, cx)? {
+            return Some(Err(error));
+        }
+        if self.block.is_in_flight() {
+            return None;
+        }
+        // Where it had to move away, and nobody shows its place any more, it is better written there.
+        if !self.block.is_at_home() {
+            self.block.go_home();
+        }
+        Some(Ok(()))
+    }
+
+    /// Lends elements of our block to its owner for writing. Transfers that still read it go on from a copy.
+    pub(crate) fn take_part(&mut self, elements: &Range<usize>, cx: &mut Cx<'_>) -> Option<Arc<dyn Storage>> {
+        if self.block.is_in_flight() {
+            let copy = self.block.take_from_transfers()?;
+            cx.core.loans.detach_block(cx.frame.id, &copy);
+        }
+        let bytes = self.block.bytes_of(elements);
+        self.block.take_part(&bytes)
+    }
+}
