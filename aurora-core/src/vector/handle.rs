@@ -191,13 +191,13 @@ impl<T: Element> GVector<T> {
                 _ if self.direct.wake(level) => self.direct.at(index, owner),
                 _ => None,
             };
-            at_once.map_or_else(|| self.at_by_service(index, &site), Ok)
+            at_once.map_or_else(|| self.at_by_kernel(index, &site), Ok)
         };
         let found = |element: &T| Some(digest::of(bytemuck::bytes_of(element)));
         self.link.look_at((self.id, "at", &site), || index as u64, look, found)
     }
 
-    fn at_by_service(&self, index: usize, site: &Site) -> Result<T> {
+    fn at_by_kernel(&self, index: usize, site: &Site) -> Result<T> {
         self.check_index(index, site)?;
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;
@@ -222,11 +222,11 @@ impl<T: Element> GVector<T> {
         if self.direct.put(index, value, || self.dist.owner_index(index)) {
             return Ok(());
         }
-        self.put_by_service(index, value, Site::here())
+        self.put_by_kernel(index, value, Site::here())
     }
 
     #[cold]
-    fn put_by_service(&mut self, index: usize, value: T, site: Site) -> Result<()> {
+    fn put_by_kernel(&mut self, index: usize, value: T, site: Site) -> Result<()> {
         self.link.no_look();
         if self.direct.wake(Level::Nothing) && self.direct.put(index, value, || self.dist.owner_index(index)) {
             return Ok(());
