@@ -1,0 +1,230 @@
+//! Two builds of `aurora` compared, row by row.
+//!
+//! Both carry out the row's job in turns, old, new, old, each turn on data of its own. How far the two runs of the old build are
+//! apart within a turn says what is noise here and now ([`judgement`]); what the jobs count says whether they sent the same ([`count`]).
+
+pub mod build;
+pub mod count;
+pub mod judgement;
+
+use crate::choice::Choice;
+use crate::{machine, results};
+use build::Builds;
+use count::{Count, Counted};
+use judgement::{Judgement, Turn, Verdict};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Its part of a file of results.
+const HEADING: &str = "# Measured against another build";
+
+/// A row that two builds can both fill.
+pub trait Contested {
+    /// Where its job runs.
+    type Stage: Clone + PartialEq;
+    /// What its job says.
+    type Said: Clone;
+
+    /// As `--rows` calls it.
+    fn name(&self) -> &'static str;
+    /// In words.
+    fn what(&self) -> String;
+    /// Its job, with Aurora as the only implementation.
+    fn job(&self) -> Job<Self::Stage>;
+    /// The name of its unit.
+    fn unit(&self) -> &'static str;
+    /// A figure in it.
+    fn show(&self, value: f64) -> String;
+    /// Whether more of it is better.
+    fn more_is_better(&self) -> bool;
+    /// Its figure in what the job has said.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn sample(&self, said: &Self::Said) -> Result<Sample, Lack>;
+}
+
+/// A job; rows that need the same one share its runs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Job<S> {
+    /// Where it runs.
+    pub stage: S,
+    /// What follows `aurora`, without the seed.
+    pub words: Vec<String>,
+}
+
+/// A row's figure of one run, the middle one of its repetitions, and what the run has counted.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sample {
+    /// In the row's unit.
+    pub figure: f64,
+    /// By name.
+    pub counts: Vec<Count>,
+}
+
+/// Why a run has no figure of a row.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Lack {
+    /// This build does not measure that.
+    Unknown(String),
+    /// It does, and has failed.
+    Failed(String),
+}
+
+/// What has come of a row.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Finding {
+    /// Both builds know it.
+    Judged(Judgement, Vec<Counted>),
+    /// The old build does not know it: what it says.
+    New(String),
+    /// A run has failed: which, and why.
+    Failed(String),
+}
+
+/// The head of the table.
+const HEAD: &str = "\
+| row | what | old: median (min..max) | new: median | new / old | old / old | verdict | counted |
+|---|---|---|---|---|---|---|---|";
+
+/// Compares the builds in these rows, prints the table, and writes it where that is wanted. `run` runs a job by a build.
+///
+/// # Errors
+/// That it cannot be written.
+pub fn compare<R: Contested>(
+    rows: &[R],
+    builds: &Builds,
+    choice: &Choice,
+    run: impl FnMut(&Job<R::Stage>, &Path) -> Result<R::Said, String>,
+) -> Result<ExitCode, String> {
+    let begun = Instant::now();
+    let mut runs = Runs { run, done: Vec::new() };
+    let mut table = String::new();
+    let mut found = Vec::new();
+    let mut say = |text: &str| {
+        table.push_str(text);
+        table.push('\n');
+        let _ = writeln!(io::stdout(), "{text}");
+    };
+    say(HEAD);
+    for row in rows {
+        let finding = match builds.lack(&row.job().words) {
+            Some(why) => Finding::New(why),
+            None => runs.finding(row, builds, choice.turns()),
+        };
+        say(&line(row, &finding));
+        found.push((row.name(), finding));
+    }
+    let took = format!("{} jobs in {:.1} minutes", runs.done.len(), begun.elapsed().as_secs_f64() / 60.0);
+    let (summary, code) = summary(&found);
+    if let Some(out) = choice.out() {
+        results::write(&out, HEADING, &section(choice, &took, &table, &summary))?;
+        let _ = writeln!(io::stdout(), "\nwritten to {}", out.display());
+    }
+    let _ = writeln!(io::stdout(), "\n{took}\n{summary}");
+    Ok(code)
+}
+
+/// All runs of a comparison.
+struct Runs<R: Contested, F> {
+    run: F,
+    /// By job and number.
+    done: Vec<(Job<R::Stage>, usize, Result<R::Said, String>)>,
+}
+
+impl<R, F> Runs<R, F>
+where
+    R: Contested,
+    F: FnMut(&Job<R::Stage>, &Path) -> Result<R::Said, String>,
+{
+    fn finding(&mut self, row: &R, builds: &Builds, turns: usize) -> Finding {
+        let (mut figures, mut old, mut new) = (Vec::new(), Vec::new(), Vec::new());
+        for turn in 1..=turns {
+            let mut samples = Vec::new();
+            for (place, (name, build)) in builds.turn().into_iter().enumerate() {
+                match self.sample(row, build, turn, 3 * turn + place) {
+                    Ok(sample) => samples.push(sample),
+                    Err(Lack::Unknown(why)) if name == build::OLD => return Finding::New(why),
+                    Err(Lack::Unknown(why) | Lack::Failed(why)) => {
+                        return Finding::Failed(format!("{name} build, turn {turn}: {why}"));
+                    }
+                }
+            }
+            figures.push(Turn { old: [samples[0].figure, samples[2].figure], new: samples[1].figure });
+            new.push(samples.swap_remove(1).counts);
+            old.extend(samples.into_iter().map(|sample| sample.counts));
+        }
+        Finding::Judged(Judgement::of(&figures, row.more_is_better()), Counted::of(&old, &new))
+    }
+
+    /// What a row's figure is in a run, which is carried out when it is first asked for. All runs of a turn have the same data.
+    fn sample(&mut self, row: &R, build: &Path, turn: usize, number: usize) -> Result<Sample, Lack> {
+        let job = row.job();
+        let done = self.done.iter().position(|(of, other, _)| *of == job && *other == number);
+        let at = done.unwrap_or_else(|| {
+            let seed = [format!("--seed={turn}")];
+            let seeded = Job { stage: job.stage.clone(), words: [&job.words[..], &seed].concat() };
+            let said = (self.run)(&seeded, build);
+            self.done.push((job, number, said));
+            self.done.len() - 1
+        });
+        row.sample(self.done[at].2.as_ref().map_err(|why| Lack::Failed(why.clone()))?)
+    }
+}
+
+fn line<R: Contested>(row: &R, finding: &Finding) -> String {
+    let name = format!("| {} | {} |", row.name(), row.what());
+    match finding {
+        Finding::New(why) => format!("{name} - | - | - | - | new row: the old build does not know it ({why}) | - |"),
+        Finding::Failed(why) => format!("{name} - | - | - | - | **failed**: {why} | - |"),
+        Finding::Judged(Judgement { old, new, ratio, own, verdict }, counted) => {
+            let verdict = if *verdict == Verdict::Slower { format!("**{verdict}**") } else { verdict.to_string() };
+            let [least, middle, most, new] = [old.min, old.median, old.max, new.median].map(|value| row.show(value));
+            format!(
+                "{name} {middle} ({least}..{most}) {unit} | {new} {unit} | {ratio:.3} | +-{:.1} % | {verdict} | {} |",
+                own * 100.0,
+                count::words(counted),
+                unit = row.unit(),
+            )
+        }
+    }
+}
+
+/// The last lines, and whether all is well.
+fn summary(found: &[(&str, Finding)]) -> (String, ExitCode) {
+    let named = |what: &str, is_it: &dyn Fn(&Finding) -> bool| {
+        let names: Vec<_> = found.iter().filter(|(_, finding)| is_it(finding)).map(|(name, _)| *name).collect();
+        (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
+    };
+    let is = |finding: &Finding, of: Verdict| matches!(finding, Finding::Judged(found, _) if found.verdict == of);
+    let differs = |finding: &Finding| matches!(finding, Finding::Judged(_, counted) if counted.iter().any(Counted::is_another_number));
+    let fine = [
+        named("new rows", &|finding| matches!(finding, Finding::New(_))),
+        named("faster", &|finding| is(finding, Verdict::Faster)),
+        named("counts differ", &differs),
+    ];
+    let bad = [
+        named("failed", &|finding| matches!(finding, Finding::Failed(_))),
+        named("slower", &|finding| is(finding, Verdict::Slower)),
+    ];
+    let code = if bad.iter().all(Option::is_none) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    let last = bad[1].is_none().then(|| "no row is slower".to_string());
+    let lines: Vec<_> = fine.into_iter().chain(bad).chain([last]).flatten().collect();
+    (lines.join("\n"), code)
+}
+
+fn section(choice: &Choice, took: &str, table: &str, summary: &str) -> String {
+    format!(
+        "- Machine: {}.\n- Commit {}, {}, against another build; {took}.\n\
+         - {} turns of old, new, old, on the same data within a turn; {} repetitions in a run unless the row has fewer, every byte\n  \
+           checked. Old: all of its runs' medians.\n\n{table}\n{}\n",
+        machine::description(),
+        machine::said("git", &["describe", "--always", "--dirty", "--exclude=*"], ""),
+        machine::said("date", &["-u", "+%F"], ""),
+        choice.turns(),
+        choice.reps(),
+        summary.lines().map(|line| format!("- {line}\n")).collect::<String>(),
+    )
+}
