@@ -22,10 +22,10 @@ pub struct Arguments {
     #[command(flatten)]
     choice: Choice,
     /// Another tuning of Open MPI, such as "OMPI_MCA_a=1 OMPI_MCA_b=2"
-    #[arg(long, value_name = "VARIABLES")]
+    #[arg(long, value_name = "VARIABLES", conflicts_with = "against")]
     tuned_openmpi: Option<String>,
     /// Another tuning of MPICH, such as "UCX_RNDV_THRESH=inf"
-    #[arg(long, value_name = "VARIABLES")]
+    #[arg(long, value_name = "VARIABLES", conflicts_with = "against")]
     tuned_mpich: Option<String>,
     #[command(flatten)]
     binaries: Binaries,

@@ -20,8 +20,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// Two builds of `aurora`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Builds {
-    old: PathBuf,
-    new: PathBuf,
+    pub(super) old: PathBuf,
+    pub(super) new: PathBuf,
 }
 
 impl Builds {

@@ -108,6 +108,9 @@ pub fn compare<R: Contested>(
         table.push('\n');
         let _ = writeln!(io::stdout(), "{text}");
     };
+    if builds.are_the_same() {
+        say("Both builds have the same bytes: every difference is noise.\n");
+    }
     say(HEAD);
     for row in rows {
         let finding = match builds.lack(&row.job().words) {
@@ -118,13 +121,13 @@ pub fn compare<R: Contested>(
         found.push((row.name(), finding));
     }
     let took = format!("{} jobs in {:.1} minutes", runs.done.len(), begun.elapsed().as_secs_f64() / 60.0);
-    let (summary, code) = summary(&found);
+    let (summary, is_fine) = summary(&found);
     if let Some(out) = choice.out() {
         results::write(&out, HEADING, &section(choice, &took, &table, &summary))?;
         let _ = writeln!(io::stdout(), "\nwritten to {}", out.display());
     }
     let _ = writeln!(io::stdout(), "\n{took}\n{summary}");
-    Ok(code)
+    Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// All runs of a comparison.
@@ -192,8 +195,8 @@ fn line<R: Contested>(row: &R, finding: &Finding) -> String {
     }
 }
 
-/// The last lines, and whether all is well.
-fn summary(found: &[(&str, Finding)]) -> (String, ExitCode) {
+/// The last lines, and whether no row is slower and none has failed.
+fn summary(found: &[(&str, Finding)]) -> (String, bool) {
     let named = |what: &str, is_it: &dyn Fn(&Finding) -> bool| {
         let names: Vec<_> = found.iter().filter(|(_, finding)| is_it(finding)).map(|(name, _)| *name).collect();
         (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
@@ -209,10 +212,10 @@ fn summary(found: &[(&str, Finding)]) -> (String, ExitCode) {
         named("failed", &|finding| matches!(finding, Finding::Failed(_))),
         named("slower", &|finding| is(finding, Verdict::Slower)),
     ];
-    let code = if bad.iter().all(Option::is_none) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    let is_fine = bad.iter().all(Option::is_none);
     let last = bad[1].is_none().then(|| "no row is slower".to_string());
     let lines: Vec<_> = fine.into_iter().chain(bad).chain([last]).flatten().collect();
-    (lines.join("\n"), code)
+    (lines.join("\n"), is_fine)
 }
 
 fn section(choice: &Choice, took: &str, table: &str, summary: &str) -> String {
@@ -227,4 +230,102 @@ fn section(choice: &Choice, took: &str, table: &str, summary: &str) -> String {
         choice.reps(),
         summary.lines().map(|line| format!("- {line}\n")).collect::<String>(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row whose figure is what its job says, or that has none.
+    #[derive(Clone, Copy)]
+    struct Fake(&'static str);
+
+    impl Contested for Fake {
+        type Stage = usize;
+        type Said = f64;
+
+        fn name(&self) -> &'static str {
+            self.0
+        }
+
+        fn what(&self) -> String {
+            "in words".into()
+        }
+
+        fn job(&self) -> Job<usize> {
+            Job { stage: 2, words: vec!["bench".into()] }
+        }
+
+        fn unit(&self) -> &'static str {
+            "us"
+        }
+
+        fn show(&self, value: f64) -> String {
+            format!("{value:.1}")
+        }
+
+        fn more_is_better(&self) -> bool {
+            false
+        }
+
+        fn sample(&self, said: &f64) -> Result<Sample, Lack> {
+            match self.0 {
+                "unknown" => Err(Lack::Unknown("it says no figure".into())),
+                "wrong" => Err(Lack::Failed("wrong bytes".into())),
+                _ => Ok(Sample { figure: *said, counts: vec![("messages", said.floor())] }),
+            }
+        }
+    }
+
+    /// What has been run for these rows, and found; the new build takes so many times as long as the old one.
+    fn compared(rows: &[Fake], times: f64) -> (Vec<String>, Vec<(&'static str, Finding)>) {
+        let builds = Builds { old: "old".into(), new: "new".into() };
+        let mut calls = Vec::new();
+        let run = |job: &Job<usize>, build: &Path| {
+            calls.push(format!("{} {}", build.display(), job.words.join(" ")));
+            match build.ends_with("new") {
+                true if times.is_nan() => Err("killed".into()),
+                true => Ok(10.0 * times),
+                false => Ok(10.0),
+            }
+        };
+        let mut runs = Runs { run, done: Vec::new() };
+        let found = rows.iter().map(|row| (row.name(), runs.finding(row, &builds, 2))).collect();
+        drop(runs);
+        (calls, found)
+    }
+
+    #[test]
+    fn builds_take_turns_on_the_same_data_and_rows_share_them() {
+        let (calls, found) = compared(&[Fake("get"), Fake("put")], 1.0);
+        let [one, two] = ["bench --seed=1", "bench --seed=2"];
+        let turn = |seed: &str| ["old", "new", "old"].map(|build| format!("{build} {seed}"));
+        assert_eq!(calls, [turn(one), turn(two)].concat());
+        assert_eq!(summary(&found), ("no row is slower".into(), true));
+        let said = line(&Fake("get"), &found[0].1);
+        let figures = "10.0 (10.0..10.0) us | 10.0 us | 1.000 | +-0.0 % | same | messages same 10 |";
+        assert_eq!(said, format!("| get | in words | {figures}"));
+    }
+
+    #[test]
+    fn the_last_line_names_what_is_slower() {
+        let (_, mut found) = compared(&[Fake("get"), Fake("put")], 1.2);
+        assert_eq!(summary(&found), ("counts differ: get, put\nslower: get, put".into(), false));
+        assert!(line(&Fake("get"), &found[0].1).ends_with("| 1.200 | +-0.0 % | **slower** | **messages 10 -> 12** |"));
+        found.truncate(1);
+        found.extend(compared(&[Fake("put")], 0.8).1);
+        assert_eq!(summary(&found), ("faster: put\ncounts differ: get, put\nslower: get".into(), false));
+    }
+
+    #[test]
+    fn a_row_that_the_old_build_does_not_know_is_new_and_one_that_fails_is_not() {
+        let (calls, found) = compared(&[Fake("unknown")], 1.2);
+        assert_eq!((calls.len(), &found[0].1), (1, &Finding::New("it says no figure".into())));
+        assert_eq!(summary(&found), ("new rows: unknown\nno row is slower".into(), true));
+        let (_, found) = compared(&[Fake("wrong")], 1.0);
+        assert_eq!(found[0].1, Finding::Failed("old build, turn 1: wrong bytes".into()));
+        let (_, found) = compared(&[Fake("get")], f64::NAN);
+        assert_eq!(found[0].1, Finding::Failed("new build, turn 1: killed".into()));
+        assert_eq!(summary(&found), ("failed: get\nno row is slower".into(), false));
+    }
 }
