@@ -19,7 +19,7 @@ pub struct Choice {
     /// In which file to write the section of these results [default: benches/RESULTS.md]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Compare this build's `aurora` with another one, BINARY, instead of with MPI; then nothing is written without --out
+    /// Compare this build with another one's `aurora` instead of with MPI; then nothing is written without --out
     #[arg(long, value_name = "BINARY")]
     against: Option<PathBuf>,
     /// How often the two builds take turns: old, new, old [default: 5]

@@ -51,8 +51,8 @@ impl Builds {
         [(OLD, &self.old), (NEW, &self.new), (OLD, &self.old)]
     }
 
-    /// Why the old build does not know a job, if it does not. It reads the words up to a request for help, which is all it
-    /// carries out.
+    /// Why the old build does not know a job, if it does not. It reads the words up to a request for help, which is
+    /// all that it carries out.
     pub fn lack(&self, words: &[String]) -> Option<String> {
         let output = silent(&self.old).args(words).arg("--help").output();
         match output {
@@ -89,8 +89,8 @@ fn is_aurora(path: &Path) -> Result<(), String> {
     match info["ranks"] == 2 && info["launcher"] == "mpi" {
         true => Ok(()),
         false => Err(format!(
-            "Open MPI cannot start two ranks of it; build it with `MPICC=mpicc.openmpi cargo build --release --features mpi \
-             --bin aurora`. It says: {}",
+            "Open MPI cannot start two ranks of it; build it with `MPICC=mpicc.openmpi cargo build --release \
+             --features mpi --bin aurora`. It says: {}",
             ended.errors.split_whitespace().chain(line.split_whitespace()).collect::<Vec<_>>().join(" ")
         )),
     }

@@ -16,8 +16,8 @@ pub struct Counted {
 
 /// Least and most of all runs.
 ///
-/// An operation that takes microseconds is carried out many times between two barriers, whose messages are counted with it: it
-/// is the digits behind the first that tell of these.
+/// An operation that takes microseconds is carried out many times before a barrier, whose messages are counted with it.
+/// One decimal place is kept: the others tell of that barrier.
 #[derive(Clone, PartialEq, Debug)]
 struct Numbers {
     least: String,

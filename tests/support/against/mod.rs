@@ -1,24 +1,24 @@
 //! Two builds of `aurora` compared, row by row.
 //!
-//! Both carry out the row's job in turns, old, new, old, each turn on data of its own. How far the two runs of the old build are
-//! apart within a turn says what is noise here and now ([`judgement`]); what the jobs count says whether they sent the same ([`count`]).
+//! Both carry out the row's job in turns, old, new, old; a turn has data of its own. How far the two runs of the old
+//! build are apart within a turn says what is noise here and now ([`judgement`]). What the jobs count says whether they
+//! sent the same ([`count`]).
 
 pub mod build;
 pub mod count;
 pub mod judgement;
+mod report;
 
 use crate::choice::Choice;
-use crate::{machine, results};
+use crate::results;
 use build::Builds;
 use count::{Count, Counted};
-use judgement::{Judgement, Turn, Verdict};
+use judgement::{Judgement, Turn};
+use report::{HEAD, HEADING};
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
-
-/// Its part of a file of results.
-const HEADING: &str = "# Measured against another build";
 
 /// A row that two builds can both fill.
 pub trait Contested {
@@ -84,12 +84,7 @@ pub enum Finding {
     Failed(String),
 }
 
-/// The head of the table.
-const HEAD: &str = "\
-| row | what | old: median (min..max) | new: median | new / old | old / old | verdict | counted |
-|---|---|---|---|---|---|---|---|";
-
-/// Compares the builds in these rows, prints the table, and writes it where that is wanted. `run` runs a job by a build.
+/// Compares the builds in these rows, prints the table and writes it where that is wanted. `run` runs a job by a build.
 ///
 /// # Errors
 /// That it cannot be written.
@@ -117,13 +112,13 @@ pub fn compare<R: Contested>(
             Some(why) => Finding::New(why),
             None => runs.finding(row, builds, choice.turns()),
         };
-        say(&line(row, &finding));
+        say(&report::line(row, &finding));
         found.push((row.name(), finding));
     }
     let took = format!("{} jobs in {:.1} minutes", runs.done.len(), begun.elapsed().as_secs_f64() / 60.0);
-    let (summary, is_fine) = summary(&found);
+    let (summary, is_fine) = report::summary(&found);
     if let Some(out) = choice.out() {
-        results::write(&out, HEADING, &section(choice, &took, &table, &summary))?;
+        results::write(&out, HEADING, &report::section(choice, &took, &table, &summary))?;
         let _ = writeln!(io::stdout(), "\nwritten to {}", out.display());
     }
     let _ = writeln!(io::stdout(), "\n{took}\n{summary}");
@@ -162,7 +157,7 @@ where
         Finding::Judged(Judgement::of(&figures, row.more_is_better()), Counted::of(&old, &new))
     }
 
-    /// What a row's figure is in a run, which is carried out when it is first asked for. All runs of a turn have the same data.
+    /// A row's figure in a run, which is carried out when it is first asked for. All runs of a turn have the same data.
     fn sample(&mut self, row: &R, build: &Path, turn: usize, number: usize) -> Result<Sample, Lack> {
         let job = row.job();
         let done = self.done.iter().position(|(of, other, _)| *of == job && *other == number);
@@ -177,63 +172,9 @@ where
     }
 }
 
-fn line<R: Contested>(row: &R, finding: &Finding) -> String {
-    let name = format!("| {} | {} |", row.name(), row.what());
-    match finding {
-        Finding::New(why) => format!("{name} - | - | - | - | new row: the old build does not know it ({why}) | - |"),
-        Finding::Failed(why) => format!("{name} - | - | - | - | **failed**: {why} | - |"),
-        Finding::Judged(Judgement { old, new, ratio, own, verdict }, counted) => {
-            let verdict = if *verdict == Verdict::Slower { format!("**{verdict}**") } else { verdict.to_string() };
-            let [least, middle, most, new] = [old.min, old.median, old.max, new.median].map(|value| row.show(value));
-            format!(
-                "{name} {middle} ({least}..{most}) {unit} | {new} {unit} | {ratio:.3} | +-{:.1} % | {verdict} | {} |",
-                own * 100.0,
-                count::words(counted),
-                unit = row.unit(),
-            )
-        }
-    }
-}
-
-/// The last lines, and whether no row is slower and none has failed.
-fn summary(found: &[(&str, Finding)]) -> (String, bool) {
-    let named = |what: &str, is_it: &dyn Fn(&Finding) -> bool| {
-        let names: Vec<_> = found.iter().filter(|(_, finding)| is_it(finding)).map(|(name, _)| *name).collect();
-        (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
-    };
-    let is = |finding: &Finding, of: Verdict| matches!(finding, Finding::Judged(found, _) if found.verdict == of);
-    let differs = |finding: &Finding| matches!(finding, Finding::Judged(_, counted) if counted.iter().any(Counted::is_another_number));
-    let fine = [
-        named("new rows", &|finding| matches!(finding, Finding::New(_))),
-        named("faster", &|finding| is(finding, Verdict::Faster)),
-        named("counts differ", &differs),
-    ];
-    let bad = [
-        named("failed", &|finding| matches!(finding, Finding::Failed(_))),
-        named("slower", &|finding| is(finding, Verdict::Slower)),
-    ];
-    let is_fine = bad.iter().all(Option::is_none);
-    let last = bad[1].is_none().then(|| "no row is slower".to_string());
-    let lines: Vec<_> = fine.into_iter().chain(bad).chain([last]).flatten().collect();
-    (lines.join("\n"), is_fine)
-}
-
-fn section(choice: &Choice, took: &str, table: &str, summary: &str) -> String {
-    format!(
-        "- Machine: {}.\n- Commit {}, {}, against another build; {took}.\n\
-         - {} turns of old, new, old, on the same data within a turn; {} repetitions in a run unless the row has fewer, every byte\n  \
-           checked. Old: all of its runs' medians.\n\n{table}\n{}\n",
-        machine::description(),
-        machine::said("git", &["describe", "--always", "--dirty", "--exclude=*"], ""),
-        machine::said("date", &["-u", "+%F"], ""),
-        choice.turns(),
-        choice.reps(),
-        summary.lines().map(|line| format!("- {line}\n")).collect::<String>(),
-    )
-}
-
 #[cfg(test)]
 mod tests {
+    use super::report::{line, summary};
     use super::*;
 
     /// A row whose figure is what its job says, or that has none.
