@@ -128,8 +128,15 @@ pub fn compare<R: Contested>(
 /// All runs of a comparison.
 struct Runs<R: Contested, F> {
     run: F,
-    /// By job and number.
-    done: Vec<(Job<R::Stage>, usize, Result<R::Said, String>)>,
+    done: Vec<Done<R>>,
+}
+
+/// A run that has been carried out.
+struct Done<R: Contested> {
+    job: Job<R::Stage>,
+    /// Of all runs of this job.
+    number: usize,
+    said: Result<R::Said, String>,
 }
 
 impl<R, F> Runs<R, F>
@@ -160,15 +167,15 @@ where
     /// A row's figure in a run, which is carried out when it is first asked for. All runs of a turn have the same data.
     fn sample(&mut self, row: &R, build: &Path, turn: usize, number: usize) -> Result<Sample, Lack> {
         let job = row.job();
-        let done = self.done.iter().position(|(of, other, _)| *of == job && *other == number);
+        let done = self.done.iter().position(|done| done.job == job && done.number == number);
         let at = done.unwrap_or_else(|| {
             let seed = [format!("--seed={turn}")];
             let seeded = Job { stage: job.stage.clone(), words: [&job.words[..], &seed].concat() };
             let said = (self.run)(&seeded, build);
-            self.done.push((job, number, said));
+            self.done.push(Done { job, number, said });
             self.done.len() - 1
         });
-        row.sample(self.done[at].2.as_ref().map_err(|why| Lack::Failed(why.clone()))?)
+        row.sample(self.done[at].said.as_ref().map_err(|why| Lack::Failed(why.clone()))?)
     }
 }
 
