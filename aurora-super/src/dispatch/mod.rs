@@ -241,6 +241,8 @@ impl<P: Program> Dispatch<P> {
     /// The group of which a node is to be granted something.
     fn pick(&mut self, node: Node) -> Option<Group> {
         if let (Some(weights), Some(unfinished)) = (&self.weights, &self.unfinished)
+            // Nobody else may have what is left of a group that is written to.
+            && self.config.policy.version != Version::Simple
             && self.chooser.is_empty()
             && weights.should_leave(node, unfinished.total())
         {
