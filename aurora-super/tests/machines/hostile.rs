@@ -3,10 +3,10 @@
 use super::world::{AtOnce, Step, World};
 use super::{digest, policies};
 use aurora_super::data::{Privilege, State};
-use aurora_super::dispatch::Config;
+use aurora_super::dispatch::{Config, Part, Report, Run};
 use aurora_super::execute::Limits;
 use aurora_super::policy::{Choice, Pace, Policy, Then, Version};
-use aurora_super::{Node, Parts, Product, Program, Random};
+use aurora_super::{Dispatch, Node, Parts, Product, Program, Random};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::HashSet;
@@ -86,6 +86,27 @@ proptest! {
         let asks_anytime = policy.pace == Pace::Asynchronous;
         check_blocks(&run(world, losses, often, asks_anytime, &mut Random::new(seed)), program);
     }
+}
+
+#[test]
+fn what_cannot_be_said_does_not_count() {
+    let (program, parts) = (Product::square(2).unwrap(), Parts::by_speed(&[1.0; 2]).unwrap());
+    let mut dispatch = Dispatch::new(program, parts, Config { grain: 2, ..Config::new(Policy::TAIL) });
+    dispatch.handle(0, Report::Ask);
+    assert!(dispatch.poll().is_some());
+    let before = format!("{dispatch:?}");
+    for (node, group) in [0, 1, 2, u32::MAX].iter().flat_map(|node| [1, 4, u32::MAX].map(|group| (*node, group))) {
+        let commit = |group, run, attempt| Report::Committed(Run { group, run, attempt });
+        dispatch.handle(node, Report::Brought(Part { group, from: node, serial: 1 }));
+        dispatch.handle(node, commit(group, 0..2, 0));
+        dispatch.handle(node, commit(0, 0..3, 0));
+        dispatch.handle(node, commit(0, 0..0, 0));
+        dispatch.handle(node, commit(0, std::ops::Range { start: 2, end: 0 }, 0));
+        dispatch.handle(node, commit(0, 0..2, 1));
+    }
+    dispatch.handle(7, Report::Ask);
+    dispatch.lose(7);
+    assert_eq!((dispatch.poll(), format!("{dispatch:?}")), (None, before));
 }
 
 /// All states that can be reached if a node is lost at any time, and the dispatcher learns of it at any later time. How many there are.
