@@ -3,8 +3,8 @@
 use crate::memory::Cells;
 pub use crate::operation::OpId;
 use crate::operation::Operations;
-use crate::service::batch::Batch;
-use crate::service::places::Places;
+use crate::vector::batch::Batch;
+use crate::vector::places::Places;
 use std::any::TypeId;
 
 /// A type whose values may be elements of a [`GVector`](crate::GVector): plain data without padding or pointers.

@@ -57,13 +57,16 @@
 //! | module | what |
 //! |---|---|
 //! | `run`, `config`, `world` | starting a job, choosing how, what a rank sees of it; reductions, scans, broadcasts |
-//! | `global` | [`GVector`], [`GScalar`], [`distmemcpy`] |
+//! | `vector` | [`GVector`], [`distmemcpy`], slices |
+//! | `scalar` | [`GScalar`] and its scopes |
 //! | `behaviour` | the scoped behaviours, with a README of their own |
 //! | `distribution`, `halo`, `element` | who owns what, and what lies around it; what may be shared |
 //! | `operation` | types and operations as ranks tell them apart |
+//! | `ids` | the numbers of objects, requests and scopes |
 //! | `window` | the part of a vector that a scope is about |
 //! | `collective` | what all ranks do together: rendezvous, and the steps that reductions are made of |
-//! | `service` | what a rank's daemon decides: requests, epochs, caches, the watch over waiting ranks |
+//! | `epoch` | the collective scopes of one object: who has entered what, and when it is settled |
+//! | `kernel` | what a rank's daemon decides: messages, calls, faults, the watch over waiting ranks |
 //! | `polls` | who reads the same again and again |
 //! | `stats`, `trace` | what a rank has sent, waited for and done when |
 //! | `memory` | arrays that are lent, how much of them there may be, and the files with `unsafe` code |
@@ -75,21 +78,23 @@ mod digest;
 mod distribution;
 mod element;
 mod environment;
+mod epoch;
 mod error;
-mod global;
 pub mod guide;
 mod halo;
+mod ids;
+mod kernel;
 mod link;
 mod memory;
-mod message;
 mod notice;
 mod operation;
 mod polls;
 mod run;
-mod service;
+mod scalar;
 mod site;
 mod stats;
 mod trace;
+mod vector;
 mod window;
 mod world;
 
@@ -97,24 +102,26 @@ pub use aurora_net::bootstrap::Launcher;
 pub use aurora_net::{Bulk, BulkInfo, Network, Probe, Rank, Route, Traffic, UdpInfo};
 pub use behaviour::{
     Accumulate, Blocks, Gather, GatherIter, GatherPairs, GatherQueue, HaloCache, HaloCacheMut, OwnerComputes,
-    OwnerComputesMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC,
-    ScalarAccumulate, ScalarReadCache, ScalarReleaseC, ScalarScope, Scope,
+    OwnerComputesMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
 };
 pub use config::Config;
 pub use distribution::{MatrixDim, Shape};
 pub use element::{Add, Element, Max, Min, Op, Or};
 pub use environment::{MOST_RANKS, Surroundings, VARIABLES, bytes};
 pub use error::{Claim, Error, ObjectName, Result};
-pub use global::{
-    Atomic, GScalar, GVector, GlobalRead, GlobalWrite, ScalarValue, Slice, SliceMut, Transfer, VectorRange,
-    VectorRangeMut, distmemcpy, distmemcpy_many,
-};
 pub use halo::{Boundary, Halo};
+pub use kernel::Usage;
 pub use memory::{CacheLimit, MemoryLimit, available as available_memory};
 pub use run::run;
-pub use service::Usage;
+pub use scalar::{
+    Atomic, GScalar, ReadMostly, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, ScalarScope, ScalarValue,
+};
 pub use site::Site;
 pub use stats::{Cost, Costs, Kind, Stats};
+pub use vector::{
+    GVector, GlobalRead, GlobalWrite, Slice, SliceMut, Transfer, VectorRange, VectorRangeMut, distmemcpy,
+    distmemcpy_many,
+};
 pub use world::{About, LineUsage, World};
 
 /// What a program imports.

@@ -2,12 +2,12 @@
 
 use crate::config::Modes;
 use crate::error::Result;
+use crate::ids::ObjectId;
+use crate::kernel::Service;
+use crate::kernel::nodes::Nodes;
+use crate::kernel::watch::What;
 use crate::memory::Patience;
-use crate::message::ObjectId;
 use crate::polls::{Level, Look, Watcher};
-use crate::service::Service;
-use crate::service::nodes::Nodes;
-use crate::service::watch::What;
 use crate::stats::{Clock, InCall, Times};
 use crate::{Error, Site};
 use aurora_net::{Attending, Endpoint, Met, Node, NodeBarrier, Outbox, Rank, Traffic};

@@ -5,6 +5,16 @@ use std::any::{TypeId, type_name};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
+/// The short name of a type, without its path.
+pub(crate) fn short<T>() -> &'static str {
+    let name = type_name::<T>();
+    name.split(['<', '(', '['])
+        .next()
+        .and_then(|path| path.rsplit("::").next())
+        .filter(|n| !n.is_empty())
+        .unwrap_or(name)
+}
+
 /// A type's number between ranks.
 ///
 /// They run the same program, in which a `TypeId` belongs to one type and is the same on each rank. A type's name does not: two blocks of

@@ -2,12 +2,12 @@
 
 use crate::config::{Config, Settings};
 use crate::error::Result;
+use crate::kernel::Service;
+use crate::kernel::message::encode_error;
+use crate::kernel::nodes::Nodes;
 use crate::memory::{Budget, Patience};
-use crate::message::encode_error;
-use crate::service::Service;
-use crate::service::nodes::Nodes;
-use crate::service::rally::Rally;
 use crate::trace::Tracer;
+use crate::vector::rally::Rally;
 use crate::world::{About, World};
 use crate::{Error, Site};
 use aurora_net::bootstrap::{self, Failure, Launch, Launcher, Seat};

@@ -5,9 +5,9 @@ use crate::Site;
 use crate::distribution::Distribution;
 use crate::element::{Element, Op, OpId};
 use crate::error::Result;
-use crate::global::{GVector, GlobalWrite};
-use crate::service::batch::BatchBuilder;
-use crate::service::entering::LastBatch;
+use crate::vector::batch::BatchBuilder;
+use crate::vector::entering::LastBatch;
+use crate::vector::{GVector, GlobalWrite};
 use aurora_net::Rank;
 use std::ops::Range;
 

@@ -8,10 +8,10 @@ use super::release::{PutOnly, Together};
 use super::{Behaviour, ReadCacheReleaseC, Scope, sealed};
 use crate::Site;
 use crate::element::Element;
+use crate::epoch::Collective;
 use crate::error::Result;
-use crate::global::{GVector, GlobalRead, GlobalWrite};
 use crate::memory::Array;
-use crate::message::Collective;
+use crate::vector::{GVector, GlobalRead, GlobalWrite};
 use crate::window::Window;
 use std::ops::{Deref, Index, IndexMut, Range};
 

@@ -4,33 +4,31 @@
 //! dropped, and has the methods of its kind. See the README beside this file for the rules.
 
 mod accumulate;
-mod buffers;
+mod blocks;
+pub(crate) mod buffers;
 mod combined;
 mod gather;
-mod halo;
+pub(crate) mod halo;
 mod marks;
 mod owner;
-mod read_cache;
+pub(crate) mod read_cache;
 mod release;
 mod rows;
-mod scalar;
 mod shown;
-mod stream;
 
 pub use accumulate::Accumulated;
+pub use blocks::{Blocks, Streamed};
 pub use combined::Combined;
 pub use gather::{GatherIter, GatherPairs, GatherQueue, Gathering};
 pub use halo::Haloed;
 pub use owner::{Owner, OwnerMut, ShowsOwnPart};
 pub use read_cache::Cached;
 pub use release::{Alone, PutOnly, Together};
-pub use scalar::{ReadMostly, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, ScalarScope};
-pub use stream::{Blocks, Streamed};
 
 use crate::element::Element;
 use crate::error::Result;
-use crate::global::GVector;
 use crate::memory::Shortage;
+use crate::vector::GVector;
 use crate::window::Window;
 use crate::{Error, Site};
 use std::marker::PhantomData;

@@ -5,7 +5,7 @@ use super::owner::{Owner, OwnerMut, ShowsOwnPart};
 use super::read_cache::Cached;
 use super::{Behaviour, ReadCache, ReadCacheReleaseC, Scope};
 use crate::element::Element;
-use crate::global::{GVector, resolve};
+use crate::vector::{GVector, resolve};
 use std::ops::{Index, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 /// A behaviour that shows consecutive elements. Not for users to implement.

@@ -6,10 +6,10 @@
 
 use super::pieces::StepId;
 use crate::error::{Error, Result};
+use crate::kernel::Service;
+use crate::kernel::watch::What;
 use crate::link::{BulkCall, Link};
 use crate::memory::{Demand, Shortage};
-use crate::service::Service;
-use crate::service::watch::What;
 use crate::{Site, digest};
 use aurora_net::{Met, NodeBarrier, Outbox, Rank};
 use bytes::Bytes;
@@ -308,7 +308,7 @@ impl<'a> CollectiveCall<'a> {
         })?;
         let fits = |(from, piece): (&Rank, &Vec<u8>)| (step.from)(from.index()).len() == piece.len();
         match pieces.iter().find(|piece| !fits(*piece)) {
-            Some((from, _)) => Err(crate::message::malformed(*from)),
+            Some((from, _)) => Err(crate::kernel::message::malformed(*from)),
             None => Ok(pieces),
         }
     }

@@ -9,8 +9,8 @@
 //! each other only if it differs.
 
 use crate::error::Claim;
+use crate::ids::{Epoch, ObjectId};
 use crate::memory::{Demand, Shortage};
-use crate::message::{Epoch, ObjectId};
 use crate::{Error, Site};
 use aurora_net::Rank;
 use bytes::Bytes;
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 pub(crate) struct ObjectState {
     pub(crate) rank: Rank,
     pub(crate) epoch: Epoch,
-    /// What all ranks must have entered alike: [`Opening::digest`] of the last scope.
+    /// What all ranks must have entered alike: `Opening::digest` of the last scope.
     pub(crate) entered: u64,
     /// Text for a message: the last collective scope and its line.
     pub(crate) last: Claim,

@@ -27,7 +27,7 @@ use super::inside::{Inside, enter};
 use super::shared::Sharing;
 use super::{Prefetch, Storage, typed};
 use crate::element::Element;
-use crate::message::Epoch;
+use crate::ids::Epoch;
 use crate::polls::Level;
 use std::cell::Cell;
 use std::ops::Range;

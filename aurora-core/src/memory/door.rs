@@ -13,7 +13,7 @@
 //! behind it. `model` below has a checker try all interleavings.
 
 use super::gate::Word;
-use crate::message::Epoch;
+use crate::ids::Epoch;
 use std::sync::atomic::Ordering;
 
 /// What others may do to a block's elements.

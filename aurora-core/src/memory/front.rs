@@ -4,7 +4,7 @@
 //! nothing to be watched (see [`polls`](crate::polls)), what is watched is put *aside* in this number: the fast paths
 //! then find that they may not do it, and the slow ones look there.
 
-use crate::message::Epoch;
+use crate::ids::Epoch;
 use crate::polls::Level;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -2,7 +2,7 @@
 
 use super::door::{Entry, Intent};
 use super::shared::Sharing;
-use crate::message::Epoch;
+use crate::ids::Epoch;
 use std::hint;
 use std::thread;
 

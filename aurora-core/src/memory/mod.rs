@@ -23,6 +23,7 @@ mod inside;
 mod lent;
 mod meter;
 mod metered;
+pub(crate) mod node;
 mod parts;
 mod patience;
 mod prefetch;

@@ -27,7 +27,7 @@ use super::front::Front;
 use super::gate;
 use super::patience::{Patience, Wait};
 use crate::element::Element;
-use crate::message::Epoch;
+use crate::ids::Epoch;
 use aurora_net::{MeetingEntry, MeetingPlace, Met, Node, Rank, Segment};
 use std::hint;
 use std::ops::Range;

@@ -18,7 +18,7 @@
 #![allow(unsafe_code)]
 
 use super::front::{Front, READ, SCOPES, WRITE};
-use crate::message::Epoch;
+use crate::ids::Epoch;
 use crate::polls::Level;
 use aurora_net::Segment;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Polling: a rank that reads the same again and again until another has changed it.
 //!
 //! That is legal, and may last. But if nobody ever changes it, the rank would run for ever, and no watch over *waits*
-//! would see it. So now and then a rank's service has a look at what its calling thread does (`service/polling.rs`), in
+//! would see it. So now and then a rank's service has a look at what its calling thread does (`kernel/polling.rs`), in
 //! a *burst*: it sets all single accesses aside ([`Front::watch`](crate::memory::Front)), so that each goes by a slow
 //! path, where it is noted. If the next few are looks at the same few places that find the same again and again
 //! ([`record`]), the rank seems to poll. Reads are at once again then, until the next burst; but writes stay aside, and
@@ -16,7 +16,7 @@ mod record;
 pub(crate) use record::Look;
 
 use crate::Site;
-use crate::message::ObjectId;
+use crate::ids::ObjectId;
 use record::Record;
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::{Cell, RefCell};

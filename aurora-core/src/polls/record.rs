@@ -1,7 +1,7 @@
 //! Which looks of a rank are polling. Pure.
 
 use crate::Site;
-use crate::message::ObjectId;
+use crate::ids::ObjectId;
 use std::time::Duration;
 
 /// A read, or an operation that has changed nothing.

@@ -1,8 +1,8 @@
 //! Reading the counters: by the program at any time, by rank 0 of all ranks at the end.
 
 use super::{Job, Stats, Times};
-use crate::message::ObjectId;
-use crate::service::watch::What;
+use crate::ids::ObjectId;
+use crate::kernel::watch::What;
 use crate::{Result, Site, World};
 use std::time::{Duration, Instant};
 

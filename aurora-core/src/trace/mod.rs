@@ -21,7 +21,7 @@ pub(crate) use file::{check, create};
 pub(crate) use time::Time;
 
 use crate::Site;
-use crate::message::Message;
+use crate::kernel::message::Message;
 use aurora_net::Rank;
 use recorder::Recorder;
 use std::fmt::Display;

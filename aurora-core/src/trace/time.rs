@@ -1,6 +1,6 @@
 //! What time it is, so that other ranks can make something of it.
 
-use crate::service::watch::What;
+use crate::kernel::watch::What;
 use crate::{Result, Site, World};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;

@@ -5,9 +5,9 @@ mod spread;
 
 use crate::Site;
 use crate::error::Result;
+use crate::kernel::watch::What;
+use crate::kernel::{Service, Usage};
 use crate::link::Link;
-use crate::service::watch::What;
-use crate::service::{Service, Usage};
 use aurora_net::bootstrap::Launcher;
 use aurora_net::{BulkInfo, Endpoint, Rank, Route, Traffic, UdpInfo};
 use std::cmp::Reverse;

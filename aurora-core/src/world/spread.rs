@@ -4,8 +4,9 @@ use super::World;
 use crate::collective::{Came, CollectiveCall, Give, In, Step, fold};
 use crate::element::Element;
 use crate::error::{ObjectName, Result};
-use crate::global::{ScalarValue, decode, encode, short};
 use crate::operation::TypeKey;
+use crate::operation::short;
+use crate::scalar::{ScalarValue, decode, encode};
 use crate::{Error, Site, digest, memory};
 use aurora_net::Rank;
 use std::any::type_name;
@@ -79,7 +80,7 @@ impl World {
             false => Vec::new(),
         };
         let announced = call.share(Give::Text(&announced), |given| Announced::decode(given.of(root.index())))?;
-        let bytes = match announced.ok_or_else(|| crate::message::malformed(root))? {
+        let bytes = match announced.ok_or_else(|| crate::kernel::message::malformed(root))? {
             Announced::Here(bytes) => bytes,
             Announced::Follows(len) => {
                 let mut bytes = if root == self.rank() { own } else { room(len, self, "a broadcast", &site)? };
@@ -113,7 +114,7 @@ impl World {
         let own = if root == self.rank() { &*bytes } else { &[] };
         let from_root = call.share(Give::Text(own), |given| given.of(root.index()).to_vec())?;
         if from_root.len() != bytes.len() {
-            return Err(crate::message::malformed(root));
+            return Err(crate::kernel::message::malformed(root));
         }
         bytes.copy_from_slice(&from_root);
         Ok(())
@@ -190,7 +191,7 @@ impl World {
         let announced = call.share(Give::Text(&announced), |given| {
             (0..size).map(|rank| Announced::decode(given.of(rank)).ok_or(rank)).collect::<Result<Vec<_>, usize>>()
         })?;
-        let announced = announced.map_err(|rank| crate::message::malformed(Rank::new(rank)))?;
+        let announced = announced.map_err(|rank| crate::kernel::message::malformed(Rank::new(rank)))?;
         // How many bytes of each rank follow.
         let follow: Vec<usize> =
             announced.iter().map(|said| if let Announced::Follows(len) = said { *len } else { 0 }).collect();
@@ -201,7 +202,7 @@ impl World {
                 Announced::Follows(len) => *len,
             };
             if len % size_of::<T>() != 0 {
-                return Err(crate::message::malformed(Rank::new(rank)));
+                return Err(crate::kernel::message::malformed(Rank::new(rank)));
             }
             let mut of: Vec<T> = room(len / size_of::<T>(), self, what, site)?;
             if let Announced::Here(bytes) = said {

@@ -3,12 +3,13 @@
 use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
-use crate::global::{Asked, GVector};
+use crate::kernel::Asked;
+use crate::kernel::Reason;
+use crate::kernel::asking::Asking;
+use crate::kernel::message::{Request, malformed};
 use crate::memory::Prefetch;
-use crate::message::{Request, malformed};
-use crate::service::Reason;
-use crate::service::asking::Asking;
-use crate::service::places::{Places, PlacesBuilder};
+use crate::vector::GVector;
+use crate::vector::places::{Places, PlacesBuilder};
 use crate::window::Window;
 use aurora_net::Rank;
 use std::collections::VecDeque;

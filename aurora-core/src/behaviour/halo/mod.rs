@@ -1,18 +1,19 @@
 //! `HaloCache`: this rank's own part and some of what lies around it, refreshed from the neighbours.
 
+pub(crate) mod edges;
 mod outside;
 mod show;
 
 use super::{Behaviour, HaloCache, HaloCacheMut, Owner, OwnerMut, Scope, ShowsOwnPart, sealed};
 use crate::Site;
+use crate::behaviour::halo::edges::Exchange;
 use crate::element::Element;
+use crate::epoch::{Collective, Opening};
 use crate::error::Result;
-use crate::global::GVector;
 use crate::halo::Halo;
+use crate::kernel::watch::What;
 use crate::memory::{Array, typed};
-use crate::message::{Collective, Opening};
-use crate::service::edges::Exchange;
-use crate::service::watch::What;
+use crate::vector::GVector;
 use crate::window::Window;
 use aurora_net::LetterCount;
 use std::sync::Arc;

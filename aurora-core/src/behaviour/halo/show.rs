@@ -7,8 +7,8 @@ use crate::behaviour::rows::{ShowsElements, ShowsElementsMut};
 use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
 use crate::element::Element;
 use crate::error::Result;
-use crate::global::{GVector, GlobalRead, GlobalWrite};
 use crate::halo::{Boundary, Halo};
+use crate::vector::{GVector, GlobalRead, GlobalWrite};
 use std::ops::{Index, IndexMut, Range};
 
 /// Where an element lies that is shown.

@@ -5,7 +5,7 @@ use crate::Site;
 use crate::behaviour::{OwnerComputesMut, Scope};
 use crate::element::Element;
 use crate::error::Result;
-use crate::global::{GlobalRead, GlobalWrite};
+use crate::vector::{GlobalRead, GlobalWrite};
 use crate::window::common;
 use std::ops::{Index, IndexMut, Range};
 

@@ -1,0 +1,215 @@
+//! The streaming `ReadCache`: the whole vector on every rank, shown while it comes, so that computing hides the wire.
+
+use super::{Behaviour, ReadCacheBlocks, Scope, sealed};
+use crate::Site;
+use crate::behaviour::read_cache::load::Loaded;
+use crate::behaviour::read_cache::stream::{Outcome, Piece};
+use crate::element::Element;
+use crate::epoch::Collective;
+use crate::error::Result;
+use crate::ids::Epoch;
+use crate::kernel::watch::What;
+use crate::memory::{Kept, Shown};
+use crate::vector::{GVector, GlobalRead};
+use crate::window::Window;
+use std::cell::OnceCell;
+use std::iter::FusedIterator;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Holds what has come of a load.
+pub struct Streamed<T: Element> {
+    epoch: Epoch,
+    opened: Instant,
+    outcome: Arc<Outcome>,
+    parts: Shown<T>,
+    whole: OnceCell<Kept<T>>,
+}
+
+impl<T: Element> sealed::Sealed for Streamed<T> {}
+
+impl<T: Element> Behaviour for Streamed<T> {
+    type Element = T;
+    const NAME: &'static str = "streaming ReadCache";
+
+    fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
+        let loaded =
+            if checked && self.outcome.whole().is_none() { vector.await_stream(self.epoch, site) } else { Ok(()) };
+        self.abandon(vector);
+        loaded
+    }
+
+    fn abandon(&mut self, vector: &GVector<T>) {
+        let (id, epoch) = (vector.id, self.epoch);
+        vector.link.let_go(move |service, _| service.stop_reading(id, epoch));
+        (self.parts, self.whole, self.outcome) = (Shown::default(), OnceCell::new(), Arc::default());
+    }
+}
+
+impl<T: Element> GVector<T> {
+    /// Collective. Opens a streaming `ReadCache`: as [`read_cache`](GVector::read_cache), but returns before the blocks have come, and
+    /// shows each as it comes: [`blocks`](Scope::blocks). So a rank computes while the rest is on its way.
+    ///
+    /// Nothing is shown before every rank has come here: this hides the wire, not a rank that is late. Everything that is shown is
+    /// final, and stays as it is while the guard lives. Some ranks may call this and others `read_cache`: what they send is the same. Where
+    /// all ranks are on one machine nothing has to come; there this waits for all of them, and then the whole is here at once.
+    ///
+    /// A guard that is dropped early ends nothing: the load goes on in the background. The next ReadCache of the vector waits for the
+    /// rest of it.
+    ///
+    /// # Errors
+    /// As [`read_cache`](GVector::read_cache).
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// let sum = Config::threads(3).run(|world| {
+    ///     let v = GVector::<u64>::from_fn(world, 10, |i| i as u64)?;
+    ///     let stream = v.read_cache_blocks()?;
+    ///     let mut sum = 0;
+    ///     for block in stream.blocks() {
+    ///         let (range, elements) = block?;
+    ///         assert_eq!(elements.len(), range.len());
+    ///         sum += elements.iter().sum::<u64>();
+    ///     }
+    ///     // All of it is here now, in one piece.
+    ///     assert_eq!(stream.whole()?.len(), 10);
+    ///     Ok(sum)
+    /// })?;
+    /// assert_eq!(sum, 45);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn read_cache_blocks(&self) -> Result<ReadCacheBlocks<'_, T>> {
+        let (site, opened) = (Site::here(), Instant::now());
+        let _call = self.link.meeting("streaming ReadCache");
+        let epoch = self.enter_load(Collective::ReadCache, Window::WHOLE, &site)?;
+        let outcome = self.link.act(&site, |service, out| Ok(service.stream(self.id, epoch, &site, out)))?;
+        let state = Streamed { epoch, opened, outcome, parts: Shown::default(), whole: OnceCell::new() };
+        Ok(Scope::open(self, site, state, false, false))
+    }
+}
+
+impl<T: Element> ReadCacheBlocks<'_, T> {
+    /// The vector in pieces, each with its global indices: of this rank's own block first, then as they come, the longest that is here
+    /// first. A piece lies in one rank's block, and is the whole of it or as much as has come. Together they are the whole vector, each element
+    /// once; another call begins anew, with what is here already.
+    ///
+    /// Each waits until there is another piece. An error is the last that comes, and what [`whole`](Self::whole) would say.
+    pub fn blocks(&self) -> Blocks<'_, T> {
+        Blocks { guard: self, read: vec![0; self.vector.link.size], unit: 1, ended: false }
+    }
+
+    /// The same in whole rows, with their global numbers; of a vector that is no matrix every element is a row.
+    pub fn row_blocks(&self) -> impl Iterator<Item = Result<(Range<usize>, &[T])>> {
+        let cols = self.vector.row_len().max(1);
+        let blocks = Blocks { unit: cols, ..self.blocks() };
+        blocks.map(move |block| block.map(|(range, rows)| (range.start / cols..range.end / cols, rows)))
+    }
+
+    /// All of it, once it is here: a [`ReadCache`](super::ReadCache) from now on.
+    ///
+    /// # Errors
+    /// Whatever kept a block from coming.
+    pub fn whole(&self) -> Result<&[T]> {
+        if self.state.outcome.whole().is_none() {
+            self.vector.await_stream(self.state.epoch, &self.site)?;
+        }
+        Ok(self.here().expect("it is over, and well"))
+    }
+
+    /// All of it, if it is here. Where all ranks share memory it always is.
+    pub fn try_whole(&self) -> Option<&[T]> {
+        self.here()
+    }
+
+    /// How long the load has taken, from the call that opened this to the last byte; `None` before that. What of it this rank has
+    /// not waited is hidden behind its computing.
+    pub fn load_time(&self) -> Option<Duration> {
+        let since = self.state.outcome.complete_since()?;
+        Some(since.saturating_duration_since(self.state.opened))
+    }
+
+    fn here(&self) -> Option<&[T]> {
+        let Loaded { part, .. } = self.state.outcome.whole()?;
+        Some(self.state.whole.get_or_init(|| part.clone().into()).elements())
+    }
+
+    /// Waits for the next piece; `None`: the whole is here.
+    fn next_piece(&self, read: &[usize], unit: usize) -> Result<Option<Piece>> {
+        let (id, epoch) = (self.vector.id, self.state.epoch);
+        let what = What::Load { object: id, epoch };
+        self.vector.link.wait(what, &self.site, |service, out| service.next_piece(id, epoch, (read, unit), out))
+    }
+}
+
+/// The pieces of a vector, as they come: [`ReadCacheBlocks::blocks`](Scope::blocks).
+#[must_use = "iterators wait for nothing before they are used"]
+pub struct Blocks<'g, T: Element> {
+    guard: &'g ReadCacheBlocks<'g, T>,
+    /// Elements of each rank's block that have been given out.
+    read: Vec<usize>,
+    /// Elements that belong together.
+    unit: usize,
+    ended: bool,
+}
+
+impl<'g, T: Element> Blocks<'g, T> {
+    /// The rest of a block, our own first, from the whole.
+    fn rest(&mut self, whole: &'g [T]) -> Option<(Range<usize>, &'g [T])> {
+        let link = &self.guard.vector.link;
+        let owners = std::iter::once(link.me).chain(link.me.others(link.size));
+        for owner in owners {
+            let block = self.guard.vector.range_of(owner);
+            let range = block.start + self.read[owner.index()]..block.end;
+            if !range.is_empty() {
+                self.read[owner.index()] = block.len();
+                return Some((range.clone(), &whole[range]));
+            }
+        }
+        None
+    }
+}
+
+impl<'g, T: Element> Iterator for Blocks<'g, T> {
+    type Item = Result<(Range<usize>, &'g [T])>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let guard = self.guard;
+        if self.ended {
+            return None;
+        }
+        if guard.here().is_none() {
+            match guard.next_piece(&self.read, self.unit) {
+                Ok(None) => {}
+                Ok(Some(Piece { owner, range, part })) => {
+                    self.read[owner.index()] += range.len();
+                    return Some(Ok((range, guard.state.parts.show(part))));
+                }
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        let rest = guard.here().and_then(|whole| self.rest(whole));
+        self.ended = rest.is_none();
+        rest.map(Ok)
+    }
+}
+
+impl<T: Element> FusedIterator for Blocks<'_, T> {}
+
+impl<T: Element> GlobalRead<T> for ReadCacheBlocks<'_, T> {
+    fn len(&self) -> usize {
+        self.vector.len()
+    }
+
+    /// Waits for the whole.
+    #[track_caller]
+    fn at(&self, index: usize) -> Result<T> {
+        self.vector.check_index(index, &Site::here())?;
+        Ok(self.whole()?[index])
+    }
+}

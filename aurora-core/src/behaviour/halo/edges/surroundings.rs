@@ -1,0 +1,229 @@
+//! What lies around our block in one HaloCache: the memory for two exchanges, and the mailboxes of neighbours that share our memory.
+
+use super::{Shown, memory_for};
+use crate::behaviour::read_cache::cache::{Fresh, STEP};
+use crate::distribution::Distribution;
+use crate::halo::{Halo, Neighbour, Plan};
+use crate::memory::{Metered, Shortage};
+use aurora_net::{Buffer, LetterCount, MailboxReceiver, MailboxSender, Outbox, Rank, SharedView};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What lies around our block in one HaloCache.
+pub(super) struct Surroundings {
+    pub(super) halo: Halo,
+    pub(super) plan: Plan,
+    /// By the plan's neighbours.
+    posts: Vec<Post>,
+    /// Of those of them from which there is a mailbox, since the entry is complete.
+    letters: Arc<[LetterCount]>,
+    /// For exchanges of even and of odd numbers.
+    halves: [Half; 2],
+    /// The exchange under way, or the last one.
+    pub(super) number: u64,
+}
+
+/// The mailboxes to and from a neighbour, where it shares our memory: they come with the entry, and carry the edges of the refreshes.
+#[derive(Default)]
+struct Post {
+    out: Option<MailboxSender>,
+    into: Option<MailboxReceiver>,
+}
+
+struct Half {
+    memory: Metered,
+    /// Whose edges are here, of the exchange under way or the next one.
+    came: Vec<Rank>,
+}
+
+/// An edge that goes by message.
+pub(super) struct ByMessage {
+    pub(super) to: Rank,
+    pub(super) edge: Buffer,
+    /// With a mailbox behind it.
+    pub(super) mailbox: bool,
+}
+
+impl Surroundings {
+    pub(super) fn new(
+        dist: &Distribution,
+        me: Rank,
+        halo: Halo,
+        element: usize,
+        promise: &dyn Fn(usize) -> Fresh,
+    ) -> Self {
+        let room = Plan::room(dist, me, halo);
+        let half = || Half { memory: Metered::new(room.saturating_mul(element), promise(room)), came: Vec::new() };
+        let halves = [half(), half()];
+        let short = halves.iter().any(|half| half.memory.short().is_some());
+        let plan = if short { Plan::default() } else { Plan::new(dist, me, halo) };
+        let posts = plan.neighbours.iter().map(|_| Post::default()).collect();
+        Surroundings { halo, plan, posts, letters: Arc::default(), halves, number: 0 }
+    }
+
+    fn half(&mut self, number: u64) -> &mut Half {
+        &mut self.halves[(number % 2) as usize]
+    }
+
+    /// Begins an exchange with this block: puts into the halo what comes around the ends to ourselves, and into mailboxes what goes
+    /// there. Returns what is to be sent as messages.
+    pub(super) fn begin(
+        &mut self,
+        number: u64,
+        block: &[u8],
+        element: usize,
+        out: &Outbox,
+    ) -> Result<Vec<ByMessage>, Shortage> {
+        self.number = number;
+        let in_bytes = |range: &Range<usize>| range.start * element..range.end * element;
+        for (from, at) in &self.plan.around {
+            self.halves[(number % 2) as usize].memory.write(at * element, &block[in_bytes(from)]);
+        }
+        let mut messages = Vec::new();
+        for (neighbour, post) in self.plan.neighbours.iter().zip(&mut self.posts) {
+            let to = neighbour.rank;
+            match &mut post.out {
+                Some(mailbox) if number > 0 => {
+                    let put = mailbox.put(|letter| neighbour.take_edge(block, element, letter));
+                    assert!(put, "{to} has its edge of the exchange before the last, or that one was not complete");
+                }
+                _ => {
+                    let len = neighbour.gets() * element;
+                    let mailbox = if number == 0 { out.mailbox(to, len) } else { None };
+                    let (mut edge, sender) = match mailbox {
+                        Some((edge, sender)) => (edge, Some(sender)),
+                        None => (memory_for(len, to, out)?, None),
+                    };
+                    neighbour.take_edge(block, element, &mut edge);
+                    messages.push(ByMessage { to, edge, mailbox: sender.is_some() });
+                    post.out = sender;
+                }
+            }
+        }
+        Ok(messages)
+    }
+
+    /// The neighbours whose edges are neither in the halo nor in a mailbox: for whom we wait.
+    pub(super) fn awaited(&self) -> impl Iterator<Item = Rank> + '_ {
+        let came = &self.halves[(self.number % 2) as usize].came;
+        let posted = |post: &Post| self.number > 0 && post.into.as_ref().is_some_and(MailboxReceiver::has_come);
+        let neighbours = self.plan.neighbours.iter().zip(&self.posts);
+        let missing = neighbours.filter(move |(neighbour, post)| !came.contains(&neighbour.rank) && !posted(post));
+        missing.map(|(neighbour, _)| neighbour.rank)
+    }
+
+    /// Whether an edge of that exchange may come now.
+    pub(super) fn is_due(&self, number: u64) -> bool {
+        number == self.number || number == self.number + 1
+    }
+
+    /// Whether an edge of so many bytes is missing.
+    pub(super) fn wants(&mut self, from: Rank, number: u64, len: usize, element: usize) -> bool {
+        let gives = self.plan.neighbour(from).map(|neighbour| neighbour.gives() * element);
+        self.is_due(number) && gives == Some(len) && !self.half(number).came.contains(&from)
+    }
+
+    /// Some of an edge has arrived.
+    pub(super) fn write(&mut self, from: Rank, number: u64, element: usize, offset: usize, bytes: &[u8]) {
+        let Surroundings { plan, halves, .. } = self;
+        if let Some(neighbour) = plan.neighbour(from) {
+            let memory = &mut halves[(number % 2) as usize].memory;
+            neighbour.land(element, offset, bytes, |at, part| memory.write(at, part));
+        }
+    }
+
+    /// All of it is here.
+    pub(super) fn came(&mut self, from: Rank, number: u64) {
+        self.half(number).came.push(from);
+    }
+
+    /// A neighbour's first edge was in a buffer with a mailbox for those that follow. False: there is none.
+    pub(super) fn keep_mailbox(&mut self, from: Rank, edge: SharedView) -> bool {
+        let place = self.plan.neighbours.iter().position(|neighbour| neighbour.rank == from);
+        let post = place.map(|place| &mut self.posts[place]);
+        post.is_some_and(|post| {
+            post.into = edge.into_mailbox();
+            post.into.is_some()
+        })
+    }
+
+    /// Takes the letters of the exchange under way; who is ahead has put one for the next, too. Whether all edges are in the halo now: a
+    /// letter that comes behind this look is not.
+    pub(super) fn take_letters(&mut self, element: usize) -> bool {
+        let Surroundings { plan, posts, halves, number, .. } = self;
+        let Half { memory, came } = &mut halves[(*number % 2) as usize];
+        for (neighbour, post) in plan.neighbours.iter().zip(posts) {
+            if *number > 0
+                && !came.contains(&neighbour.rank)
+                && let Some(mailbox) = &mut post.into
+                && let Some(()) =
+                    mailbox.take(|letter| neighbour.land(element, 0, letter, |at, part| memory.write(at, part)))
+            {
+                came.push(neighbour.rank);
+            }
+        }
+        came.len() == plan.neighbours.len()
+    }
+
+    /// How many bytes it has, and how many of them the system has not given yet.
+    pub(super) fn size(&self) -> (usize, usize) {
+        let [(bytes, untaken), (more, of_it)] = self.halves.each_ref().map(|half| half.memory.size());
+        (bytes + more, untaken + of_it)
+    }
+
+    /// Takes some of the memory; false once all is taken.
+    pub(super) fn take(&mut self) -> Result<bool, Shortage> {
+        for half in &mut self.halves {
+            if half.memory.take(STEP)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Why it can never be complete.
+    pub(super) fn short(&self) -> Option<&Shortage> {
+        self.halves.iter().find_map(|half| half.memory.short())
+    }
+
+    /// All edges of the exchange are here.
+    pub(super) fn complete(&mut self, element: usize) -> Shown {
+        let number = self.number;
+        if number == 0 {
+            self.letters = self.posts.iter().filter_map(|post| Some(post.into.as_ref()?.count())).collect();
+        }
+        let half = &mut self.halves[(number % 2) as usize];
+        half.came.clear();
+        if let Some(halo) = half.memory.bytes_mut() {
+            self.plan.repeat(halo, element);
+        }
+        let reach = (self.plan.before, self.plan.behind);
+        Shown { array: half.memory.share(), reach, letters: self.letters.clone() }
+    }
+
+    /// The scope is over: its mailboxes go, its memory may serve the next.
+    pub(super) fn close(&mut self) {
+        self.posts.fill_with(Post::default);
+        self.letters = Arc::default();
+        self.halves.iter_mut().for_each(|half| half.came.clear());
+        self.number = 0;
+    }
+
+    /// Ready for another scope, unless somebody still shows it.
+    pub(super) fn anew(mut self) -> Option<Self> {
+        let free = self.halves.iter_mut().all(|half| half.memory.bytes_mut().is_some());
+        free.then_some(self)
+    }
+}
+
+impl Neighbour {
+    /// Copies what it gets out of our block.
+    fn take_edge(&self, block: &[u8], element: usize, edge: &mut [u8]) {
+        let mut at = 0;
+        for range in &self.sends {
+            let part = &block[range.start * element..range.end * element];
+            edge[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
+        }
+    }
+}

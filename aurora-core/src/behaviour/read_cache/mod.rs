@@ -1,0 +1,259 @@
+//! `ReadCache`: a copy of the whole vector on every rank, pushed by its owners (paper sections 2.2 and 3.3).
+
+pub(crate) mod cache;
+pub(crate) mod load;
+mod lodging;
+pub(crate) mod part;
+pub(crate) mod stream;
+
+use super::{Behaviour, ReadCache, Scope, sealed};
+use crate::Site;
+use crate::behaviour::read_cache::load::Loaded;
+use crate::behaviour::read_cache::stream::Stream;
+use crate::element::Element;
+use crate::epoch::{Collective, Opening};
+use crate::error::Result;
+use crate::ids::Epoch;
+use crate::kernel::watch::What;
+use crate::memory::{Kept, Reading};
+use crate::vector::{GVector, GlobalRead};
+use crate::window::Window;
+use aurora_net::Met;
+use std::ops::Deref;
+
+/// What comes next on the way into a load.
+enum Step {
+    /// More memory is to be taken.
+    Again,
+    /// An earlier load of this rank still comes in.
+    After(Epoch),
+    /// Nothing is missing.
+    Enter,
+}
+
+/// Holds the copy, or keeps everyone from writing to the memory that all share.
+pub struct Cached<T> {
+    /// What the scope is about, and nothing besides: another part may be lent for writing.
+    part: Kept<T>,
+    /// The number of its first element.
+    pub(crate) first: usize,
+    reading: Option<Reading>,
+}
+
+impl<T: Element> Cached<T> {
+    #[inline]
+    pub(crate) fn shown(&self) -> &[T] {
+        self.part.elements()
+    }
+
+    /// Shows nothing any more.
+    pub(crate) fn let_go(&mut self) {
+        self.part = Kept::default();
+        self.reading = None;
+    }
+}
+
+impl<T> sealed::Sealed for Cached<T> {}
+
+impl<T: Element> Behaviour for Cached<T> {
+    type Element = T;
+    const NAME: &'static str = "ReadCache";
+
+    fn close(&mut self, vector: &GVector<T>, _: &Site, _: bool) -> Result<()> {
+        self.abandon(vector);
+        Ok(())
+    }
+
+    fn abandon(&mut self, _: &GVector<T>) {
+        self.let_go();
+    }
+}
+
+impl<T: Element> GVector<T> {
+    /// Collective. Opens a `ReadCache`: the whole vector as a slice, as it is when all ranks have come here.
+    ///
+    /// Where all ranks are on one machine the slice is the memory that their blocks lie in, and nothing is copied. Otherwise every
+    /// owner pushes its block once to each other machine, without being asked, and the ranks there show the same memory; a block
+    /// that has not changed since the last ReadCache is not sent again. Where no memory is shared the push goes to every rank.
+    /// In any case the slice stays the same while the guard lives, whatever is written.
+    ///
+    /// # Errors
+    /// `Mismatch` where ranks open different scopes; `Leaked` where a write guard was forgotten;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where a rank has no room for the copy, and
+    /// [`Error::CacheLimit`](crate::Error::CacheLimit) where it may not have so much; whatever ended the job.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let mut v = GVector::<f64>::from_fn(world, 100, |i| i as f64)?;
+    ///     let before = v.read_cache()?;
+    ///     assert_eq!(before[99], 99.0); // `before` is a slice of all elements, whoever owns them
+    ///     let mean = before.iter().sum::<f64>() / before.len() as f64;
+    ///     drop(before);
+    ///     v.owner_computes_mut()?.local_mut().iter_mut().for_each(|x| *x -= mean);
+    ///     let after = v.read_cache()?; // no barrier: it shows what all ranks have written before they entered
+    ///     assert_eq!(after.iter().sum::<f64>(), 0.0);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn read_cache(&self) -> Result<ReadCache<'_, T>> {
+        self.open_cache(Window::WHOLE, Site::here())
+    }
+
+    pub(crate) fn open_cache(&self, window: Window, site: Site) -> Result<ReadCache<'_, T>> {
+        let cached = self.load(Collective::ReadCache, window, &site)?;
+        Ok(Scope::open_in(self, window, site, cached, false, false))
+    }
+
+    /// Loads the whole or a part, in a collective scope of this kind.
+    pub(crate) fn load(&self, behaviour: Collective, window: Window, site: &Site) -> Result<Cached<T>> {
+        let _call = self.link.in_bulk(self.link.meeting(behaviour.action()));
+        let epoch = self.enter_load(behaviour, window, site)?;
+        let Loaded { part, reading } =
+            self.link.wait(What::Load { object: self.id, epoch }, site, |service, out| {
+                service.hear(out);
+                if let Err(fault) = service.sound(self.id) {
+                    return Some(Err(fault));
+                }
+                let loaded = service.poll_loaded(self.id, epoch, out)?;
+                Some(loaded.map_err(|shortage| service.no_cache(self.id, shortage, site, out)))
+            })?;
+        Ok(Cached { part: part.into(), first: window.range(self.len()).start, reading })
+    }
+
+    /// Takes memory for a load, enters its collective scope, and announces that.
+    pub(crate) fn enter_load(&self, behaviour: Collective, window: Window, site: &Site) -> Result<Epoch> {
+        // Before we announce ourselves: who has a whole copy knows by that that all have memory for one.
+        let mut admitted = false;
+        loop {
+            let step = self.link.wait(What::Settle { object: self.id }, site, |service, out| {
+                let object = match service.settled_in(self.id, false, window, out)? {
+                    Ok(object) => object,
+                    Err(error) => return Some(Err(error)),
+                };
+                if let Some(stream) = &object.stream {
+                    return Some(Ok(Step::After(stream.epoch())));
+                }
+                if !std::mem::replace(&mut admitted, true)
+                    && let Err(error) = service.admit_cache(self.id, window, site, out)
+                {
+                    return Some(Err(error));
+                }
+                let more = service.take_cache(self.id, window, site, out);
+                Some(more.map(|more| if more { Step::Again } else { Step::Enter }))
+            })?;
+            match step {
+                Step::Again => {}
+                Step::After(epoch) => self.await_stream(epoch, site)?,
+                Step::Enter => break,
+            }
+        }
+        let (epoch, meeting) = self.link.act(site, |service, out| {
+            service.usable_in(self.id, false, window, out)?;
+            let epoch = service.enter_read_cache(self.id, Opening::new(behaviour, site).of(window), out)?;
+            Ok((epoch, service.meeting(self.id).map(|(sharing, turn)| (sharing.clone(), turn))))
+        })?;
+        if let Some((sharing, turn)) = meeting {
+            let mut met = sharing.meet(turn);
+            if met == Met::Waiting {
+                let linger = || sharing.await_met(turn);
+                met = self.link.await_mates(What::Load { object: self.id, epoch }, site, linger, |service| {
+                    service.sound(self.id)?;
+                    Ok(sharing.met(turn))
+                })?;
+            }
+            self.link.act(site, |service, out| {
+                service.have_met(self.id, epoch, met == Met::Agreed, out);
+                Ok(())
+            })?;
+        }
+        Ok(epoch)
+    }
+
+    /// Waits for the rest of a streamed load.
+    pub(crate) fn await_stream(&self, epoch: Epoch, site: &Site) -> Result<()> {
+        let what = What::Load { object: self.id, epoch };
+        self.link.wait(what, site, |service, out| service.poll_streamed(self.id, out))
+    }
+
+    /// Before this rank takes memory for a copy, in a collective scope: whether it may have so many bytes for that, `AURORA_CACHE_LIMIT`
+    /// being what it is. If not, all who use the vector are told.
+    pub(crate) fn admit_copy(&self, purpose: &str, bytes: usize, site: &Site) -> Result<()> {
+        self.link.act(site, |service, out| service.admit_copy(self.id, purpose, (bytes, bytes), site, out))
+    }
+
+    /// Collective. Gives back the memory in which this vector's ReadCaches were loaded, and that of its HaloCaches; it is kept otherwise,
+    /// for as long as the vector lives, so that the next one finds it and what has not changed need not be sent again. So is a copy of the
+    /// whole that this rank had for itself, in a scope that reads and writes or in an Accumulate.
+    ///
+    /// # Errors
+    /// As [`World::barrier`](crate::World::barrier).
+    #[track_caller]
+    pub fn release_cache(&mut self) -> Result<()> {
+        let site = Site::here();
+        let (streamed, refusal) = self.link.tidy(|service, out| match service.usable(self.id, true, out) {
+            Ok(object) => (object.stream.as_ref().map(Stream::epoch), None),
+            Err(error) => (None, Some(error)),
+        });
+        // Whose guard was dropped before all had come. What goes wrong is told at the meeting.
+        let refusal = refusal.or(streamed.and_then(|epoch| self.await_stream(epoch, &site).err()));
+        let text = format!("the release of the cache of {}", self.name());
+        // Neither a `fill` nor a `gather` of the same vector.
+        let key = self.id.0 ^ 1 << 63;
+        self.link.meet("the release of a cache", &text, key, refusal, &site)?;
+        // All have been here with their loads complete, and none begins another before it knows that.
+        self.link.act(&site, |service, out| {
+            let object = service.usable(self.id, true, out)?;
+            object.release_cache();
+            Ok(())
+        })?;
+        self.private.take();
+        Ok(())
+    }
+}
+
+impl<T: Element> ReadCache<'_, T> {
+    /// Row `row` of the matrix, by its global number; of a vector that is no matrix one element.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[track_caller]
+    pub fn row(&self, row: usize) -> &[T] {
+        &self.state.shown()[self.places_of_row(row)]
+    }
+
+    /// Number of elements of the whole vector.
+    pub fn len(&self) -> usize {
+        self.vector.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.vector.is_empty()
+    }
+}
+
+/// All elements, or those of the slice that it is of: of its [`window`](Scope::window).
+impl<T: Element> Deref for ReadCache<'_, T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        self.state.shown()
+    }
+}
+
+impl<T: Element> GlobalRead<T> for ReadCache<'_, T> {
+    fn len(&self) -> usize {
+        self.vector.len()
+    }
+
+    #[track_caller]
+    fn at(&self, index: usize) -> Result<T> {
+        self.check_shown(index)?;
+        Ok(self[index])
+    }
+}

@@ -1,0 +1,222 @@
+//! A load that its rank reads while it comes.
+//!
+//! An announcement is heard as soon as its first bytes are here (`load.rs`), so all have announced long before all blocks have come.
+//! From then on every block is *final* that contains what all ranks say to have written before: of such a block what has
+//! come is shown at once, in pieces. A block that is still to be corrected, or whose place is not clear yet, is shown with the whole.
+//!
+//! The load goes on without the calling thread, in [`Service::advance`]: also if that computes, or has dropped its guard.
+//! What it will show of memory that its node shares is safe before the load is complete, because nobody writes there before all of the
+//! node have completed it (`memory/gate.rs`).
+
+use super::load::Loaded;
+use crate::ids::{Epoch, ObjectId};
+use crate::kernel::Service;
+use crate::memory::Part;
+use crate::vector::object::Object;
+use crate::{Error, Site};
+use aurora_net::{Outbox, Rank};
+use std::ops::{Range, RangeInclusive};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// Of a block no less than this part is shown before the rest of it: who computes faster than the wire brings it has to wait in any case,
+/// and has so much left when the last byte is here. Who computes slower finds longer pieces by itself.
+const PART: usize = 8;
+
+/// But as many bytes at least, since a piece costs a few microseconds; and no more, since these are nothing beside that.
+const PIECE: RangeInclusive<usize> = 8 << 10..=64 << 10;
+
+/// A load under way.
+pub(crate) struct Stream {
+    epoch: Epoch,
+    /// The line that has opened it.
+    site: Site,
+    outcome: Arc<Outcome>,
+    /// Its guard has been dropped.
+    unread: bool,
+}
+
+/// What has become of it, for its guard.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    whole: OnceLock<(Loaded, Instant)>,
+}
+
+impl Outcome {
+    /// The whole, once it is here.
+    pub(crate) fn whole(&self) -> Option<&Loaded> {
+        self.whole.get().map(|(loaded, _)| loaded)
+    }
+
+    /// Since when.
+    pub(crate) fn complete_since(&self) -> Option<Instant> {
+        self.whole.get().map(|(_, since)| *since)
+    }
+}
+
+impl Stream {
+    /// Which load.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// Whether a guard may show some of this load.
+    pub(crate) fn shows(&self, load: Epoch) -> bool {
+        self.epoch == load && !self.unread
+    }
+}
+
+/// Elements of one rank's block that are here.
+pub(crate) struct Piece {
+    pub(crate) owner: Rank,
+    /// Global indices.
+    pub(crate) range: Range<usize>,
+    pub(crate) part: Part,
+}
+
+/// Where a block can be looked at.
+#[derive(Clone, Copy)]
+enum Place {
+    /// In memory that its node shares.
+    Home,
+    /// In the copy that is loaded.
+    Copy,
+}
+
+impl Service {
+    /// Streams the load that this rank has entered.
+    pub(crate) fn stream(&mut self, id: ObjectId, epoch: Epoch, site: &Site, out: &mut Outbox) -> Arc<Outcome> {
+        let outcome = Arc::<Outcome>::default();
+        if let Some(object) = self.objects.get_mut(&id) {
+            object.stream = Some(Stream { epoch, site: site.clone(), outcome: outcome.clone(), unread: false });
+        }
+        self.hear(out);
+        self.carry_on(id, out);
+        outcome
+    }
+
+    /// Its guard shows nothing any more; what is still to come comes all the same.
+    pub(crate) fn stop_reading(&mut self, id: ObjectId, epoch: Epoch) {
+        let stream = self.objects.get_mut(&id).and_then(|object| object.stream.as_mut());
+        if let Some(stream) = stream.filter(|stream| stream.epoch == epoch) {
+            stream.unread = true;
+        }
+    }
+
+    /// Goes on with a streamed load, as far as it can be.
+    pub(crate) fn carry_on(&mut self, id: ObjectId, out: &mut Outbox) {
+        let object = self.objects.get(&id).filter(|object| object.fault.is_none());
+        let Some((epoch, site)) = object.and_then(|object| {
+            let stream = object.stream.as_ref()?;
+            object.ledger.is_settled(stream.epoch).then(|| (stream.epoch, stream.site.clone()))
+        }) else {
+            return;
+        };
+        // Mates may wait for blocks that we receive for them.
+        let loaded = match self.lodge(id, epoch, out) {
+            Ok(_) => self.poll_loaded(id, epoch, out),
+            Err(shortage) => Some(Err(shortage)),
+        };
+        match loaded {
+            None => {}
+            Some(Err(shortage)) => drop(self.no_cache(id, shortage, &site, out)),
+            Some(Ok(loaded)) => {
+                let stream = self.objects.get_mut(&id).and_then(|object| object.stream.take());
+                if let Some(stream) = stream.filter(|stream| !stream.unread) {
+                    // Nobody else sets it.
+                    let _ = stream.outcome.whole.set((loaded, Instant::now()));
+                }
+                self.watch.progress();
+            }
+        }
+    }
+
+    /// Whether the streamed load of an object is over; what has gone wrong with it.
+    pub(crate) fn poll_streamed(&mut self, id: ObjectId, out: &mut Outbox) -> Option<Result<(), Error>> {
+        self.hear(out);
+        self.carry_on(id, out);
+        let object = self.objects.get(&id)?;
+        object.sound_if(object.stream.is_none())
+    }
+
+    /// The next piece of a streamed load, in whole `unit`s of elements, of which so many have been `read` of each block: of our own
+    /// block first, then the longest that is here. `None` within: the whole is here.
+    pub(crate) fn next_piece(
+        &mut self,
+        id: ObjectId,
+        epoch: Epoch,
+        (read, unit): (&[usize], usize),
+        out: &mut Outbox,
+    ) -> Option<Result<Option<Piece>, Error>> {
+        match self.poll_streamed(id, out) {
+            None => {}
+            Some(Ok(())) => return Some(Ok(None)),
+            Some(Err(error)) => return Some(Err(error)),
+        }
+        let (me, size) = (self.me, self.size);
+        let object = self.objects.get_mut(&id).filter(|object| object.ledger.is_settled(epoch))?;
+        let element = object.block.element;
+        let mut longest: Option<(Rank, Range<usize>, Place)> = None;
+        for owner in std::iter::once(me).chain(me.others(size)) {
+            let block = object.dist.range(owner);
+            let from = block.start + read[owner.index()];
+            let Some((end, place)) = (from < block.end).then(|| object.shown_up_to(owner, me, epoch)).flatten() else {
+                continue;
+            };
+            let least = (block.len() * element / PART).clamp(*PIECE.start(), *PIECE.end());
+            let len = match end.saturating_sub(from) {
+                len if end == block.end => len,
+                len if len * element >= least => len - len % unit,
+                _ => 0,
+            };
+            if len > longest.as_ref().map_or(0, |(_, range, _)| range.len()) {
+                longest = Some((owner, from..from + len, place));
+            }
+            if owner == me && len > 0 {
+                break;
+            }
+        }
+        let (owner, range, place) = longest?;
+        let bytes = range.start * element..range.end * element;
+        let part = match place {
+            Place::Home => object.block.find_home()?.part(bytes),
+            Place::Copy => object.cache.find_loading(epoch)?.show(bytes),
+        };
+        Some(Ok(Some(Piece { owner, range, part })))
+    }
+}
+
+impl Object {
+    /// Up to which element a rank's block is here and final, once all have announced a load.
+    fn shown_up_to(&mut self, owner: Rank, me: Rank, epoch: Epoch) -> Option<(usize, Place)> {
+        let block = self.dist.range(owner);
+        let record = self.ledger.find(epoch)?;
+        let (arrival, is_final) = (&record.from[owner.index()], owner == me || record.is_final(owner));
+        let (at_home, coming, arrived, version) = (arrival.at_home, arrival.coming, arrival.arrived, arrival.version);
+        if !is_final || !self.changes(owner, epoch).is_empty() {
+            return None;
+        }
+        let ours = self.nodes.are_mates(owner, me);
+        if self.block.find_home().is_some() {
+            let stands = if ours { at_home } else { self.stands(owner, epoch) };
+            if stands {
+                return Some((block.end, Place::Home));
+            }
+            if !ours {
+                return None;
+            }
+        }
+        let (bytes, element) = (self.bytes_of(owner), self.block.element);
+        let replica = self.cache.find_loading(epoch).filter(|replica| replica.short().is_none())?;
+        let end = if owner == me {
+            block.end
+        } else if coming {
+            replica.come(bytes.start).min(bytes.end) / element
+        } else if arrived && self.cache.carry_over(epoch, owner, version, bytes) {
+            block.end
+        } else {
+            return None;
+        };
+        Some((end, Place::Copy))
+    }
+}

@@ -1,0 +1,127 @@
+//! Epochs that are settled before earlier ones: as the ranges that they make, so that what they cost is a matter of those between them.
+
+use crate::ids::Epoch;
+use std::collections::BTreeMap;
+
+/// A set of epochs. Of two ranges neither touches the other: between them lies an epoch that is not settled.
+#[derive(Debug, Default)]
+pub(super) struct Early {
+    /// The last of each range, by its first.
+    lasts: BTreeMap<Epoch, Epoch>,
+}
+
+impl Early {
+    /// Adds an epoch.
+    pub(super) fn insert(&mut self, epoch: Epoch) {
+        if self.contains(epoch) {
+            return;
+        }
+        let last = self.lasts.remove(&(epoch + 1)).unwrap_or(epoch);
+        match self.lasts.range_mut(..epoch).next_back() {
+            Some((_, before)) if *before + 1 == epoch => *before = last,
+            _ => drop(self.lasts.insert(epoch, last)),
+        }
+    }
+
+    /// Whether an epoch is there.
+    pub(super) fn contains(&self, epoch: Epoch) -> bool {
+        self.reach(epoch).is_some()
+    }
+
+    /// The last epoch of the range that holds this one.
+    fn reach(&self, epoch: Epoch) -> Option<Epoch> {
+        self.lasts.range(..=epoch).next_back().map(|(_, last)| *last).filter(|last| *last >= epoch)
+    }
+
+    /// The last of all.
+    pub(super) fn last(&self) -> Option<Epoch> {
+        self.lasts.last_key_value().map(|(_, last)| *last)
+    }
+
+    /// All epochs up to `settled` are over, and so are those of the range behind it, if there is one: they are taken out. Up to which
+    /// one all are, then.
+    pub(super) fn take_up_to(&mut self, settled: Epoch) -> Epoch {
+        let mut upto = settled;
+        while let Some(entry) = self.lasts.first_entry().filter(|entry| *entry.key() <= upto + 1) {
+            upto = upto.max(entry.remove());
+        }
+        upto
+    }
+
+    /// The epochs between these two, with them, that are not there, in their order.
+    pub(super) fn lacking(&self, first: Epoch, last: Epoch) -> impl Iterator<Item = Epoch> + '_ {
+        let mut next = Some(first);
+        std::iter::from_fn(move || {
+            // The one behind a range is in none.
+            let epoch = next.map(|next| self.reach(next).map_or(next, |settled| settled + 1))?;
+            next = epoch.checked_add(1);
+            (epoch <= last).then_some(epoch)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    /// What is kept one by one instead: up to which epoch all are settled, and which later ones are.
+    #[derive(Default)]
+    struct OneByOne {
+        settled: Epoch,
+        early: BTreeSet<Epoch>,
+    }
+
+    impl OneByOne {
+        fn settle(&mut self, epoch: Epoch) {
+            self.early.insert(epoch);
+            while self.early.remove(&(self.settled + 1)) {
+                self.settled += 1;
+            }
+        }
+
+        fn unsettled(&self, upto: Epoch) -> Vec<Epoch> {
+            (self.settled + 1..=upto).filter(|epoch| !self.early.contains(epoch)).collect()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_say_what_single_epochs_do(order in prop::collection::vec(1u64..40, 0..60), upto in 0u64..45) {
+            let (mut want, mut settled, mut early) = (OneByOne::default(), 0, Early::default());
+            for epoch in order.into_iter().filter(|epoch| *epoch > 1 || upto % 2 == 0) {
+                if epoch <= settled {
+                    continue;
+                }
+                want.settle(epoch);
+                early.insert(epoch);
+                settled = early.take_up_to(settled);
+                prop_assert_eq!(settled, want.settled);
+                prop_assert_eq!(early.last(), want.early.last().copied());
+                prop_assert!((settled + 1..45).all(|epoch| early.contains(epoch) == want.early.contains(&epoch)));
+                prop_assert_eq!(early.lacking(settled + 1, upto).collect::<Vec<_>>(), want.unsettled(upto));
+                prop_assert!(early.lasts.len() <= want.unsettled(45).len());
+            }
+        }
+    }
+
+    #[test]
+    fn many_scopes_beside_an_open_one_are_one_range() {
+        let mut early = Early::default();
+        (2..100_000).for_each(|epoch| early.insert(epoch));
+        assert_eq!((early.lasts.len(), early.take_up_to(0)), (1, 0));
+        assert_eq!(early.lacking(1, 100_001).collect::<Vec<_>>(), [1, 100_000, 100_001]);
+        early.insert(1);
+        assert_eq!((early.take_up_to(0), early.last()), (99_999, None));
+        assert!(early.lacking(Epoch::MAX, Epoch::MAX).eq([Epoch::MAX]));
+    }
+
+    #[test]
+    fn what_is_over_is_forgotten() {
+        let mut early = Early::default();
+        [3, 4, 5, 8].into_iter().for_each(|epoch| early.insert(epoch));
+        assert_eq!((early.take_up_to(4), early.last()), (5, Some(8)));
+        assert_eq!((early.take_up_to(9), early.last()), (9, None));
+    }
+}

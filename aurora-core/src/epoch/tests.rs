@@ -1,0 +1,143 @@
+//! Who waits for whom, and what is settled when.
+
+use super::*;
+use crate::Site;
+use crate::epoch::Collective;
+use crate::halo::Halo;
+
+const FIRST: Epoch = 1;
+
+fn of_four(behaviour: Collective) -> Ledger {
+    let mut ledger = Ledger::new(Rank::new(1), 4);
+    let opening = Opening::new(behaviour, &Site::here());
+    assert_eq!(ledger.enter(opening).ok(), Some(FIRST));
+    ledger
+}
+
+/// Whose turn it is, and whom the last rank waits for.
+fn state(ledger: &Ledger) -> (Vec<usize>, Vec<usize>) {
+    let ranks = (0..4).map(Rank::new);
+    let turns = ranks.filter(|rank| ledger.is_turn(FIRST, *rank)).map(Rank::index).collect();
+    let mut awaited: Vec<_> = ledger.awaited_before(FIRST, Rank::new(3)).map(Rank::index).collect();
+    awaited.sort_unstable();
+    (turns, awaited)
+}
+
+#[test]
+fn in_order_each_rank_waits_for_those_before_it() {
+    let mut ledger = of_four(Collective::AccumulateInOrder);
+    assert_eq!(state(&ledger), (vec![0], vec![0, 1, 2]));
+    // What a rank has ended is awaited no longer, but has to be applied.
+    let record = ledger.record(FIRST);
+    (record.from[0].complete, record.from[0].batches) = (true, 2);
+    assert_eq!(state(&ledger), (vec![0], vec![1, 2]));
+    ledger.record(FIRST).from[0].applied = 2;
+    assert_eq!(state(&ledger), (vec![0, 1], vec![1, 2]));
+    ledger.record(FIRST).from[2].complete = true;
+    assert_eq!(state(&ledger), (vec![0, 1], vec![1]));
+    ledger.record(FIRST).mine_complete = true;
+    assert_eq!(state(&ledger), (vec![0, 1, 2, 3], vec![]));
+}
+
+#[test]
+fn else_nobody_waits_for_a_turn() {
+    let ledger = of_four(Collective::Accumulate);
+    assert_eq!(state(&ledger), (vec![0, 1, 2, 3], vec![]));
+    assert!(ledger.is_turn(FIRST + 1, Rank::new(3)), "no such scope is known yet");
+}
+
+fn halo(width: usize) -> Opening {
+    Opening::new(Collective::HaloCache { halo: Halo::fixed(width), writes: false }, &Site::here())
+}
+
+/// Of a rank that has entered HaloCaches of these widths, without a neighbour.
+fn alone(widths: impl IntoIterator<Item = usize>) -> Ledger {
+    let mut ledger = Ledger::new(Rank::new(0), 3);
+    for width in widths {
+        let epoch = ledger.enter(halo(width)).expect("nobody has said anything else");
+        let record = ledger.record(epoch);
+        record.mine_complete = true;
+        record.from.iter_mut().for_each(|arrival| arrival.complete = true);
+        assert_eq!(ledger.try_settle().map(|(settled, _)| settled), Some(epoch));
+        ledger.forget(epoch);
+    }
+    ledger
+}
+
+#[test]
+fn what_others_open_instead_of_a_halo_that_is_over_disagrees() {
+    let mut ledger = alone([1, 2, 3]);
+    let release = Opening::new(Collective::ReleaseC, &Site::here());
+    for (epoch, width) in [(1, 1), (2, 2), (3, 3)] {
+        let (rank, mine) = ledger.opened(Rank::new(2), epoch, &release).expect_err("a disagreement");
+        assert!(rank == 0 && mine.agrees_with(&halo(width)), "{mine:?}");
+    }
+    assert!(ledger.opened(Rank::new(2), 4, &release).is_ok());
+}
+
+#[test]
+fn few_of_them_are_remembered() {
+    let mut ledger = alone((0..500).map(|width| width % 7));
+    assert!(ledger.halos.len() <= REMEMBERED && ledger.records.is_empty());
+    let release = Opening::new(Collective::ReleaseC, &Site::here());
+    let (_, mine) = ledger.opened(Rank::new(1), 3, &release).expect_err("a disagreement");
+    assert!(matches!(mine.behaviour, Collective::HaloCache { .. }));
+}
+
+fn opening(behaviour: Collective, start: usize, end: usize) -> Opening {
+    Opening::new(behaviour, &Site::here()).of(Window::of(&(start..end), 10))
+}
+
+/// Rank 0 of two enters these, in their order.
+fn entered(openings: &[Opening]) -> Ledger {
+    let mut ledger = Ledger::new(Rank::new(0), 2);
+    openings.iter().for_each(|opening| drop(ledger.enter(opening.clone())));
+    ledger
+}
+
+/// All have done their part of an epoch.
+fn complete(ledger: &mut Ledger, epoch: Epoch) {
+    let record = ledger.record(epoch);
+    record.mine_complete = true;
+    record.from[1].complete = true;
+}
+
+#[test]
+fn a_scope_of_another_part_is_settled_while_one_is_open() {
+    let (left, right) = (opening(Collective::ReleaseC, 0, 5), opening(Collective::ReadCache, 5, 10));
+    let mut ledger = entered(&[left.clone(), right, opening(Collective::ReleaseC, 4, 6)]);
+    assert!(ledger.try_settle().is_none());
+    complete(&mut ledger, 3);
+    assert!(ledger.try_settle().is_none(), "it overlaps both");
+    complete(&mut ledger, 2);
+    assert_eq!(ledger.try_settle(), Some((2, Collective::ReadCache)));
+    assert!(ledger.is_settled(2) && !ledger.is_settled(1) && ledger.settled == 0 && ledger.ahead() == 1);
+    assert_eq!((ledger.pending(left.window, 2), ledger.pending(Window::of(&(5..7), 10), 2)), (Some(1), None));
+    assert_eq!(ledger.behind(), 2);
+    assert!(ledger.may_apply(1) && !ledger.may_apply(2) && !ledger.may_apply(3));
+    complete(&mut ledger, 1);
+    assert_eq!(ledger.try_settle(), Some((1, Collective::ReleaseC)));
+    assert_eq!((ledger.settled, ledger.ahead()), (2, 1));
+    assert_eq!(ledger.in_the_way(Window::WHOLE, 3).collect::<Vec<_>>(), [3]);
+    assert_eq!(ledger.try_settle(), Some((3, Collective::ReleaseC)));
+}
+
+#[test]
+fn loads_are_settled_in_their_order() {
+    let mut ledger = entered(&[opening(Collective::ReadCache, 0, 5), opening(Collective::Combined, 5, 10)]);
+    complete(&mut ledger, 2);
+    assert!(ledger.try_settle().is_none());
+    complete(&mut ledger, 1);
+    assert_eq!(ledger.try_settle().map(|settled| settled.0), Some(1));
+    assert_eq!(ledger.try_settle().map(|settled| settled.0), Some(2));
+}
+
+#[test]
+fn a_scope_that_nobody_has_named_may_be_of_any_part() {
+    let mut ledger = entered(&[]);
+    assert_eq!(ledger.pending(Window::of(&(0..1), 10), 1), Some(1));
+    let theirs = opening(Collective::ReleaseC, 5, 10);
+    ledger.opened(Rank::new(1), 1, &theirs).expect("we have opened nothing");
+    assert_eq!(ledger.pending(Window::of(&(0..1), 10), 1), None);
+    assert_eq!(ledger.pending(Window::of(&(0..6), 10), 1), Some(1));
+}

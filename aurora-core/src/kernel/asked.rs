@@ -1,0 +1,90 @@
+//! Requests under way, given up by going out of scope.
+
+use crate::ids::CallId;
+use crate::link::Link;
+
+/// A request whose answer somebody waits for. When it goes, it is given up: nobody counts as waiting for it any more, and what is still
+/// to come is thrown away.
+#[must_use = "a request that is not kept is given up"]
+pub(crate) struct Asked<'l> {
+    link: &'l Link,
+    call: Option<CallId>,
+}
+
+impl<'l> Asked<'l> {
+    /// One that has just been sent.
+    pub(crate) fn new(link: &'l Link, call: CallId) -> Self {
+        Asked { link, call: Some(call) }
+    }
+
+    /// Leaves it to who waits for it now.
+    pub(crate) fn hand_over(mut self) -> CallId {
+        self.call.take().expect("there until it is handed over")
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        if let Some(call) = self.call.take() {
+            self.link.let_go(move |service, _| service.give_up(call));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernel::Service;
+    use crate::prelude::*;
+    use crate::{Rank, Route};
+    use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+
+    /// Requests that rank 0 has under way when a use of a vector fails that rank 1 breaks off, with its block lent until rank 0's
+    /// request waits there.
+    fn left_after(next_use: fn(&mut GVector<u64>, &GVector<u64>) -> Result<()>) -> usize {
+        let left = Config::threads(3).route(Route::Local).run(|world| {
+            let other = GVector::<u64>::new(world, 9)?;
+            let mut v = GVector::<u64>::new(world, 9)?;
+            if world.rank() == Rank::new(1) {
+                let broken_off = catch_unwind(AssertUnwindSafe(|| {
+                    let mut own = v.owner_computes_mut().expect("usable");
+                    own.local_mut()[0] = 1;
+                    world.barrier().expect("nothing has failed yet");
+                    let is_asked =
+                        |service: &mut Service| service.objects.values().any(|object| !object.parked.is_empty());
+                    while !other.link.tidy(|service, _| is_asked(service)) {
+                        std::thread::yield_now();
+                    }
+                    panic_any("half a phase")
+                }));
+                assert!(broken_off.is_err());
+                return Ok(0);
+            }
+            world.barrier()?;
+            if !world.is_root() {
+                return Ok(0);
+            }
+            let outcome = next_use(&mut v, &other);
+            assert!(matches!(outcome, Err(Error::Poisoned { .. })), "{outcome:?}");
+            Ok(v.link.tidy(|service, _| service.calls.len()))
+        });
+        left.expect("only one vector is broken")
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_call_that_fails() {
+        type Use = fn(&mut GVector<u64>, &GVector<u64>) -> Result<()>;
+        let uses: [(&str, Use); 5] = [
+            ("at", |v, _| v.at(4).map(drop)),
+            ("at_many", |v, _| v.at_many(&[4, 7, 8]).map(drop)),
+            ("put_many", |v, _| v.put_many(&[(4, 1), (7, 1), (8, 1)])),
+            ("copy out", |v, other| {
+                let (mut a, mut b) = ([0; 9], [0; 9]);
+                distmemcpy_many([(&mut a[..], v.range(..)), (&mut b[..], other.range(..))])
+            }),
+            ("copy in", |v, _| distmemcpy(v.range_mut(..), &[1; 9][..])),
+        ];
+        for (name, next_use) in uses {
+            assert_eq!(left_after(next_use), 0, "after {name}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What another build of the program might say: an error that says so on all ranks, no panic, and no memory for it.
+
+use super::Service;
+use super::nodes::Nodes;
+use crate::distribution::{Distribution, Shape};
+use crate::epoch::{Collective, Opening};
+use crate::error::ObjectName;
+use crate::halo::Halo;
+use crate::ids::{CallId, ObjectId};
+use crate::kernel::message::{Message, Request};
+use crate::memory::Array;
+use crate::vector::block::Block;
+use crate::vector::construct::object;
+use crate::window::Window;
+use crate::{Error, Site};
+use aurora_net::{Handler, Outbox, Placement, Rank, Received};
+use std::ops::Range;
+use std::sync::Arc;
+
+const OBJECT: ObjectId = ObjectId(1);
+const LEN: usize = 10;
+
+/// Rank 0 of two, and what it sends.
+fn rank() -> (Service, Outbox) {
+    rank_of(2)
+}
+
+/// Rank 0 of so many.
+fn rank_of(size: usize) -> (Service, Outbox) {
+    let mut service = Service::new(Rank::new(0), size, None);
+    let name = ObjectName { what: "GVector<u64>".into(), made_at: Site::here() };
+    let dist = Distribution::block(Shape::Vector(LEN), size);
+    let block = Array::<u64>::zeroed(dist.range(Rank::new(0)).len()).expect("there is memory");
+    let block = Block::new(Arc::new(block), size_of::<u64>(), None);
+    let made = object::<u64>(&service, name, dist, block, Arc::new(Nodes::apart(size)), None);
+    service.objects.insert(OBJECT, made);
+    (service, Outbox::default())
+}
+
+fn deliver(state: &mut (Service, Outbox), message: &Message, payload: Vec<u8>) {
+    let (service, out) = state;
+    service.deliver(Rank::new(1), &message.encode(), Received::Bytes(payload), out);
+}
+
+fn opening(behaviour: Collective, window: Window) -> Opening {
+    Opening::new(behaviour, &Site::here()).of(window)
+}
+
+fn enter(window: Window, made: Vec<(u32, u64)>) -> Message {
+    Message::Enter {
+        object: OBJECT,
+        epoch: 1,
+        opening: opening(Collective::ReadCache, window),
+        version: 0,
+        at_home: false,
+        contains: 0,
+        made,
+        list_follows: false,
+    }
+}
+
+#[test]
+fn a_part_that_is_not_there() {
+    for window in [Range { start: 5, end: 3 }, 0..LEN + 1, LEN + 1..LEN + 1, Range { start: usize::MAX, end: 0 }] {
+        let window = Window::of(&window, LEN);
+        let call = |request| Message::Call { id: CallId(1), object: OBJECT, epoch: 0, request };
+        let release = opening(Collective::ReleaseC, window);
+        let messages = [
+            enter(window, Vec::new()),
+            Message::Batch { object: OBJECT, epoch: 1, seq: 0, opening: release.clone(), op: None },
+            Message::End { object: OBJECT, epoch: 1, opening: release.clone(), batches: 0, op: None },
+            Message::Dropped { object: OBJECT, scopes: Some((1, Some(release))) },
+            call(Request::ReadMany { width: 4, window }),
+            call(Request::Write { op: None, window }),
+            call(Request::Flushed { window }),
+        ];
+        for message in messages {
+            let mut state = rank();
+            assert!(matches!(state.0.place(Rank::new(1), &message.encode(), 8), Placement::Buffer), "{message:?}");
+            deliver(&mut state, &message, Vec::new());
+            assert!(matches!(state.0.fault, Some(Error::Start(_))), "{message:?}: {:?}", state.0.fault);
+            assert!(state.1.drain().next().is_some(), "the other rank is told");
+        }
+    }
+}
+
+#[test]
+fn lists_of_loads_that_nobody_can_have_entered() {
+    let mut state = rank();
+    let list = postcard::to_allocvec(&vec![(0u32, 1u64)]).expect("pairs of numbers");
+    let records =
+        |state: &(Service, Outbox)| (0..1000).filter(|of| state.0.objects[&OBJECT].ledger.find(*of).is_some()).count();
+    // A rank may be two loads ahead, and what it says first may come last.
+    for epoch in [7, 9] {
+        deliver(&mut state, &Message::Made { object: OBJECT, epoch }, list.clone());
+    }
+    assert!(state.0.fault.is_none() && records(&state) == 2);
+    for epoch in 10..1000 {
+        deliver(&mut state, &Message::Made { object: OBJECT, epoch }, list.clone());
+    }
+    assert!(matches!(state.0.fault, Some(Error::Start(_))) && records(&state) == 2);
+}
+
+#[test]
+fn a_list_that_comes_twice() {
+    let mut state = rank();
+    let list = postcard::to_allocvec(&vec![(0u32, 1u64)]).expect("pairs of numbers");
+    deliver(&mut state, &Message::Made { object: OBJECT, epoch: 1 }, list.clone());
+    assert!(state.0.fault.is_none());
+    deliver(&mut state, &Message::Made { object: OBJECT, epoch: 1 }, list);
+    assert!(matches!(state.0.fault, Some(Error::Start(_))));
+}
+
+#[test]
+fn the_correction_of_a_load_that_we_have_not_entered() {
+    let empty = crate::vector::batch::batch_of(&[], size_of::<u64>(), &[]);
+    let correct = |epoch| Message::Correct { object: OBJECT, epoch, version: 2, contains: 1 };
+    let mut state = rank();
+    deliver(&mut state, &correct(1), empty.clone());
+    assert!(matches!(state.0.fault, Some(Error::Start(_))) && state.0.objects[&OBJECT].ledger.find(1).is_none());
+    // Of one that is over it is too late, and changes nothing.
+    let mut state = rank();
+    state.0.objects.get_mut(&OBJECT).expect("it lives").ledger.epoch = 1;
+    deliver(&mut state, &correct(1), empty);
+    assert!(state.0.fault.is_none() && state.0.objects[&OBJECT].ledger.find(1).is_none());
+}
+
+#[test]
+fn a_write_that_nobody_has_applied() {
+    let load = |made| {
+        let mut state = rank();
+        let (service, out) = &mut state;
+        service.enter_read_cache(OBJECT, opening(Collective::ReadCache, Window::WHOLE), out).expect("no fault");
+        deliver(&mut state, &enter(Window::WHOLE, made), Vec::new());
+        let object = &state.0.objects[&OBJECT];
+        (object.ledger.is_settled(1), object.fault.clone())
+    };
+    assert!(matches!(load(Vec::new()), (true, None)));
+    assert!(matches!(load(vec![(0, 1)]), (_, Some(Error::Start(_)))));
+}
+
+#[test]
+fn pieces_of_calls_that_nobody_can_have_come_to() {
+    for (seqs, fails) in
+        [(vec![1], false), (vec![1, 1], true), (vec![2], true), (vec![u64::MAX], true), (vec![0], false)]
+    {
+        let mut state = rank();
+        seqs.iter().for_each(|seq| deliver(&mut state, &Message::Piece { seq: *seq, step: 0 }, vec![1; 100]));
+        assert_eq!(matches!(state.0.fault, Some(Error::Start(_))), fails, "{seqs:?}: {:?}", state.0.fault);
+    }
+}
+
+/// Ranks of one build that disagree, and not what this page is about: both edges are on their way before either is here whole.
+#[test]
+fn edges_of_different_halos_beside_each_other() {
+    let (mut service, mut out) = rank_of(3);
+    let edge = |width| {
+        let halo = Collective::HaloCache { halo: Halo::periodic(width), writes: false };
+        let opening = Some(opening(halo, Window::WHOLE));
+        Message::Edge { object: OBJECT, epoch: 1, number: 0, opening, mailbox: false }.encode()
+    };
+    let mut begin = |from, width: usize| match service.place(Rank::new(from), &edge(width), 8 * width) {
+        Placement::At(token) => (Rank::new(from), edge(width), token),
+        _ => panic!("an edge goes where it belongs, or nowhere"),
+    };
+    let (first, second) = (begin(1, 2), begin(2, 1));
+    for (from, header, token) in [second, first] {
+        service.deliver(from, &header, Received::Placed(token), &mut out);
+        assert!(service.fault.is_none(), "{:?}", service.fault);
+    }
+    assert!(matches!(service.objects[&OBJECT].fault, Some(Error::Mismatch { .. })));
+}

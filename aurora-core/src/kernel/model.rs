@@ -1,0 +1,315 @@
+//! The state machine behind guards, in all orders in which a program and what arrives can take turns: the gate, lending,
+//! parking, the split end.
+//!
+//! All of it is under one lock, so what can differ is who takes that next. Here the checker tries every order of two
+//! threads that drive the real [`Service`]: one does what a guard does, call by call, with the memory in its hands between the
+//! calls; the other is the endpoint, which delivers the messages of rank 1 and sends what is lent. Only waiting is not as
+//! outside: who waits tries again and again. What ranks that share memory do without the lock has models of its own
+//! (`memory/gate.rs`, `memory/door.rs`).
+
+use super::Service;
+use super::mail::Reason;
+use super::nodes::Nodes;
+use crate::Site;
+use crate::distribution::{Distribution, Shape};
+use crate::epoch::{Collective, Opening};
+use crate::error::ObjectName;
+use crate::ids::{CallId, ObjectId};
+use crate::kernel::message::{Message, Request};
+use crate::memory::{Array, typed};
+use crate::vector::batch::BatchBuilder;
+use crate::vector::block::Block;
+use crate::vector::construct::object;
+use crate::vector::entering::{LastBatch, ReleaseScope};
+use aurora_net::{Buffer, Handler, Outbox, Payload, Rank, Received, Token};
+use loom::sync::{Arc, Mutex, MutexGuard};
+use loom::thread;
+use std::collections::BTreeMap;
+
+const OBJECT: ObjectId = ObjectId(1);
+const ME: usize = 0;
+const OTHER: usize = 1;
+/// Elements of our block: short ones are answered from a copy.
+const FEW: usize = 2;
+/// So many are sent from the block itself.
+const MANY: usize = 2100;
+
+/// A rank under its lock, and what it has answered to rank 1.
+struct Node {
+    state: Mutex<(Service, Outbox)>,
+    len: usize,
+    site: Site,
+}
+
+/// What came of the requests of rank 1, by their numbers, and lent memory that is to be sent.
+#[derive(Default)]
+struct Answers {
+    read: BTreeMap<u64, Vec<u8>>,
+    sending: Vec<(u64, Token, usize)>,
+}
+
+impl Node {
+    /// A block of ones, of a vector of twice its length.
+    fn new(len: usize) -> Arc<Self> {
+        let (mut service, site) = (Service::new(Rank::new(ME), 2, None), Site::here());
+        let mut block = Array::<u64>::zeroed(len).expect("there is memory");
+        block.fill(1);
+        let name = ObjectName { what: "GVector<u64>".into(), made_at: site.clone() };
+        let dist = Distribution::block(Shape::Vector(2 * len), 2);
+        let block = Block::new(std::sync::Arc::new(block), size_of::<u64>(), None);
+        let nodes = std::sync::Arc::new(Nodes::apart(2));
+        let made = object::<u64>(&service, name, dist, block, nodes, None);
+        service.objects.insert(OBJECT, made);
+        Arc::new(Node { state: Mutex::new((service, Outbox::default())), len, site })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Service, Outbox)> {
+        self.state.lock().expect("nobody has panicked under it")
+    }
+
+    fn act<R>(&self, action: impl FnOnce(&mut Service, &mut Outbox) -> R) -> R {
+        let (service, out) = &mut *self.lock();
+        action(service, out)
+    }
+
+    fn wait<R>(&self, mut condition: impl FnMut(&mut Service, &mut Outbox) -> Option<R>) -> R {
+        loop {
+            if let Some(outcome) = self.act(&mut condition) {
+                return outcome;
+            }
+            thread::yield_now();
+        }
+    }
+
+    /// A message of rank 1 arrives.
+    fn deliver(&self, message: &Message, payload: Vec<u8>) {
+        self.act(|service, out| service.deliver(Rank::new(OTHER), &message.encode(), Received::Bytes(payload), out));
+    }
+
+    /// Rank 1, which has entered `epoch` scopes, asks for the whole block.
+    fn ask(&self, id: u64, epoch: u64) {
+        let request = Request::Read { start: 0, len: self.len as u64, owners: 1 };
+        self.deliver(&Message::Call { id: CallId(id), object: OBJECT, epoch, request }, Vec::new());
+    }
+
+    /// Rank 1 sets the whole block.
+    fn set(&self, id: u64, value: u64) {
+        let request = Request::WriteAt { start: 0 };
+        let values = vec![value; self.len];
+        let message = Message::Call { id: CallId(id), object: OBJECT, epoch: 0, request };
+        self.deliver(&message, bytemuck::cast_slice(&values).to_vec());
+    }
+
+    /// Takes what has been answered.
+    fn take_answers(&self, answers: &mut Answers) {
+        let sent: Vec<_> = self.act(|_, out| out.drain().collect());
+        for transfer in sent {
+            let Some(Message::Reply { id, refused: false }) = Message::decode(&transfer.header) else {
+                continue;
+            };
+            match transfer.payload {
+                Payload::Lent { token, len } => answers.sending.push((id.0, token, len)),
+                Payload::Bytes(bytes) => drop(answers.read.insert(id.0, bytes.to_vec())),
+                _ => drop(answers.read.insert(id.0, Vec::new())),
+            }
+        }
+    }
+
+    /// Sends what is lent, in two packets, and has it acknowledged.
+    fn send(&self, answers: &mut Answers) {
+        for (id, token, len) in std::mem::take(&mut answers.sending) {
+            let mut bytes = vec![0; len];
+            let (first, second) = bytes.split_at_mut(len / 2);
+            let read = |at, into: &mut [u8]| {
+                assert!(
+                    self.act(|service, _| service.read(token, at, into)),
+                    "what is lent stays until it is acknowledged"
+                );
+            };
+            read(0, first);
+            read(len / 2, second);
+            self.act(|service, out| service.released(token, out));
+            answers.read.insert(id, bytes);
+        }
+    }
+}
+
+/// The value that all elements have: a half-written block has two.
+fn uniform(bytes: &[u8]) -> u64 {
+    let values: Vec<u64> = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
+    assert!(
+        values.iter().all(|value| *value == values[0]),
+        "half of a phase is seen: {} and {}",
+        values[0],
+        values[values.len() - 1]
+    );
+    values[0]
+}
+
+/// What [`OwnerComputesMut`](crate::OwnerComputesMut) does: opens, passes the gate, takes the block at the first slice, gives it back.
+fn write_by_a_guard(node: &Node) {
+    let opens =
+        |service: &mut Service, out: &mut Outbox| service.settled(OBJECT, true, out).map(|object| object.map(drop));
+    node.wait(opens).expect("no fault");
+    node.wait(|service, out| service.gate(OBJECT, out).map(|object| object.map(drop))).expect("no fault");
+    let guard = node.act(|service, _| service.open_guard(OBJECT, "OwnerComputes", &node.site, true, false));
+    let block = node.act(|service, _| service.take_part(OBJECT, &(0..node.len))).expect("one write guard at a time");
+    let mut block = std::sync::Arc::try_unwrap(typed::<u64>(block)).unwrap_or_else(|shared| Array::clone(&shared));
+    let half = block.len() / 2;
+    block[..half].fill(2);
+    thread::yield_now();
+    block[half..].fill(2);
+    node.act(|service, _| {
+        let object = service.objects.get_mut(&OBJECT).expect("it lives");
+        object.block.give_back(std::sync::Arc::new(block));
+    });
+    node.act(|service, out| service.close_guard(OBJECT, guard, false, out));
+}
+
+/// A guard as it must not be: it writes in two steps without taking the block.
+fn write_without_lending(node: &Node) {
+    for half in [0..node.len / 2, node.len / 2..node.len] {
+        node.wait(|service, out| service.gate(OBJECT, out).map(|object| object.map(drop))).expect("no fault");
+        node.act(|service, _| {
+            let object = service.objects.get_mut(&OBJECT).expect("it lives");
+            object.block.write(|bytes| bytemuck::cast_slice_mut::<_, u64>(bytes)[half].fill(2));
+        });
+    }
+}
+
+/// A guard as it must not be: it takes the block away from those who send from it.
+fn write_under_transfers(node: &Node) {
+    let guard = node.act(|service, _| service.open_guard(OBJECT, "OwnerComputes", &node.site, true, false));
+    let block = node.act(|service, _| service.objects.get_mut(&OBJECT).and_then(|object| object.block.take()));
+    if let Some(block) = block {
+        thread::yield_now();
+        node.act(|service, _| service.objects.get_mut(&OBJECT).expect("it lives").block.give_back(block));
+    }
+    node.act(|service, out| service.close_guard(OBJECT, guard, false, out));
+}
+
+/// What [`OwnerComputes`](crate::OwnerComputes) does: shows the block, which stays as it is meanwhile.
+fn read_by_a_guard(node: &Node) {
+    let opens =
+        |service: &mut Service, out: &mut Outbox| service.settled(OBJECT, false, out).map(|object| object.map(drop));
+    node.wait(opens).expect("no fault");
+    let guard = node.act(|service, _| service.open_guard(OBJECT, "OwnerComputes", &node.site, false, false));
+    let shown = node.act(|service, _| service.objects.get_mut(&OBJECT).and_then(|object| object.block.share()));
+    let shown = typed::<u64>(shown.expect("no write guard beside a shared one"));
+    let before = uniform(bytemuck::cast_slice(&shown));
+    thread::yield_now();
+    assert_eq!(uniform(bytemuck::cast_slice(&shown)), before, "it has changed under a guard");
+    drop(shown);
+    node.act(|service, out| service.close_guard(OBJECT, guard, false, out));
+}
+
+/// `program` beside a rank that reads, writes and reads. Every request is answered, and no answer is of half a phase.
+fn beside_requests(len: usize, program: fn(&Node)) {
+    loom::model(move || {
+        let node = Node::new(len);
+        let endpoint = {
+            let node = node.clone();
+            thread::spawn(move || {
+                let mut answers = Answers::default();
+                node.ask(1, 0);
+                node.take_answers(&mut answers);
+                node.send(&mut answers);
+                node.set(2, 3);
+                answers
+            })
+        };
+        program(&node);
+        let mut answers = endpoint.join().expect("it has not panicked");
+        node.take_answers(&mut answers);
+        node.send(&mut answers);
+        // What has waited for that.
+        node.take_answers(&mut answers);
+        assert_eq!(answers.read.keys().copied().collect::<Vec<_>>(), [1, 2], "what was parked is answered");
+        assert!([1, 2, 3].contains(&uniform(&answers.read[&1])));
+        node.act(|service, _| {
+            let object = service.objects.get_mut(&OBJECT).expect("it lives");
+            assert!(object.parked.is_empty() && object.open.is_empty() && !object.block.is_lent());
+            assert!(!object.block.is_in_flight());
+            assert!([1, 2, 3].contains(&uniform(object.block.bytes().expect("it is back"))));
+        });
+    });
+}
+
+#[test]
+fn a_guard_that_writes_is_never_seen_halfway() {
+    beside_requests(FEW, write_by_a_guard);
+    beside_requests(MANY, write_by_a_guard);
+}
+
+#[test]
+fn what_a_guard_shows_stays_as_it_is() {
+    beside_requests(FEW, read_by_a_guard);
+    beside_requests(MANY, read_by_a_guard);
+}
+
+#[test]
+#[should_panic]
+fn a_guard_that_lends_nothing_is_found_out() {
+    beside_requests(FEW, write_without_lending);
+}
+
+#[test]
+#[should_panic]
+fn a_guard_that_takes_the_block_from_transfers_is_found_out() {
+    beside_requests(MANY, write_under_transfers);
+}
+
+/// A batch with one element of our block.
+fn batch(place: usize, value: u64) -> Buffer {
+    let mut batch = BatchBuilder::new(FEW);
+    batch.open(Buffer::own(vec![0; batch.wanted()]));
+    batch.push(place, value);
+    batch.take()
+}
+
+/// Both ranks write to our block in a ReleaseC; rank 1 then asks for it, with the number of scopes that it has `entered`. The program
+/// ends its scope without waiting, and its next use of the vector waits.
+fn split_end(entered: u64) {
+    loom::model(move || {
+        let node = Node::new(FEW);
+        let endpoint = {
+            let node = node.clone();
+            thread::spawn(move || {
+                let opening = Opening::new(Collective::ReleaseC, &node.site);
+                let end = Message::End { object: OBJECT, epoch: 1, opening, batches: 1, op: None };
+                node.ask(1, entered);
+                node.deliver(&end, batch(1, 5).into());
+            })
+        };
+        let opening = Opening::new(Collective::ReleaseC, &node.site);
+        let epoch = node.act(|service, out| service.enter(OBJECT, opening.clone(), out)).expect("the same scope");
+        let guard = node.act(|service, _| service.open_guard(OBJECT, "ReleaseC", &node.site, true, true));
+        node.act(|service, out| service.advance(OBJECT, out));
+        let reason = Reason { object: Some(OBJECT), action: "ReleaseC", site: None };
+        let scope = ReleaseScope { object: OBJECT, epoch, opening: &opening, reason: &reason, sent: 0 };
+        let last = vec![Some(LastBatch { op: None, bytes: batch(0, 5) }), None];
+        node.act(|service, out| service.end_release(&scope, &[0, 0], last, out));
+        node.act(|service, out| service.close_guard(OBJECT, guard, false, out));
+        // The next use.
+        let own = node.wait(|service, out| {
+            let object = service.settled(OBJECT, false, out)?.expect("no fault");
+            object.block.read(uniform)
+        });
+        assert_eq!(own, 5, "what all have written is seen after the scope");
+        endpoint.join().expect("it has not panicked");
+        let mut answers = Answers::default();
+        node.take_answers(&mut answers);
+        assert_eq!(uniform(&answers.read[&1]), 5, "also by the others");
+    });
+}
+
+#[test]
+fn an_end_that_is_split_is_whole_for_all() {
+    split_end(1);
+}
+
+#[test]
+#[should_panic]
+fn who_has_not_entered_the_scope_may_see_half_of_it() {
+    split_end(0);
+}

@@ -1,0 +1,378 @@
+//! A rank that polls: whether it is told so, and whether its polling ends as a wait does.
+//!
+//! See [`polls`](crate::polls). Now and then, at a *tick*, the service has its rank's looks watched. Of a rank that
+//! polls for as long as a wait is noticed it says so once, if that is all that the job does: every other rank waits,
+//! polls too, or has left. All are asked three times, one time after the other. Who is in the same wait each time has
+//! waited from its first answer to its second, and so has polled who has looked again after that. So at the moment when
+//! all had answered once and none twice, nobody did anything else.
+
+use super::Service;
+use super::watch::NOTICE;
+use crate::error::Claim;
+use crate::ids::ObjectId;
+use crate::kernel::message::Message;
+use crate::polls::{Level, Poll, Polls};
+use crate::vector::object::Object;
+use crate::{Error, Site};
+use aurora_net::{Outbox, Payload, Rank};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Ticks in the time after which polling is noticed, or ends.
+const TICKS: u32 = 16;
+
+/// A rank that has not looked for more ticks than this polls no longer. On a busy machine it may rest for a while.
+const SILENT: u32 = TICKS / 2;
+
+/// Looks at other ranks for this have numbers from here on, those of the watch smaller ones.
+const LOOKS: u64 = 1 << 63;
+
+/// What a rank does that gets nothing done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum Idle {
+    /// Its wait of this number.
+    Waits(u64),
+    /// Its poll of this number, in which it has looked so often.
+    Polls(u64, u64),
+    Left,
+}
+
+impl Idle {
+    /// Whether it has done nothing else since it answered `before`, as far as can be told.
+    fn goes_on(self, before: Idle) -> bool {
+        match (before, self) {
+            (Idle::Polls(before, looked), Idle::Polls(now, looks)) => before == now && looked < looks,
+            (before, now) => before == now,
+        }
+    }
+}
+
+/// How long this rank polls, and what the others do meanwhile.
+#[derive(Debug)]
+pub(crate) struct Polling {
+    pub(crate) polls: Arc<Polls>,
+    limit: Option<Duration>,
+    notice: Duration,
+    next: Instant,
+    /// Ticks so far, and polls that there may have been.
+    ticks: u64,
+    number: u64,
+    /// The looks at the last tick.
+    looks: u64,
+    /// How many ticks ago there were looks.
+    silent: u32,
+    /// What has been noticed: of which object, at which line.
+    noticed: BTreeSet<(ObjectId, Site)>,
+    /// The look at others that is under way, what they have said in it and in the one before, and how many have found
+    /// them go on.
+    look: u64,
+    heard: BTreeMap<Rank, Idle>,
+    before: BTreeMap<Rank, Idle>,
+    steady: u32,
+}
+
+/// What a tick finds.
+#[derive(Debug)]
+enum Tick {
+    Nothing,
+    /// The others are to be asked what they do.
+    Ask(Poll),
+    /// It has polled for longer than the limit.
+    GiveUp(Poll, Duration),
+}
+
+impl Polling {
+    pub(crate) fn new(limit: Option<Duration>) -> Self {
+        let polls = Arc::default();
+        let (ticks, number, looks, silent, noticed, look) = (0, 0, 0, 0, BTreeSet::new(), LOOKS);
+        let (heard, before, steady, next) = (BTreeMap::new(), BTreeMap::new(), 0, Instant::now());
+        let polling = Polling {
+            polls,
+            limit,
+            notice: NOTICE,
+            next,
+            ticks,
+            number,
+            looks,
+            silent,
+            noticed,
+            look,
+            heard,
+            before,
+            steady,
+        };
+        Polling { next: next + polling.period(), ..polling }
+    }
+
+    /// The same with another time after which polling is noticed.
+    #[cfg(test)]
+    fn notice_after(&mut self, notice: Duration) {
+        self.notice = notice;
+        self.next = Instant::now();
+    }
+
+    fn period(&self) -> Duration {
+        self.limit.map_or(self.notice, |limit| limit.min(self.notice)) / TICKS
+    }
+
+    /// The poll that goes on.
+    pub(crate) fn poll(&self) -> Option<Poll> {
+        self.polls.find().filter(|poll| poll.number == self.number)
+    }
+
+    fn is_noticed(&self, poll: &Poll) -> bool {
+        self.noticed.iter().any(|(object, site)| *object == poll.object && *site == poll.site)
+    }
+
+    /// A tick, if it is time for one. `None`: it is not.
+    fn tick(&mut self, now: Instant) -> Option<Tick> {
+        if now < self.next {
+            return None;
+        }
+        // At no regular times, for what a program does may have its own.
+        self.ticks += 1;
+        let apart = 50 + (crate::digest::add(self.number, self.ticks) % 100) as u32;
+        self.next = now + self.period() * apart / 100;
+        let looks = self.polls.looks();
+        let has_looked = looks != std::mem::replace(&mut self.looks, looks);
+        self.silent = if has_looked { 0 } else { self.silent + 1 };
+        if self.polls.level() == Level::Nothing || self.silent > SILENT {
+            // It does something else.
+            self.number += 1;
+            (self.looks, self.silent) = (0, 0);
+            self.polls.begin(self.number);
+            return Some(Tick::Nothing);
+        }
+        self.polls.watch_again(self.number);
+        Some(self.poll().filter(|_| has_looked).map_or(Tick::Nothing, |poll| self.judge(now, poll)))
+    }
+
+    fn judge(&mut self, now: Instant, poll: Poll) -> Tick {
+        let polled = now.saturating_duration_since(poll.since);
+        match self.limit.filter(|limit| polled >= *limit) {
+            Some(limit) => Tick::GiveUp(poll, limit),
+            // The third look finds whether there is something to notice.
+            None if polled + 2 * self.period() < self.notice || self.is_noticed(&poll) => Tick::Nothing,
+            None => {
+                self.begin_look();
+                Tick::Ask(poll)
+            }
+        }
+    }
+
+    /// Another rank wants to know whether this one polls: it will ask again.
+    pub(crate) fn is_asked(&mut self, look: u64) {
+        if look >= LOOKS && self.poll().is_some() {
+            self.next = Instant::now();
+        }
+    }
+
+    fn begin_look(&mut self) {
+        self.look += 1;
+        self.before = std::mem::take(&mut self.heard);
+    }
+
+    /// Another rank, of so many, has said what it does. Whether that makes it certain that nobody does anything but
+    /// wait and poll.
+    fn hear(&mut self, from: Rank, look: u64, idle: Option<Idle>, others: usize) -> bool {
+        /// Two of three looks find what the one before has found.
+        const ENOUGH: u32 = 2;
+        if look != self.look {
+            return false;
+        }
+        let goes_on = idle.zip(self.before.get(&from)).is_some_and(|(idle, before)| idle.goes_on(*before));
+        if !goes_on {
+            // This look is the first.
+            (self.before, self.steady) = (BTreeMap::new(), 0);
+        }
+        self.heard.extend(idle.map(|idle| (from, idle)));
+        if self.heard.len() < others || self.before.len() < others {
+            return false;
+        }
+        self.steady += 1;
+        self.steady >= ENOUGH
+    }
+}
+
+impl Service {
+    /// When the next tick is due.
+    pub(crate) fn next_tick(&self) -> Option<Instant> {
+        (!self.ended && !self.leaving && self.fault.is_none()).then_some(self.polling.next)
+    }
+
+    /// Does what is due.
+    pub(crate) fn tick(&mut self, now: Instant, out: &mut Outbox) {
+        if self.next_tick().is_none() {
+            return;
+        }
+        let Some(tick) = self.polling.tick(now) else {
+            return;
+        };
+        if self.polling.polls.level() == Level::All {
+            self.objects.values().for_each(Object::watch_looks);
+        }
+        match tick {
+            Tick::Nothing => {}
+            Tick::Ask(poll) if self.size == 1 && poll.since.elapsed() >= self.polling.notice => self.notice_poll(&poll),
+            Tick::Ask(_) => {
+                for rank in self.others() {
+                    self.mail.post(out, rank, &Message::Ask { look: self.polling.look }, Payload::Empty);
+                }
+            }
+            Tick::GiveUp(poll, limit) => {
+                let waiting = self.claim_of_poll(&poll);
+                self.fail(None, Error::Timeout { waiting, missing: Vec::new(), limit }, out);
+            }
+        }
+    }
+
+    /// Another rank has said what it does, after it was asked by a rank that polls. Whether it was.
+    pub(crate) fn heard_of_idle(&mut self, from: Rank, look: u64, idle: Option<Idle>) -> bool {
+        if look < LOOKS {
+            return false;
+        }
+        if self.polling.hear(from, look, idle, self.size - 1)
+            && let Some(poll) = self.polling.poll().filter(|poll| !self.polling.is_noticed(poll))
+        {
+            self.notice_poll(&poll);
+        }
+        true
+    }
+
+    /// What this rank does that gets nothing done, if it does.
+    pub(crate) fn idle(&self) -> Option<Idle> {
+        if self.leaving {
+            return Some(Idle::Left);
+        }
+        // A look may be a wait as well, a short one.
+        let looks = self.polling.polls.looks();
+        let polls = self.polling.poll().map(|poll| Idle::Polls(poll.number, looks));
+        polls.or_else(|| self.watch.waiting().map(|waiting| Idle::Waits(waiting.id)))
+    }
+
+    fn notice_poll(&mut self, poll: &Poll) {
+        self.polling.noticed.insert((poll.object, poll.site.clone()));
+        crate::notice::polls(&self.claim_of_poll(poll), self.size == 1);
+    }
+
+    fn claim_of_poll(&self, poll: &Poll) -> Claim {
+        let Poll { object, action, site, since, .. } = poll;
+        let (name, looks) = (self.name_of(*object), self.polling.polls.looks());
+        let action = format!(
+            "has polled `{action}` of {name} for {:.1} s and found the same each time that it was \
+             watched, {looks} times,",
+            since.elapsed().as_secs_f64()
+        );
+        Claim { rank: self.me, action, site: site.clone() }
+    }
+
+    fn name_of(&self, object: ObjectId) -> String {
+        self.objects.get(&object).map_or("a dropped object".into(), |object| object.name.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+    use crate::{Rank, Route};
+
+    const NOTICE: Duration = Duration::from_millis(160);
+
+    fn shorten(scalar: &GScalar<u64>) {
+        scalar.link.tidy(|service, _| service.polling.notice_after(NOTICE));
+    }
+
+    fn is_noticed(scalar: &GScalar<u64>) -> bool {
+        scalar.link.read(|service| !service.polling.noticed.is_empty()).0
+    }
+
+    fn on_every_route(ranks: usize, test: impl Fn(&World) -> Result<()> + Sync) {
+        for route in [Route::Local, Route::Shm, Route::Udp] {
+            Config::threads(ranks).route(route).run(&test).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_rank_that_polls_while_nobody_else_does_anything_is_noticed_once() {
+        on_every_route(4, |world| {
+            let flag = GScalar::new(world, 1, 0u64)?;
+            let other = GScalar::new(world, 3, 0u64)?;
+            world.barrier()?;
+            match world.rank().index() {
+                0 => {
+                    shorten(&flag);
+                    while !is_noticed(&flag) {
+                        assert_eq!(flag.get()?, 0);
+                    }
+                    other.set(1)?;
+                    world.barrier()
+                }
+                // Polls too.
+                3 => {
+                    shorten(&other);
+                    while other.get()? == 0 {}
+                    world.barrier()
+                }
+                _ => world.barrier(),
+            }
+        });
+    }
+
+    #[test]
+    fn who_polls_while_another_computes_is_left_alone() {
+        on_every_route(3, |world| {
+            let flag = GScalar::new(world, 1, 0u64)?;
+            world.barrier()?;
+            match world.rank().index() {
+                0 => {
+                    shorten(&flag);
+                    while flag.get()? == 0 {}
+                    assert!(!is_noticed(&flag), "another rank was at work");
+                }
+                2 => {
+                    std::thread::sleep(8 * NOTICE);
+                    flag.set(1)?;
+                }
+                _ => {}
+            }
+            world.barrier()
+        });
+    }
+
+    #[test]
+    fn a_rank_that_is_alone_is_noticed() {
+        Config::threads(1)
+            .run(|world| {
+                let flag = GScalar::new(world, 0, 0u64)?;
+                shorten(&flag);
+                while !is_noticed(&flag) {
+                    assert_eq!(flag.get()?, 0);
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
+
+    #[test]
+    fn only_what_goes_on_for_three_looks_counts() {
+        let mut polling = Polling::new(None);
+        let mut look = |idle: [Option<Idle>; 2]| {
+            polling.begin_look();
+            let of = polling.look;
+            let first = polling.hear(Rank::new(1), of, idle[0], 2);
+            assert!(!first && !polling.hear(Rank::new(2), of - 1, idle[1], 2), "an answer to an earlier look");
+            polling.hear(Rank::new(2), of, idle[1], 2)
+        };
+        let (waits, left) = (|id| Some(Idle::Waits(id)), Some(Idle::Left));
+        let polls = |number, looks| Some(Idle::Polls(number, looks));
+        assert_eq!([(); 4].map(|()| look([waits(1), left])), [false, false, true, true]);
+        assert_eq!([2, 2, 2].map(|id| look([waits(id), left])), [false, false, true], "another wait");
+        assert_eq!([5, 6, 7].map(|looks| look([polls(1, looks), left])), [false, false, true]);
+        assert_eq!([8, 9, 9, 10].map(|looks| look([polls(2, looks), left])), [false; 4], "it may have stopped");
+        assert!(!look([polls(2, 11), None]) && !look([polls(2, 12), left]), "the other one computes");
+        assert_eq!([13, 14].map(|looks| look([polls(2, looks), left])), [false, true]);
+    }
+}

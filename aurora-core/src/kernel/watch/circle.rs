@@ -1,0 +1,394 @@
+//! Who really waits for whom, whether that is a circle, and what to call it. Pure.
+
+use super::relay::Relay;
+use crate::Site;
+use crate::error::{Claim, Error};
+use crate::ids::{Epoch, ObjectId};
+use crate::kernel::polling::Idle;
+use aurora_net::Rank;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a rank answers when asked what it is doing.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct RankState {
+    /// Its wait, unless it computes or has something new to look at.
+    pub(crate) wait: Option<WaitState>,
+    /// It has left the closure.
+    pub(crate) leaving: bool,
+    pub(crate) sent: Vec<u64>,
+    pub(crate) received: Vec<u64>,
+    /// Ranks whose requests it holds back, and why.
+    pub(crate) parked: BTreeMap<Rank, Held>,
+    /// Its open scopes whose end all ranks await.
+    pub(crate) open: BTreeMap<ObjectId, GuardState>,
+    /// What its service does for others by itself.
+    pub(crate) relays: BTreeMap<ObjectId, Relay>,
+    /// What it does that gets nothing done, even if something new is to be looked at.
+    pub(crate) idle: Option<Idle>,
+}
+
+/// Why the requests of a rank are held back. If for none of these reasons, then for a transfer under way.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Held {
+    /// Until the rank that was asked enters or ends a scope itself.
+    pub(crate) by_itself: bool,
+    /// That scope, if it is open.
+    pub(crate) guard: Option<GuardState>,
+    /// Until these ranks have entered or ended a scope, each of that object.
+    pub(crate) behind: BTreeMap<Rank, ObjectId>,
+}
+
+/// A wait, as told to others.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct WaitState {
+    pub(super) id: u64,
+    pub(crate) claim: Claim,
+    pub(crate) on: Vec<Rank>,
+    /// It waits for answers: an edge counts only if the other side holds the request back.
+    pub(crate) for_answer: bool,
+    /// It waits for the end of a scope of this object.
+    pub(crate) for_end_of: Option<ObjectId>,
+    /// It waits for this load.
+    pub(crate) for_load: Option<(ObjectId, Epoch)>,
+    /// It waits for everyone.
+    pub(crate) for_everyone: bool,
+}
+
+/// An open guard, as told to others.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct GuardState {
+    pub(crate) behaviour: String,
+    pub(crate) object: crate::error::ObjectName,
+    pub(crate) opened: Site,
+}
+
+/// One rank's wait for another that no message under way can end.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Step {
+    from: Rank,
+    to: Rank,
+    wait: WaitState,
+    /// The ranks in between: the first was asked by `from`, each holds back what it is asked for until the next, the last until `to`, is
+    /// through with a scope of that object.
+    through: Vec<(Rank, ObjectId)>,
+    /// Messages that each of these, beginning with `from`, has got from the one behind it.
+    heard: Vec<u64>,
+}
+
+/// The ranks that a rank waits for.
+pub(super) fn on(state: &RankState) -> &[Rank] {
+    state.wait.as_ref().map_or(&[], |wait| &wait.on)
+}
+
+/// For whom `from` really waits: no message that could free it is under way.
+fn steps(from: Rank, states: &BTreeMap<Rank, RankState>) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let Some(wait) = states.get(&from).and_then(|state| state.wait.as_ref()) else {
+        return steps;
+    };
+    let step = |to| Step { from, to, wait: wait.clone(), through: Vec::new(), heard: Vec::new() };
+    let mut open: Vec<Step> = wait.on.iter().rev().copied().map(step).collect();
+    let mut relayed_by = BTreeSet::new();
+    while let Some(mut step) = open.pop() {
+        let (asker, asked) = (step.through.last().map_or(from, |(rank, _)| *rank), step.to);
+        let (Some(heard), Some(other)) = (all_heard(asker, asked, states), states.get(&asked)) else {
+            continue;
+        };
+        step.heard.push(heard);
+        let behind = |to, object| {
+            let through = step.through.iter().copied().chain([(asked, object)]).collect();
+            Step { to, through, ..step.clone() }
+        };
+        let relay = other.relays.iter().find(|(object, relay)| relay.serves(wait, **object));
+        let by_itself = if let Some((&object, relay)) = relay {
+            // Who waits for each other's relays waits for what comes from elsewhere.
+            let is_new = relayed_by.insert(asked);
+            if is_new {
+                open.extend(relay.behind.iter().rev().map(|to| behind(*to, object)));
+            }
+            is_new && relay.by_itself
+        } else if wait.for_answer && step.through.is_empty() {
+            let held = other.parked.get(&from);
+            open.extend(held.iter().flat_map(|held| &held.behind).rev().map(|(to, object)| behind(*to, *object)));
+            held.is_some_and(|held| held.by_itself)
+        } else {
+            true
+        };
+        if by_itself {
+            steps.push(step);
+        }
+    }
+    steps
+}
+
+/// How many messages a rank has got from another, if that is all that it was sent.
+fn all_heard(by: Rank, from: Rank, states: &BTreeMap<Rank, RankState>) -> Option<u64> {
+    let heard = states.get(&by)?.received[from.index()];
+    (heard == states.get(&from)?.sent[by.index()]).then_some(heard)
+}
+
+/// A wait of ours for a rank that has left.
+pub(super) fn left_behind(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Step> {
+    if states[&me].leaving {
+        return None;
+    }
+    steps(me, states).into_iter().find(|step| states[&step.to].leaving)
+}
+
+/// A circle of waits through `me`, beginning with it.
+pub(super) fn circle(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Vec<Step>> {
+    fn search(
+        at: Rank,
+        me: Rank,
+        states: &BTreeMap<Rank, RankState>,
+        path: &mut Vec<Step>,
+        seen: &mut BTreeSet<Rank>,
+    ) -> bool {
+        for step in steps(at, states) {
+            let next = step.to;
+            if states[&next].leaving {
+                continue;
+            }
+            path.push(step);
+            if next == me || (seen.insert(next) && search(next, me, states, path, seen)) {
+                return true;
+            }
+            path.pop();
+        }
+        false
+    }
+    let mut path = Vec::new();
+    let found = !states[&me].leaving && search(me, me, states, &mut path, &mut BTreeSet::new());
+    found.then_some(path)
+}
+
+/// What to call a circle of waits, or a wait for a rank that has left.
+pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Error {
+    /// What keeps the request of a step from being answered, where that is a guard of the rank that was asked.
+    fn guard<'a>(step: &Step, states: &'a BTreeMap<Rank, RankState>) -> Option<&'a GuardState> {
+        let held = states[&step.to].parked.get(&step.from);
+        held.filter(|_| step.through.is_empty())?.guard.as_ref()
+    }
+    for step in steps {
+        let other = &states[&step.to];
+        let awaited = step.wait.for_end_of;
+        let forgotten = awaited
+            .or(step.through.last().map(|(_, object)| *object))
+            // Who waits for another scope of the same object is in a scope of each of two parts.
+            .filter(|object| other.wait.as_ref().is_none_or(|wait| wait.for_end_of != Some(*object)))
+            .and_then(|object| other.open.get(&object))
+            .or_else(|| {
+                let held = other.leaving || other.wait.as_ref().is_some_and(|w| w.for_everyone);
+                guard(step, states).filter(|_| held)
+            });
+        if let Some(guard) = forgotten {
+            return Error::Leaked {
+                rank: step.to,
+                behaviour: guard.behaviour.clone(),
+                object: guard.object.clone(),
+                opened: guard.opened.clone(),
+            };
+        }
+    }
+    if let Some(step) = steps.iter().find(|step| states[&step.to].leaving) {
+        return Error::RankLeft { left: step.to, waiting: step.wait.claim.clone() };
+    }
+    let mut sorted: Vec<_> = steps.iter().map(|step| &step.wait.claim).collect();
+    sorted.sort_by_key(|claim| claim.rank);
+    if steps.iter().all(|step| !step.wait.for_answer)
+        && let Some(second) = sorted.iter().find(|claim| claim.action != sorted[0].action)
+    {
+        return Error::Mismatch { first: Box::new(sorted[0].clone()), second: Box::new((*second).clone()) };
+    }
+    let waits = steps
+        .iter()
+        .map(|step| {
+            let mut claim = step.wait.claim.clone();
+            if let Some(guard) = guard(step, states) {
+                claim.action +=
+                    &format!(", held back by the {} that {} opened at {}", guard.behaviour, step.to, guard.opened);
+            }
+            if let Some((holder, _)) = step.through.last() {
+                let to = step.to;
+                claim.action += &match step.wait.for_answer {
+                    true => format!(", which {holder} holds back for a scope of {to}"),
+                    false => format!(", for which {holder} waits for {to}"),
+                };
+            }
+            claim
+        })
+        .collect();
+    Error::Deadlock { waits }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::kernel::watch) fn state(size: usize, rank: usize, on: &[usize]) -> RankState {
+        let claim = Claim { rank: Rank::new(rank), action: format!("does {rank}"), site: Site::here() };
+        let on: Vec<_> = on.iter().map(|r| Rank::new(*r)).collect();
+        let wait =
+            WaitState { id: 1, claim, on, for_answer: false, for_end_of: None, for_load: None, for_everyone: false };
+        RankState {
+            wait: (!wait.on.is_empty()).then_some(wait),
+            sent: vec![0; size],
+            received: vec![0; size],
+            ..RankState::default()
+        }
+    }
+
+    pub(in crate::kernel::watch) fn states(waits: &[&[usize]]) -> BTreeMap<Rank, RankState> {
+        waits.iter().enumerate().map(|(r, on)| (Rank::new(r), state(waits.len(), r, on))).collect()
+    }
+
+    /// Rank 1 waits for an answer of rank 2, which is in a barrier and waits for rank 1.
+    pub(in crate::kernel::watch) fn held_back(held: Held) -> BTreeMap<Rank, RankState> {
+        let mut states = states(&[&[], &[2], &[1]]);
+        let asker = states.get_mut(&Rank::new(1)).unwrap();
+        asker.wait.as_mut().unwrap().for_answer = true;
+        let holder = states.get_mut(&Rank::new(2)).unwrap();
+        holder.parked.insert(Rank::new(1), held);
+        states
+    }
+
+    #[test]
+    fn a_circle_is_found_and_a_chain_is_not() {
+        assert_eq!(circle(Rank::new(0), &states(&[&[1], &[2], &[0]])).map(|c| c.len()), Some(3));
+        assert_eq!(circle(Rank::new(0), &states(&[&[1], &[2], &[]])), None);
+        assert_eq!(circle(Rank::new(0), &states(&[&[1], &[2], &[1]])), None, "others' circles are theirs to report");
+    }
+
+    #[test]
+    fn a_message_under_way_breaks_the_circle() {
+        let mut states = states(&[&[1], &[0]]);
+        states.get_mut(&Rank::new(1)).unwrap().sent[0] = 1;
+        assert_eq!(circle(Rank::new(0), &states), None);
+        states.get_mut(&Rank::new(0)).unwrap().received[1] = 1;
+        assert!(circle(Rank::new(0), &states).is_some());
+    }
+
+    #[test]
+    fn who_is_asked_may_wait_for_a_third() {
+        let mut behind = Held::default();
+        behind.behind.insert(Rank::new(0), ObjectId(1));
+        let mut states = held_back(behind.clone());
+        let convicts = |states: &_| circle(Rank::new(1), states).map(|c| c.len());
+        assert_eq!(convicts(&states), None, "rank 0 computes");
+        states.insert(Rank::new(0), state(3, 0, &[1]));
+        assert_eq!(convicts(&states), Some(2), "rank 0 waits for the asker");
+        states.get_mut(&Rank::new(0)).unwrap().sent[2] = 1;
+        assert_eq!(convicts(&states), None, "its word is on the way");
+
+        behind.by_itself = true;
+        assert_eq!(convicts(&held_back(behind)), Some(2));
+        assert_eq!(convicts(&held_back(Held::default())), None, "a transfer is on its way");
+    }
+
+    #[test]
+    fn who_has_left_still_answers_for_others() {
+        let mut held = Held::default();
+        held.behind.insert(Rank::new(0), ObjectId(1));
+        let mut states = held_back(held);
+        states.get_mut(&Rank::new(2)).unwrap().leaving = true;
+        assert_eq!(left_behind(Rank::new(1), &states), None);
+        states.get_mut(&Rank::new(0)).unwrap().leaving = true;
+        let gone = left_behind(Rank::new(1), &states).unwrap();
+        assert_eq!(gone.to, Rank::new(0));
+    }
+
+    /// Two nodes. Rank 3 loads; rank 2 is in a barrier, and receives for both what rank 0 has sent.
+    fn relayed(relay: Option<Relay>) -> BTreeMap<Rank, RankState> {
+        let mut states = states(&[&[], &[2], &[3], &[2]]);
+        states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().for_load = Some((ObjectId(1), 5));
+        let receiver = states.get_mut(&Rank::new(2)).unwrap();
+        receiver.relays.extend(relay.map(|relay| (ObjectId(1), relay)));
+        states
+    }
+
+    fn load(epoch: Epoch, behind: &[usize]) -> Relay {
+        Relay { load: Some(epoch), by_itself: false, behind: behind.iter().copied().map(Rank::new).collect() }
+    }
+
+    fn convicts(rank: usize, states: &BTreeMap<Rank, RankState>) -> Option<Vec<usize>> {
+        circle(Rank::new(rank), states).map(|steps| steps.iter().map(|step| step.to.index()).collect())
+    }
+
+    #[test]
+    fn what_is_received_in_the_background_is_waited_for_elsewhere() {
+        assert_eq!(convicts(3, &relayed(None)), Some(vec![2, 3]), "it has received all, and has to come");
+        let mut states = relayed(Some(load(5, &[0])));
+        assert_eq!(convicts(3, &states), None, "rank 0 computes");
+        assert_eq!(convicts(2, &states), None, "the same from the other side");
+        states.insert(Rank::new(0), state(4, 0, &[3]));
+        assert_eq!(convicts(3, &states), Some(vec![0, 3]), "rank 0 waits for who waits for it");
+        states.get_mut(&Rank::new(0)).unwrap().sent[2] = 1;
+        assert_eq!(convicts(3, &states), None, "its block is on the way");
+        states.get_mut(&Rank::new(2)).unwrap().received[0] = 1;
+        assert_eq!(convicts(3, &states), Some(vec![0, 3]));
+        states.get_mut(&Rank::new(2)).unwrap().sent[3] = 1;
+        assert_eq!(convicts(3, &states), None, "what rank 2 has made of it is on the way");
+    }
+
+    #[test]
+    fn only_what_is_waited_for_counts() {
+        // A rank that streams a later load is through with this one.
+        assert_eq!(convicts(3, &relayed(Some(load(6, &[0])))), Some(vec![2, 3]));
+        assert_eq!(convicts(3, &relayed(Some(load(4, &[0])))), None, "it comes before this one");
+        let mut states = relayed(None);
+        states.get_mut(&Rank::new(2)).unwrap().relays.insert(ObjectId(2), load(5, &[0]));
+        assert_eq!(convicts(3, &states), Some(vec![2, 3]), "it is of another object");
+        let mut states = relayed(Some(load(5, &[0])));
+        states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().for_load = None;
+        assert_eq!(convicts(3, &states), Some(vec![2, 3]), "it waits for something else");
+    }
+
+    #[test]
+    fn who_relays_may_wait_for_who_relays() {
+        let mut states = relayed(Some(load(5, &[1])));
+        states.get_mut(&Rank::new(1)).unwrap().relays.insert(ObjectId(1), load(5, &[0, 2]));
+        assert_eq!(convicts(3, &states), None, "rank 0 computes");
+        states.insert(Rank::new(0), state(4, 0, &[3]));
+        assert_eq!(convicts(3, &states), Some(vec![0, 3]));
+        states.get_mut(&Rank::new(1)).unwrap().sent[2] = 1;
+        assert_eq!(convicts(3, &states), None, "what rank 1 relays is on the way");
+    }
+
+    #[test]
+    fn the_home_of_a_scalar_waits_for_the_rest() {
+        // Rank 3 waits for the end of a scope, and has asked its home, which is in a barrier.
+        let home = |by_itself, behind: &[usize]| Relay { load: None, by_itself, ..load(0, behind) };
+        let mut states = relayed(Some(home(false, &[1])));
+        let wait = states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap();
+        (wait.for_load, wait.for_end_of) = (None, Some(ObjectId(1)));
+        states.insert(Rank::new(1), state(4, 1, &[]));
+        assert_eq!(convicts(3, &states), None, "rank 1 computes");
+        let gone = |states: &_| left_behind(Rank::new(3), states).map(|step| step.to.index());
+        states.get_mut(&Rank::new(2)).unwrap().leaving = true;
+        assert_eq!(gone(&states), None, "the home has left, and rank 1 is still to come");
+        states.get_mut(&Rank::new(1)).unwrap().leaving = true;
+        assert_eq!(gone(&states), Some(1));
+        states.get_mut(&Rank::new(1)).unwrap().sent[2] = 1;
+        assert_eq!(gone(&states), None, "its end is on the way");
+        states.get_mut(&Rank::new(2)).unwrap().relays.insert(ObjectId(1), home(true, &[]));
+        assert_eq!(gone(&states), Some(2), "the home itself has not ended it");
+    }
+
+    #[test]
+    fn who_has_left_still_receives_for_others() {
+        let mut states = relayed(Some(load(5, &[0])));
+        states.get_mut(&Rank::new(2)).unwrap().leaving = true;
+        assert_eq!(left_behind(Rank::new(3), &states), None);
+        assert!(
+            left_behind(Rank::new(3), &{
+                let mut over = states.clone();
+                over.get_mut(&Rank::new(2)).unwrap().relays.clear();
+                over
+            })
+            .is_some()
+        );
+        states.get_mut(&Rank::new(0)).unwrap().leaving = true;
+        assert_eq!(left_behind(Rank::new(3), &states).map(|step| step.to.index()), Some(0));
+    }
+}

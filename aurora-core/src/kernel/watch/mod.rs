@@ -1,0 +1,340 @@
+//! The watch over a waiting rank: a rank that can never come is an error, one that is merely late is not.
+//!
+//! A rank that has waited a little asks those it waits for what they are doing, asks in turn those *they* wait for, and
+//! so on: a *look*. A circle of waits in which no message is under way can never end. Because the answers of one look
+//! are not of one moment, a circle counts only if a second look finds the very same waits and message counts: then all
+//! of it held at once, at any moment between the two.
+//!
+//! Who waits for an answer waits for the rank that was asked only if that rank itself holds the request back. If it holds
+//! it back until others have ended a scope, those are whom the asker waits for, *through* the rank that was asked. So are those for
+//! whom that rank's service waits in what it does by itself ([`relay`]).
+
+mod circle;
+mod relay;
+
+pub(crate) use circle::{GuardState, RankState, WaitState};
+pub(crate) use relay::Relay;
+
+use self::circle::{Step, circle, left_behind, on, verdict};
+use crate::Error;
+use crate::Site;
+use crate::error::Claim;
+use crate::ids::{Epoch, ObjectId};
+use aurora_net::Rank;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+/// A wait this long is worth a first look.
+const FIRST_LOOK: Duration = Duration::from_millis(20);
+/// Looks that find nothing grow this far apart.
+const RARE_LOOKS: Duration = Duration::from_millis(500);
+/// After this long a waiting rank says once for whom it waits.
+pub(crate) const NOTICE: Duration = Duration::from_secs(30);
+
+/// What the calling thread waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    /// Everyone to come: barrier, construction.
+    Rendezvous(&'static str),
+    /// What other ranks give to this one in a step of a collective call.
+    Pieces(&'static str),
+    /// All blocks of a ReadCache.
+    Load { object: ObjectId, epoch: Epoch },
+    /// The edges of a HaloCache's neighbours.
+    Halo { object: ObjectId },
+    /// The end of an earlier scope on all ranks.
+    Settle { object: ObjectId },
+    /// Others to come as far, before this rank enters another scope.
+    Lead { object: ObjectId },
+    /// Answers to one-sided requests.
+    Calls { object: ObjectId, action: &'static str },
+    /// An owner to apply batches.
+    Room { object: ObjectId, owner: Rank },
+    /// Transfers from our block to be acknowledged.
+    Gate { object: ObjectId },
+    /// All ranks to leave `run`.
+    Leave,
+    /// Rank 0 to say what time it is, which its daemon does.
+    Clock,
+}
+
+impl What {
+    /// The object that it is about.
+    pub(crate) fn object(self) -> Option<ObjectId> {
+        match self {
+            What::Load { object, .. }
+            | What::Halo { object }
+            | What::Settle { object }
+            | What::Lead { object }
+            | What::Calls { object, .. }
+            | What::Room { object, .. }
+            | What::Gate { object } => Some(object),
+            What::Rendezvous(_) | What::Pieces(_) | What::Leave | What::Clock => None,
+        }
+    }
+}
+
+/// A wait under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) id: u64,
+    pub(crate) what: What,
+    pub(crate) site: Site,
+    since: Instant,
+    /// Something has arrived since the waiting thread last looked whether it can go on.
+    stale: bool,
+    noticed: bool,
+}
+
+/// What the watch wants done.
+#[derive(Debug)]
+pub(crate) enum Act {
+    /// Ask this rank.
+    Ask(Rank, u64),
+    /// Give up: this can never end.
+    GiveUp(Error),
+    /// Tell the user for whom we wait.
+    Notice(Claim, Vec<Rank>),
+}
+
+/// A look under way.
+#[derive(Debug, Default)]
+struct Look {
+    number: u64,
+    states: BTreeMap<Rank, RankState>,
+    asked: BTreeSet<Rank>,
+}
+
+/// The watch of one rank.
+pub(crate) struct Watch {
+    me: Rank,
+    waits: u64,
+    waiting: Option<Waiting>,
+    look: Look,
+    /// The circle that the last look found.
+    suspect: Option<Vec<Step>>,
+    pause: Duration,
+    next_look: Option<Instant>,
+    limit: Option<Duration>,
+}
+
+impl Watch {
+    pub(crate) fn new(me: Rank, limit: Option<Duration>) -> Self {
+        Watch {
+            me,
+            waits: 0,
+            waiting: None,
+            look: Look::default(),
+            suspect: None,
+            pause: FIRST_LOOK,
+            next_look: None,
+            limit,
+        }
+    }
+
+    /// The calling thread begins to wait.
+    pub(crate) fn begin(&mut self, what: What, site: &Site) {
+        self.waits += 1;
+        let now = Instant::now();
+        self.waiting =
+            Some(Waiting { id: self.waits, what, site: site.clone(), since: now, stale: false, noticed: false });
+        self.pause = FIRST_LOOK;
+        self.suspect = None;
+        self.look.asked.clear();
+        self.next_look = Some(now + FIRST_LOOK);
+    }
+
+    /// The calling thread has looked and must wait on.
+    pub(crate) fn evaluated(&mut self) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.stale = false;
+        }
+    }
+
+    /// The wait is over, after so long.
+    pub(crate) fn done(&mut self) -> Duration {
+        self.next_look = None;
+        self.waiting.take().map(|waiting| waiting.since.elapsed()).unwrap_or_default()
+    }
+
+    /// Something has happened that may end the wait.
+    pub(crate) fn progress(&mut self) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.stale = true;
+        }
+    }
+
+    /// The wait under way.
+    pub(crate) fn waiting(&self) -> Option<&Waiting> {
+        self.waiting.as_ref()
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.next_look
+    }
+
+    /// The wait in the form that others get, unless something new is to be looked at first.
+    pub(crate) fn wait_state(&self, claim: Claim, on: Vec<Rank>) -> Option<WaitState> {
+        let waiting = self.waiting.as_ref().filter(|w| !w.stale)?;
+        Some(WaitState {
+            id: waiting.id,
+            claim,
+            on,
+            for_answer: match waiting.what {
+                What::Calls { .. } => true,
+                // Our own room depends on the scopes of others.
+                What::Room { owner, .. } => owner != self.me,
+                _ => false,
+            },
+            for_end_of: match waiting.what {
+                What::Settle { object } | What::Lead { object } => Some(object),
+                _ => None,
+            },
+            for_load: match waiting.what {
+                What::Load { object, epoch } => Some((object, epoch)),
+                _ => None,
+            },
+            for_everyone: matches!(waiting.what, What::Rendezvous(_) | What::Pieces(_) | What::Leave),
+        })
+    }
+
+    /// A time to look has come; `mine` is this rank's own state, `waits` its claim and those missing.
+    pub(crate) fn handle_timeout(
+        &mut self,
+        now: Instant,
+        mine: RankState,
+        claim: Claim,
+        on: Vec<Rank>,
+        acts: &mut Vec<Act>,
+    ) {
+        if self.next_look.is_none_or(|at| at > now) {
+            return;
+        }
+        let Some(waiting) = &mut self.waiting else {
+            return;
+        };
+        let waited = now - waiting.since;
+        if waited >= NOTICE && !waiting.noticed {
+            waiting.noticed = true;
+            acts.push(Act::Notice(claim.clone(), on.clone()));
+        }
+        if let Some(limit) = self.limit.filter(|limit| waited >= *limit) {
+            acts.push(Act::GiveUp(Error::Timeout { waiting: claim, missing: on, limit }));
+            self.next_look = None;
+            return;
+        }
+        self.next_look = Some(now + self.pause);
+        self.pause = (self.pause * 2).min(RARE_LOOKS);
+        self.look = Look { number: self.look.number + 1, ..Look::default() };
+        self.add(self.me, mine, acts);
+    }
+
+    /// Another rank has said what it is doing.
+    pub(crate) fn heard(&mut self, now: Instant, from: Rank, look: u64, state: RankState, acts: &mut Vec<Act>) {
+        if look == self.look.number && self.waiting.is_some() {
+            self.add(from, state, acts);
+            if self.look.asked.iter().all(|rank| self.look.states.contains_key(rank)) {
+                self.judge(now, acts);
+            }
+        }
+    }
+
+    fn add(&mut self, from: Rank, state: RankState, acts: &mut Vec<Act>) {
+        let mut ask = |rank: Rank| {
+            if rank != self.me && self.look.asked.insert(rank) {
+                acts.push(Act::Ask(rank, self.look.number));
+            }
+        };
+        let states = &self.look.states;
+        for rank in on(&state) {
+            ask(*rank);
+            if let Some(held) = states.get(rank).and_then(|asked| asked.parked.get(&from)) {
+                held.behind.keys().copied().for_each(&mut ask);
+            }
+        }
+        for (asker, held) in &state.parked {
+            if states.get(asker).is_some_and(|s| on(s).contains(&from)) {
+                held.behind.keys().copied().for_each(&mut ask);
+            }
+        }
+        // Whoever waits for it has been asked or is about to be.
+        state.relays.values().flat_map(|relay| &relay.behind).copied().for_each(&mut ask);
+        self.look.states.insert(from, state);
+    }
+
+    /// The look is complete.
+    fn judge(&mut self, now: Instant, acts: &mut Vec<Act>) {
+        let states = &self.look.states;
+        let suspect = left_behind(self.me, states).map(|step| vec![step]).or_else(|| circle(self.me, states));
+        let Some(suspect) = suspect else {
+            self.suspect = None;
+            return;
+        };
+        if self.suspect.as_ref() == Some(&suspect) {
+            acts.push(Act::GiveUp(verdict(&suspect, states)));
+            self.next_look = None;
+        } else {
+            self.suspect = Some(suspect);
+            self.next_look = Some(now + FIRST_LOOK);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::circle::Held;
+    use super::circle::tests::{held_back, state};
+    use super::*;
+
+    #[test]
+    fn all_who_matter_are_asked() {
+        let mut held = Held::default();
+        held.behind.insert(Rank::new(0), ObjectId(1));
+        let states = held_back(held);
+        let mut watch = Watch::new(Rank::new(1), None);
+        let mut acts = Vec::new();
+        for rank in [1, 2] {
+            watch.add(Rank::new(rank), states[&Rank::new(rank)].clone(), &mut acts);
+        }
+        let asked: Vec<_> = acts
+            .iter()
+            .map(|act| match act {
+                Act::Ask(rank, _) => rank.index(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(asked, [2, 0]);
+    }
+
+    #[test]
+    fn those_for_whom_a_relay_waits_are_asked() {
+        let mut receiver = state(4, 2, &[3]);
+        receiver.relays.insert(ObjectId(1), Relay { behind: [Rank::new(0)].into(), ..Relay::default() });
+        let mut watch = Watch::new(Rank::new(3), None);
+        let mut acts = Vec::new();
+        watch.add(Rank::new(3), state(4, 3, &[2]), &mut acts);
+        watch.add(Rank::new(2), receiver, &mut acts);
+        assert!(
+            matches!(acts[..], [Act::Ask(first, _), Act::Ask(second, _)] if (first.index(), second.index()) == (2, 0))
+        );
+    }
+
+    #[test]
+    fn only_a_second_equal_look_convicts() {
+        let mut watch = Watch::new(Rank::new(0), None);
+        watch.begin(What::Leave, &Site::here());
+        let (mine, other) = (state(2, 0, &[1]), state(2, 1, &[0]));
+        let claim = mine.wait.as_ref().unwrap().claim.clone();
+        for look in 1..=3 {
+            let mut acts = Vec::new();
+            let now = Instant::now() + look * Duration::from_secs(1);
+            let mut answer = other.clone();
+            if look == 1 {
+                answer.wait.as_mut().unwrap().id = 0;
+            }
+            watch.handle_timeout(now, mine.clone(), claim.clone(), vec![Rank::new(1)], &mut acts);
+            watch.heard(now, Rank::new(1), u64::from(look), answer, &mut acts);
+            assert_eq!(acts.iter().any(|act| matches!(act, Act::GiveUp(_))), look == 3, "look {look}");
+        }
+    }
+}

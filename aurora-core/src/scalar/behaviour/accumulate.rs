@@ -1,0 +1,82 @@
+//! `Accumulate` of a scalar: every rank updates a partial value of its own; one merge at home.
+
+use super::{ScalarAccumulate, ScalarBehaviour, ScalarScope, encoded, sealed};
+use crate::Site;
+use crate::element::Op;
+use crate::epoch::{Collective, Opening};
+use crate::error::Result;
+use crate::scalar::{GScalar, ScalarValue, encode};
+use std::marker::PhantomData;
+
+/// Holds what this rank has accumulated.
+pub struct Partial<T, O> {
+    value: Option<T>,
+    operation: PhantomData<O>,
+}
+
+impl<T, O> sealed::Sealed for Partial<T, O> {}
+
+impl<T: ScalarValue, O> ScalarBehaviour for Partial<T, O> {
+    type Value = T;
+    const NAME: &'static str = "Accumulate";
+
+    fn take_part(&mut self, site: &Site) -> Result<Option<Vec<u8>>> {
+        self.value.take().map(|value| encode(&value, site)).transpose()
+    }
+}
+
+impl<T: ScalarValue> GScalar<T> {
+    /// Collective. Opens an `Accumulate`: every rank [updates](ScalarAccumulate::update) a partial value of its own with
+    /// operation `O`, which must be associative; at the end the home merges them into the value, which is seen after the scope.
+    ///
+    /// They are merged **in the order of the ranks**, after the value that was there: sums of floats are the same in each run
+    /// that accumulates the same on each rank. On another number of ranks they are others.
+    ///
+    /// Entering waits for nobody. At the end one message from each rank to the home, and one from it to each.
+    ///
+    /// # Errors
+    /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope, or one
+    /// with another operation.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let v = GVector::<u64>::from_fn(world, 100, |i| i as u64)?;
+    ///     let mut sum = GScalar::new(world, 0, 0u64)?;
+    ///     let mut partial = sum.accumulate::<Add>()?;
+    ///     for x in v.owner_computes()?.local() {
+    ///         partial.update(*x);
+    ///     }
+    ///     partial.finish()?;
+    ///     assert_eq!(sum.get()?, 4950);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn accumulate<O: Op<T>>(&mut self) -> Result<ScalarAccumulate<'_, T, O>> {
+        let site = Site::here();
+        let [apply, _] = encoded::<T, O>();
+        self.link.act(&site, |service, _| service.know_scalar_op::<O>(self.id, apply, &site))?;
+        let entered =
+            self.enter(("Accumulate", true), Opening::new(Collective::Accumulate, &site).with_op::<O>(), &site)?;
+        Ok(ScalarScope::open(self, site, entered, Partial { value: None, operation: PhantomData }, true))
+    }
+}
+
+impl<T: ScalarValue, O: Op<T>> ScalarAccumulate<'_, T, O> {
+    /// Applies the operation to this rank's partial value, which is the first operand to begin with.
+    pub fn update(&mut self, operand: T) {
+        let partial = &mut self.state.value;
+        *partial = Some(match partial.take() {
+            Some(value) => O::combine(value, operand),
+            None => operand,
+        });
+    }
+
+    /// This rank's partial value so far; `None` before the first update.
+    pub fn partial(&self) -> Option<&T> {
+        self.state.value.as_ref()
+    }
+}

@@ -1,0 +1,195 @@
+//! Scoped behaviours of a [`GScalar`]: the rules are those of vectors, the guard a sibling of [`Scope`](crate::behaviour::Scope).
+//!
+//! Every scope here is collective and goes through the scalar's home: one message to it from each rank, one from it to each,
+//! for an entry that shows something and for an end that changes something.
+
+mod accumulate;
+mod read_cache;
+mod read_mostly;
+mod release;
+
+pub use accumulate::Partial;
+pub use read_cache::Shown;
+pub use read_mostly::Mostly;
+pub use release::Last;
+
+use crate::Site;
+use crate::behaviour::{PutOnly, sealed};
+use crate::element::Op;
+use crate::epoch::Opening;
+use crate::error::Result;
+use crate::ids::Epoch;
+use crate::kernel::Reason;
+use crate::kernel::watch::What;
+use crate::scalar::Ended;
+use crate::scalar::{GScalar, ScalarValue, decode, encode};
+use crate::vector::object::ScalarFn;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// The value, for reading: [`GScalar::read_cache`].
+pub type ScalarReadCache<'s, T> = ScalarScope<'s, Shown<T>>;
+/// The value, buffered until the end: [`GScalar::release_c`].
+pub type ScalarReleaseC<'s, T> = ScalarScope<'s, Last<T>>;
+/// A partial value of each rank: [`GScalar::accumulate`].
+pub type ScalarAccumulate<'s, T, O> = ScalarScope<'s, Partial<T, O>>;
+/// A replica on every rank that follows the value: [`GScalar::read_mostly`].
+pub type ReadMostly<'s, T, O = PutOnly> = ScalarScope<'s, Mostly<T, O>>;
+
+/// A kind of scope of a scalar: what it holds while it is open and how it ends. Not for users to implement.
+pub trait ScalarBehaviour: sealed::Sealed + Sized {
+    /// What the scalar holds.
+    type Value: ScalarValue;
+
+    /// The public name.
+    #[doc(hidden)]
+    const NAME: &'static str;
+
+    /// What this rank contributes at the end, encoded.
+    #[doc(hidden)]
+    fn take_part(&mut self, site: &Site) -> Result<Option<Vec<u8>>>;
+
+    /// Whether the end is one that all ranks wait for.
+    #[doc(hidden)]
+    fn is_awaited(&self) -> bool {
+        true
+    }
+}
+
+/// An open scoped behaviour of a scalar: a guard whose `Drop` ends the scope.
+///
+/// Ending is split: dropping the guard tells the home, and the next use of the scalar waits for what others have to do.
+/// [`ScalarScope::finish`] is the checked end. A guard belongs to the thread that opened it, and is not to be forgotten.
+#[must_use = "a scope ends when its guard is dropped: keep it, as in `let _guard = ...` (`let _ = ...` drops it at once)"]
+pub struct ScalarScope<'s, B: ScalarBehaviour> {
+    scalar: &'s GScalar<B::Value>,
+    site: Site,
+    entered: Entered,
+    state: B,
+    guard: u64,
+    closed: bool,
+    /// Opened while the thread was unwinding already: that panic is not this scope's.
+    amid_panic: bool,
+    not_send: PhantomData<*const B>,
+}
+
+/// A collective scope of a scalar that this rank has entered.
+struct Entered {
+    epoch: Epoch,
+    opening: Opening,
+    reason: Reason,
+}
+
+impl Entered {
+    fn ended(&self, scalar: &GScalar<impl ScalarValue>) -> Ended<'_> {
+        Ended { object: scalar.id, epoch: self.epoch, opening: &self.opening, reason: &self.reason }
+    }
+}
+
+impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
+    fn open(scalar: &'s GScalar<B::Value>, site: Site, entered: Entered, state: B, mutable: bool) -> Self {
+        let awaited = state.is_awaited();
+        let guard = scalar.link.tidy(|service, _| service.open_guard(scalar.id, B::NAME, &site, mutable, awaited));
+        let amid_panic = std::thread::panicking();
+        ScalarScope { scalar, site, entered, state, guard, closed: false, amid_panic, not_send: PhantomData }
+    }
+
+    /// Ends the scope and reports what went wrong: the checked form of dropping the guard.
+    ///
+    /// It returns when every rank has ended its scope and the scalar has its value; of a [`ScalarReadCache`], at once.
+    ///
+    /// # Errors
+    /// `Mismatch`, `Leaked` or `Poisoned` of the scalar; whatever ended the job.
+    pub fn finish(mut self) -> Result<()> {
+        self.end(true)
+    }
+
+    fn end(&mut self, checked: bool) -> Result<()> {
+        if std::mem::replace(&mut self.closed, true) {
+            return Ok(());
+        }
+        let scalar = self.scalar;
+        if std::thread::panicking() && !self.amid_panic {
+            self.deregister(true);
+            let id = scalar.id;
+            scalar.link.let_go(move |service, _| service.abandon_scalar(id));
+            return Ok(());
+        }
+        match catch_unwind(AssertUnwindSafe(|| self.close(checked))) {
+            Ok(outcome) => {
+                self.deregister(false);
+                outcome
+            }
+            Err(panic) => {
+                // What the user has written to encode the value: the scope has not ended well.
+                self.deregister(true);
+                match std::thread::panicking() {
+                    // Opened by something that is dropped amid another panic: that one goes on.
+                    true => Ok(()),
+                    false => resume_unwind(panic),
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, checked: bool) -> Result<()> {
+        if !self.state.is_awaited() {
+            return Ok(());
+        }
+        let (scalar, epoch) = (self.scalar, self.entered.epoch);
+        let _call = scalar.link.call(B::NAME);
+        let part = self.state.take_part(&self.site).inspect_err(|error| {
+            // The others would wait for us.
+            scalar.link.tidy(|service, out| service.fail(Some(scalar.id), error.clone(), out));
+        })?;
+        scalar.link.act(&self.site, |service, out| {
+            let lost = if part.is_some() { service.sound(scalar.id) } else { Ok(()) };
+            service.end_scalar(&self.entered.ended(scalar), part, out);
+            lost
+        })?;
+        if !checked {
+            return Ok(());
+        }
+        scalar.link.wait(What::Settle { object: scalar.id }, &self.site, |service, _| {
+            let object = service.objects.get(&scalar.id)?;
+            object.sound_if(object.ledger.settled >= epoch)
+        })
+    }
+
+    fn deregister(&self, panicked: bool) {
+        let (id, guard) = (self.scalar.id, self.guard);
+        self.scalar.link.let_go(move |service, out| service.close_guard(id, guard, panicked, out));
+    }
+}
+
+impl<B: ScalarBehaviour> Drop for ScalarScope<'_, B> {
+    fn drop(&mut self) {
+        self.scalar.link.end_dropped(self.scalar.id, || self.end(false));
+    }
+}
+
+impl<B: ScalarBehaviour> std::fmt::Debug for ScalarScope<'_, B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {:?}, opened at {}", B::NAME, self.scalar, self.site)
+    }
+}
+
+impl<T: ScalarValue> GScalar<T> {
+    /// Enters a scope, which waits only where this rank is far ahead of the others.
+    fn enter(&self, (name, mutable): (&'static str, bool), opening: Opening, site: &Site) -> Result<Entered> {
+        let epoch = self.link.wait(What::Settle { object: self.id }, site, |service, out| {
+            service.enter_scalar(self.id, (&opening, mutable), out)
+        })?;
+        let reason = Reason { object: Some(self.id), action: name, site: Some(site.clone()) };
+        Ok(Entered { epoch, opening, reason })
+    }
+}
+
+/// The operation `O` on encoded values: to apply it, and to combine operands.
+fn encoded<T: ScalarValue, O: Op<T>>() -> [ScalarFn; 2] {
+    fn on_encoded<T: ScalarValue>(f: fn(T, T) -> T, first: &[u8], second: &[u8]) -> Option<Vec<u8>> {
+        let site = Site::here();
+        encode(&f(decode(first, &site).ok()?, decode(second, &site).ok()?), &site).ok()
+    }
+    [|current, operand| on_encoded(O::apply, current, operand), |first, second| on_encoded(O::combine, first, second)]
+}

@@ -1,0 +1,79 @@
+//! `ReadCache` of a scalar: its value on every rank, by reference.
+
+use super::{ScalarBehaviour, ScalarReadCache, ScalarScope, sealed};
+use crate::Site;
+use crate::epoch::{Collective, Opening};
+use crate::error::Result;
+use crate::kernel::watch::What;
+use crate::scalar::{GScalar, ScalarValue, decode};
+use std::ops::Deref;
+
+/// Holds the value.
+pub struct Shown<T> {
+    value: T,
+}
+
+impl<T> sealed::Sealed for Shown<T> {}
+
+impl<T: ScalarValue> ScalarBehaviour for Shown<T> {
+    type Value = T;
+    const NAME: &'static str = "ReadCache";
+
+    fn take_part(&mut self, _: &Site) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn is_awaited(&self) -> bool {
+        false
+    }
+}
+
+impl<T: ScalarValue> GScalar<T> {
+    /// Collective. Opens a `ReadCache`: the value, as it is when all ranks have come here, by reference and without further
+    /// messages. It stays the same while the guard lives, whatever is set.
+    ///
+    /// One message from each rank to the home, and one from it to each, with the value.
+    ///
+    /// # Errors
+    /// `Mismatch` where ranks open different scopes; `Leaked` where a guard was forgotten or a [`ReadMostly`](super::ReadMostly)
+    /// is still open; [`Error::Value`](crate::Error::Value) where serde cannot decode the value; whatever ended the job.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let title = GScalar::new(world, 0, String::new())?;
+    ///     if world.rank() == 1 {
+    ///         title.set("found by rank 1".into())?;
+    ///     }
+    ///     let title = title.read_cache()?;
+    ///     assert!(title.starts_with("found"));
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn read_cache(&self) -> Result<ScalarReadCache<'_, T>> {
+        let site = Site::here();
+        let entered = self.enter(("ReadCache", false), Opening::new(Collective::ReadCache, &site), &site)?;
+        let epoch = entered.epoch;
+        self.link.act(&site, |service, out| {
+            service.come_to_scalar(&entered.ended(self), out);
+            Ok(())
+        })?;
+        let value = self
+            .link
+            .wait(What::Load { object: self.id, epoch }, &site, |service, _| service.take_shown(self.id, epoch))?;
+        let value = decode(&value, &site)?;
+        Ok(ScalarScope::open(self, site, entered, Shown { value }, false))
+    }
+}
+
+impl<T: ScalarValue> Deref for ScalarReadCache<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.state.value
+    }
+}

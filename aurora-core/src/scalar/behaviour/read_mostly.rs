@@ -1,0 +1,234 @@
+//! `ReadMostly`: a replica on every rank that follows the value, read for nothing; writes go through the home.
+
+use super::{Entered, ReadMostly, ScalarBehaviour, ScalarScope, encoded, sealed};
+use crate::digest;
+use crate::element::{Add, Max, Min, Op, OpId, Or};
+use crate::epoch::{Collective, Opening};
+use crate::error::Result;
+use crate::kernel::message::{Request, ScalarRequest, malformed};
+use crate::kernel::watch::What;
+use crate::polls::Level;
+use crate::scalar::{Atomic, GScalar, ScalarValue, decode, encode, plain};
+use crate::scalar::{NumberedReply, Offered, Replica, offered};
+use crate::{Error, Site};
+use std::any::TypeId;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Holds the replica.
+pub struct Mostly<T, O> {
+    replica: Arc<Replica>,
+    of: PhantomData<(*const T, O)>,
+}
+
+impl<T, O> sealed::Sealed for Mostly<T, O> {}
+
+impl<T: ScalarValue, O> ScalarBehaviour for Mostly<T, O> {
+    type Value = T;
+    const NAME: &'static str = "ReadMostly";
+
+    fn take_part(&mut self, _: &Site) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+}
+
+impl<T: ScalarValue> GScalar<T> {
+    /// Collective, also at its end. Opens a `ReadMostly`: every rank has a replica, which it reads [for
+    /// nothing](ReadMostly::get). What any rank sets goes to the home, which numbers the values and tells every rank at once,
+    /// so that all see it within one round trip. No rank ever sees an older value after a newer one.
+    ///
+    /// Entering waits for all ranks, as a ReadCache does. It borrows the scalar shared: operations on the scalar itself are
+    /// allowed meanwhile, and ask the home. Another collective scope is not, before this one has ended.
+    ///
+    /// Messages: one from each rank to the home and one back, on entry and at the end. A change costs one from the home to
+    /// each rank; where changes come faster than a rank takes them in, it is told only the newest.
+    ///
+    /// # Errors
+    /// As [`read_cache`](GScalar::read_cache).
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let stop = GScalar::new(world, 0, false)?;
+    ///     let stop = stop.read_mostly()?;
+    ///     if world.rank() == 2 {
+    ///         stop.set(true)?;
+    ///     }
+    ///     while !stop.get()? {
+    ///         // Something useful.
+    ///         std::thread::yield_now();
+    ///     }
+    ///     stop.finish()
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn read_mostly(&self) -> Result<ReadMostly<'_, T>> {
+        let site = Site::here();
+        self.open_mostly(None, Opening::new(Collective::ReadMostly, &site), site)
+    }
+
+    /// Collective, also at its end. As [`read_mostly`](GScalar::read_mostly), with an operation of which operands can be
+    /// [offered](ReadMostly::offer): nobody waits for them, and this rank sees its own at once. For the bound of a search,
+    /// [`Min`] or [`Max`]. It must be associative and commutative.
+    ///
+    /// # Errors
+    /// As [`read_mostly`](GScalar::read_mostly); `Mismatch` also for another operation.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let bound = GScalar::new(world, 0, u64::MAX)?;
+    ///     let search = bound.read_mostly_with::<Min>()?;
+    ///     for candidate in (0..1000).map(|i| 700 + i * 37 % 1000 + u64::from(world.is_root())) {
+    ///         if candidate < search.get()? {
+    ///             search.offer(candidate)?;
+    ///         }
+    ///     }
+    ///     drop(search);
+    ///     assert_eq!(bound.get()?, 700);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn read_mostly_with<O: Op<T>>(&self) -> Result<ReadMostly<'_, T, O>> {
+        let of = TypeId::of::<O>();
+        let absorbs = [TypeId::of::<Min>(), TypeId::of::<Max>(), TypeId::of::<Or>()].contains(&of);
+        let (site, offered) = (Site::here(), offered::<O>(encoded::<T, O>(), absorbs));
+        self.link.act(&site, |service, _| service.know_scalar_op::<O>(self.id, offered.apply, &site))?;
+        self.open_mostly(Some(offered), Opening::new(Collective::ReadMostly, &site).with_op::<O>(), site)
+    }
+
+    fn open_mostly<O>(&self, offered: Option<Offered>, opening: Opening, site: Site) -> Result<ReadMostly<'_, T, O>> {
+        let entered = self.enter(("ReadMostly", false), opening, &site)?;
+        let replica = self.link.act(&site, |service, out| {
+            let replica = service.replicate(self.id, entered.epoch, offered);
+            service.come_to_scalar(&entered.ended(self), out);
+            Ok(replica)
+        })?;
+        let epoch = entered.epoch;
+        let shown =
+            self.link.wait(What::Load { object: self.id, epoch }, &site, |service, _| service.is_replicated(self.id));
+        shown.inspect_err(|_| self.link.tidy(|service, _| service.abandon_scalar(self.id)))?;
+        Ok(ScalarScope::open(self, site, entered, Mostly { replica, of: PhantomData }, false))
+    }
+}
+
+impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
+    /// The value that this rank knows, without asking anybody: of a number of up to 8 bytes, one atomic load.
+    ///
+    /// # Errors
+    /// `Poisoned`, or whatever else has gone wrong with the scalar; [`Error::Value`] where serde cannot decode the value.
+    #[inline]
+    #[track_caller]
+    pub fn get(&self) -> Result<T> {
+        let shown = if plain::fits_a_word::<T>() {
+            self.state.replica.word().and_then(|word| plain::decode(&word[..size_of::<T>()]))
+        } else {
+            None
+        };
+        match shown {
+            Some(value) => Ok(value),
+            None => self.look(&Site::here()),
+        }
+    }
+
+    /// What is not read by one load, because it is none or because looks are watched.
+    fn look(&self, site: &Site) -> Result<T> {
+        let (scalar, replica) = (self.scalar, &self.state.replica);
+        if scalar.link.watched() != Level::All {
+            replica.wake();
+            return replica.read(|value| decode(value, site)).unwrap_or_else(|| Err(self.why(site)));
+        }
+        let look = || replica.read(<[u8]>::to_vec).ok_or_else(|| self.why(site));
+        let value = scalar.link.look_at((scalar.id, "get", site), || 0, look, |value| Some(digest::of(value)))?;
+        decode(&value, site)
+    }
+
+    /// Sets the value, in one round trip.
+    ///
+    /// # Errors
+    /// As [`get`](ReadMostly::get); [`Error::Value`] for a value that serde cannot encode.
+    #[track_caller]
+    pub fn set(&self, value: T) -> Result<()> {
+        self.ask(ScalarRequest::Swap, &value, "set", Site::here()).map(drop)
+    }
+
+    /// Sets the value and returns the old one, in one round trip.
+    ///
+    /// # Errors
+    /// As [`set`](ReadMostly::set).
+    #[track_caller]
+    pub fn swap(&self, value: T) -> Result<T> {
+        self.ask(ScalarRequest::Swap, &value, "swap", Site::here())
+    }
+
+    /// Has the home do something, behind all that this rank has offered. The old value.
+    fn ask(&self, request: ScalarRequest, operand: &T, action: &'static str, site: Site) -> Result<T> {
+        let (scalar, Entered { epoch, reason, .. }) = (self.scalar, &self.entered);
+        let operand = encode(operand, &site)?;
+        let after = scalar.link.act(&site, |service, out| Ok(service.send_offers(scalar.id, reason, true, out)))?;
+        let reply = scalar.request(Request::Numbered { request, after }, operand, action, &site)?;
+        let NumberedReply { number, old, new } =
+            NumberedReply::parse(&reply).ok_or_else(|| malformed(scalar.home()))?;
+        scalar.link.tidy(|service, out| service.learn((scalar.id, *epoch), (number, after), new, out));
+        decode(old, &site)
+    }
+
+    /// Why nothing is shown.
+    #[cold]
+    fn why(&self, site: &Site) -> Error {
+        let id = self.scalar.id;
+        let sound = self.scalar.link.act(site, |service, _| service.sound(id));
+        sound.map_or_else(|fault| fault, |()| malformed(self.scalar.home()))
+    }
+}
+
+impl<T: Atomic, O> ReadMostly<'_, T, O> {
+    /// Adds, wrapping for integers, and returns the old value, in one round trip.
+    ///
+    /// # Errors
+    /// As [`get`](ReadMostly::get).
+    #[track_caller]
+    pub fn fetch_add(&self, operand: T) -> Result<T> {
+        self.ask(ScalarRequest::Fetch(OpId::of::<Add>()), &operand, "fetch_add", Site::here())
+    }
+
+    /// Sets the value to the smaller of it and `operand`, and returns the old one, in one round trip. This rank then sees the
+    /// outcome.
+    ///
+    /// # Errors
+    /// As [`get`](ReadMostly::get).
+    #[track_caller]
+    pub fn fetch_min(&self, operand: T) -> Result<T> {
+        self.ask(ScalarRequest::Fetch(OpId::of::<Min>()), &operand, "fetch_min", Site::here())
+    }
+
+    /// Sets the value to the larger of it and `operand`, and returns the old one, in one round trip. This rank then sees the
+    /// outcome.
+    ///
+    /// # Errors
+    /// As [`get`](ReadMostly::get).
+    #[track_caller]
+    pub fn fetch_max(&self, operand: T) -> Result<T> {
+        self.ask(ScalarRequest::Fetch(OpId::of::<Max>()), &operand, "fetch_max", Site::here())
+    }
+}
+
+impl<T: ScalarValue, O: Op<T>> ReadMostly<'_, T, O> {
+    /// Has the home apply the operation, without waiting for it: this rank sees the outcome at once, the others when the home
+    /// has told them. It is done for all when the scope has ended. Of an offer that changes nothing (`Min`, `Max`, `Or`)
+    /// nobody hears; of several while one is on its way, the home hears as one.
+    ///
+    /// # Errors
+    /// As [`set`](ReadMostly::set).
+    #[track_caller]
+    pub fn offer(&self, operand: T) -> Result<()> {
+        let (scalar, site) = (self.scalar, Site::here());
+        let operand = encode(&operand, &site)?;
+        scalar.link.act(&site, |service, out| service.offer(scalar.id, operand, &self.entered.reason, out))
+    }
+}

@@ -1,0 +1,72 @@
+//! `ReleaseC` of a scalar: what each rank sets last travels at the end.
+
+use super::{ScalarBehaviour, ScalarReleaseC, ScalarScope, sealed};
+use crate::Site;
+use crate::epoch::{Collective, Opening};
+use crate::error::Result;
+use crate::scalar::{GScalar, ScalarValue, encode};
+use std::marker::PhantomData;
+
+/// Holds what was set last, encoded.
+pub struct Last<T> {
+    value: Option<Vec<u8>>,
+    of: PhantomData<*const T>,
+}
+
+impl<T> sealed::Sealed for Last<T> {}
+
+impl<T: ScalarValue> ScalarBehaviour for Last<T> {
+    type Value = T;
+    const NAME: &'static str = "ReleaseC";
+
+    fn take_part(&mut self, _: &Site) -> Result<Option<Vec<u8>>> {
+        Ok(self.value.take())
+    }
+}
+
+impl<T: ScalarValue> GScalar<T> {
+    /// Collective. Opens a `ReleaseC`: [`set`](ScalarReleaseC::set) costs nothing, the last value that this rank has set travels
+    /// at the end, and is seen after the scope. Of several ranks that set it, **the one with the highest number wins**; if
+    /// none does, the value stays.
+    ///
+    /// Entering waits for nobody. At the end one message from each rank to the home, and one from it to each.
+    ///
+    /// # Errors
+    /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let mut residual = GScalar::new(world, 0, f64::INFINITY)?;
+    ///     let mut scope = residual.release_c()?;
+    ///     for step in 1..=10 {
+    ///         if world.rank() == 1 {
+    ///             scope.set(1.0 / f64::from(step))?;
+    ///         }
+    ///     }
+    ///     drop(scope);
+    ///     assert_eq!(residual.get()?, 0.1);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn release_c(&mut self) -> Result<ScalarReleaseC<'_, T>> {
+        let site = Site::here();
+        let entered = self.enter(("ReleaseC", true), Opening::new(Collective::ReleaseC, &site), &site)?;
+        Ok(ScalarScope::open(self, site, entered, Last { value: None, of: PhantomData }, true))
+    }
+}
+
+impl<T: ScalarValue> ScalarReleaseC<'_, T> {
+    /// Sets the value, once the scope has ended.
+    ///
+    /// # Errors
+    /// [`Error::Value`](crate::Error::Value) for a value that serde cannot encode.
+    #[track_caller]
+    pub fn set(&mut self, value: T) -> Result<()> {
+        self.state.value = Some(encode(&value, &Site::here())?);
+        Ok(())
+    }
+}

@@ -1,0 +1,383 @@
+//! The shared scalar.
+
+use super::plain;
+use crate::digest;
+use crate::element::{Add, Max, Min, OpId};
+use crate::error::{ObjectName, Result};
+use crate::ids::ObjectId;
+use crate::kernel::Reason;
+use crate::kernel::asking::Asking;
+use crate::kernel::message::{Request, ScalarRequest, malformed};
+use crate::kernel::watch::What;
+use crate::link::Link;
+use crate::memory::{Array, InPlace, Word};
+use crate::operation::short;
+use crate::polls::Level;
+use crate::scalar::{Value, change_word, requested};
+use crate::vector::construct::{Plan, ScalarPart};
+use crate::{Error, Site, World};
+use aurora_net::Rank;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// A type whose values may be shared in a [`GScalar`]: anything that serde can take apart and put together.
+pub trait ScalarValue: Serialize + DeserializeOwned + 'static {}
+
+impl<T: Serialize + DeserializeOwned + 'static> ScalarValue for T {}
+
+/// A number on which the home of a [`GScalar`] can compute.
+pub trait Atomic: ScalarValue + bytemuck::Pod {}
+
+/// A single value that all ranks share (paper section 2.1). It lives on one rank, its *home*, whose daemon serves it.
+///
+/// Every operation takes effect at one moment: the numbers' operations ([`fetch_add`](GScalar::fetch_add) and its kin)
+/// are also the task counter that users of Global Arrays know. Of a number of up to 8 bytes each is one atomic operation in
+/// memory, on the home and on ranks that share its machine's memory; else it is one round trip to the home.
+///
+/// Four behaviours change that inside a scope: [`read_cache`](GScalar::read_cache) shows the value as it was on entry,
+/// [`release_c`](GScalar::release_c) sets it at its end, [`accumulate`](GScalar::accumulate) merges what all ranks contribute (a reduction),
+/// and [`read_mostly`](GScalar::read_mostly) keeps a copy on every rank that is read without a message while anybody may improve it (the
+/// bound of a search).
+///
+/// ```
+/// use aurora_core::prelude::*;
+///
+/// Config::threads(3).run(|world| {
+///     let next_task = GScalar::new(world, 0, 0u64)?;
+///     let mut mine = 0;
+///     while next_task.fetch_add(1)? < 10 {
+///         mine += 1;
+///     }
+///     world.barrier()?;
+///     assert_eq!(next_task.get()?, 13);
+///     Ok(mine)
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
+pub struct GScalar<T: ScalarValue> {
+    pub(crate) link: Link,
+    pub(crate) id: ObjectId,
+    home: Rank,
+    made_at: Site,
+    /// The value, on ranks that may share it in memory.
+    in_place: Option<InPlace>,
+    value: PhantomData<*const T>,
+}
+
+impl<T: ScalarValue> GScalar<T> {
+    /// Collective. A scalar at home on rank `home`, with the value that rank `home` gives; what the others give is not
+    /// looked at.
+    ///
+    /// # Errors
+    /// `Mismatch` where ranks construct different objects; [`Error::NoSuchRank`]; [`Error::Value`] for a value that serde
+    /// cannot encode.
+    #[track_caller]
+    pub fn new(world: &World, home: impl Into<Rank>, value: T) -> Result<Self> {
+        let (site, home) = (Site::here(), home.into());
+        let initial = if home == world.rank() { Some(encode(&value, &site)) } else { None };
+        let mut plan = Plan::scalar::<T>(world, home, site.clone());
+        let initial = match initial.transpose() {
+            Ok(initial) => initial,
+            Err(error) => {
+                plan.refuse(error);
+                None
+            }
+        };
+        let is_word = plain::fits_a_word::<T>();
+        let value = initial.map(|initial| Value::new(initial, is_word));
+        let part = ScalarPart { home, value, ops: plain::ops::<T>() };
+        let link = world.link().share();
+        let id = link.next_object();
+        plan.agree::<u8>((&link, id), Array::default(), None, Some(part))?;
+        let in_place = if is_word { find_word(&link, id, home) } else { None };
+        Ok(GScalar { link, id, home, made_at: site, in_place, value: PhantomData })
+    }
+
+    /// The rank where the value lives.
+    pub fn home(&self) -> Rank {
+        self.home
+    }
+
+    /// The value.
+    ///
+    /// # Errors
+    /// Whatever ended the job; [`Error::Value`] where serde cannot decode it.
+    #[inline]
+    #[track_caller]
+    pub fn get(&self) -> Result<T> {
+        match self.in_place.as_ref().and_then(InPlace::to_read).and_then(|word| plain::from_word(word.get())) {
+            Some(value) => Ok(value),
+            None => self.get_by_home(&Site::here()),
+        }
+    }
+
+    #[cold]
+    fn get_by_home(&self, site: &Site) -> Result<T> {
+        decode(&self.ask(ScalarRequest::Load, Vec::new(), "get", site)?, site)
+    }
+
+    /// Sets the value.
+    ///
+    /// # Errors
+    /// As [`get`](GScalar::get).
+    #[inline]
+    #[track_caller]
+    pub fn set(&self, value: T) -> Result<()> {
+        self.replace(&value, "set").map(drop)
+    }
+
+    /// Sets the value and returns the old one.
+    ///
+    /// # Errors
+    /// As [`get`](GScalar::get).
+    #[inline]
+    #[track_caller]
+    pub fn swap(&self, value: T) -> Result<T> {
+        self.replace(&value, "swap")
+    }
+
+    #[inline]
+    #[track_caller]
+    fn replace(&self, value: &T, action: &'static str) -> Result<T> {
+        let in_place = self.word().zip(plain::to_word(value));
+        match in_place.and_then(|(word, value)| plain::from_word(word.change(|_| Some(value))?)) {
+            Some(old) => Ok(old),
+            None => self.replace_by_home(value, action, &Site::here()),
+        }
+    }
+
+    #[cold]
+    fn replace_by_home(&self, value: &T, action: &'static str, site: &Site) -> Result<T> {
+        decode(&self.ask(ScalarRequest::Swap, encode(value, site)?, action, site)?, site)
+    }
+
+    /// Sets the value to `new` if it is `expected`, as encoded: `Ok(old)` if it was, else `Err(current)`.
+    ///
+    /// # Errors
+    /// As [`get`](GScalar::get), outside the inner result.
+    #[inline]
+    #[track_caller]
+    pub fn compare_exchange(&self, expected: &T, new: &T) -> Result<std::result::Result<T, T>> {
+        if let Some(word) = self.word()
+            && let Some((expected, new)) = plain::to_word(expected).zip(plain::to_word(new))
+        {
+            let old = word.exchange(expected, new);
+            if let Some(value) = plain::from_word(old) {
+                return Ok(if old == expected { Ok(value) } else { Err(value) });
+            }
+        }
+        self.compare_exchange_by_home(expected, new, &Site::here())
+    }
+
+    #[cold]
+    fn compare_exchange_by_home(&self, expected: &T, new: &T, site: &Site) -> Result<std::result::Result<T, T>> {
+        let expected = encode(expected, site)?;
+        let old = self.exchange(&expected, &encode(new, site)?, "compare_exchange", site)?;
+        let value = decode(&old, site)?;
+        Ok(if old == expected { Ok(value) } else { Err(value) })
+    }
+
+    /// Replaces the value by what `update` makes of it, and returns the old one. The closure runs here, again whenever
+    /// another rank was faster, so it must not rely on being called once.
+    ///
+    /// # Errors
+    /// As [`get`](GScalar::get).
+    #[track_caller]
+    pub fn fetch_update(&self, mut update: impl FnMut(T) -> T) -> Result<T> {
+        let site = Site::here();
+        let mut current = self.ask(ScalarRequest::Load, Vec::new(), "fetch_update", &site)?;
+        loop {
+            let new = update(decode(&current, &site)?);
+            let old = match self.word().zip(plain::word(&current)).zip(plain::to_word(&new)) {
+                Some(((word, expected), new)) => word.exchange(expected, new).to_le_bytes()[..current.len()].to_vec(),
+                None => self.exchange(&current, &encode(&new, &site)?, "fetch_update", &site)?,
+            };
+            if old == current {
+                return decode(&old, &site);
+            }
+            current = old;
+        }
+    }
+
+    fn exchange(&self, expected: &[u8], new: &[u8], action: &'static str, site: &Site) -> Result<Vec<u8>> {
+        let mut payload = Vec::with_capacity(4 + expected.len() + new.len());
+        payload.extend_from_slice(&(expected.len() as u32).to_le_bytes());
+        payload.extend_from_slice(expected);
+        payload.extend_from_slice(new);
+        self.ask(ScalarRequest::CompareExchange, payload, action, site)
+    }
+
+    /// The value, where this rank may change it without asking anybody.
+    #[inline]
+    fn word(&self) -> Option<&Word> {
+        self.in_place.as_ref()?.to_change()
+    }
+
+    /// What is not done at once, because it cannot be or because looks are watched.
+    fn ask(&self, request: ScalarRequest, payload: Vec<u8>, action: &'static str, site: &Site) -> Result<Vec<u8>> {
+        let level = self.link.watched();
+        if level != Level::Nothing {
+            return self.look(request, &payload, action, site);
+        }
+        match self.in_place.as_ref().filter(|in_place| in_place.wake(level)).and_then(InPlace::to_change) {
+            Some(word) => self.change(word, request, &payload).ok_or_else(|| malformed(self.home)),
+            None => self.request(Request::Scalar(request), payload, action, site),
+        }
+    }
+
+    /// The same while looks are watched. What changes nothing is a look.
+    fn look(&self, request: ScalarRequest, payload: &[u8], action: &'static str, site: &Site) -> Result<Vec<u8>> {
+        self.in_place.as_ref().map(|in_place| in_place.wake(self.link.watched()));
+        let look = || match self.in_place.as_ref().and_then(InPlace::to_change_watched) {
+            Some(word) => self.change(word, request, payload).ok_or_else(|| malformed(self.home)),
+            None => self.request(Request::Scalar(request), payload.to_vec(), action, site),
+        };
+        let found = |old: &Vec<u8>| {
+            let new = requested(request, payload, old, plain::find::<T>);
+            (new.as_ref() == Some(old)).then(|| digest::of(old))
+        };
+        self.link.look_at((self.id, action, site), || digest::of(payload), look, found)
+    }
+
+    /// Has a request done in place.
+    fn change(&self, word: &Word, request: ScalarRequest, payload: &[u8]) -> Option<Vec<u8>> {
+        let make = |current: &[u8]| requested(request, payload, current, plain::find::<T>);
+        change_word(word, size_of::<T>(), make).map(|(old, _)| old)
+    }
+
+    /// Has the home do something, once what this rank has done before is settled there.
+    pub(crate) fn request(
+        &self,
+        request: Request,
+        payload: Vec<u8>,
+        action: &'static str,
+        site: &Site,
+    ) -> Result<Vec<u8>> {
+        let id = self.id;
+        if self.home == self.link.me {
+            return self.link.wait(What::Settle { object: id }, site, |service, out| {
+                service.serve_own(id, &request, &payload, out)
+            });
+        }
+        let _call = self.link.call(action);
+        let reason = Reason { object: Some(id), action, site: Some(site.clone()) };
+        let asking = Asking { object: id, to: self.home, reason: &reason };
+        let call = self.link.act(site, |service, out| {
+            service.usable(id, false, out)?;
+            Ok(service.ask(&asking, request, payload, out))
+        })?;
+        self.link
+            .wait(What::Calls { object: id, action }, site, |service, _| service.take_reply(call))
+            .inspect_err(|_| self.link.tidy(|service, _| service.give_up(call)))
+    }
+}
+
+impl<T: Atomic> GScalar<T> {
+    /// Adds, wrapping for integers, and returns the old value.
+    ///
+    /// # Errors
+    /// As [`get`](GScalar::get).
+    #[inline]
+    #[track_caller]
+    pub fn fetch_add(&self, operand: T) -> Result<T> {
+        self.fetch::<Add>(operand, "fetch_add")
+    }
+
+    /// Sets the value to the smaller of it and `operand`, and returns the old one.
+    ///
+    /// # Errors
+    /// As [`get`](GScalar::get).
+    #[inline]
+    #[track_caller]
+    pub fn fetch_min(&self, operand: T) -> Result<T> {
+        self.fetch::<Min>(operand, "fetch_min")
+    }
+
+    /// Sets the value to the larger of it and `operand`, and returns the old one.
+    ///
+    /// # Errors
+    /// As [`get`](GScalar::get).
+    #[inline]
+    #[track_caller]
+    pub fn fetch_max(&self, operand: T) -> Result<T> {
+        self.fetch::<Max>(operand, "fetch_max")
+    }
+
+    #[inline]
+    #[track_caller]
+    fn fetch<O: 'static>(&self, operand: T, action: &'static str) -> Result<T> {
+        if let Some(word) = self.word()
+            && let Some((apply, operand)) = plain::on_words::<T, O>().zip(plain::to_word(&operand))
+            && let Some(old) = word.change(|current| Some(apply(current, operand))).and_then(plain::from_word)
+        {
+            return Ok(old);
+        }
+        self.fetch_by_home(OpId::of::<O>(), operand, action, &Site::here())
+    }
+
+    #[cold]
+    fn fetch_by_home(&self, op: OpId, operand: T, action: &'static str, site: &Site) -> Result<T> {
+        decode(&self.ask(ScalarRequest::Fetch(op), encode(&operand, site)?, action, site)?, site)
+    }
+}
+
+/// Collective over the ranks of the home's node. Where they find a scalar that is a word, on which all ranks have agreed. A
+/// rank that has no memory for it asks the home by messages.
+fn find_word(link: &Link, id: ObjectId, home: Rank) -> Option<InPlace> {
+    let node = link.node().filter(|_| link.nodes.are_mates(home, link.me));
+    let segment = node.and_then(|node| node.share(id.0, Word::LEN).ok());
+    link.tidy(|service, out| {
+        let at_home = home == service.me;
+        let object = service.objects.get_mut(&id)?;
+        let front = object.block.front();
+        if !at_home {
+            let word = segment.map(|segment| InPlace::new(front, Arc::new(Word::shared(segment))));
+            service.refresh(id);
+            return word;
+        }
+        let value = object.scalar.as_mut()?;
+        if let Some(segment) = segment {
+            value.move_to(Word::shared(segment));
+        }
+        let in_place = value.word().map(|word| InPlace::new(front, word.clone()));
+        service.advance(id, out);
+        in_place
+    })
+}
+
+/// A value as it travels.
+pub(crate) fn encode<T: ScalarValue>(value: &T, site: &Site) -> Result<Vec<u8>> {
+    match plain::encode(value) {
+        Some(bytes) => Ok(bytes),
+        None => postcard::to_allocvec(value).map_err(|cause| cannot_travel::<T>(cause, site)),
+    }
+}
+
+/// A value that has travelled.
+pub(crate) fn decode<T: ScalarValue>(bytes: &[u8], site: &Site) -> Result<T> {
+    if plain::is::<T>() {
+        return plain::decode(bytes).ok_or_else(|| cannot_travel::<T>(postcard::Error::DeserializeUnexpectedEnd, site));
+    }
+    postcard::from_bytes(bytes).map_err(|cause| cannot_travel::<T>(cause, site))
+}
+
+fn cannot_travel<T>(cause: postcard::Error, site: &Site) -> Error {
+    Error::Value { value: short::<T>().into(), cause: cause.to_string(), site: site.clone() }
+}
+
+impl<T: ScalarValue> Drop for GScalar<T> {
+    fn drop(&mut self) {
+        let (id, panicking) = (self.id, std::thread::panicking());
+        self.link.let_go(move |service, out| service.drop_object(id, panicking, out));
+    }
+}
+
+impl<T: ScalarValue> std::fmt::Debug for GScalar<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name =
+            ObjectName { what: format!("GScalar<{}> on {}", short::<T>(), self.home), made_at: self.made_at.clone() };
+        write!(f, "{name}")
+    }
+}

@@ -1,0 +1,142 @@
+//! A block in its place in memory that the ranks of its node share, and how far its [`Door`] is open to them.
+
+use super::Block;
+use crate::element::Element;
+use crate::ids::Epoch;
+use crate::memory::node::home::{Home, Place};
+use crate::memory::{Door, Parts, Storage};
+use std::ops::Range;
+use std::sync::Arc;
+
+impl Block {
+    /// Moves it to memory that all ranks share.
+    pub(crate) fn settle_down<T: Element>(&mut self, mut place: Place<T>) {
+        let block = self.storage().expect("nobody has seen it yet");
+        place.own.bytes_mut().copy_from_slice(block.bytes());
+        let (own, home) = place.occupied();
+        self.parts = Parts::new(Arc::new(own));
+        self.home = Some(home);
+    }
+
+    /// Its place in shared memory.
+    pub(crate) fn home(&mut self) -> Option<&mut Home> {
+        self.home.as_mut()
+    }
+
+    /// The same, to look at.
+    pub(crate) fn find_home(&self) -> Option<&Home> {
+        self.home.as_ref()
+    }
+
+    /// Whether all of it lies there.
+    pub(crate) fn is_at_home(&self) -> bool {
+        self.is_all_here() && self.home.as_ref().is_some_and(|home| home.holds(&self.parts))
+    }
+
+    /// The same of some of it.
+    pub(crate) fn has_at_home(&self, range: &Range<usize>) -> bool {
+        self.home.as_ref().is_some_and(|home| home.holds_range(&self.parts, range))
+    }
+
+    /// Brings it there for a load, if it can. Whether it is there now.
+    pub(crate) fn go_home(&mut self) -> bool {
+        self.bring_home(&(0..self.bytes))
+    }
+
+    /// The same for some of it.
+    pub(crate) fn bring_home(&mut self, range: &Range<usize>) -> bool {
+        // What is lent or being sent stays where it is.
+        let in_flight = self.in_flight > 0;
+        let Some(home) = &mut self.home else {
+            return false;
+        };
+        if home.take_written() {
+            self.version += 1;
+        }
+        if !in_flight && !home.holds(&self.parts) {
+            home.see_out(&mut self.parts);
+            home.take_in(&mut self.parts);
+        }
+        home.holds_range(&self.parts, range)
+    }
+
+    /// Nobody else may change it until a load is settled: it is about to be sent to other nodes.
+    pub(crate) fn freeze(&mut self) {
+        self.frozen = true;
+        self.set_door(Door::ReadOnly);
+    }
+
+    /// That load is settled.
+    pub(crate) fn thaw(&mut self) {
+        self.frozen = false;
+    }
+
+    /// Nobody else may touch it from now on. Who is inside is waited for only if it is used once more.
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
+        self.reopen(self.home.as_ref().map_or(0, |home| home.door().1));
+    }
+
+    /// Waits for those who are inside at this moment: one that does not leave is found out before anything is lent.
+    pub(crate) fn see_visitors_out(&mut self) {
+        if self.home.as_ref().is_some_and(Home::has_visitors) {
+            drop(Held::new(self, Door::Busy));
+        }
+    }
+
+    /// Lets others touch it as far as they may, and know what is settled.
+    pub(crate) fn reopen(&mut self, settled: Epoch) {
+        let door = self.resting_door();
+        if let Some(home) = &mut self.home {
+            home.set_door(door, settled);
+        }
+    }
+
+    pub(super) fn resting_door(&self) -> Door {
+        if self.closed || !self.is_at_home() {
+            Door::Shut
+        } else if self.frozen || self.in_flight > 0 || self.is_lent() {
+            Door::ReadOnly
+        } else {
+            Door::Open
+        }
+    }
+
+    /// Lets others do no more than `door` says. Returns once nobody does, or may at any later time.
+    pub(super) fn set_door(&mut self, door: Door) {
+        if let Some(home) = &mut self.home {
+            let (before, settled) = home.door();
+            home.set_door(door.max(before), settled);
+            home.see_out(&mut self.parts);
+            if !home.holds(&self.parts) {
+                // It is not to be read where it was.
+                self.front.close();
+            }
+        }
+    }
+}
+
+/// A block that one of its methods uses; the door is set back afterwards, also by a panic.
+pub(super) struct Held<'b> {
+    pub(super) block: &'b mut Block,
+    before: Option<(Door, Epoch)>,
+}
+
+impl<'b> Held<'b> {
+    pub(super) fn new(block: &'b mut Block, door: Door) -> Self {
+        let before = block.home.as_ref().map(Home::door);
+        block.set_door(door);
+        Held { block, before }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if let Some((before, settled)) = self.before {
+            let door = before.max(self.block.resting_door());
+            if let Some(home) = &mut self.block.home {
+                home.set_door(door, settled);
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The part of a vector that a rank owns: its memory, what of it is lent, and what others may do to it meanwhile.
+
+mod home;
+mod lending;
+
+use crate::memory::node::home::Home;
+use crate::memory::{Cells, Door, Front, Parts, Storage};
+use home::Held;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A block. Ranges of it are in bytes.
+///
+/// What is lent is cut off first, so that the rest of it can be served; while nothing is lent it is in one piece.
+///
+/// Ranks that share its memory may touch single elements of it themselves, by its [`Door`], except while some of it is lent, being
+/// sent, or used by one of the methods here.
+pub(crate) struct Block {
+    parts: Parts,
+    bytes: usize,
+    /// Bytes of an element.
+    pub(crate) element: usize,
+    /// Counts changes, from 1.
+    pub(crate) version: u64,
+    /// Transfers that read it at this moment: then all of it is here.
+    in_flight: usize,
+    /// Its place in memory that the ranks of its node share, where there is such.
+    home: Option<Home>,
+    /// What the calling thread may do without us.
+    pub(crate) front: Arc<Front>,
+    /// It is on its way to other nodes: nobody else may change it.
+    frozen: bool,
+    /// Nobody else may touch it any more: its object is faulty, or the job over.
+    closed: bool,
+}
+
+impl Block {
+    pub(crate) fn new(storage: Arc<dyn Storage>, element: usize, home: Option<Home>) -> Self {
+        Block {
+            bytes: storage.bytes().len(),
+            parts: Parts::new(storage),
+            element,
+            version: 1,
+            in_flight: 0,
+            home,
+            front: Arc::default(),
+            frozen: false,
+            closed: false,
+        }
+    }
+
+    /// What the calling thread may do without its service.
+    pub(crate) fn front(&self) -> Arc<Front> {
+        self.front.clone()
+    }
+
+    /// Number of elements.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes / self.element
+    }
+
+    /// These elements, in bytes.
+    pub(crate) fn bytes_of(&self, elements: &Range<usize>) -> Range<usize> {
+        elements.start * self.element..elements.end * self.element
+    }
+
+    /// All of it, as it lies in memory, while it is not known to anybody else.
+    pub(crate) fn storage(&self) -> Option<Arc<dyn Storage>> {
+        self.parts.whole(self.bytes).cloned()
+    }
+
+    /// Whether nothing of this is lent for writing.
+    pub(crate) fn is_here(&self, range: &Range<usize>) -> bool {
+        self.parts.find(range).is_some()
+    }
+
+    /// Whether nothing of it is lent for writing.
+    pub(crate) fn is_all_here(&self) -> bool {
+        self.is_here(&(0..self.bytes))
+    }
+
+    /// Whether some of it is lent apart from the rest.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.parts.whole(self.bytes).is_none()
+    }
+
+    /// The elements with these numbers, unless some of them are lent for writing.
+    pub(crate) fn read_elements(&mut self, numbers: &[usize]) -> Option<Vec<u8>> {
+        let held = Held::new(self, Door::ReadOnly);
+        let element = held.block.element;
+        let mut values = Vec::with_capacity(numbers.len() * element);
+        for number in numbers {
+            let range = number * element..(number + 1) * element;
+            values.extend_from_slice(held.block.parts.bytes(&range)?.first()?);
+        }
+        Some(values)
+    }
+
+    /// Copies bytes from `at` on for a transfer, while [it is being sent](Block::lend_to_transfer): nobody changes them.
+    pub(crate) fn copy(&self, at: usize, into: &mut [u8]) -> bool {
+        let range = at.checked_add(into.len()).filter(|end| *end <= self.bytes).map(|end| at..end);
+        let mut left = into;
+        range.and_then(|range| self.parts.bytes(&range)).is_some_and(|pieces| {
+            for piece in pieces {
+                let (own, rest) = std::mem::take(&mut left).split_at_mut(piece.len());
+                own.copy_from_slice(piece);
+                left = rest;
+            }
+            true
+        })
+    }
+
+    /// Shows all bytes, unless some are lent for writing.
+    pub(crate) fn read<R>(&mut self, show: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        self.read_range(&(0..self.bytes), show)
+    }
+
+    /// Shows some bytes, unless they are lent for writing.
+    pub(crate) fn read_range<R>(&mut self, range: &Range<usize>, show: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        if !self.is_here(range) {
+            return None;
+        }
+        let held = Held::new(self, Door::ReadOnly);
+        held.block.parts.show(range, show)
+    }
+
+    /// The bytes for a write, unless somebody holds them or a transfer reads them. Counts as a change. For its owner's own thread, which
+    /// alone reads elements meanwhile.
+    pub(crate) fn write<R>(&mut self, fill: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
+        self.change(|block| 0..block.bytes, |storage| fill(storage.bytes_mut()))
+    }
+
+    /// The same for any thread: element by element, and only those that lie in the range that is named, for which is asked only if
+    /// somebody shows any of the block.
+    pub(crate) fn write_cells<R>(
+        &mut self,
+        range: impl FnOnce() -> Range<usize>,
+        fill: impl FnOnce(Cells<'_>) -> R,
+    ) -> Option<R> {
+        self.change(|_| range(), |storage| fill(storage.cells()))
+    }
+
+    fn change<R>(
+        &mut self,
+        range: impl FnOnce(&Self) -> Range<usize>,
+        change: impl FnOnce(&mut dyn Storage) -> R,
+    ) -> Option<R> {
+        let free = self.parts.whole_mut(self.bytes).is_some_and(|whole| Arc::get_mut(whole).is_some());
+        if self.in_flight > 0 || !free {
+            return None;
+        }
+        let held = Held::new(self, Door::Busy);
+        let all = held.block.bytes;
+        if held.block.home.as_ref().is_some_and(|home| !home.is_clear(&(0..all))) {
+            let range = range(held.block);
+            held.block.yield_to_readers(&range);
+        }
+        held.block.version += 1;
+        Some(change(Arc::get_mut(held.block.parts.whole_mut(all)?)?))
+    }
+
+    /// Where it has been cut, so that a write has to be done piece by piece: the pieces that all of these ranges lie in, if they are
+    /// free to be written.
+    pub(crate) fn pieces_of(&mut self, ranges: impl Iterator<Item = Range<usize>>) -> Option<Vec<Range<usize>>> {
+        let mut wanted = Vec::new();
+        for range in ranges {
+            wanted.extend(self.parts.find(&range)?);
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        let pieces = self.parts.pieces_mut();
+        let free = self.in_flight == 0 && wanted.iter().all(|piece| pieces[*piece].is_free());
+        free.then(|| wanted.into_iter().map(|piece| pieces[piece].range()).collect())
+    }
+
+    /// One of those for a write, element by element.
+    pub(crate) fn write_piece<R>(&mut self, piece: &Range<usize>, fill: impl FnOnce(Cells<'_>) -> R) -> Option<R> {
+        let held = Held::new(self, Door::Busy);
+        held.block.yield_to_readers(piece);
+        held.block.version += 1;
+        let found = held.block.parts.find(piece)?;
+        let [piece] = &mut held.block.parts.pieces_mut()[found] else {
+            return None;
+        };
+        Some(fill(Arc::get_mut(&mut piece.array)?.cells()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Array;
+
+    fn block() -> Block {
+        Block::new(Arc::new(Array::from((0..20_u16).collect::<Vec<_>>())), 2, None)
+    }
+
+    #[test]
+    fn what_is_lent_whole_is_not_served() {
+        let mut block = block();
+        let shared = block.share().expect("it is here");
+        assert!(block.is_lent() && !block.is_cut() && block.write(|_| ()).is_none());
+        assert_eq!(block.read(<[u8]>::len), Some(40));
+        drop(shared);
+        let taken = block.take().expect("nobody holds it");
+        assert!(block.is_lent() && block.bytes().is_none() && block.read(|_| ()).is_none() && block.take().is_none());
+        block.give_back(taken);
+        assert!(!block.is_lent() && block.write(|_| ()).is_some() && block.version == 3);
+    }
+
+    #[test]
+    fn what_is_not_lent_is() {
+        let mut block = block();
+        let part = block.bytes_of(&(5..10));
+        let taken = block.take_part(&part).expect("nobody holds it");
+        assert_eq!(taken.bytes()[..2], 5_u16.to_ne_bytes());
+        assert!(block.is_cut() && block.is_lent() && !block.is_all_here());
+        assert!(block.read_elements(&[3, 19]).is_some() && block.read_elements(&[3, 5]).is_none());
+        assert!(block.read_range(&(20..40), |_| ()).is_some() && block.read_range(&(18..22), |_| ()).is_none());
+        assert!(block.pieces_of([0..2, 6..10].into_iter()).is_some());
+        assert!(block.pieces_of([0..2, 19..21].into_iter()).is_none());
+        let piece = block.pieces_of(std::iter::once(22..24)).expect("it is free").pop().expect("one");
+        assert_eq!(piece, 20..40);
+        assert!(block.write_piece(&piece, |cells| cells.elements::<u16>().set(1, 77)).is_some());
+        // A guard beside it, and one around that.
+        let shared = block.share_part(&(20..24)).expect("it is here");
+        let around = block.share_part(&(20..40)).expect("it is here");
+        assert_eq!((shared.len(), around.len()), (1, 2));
+        assert!(block.pieces_of(std::iter::once(22..24)).is_none());
+        drop((shared, around));
+        block.give_back_part(10, taken);
+        block.mend();
+        assert!(!block.is_cut() && !block.is_lent());
+        let all: Vec<u16> = block.read(|bytes| bytemuck::cast_slice(bytes).to_vec()).expect("it is here");
+        assert!(all.iter().enumerate().all(|(i, x)| *x == if i == 11 { 77 } else { i as u16 }));
+    }
+
+    #[test]
+    fn a_transfer_goes_on_from_pieces() {
+        let mut block = block();
+        block.lend_to_transfer();
+        let shared = block.share_part(&(4..8));
+        let mut some = [0; 8];
+        assert!(block.copy(2, &mut some) && some[6..] == 4_u16.to_ne_bytes() && !block.copy(34, &mut some));
+        drop(shared);
+        let copy = block.take_from_transfers().expect("all of it is here");
+        assert_eq!(copy.bytes().len(), 40);
+        assert!(block.take_part(&(0..4)).is_some() && !block.copy(2, &mut some));
+    }
+}

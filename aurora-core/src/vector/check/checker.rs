@@ -1,0 +1,326 @@
+//! Who has written what, as an owner notes it, and what clashes. Pure.
+
+use super::Lines;
+use crate::Site;
+use crate::element::OpId;
+use crate::ids::Epoch;
+use crate::memory::{Shortage, promise};
+use crate::vector::batch::Batch;
+use crate::window::Window;
+use aurora_net::Rank;
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
+use std::ops::Range;
+
+/// What a rank has done to an element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Deed {
+    Put,
+    Update,
+}
+
+impl Deed {
+    /// What a write with this operation is.
+    pub(crate) fn of(op: Option<OpId>) -> Self {
+        if op.is_some() { Deed::Update } else { Deed::Put }
+    }
+}
+
+/// A write: by whom, what, at which line, in the scope that was opened at which.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Write {
+    pub(crate) rank: Rank,
+    pub(crate) deed: Deed,
+    /// In a ReleaseC alone.
+    pub(crate) alone: bool,
+    pub(crate) line: Site,
+    pub(crate) opened: Site,
+}
+
+/// Two writes of which one is in vain, or a write and somebody who reads before it is flushed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Clash {
+    /// The element's place in the block.
+    pub(crate) place: usize,
+    pub(crate) earlier: Write,
+    pub(crate) later: Option<Write>,
+}
+
+/// A rank and the number of its line: 8 bytes, also where there may be none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Mark {
+    rank: u32,
+    line: LineNumber,
+}
+
+/// Of a line in [`Checker::lines`], counted from 1.
+type LineNumber = NonZeroU32;
+
+/// Who has written an element in a collective scope. Two updates of different ranks say of all that there were others.
+#[derive(Clone, Copy, Default, Debug)]
+struct Writers {
+    put: Option<Mark>,
+    updates: [Option<Mark>; 2],
+}
+
+impl Writers {
+    /// Notes a write. What it clashes with comes back.
+    fn note(&mut self, deed: Deed, mark: Mark) -> Option<(Deed, Mark)> {
+        let is_other = |other: &Mark| other.rank != mark.rank;
+        let put = self.put.filter(is_other).map(|other| (Deed::Put, other));
+        match deed {
+            Deed::Put => {
+                let update = || self.updates.into_iter().flatten().find(is_other).map(|other| (Deed::Update, other));
+                let clash = put.or_else(update);
+                self.put = self.put.or(Some(mark));
+                clash
+            }
+            Deed::Update => {
+                match self.updates {
+                    [None, _] => self.updates[0] = Some(mark),
+                    [Some(first), None] if is_other(&first) => self.updates[1] = Some(mark),
+                    _ => {}
+                }
+                put
+            }
+        }
+    }
+
+    /// A write of another rank.
+    fn of_another(&self, reader: u32) -> Option<(Deed, Mark)> {
+        let put = self.put.map(|mark| (Deed::Put, mark));
+        let all = put.into_iter().chain(self.updates.into_iter().flatten().map(|mark| (Deed::Update, mark)));
+        all.into_iter().find(|(_, mark)| mark.rank != reader)
+    }
+}
+
+/// All that an owner knows of writes to one block.
+#[derive(Default, Debug)]
+pub(crate) struct Checker {
+    /// Lines, by the numbers that stand for them.
+    lines: Vec<Site>,
+    numbers: BTreeMap<Site, LineNumber>,
+    /// The collective scopes that are not settled, several at a time if they are of different parts.
+    scopes: BTreeMap<Epoch, Collective>,
+    /// What each rank has announced in its ReleaseC alone, of each part of which it has one open.
+    alone: BTreeMap<(Rank, Window), Alone>,
+}
+
+/// A collective scope.
+#[derive(Default, Debug)]
+struct Collective {
+    /// Where each rank has opened it.
+    opened: BTreeMap<u32, LineNumber>,
+    writers: HashMap<usize, Writers>,
+}
+
+/// A ReleaseC alone that has not ended.
+#[derive(Debug)]
+struct Alone {
+    opened: LineNumber,
+    writes: HashMap<usize, (Deed, Mark)>,
+}
+
+impl Checker {
+    /// A batch of a collective scope, in which `from` has opened a ReleaseC at `opened`, is applied: notes its writes, until one of them
+    /// clashes.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub(crate) fn applied(
+        &mut self,
+        epoch: Epoch,
+        (from, opened): (Rank, &Site),
+        deed: Deed,
+        batch: &Batch<'_>,
+    ) -> Result<Option<Clash>, Shortage> {
+        let mut scope = self.scopes.remove(&epoch).unwrap_or_default();
+        let clash = self.note(&mut scope, (from, opened), deed, batch);
+        self.scopes.insert(epoch, scope);
+        clash
+    }
+
+    fn note(
+        &mut self,
+        scope: &mut Collective,
+        (from, opened): (Rank, &Site),
+        deed: Deed,
+        batch: &Batch<'_>,
+    ) -> Result<Option<Clash>, Shortage> {
+        make_room(&mut scope.writers, batch.len())?;
+        let lines = Lines::decode(batch.lines());
+        let (rank, opened) = (from.index() as u32, self.number(opened));
+        scope.opened.insert(rank, opened);
+        let mut of_values = lines.of_values();
+        for (run, _) in batch.runs(0) {
+            for place in run {
+                let line = of_values.next().flatten().map_or(opened, |line| self.number(line));
+                let mark = Mark { rank, line };
+                if let Some(earlier) = scope.writers.entry(place).or_default().note(deed, mark) {
+                    let later = Some(self.together(scope, (deed, mark)));
+                    return Ok(Some(Clash { place, earlier: self.together(scope, earlier), later }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// A scope is settled.
+    pub(crate) fn settled(&mut self, epoch: Epoch) {
+        self.scopes.remove(&epoch);
+    }
+
+    /// A rank has written a run, in the ReleaseC alone of a part that it opened at `opened`; its owner will have the values later.
+    ///
+    /// # Errors
+    /// As [`applied`](Self::applied).
+    pub(crate) fn announced(
+        &mut self,
+        from: (Rank, Window),
+        deed: Deed,
+        run: Range<usize>,
+        write: [&Site; 2],
+    ) -> Result<(), Shortage> {
+        let [line, opened] = write.map(|site| self.number(site));
+        let mark = Mark { rank: from.0.index() as u32, line };
+        let alone = self.alone.entry(from).or_insert_with(|| Alone { opened, writes: HashMap::new() });
+        make_room(&mut alone.writes, run.len())?;
+        alone.writes.extend(run.map(|place| (place, (deed, mark))));
+        Ok(())
+    }
+
+    /// That scope has ended, and its writes are applied.
+    pub(crate) fn flushed(&mut self, from: Rank, window: Window) {
+        self.alone.remove(&(from, window));
+    }
+
+    /// An element, of those that `reader` reads, that another rank has written and not flushed.
+    pub(crate) fn unflushed(&self, reader: Rank, mut places: impl Iterator<Item = usize>) -> Option<Clash> {
+        let others = || self.alone.iter().filter(|((rank, _), _)| *rank != reader);
+        if self.scopes.is_empty() && others().next().is_none() {
+            return None;
+        }
+        places.find_map(|place| {
+            let together = self.scopes.values().find_map(|scope| {
+                let write = scope.writers.get(&place)?.of_another(reader.index() as u32)?;
+                Some(self.together(scope, write))
+            });
+            let earlier = together.or_else(|| {
+                let mut alone = others();
+                alone.find_map(|(_, alone)| Some(self.write(*alone.writes.get(&place)?, true, alone.opened)))
+            })?;
+            Some(Clash { place, earlier, later: None })
+        })
+    }
+
+    fn number(&mut self, line: &Site) -> LineNumber {
+        if let Some(number) = self.numbers.get(line) {
+            return *number;
+        }
+        self.lines.push(line.clone());
+        let number = u32::try_from(self.lines.len()).ok().and_then(NonZeroU32::new).expect("a program has fewer lines");
+        self.numbers.insert(line.clone(), number);
+        number
+    }
+
+    /// A write in a collective scope.
+    fn together(&self, scope: &Collective, (deed, mark): (Deed, Mark)) -> Write {
+        self.write((deed, mark), false, scope.opened.get(&mark.rank).copied().unwrap_or(mark.line))
+    }
+
+    fn write(&self, (deed, mark): (Deed, Mark), alone: bool, opened: LineNumber) -> Write {
+        let line = |number: LineNumber| self.lines[number.get() as usize - 1].clone();
+        Write { rank: Rank::new(mark.rank as usize), deed, alone, line: line(mark.line), opened: line(opened) }
+    }
+}
+
+/// Grows a table for so many entries more, if there is memory for that.
+fn make_room<V>(table: &mut HashMap<usize, V>, more: usize) -> Result<(), Shortage> {
+    if table.capacity() - table.len() < more {
+        // It grows to the next power of two of which an eighth is left free, beside the old one.
+        let entries = ((table.len() + more) * 8 / 7).next_power_of_two();
+        promise(entries * (size_of::<(usize, V)>() + 1))?;
+        table.reserve(more);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vector::batch::BatchBuilder;
+    use aurora_net::Buffer;
+
+    /// A batch of single writes, each at its own line.
+    fn batch(places: &[usize], line: &Site) -> Buffer {
+        let mut batch = BatchBuilder::<u16>::new(100).with_lines();
+        batch.open(Buffer::own(vec![0; batch.wanted()]));
+        for place in places {
+            batch.push(*place, 7);
+            batch.note(1, line);
+        }
+        batch.take()
+    }
+
+    /// What comes of the writes of some ranks in one scope: the place, and the two ranks.
+    fn clash(writes: &[(usize, Deed, &[usize])]) -> Option<(usize, usize, usize)> {
+        let (mut checker, opened) = (Checker::default(), Site::here());
+        writes.iter().find_map(|(rank, deed, places)| {
+            let (line, rank) = (Site::here(), Rank::new(*rank));
+            let bytes = batch(places, &line);
+            let batch = Batch::parse(&bytes, 2, 100).expect("it fits");
+            let clash = checker.applied(1, (rank, &opened), *deed, &batch).expect("there is memory")?;
+            let later = clash.later.expect("a write");
+            assert_eq!((&later.line, &later.opened, later.rank), (&line, &opened, rank));
+            Some((clash.place, clash.earlier.rank.index(), later.rank.index()))
+        })
+    }
+
+    #[test]
+    fn an_element_takes_as_much_memory_as_is_said() {
+        // And a byte more, in tables that are at least half and at most seven eighths full.
+        assert_eq!(size_of::<(usize, Writers)>(), 32);
+    }
+
+    #[test]
+    fn puts_of_two_ranks_clash_and_those_of_one_do_not() {
+        use Deed::{Put, Update};
+        assert_eq!(clash(&[(0, Put, &[1, 2, 3]), (0, Put, &[2]), (1, Put, &[4, 5])]), None);
+        assert_eq!(clash(&[(0, Put, &[1, 2, 3]), (1, Put, &[4, 3])]), Some((3, 0, 1)));
+        assert_eq!(clash(&[(0, Update, &[1]), (1, Update, &[1]), (2, Update, &[1])]), None);
+        assert_eq!(clash(&[(0, Update, &[1]), (1, Put, &[1])]), Some((1, 0, 1)));
+        assert_eq!(clash(&[(0, Put, &[1]), (1, Update, &[1])]), Some((1, 0, 1)));
+        // A rank orders its own writes; another's update is not lost behind them.
+        assert_eq!(clash(&[(0, Put, &[1]), (0, Update, &[1]), (0, Put, &[1])]), None);
+        assert_eq!(clash(&[(0, Update, &[1]), (1, Update, &[1]), (0, Put, &[1])]), Some((1, 1, 0)));
+    }
+
+    #[test]
+    fn a_scope_that_is_settled_is_forgotten() {
+        let (mut checker, line) = (Checker::default(), Site::here());
+        let bytes = batch(&[1, 2], &line);
+        let batch = Batch::parse(&bytes, 2, 100).expect("it fits");
+        let mut wrote = |epoch, rank| {
+            let clash = checker.applied(epoch, (Rank::new(rank), &line), Deed::Put, &batch);
+            clash.expect("there is memory").is_some()
+        };
+        assert!(!wrote(1, 0) && !wrote(2, 1) && wrote(2, 0));
+        checker.settled(2);
+        assert!(checker.unflushed(Rank::new(2), 0..3).is_some());
+        checker.settled(1);
+        assert_eq!((checker.unflushed(Rank::new(2), 0..3), checker.scopes.len()), (None, 0));
+    }
+
+    #[test]
+    fn what_is_announced_is_not_for_others_to_read_until_it_is_flushed() {
+        let (mut checker, line, opened) = (Checker::default(), Site::here(), Site::here());
+        let [me, other] = [0, 1].map(Rank::new);
+        checker.announced((me, Window::WHOLE), Deed::Put, 3..5, [&line, &opened]).expect("there is memory");
+        assert_eq!(checker.unflushed(me, 0..10), None);
+        assert_eq!(checker.unflushed(other, [0, 1, 2, 5].into_iter()), None);
+        let clash = checker.unflushed(other, 0..10).expect("it is not flushed");
+        assert_eq!((clash.place, clash.earlier), (3, Write { rank: me, deed: Deed::Put, alone: true, line, opened }));
+        checker.flushed(me, Window::WHOLE);
+        assert_eq!(checker.unflushed(other, 0..10), None);
+    }
+}

@@ -1,0 +1,234 @@
+//! Collective construction: every rank makes its part, and all check that they mean the same object.
+
+use crate::behaviour::halo::edges::Edges;
+use crate::collective::Came;
+use crate::distribution::{Distribution, Shape};
+use crate::element::{Access, Element, built_in_ops};
+use crate::error::{ObjectName, Result};
+use crate::ids::ObjectId;
+use crate::kernel::Service;
+use crate::kernel::nodes::Nodes;
+use crate::link::Link;
+use crate::memory::node::home::{Home, Place};
+use crate::memory::{Array, Demand, Limits, Sharing};
+use crate::operation::{Operations, TypeKey, short};
+use crate::scalar::{ScalarScopes, Value};
+use crate::vector::block::Block;
+use crate::vector::object::{Object, ScalarFn};
+use crate::vector::writes::Writes;
+use crate::window::Window;
+use crate::{Error, Site, World};
+use aurora_net::Rank;
+use std::any::type_name;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+/// What makes an object a scalar.
+pub(crate) struct ScalarPart {
+    /// Where it lives.
+    pub(crate) home: Rank,
+    /// The value, at home.
+    pub(crate) value: Option<Value>,
+    /// What its home can compute.
+    pub(crate) ops: Operations<ScalarFn>,
+}
+
+/// What this rank knows of an object that it constructs.
+pub(crate) struct Plan {
+    what: String,
+    key: u64,
+    pub(crate) dist: Distribution,
+    refusal: Option<Error>,
+    site: Site,
+}
+
+impl Plan {
+    /// Checks what can be checked without the other ranks. What is wrong is kept: they have to hear of it too.
+    pub(crate) fn vector<T: Element>(world: &World, shape: Shape, on: Option<Rank>, site: Site) -> Self {
+        let mut refusal = None;
+        let mut len =
+            shape.checked_len().filter(|len| len.checked_mul(size_of::<T>()).is_some_and(|b| b <= isize::MAX as usize));
+        if size_of::<T>() == 0 {
+            refusal = Some(Error::ZeroSized { element: type_name::<T>().into(), site: site.clone() });
+        } else if len.is_none() {
+            let (rank, shape, element) = (world.rank(), shape.to_string(), short::<T>().into());
+            refusal = Some(Error::TooLarge { rank, shape, element, site: site.clone() });
+        }
+        if let Some(rank) = on.filter(|rank| rank.index() >= world.size()) {
+            refusal.get_or_insert(Error::NoSuchRank { rank, size: world.size(), site: site.clone() });
+        }
+        if refusal.is_some() {
+            len = None;
+        }
+        let made = if len.is_some() { shape } else { Shape::Vector(0) };
+        let dist = match on {
+            Some(rank) if refusal.is_none() => Distribution::on(rank, made),
+            _ => Distribution::block(made, world.size()),
+        };
+        let placed = on.map_or(String::new(), |rank| format!(" on {rank}"));
+        let what = format!("GVector<{}> of {shape}{placed}", short::<T>());
+        let key = key_of(&("GVector", TypeKey::of::<T>(), shape, on));
+        Plan { what, key, dist, refusal, site }
+    }
+
+    /// A scalar at home on one rank.
+    pub(crate) fn scalar<T: 'static>(world: &World, home: Rank, site: Site) -> Self {
+        let refusal = (home.index() >= world.size()).then(|| Error::NoSuchRank {
+            rank: home,
+            size: world.size(),
+            site: site.clone(),
+        });
+        let what = format!("GScalar<{}> on {home}", short::<T>());
+        let dist = Distribution::block(Shape::Vector(0), world.size());
+        Plan { what, key: key_of(&("GScalar", TypeKey::of::<T>(), home)), dist, refusal, site }
+    }
+
+    /// Collective. Large blocks are made only once all ranks know that those of each node fit beside each other. Whether this one is,
+    /// so that all have agreed on it by now.
+    pub(crate) fn admit<T: Element>(&self, world: &World) -> Result<bool> {
+        /// Of the whole vector; ranks that agree about it agree about this. Less can be left to each rank's own look.
+        const LARGE: usize = 8 << 20;
+        // Who refuses has come to a vector of no elements, and says so when the others ask for theirs.
+        if self.dist.len() * size_of::<T>() < LARGE {
+            return Ok(false);
+        }
+        let own = self.dist.range(world.rank()).len() * size_of::<T>();
+        let demand = Demand::new(world.rank(), own, Limits::find().pools());
+        let action = self.action();
+        let came = Came { what: "a construction", action: &action, key: self.key, refusal: None, demand };
+        match world.link().come(came, &self.site)? {
+            None => Ok(true),
+            Some((rank, shortage)) => Err(shortage.error(rank, "its block", self.name(), &self.site)),
+        }
+    }
+
+    /// Collective. Where a vector on which all ranks have agreed lies in memory that the ranks of this node share, if they do.
+    pub(crate) fn place<T: Element>(&self, link: &Link, id: ObjectId) -> Result<Option<Place<T>>> {
+        let (dist, me) = (self.dist, link.me);
+        let Some(node) = link.node().filter(|_| self.is_shared::<T>()) else {
+            return Ok(None);
+        };
+        let (nodes, mates) = (&link.nodes, node.ranks().len());
+        let bytes = Sharing::segment_len(mates, dist.len() * size_of::<T>()).unwrap_or(usize::MAX);
+        let segment = node.share(id.0, bytes).map_err(|error| link.why(Error::Start(error.to_string()), &self.site))?;
+        let sharing = Sharing::new(segment, node.clone(), nodes.position(me), link.patience.clone());
+        let guests = (0..link.size).map(Rank::new).filter(|owner| nodes.receives(*owner, me));
+        let guests = guests.map(|owner| (owner, dist.range(owner)));
+        Ok(Some(Place::new(sharing, dist.range(me), dist.len(), (link.size, guests))))
+    }
+
+    /// Whether it is something that the ranks of a node share: the same on all ranks, whoever is there with them.
+    fn is_shared<T: Element>(&self) -> bool {
+        !self.dist.is_empty() && Sharing::suits::<T>()
+    }
+
+    /// This rank's block, in its place if it has one already: of zeros, or of the values given. Without memory for it
+    /// this rank refuses.
+    pub(crate) fn block<T: Element>(
+        &mut self,
+        world: &World,
+        place: Option<Array<T>>,
+        value: Option<&mut dyn FnMut(usize) -> T>,
+    ) -> Array<T> {
+        if self.refusal.is_some() {
+            return Array::default();
+        }
+        let range = self.dist.range(world.rank());
+        let taken = match place {
+            Some(mut place) => place.take_all().map(|()| place),
+            None => Array::zeroed(range.len()),
+        };
+        let mut block = taken.unwrap_or_else(|shortage| {
+            self.refuse(shortage.error(world.rank(), "its block", self.name(), &self.site));
+            Array::default()
+        });
+        if let Some(value) = value {
+            block.iter_mut().zip(range).for_each(|(element, index)| *element = value(index));
+        }
+        block
+    }
+
+    /// This rank cannot make its part.
+    pub(crate) fn refuse(&mut self, error: Error) {
+        self.refusal.get_or_insert(error);
+    }
+
+    fn name(&self) -> ObjectName {
+        ObjectName { what: self.what.clone(), made_at: self.site.clone().clipped() }
+    }
+
+    fn action(&self) -> String {
+        format!("is in the construction of a {}", self.what)
+    }
+
+    /// Collective. Registers the object and returns once all ranks have agreed on it.
+    pub(crate) fn agree<T: Element>(
+        &mut self,
+        (link, id): (&Link, ObjectId),
+        block: Array<T>,
+        home: Option<Home>,
+        scalar: Option<ScalarPart>,
+    ) -> Result<()> {
+        let (name, action) = (self.name(), self.action());
+        let block = Block::new(Arc::new(block), size_of::<T>().max(1), home);
+        let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(link.size)) };
+        link.tidy(|service, _| {
+            let object = object::<T>(service, name, self.dist, block, nodes, scalar);
+            service.objects.insert(id, object);
+        });
+        let refusal = self.refusal.take();
+        let came = Came { refusal, ..Came::new("a construction", &action, self.key) };
+        let met = link.come(came, &self.site).map(drop);
+        met.inspect_err(|_| link.tidy(|service, _| drop(service.objects.remove(&id))))
+    }
+}
+
+/// An object as a rank's service knows it at its construction.
+pub(crate) fn object<T: Element>(
+    service: &Service,
+    name: ObjectName,
+    dist: Distribution,
+    block: Block,
+    nodes: Arc<Nodes>,
+    scalar: Option<ScalarPart>,
+) -> Object {
+    let size = service.size;
+    let scalar_scopes = scalar.as_ref().map(|part| ScalarScopes::new(part.home));
+    let (scalar, scalar_ops) = scalar.map(|part| (part.value, part.ops)).unwrap_or_default();
+    Object {
+        name,
+        dist,
+        block,
+        fresh: Arc::new(|len| Ok(Arc::new(Array::<T>::promised(len)?))),
+        check: service.modes.check.then(Box::default),
+        scalar,
+        scalar_ops,
+        scalar_scopes,
+        ops: built_in_ops::<T>(),
+        access: Access::of::<T>(),
+        ledger: service.ledger(),
+        cache: Default::default(),
+        stream: None,
+        writes: Writes::new(size),
+        touched: None,
+        nodes,
+        pushed: 0,
+        sent_abroad: 0,
+        loads: 0,
+        meeting: None,
+        edges: Edges::default(),
+        behind: (Window::WHOLE, 0),
+        outstanding: vec![0; size],
+        open: Vec::new(),
+        parked: Default::default(),
+        fault: None,
+        dropped: vec![false; size],
+        ends: vec![None; size],
+    }
+}
+
+fn key_of(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,485 @@
+//! The distributed vector.
+
+use super::{VectorRange, VectorRangeMut, distmemcpy};
+use crate::digest;
+use crate::distribution::{Distribution, MatrixDim, Shape};
+use crate::element::Element;
+use crate::epoch::{Collective, Opening};
+use crate::error::{ObjectName, Result};
+use crate::ids::ObjectId;
+use crate::kernel::Reason;
+use crate::kernel::asking::Asking;
+use crate::kernel::message::Request;
+use crate::kernel::watch::What;
+use crate::link::Link;
+use crate::memory::node::home::Place;
+use crate::memory::{self, Array, Direct};
+use crate::operation::short;
+use crate::polls::Level;
+use crate::vector::construct::Plan;
+use crate::window::Window;
+use crate::{Error, Site, World};
+use aurora_net::{Rank, Received};
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// A vector whose elements lie over all ranks of a job (paper section 2.1).
+///
+/// Block-distributed: by elements, or by whole rows for a [`MatrixDim`]; the first blocks are one unit longer where it
+/// does not divide. Or placed whole on one rank ([`GVector::on`]). **All indices are global.**
+///
+/// There is no `v[i]`: without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put) of an element on another
+/// machine are one message there and one back, served by the owner's daemon; of a rank that shares memory with this one a load and a
+/// store. A *scoped behaviour*, opened by one of the methods below and ended by its guard going out of scope, makes a phase fast.
+///
+/// Dropping it sends one message to each rank and waits for none; its block is served until every rank has dropped it.
+pub struct GVector<T: Element> {
+    pub(crate) link: Link,
+    pub(crate) id: ObjectId,
+    pub(crate) dist: Distribution,
+    pub(crate) made_at: Site,
+    /// Memory of the last `at_many`, for the next.
+    pub(super) positions: Cell<Vec<Vec<u32>>>,
+    pub(crate) direct: Direct<T>,
+    /// Memory of a copy of the whole, for the next scope that needs one.
+    pub(crate) private: Cell<Array<T>>,
+    element: PhantomData<*const T>,
+}
+
+impl<T: Element> GVector<T> {
+    /// Collective. A vector of zeros of the given [`Shape`]: a number of elements, or a [`MatrixDim`], which can be written as
+    /// `(rows, cols)`.
+    ///
+    /// # Errors
+    /// `Mismatch` where ranks construct different objects; [`Error::ZeroSized`]; [`Error::TooLarge`];
+    /// [`Error::OutOfMemory`] where some rank's memory has no room for its block: on all ranks.
+    #[track_caller]
+    pub fn new(world: &World, shape: impl Into<Shape>) -> Result<Self> {
+        Self::construct(Plan::vector::<T>(world, shape.into(), None, Site::here()), world, None)
+    }
+
+    /// Collective. A vector with element `i` set to `value(i)`; every rank computes its own elements.
+    ///
+    /// # Errors
+    /// As [`GVector::new`].
+    #[track_caller]
+    pub fn from_fn(world: &World, shape: impl Into<Shape>, mut value: impl FnMut(usize) -> T) -> Result<Self> {
+        Self::construct(Plan::vector::<T>(world, shape.into(), None, Site::here()), world, Some(&mut value))
+    }
+
+    /// Collective. A vector of zeros that lies whole on `rank` (the paper's `Sample`, section 3.4).
+    ///
+    /// # Errors
+    /// As [`GVector::new`], and [`Error::NoSuchRank`].
+    #[track_caller]
+    pub fn on(world: &World, rank: impl Into<Rank>, shape: impl Into<Shape>) -> Result<Self> {
+        Self::construct(Plan::vector::<T>(world, shape.into(), Some(rank.into()), Site::here()), world, None)
+    }
+
+    #[track_caller]
+    fn construct(plan: Plan, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Result<Self> {
+        let (dist, made_at) = (plan.dist, Site::here());
+        let mut plan = plan;
+        let link = world.link().share();
+        let (id, modes) = (link.next_object(), link.modes);
+        // What is large is made where it stays.
+        let place = if plan.admit::<T>(world)? { plan.place(&link, id)? } else { None };
+        let settled = place.is_some();
+        let (own, home) = place.map(Place::occupied).unzip();
+        let block = plan.block(world, own, value);
+        plan.agree((&link, id), block, home, None)?;
+        let place = if settled { Ok(None) } else { plan.place::<T>(&link, id) };
+        let place = place.inspect_err(|_| link.tidy(|service, out| service.drop_object(id, false, out)))?;
+        let direct = link.tidy(|service, out| {
+            let object = service.objects.get_mut(&id).expect("just registered");
+            if let Some(place) = place {
+                object.block.settle_down(place);
+            }
+            let direct = object.direct(modes.deny);
+            service.advance(id, out);
+            direct
+        });
+        Ok(GVector {
+            link,
+            id,
+            dist,
+            made_at,
+            positions: Cell::default(),
+            direct,
+            private: Cell::default(),
+            element: PhantomData,
+        })
+    }
+
+    /// Number of elements of the whole vector.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.dist.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.dist.is_empty()
+    }
+
+    /// Rows and columns, if it is a matrix.
+    pub fn dim(&self) -> Option<MatrixDim> {
+        match self.dist.shape() {
+            Shape::Matrix(dim) => Some(dim),
+            Shape::Vector(_) => None,
+        }
+    }
+
+    /// Elements of a row: none where a matrix has no columns; of a vector that is no matrix every element is a row.
+    #[inline]
+    pub(crate) fn row_len(&self) -> usize {
+        self.dim().map_or(1, |dim| dim.cols)
+    }
+
+    /// The rank that owns element `index`.
+    ///
+    /// # Panics
+    /// If there is no such element.
+    #[track_caller]
+    pub fn owner(&self, index: usize) -> Rank {
+        assert!(index < self.len(), "index {index} is outside a vector of {} elements", self.len());
+        self.dist.owner(index)
+    }
+
+    /// The global indices that this rank owns.
+    #[inline]
+    pub fn local_range(&self) -> Range<usize> {
+        self.direct.range()
+    }
+
+    /// The global numbers of the rows that this rank owns; of a vector that is no matrix every element is a row.
+    pub fn local_rows(&self) -> Range<usize> {
+        let (own, cols) = (self.local_range(), self.row_len().max(1));
+        own.start / cols..own.end / cols
+    }
+
+    /// The global indices that `rank` owns; empty for a rank that does not exist.
+    pub fn range_of(&self, rank: impl Into<Rank>) -> Range<usize> {
+        let rank = rank.into();
+        if rank.index() < self.link.size { self.dist.range(rank) } else { self.len()..self.len() }
+    }
+
+    /// Element `index`: a load if it is this rank's own, or of a rank whose memory this one shares; else one round trip to its
+    /// owner.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutside`]; `Leaked`, `Poisoned` or `Mismatch` of the object; whatever ended the job. Of an element of another rank
+    /// [`Error::Denied`], if that is asked for.
+    #[inline]
+    #[track_caller]
+    pub fn at(&self, index: usize) -> Result<T> {
+        match self.direct.at(index, || self.dist.owner_index(index)) {
+            Some(element) => Ok(element),
+            None => self.look_at(index, Site::here()),
+        }
+    }
+
+    /// What is not read at once, because it cannot be or because looks are watched.
+    #[cold]
+    fn look_at(&self, index: usize, site: Site) -> Result<T> {
+        let owner = || self.dist.owner_index(index);
+        let level = self.link.watched();
+        let look = || {
+            let at_once = match level {
+                Level::All => self.direct.at_watched(index, owner),
+                _ if self.direct.wake(level) => self.direct.at(index, owner),
+                _ => None,
+            };
+            at_once.map_or_else(|| self.at_by_service(index, &site), Ok)
+        };
+        let found = |element: &T| Some(digest::of(bytemuck::bytes_of(element)));
+        self.link.look_at((self.id, "at", &site), || index as u64, look, found)
+    }
+
+    fn at_by_service(&self, index: usize, site: &Site) -> Result<T> {
+        self.check_index(index, site)?;
+        let owner = self.dist.owner(index);
+        let local = index - self.dist.range(owner).start;
+        if owner == self.link.me {
+            self.check_read(std::iter::once(local), Window::WHOLE, "at", site)?;
+            return self.read_own(site, |own| own[local]);
+        }
+        self.check_single("at", index, owner, site)?;
+        let request = Request::Read { start: local as u64, len: 1, owners: 1 };
+        let bytes = self.ask(owner, request, Vec::new(), "at", site)?;
+        Ok(self.elements(owner, &bytes, 1)?[0])
+    }
+
+    /// Sets element `index`: a store if it is this rank's own, or of a rank whose memory this one shares and no more than 8 bytes long;
+    /// else one round trip to its owner, after which every rank reads the new value.
+    ///
+    /// # Errors
+    /// As [`GVector::at`].
+    #[inline]
+    #[track_caller]
+    pub fn put(&mut self, index: usize, value: T) -> Result<()> {
+        if self.direct.put(index, value, || self.dist.owner_index(index)) {
+            return Ok(());
+        }
+        self.put_by_service(index, value, Site::here())
+    }
+
+    #[cold]
+    fn put_by_service(&mut self, index: usize, value: T, site: Site) -> Result<()> {
+        self.link.no_look();
+        if self.direct.wake(Level::Nothing) && self.direct.put(index, value, || self.dist.owner_index(index)) {
+            return Ok(());
+        }
+        self.check_index(index, &site)?;
+        let owner = self.dist.owner(index);
+        let local = index - self.dist.range(owner).start;
+        if owner == self.link.me {
+            return self.write_own(&site, |own| own[local] = value);
+        }
+        self.check_single("put", index, owner, &site)?;
+        let request = Request::WriteAt { start: local as u64 };
+        self.ask(owner, request, bytemuck::bytes_of(&value).to_vec(), "put", &site).map(drop)
+    }
+
+    /// Collective. Sets every element to `value`. Orders all ranks: earlier writes are overwritten, later accesses of
+    /// any rank see the new value.
+    ///
+    /// # Errors
+    /// As [`World::barrier`].
+    #[track_caller]
+    pub fn fill(&mut self, value: T) -> Result<()> {
+        let site = Site::here();
+        let settled = self.link.wait(What::Settle { object: self.id }, &site, |service, out| {
+            service.settled(self.id, true, out).map(|o| o.map(drop))
+        });
+        let key = self.id.0;
+        self.link.meet(
+            "a fill",
+            &format_args!("the filling of {}", self.name()),
+            key,
+            // Told to all: they are there already, or soon.
+            settled.err(),
+            &site,
+        )?;
+        let opening = Opening::new(Collective::Fill, &site);
+        let epoch = self.link.act(&site, |service, out| service.enter(self.id, opening, out))?;
+        self.link.wait(What::Gate { object: self.id }, &site, |service, out| {
+            let object = match service.usable(self.id, true, out) {
+                Ok(object) => object,
+                Err(error) => return Some(Err(error)),
+            };
+            object.block.write(|bytes| bytemuck::cast_slice_mut(bytes).fill(value))?;
+            service.end_fill(self.id, epoch, out);
+            Some(Ok(()))
+        })
+    }
+
+    /// Collective. The whole vector on rank `root`, `None` on the others. Orders all ranks before and after.
+    ///
+    /// # Errors
+    /// As [`World::barrier`]; [`Error::NoSuchRank`]; [`Error::OutOfMemory`] where `root` has no room for the whole.
+    #[track_caller]
+    pub fn gather(&self, root: impl Into<Rank>) -> Result<Option<Vec<T>>> {
+        let (site, root) = (Site::here(), root.into());
+        let size = self.link.size;
+        let refusal = if root.index() >= size {
+            Some(Error::NoSuchRank { rank: root, size, site: site.clone() })
+        } else {
+            self.link.tidy(|service, out| service.usable(self.id, false, out).err())
+        };
+        let text = format!("the gathering of {} on {root}", self.name());
+        let key = self.id.0 ^ ((root.index() as u64 + 1) << 32);
+        self.link.meet("a gather", &text, key, refusal, &site)?;
+        let (whole, failed) = if root == self.link.me {
+            let made = memory::zeros(self.len());
+            let made = made.map_err(|shortage| shortage.error(root, "a gather", self.name(), &site));
+            let gathered = made.and_then(|mut whole| {
+                distmemcpy(&mut whole[..], VectorRange::new(self, .., site.clone())).map(|()| whole)
+            });
+            match gathered {
+                Ok(whole) => (Some(whole), None),
+                Err(error) => (None, Some(error)),
+            }
+        } else {
+            (None, None)
+        };
+        self.link.meet("the end of a gather", &text, key, failed, &site)?;
+        Ok(whole)
+    }
+
+    /// A range of the vector as the source of a [`distmemcpy`].
+    #[track_caller]
+    pub fn range(&self, range: impl std::ops::RangeBounds<usize>) -> VectorRange<'_, T> {
+        VectorRange::new(self, range, Site::here())
+    }
+
+    /// A range of the vector as the destination of a [`distmemcpy`].
+    #[track_caller]
+    pub fn range_mut(&mut self, range: impl std::ops::RangeBounds<usize>) -> VectorRangeMut<'_, T> {
+        VectorRangeMut::new(self, range, Site::here())
+    }
+
+    pub(crate) fn name(&self) -> ObjectName {
+        let placed = self.dist.placed_on().map_or(String::new(), |rank| format!(" on {rank}"));
+        ObjectName {
+            what: format!("GVector<{}> of {}{placed}", short::<T>(), self.dist.shape()),
+            made_at: self.made_at.clone(),
+        }
+    }
+
+    pub(crate) fn check_index(&self, index: usize, site: &Site) -> Result<()> {
+        if index < self.len() { Ok(()) } else { Err(self.outside(index, None, site)) }
+    }
+
+    /// The error of an index that is no element's, at this place of a list.
+    #[cold]
+    pub(crate) fn outside(&self, index: usize, position: Option<usize>, site: &Site) -> Error {
+        Error::IndexOutside { index, position, len: self.len(), object: Box::new(self.name()), site: site.clone() }
+    }
+
+    /// The error of an index that a behaviour does not show on this rank.
+    pub(crate) fn not_shown(
+        &self,
+        index: usize,
+        shown: &Range<usize>,
+        behaviour: impl Into<String>,
+        site: Site,
+    ) -> Error {
+        let (Range { start, end }, object) = (shown.clone(), Box::new(self.name()));
+        Error::NotShown { index, start, end, behaviour: behaviour.into(), object, site }
+    }
+
+    /// Whether single elements of other ranks may be touched.
+    fn check_single(&self, access: &str, index: usize, owner: Rank, site: &Site) -> Result<()> {
+        if !self.link.modes.deny {
+            return Ok(());
+        }
+        Err(Error::Denied { access: access.into(), index, owner, object: Box::new(self.name()), site: site.clone() })
+    }
+
+    /// Checking mode: whether this rank may read elements of its own block, given by their places there.
+    pub(crate) fn check_read(
+        &self,
+        places: impl Iterator<Item = usize>,
+        window: Window,
+        action: &str,
+        site: &Site,
+    ) -> Result<()> {
+        if !self.link.modes.check {
+            return Ok(());
+        }
+        let (me, mut places) = (self.link.me, Some(places));
+        // What is written in a scope that this rank has ended is there to be read once all have.
+        self.link.wait(What::Settle { object: self.id }, site, |service, out| {
+            let object = match service.settled_in(self.id, false, window, out)? {
+                Ok(object) => object,
+                Err(error) => return Some(Err(error)),
+            };
+            let found = places.take().and_then(|places| object.unflushed(me, places));
+            Some(found.map_or(Ok(()), |error| Err(error.read_by(me, action, site))))
+        })
+    }
+
+    pub(crate) fn reason(&self, action: &'static str, site: &Site) -> Reason {
+        Reason { object: Some(self.id), action, site: Some(site.clone()) }
+    }
+
+    /// Reads our own block once all earlier scopes are over.
+    pub(crate) fn read_own<R>(&self, site: &Site, read: impl FnOnce(&[T]) -> R) -> Result<R> {
+        let mut read = Some(read);
+        self.link.wait(What::Settle { object: self.id }, site, |service, out| {
+            let object = match service.settled(self.id, false, out)? {
+                Ok(object) => object,
+                Err(error) => return Some(Err(error)),
+            };
+            let read = &mut read;
+            object.block.read(|bytes| read.take().map(|read| Ok(read(bytemuck::cast_slice(bytes)))))?
+        })
+    }
+
+    /// The bytes of single elements of our own block, given by their places there, once all earlier scopes of a part that holds them are
+    /// over: scopes of other parts may be open.
+    pub(crate) fn read_own_in(&self, window: Window, places: &[usize], site: &Site) -> Result<Vec<u8>> {
+        self.link.wait(What::Settle { object: self.id }, site, |service, out| {
+            match service.settled_in(self.id, false, window, out)? {
+                Ok(object) => object.block.read_elements(places).map(Ok),
+                Err(error) => Some(Err(error)),
+            }
+        })
+    }
+
+    /// Writes our own block once its gate is open.
+    pub(crate) fn write_own(&self, site: &Site, write: impl FnOnce(&mut [T])) -> Result<()> {
+        self.link.wait(What::Settle { object: self.id }, site, |service, out| {
+            service.settled(self.id, true, out).map(|object| object.map(drop))
+        })?;
+        let mut write = Some(write);
+        self.link.wait(What::Gate { object: self.id }, site, |service, out| {
+            let object = match service.gate(self.id, out)? {
+                Ok(object) => object,
+                Err(error) => return Some(Err(error)),
+            };
+            let write = &mut write;
+            let done = object.block.write(|bytes| write.take().map(|write| write(bytemuck::cast_slice_mut(bytes))))?;
+            service.refresh(self.id);
+            done.map(Ok)
+        })
+    }
+
+    /// One round trip to another rank.
+    pub(crate) fn ask(
+        &self,
+        to: Rank,
+        request: Request,
+        payload: Vec<u8>,
+        action: &'static str,
+        site: &Site,
+    ) -> Result<Vec<u8>> {
+        let _call = self.link.call(action);
+        let reason = self.reason(action, site);
+        let asking = Asking { object: self.id, to, reason: &reason };
+        let call = self.link.act(site, |service, out| {
+            service.usable(self.id, matches!(request, Request::WriteAt { .. }), out)?;
+            Ok(service.ask(&asking, request, payload, out))
+        })?;
+        self.answer(call, action, site)
+    }
+
+    /// Waits for the answer to a request.
+    pub(crate) fn answer(&self, call: crate::ids::CallId, action: &'static str, site: &Site) -> Result<Vec<u8>> {
+        self.received(call, action, site).map(Received::into_vec)
+    }
+
+    /// The same, where it lies.
+    pub(crate) fn received(&self, call: crate::ids::CallId, action: &'static str, site: &Site) -> Result<Received> {
+        let what = What::Calls { object: self.id, action };
+        self.link
+            .wait(what, site, |service, out| {
+                let answer = service.await_received(call, out)?;
+                Some(answer.map_err(|error| error.read_by(self.link.me, action, site)))
+            })
+            .inspect_err(|_| self.link.tidy(|service, _| service.give_up(call)))
+    }
+
+    /// An answer as elements.
+    fn elements(&self, from: Rank, bytes: &[u8], len: usize) -> Result<Vec<T>> {
+        if bytes.len() != len * size_of::<T>() {
+            return Err(crate::kernel::message::malformed(from));
+        }
+        Ok(bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect())
+    }
+}
+
+impl<T: Element> Drop for GVector<T> {
+    fn drop(&mut self) {
+        let (id, panicking) = (self.id, std::thread::panicking());
+        self.link.let_go(move |service, out| service.drop_object(id, panicking, out));
+    }
+}
+
+impl<T: Element> std::fmt::Debug for GVector<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name().what)
+    }
+}

@@ -1,0 +1,352 @@
+//! Many elements in one call: requests to all owners under way at the same time.
+
+use crate::Site;
+use crate::digest;
+use crate::element::Element;
+use crate::error::Result;
+use crate::kernel::Asked;
+use crate::kernel::Reason;
+use crate::kernel::asking::Asking;
+use crate::kernel::message::{Request, malformed};
+use crate::polls::Level;
+use crate::vector::GVector;
+use crate::vector::batch::BatchBuilder;
+use crate::vector::places::{Places, PlacesBuilder};
+use crate::window::Window;
+use aurora_net::Rank;
+use std::collections::VecDeque;
+
+/// Positions in an answer have 32 bits.
+const AT_ONCE: usize = 1 << 31;
+
+/// Bytes of a request, and of its answer.
+const PIECE: usize = 64 << 10;
+
+/// Requests that one owner has at a time: while it answers one, the next is made and the one before is read.
+const AHEAD: usize = 4;
+
+/// What is wanted of one owner.
+struct Wanted<'a> {
+    /// The first element of its block.
+    start: usize,
+    places: PlacesBuilder,
+    /// Where in the answer to the caller each of them belongs.
+    positions: Vec<u32>,
+    asked: VecDeque<Question<'a>>,
+}
+
+/// A request under way.
+struct Question<'a> {
+    asked: Asked<'a>,
+    positions: Vec<u32>,
+}
+
+/// Elements being read for one line of the program, on whose account `reason` puts it.
+struct Reading<'a, T: Element> {
+    vector: &'a GVector<T>,
+    site: &'a Site,
+    reason: &'a Reason,
+    /// What else may be open is of other parts.
+    window: Window,
+    values: &'a mut [T],
+    wanted: Vec<Wanted<'a>>,
+    /// Elements of a piece.
+    piece: usize,
+    /// Memory to be used again.
+    spare: Vec<Vec<u32>>,
+}
+
+impl<T: Element> GVector<T> {
+    /// The elements at `indices`, in their order: their owners are asked all at once, and not at all where they share memory with this
+    /// rank.
+    ///
+    /// # Errors
+    /// As [`GVector::at`]; an index outside the vector is found before anything is read.
+    #[track_caller]
+    pub fn at_many(&self, indices: &[usize]) -> Result<Vec<T>> {
+        let site = Site::here();
+        let mut values = vec![T::zeroed(); indices.len()];
+        self.read_many(indices, &mut values, (&self.reason("at_many", &site), Window::WHOLE), &site)?;
+        Ok(values)
+    }
+
+    /// The same into memory of the same length, on the account that `reason` says, for a scope of a part that holds them.
+    pub(crate) fn read_many(
+        &self,
+        indices: &[usize],
+        values: &mut [T],
+        (reason, window): (&Reason, Window),
+        site: &Site,
+    ) -> Result<()> {
+        if let Some(outside) = indices.iter().position(|index| *index >= self.len()) {
+            return Err(self.outside(indices[outside], Some(outside), site));
+        }
+        /// Who reads more at a time does not poll.
+        const FEW: usize = 64;
+        if indices.len() > FEW {
+            self.link.no_look();
+        }
+        if self.link.watched() == Level::Nothing {
+            return self.read_many_unwatched(indices, values, (reason, window), site);
+        }
+        let asked = || indices.iter().fold(0, |asked, index| digest::add(asked, *index as u64));
+        let look = || {
+            self.read_many_unwatched(indices, values, (reason, window), site)?;
+            Ok(digest::of(bytemuck::cast_slice(values)))
+        };
+        self.link.look_at((self.id, reason.action, site), asked, look, |found| Some(*found)).map(drop)
+    }
+
+    fn read_many_unwatched(
+        &self,
+        indices: &[usize],
+        values: &mut [T],
+        (reason, window): (&Reason, Window),
+        site: &Site,
+    ) -> Result<()> {
+        let done = self.direct.at_many(indices, values);
+        let (indices, values) = (&indices[done..], &mut values[done..]);
+        if done > 0 && indices.is_empty() {
+            return Ok(());
+        }
+        self.link.act(site, |service, out| service.usable_in(self.id, false, window, out).map(drop))?;
+        for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
+            let mut reading = Reading::new(self, values, (reason, window), site);
+            reading.read(indices)?;
+            reading.end();
+        }
+        Ok(())
+    }
+}
+
+impl<'a, T: Element> Reading<'a, T> {
+    fn new(
+        vector: &'a GVector<T>,
+        values: &'a mut [T],
+        (reason, window): (&'a Reason, Window),
+        site: &'a Site,
+    ) -> Self {
+        let mut spare = vector.positions.take();
+        let wanted = (0..vector.link.size).map(|owner| {
+            let block = vector.dist.range(Rank::new(owner));
+            let positions = spare.pop().unwrap_or_default();
+            Wanted { start: block.start, places: PlacesBuilder::new(block.len()), positions, asked: VecDeque::new() }
+        });
+        let wanted: Vec<_> = wanted.collect();
+        let widest = wanted.iter().map(|wanted| wanted.places.width()).max().unwrap_or(1).max(size_of::<T>());
+        let piece = (PIECE / widest).clamp(1, values.len().max(1));
+        Reading { vector, site, reason, window, values, wanted, piece, spare }
+    }
+
+    fn read(&mut self, indices: &[usize]) -> Result<()> {
+        for (position, &index) in (0..).zip(indices) {
+            let owner = self.vector.dist.owner_index(index);
+            let wanted = &mut self.wanted[owner];
+            if wanted.places.is_full() {
+                self.make_room(owner)?;
+            }
+            let wanted = &mut self.wanted[owner];
+            wanted.places.push(index - wanted.start);
+            wanted.positions.push(position);
+        }
+        let me = self.vector.link.me;
+        for owner in me.others(self.vector.link.size).chain([me]) {
+            self.ask(owner, true)?;
+        }
+        for owner in me.others(self.vector.link.size) {
+            while let Some(question) = self.wanted[owner.index()].asked.pop_front() {
+                self.take(owner, question)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has an owner asked for what is wanted of it so far.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, owner: usize) -> Result<()> {
+        let owner = Rank::new(owner);
+        let vector = self.vector;
+        self.ask(owner, false)?;
+        if owner != vector.link.me
+            && self.wanted[owner.index()].asked.len() >= AHEAD
+            && let Some(question) = self.wanted[owner.index()].asked.pop_front()
+        {
+            self.take(owner, question)?;
+        }
+        let wanted = &mut self.wanted[owner.index()];
+        let len = self.piece * wanted.places.width();
+        wanted.places.open(vector.link.tidy(|_, out| out.buffer(owner, len)));
+        Ok(())
+    }
+
+    /// Asks an owner. `last`: for the last time.
+    fn ask(&mut self, owner: Rank, last: bool) -> Result<()> {
+        let Reading { vector, site, reason, window, values, wanted, spare, .. } = self;
+        let wanted = &mut wanted[owner.index()];
+        if wanted.positions.is_empty() {
+            return Ok(());
+        }
+        let width = wanted.places.width();
+        let places = wanted.places.take();
+        let here = Places::parse(width, &places).expect("whole places");
+        if owner == vector.link.me {
+            vector.check_read(here.iter(), *window, reason.action, site)?;
+            if window.is_whole() {
+                vector.read_own(site, |block| here.spread(block, &wanted.positions, values))?;
+            } else {
+                let read = vector.read_own_in(*window, &here.numbers(), site)?;
+                put_into_place(&read, &wanted.positions, values);
+            }
+            wanted.positions.clear();
+            return Ok(());
+        }
+        if vector.direct.is_here(owner.index()) && read_of_mate(vector, owner, here, &wanted.positions, values) {
+            wanted.positions.clear();
+            return Ok(());
+        }
+        let _call = vector.link.bulk_call(reason.action);
+        // Others' requests to us, which we are not woken for.
+        vector.link.look();
+        let asking = Asking { object: vector.id, to: owner, reason };
+        let request = Request::ReadMany { width: width as u8, window: *window };
+        let call = vector.link.act(site, |service, out| {
+            Ok(match last {
+                true => service.ask(&asking, request, places, out),
+                false => service.ask_and_go_on(&asking, request, places, out),
+            })
+        })?;
+        let positions = std::mem::replace(&mut wanted.positions, spare.pop().unwrap_or_default());
+        wanted.asked.push_back(Question { asked: Asked::new(&vector.link, call), positions });
+        Ok(())
+    }
+
+    /// Puts the values of an answer into their positions.
+    fn take(&mut self, owner: Rank, question: Question<'_>) -> Result<()> {
+        let Question { asked, mut positions } = question;
+        let _call = self.vector.link.bulk_call(self.reason.action);
+        let answer = self.vector.received(asked.hand_over(), self.reason.action, self.site)?;
+        let bytes = answer.bytes();
+        if bytes.len() != positions.len() * size_of::<T>() {
+            return Err(malformed(owner));
+        }
+        put_into_place(bytes, &positions, self.values);
+        positions.clear();
+        self.spare.push(positions);
+        Ok(())
+    }
+
+    /// Keeps the memory for the next.
+    fn end(mut self) {
+        for Wanted { mut positions, .. } in self.wanted {
+            positions.clear();
+            self.spare.push(positions);
+        }
+        self.vector.positions.set(self.spare);
+    }
+}
+
+/// Puts values that come in their order where they belong.
+fn put_into_place<T: Element>(bytes: &[u8], positions: &[u32], values: &mut [T]) {
+    for (position, value) in positions.iter().zip(bytes.chunks_exact(size_of::<T>())) {
+        values[*position as usize] = bytemuck::pod_read_unaligned(value);
+    }
+}
+
+/// Reads the elements at these places of a block whose memory we share, each into its position; false if its owner has it lent.
+fn read_of_mate<T: Element>(
+    vector: &GVector<T>,
+    owner: Rank,
+    places: Places<'_>,
+    positions: &[u32],
+    values: &mut [T],
+) -> bool {
+    let block = vector.dist.range(owner);
+    let indices = places.indices(block.start);
+    let mut read = vec![T::zeroed(); indices.len()];
+    if vector.direct.at_many_of(owner.index(), block, &indices, &mut read) < indices.len() {
+        return false;
+    }
+    for (position, value) in positions.iter().zip(read) {
+        values[*position as usize] = value;
+    }
+    true
+}
+
+impl<T: Element> GVector<T> {
+    /// Sets many elements, in the order given: their owners are told all at once, and not at all where all ranks share memory.
+    ///
+    /// # Errors
+    /// As [`GVector::at`]; an index outside the vector is found before anything is written.
+    #[track_caller]
+    pub fn put_many(&mut self, writes: &[(usize, T)]) -> Result<()> {
+        let site = Site::here();
+        if let Some(outside) = writes.iter().position(|(index, _)| *index >= self.len()) {
+            return Err(self.outside(writes[outside].0, Some(outside), &site));
+        }
+        self.link.no_look();
+        let done = self.direct.put_many(writes);
+        let writes = &writes[done..];
+        if done > 0 && writes.is_empty() {
+            return Ok(());
+        }
+        let _call = self.link.bulk_call("put_many");
+        self.link.act(&site, |service, out| service.usable(self.id, true, out).map(drop))?;
+        let blocks = (0..self.link.size).map(|owner| self.dist.range(Rank::new(owner)));
+        let mut batches: Vec<_> = blocks.map(|block| (block.start, BatchBuilder::new(block.len()))).collect();
+        let own = self.local_range();
+        // One after the other to each owner: transfers may overtake each other.
+        let mut under_way: Vec<_> = (0..self.link.size).map(|_| None).collect();
+        for &(index, value) in writes.iter().filter(|(index, _)| !own.contains(index)) {
+            let owner = self.dist.owner_index(index);
+            let (start, batch) = &mut batches[owner];
+            if batch.len() == batch.capacity() {
+                self.write_batch(Rank::new(owner), batch, false, &mut under_way, &site)?;
+                let wanted = batch.wanted();
+                batch.open(self.link.tidy(|_, out| out.buffer(Rank::new(owner), wanted)));
+            }
+            batch.push(index - *start, value);
+        }
+        for (owner, (_, batch)) in batches.iter_mut().enumerate() {
+            self.write_batch(Rank::new(owner), batch, true, &mut under_way, &site)?;
+        }
+        if writes.iter().any(|(index, _)| own.contains(index)) {
+            self.write_own(&site, |block| {
+                for (index, value) in writes.iter().filter(|(index, _)| own.contains(index)) {
+                    block[index - own.start] = *value;
+                }
+            })?;
+        }
+        let mut under_way = under_way.into_iter().flatten();
+        under_way.try_for_each(|asked: Asked<'_>| self.answer(asked.hand_over(), "put_many", &site).map(drop))
+    }
+
+    /// Sends a batch to its owner, if anything is in it. `last`: the last one.
+    fn write_batch<'v>(
+        &'v self,
+        owner: Rank,
+        batch: &mut BatchBuilder<T>,
+        last: bool,
+        under_way: &mut [Option<Asked<'v>>],
+        site: &Site,
+    ) -> Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        self.link.look();
+        if let Some(asked) = under_way[owner.index()].take() {
+            self.answer(asked.hand_over(), "put_many", site)?;
+        }
+        let reason = self.reason("put_many", site);
+        let asking = Asking { object: self.id, to: owner, reason: &reason };
+        let request = Request::Write { op: None, window: Window::WHOLE };
+        let call = self.link.act(site, |service, out| {
+            Ok(match last {
+                true => service.ask(&asking, request, batch.take(), out),
+                false => service.ask_and_go_on(&asking, request, batch.take(), out),
+            })
+        })?;
+        under_way[owner.index()] = Some(Asked::new(&self.link, call));
+        Ok(())
+    }
+}

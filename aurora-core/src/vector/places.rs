@@ -1,0 +1,260 @@
+//! Places of elements in an owner's block, on their way to it: numbers of 32 bits each, or of 64 for a block so long that it
+//! needs them.
+//!
+//! The top bit of a number is free for those who write them.
+
+use crate::element::Element;
+use crate::memory::Prefetch;
+use aurora_net::Buffer;
+
+/// So many elements are asked for before they are needed: more than a processor can wait for at a time.
+const FETCHED_AHEAD: usize = 64;
+
+/// Blocks of more elements have wide places.
+const MOST_NARROW: usize = (1 << 31) - 1;
+/// No block has more.
+const MOST_WIDE: usize = (1 << 63) - 1;
+
+/// Places being collected in the memory that they travel in.
+#[derive(Debug)]
+pub(crate) struct PlacesBuilder {
+    memory: Buffer,
+    width: usize,
+    len: usize,
+}
+
+impl PlacesBuilder {
+    /// In a block of `len` elements; without memory.
+    pub(crate) fn new(len: usize) -> Self {
+        PlacesBuilder { memory: Buffer::own(Vec::new()), width: Places::width_for(len), len: 0 }
+    }
+
+    /// Bytes of a place.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Takes memory. It is empty and has none.
+    pub(crate) fn open(&mut self, memory: Buffer) {
+        self.memory = memory;
+    }
+
+    /// Whether there is no memory for another place.
+    #[inline(always)]
+    pub(crate) fn is_full(&self) -> bool {
+        self.len + self.width > self.memory.len()
+    }
+
+    /// Appends a place, for which there is room.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, place: usize) {
+        let end = self.len + self.width;
+        match self.width {
+            4 => self.memory[self.len..end].copy_from_slice(&(place as u32).to_le_bytes()),
+            _ => self.memory[self.len..end].copy_from_slice(&(place as u64).to_le_bytes()),
+        }
+        self.len = end;
+    }
+
+    /// The bytes in their memory, leaving it empty without any.
+    pub(crate) fn take(&mut self) -> Buffer {
+        let mut memory = std::mem::replace(&mut self.memory, Buffer::own(Vec::new()));
+        memory.truncate(std::mem::take(&mut self.len));
+        memory
+    }
+}
+
+/// Places that have arrived, wherever they lie in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Places<'b> {
+    Narrow(&'b [[u8; 4]]),
+    Wide(&'b [[u8; 8]]),
+}
+
+/// One of them.
+pub(crate) trait Place: Copy {
+    /// Its number, without the top bit.
+    fn number(self) -> usize;
+    /// Whether the top bit is set.
+    fn is_marked(self) -> bool;
+    /// Whether it is below `len`, its top bit being a part of it.
+    fn is_below(self, len: usize) -> bool;
+}
+
+impl Place for [u8; 4] {
+    #[inline(always)]
+    fn number(self) -> usize {
+        (u32::from_le_bytes(self) & (u32::MAX >> 1)) as usize
+    }
+
+    #[inline(always)]
+    fn is_marked(self) -> bool {
+        u32::from_le_bytes(self) >> 31 != 0
+    }
+
+    #[inline(always)]
+    fn is_below(self, len: usize) -> bool {
+        u32::from_le_bytes(self) < len as u32
+    }
+}
+
+impl Place for [u8; 8] {
+    #[inline(always)]
+    fn number(self) -> usize {
+        (u64::from_le_bytes(self) & (u64::MAX >> 1)) as usize
+    }
+
+    #[inline(always)]
+    fn is_marked(self) -> bool {
+        u64::from_le_bytes(self) >> 63 != 0
+    }
+
+    #[inline(always)]
+    fn is_below(self, len: usize) -> bool {
+        u64::from_le_bytes(self) < len as u64
+    }
+}
+
+impl<'b> Places<'b> {
+    /// Bytes of a place in a block of `len` elements.
+    pub(crate) fn width_for(len: usize) -> usize {
+        if len > MOST_NARROW { size_of::<u64>() } else { size_of::<u32>() }
+    }
+
+    /// A place with its top bit set.
+    pub(crate) fn marked(width: usize, place: u64) -> u64 {
+        place | 1 << (8 * width - 1)
+    }
+
+    /// Of `width` bytes each.
+    pub(crate) fn parse(width: usize, bytes: &'b [u8]) -> Option<Self> {
+        match width {
+            4 => bytes.len().is_multiple_of(4).then_some(Places::Narrow(bytes.as_chunks().0)),
+            8 => bytes.len().is_multiple_of(8).then_some(Places::Wide(bytes.as_chunks().0)),
+            _ => None,
+        }
+    }
+
+    /// Their numbers.
+    pub(crate) fn iter(self) -> impl Iterator<Item = usize> + use<'b> {
+        let (narrow, wide) = match self {
+            Places::Narrow(places) => (places, &[][..]),
+            Places::Wide(places) => (&[][..], places),
+        };
+        narrow.iter().map(|place| place.number()).chain(wide.iter().map(|place| place.number()))
+    }
+
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Places::Narrow(places) => places.len(),
+            Places::Wide(places) => places.len(),
+        }
+    }
+
+    /// The indices of the elements at these places, unmarked ones, in the vector of which the block begins at `start`.
+    pub(crate) fn indices(self, start: usize) -> Vec<usize> {
+        match self {
+            Places::Narrow(places) => places.iter().map(|place| start + place.number()).collect(),
+            Places::Wide(places) => places.iter().map(|place| start + place.number()).collect(),
+        }
+    }
+
+    /// The places as numbers, unmarked ones.
+    pub(crate) fn numbers(self) -> Vec<usize> {
+        match self {
+            Places::Narrow(places) => places.iter().map(|place| place.number()).collect(),
+            Places::Wide(places) => places.iter().map(|place| place.number()).collect(),
+        }
+    }
+
+    /// The bytes of the elements at these places, unmarked ones.
+    #[inline]
+    pub(crate) fn gather<T: Element>(self, block: &[T], into: &mut [u8]) {
+        match self {
+            Places::Narrow(places) => gather(places, block, into),
+            Places::Wide(places) => gather(places, block, into),
+        }
+    }
+
+    /// Reads the elements at these places, unmarked ones, each into its position among `values`.
+    #[inline]
+    pub(crate) fn spread<T: Element>(self, block: &[T], positions: &[u32], values: &mut [T]) {
+        match self {
+            Places::Narrow(places) => spread(places, block, positions, values),
+            Places::Wide(places) => spread(places, block, positions, values),
+        }
+    }
+
+    /// Whether none is marked and all are below `len`.
+    pub(crate) fn are_below(self, len: usize) -> bool {
+        match self {
+            Places::Narrow(places) => are_below(places, len.min(MOST_NARROW)),
+            Places::Wide(places) => are_below(places, len.min(MOST_WIDE)),
+        }
+    }
+}
+
+#[inline]
+fn gather<P: Place, T: Element>(places: &[P], block: &[T], into: &mut [u8]) {
+    let values = into.chunks_exact_mut(size_of::<T>());
+    visit(places, values, Prefetch::of(block), |element, value| {
+        value.copy_from_slice(bytemuck::bytes_of(&block[element]));
+    });
+}
+
+#[inline]
+fn spread<P: Place, T: Element>(places: &[P], block: &[T], positions: &[u32], values: &mut [T]) {
+    visit(places, positions, Prefetch::of(block), |element, position| values[*position as usize] = block[element]);
+}
+
+/// Visits the elements at these places, each with its `companion`. Nothing depends on the element before, and the processor is told
+/// early where it will have to look, so that it has as many cache misses under way as it can.
+#[inline(always)]
+pub(crate) fn visit<P: Place, T, C>(
+    places: &[P],
+    companions: impl IntoIterator<Item = C>,
+    memory: Prefetch<T>,
+    mut visit: impl FnMut(usize, C),
+) {
+    let (first, coming) = places.split_at(places.len().min(FETCHED_AHEAD));
+    first.iter().for_each(|place| memory.fetch(place.number()));
+    let mut pairs = places.iter().zip(companions);
+    for (coming, (place, companion)) in coming.iter().zip(pairs.by_ref()) {
+        memory.fetch(coming.number());
+        visit(place.number(), companion);
+    }
+    pairs.for_each(|(place, companion)| visit(place.number(), companion));
+}
+
+/// No branch: many are compared at once.
+fn are_below<P: Place>(places: &[P], len: usize) -> bool {
+    places.iter().fold(true, |all, place| all & place.is_below(len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_blocks_have_wide_places() {
+        for (len, width) in [(0, 4), (MOST_NARROW, 4), (MOST_NARROW + 1, 8)] {
+            let mut builder = PlacesBuilder::new(len);
+            assert!(builder.is_full() && builder.width() == width);
+            builder.open(Buffer::own(vec![0; 2 * width - 1]));
+            builder.push(len.saturating_sub(1));
+            assert!(builder.is_full());
+            let bytes = builder.take();
+            let places = Places::parse(width, &bytes).expect("whole");
+            assert_eq!((places.len(), places.are_below(len.max(1))), (1, true));
+            assert!(!places.are_below(len.saturating_sub(1)));
+            let marked = Places::marked(width, 7).to_le_bytes();
+            assert!(!Places::parse(width, &marked[..width]).expect("whole").are_below(usize::MAX));
+        }
+    }
+
+    #[test]
+    fn what_is_no_whole_number_of_places_is_none() {
+        assert!(Places::parse(4, &[0; 7]).is_none() && Places::parse(8, &[0; 12]).is_none());
+        assert!(Places::parse(5, &[0; 10]).is_none() && Places::parse(0, &[]).is_none());
+    }
+}

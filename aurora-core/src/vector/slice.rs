@@ -1,0 +1,362 @@
+//! Parts of a vector, each to be given a behaviour of its own.
+
+use super::GVector;
+use crate::behaviour::{
+    Accumulate, Gather, OwnerComputes, OwnerComputesMut, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
+};
+use crate::element::{Element, Op};
+use crate::epoch::Collective;
+use crate::error::Result;
+use crate::vector::copy::resolve;
+use crate::window::Window;
+use crate::{Error, Site};
+use std::marker::PhantomData;
+use std::ops::{Range, RangeBounds};
+
+/// A part of a vector, to read: [`GVector::slice`], [`GVector::rows`].
+///
+/// A behaviour of it costs what the part costs: a [`read_cache`](Slice::read_cache) loads what it shows, guards hold back only those who
+/// want the same elements. All else is as for the whole. **Indices and rows stay global**: element 700 of the vector is `[700]` in
+/// every scope that shows it.
+///
+/// A collective behaviour has the same range on all ranks. What each rank wants for itself is for
+/// [`distmemcpy`](crate::distmemcpy).
+///
+/// ```
+/// use aurora_core::prelude::*;
+///
+/// Config::threads(3).run(|world| {
+///     let mut v = GVector::<u64>::from_fn(world, 1000, |i| i as u64)?;
+///     let (mut left, mut right) = v.split_at_mut(400);
+///     for _ in 0..3 {
+///         let known = left.slice(300..).read_cache()?; // 100 elements travel
+///         let mut mine = right.slice_mut(..).owner_computes_mut()?; // at the same time
+///         for i in mine.indices() {
+///             mine[i] += known[300 + i % 100];
+///         }
+///     }
+///     world.barrier()?;
+///     assert_eq!(v.at(999)?, 999 + 3 * 399);
+///     Ok(())
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
+#[must_use = "a part does nothing before it is given a behaviour"]
+pub struct Slice<'v, T: Element> {
+    vector: &'v GVector<T>,
+    part: Part,
+}
+
+/// A part of a vector that nobody else on this rank uses, to read and to write: [`GVector::slice_mut`], [`GVector::rows_mut`],
+/// [`GVector::split_at_mut`].
+///
+/// Its behaviours take it with them. To go on using it afterwards, open them on a part of it:
+/// `part.slice_mut(..).release_c()?`.
+#[must_use = "a part does nothing before it is given a behaviour"]
+pub struct SliceMut<'v, T: Element> {
+    vector: &'v GVector<T>,
+    part: Part,
+    alone: PhantomData<&'v mut GVector<T>>,
+}
+
+/// Which elements.
+#[derive(Clone, Debug)]
+struct Part {
+    range: Range<usize>,
+    /// What it was cut from, if that does not hold it.
+    outside: Option<Range<usize>>,
+}
+
+impl Part {
+    fn of(range: impl RangeBounds<usize>, within: &Range<usize>, outside: Option<Range<usize>>) -> Self {
+        let range = resolve(range, within);
+        let fits = range.start <= range.end && within.start <= range.start && range.end <= within.end;
+        Part { range, outside: outside.or(if fits { None } else { Some(within.clone()) }) }
+    }
+
+    fn rows<T: Element>(vector: &GVector<T>, rows: impl RangeBounds<usize>, part: &Part) -> Self {
+        let cols = vector.row_len();
+        let within = part.range.start.div_ceil(cols.max(1))..part.range.end / cols.max(1);
+        let rows = resolve(rows, &within);
+        Part::of(rows.start.saturating_mul(cols)..rows.end.saturating_mul(cols), &part.range, part.outside.clone())
+    }
+
+    /// The window, if there are such elements, and the line that asks.
+    #[track_caller]
+    fn place<T: Element>(&self, vector: &GVector<T>) -> Result<(Window, Site)> {
+        let site = Site::here();
+        let (len, Range { start, end }) = (vector.len(), self.range.clone());
+        if start > end || end > len {
+            return Err(Error::RangeOutside { start, end, len, object: vector.name(), site });
+        }
+        match &self.outside {
+            None => Ok((Window::of(&self.range, len), site)),
+            Some(within) => {
+                let index = if start < within.start { start } else { end.saturating_sub(1) };
+                Err(vector.not_shown(index, within, "a slice", site))
+            }
+        }
+    }
+}
+
+impl<T: Element> Clone for Slice<'_, T> {
+    fn clone(&self) -> Self {
+        Slice { vector: self.vector, part: self.part.clone() }
+    }
+}
+
+impl<T: Element> GVector<T> {
+    /// Elements of the vector, for a behaviour of their own. One that does not exist is an error of that.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Slice<'_, T> {
+        Slice { vector: self, part: Part::of(range, &(0..self.len()), None) }
+    }
+
+    /// The same, also for writing.
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> SliceMut<'_, T> {
+        let part = Part::of(range, &(0..self.len()), None);
+        SliceMut { vector: self, part, alone: PhantomData }
+    }
+
+    /// Rows of a matrix; of a vector that is no matrix elements.
+    pub fn rows(&self, rows: impl RangeBounds<usize>) -> Slice<'_, T> {
+        Slice { vector: self, part: Part::rows(self, rows, &Part::of(.., &(0..self.len()), None)) }
+    }
+
+    /// The same, also for writing.
+    pub fn rows_mut(&mut self, rows: impl RangeBounds<usize>) -> SliceMut<'_, T> {
+        let part = Part::rows(self, rows, &Part::of(.., &(0..self.len()), None));
+        SliceMut { vector: self, part, alone: PhantomData }
+    }
+
+    /// All elements before element `at`, and from there on. Both parts can have scopes open at the same time.
+    ///
+    /// # Panics
+    /// If there is no such place.
+    #[track_caller]
+    pub fn split_at_mut(&mut self, at: usize) -> (SliceMut<'_, T>, SliceMut<'_, T>) {
+        let whole = Part::of(.., &(0..self.len()), None);
+        SliceMut { vector: self, part: whole, alone: PhantomData }.cut(at)
+    }
+}
+
+impl<'v, T: Element> Slice<'v, T> {
+    /// The global indices of its elements.
+    pub fn range(&self) -> Range<usize> {
+        self.part.range.clone()
+    }
+
+    /// Some of its elements, by their global indices.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Slice<'v, T> {
+        Slice { vector: self.vector, part: Part::of(range, &self.part.range, self.part.outside.clone()) }
+    }
+
+    /// Some of its rows, by their global numbers.
+    pub fn rows(&self, rows: impl RangeBounds<usize>) -> Slice<'v, T> {
+        Slice { vector: self.vector, part: Part::rows(self.vector, rows, &self.part) }
+    }
+
+    /// What this rank owns of it: [`GVector::owner_computes`].
+    ///
+    /// # Errors
+    /// As that; [`Error::RangeOutside`], [`Error::NotShown`].
+    #[track_caller]
+    pub fn owner_computes(self) -> Result<OwnerComputes<'v, T>> {
+        let (window, site) = self.part.place(self.vector)?;
+        self.vector.open_owner(window, site)
+    }
+
+    /// Collective. All of it, on every rank: [`GVector::read_cache`].
+    ///
+    /// Where all ranks are on one machine the guard shows the memory that the elements lie in. Otherwise each owner sends what it has of
+    /// the part to all ranks on other machines, every time.
+    ///
+    /// # Errors
+    /// As that; [`Error::RangeOutside`], [`Error::NotShown`]; `Mismatch` where ranks name different ranges.
+    #[track_caller]
+    pub fn read_cache(self) -> Result<ReadCache<'v, T>> {
+        let (window, site) = self.part.place(self.vector)?;
+        self.vector.open_cache(window, site)
+    }
+
+    /// Elements here and there in it, read in batches: [`GVector::gatherer`].
+    ///
+    /// # Errors
+    /// As that; [`Error::RangeOutside`], [`Error::NotShown`], also for an index outside of the part.
+    #[track_caller]
+    pub fn gatherer(self) -> Result<Gather<'v, T>> {
+        let (window, site) = self.part.place(self.vector)?;
+        self.vector.open_gather(window, site)
+    }
+}
+
+impl<'v, T: Element> SliceMut<'v, T> {
+    /// The global indices of its elements.
+    pub fn range(&self) -> Range<usize> {
+        self.part.range.clone()
+    }
+
+    /// Some of its elements, by their global indices, to read.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Slice<'_, T> {
+        Slice { vector: self.vector, part: Part::of(range, &self.part.range, self.part.outside.clone()) }
+    }
+
+    /// Some of its elements, by their global indices.
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> SliceMut<'_, T> {
+        let part = Part::of(range, &self.part.range, self.part.outside.clone());
+        SliceMut { vector: self.vector, part, alone: PhantomData }
+    }
+
+    /// Some of its rows, by their global numbers, to read.
+    pub fn rows(&self, rows: impl RangeBounds<usize>) -> Slice<'_, T> {
+        Slice { vector: self.vector, part: Part::rows(self.vector, rows, &self.part) }
+    }
+
+    /// Some of its rows, by their global numbers.
+    pub fn rows_mut(&mut self, rows: impl RangeBounds<usize>) -> SliceMut<'_, T> {
+        let part = Part::rows(self.vector, rows, &self.part);
+        SliceMut { vector: self.vector, part, alone: PhantomData }
+    }
+
+    /// Its elements before element `at` of the vector, and from there on.
+    ///
+    /// # Panics
+    /// If that is not within it.
+    #[track_caller]
+    pub fn split_at_mut(&mut self, at: usize) -> (SliceMut<'_, T>, SliceMut<'_, T>) {
+        self.slice_mut(..).cut(at)
+    }
+
+    #[track_caller]
+    fn cut(self, at: usize) -> (SliceMut<'v, T>, SliceMut<'v, T>) {
+        let Part { range: Range { start, end }, outside } = self.part;
+        assert!(start <= at && at <= end, "element {at} is outside {start}..{end}, the elements that are split");
+        let part = |range| SliceMut {
+            vector: self.vector,
+            part: Part { range, outside: outside.clone() },
+            alone: PhantomData,
+        };
+        (part(start..at), part(at..end))
+    }
+
+    /// As [`Slice::owner_computes`].
+    ///
+    /// # Errors
+    /// As that.
+    #[track_caller]
+    pub fn owner_computes(self) -> Result<OwnerComputes<'v, T>> {
+        let (window, site) = self.part.place(self.vector)?;
+        self.vector.open_owner(window, site)
+    }
+
+    /// Collective. As [`Slice::read_cache`].
+    ///
+    /// # Errors
+    /// As that.
+    #[track_caller]
+    pub fn read_cache(self) -> Result<ReadCache<'v, T>> {
+        let (window, site) = self.part.place(self.vector)?;
+        self.vector.open_cache(window, site)
+    }
+
+    /// As [`Slice::gatherer`].
+    ///
+    /// # Errors
+    /// As that.
+    #[track_caller]
+    pub fn gatherer(self) -> Result<Gather<'v, T>> {
+        let (window, site) = self.part.place(self.vector)?;
+        self.vector.open_gather(window, site)
+    }
+
+    /// What this rank owns of it, for writing: [`GVector::owner_computes_mut`].
+    ///
+    /// # Errors
+    /// As that; [`Error::RangeOutside`], [`Error::NotShown`].
+    #[track_caller]
+    pub fn owner_computes_mut(self) -> Result<OwnerComputesMut<'v, T>> {
+        let (window, site) = self.part.place(self.vector)?;
+        self.vector.open_owner_mut(window, site)
+    }
+
+    /// Collective. Buffered writes of all ranks to it: [`GVector::release_c`].
+    ///
+    /// # Errors
+    /// As that; [`Error::RangeOutside`], [`Error::NotShown`]; `Mismatch` where ranks name different ranges.
+    #[track_caller]
+    pub fn release_c(self) -> Result<ReleaseC<'v, T>> {
+        let (window, site) = self.part.place(self.vector)?;
+        self.vector.open_together(None, window, site)
+    }
+
+    /// Collective. The same, with an operation: [`GVector::release_c_with`].
+    ///
+    /// # Errors
+    /// As [`release_c`](SliceMut::release_c).
+    #[track_caller]
+    pub fn release_c_with<O: Op<T>>(self) -> Result<ReleaseC<'v, T, O>> {
+        let (window, site) = self.part.place(self.vector)?;
+        self.vector.open_together_with(window, site)
+    }
+
+    /// Collective. All of it to read and to write: [`GVector::read_cache_release_c`].
+    ///
+    /// # Errors
+    /// As [`release_c`](SliceMut::release_c).
+    #[track_caller]
+    pub fn read_cache_release_c(self) -> Result<ReadCacheReleaseC<'v, T>> {
+        let (window, site) = self.part.place(self.vector)?;
+        self.vector.open_combined(window, site)
+    }
+
+    /// Collective. Updates by all ranks, each into a partial copy of it: [`GVector::accumulate`].
+    ///
+    /// # Errors
+    /// As [`release_c`](SliceMut::release_c).
+    #[track_caller]
+    pub fn accumulate<O: Op<T>>(self) -> Result<Accumulate<'v, T, O>> {
+        let (window, site) = self.part.place(self.vector)?;
+        self.vector.open_accumulate(Collective::Accumulate, window, site)
+    }
+
+    /// Collective. The same, merged in the order of the ranks: [`GVector::accumulate_in_order`].
+    ///
+    /// # Errors
+    /// As [`release_c`](SliceMut::release_c).
+    #[track_caller]
+    pub fn accumulate_in_order<O: Op<T>>(self) -> Result<Accumulate<'v, T, O>> {
+        let (window, site) = self.part.place(self.vector)?;
+        self.vector.open_accumulate(Collective::AccumulateInOrder, window, site)
+    }
+
+    /// Buffered writes of this rank alone: [`GVector::release_alone`].
+    ///
+    /// # Errors
+    /// As [`owner_computes_mut`](SliceMut::owner_computes_mut).
+    #[track_caller]
+    pub fn release_alone(self) -> Result<ReleaseAlone<'v, T>> {
+        let (window, site) = self.part.place(self.vector)?;
+        self.vector.open_alone(None, window, site)
+    }
+
+    /// The same, with an operation: [`GVector::release_alone_with`].
+    ///
+    /// # Errors
+    /// As [`release_alone`](SliceMut::release_alone), and [`Error::UnknownOp`].
+    #[track_caller]
+    pub fn release_alone_with<O: Op<T>>(self) -> Result<ReleaseAlone<'v, T, O>> {
+        let (window, site) = self.part.place(self.vector)?;
+        self.vector.open_alone_with(window, site)
+    }
+}
+
+impl<T: Element> std::fmt::Debug for Slice<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "elements {:?} of {:?}", self.part.range, self.vector)
+    }
+}
+
+impl<T: Element> std::fmt::Debug for SliceMut<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "elements {:?} of {:?}", self.part.range, self.vector)
+    }
+}

@@ -1,0 +1,161 @@
+//! Writes of other ranks, and this rank's own, reach an object's block.
+
+use super::batch::{Batch, batch_of_runs};
+use super::object::{Object, Outcome};
+use crate::Error;
+use crate::element::{ApplyFn, OpId};
+use crate::ids::Epoch;
+use crate::scalar::update;
+use aurora_net::Rank;
+use std::ops::Range;
+
+impl Object {
+    /// The answer to a write of another rank says its number.
+    pub(crate) fn write_for_another(&mut self, write: impl FnOnce(&mut Self) -> Result<bool, Error>) -> Outcome {
+        match write(self) {
+            Ok(true) => Outcome::Reply(self.writes.apply()),
+            Ok(false) => Outcome::Park,
+            Err(error) => Outcome::Refuse(error),
+        }
+    }
+
+    /// Applies a batch. False: not yet.
+    pub(crate) fn write(&mut self, op: Option<OpId>, payload: &[u8]) -> Result<bool, Error> {
+        let Some(batch) = Batch::parse(payload, self.block.element, self.block.len()) else {
+            return Err(self.nonsense());
+        };
+        let apply = match op {
+            None => self.access.put,
+            Some(op) => self.ops.find(op).ok_or_else(|| self.unknown_op())?,
+        };
+        let element = self.block.element;
+        let range = || batch.range(element);
+        if self.block.write_cells(range, |cells| apply(cells, &batch)).is_none() && !self.write_in_pieces(apply, &batch)
+        {
+            return Ok(false);
+        }
+        if let Some(touched) = &mut self.touched {
+            touch(touched, batch.runs(self.block.element).into_iter().map(|(run, _)| run));
+        }
+        Ok(true)
+    }
+
+    /// Applies a batch where some of the block is lent and the batch has nothing to do with that.
+    fn write_in_pieces(&mut self, apply: ApplyFn, batch: &Batch<'_>) -> bool {
+        if !self.block.is_cut() {
+            return false;
+        }
+        let element = self.block.element;
+        let runs = batch.runs(element).into_iter().map(|(run, _)| run.start * element..run.end * element);
+        let Some(pieces) = self.block.pieces_of(runs) else {
+            return false;
+        };
+        for piece in pieces {
+            let elements = piece.start / element..piece.end / element;
+            let own = batch.cut(element, &elements);
+            let own = Batch::parse(&own, element, elements.len()).expect("cut to fit");
+            self.block.write_piece(&piece, |cells| apply(cells, &own)).expect("it is free");
+        }
+        true
+    }
+
+    pub(crate) fn write_at(&mut self, start: u64, values: &[u8]) -> Result<bool, Error> {
+        let (element, len) = (self.block.element, self.block.len());
+        let end = (start as usize).checked_add(values.len() / element);
+        match end.filter(|end| *end <= len && values.len().is_multiple_of(element)) {
+            Some(end) => self.write_run(start as usize..end, values),
+            None => Err(self.nonsense()),
+        }
+    }
+
+    fn write_run(&mut self, run: Range<usize>, values: &[u8]) -> Result<bool, Error> {
+        let store = self.access.store;
+        let range = self.block.bytes_of(&run);
+        if self.block.write_cells(|| range, |cells| store(cells, run.start, values)).is_none() {
+            if !self.block.is_cut() {
+                return Ok(false);
+            }
+            let (len, element) = (self.block.len(), self.block.element);
+            let batch = batch_of_runs(len, element, std::iter::once((run.clone(), values)));
+            let batch = Batch::parse(&batch, element, len).expect("it was found to fit");
+            if !self.write_in_pieces(self.access.put, &batch) {
+                return Ok(false);
+            }
+        }
+        if let Some(touched) = &mut self.touched {
+            touch(touched, std::iter::once(run));
+        }
+        Ok(true)
+    }
+
+    /// Whether the time has come for what a rank writes in a collective scope.
+    pub(crate) fn is_due(&self, from: Rank, epoch: Epoch) -> bool {
+        self.ledger.may_apply(epoch) && self.ledger.is_turn(epoch, from)
+    }
+
+    pub(crate) fn apply_batch(
+        &mut self,
+        from: Rank,
+        epoch: Epoch,
+        seq: u64,
+        op: Option<OpId>,
+        payload: &[u8],
+    ) -> Outcome {
+        if !self.is_due(from, epoch) || self.ledger.record(epoch).from[from.index()].applied != seq {
+            return Outcome::Park;
+        }
+        let written = match self.scalar_scopes {
+            Some(_) => update(self, op, payload),
+            None => self.write(op, payload),
+        };
+        match written {
+            Ok(true) => {
+                self.ledger.record(epoch).from[from.index()].applied += 1;
+                match self.check_batch(from, epoch, op, payload) {
+                    Ok(()) => Outcome::Applied,
+                    Err(error) => Outcome::Refuse(error),
+                }
+            }
+            Ok(false) => Outcome::Park,
+            Err(error) => Outcome::Refuse(error),
+        }
+    }
+}
+
+/// Adds ranges to a list that stays short: beyond its limit it becomes one range that covers all.
+fn touch(touched: &mut Vec<Range<usize>>, runs: impl Iterator<Item = Range<usize>>) {
+    const LONGEST: usize = 256;
+    for run in runs {
+        match touched.last_mut() {
+            Some(last) if run.start >= last.start && run.start <= last.end => last.end = last.end.max(run.end),
+            _ => touched.push(run),
+        }
+    }
+    if touched.len() > LONGEST {
+        let start = touched.iter().map(|run| run.start).min().unwrap_or(0);
+        let end = touched.iter().map(|run| run.end).max().unwrap_or(0);
+        touched.clear();
+        touched.push(start..end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_was_touched_is_covered(runs in prop::collection::vec((0usize..1000, 1usize..20), 0..600)) {
+            let runs: Vec<_> = runs.into_iter().map(|(start, len)| start..start + len).collect();
+            let mut touched = Vec::new();
+            for run in &runs {
+                touch(&mut touched, std::iter::once(run.clone()));
+            }
+            prop_assert!(touched.len() <= 256);
+            for i in runs.iter().flat_map(Clone::clone) {
+                prop_assert!(touched.iter().any(|t| t.contains(&i)));
+            }
+        }
+    }
+}
