@@ -81,7 +81,9 @@ fn every_operation_is_verified_and_tells_its_figures() {
                 }
             }
             // A rank that is alone has no socket.
-            for packets in ["packets_sent", "packets_resent"].into_iter().filter(|_| ranks > 1) {
+            for packets in
+                ["messages_sent", "bytes_sent", "packets_sent", "packets_resent"].into_iter().filter(|_| ranks > 1)
+            {
                 assert_spread(&report[packets], &line);
             }
         }

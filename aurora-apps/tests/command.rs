@@ -120,6 +120,20 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     }
 }
 
+/// Those who compare an older build with a newer one find out by this what it knows.
+#[test]
+fn help_comes_only_for_what_there_is() {
+    let code = |line: &str| aurora(&format!("{line} --help")).status.code();
+    for known in
+        ["bench get --impl=aurora --reps=3", "bench read-cache --bytes=4194304", "mm2 --size=704 --impl=aurora"]
+    {
+        assert_eq!(code(known), Some(0), "{known}");
+    }
+    for unknown in ["juggle", "bench juggle", "bench get --bytes=8", "bench get --impl=juggler", "mm2 --size=x"] {
+        assert_eq!(code(unknown), Some(2), "{unknown}");
+    }
+}
+
 #[test]
 fn a_launcher_with_another_size_is_refused_once() {
     let refused = |rank: &str| {

@@ -226,6 +226,18 @@ fn arguments_that_cannot_be_are_exit_code_2_and_say_what_can() {
     }
 }
 
+/// So many numbers of nodes of 7 policies would be speeds of 2 GB, if all were made at once.
+#[test]
+fn what_is_asked_for_takes_memory_when_it_is_simulated() {
+    let counts = (0..1000).map(|count| (65_536 - count).to_string()).collect::<Vec<_>>().join(",");
+    let line = format!(
+        "ulimit -v 1500000; {} simulate --nodes {counts} --blocks 1 --reps 1 --json",
+        env!("CARGO_BIN_EXE_aurora")
+    );
+    let output = Command::new("sh").args(["-c", &format!("{line} | head -n 1")]).output().expect("it starts");
+    assert!(stdout(&output).contains("\"policy\":\"syn\""), "{}", stderr(&output));
+}
+
 #[test]
 fn of_ranks_that_a_launcher_has_started_one_speaks() {
     let rank = |rank: &str| {

@@ -1,7 +1,23 @@
 //! Names that are not known.
 
+/// No name of anything is longer, in bytes. What compares names takes time and memory in proportion to the product of their lengths.
+pub(crate) const LONGEST_NAME: usize = 100;
+
+/// Something out of a file as a message can quote it: on one line, and not too long.
+pub(crate) fn quoted(found: &str) -> String {
+    let most = LONGEST_NAME / 2;
+    let mut text: String = found.chars().take(most).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if found.chars().nth(most).is_some() {
+        text += "...";
+    }
+    text
+}
+
 /// The one of `known` that `name` is most probably a misspelling of.
 pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
+    if name.len() > LONGEST_NAME {
+        return None;
+    }
     let similarity = |known: &str| strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &known.to_lowercase());
     known
         .into_iter()
@@ -14,4 +30,23 @@ pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) 
 /// A question for a message.
 pub(crate) fn meant(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or_else(String::new, |nearest| format!(" (is `{nearest}` meant?)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_quoted_fits_on_a_line() {
+        assert_eq!(quoted("1,5"), "1,5");
+        assert_eq!(quoted("\u{1b}[31m\n"), "\u{fffd}[31m\u{fffd}");
+        assert_eq!(quoted(&"é".repeat(50)), "é".repeat(50));
+        assert_eq!(quoted(&"é".repeat(1_000_000)), "é".repeat(50) + "...");
+    }
+
+    #[test]
+    fn no_name_is_compared_with_a_file() {
+        assert_eq!(nearest("seconds", ["second"]).as_deref(), Some("second"));
+        assert_eq!(nearest(&"x".repeat(1_000_000), ["x".repeat(1_000_000).as_str()]), None);
+    }
 }

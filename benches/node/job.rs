@@ -4,7 +4,7 @@ use crate::row::Job;
 use aurora_suite::machine::{self, Ticks};
 use aurora_suite::process::{self, Ended};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -58,21 +58,22 @@ impl Jobs {
     }
 
     fn run(&self, job: Job) -> Result<Said, String> {
-        let mut command = Command::new("mpirun.openmpi");
-        command.args(mpirun(job.ranks)).arg(&self.aurora);
-        command.args(self.arguments(job)).arg("--json");
-        if self.damage {
-            command.arg("--damage");
-        }
-        command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
-        for variable in aurora_core::VARIABLES {
-            command.env_remove(variable);
-        }
-        let before = Ticks::now();
-        let ended = process::run(command, LIMIT).map_err(|error| error.to_string())?;
-        let busy = before.zip(Ticks::now()).and_then(|(before, after)| after.busy_since(before));
-        Ok(Said { results: results(&ended)?, reps: self.reps.div_ceil(job.fewer), busy })
+        run(&self.aurora, job.ranks, &self.arguments(job), self.reps.div_ceil(job.fewer), self.damage)
     }
+}
+
+/// Runs `aurora` with these arguments, which make it repeat everything `reps` times.
+pub fn run(aurora: &Path, ranks: usize, arguments: &[String], reps: usize, damage: bool) -> Result<Said, String> {
+    let mut command = Command::new("mpirun.openmpi");
+    command.args(mpirun(ranks)).arg(aurora).args(arguments).arg("--json").args(damage.then_some("--damage"));
+    command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+    for variable in aurora_core::VARIABLES {
+        command.env_remove(variable);
+    }
+    let before = Ticks::now();
+    let ended = process::run(command, LIMIT).map_err(|error| error.to_string())?;
+    let busy = before.zip(Ticks::now()).and_then(|(before, after)| after.busy_since(before));
+    Ok(Said { results: results(&ended)?, reps, busy })
 }
 
 fn results(ended: &Ended) -> Result<Vec<Value>, String> {

@@ -52,13 +52,22 @@ fn fastest(said: &Said, row: &Row, pick: Pick) -> Result<Beside, String> {
     best.ok_or("its job has no implementation of MPI".into())
 }
 
-fn find(said: &Said, ranks: usize, pick: Pick) -> Result<Spread, String> {
+/// What the job has said of an implementation, and of a kind.
+pub fn result(said: &Said, pick: Pick) -> Option<&Value> {
     let is_it = |result: &&Value| {
         let kind = result["memory"].as_str().or(result["access"].as_str());
         result["impl"] == pick.implementation && kind == pick.kind
     };
+    said.results.iter().find(is_it)
+}
+
+/// A figure that the job has said, if nothing is wrong with it.
+///
+/// # Errors
+/// What is.
+pub fn find(said: &Said, ranks: usize, pick: Pick) -> Result<Spread, String> {
     let who = pick.kind.unwrap_or(pick.implementation);
-    let result = said.results.iter().find(is_it).ok_or_else(|| format!("no figures of {who}"))?;
+    let result = result(said, pick).ok_or_else(|| format!("no figures of {who}"))?;
     if result["verified"] != true {
         return Err(format!("{who} has brought wrong bytes"));
     }

@@ -2,16 +2,18 @@
 //!
 //! `benches/one-node` builds what this needs and starts it.
 
+mod against;
 mod job;
 mod judge;
 mod report;
 mod row;
 
+use aurora_suite::choice::Choice;
 use aurora_suite::{machine, results};
 use clap::Parser;
 use job::Jobs;
 use report::Line;
-use row::{ROWS, Row};
+use row::ROWS;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,29 +25,24 @@ const HEADING: &str = "# Measured on one node";
 /// What the README says of it.
 const README_HEADING: &str = "### On one machine";
 
-/// Measure Aurora on this machine beside Open MPI and rayon.
+/// Measure Aurora on this machine beside Open MPI and rayon, or beside another build of it.
 #[derive(Parser, Debug)]
 #[command(name = "one-node")]
 struct Arguments {
-    /// Only these rows; then nothing is written without --out
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    rows: Vec<String>,
-    /// How often to repeat each operation; long ones are repeated less
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
-    reps: u32,
-    /// In which file to write the section of these results [default: benches/RESULTS.md]
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    choice: Choice,
     /// The `aurora` built for Open MPI
     #[arg(long, value_name = "FILE")]
     aurora: PathBuf,
-    /// Damage the data before they are sent
-    #[arg(long, hide = true)]
-    damage: bool,
 }
 
 fn main() -> ExitCode {
-    match measure(&Arguments::parse()) {
+    let Arguments { choice, aurora } = Arguments::parse();
+    let outcome = match choice.against() {
+        Some(old) => against::compare(&choice, &aurora, &old),
+        None => measure(&choice, aurora),
+    };
+    match outcome {
         Ok(code) => code,
         Err(error) => {
             let _ = writeln!(io::stderr(), "one-node: {error}");
@@ -54,10 +51,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(arguments: &Arguments) -> Result<ExitCode, String> {
-    let rows = chosen(&arguments.rows)?;
-    let reps = arguments.reps as usize;
-    let mut jobs = Jobs { aurora: arguments.aurora.clone(), reps, damage: arguments.damage, done: Vec::new() };
+fn measure(choice: &Choice, aurora: PathBuf) -> Result<ExitCode, String> {
+    let rows = choice.rows(&ROWS, |row| row.name)?;
+    let mut jobs = Jobs { aurora, reps: choice.reps(), damage: choice.damage, done: Vec::new() };
     let begun = Instant::now();
     let mut lines: Vec<Line> = Vec::new();
     say(report::HEAD);
@@ -68,32 +64,15 @@ fn measure(arguments: &Arguments) -> Result<ExitCode, String> {
     }
     let took = format!("{} jobs in {:.1} minutes", jobs.done.len(), begun.elapsed().as_secs_f64() / 60.0);
     say(&format!("\n{took}"));
-    let (out, whole) = match (&arguments.out, arguments.rows.is_empty()) {
-        (Some(out), _) => (Some(out.clone()), false),
-        (None, true) => (Some(results::FILE.into()), true),
-        (None, false) => (None, false),
-    };
-    if let Some(out) = out {
+    if let Some(out) = choice.out() {
         results::write(&out, HEADING, &section(&lines, &jobs, &took))?;
         say(&format!("written to {}", out.display()));
     }
-    if whole {
+    if choice.is_published() {
         results::write(results::README.as_ref(), README_HEADING, &short(&lines))?;
     }
     let whole = lines.iter().all(|(_, result)| result.is_ok());
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn chosen(names: &[String]) -> Result<Vec<Row>, String> {
-    if names.is_empty() {
-        return Ok(ROWS.to_vec());
-    }
-    let known = || ROWS.map(|row| row.name).join(", ");
-    let find = |name: &String| {
-        let row = ROWS.into_iter().find(|row| row.name == name);
-        row.ok_or_else(|| format!("there is no row `{name}`; the rows: {}", known()))
-    };
-    names.iter().map(find).collect()
 }
 
 fn section(lines: &[Line], jobs: &Jobs, took: &str) -> String {

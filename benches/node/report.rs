@@ -41,11 +41,11 @@ impl Unit {
     }
 
     /// Whether more of it is better.
-    fn is_a_rate(self) -> bool {
+    pub fn is_a_rate(self) -> bool {
         matches!(self, Unit::Millions | Unit::Gigabytes)
     }
 
-    fn show(self, value: f64) -> String {
+    pub fn show(self, value: f64) -> String {
         let digits = match value {
             _ if value >= 100.0 => 0,
             _ if value >= 10.0 => 1,
@@ -85,7 +85,7 @@ pub fn summary((row, result): &Line) -> String {
 }
 
 /// On how many cores so many ranks are, if these are fewer: then they take turns, and who polls while he waits takes another's time.
-fn crowd(cores: usize, ranks: usize) -> String {
+pub fn crowd(cores: usize, ranks: usize) -> String {
     match cores {
         _ if ranks <= cores => String::new(),
         1 => " on 1 core".into(),

@@ -4,8 +4,10 @@
 //! who starts them and what carries their messages. Threads run a body in this process; processes and MPI ranks are a
 //! *job*: this same binary, started again, in which one world runs many bodies one after the other and says how each went.
 
+pub mod against;
 pub mod body;
 pub mod check;
+pub mod choice;
 pub mod driver;
 pub mod group;
 pub mod harness;

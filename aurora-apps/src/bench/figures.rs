@@ -28,6 +28,10 @@ pub struct Repetition {
     pub pss: f64,
     /// The largest share of a rank over the smallest; NaN where nothing is shared out.
     pub shares: f64,
+    /// All ranks' transfers.
+    pub messages: f64,
+    /// Their bytes.
+    pub bytes: f64,
 }
 
 impl Repetition {
@@ -39,7 +43,8 @@ impl Repetition {
         let share = lap.share.unwrap_or(f64::NAN);
         let Lap { began, through, .. } = lap;
         let row = [lap.seconds, lap.late, lap.cpu, packets, resent, wrong, seconds, late, began, through, pss, share];
-        Ok(Repetition::of(&world.all_gather_slice(&row)?))
+        let sent = [lap.messages as f64, lap.bytes as f64];
+        Ok(Repetition::of(&world.all_gather_slice(&[&row[..], &sent].concat())?))
     }
 
     fn of(rows: &[Vec<f64>]) -> Self {
@@ -55,6 +60,8 @@ impl Repetition {
             ready: (most(9) - most(8)) / 1e9,
             pss: together(10),
             shares: most(11) / rows.iter().map(|row| row[11]).fold(f64::INFINITY, f64::min),
+            messages: together(12),
+            bytes: together(13),
         }
     }
 }
@@ -102,6 +109,10 @@ pub struct Figures {
     pub access: Option<&'static str>,
     /// CPU time of all ranks together, user and system.
     pub cpu_seconds: Spread,
+    /// Transfers of all ranks, those of the barrier at the end among them; none where there are none of ours.
+    pub messages_sent: Option<Spread>,
+    /// Their bytes, headers included.
+    pub bytes_sent: Option<Spread>,
     /// Packets of all ranks; none where there are none of ours.
     pub packets_sent: Option<Spread>,
     /// Of these, those that carried bytes again.
@@ -135,8 +146,8 @@ mod tests {
     #[test]
     fn a_job_takes_as_long_as_its_slowest_rank_after_its_latest() {
         let rows = [
-            vec![5.0, 0.0, 0.5, 10.0, 1.0, 0.0, 7.0, 0.0, 4e9, 9e9, 100.0, 30.0],
-            vec![4.5, 3.0, 0.25, 20.0, 0.0, 2.0, 8.0, 3.5, 7e9, 8.5e9, 50.0, 20.0],
+            vec![5.0, 0.0, 0.5, 10.0, 1.0, 0.0, 7.0, 0.0, 4e9, 9e9, 100.0, 30.0, 3.0, 64.0],
+            vec![4.5, 3.0, 0.25, 20.0, 0.0, 2.0, 8.0, 3.5, 7e9, 8.5e9, 50.0, 20.0, 4.0, 32.0],
         ];
         let job = Repetition {
             seconds: 2.0,
@@ -148,6 +159,8 @@ mod tests {
             ready: 2.0,
             pss: 150.0,
             shares: 1.5,
+            messages: 7.0,
+            bytes: 96.0,
         };
         assert_eq!(Repetition::of(&rows), job);
     }
@@ -164,6 +177,8 @@ mod tests {
             ready: 0.0,
             pss: 0.0,
             shares: 0.0,
+            messages: 0.0,
+            bytes: 0.0,
         };
         let repetitions = [of(8.0), of(4.0)];
         let seconds = spread(&repetitions, 4, |r| r.seconds);

@@ -97,7 +97,8 @@ impl<'w> Lane<'w> {
         let of = |figure: fn(&Repetition) -> f64| spread(&self.repetitions, self.times, figure);
         let rate = |amount: f64| Some(rate(&self.repetitions, self.times, amount));
         let is_load = matches!(self.operation, Operation::ReadCache { .. });
-        let has_packets = self.implementation == Implementation::Aurora && world.udp().is_some();
+        let is_ours = self.implementation == Implementation::Aurora;
+        let has_packets = is_ours && world.udp().is_some();
         Figures {
             bench: self.operation.name(),
             implementation: self.implementation.name(),
@@ -135,6 +136,8 @@ impl<'w> Lane<'w> {
                 _ => None,
             },
             cpu_seconds: of(|repetition| repetition.cpu),
+            messages_sent: is_ours.then(|| of(|repetition| repetition.messages)),
+            bytes_sent: is_ours.then(|| of(|repetition| repetition.bytes)),
             packets_sent: has_packets.then(|| of(|repetition| repetition.packets)),
             packets_resent: has_packets.then(|| of(|repetition| repetition.resent)),
         }

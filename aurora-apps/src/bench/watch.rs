@@ -21,7 +21,11 @@ pub struct Lap {
     pub through: f64,
     /// CPU seconds in that time; where the rank serves the others after it, until all are through.
     pub cpu: f64,
-    /// Packets that it sent, and those of them that carried bytes again, until all are through.
+    /// Transfers that it sent, until all are through.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets that it sent, until all are through.
     pub packets: u64,
     /// Of these, packets that carried bytes again.
     pub resent: u64,
@@ -98,6 +102,7 @@ impl<'w> Watch<'w> {
         let cpu = if self.meeting.serves_afterwards() { cpu::seconds(world) } else { cpu };
         let sent = world.traffic() - self.started.traffic;
         self.lap.cpu = cpu - self.started.cpu;
+        (self.lap.messages, self.lap.bytes) = (sent.transfers_out, sent.bytes_out);
         (self.lap.packets, self.lap.resent) = (sent.packets_out, sent.packets_resent);
         Ok(())
     }

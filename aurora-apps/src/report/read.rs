@@ -14,6 +14,9 @@ pub const STDIN: &str = "-";
 /// No run is longer, and who reads on in a device may never come to its end.
 const LONGEST_LINE: u64 = 64 << 20;
 
+/// No file is longer: of its runs so much memory is used several times over.
+const LONGEST_FILE: u64 = 64 << 20;
+
 /// Why there is nothing to read, and what to do.
 #[derive(Debug, Error)]
 pub enum Unread {
@@ -36,6 +39,15 @@ pub enum Unread {
         file: String,
         /// From 1 on.
         line: usize,
+    },
+    /// Something that goes on and on.
+    #[error(
+        "{file}: longer than {} MiB: give files of fewer runs, and make a page of each",
+        LONGEST_FILE >> 20
+    )]
+    LongFile {
+        /// As the user named it.
+        file: String,
     },
     /// Something else.
     #[error(
@@ -125,6 +137,9 @@ fn bytes(name: &str, file: &Path) -> Result<Vec<u8>, Unread> {
         }
         if length == 0 {
             return Ok(bytes);
+        }
+        if bytes.len() as u64 > LONGEST_FILE {
+            return Err(Unread::LongFile { file: name.into() });
         }
         line += 1;
     }
@@ -243,6 +258,15 @@ mod tests {
     fn what_has_no_end_is_refused() {
         let text = read(&["/dev/zero".into()]).unwrap_err().to_string();
         assert!(text.starts_with("/dev/zero, line 1: longer than 64 MiB") && text.contains("--json"), "{text}");
+    }
+
+    #[test]
+    fn lines_without_end_are_refused() {
+        let endless = std::env::temp_dir().join(format!("aurora-report-endless-{}", std::process::id()));
+        std::fs::write(&endless, vec![b'\n'; (LONGEST_FILE + 1) as usize]).unwrap();
+        let text = read(std::slice::from_ref(&endless)).unwrap_err().to_string();
+        std::fs::remove_file(&endless).unwrap();
+        assert!(text.contains("longer than 64 MiB: give files of fewer runs"), "{text}");
     }
 
     #[test]

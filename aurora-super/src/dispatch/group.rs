@@ -69,7 +69,7 @@ impl Groups {
     }
 
     fn find(&self, group: Group) -> Option<&Open> {
-        self.open.get(self.groups[group as usize].at as usize)
+        self.open.get(self.groups.get(group as usize)?.at as usize)
     }
 
     fn get(&mut self, group: Group) -> &mut Open {

@@ -2,6 +2,7 @@
 
 use super::Dispatch;
 use super::message::{Order, Run};
+use super::node::Member;
 use crate::data::{Event, Privilege};
 use crate::policy::Pace;
 use crate::{Group, Node, Program};
@@ -9,7 +10,7 @@ use crate::{Group, Node, Program};
 impl<P: Program> Dispatch<P> {
     /// A node is lost, with all that it had.
     pub fn lose(&mut self, lost: Node) {
-        if self.members[lost as usize].is_lost() {
+        if self.members.get(lost as usize).is_none_or(Member::is_lost) {
             return;
         }
         let outstanding = self.members[lost as usize].lose();

@@ -43,7 +43,8 @@ impl Config {
 /// The dispatcher: hands out the instructions of a program to nodes, and follows what becomes of them. Pure.
 ///
 /// [`Dispatch::handle`] takes what a node reports, in any order that keeps the reports of one node in theirs; [`Dispatch::lose`] is told of a
-/// node that is lost. After either, [`Dispatch::poll`] gives orders until there are none. Equal inputs give equal orders.
+/// node that is lost. After either, [`Dispatch::poll`] gives orders until there are none; those to one node have to reach it in their
+/// order, and once. Equal inputs give equal orders.
 ///
 /// # What holds
 ///
@@ -136,12 +137,10 @@ impl<P: Program> Dispatch<P> {
         self.groups.lineage(group)
     }
 
-    /// A node reports something.
-    ///
-    /// # Panics
-    /// If a node commits what it has not been granted: a bug of ours.
+    /// A node reports something. Instructions that it has not been granted, parts that are not wanted, and nodes that there are not do not
+    /// count.
     pub fn handle(&mut self, node: Node, report: Report) {
-        if self.members[node as usize].is_lost() {
+        if self.members.get(node as usize).is_none_or(Member::is_lost) {
             return;
         }
         match report {
@@ -241,6 +240,8 @@ impl<P: Program> Dispatch<P> {
     /// The group of which a node is to be granted something.
     fn pick(&mut self, node: Node) -> Option<Group> {
         if let (Some(weights), Some(unfinished)) = (&self.weights, &self.unfinished)
+            // Nobody else may have what is left of a group that is written to.
+            && self.config.policy.version != Version::Simple
             && self.chooser.is_empty()
             && weights.should_leave(node, unfinished.total())
         {

@@ -59,11 +59,11 @@ impl Member {
         self.granted.push(what.clone());
     }
 
-    /// It has executed these. False: they were taken from it before that.
+    /// It has executed these. False: they were taken from it before that, or it was never granted them.
     pub(super) fn commit(&mut self, what: &Run) -> bool {
         let holds = |granted: &Run| {
             let same = granted.group == what.group && granted.attempt == what.attempt;
-            same && granted.run.start <= what.run.start && what.run.end <= granted.run.end
+            same && !what.run.is_empty() && granted.run.start <= what.run.start && what.run.end <= granted.run.end
         };
         let Some(at) = self.granted.iter().position(holds) else {
             return false;

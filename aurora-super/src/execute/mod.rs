@@ -215,6 +215,9 @@ impl<P: Program> Execute<P> {
     }
 
     /// Something happens. What is to be done is appended to `out`.
+    ///
+    /// # Panics
+    /// If an instruction has run that was not to run, or a block has come that the program does not have: a bug of who carries out commands.
     pub fn handle(&mut self, event: Event, out: &mut Vec<Command>) {
         match event {
             Event::Order(order) => self.obey(order, out),
@@ -344,8 +347,11 @@ impl<P: Program> Execute<P> {
         if !self.cache.admits(inputs.into_iter().flatten()) {
             return false;
         }
+        // What is here first, so that it is not dropped for the other.
+        let mut in_order = inputs;
+        in_order.sort_by_key(|input| input.is_some_and(|block| !self.cache.has(block)));
         let mut missing = 0;
-        for block in inputs.into_iter().flatten() {
+        for block in in_order.into_iter().flatten() {
             let (is_here, dropped) = self.cache.begin(block);
             out.extend(dropped.map(Command::Drop));
             missing += u32::from(!is_here);
@@ -381,6 +387,35 @@ impl<P: Program> Execute<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_operand_is_dropped_for_the_other() {
+        let (program, speeds) = (crate::Product::new(3, 1, 3).unwrap(), [1e-9, 1.0]);
+        let parts = Parts::by_speed(&speeds).unwrap();
+        let limits = Limits { budget: Some(3), ..Limits::ONE };
+        let mut node = Execute::new(0, program, &parts, owners(&program, &parts), limits);
+        let mut fetched = Vec::new();
+        // A of row 0 with B of columns 0 and 1, then A of row 1 with B of column 0: that is the oldest here, and needed.
+        for group in [0, 1, 3] {
+            let what = Run { group, run: 0..1, attempt: 0 };
+            let grant = Grant { what, privilege: Privilege::Write, result_at: 0, joins: false };
+            let mut out = Vec::new();
+            node.handle(Event::Order(Order::Grant(grant)), &mut out);
+            while let Some(at) =
+                out.iter().position(|command| matches!(command, Command::Fetch { .. } | Command::Run(_)))
+            {
+                match out.remove(at) {
+                    Command::Fetch { block, .. } => {
+                        fetched.push(block);
+                        node.handle(Event::Arrived(block), &mut out);
+                    }
+                    Command::Run(task) => node.handle(Event::Ran(task.instruction), &mut out),
+                    _ => {}
+                }
+            }
+        }
+        assert_eq!(fetched, [0, 3, 4, 1]);
+    }
 
     #[test]
     fn an_instruction_takes_little_memory_and_only_while_it_is_in_flight() {

@@ -3,6 +3,9 @@
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
 
+/// No number of a table is longer: so many digits are more than any f64 that is let through has, and can be printed.
+const LONGEST: usize = 100;
+
 /// A decimal number as a table prints it: it stands for every value that rounds to its digits.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Decimal {
@@ -15,6 +18,9 @@ pub struct Decimal {
 impl Decimal {
     /// Reads what `str::parse::<f64>` reads, so also `NaN` and `inf`, which [`Measurements`](super::Measurements) refuses.
     pub(super) fn parse(text: &str) -> Option<Self> {
+        if text.len() > LONGEST {
+            return None;
+        }
         let value = text.parse().ok()?;
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let digits = mantissa.split_once('.').map_or(0, |(_, digits)| digits.len()) as i32;

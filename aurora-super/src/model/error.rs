@@ -1,6 +1,6 @@
 //! What is wrong with a table, a configuration or a number.
 
-use crate::spelling::meant;
+use crate::spelling::{LONGEST_NAME, meant};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use thiserror::Error;
@@ -53,6 +53,9 @@ pub enum Error {
         /// The column whose name is most like it.
         nearest: Option<String>,
     },
+    /// Cells that are separated by commas.
+    #[error("cells are separated by commas, which stand in numbers too: separate them by tabs or by spaces")]
+    Commas,
     /// A column without a name.
     #[error("{row}: column {column} has no name: separate names by one tab, or all of them by spaces")]
     NoName {
@@ -84,7 +87,8 @@ pub enum Error {
     },
     /// A machine called like a column of another kind, or whose name could not be written in a configuration.
     #[error(
-        "`{name}` is no name of a machine: it must not be empty, be `total`, `seconds`, `speedup` or `efficiency`, or contain `=` or `,`"
+        "`{name}` is no name of a machine: it must not be empty, be `total`, `seconds`, `speedup` or `efficiency`, have more than \
+         {LONGEST_NAME} bytes, or contain `=`, `,` or control characters"
     )]
     Name {
         /// What it is called.

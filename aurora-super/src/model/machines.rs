@@ -1,7 +1,7 @@
 //! Machines, their power weights, and how many processors of each a run uses.
 
 use super::error::{Error, positive};
-use crate::spelling::nearest;
+use crate::spelling::{nearest, quoted};
 
 /// Machines that are compared by one application, each with its power weight W: 1 for the fastest, less for others.
 #[derive(Clone, PartialEq, Debug)]
@@ -81,17 +81,17 @@ impl Machines {
     pub fn configuration(&self, text: &str) -> Result<Configuration, Error> {
         let mut processors = vec![0; self.names.len()];
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let wrong = || Error::Configuration { part: part.into(), example: self.example() };
+            let wrong = || Error::Configuration { part: quoted(part), example: self.example() };
             let (machine, count) = part.split_once('=').ok_or_else(wrong)?;
             let (machine, count) = (machine.trim(), count.trim());
             let index = self.names.iter().position(|name| name == machine).ok_or_else(|| self.unknown(machine))?;
             if processors[index] > 0 {
-                return Err(Error::Duplicate { at: format!("configuration {text}"), name: machine.into() });
+                return Err(Error::Duplicate { at: format!("configuration {}", quoted(text)), name: machine.into() });
             }
             let expected = "a number of processors: write a whole number from 1 on, or leave the machine out";
             processors[index] = count.parse().ok().filter(|count| *count > 0).ok_or_else(|| Error::Number {
                 at: format!("machine {machine}"),
-                found: count.into(),
+                found: quoted(count),
                 expected,
             })?;
         }
@@ -130,7 +130,7 @@ impl Machines {
     fn unknown(&self, machine: &str) -> Error {
         let names = || self.names.iter().map(String::as_str);
         let known = self.names.join(", ");
-        Error::UnknownMachine { machine: machine.into(), nearest: nearest(machine, names()), known }
+        Error::UnknownMachine { machine: quoted(machine), nearest: nearest(machine, names()), known }
     }
 
     fn example(&self) -> String {

@@ -4,7 +4,7 @@ use super::decimal::Decimal;
 use super::efficiency::Efficiency;
 use super::error::{Error, Row, positive};
 use super::machines::{Configuration, Machines};
-use crate::spelling::nearest;
+use crate::spelling::{LONGEST_NAME, nearest, quoted};
 use std::collections::BTreeMap;
 
 /// Columns of a table that are not machines.
@@ -97,7 +97,7 @@ impl Measurements {
     ) -> Result<Self, Error> {
         let names: Vec<String> = machines.into_iter().map(Into::into).collect();
         if let Some(name) = names.iter().find(|name| !is_name(name)) {
-            return Err(Error::Name { name: name.clone() });
+            return Err(Error::Name { name: quoted(name) });
         }
         let runs = runs.into_iter().enumerate();
         let mut runs = runs.map(|(index, run)| check(index, run, names.len())).collect::<Result<Vec<_>, _>>()?;
@@ -192,7 +192,8 @@ impl Measurements {
 }
 
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && !COLUMNS.contains(&name) && !name.contains(['=', ','])
+    let is_short = !name.is_empty() && name.len() <= LONGEST_NAME;
+    is_short && !COLUMNS.contains(&name) && !name.contains(|c: char| matches!(c, '=' | ',') || c.is_control())
 }
 
 fn check(index: usize, run: Run, machines: usize) -> Result<Measured, Error> {

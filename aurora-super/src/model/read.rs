@@ -3,7 +3,7 @@
 use super::decimal::Decimal;
 use super::error::{Error, Row};
 use super::measurements::{COLUMNS, Measurements, Run};
-use crate::spelling::nearest;
+use crate::spelling::{LONGEST_NAME, nearest, quoted};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -118,6 +118,10 @@ impl<'de> Deserialize<'de> for Object {
 }
 
 fn unique(columns: &[String], row: Row) -> Result<(), Error> {
+    // Each cell has a copy of its column's name.
+    if let Some(long) = columns.iter().find(|column| column.len() > LONGEST_NAME) {
+        return Err(Error::Name { name: quoted(long) });
+    }
     let mut seen = HashSet::new();
     let twice = columns.iter().find(|column| !seen.insert(*column));
     twice.map_or(Ok(()), |name| Err(Error::Duplicate { at: row.to_string(), name: name.clone() }))
@@ -134,7 +138,12 @@ fn measurements(rows: &[Cells]) -> Result<Measurements, Error> {
         }
     }
     if !rows.is_empty() && rows.iter().all(|row| row.cell("seconds").is_none()) {
-        return Err(Error::NoTimes { nearest: nearest("seconds", machines) });
+        let is_cut_by_commas = machines.iter().any(|name| name.split(',').any(|part| COLUMNS.contains(&part.trim())));
+        return Err(if is_cut_by_commas {
+            Error::Commas
+        } else {
+            Error::NoTimes { nearest: nearest("seconds", machines) }
+        });
     }
     let runs = rows.iter().map(|row| row.run(&machines)).collect::<Result<Vec<_>, _>>()?;
     Measurements::new(machines, runs)
@@ -187,7 +196,7 @@ impl Cells {
     }
 
     fn number(&self, column: &str, found: &str, expected: &'static str) -> Error {
-        Error::Number { at: format!("{}, column `{column}`", self.row), found: found.into(), expected }
+        Error::Number { at: format!("{}, column `{column}`", self.row), found: quoted(found), expected }
     }
 }
 
@@ -302,6 +311,39 @@ mod tests {
             "more than 1000 machines: every column but `total`, `seconds`, `speedup` and `efficiency` is one, so this is most \
              probably another file"
         );
+    }
+
+    #[test]
+    fn names_and_numbers_are_short() {
+        // Each cell has a copy of its column's name: of this one that would be 100 GB.
+        let long = "x".repeat(500_000);
+        let no_name = format!("`{}...` is no name of a machine: it must not be empty,", "x".repeat(50));
+        for text in [
+            format!("{long}\n{}", "1\n".repeat(250_000)),
+            format!("{long} {long}y seconds\n1 0 5\n"),
+            format!("[{{\"{long}\": 1, \"seconds\": 2}}]"),
+        ] {
+            assert!(told(&text).starts_with(&no_name), "{}", &told(&text)[..200]);
+        }
+        assert!(told("a\u{1b}[31m seconds\n1 2").starts_with("`a\u{fffd}[31m` is no name of a machine"));
+        let bad = |cell: &str| told(&format!("a seconds\n1 {cell}\n"));
+        assert_eq!(
+            bad("\u{1b}[31m"),
+            "line 2, column `seconds`: `\u{fffd}[31m` is not an elapsed time: write seconds, a positive number"
+        );
+        assert!(bad(&long).len() < 200);
+        // More digits than can be printed.
+        assert!(bad(&format!("1.{}", "3".repeat(70_000))).contains("`1.333"));
+        assert!(told(&format!("a seconds speedup\n1 2 1.{}", "0".repeat(70_000))).contains("is not a speed-up"));
+    }
+
+    #[test]
+    fn commas_separate_nothing() {
+        assert_eq!(
+            told("SH,CSNT,seconds\n1,0,3\n"),
+            "cells are separated by commas, which stand in numbers too: separate them by tabs or by spaces"
+        );
+        assert!(told("a seconds,speedup\n1 3,1\n").starts_with("cells are separated by commas"));
     }
 
     #[test]

@@ -137,7 +137,7 @@ fn explain(table: &Measurements, run: &Measured, printed: &Decimal) -> Finding {
     let explains = |other: &Configuration| {
         agreement(&printed, 100.0 * speedup / machines.power(other), slack) != Agreement::Contradiction
     };
-    match others(machines, configuration, 100.0 * speedup / printed.value()).into_iter().find(explains) {
+    match others(machines, configuration, 100.0 * speedup / printed.value()).find(explains) {
         Some(other) => Finding::Denominator {
             row,
             printed,
@@ -154,7 +154,7 @@ fn explain(table: &Measurements, run: &Measured, printed: &Decimal) -> Finding {
 
 /// Configurations with as many processors whose power may be `wanted`: all of them on the fastest machine, and those in which
 /// processors of one machine are taken for another's, fewest first.
-fn others(machines: &Machines, configuration: &Configuration, wanted: f64) -> Vec<Configuration> {
+fn others(machines: &Machines, configuration: &Configuration, wanted: f64) -> impl Iterator<Item = Configuration> {
     let (weights, processors) = (machines.weights(), configuration.processors());
     let lacking = wanted - machines.power(configuration);
     let mut moves = Vec::new();
@@ -166,7 +166,8 @@ fn others(machines: &Machines, configuration: &Configuration, wanted: f64) -> Ve
         }
     }
     moves.sort_unstable();
-    let moved = moves.into_iter().map(|(moved, from, to)| {
+    // One after the other: of many machines there are a million, and the first that explains it will do.
+    let moved = moves.into_iter().map(move |(moved, from, to)| {
         let mut other = processors.to_vec();
         other[from] -= moved;
         other[to] += moved;
@@ -178,7 +179,7 @@ fn others(machines: &Machines, configuration: &Configuration, wanted: f64) -> Ve
         other[fastest] = total;
         other
     });
-    moved.chain(alone).filter_map(|other| Configuration::new(other, String::new).ok()).collect()
+    moved.chain(alone).filter_map(|other| Configuration::new(other, String::new).ok())
 }
 
 fn agreement(printed: &Decimal, value: f64, slack: f64) -> Agreement {

@@ -44,12 +44,17 @@ impl Member {
     }
 }
 
+/// Whether it matters what nodes have worked on.
+fn remembers(policy: &Policy) -> bool {
+    [policy.first, policy.next].contains(&Choice::Smart)
+}
+
 impl Chooser {
     /// Before anything has begun.
     pub fn new(policy: Policy, program: &impl Program, parts: &Parts, seed: u64) -> Self {
         let (rows, columns) = program.grid();
-        let remembers = policy.next == Choice::Smart;
-        let history = || if remembers { (Lines::none(rows), Lines::none(columns)) } else { Default::default() };
+        let history =
+            || if remembers(&policy) { (Lines::none(rows), Lines::none(columns)) } else { Default::default() };
         let [row_of, column_of] = parts.of([rows, columns]);
         let lines = |of: &[u32], part| {
             let start = of.partition_point(|other| *other < part) as u32;
@@ -81,7 +86,10 @@ impl Chooser {
             Choice::Own => member.own(untouched, self.columns),
             Choice::InOrder => untouched.first(),
             Choice::Random => untouched.random(&mut self.random),
-            Choice::Smart => untouched.near(&member.history.0, &member.history.1, &mut self.random),
+            Choice::Smart => {
+                let near = untouched.near(&member.history.0, &member.history.1, &mut self.random);
+                near.or_else(|| untouched.random(&mut self.random))
+            }
         };
         let any = || match self.policy.next {
             Choice::Own => None,
@@ -100,7 +108,7 @@ impl Chooser {
     /// A node works on a group.
     pub fn touch(&mut self, node: Node, group: Group) {
         self.untouched.remove(group);
-        if self.policy.next == Choice::Smart {
+        if remembers(&self.policy) {
             let (rows, columns) = &mut self.nodes[node as usize].history;
             rows.add(group / self.columns);
             columns.add(group % self.columns);

@@ -111,7 +111,7 @@ impl Untouched {
     /// One of those that a mask for each row and word lets through.
     fn among(&self, mask: impl Fn(usize, usize) -> u64, random: &mut Random) -> Option<Group> {
         let masked = || {
-            let lines = self.bits.chunks_exact(self.words).enumerate();
+            let lines = self.bits.chunks_exact(self.words.max(1)).enumerate();
             let mask = &mask;
             lines.flat_map(move |(row, line)| {
                 line.iter().enumerate().map(move |(word, bits)| (row, word, bits & mask(row, word)))
@@ -162,6 +162,12 @@ mod tests {
         assert_eq!(seen[..2].iter().copied().collect::<BTreeSet<_>>(), BTreeSet::from([72, 139]));
         assert_eq!(seen.len(), 70 + 2 * 2);
         assert_eq!(untouched.first(), Some(0));
+    }
+
+    #[test]
+    fn of_no_columns_none_is_near() {
+        let untouched = Untouched::all(2, 0);
+        assert_eq!(untouched.near(&Lines::none(2), &Lines::none(0), &mut Random::new(1)), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A node that becomes free asks, gets one instruction, loads the operands that it lacks, computes, and asks again. Dispatching takes no time, and
 //! nothing is fetched ahead. Who sends a block pays for it before its own next instruction.
 
-use super::setting::{Outcome, Setting, SettingError, Transfers};
+use super::setting::{Outcome, Setting, SettingError, Transfers, shares};
 use crate::dispatch::{Config, Order};
 use crate::execute::{Command, Event, Limits, Task, owners};
 use crate::{BlockId, Dispatch, Execute, Node, Parts, Product};
@@ -196,12 +196,11 @@ impl<'a> Machine<'a> {
         self.clocks.iter_mut().for_each(Clock::pay);
         let makespan = self.clocks.iter().map(|clock| clock.now).fold(0.0, f64::max);
         let all = self.setting.speeds.iter().sum::<f64>() * makespan;
-        let share = |of: fn(&Clock) -> f64| {
-            let weighted = self.setting.speeds.iter().zip(&self.clocks).map(|(speed, clock)| speed * of(clock));
-            if all > 0.0 { weighted.sum::<f64>() / all } else { 0.0 }
+        let sum = |of: fn(&Clock) -> f64| -> f64 {
+            self.setting.speeds.iter().zip(&self.clocks).map(|(speed, clock)| speed * of(clock)).sum()
         };
-        let (efficiency, communication) = (share(|clock| clock.computed), share(|clock| clock.communicated));
-        let imbalance = 1.0 - efficiency - communication;
+        let [imbalance, communication, efficiency] =
+            shares(all, sum(|clock| clock.communicated), sum(|clock| clock.computed));
         let (loads, instructions) = (self.loads, self.instructions);
         assert!(self.dispatch.is_done(), "nodes stop when all is done");
         Outcome { makespan, imbalance, communication, efficiency, loads, instructions }

@@ -200,7 +200,7 @@ impl Setting {
 }
 
 /// What a simulation comes to. Shares are of all that the nodes could have computed until the last instruction has run:
-/// `sum(speed) * makespan`.
+/// `sum(speed) * makespan`. Of a run that takes no time nothing is lost: its efficiency is 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Outcome {
     /// When the last instruction has run, in units of speed 1.
@@ -215,4 +215,14 @@ pub struct Outcome {
     pub loads: u64,
     /// Instructions that have run.
     pub instructions: u64,
+}
+
+/// Imbalance, communication and efficiency, of all work that nodes could have done.
+pub(super) fn shares(all: f64, communicated: f64, computed: f64) -> [f64; 3] {
+    if all > 0.0 {
+        let (communication, efficiency) = (communicated / all, computed / all);
+        [1.0 - efficiency - communication, communication, efficiency]
+    } else {
+        [0.0, 0.0, 1.0]
+    }
 }

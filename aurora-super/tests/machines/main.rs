@@ -1,5 +1,6 @@
 //! Both machines against a sequential model: whatever comes in whatever order, each result has each instruction once.
 
+mod hostile;
 mod world;
 
 use aurora_super::dispatch::Config;

@@ -80,6 +80,8 @@ pub struct World {
     results: BTreeMap<(Node, Group), Vec<u32>>,
     brought: BTreeMap<(Node, Part), Vec<u32>>,
     pub executed: u32,
+    /// They have asked, and have been granted nothing since.
+    waiting: BTreeSet<Node>,
 }
 
 impl World {
@@ -101,6 +103,7 @@ impl World {
             results: BTreeMap::new(),
             brought: BTreeMap::new(),
             executed: 0,
+            waiting: BTreeSet::new(),
         };
         for node in 0..count {
             let mut wanted = Vec::new();
@@ -135,6 +138,9 @@ impl World {
         match step {
             Step::Report(node) => {
                 let report = self.reports[node as usize].pop_front().expect("one is under way");
+                if report == Report::Ask {
+                    self.waiting.insert(node);
+                }
                 self.dispatch.handle(node, report);
                 self.send_orders();
             }
@@ -160,13 +166,46 @@ impl World {
 
     /// A node is lost; what it has reported may still come.
     pub fn lose(&mut self, node: Node) {
+        self.die(node);
+        self.notice(node);
+    }
+
+    /// A node is lost, of which the dispatcher does not know.
+    pub fn die(&mut self, node: Node) {
         self.lost.insert(node);
         self.orders[node as usize].clear();
         self.results.retain(|(at, _), _| *at != node);
         self.tasks.retain(|(at, _)| *at != node);
+    }
+
+    /// The dispatcher learns of a loss.
+    pub fn notice(&mut self, node: Node) {
         self.dispatch.lose(node);
         self.send_orders();
         self.check();
+    }
+
+    pub fn is_lost(&self, node: Node) -> bool {
+        self.lost.contains(&node)
+    }
+
+    /// Nodes whose ask has been heard and that have got nothing since would get nothing now.
+    pub fn check_waiting(&self) {
+        for node in self.waiting.iter().filter(|node| !self.lost.contains(node)) {
+            let mut dispatch = self.dispatch.clone();
+            dispatch.handle(*node, Report::Ask);
+            let mut orders = std::iter::from_fn(|| dispatch.poll());
+            assert!(!orders.any(|(_, order)| matches!(order, Order::Grant(_))), "node {node} waits in vain");
+        }
+    }
+
+    /// What a node reports next comes twice, unless it asks.
+    pub fn repeat(&mut self, node: Node) {
+        let next = self.reports[node as usize].front().filter(|report| **report != Report::Ask);
+        if let Some(report) = next.cloned() {
+            self.dispatch.handle(node, report);
+            self.send_orders();
+        }
     }
 
     pub fn lost(&self) -> usize {
@@ -232,7 +271,12 @@ impl World {
 
     fn send_orders(&mut self) {
         while let Some((node, order)) = self.dispatch.poll() {
-            self.orders[node as usize].push_back(order);
+            if matches!(order, Order::Grant(_)) {
+                self.waiting.remove(&node);
+            }
+            if !self.lost.contains(&node) {
+                self.orders[node as usize].push_back(order);
+            }
         }
     }
 

@@ -64,6 +64,16 @@ pub enum Starter {
     Itself,
 }
 
+impl Starter {
+    /// For which MPI the `aurora` is built that it starts.
+    fn flavour(self) -> Flavour {
+        match self {
+            Starter::Mpi(flavour) => flavour,
+            Starter::Itself => Flavour::Open,
+        }
+    }
+}
+
 impl fmt::Display for Starter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -84,6 +94,8 @@ pub struct Figures {
     pub verified: bool,
     pub seconds: Spread,
     pub cpu_seconds: Spread,
+    pub messages_sent: Option<Spread>,
+    pub bytes_sent: Option<Spread>,
     pub packets_sent: Option<Spread>,
     pub packets_resent: Option<Spread>,
 }
@@ -143,10 +155,11 @@ pub struct Jobs {
 /// A job as it is to be run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    stage: Stage,
-    arguments: Vec<String>,
-    starter: Starter,
-    tuning: Tuning,
+    pub stage: Stage,
+    /// What follows `aurora`.
+    pub arguments: Vec<String>,
+    pub starter: Starter,
+    pub tuning: Tuning,
 }
 
 impl Jobs {
@@ -156,7 +169,9 @@ impl Jobs {
     }
 
     fn plans(&self, row: &Row) -> Vec<Plan> {
-        let plan = |starter, tuning| Plan { stage: row.stage, arguments: row.arguments(), starter, tuning };
+        let reps = format!("--reps={}", self.reps);
+        let arguments = [&["bench".into()], &row.arguments()[..], &[reps]].concat();
+        let plan = |starter, tuning| Plan { stage: row.stage, arguments: arguments.clone(), starter, tuning };
         match row.stage {
             Stage::Loopback { .. } => vec![plan(Starter::Itself, Tuning::defaults())],
             Stage::Lab { .. } => [Flavour::Open, Flavour::Mpich]
@@ -176,7 +191,7 @@ impl Jobs {
         let mut failures = Vec::new();
         let mut ran = Err(String::new());
         for _ in 0..ATTEMPTS {
-            ran = self.attempt(&plan);
+            ran = attempt(&plan, self.binaries.of(plan.starter.flavour()), self.damage);
             match &mut ran {
                 Ok(outcome) => {
                     outcome.remarks.extend(failures.drain(..).map(|why| format!("a first attempt failed: {why}")));
@@ -188,53 +203,51 @@ impl Jobs {
         self.done.push((plan, ran.clone()));
         ran
     }
+}
 
-    fn attempt(&self, plan: &Plan) -> Ran {
-        let lab = match plan.stage {
-            Stage::Lab { nodes, shape } => {
-                Some(Lab::up_with(shape, nodes, &[CONGESTION_CONTROL]).map_err(|refusal| refusal.to_string())?)
-            }
-            Stage::Loopback { .. } => None,
-        };
-        let before = Ticks::now();
-        let ended = process::run_patiently(self.command(plan, lab.as_ref()), |last| match last {
-            Some(line) if line.starts_with('{') => PARTING,
-            _ => LIMIT,
-        });
-        let busy = before.zip(Ticks::now()).and_then(|(before, after)| after.busy_since(before));
-        let ended = ended.map_err(|error| error.to_string())?;
-        let results = figures(&ended)?;
-        let network = match lab {
-            Some(lab) => Some(Network::of(&lab.counters().map_err(|refusal| refusal.to_string())?)),
-            None => None,
-        };
-        let remarks = if ended.overdue { vec!["mpirun did not end by itself".into()] } else { Vec::new() };
-        Ok(Outcome { starter: plan.starter, tuning: plan.tuning.clone(), results, busy, network, remarks })
-    }
+/// Runs `aurora` once, on a lab of its own.
+pub fn attempt(plan: &Plan, aurora: &Path, damage: bool) -> Ran {
+    let lab = match plan.stage {
+        Stage::Lab { nodes, shape } => {
+            Some(Lab::up_with(shape, nodes, &[CONGESTION_CONTROL]).map_err(|refusal| refusal.to_string())?)
+        }
+        Stage::Loopback { .. } => None,
+    };
+    let before = Ticks::now();
+    let ended = process::run_patiently(command(plan, aurora, lab.as_ref(), damage), |last| match last {
+        Some(line) if line.starts_with('{') => PARTING,
+        _ => LIMIT,
+    });
+    let busy = before.zip(Ticks::now()).and_then(|(before, after)| after.busy_since(before));
+    let ended = ended.map_err(|error| error.to_string())?;
+    let results = figures(&ended)?;
+    let network = match lab {
+        Some(lab) => Some(Network::of(&lab.counters().map_err(|refusal| refusal.to_string())?)),
+        None => None,
+    };
+    let remarks = if ended.overdue { vec!["mpirun did not end by itself".into()] } else { Vec::new() };
+    Ok(Outcome { starter: plan.starter, tuning: plan.tuning.clone(), results, busy, network, remarks })
+}
 
-    fn command(&self, plan: &Plan, lab: Option<&Lab>) -> Command {
-        let mut command = match (plan.starter, lab) {
-            (Starter::Mpi(flavour), Some(lab)) => {
-                let mut command = lab.mpirun(flavour, 1);
-                command.arg(self.binaries.of(flavour));
-                command
-            }
-            _ => Command::new(self.binaries.of(Flavour::Open)),
-        };
-        for variable in aurora_core::VARIABLES {
-            command.env_remove(variable);
+fn command(plan: &Plan, aurora: &Path, lab: Option<&Lab>, damage: bool) -> Command {
+    let mut command = match (plan.starter, lab) {
+        (Starter::Mpi(flavour), Some(lab)) => {
+            let mut command = lab.mpirun(flavour, 1);
+            command.arg(aurora);
+            command
         }
-        command.arg("bench").args(&plan.arguments).args(["--json", &format!("--reps={}", self.reps)]);
-        if self.damage {
-            command.arg("--damage");
-        }
-        if let Stage::Loopback { mtu } = plan.stage {
-            command.arg(format!("--ranks={}", plan.stage.ranks())).env("AURORA_MTU", mtu.to_string());
-        }
-        command.env("NETLAB_TIMEOUT", LIMIT.as_secs().to_string());
-        command.envs(plan.tuning.variables.iter().map(|(name, value)| (name, value)));
-        command
+        _ => Command::new(aurora),
+    };
+    for variable in aurora_core::VARIABLES {
+        command.env_remove(variable);
     }
+    command.args(&plan.arguments).arg("--json").args(damage.then_some("--damage"));
+    if let Stage::Loopback { mtu } = plan.stage {
+        command.arg(format!("--ranks={}", plan.stage.ranks())).env("AURORA_MTU", mtu.to_string());
+    }
+    command.env("NETLAB_TIMEOUT", LIMIT.as_secs().to_string());
+    command.envs(plan.tuning.variables.iter().map(|(name, value)| (name, value)));
+    command
 }
 
 fn figures(ended: &Ended) -> Result<Vec<Figures>, String> {

@@ -33,7 +33,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    fn of(row: &Row) -> Unit {
+    pub fn of(row: &Row) -> Unit {
         match (row.bound(), row.reach, row.operation) {
             (Some(bound), ..) => Unit::Bound(bound),
             (None, Reach::Cpu, _) => Unit::CpuSeconds,
@@ -42,7 +42,7 @@ impl Unit {
         }
     }
 
-    fn value(self, figures: &Figures) -> Spread {
+    pub fn value(self, figures: &Figures) -> Spread {
         match self {
             Unit::Bound(bound) => figures.seconds.map(|seconds| seconds / bound),
             Unit::Micros => figures.seconds.map(|seconds| seconds * 1e6),
@@ -52,6 +52,10 @@ impl Unit {
             }
             Unit::CpuSeconds => figures.cpu_seconds,
         }
+    }
+
+    pub fn is_a_rate(self) -> bool {
+        matches!(self, Unit::Rate(_))
     }
 
     pub fn name(self) -> &'static str {
@@ -104,7 +108,8 @@ fn lacks(row: &Row, outcome: &Outcome, reps: usize) -> Vec<String> {
     lacks
 }
 
-fn flaws(row: &Row, figures: &Figures, reps: usize) -> Vec<String> {
+/// What is wrong with an implementation's figures.
+pub fn flaws(row: &Row, figures: &Figures, reps: usize) -> Vec<String> {
     let mut flaws = Vec::new();
     let Spread { min, median, max } = figures.seconds;
     if !figures.verified {
@@ -240,6 +245,8 @@ mod tests {
             verified: true,
             seconds: even(seconds),
             cpu_seconds: even(0.1),
+            messages_sent: Some(even(90.0)),
+            bytes_sent: Some(even(9000.0)),
             packets_sent: Some(even(100.0)),
             packets_resent: Some(even(0.0)),
         };

@@ -2,6 +2,7 @@
 //!
 //! `tests/netlab/measure` and `tests/netlab/study` build what this needs and start it.
 
+mod against;
 mod job;
 mod judge;
 mod measure;

@@ -1,15 +1,16 @@
 //! One operation at a time, row by row: what `tests/netlab/measure` starts.
 
+use crate::against;
 use crate::job::{Binaries, Jobs, version};
 use crate::judge;
 use crate::report::{self, Line};
-use crate::row::{ROWS, Row};
+use crate::row::ROWS;
 use crate::say;
 use crate::tuning::{self, Wishes};
+use aurora_suite::choice::Choice;
 use aurora_suite::mpi::Flavour;
 use aurora_suite::{machine, results};
 use clap::Args;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -18,26 +19,16 @@ const HEADING: &str = "# Measured on the emulated cluster";
 
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Only these rows; then nothing is written without --out
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    rows: Vec<String>,
-    /// How often to repeat each operation
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
-    reps: u32,
-    /// In which file to write the section of these results [default: benches/RESULTS.md]
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    choice: Choice,
     /// Another tuning of Open MPI, such as "OMPI_MCA_a=1 OMPI_MCA_b=2"
-    #[arg(long, value_name = "VARIABLES")]
+    #[arg(long, value_name = "VARIABLES", conflicts_with = "against")]
     tuned_openmpi: Option<String>,
     /// Another tuning of MPICH, such as "UCX_RNDV_THRESH=inf"
-    #[arg(long, value_name = "VARIABLES")]
+    #[arg(long, value_name = "VARIABLES", conflicts_with = "against")]
     tuned_mpich: Option<String>,
     #[command(flatten)]
     binaries: Binaries,
-    /// Damage the data before they are sent
-    #[arg(long, hide = true)]
-    damage: bool,
 }
 
 /// Measures the rows and writes them.
@@ -45,14 +36,18 @@ pub struct Arguments {
 /// # Errors
 /// What was asked for and cannot be.
 pub fn measure(arguments: &Arguments) -> Result<ExitCode, String> {
-    let rows = chosen(&arguments.rows)?;
+    let choice = &arguments.choice;
+    let rows = choice.rows(&ROWS, |row| row.name)?;
+    if let Some(old) = choice.against() {
+        return against::compare(choice, rows, &arguments.binaries, &old);
+    }
     let wishes = Wishes {
         openmpi: arguments.tuned_openmpi.as_deref().map(tuning::parse).transpose()?,
         mpich: arguments.tuned_mpich.as_deref().map(tuning::parse).transpose()?,
     };
     let binaries = arguments.binaries.clone();
-    let reps = arguments.reps as usize;
-    let mut jobs = Jobs { binaries, reps, damage: arguments.damage, wishes, done: Vec::new() };
+    let reps = choice.reps();
+    let mut jobs = Jobs { binaries, reps, damage: choice.damage, wishes, done: Vec::new() };
     let begun = Instant::now();
     let mut lines: Vec<Line> = Vec::new();
     say(report::HEAD);
@@ -64,29 +59,12 @@ pub fn measure(arguments: &Arguments) -> Result<ExitCode, String> {
     }
     let took = format!("{} jobs in {:.1} minutes", jobs.done.len(), begun.elapsed().as_secs_f64() / 60.0);
     say(&format!("\n{took}"));
-    let out = match (&arguments.out, arguments.rows.is_empty()) {
-        (Some(out), _) => Some(out.clone()),
-        (None, true) => Some(results::FILE.into()),
-        (None, false) => None,
-    };
-    if let Some(out) = out {
+    if let Some(out) = choice.out() {
         results::write(&out, HEADING, &section(&lines, reps, &took))?;
         say(&format!("written to {}", out.display()));
     }
     let whole = lines.iter().all(|(_, result)| result.is_ok());
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn chosen(names: &[String]) -> Result<Vec<Row>, String> {
-    if names.is_empty() {
-        return Ok(ROWS.to_vec());
-    }
-    let known = || ROWS.map(|row| row.name).join(", ");
-    let find = |name: &String| {
-        let row = ROWS.into_iter().find(|row| row.name == name);
-        row.ok_or_else(|| format!("there is no row `{name}`; the rows: {}", known()))
-    };
-    names.iter().map(find).collect()
 }
 
 fn section(lines: &[Line], reps: usize, took: &str) -> String {

@@ -80,8 +80,13 @@ impl Row {
         }
     }
 
-    /// What follows `aurora bench`.
+    /// What follows `aurora bench` for all of them.
     pub fn arguments(&self) -> Vec<String> {
+        self.arguments_of(self.implementations())
+    }
+
+    /// What follows it for some.
+    pub fn arguments_of(&self, implementations: &[&str]) -> Vec<String> {
         let mut words: Vec<String> = match self.operation {
             Operation::ReadCache { bytes, late } => {
                 let late = late.map(|late| format!("--late-rank-ms={}", late.as_millis()));
@@ -116,7 +121,7 @@ impl Row {
             }
             Operation::FirstTouch { bytes, .. } => vec!["first-touch".into(), format!("--bytes={bytes}")],
         };
-        words.push(format!("--impl={}", self.implementations().join(",")));
+        words.push(format!("--impl={}", implementations.join(",")));
         words
     }
 }

@@ -217,6 +217,11 @@ fn after_the_speaker() {
 /// # Errors
 /// The exit code where that is lost, after it was said so: the disk is full, say. A reader that has gone has heard enough.
 fn say(text: &str) -> Result<(), ExitCode> {
+    is_heard(text).map(|_| ())
+}
+
+/// The same. Whether somebody still reads.
+fn is_heard(text: &str) -> Result<bool, ExitCode> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -224,7 +229,7 @@ fn say(text: &str) -> Result<(), ExitCode> {
                 writeln!(std::io::stderr().lock(), "error: the results cannot be written to standard output: {error}");
             Err(ExitCode::from(FAILED))
         }
-        _ => Ok(()),
+        written => Ok(written.is_ok()),
     }
 }
 

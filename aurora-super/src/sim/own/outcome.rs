@@ -1,6 +1,6 @@
 //! What own mode counts, and what that comes to.
 
-use super::super::setting::Outcome;
+use super::super::setting::{Outcome, shares};
 use crate::Group;
 use std::collections::BTreeMap;
 
@@ -84,8 +84,7 @@ impl Tally {
     pub(super) fn outcome(self, nodes: usize, capacity: f64, instructions: u64) -> OwnOutcome {
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let mean = |sum: f64, count: u64| share(sum, count as f64);
-        let (efficiency, communication) = (share(self.computed, capacity), share(self.communicated, capacity));
-        let imbalance = if capacity > 0.0 { 1.0 - efficiency - communication } else { 0.0 };
+        let [imbalance, communication, efficiency] = shares(capacity, self.communicated, self.computed);
         let (load_time, time) = (mean(self.load_time, self.arrived), mean(self.time, self.executed));
         let synchronisation = self.synchronised.values().map(|(begin, end)| end - begin).sum();
         let loads_each = mean(self.loads as f64, self.executed);

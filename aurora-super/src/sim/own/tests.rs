@@ -55,6 +55,21 @@ fn a_node_alone_computes_all_the_time() {
 }
 
 #[test]
+fn a_run_that_takes_no_time_wastes_none() {
+    let program = Product::square(1).unwrap();
+    // The first instruction of seed 0 has no work.
+    let theirs = paper(&Setting { program, ..Setting::new(Policy::S, vec![1.0], 0) }).unwrap();
+    let free =
+        OwnSetting { program, cost: Cost::Fixed(0.0), dispatcher: 0.0, link: Link::FREE, ..small(Policy::S, 3, 0) };
+    for outcome in [theirs, own(&free).unwrap().common] {
+        assert_eq!(
+            (outcome.makespan, outcome.imbalance, outcome.communication, outcome.efficiency),
+            (0.0, 0.0, 0.0, 1.0)
+        );
+    }
+}
+
+#[test]
 fn fetching_ahead_hides_latency() {
     let with = |ahead: u32| {
         let limits = Limits { running: 1, in_flight: 1 + ahead, budget: None };
@@ -212,5 +227,67 @@ proptest! {
         prop_assert!((common.imbalance + common.communication + common.efficiency - 1.0).abs() < 1e-9);
         prop_assert!(outcome.parallelism <= f64::from(setting.limits.in_flight));
         prop_assert_eq!(outcome, own(&setting).unwrap());
+    }
+}
+
+prop_compose! {
+    /// Numbers at the ends of what is let through.
+    fn extremes()(
+        policy in prop::sample::select(policies()),
+        blocks in prop::sample::select(vec![[1u32, 1, 1], [1, 7, 1], [3, 1, 3], [4, 4, 4]]),
+        speeds in prop::collection::vec(prop::sample::select(vec![1e-6, 1.0, 1000.0, 1e6]), 1..30),
+        (grain, running, ahead) in (prop::sample::select(vec![1, 3, u32::MAX]), 1u32..3, prop::sample::select(vec![0u32, 1, 65_536])),
+        budget in prop::sample::select(vec![None, Some(2u32), Some(3), Some(u32::MAX)]),
+        (latency, message, dispatcher) in prop::array::uniform3(prop::sample::select(vec![0.0, 25.0, 1e9])).prop_map(|[a, b, c]| (a, b, c)),
+        rate in prop::sample::select(vec![1e-9, 1.0, f64::INFINITY]),
+        (work, load) in (prop::sample::select(vec![0.0, 1.0, 1e9]), prop::sample::select(vec![0.0, 250.0, 1e9])),
+        slow_downs in prop::collection::vec((0u32..30, prop::sample::select(vec![0.0, 1.0, 1e6]), prop::sample::select(vec![1e-9, 1e-3, 1e6])), 0..4),
+        losses in prop::collection::btree_map(1u32..30, prop::sample::select(vec![(0.0, 0.0), (0.0, 1e9), (1.0, 0.0), (1e9, 1.0)]), 0..30),
+        seed: u64,
+    ) -> OwnSetting {
+        let nodes = speeds.len() as Node;
+        OwnSetting {
+            program: Product::new(blocks[0], blocks[1], blocks[2]).unwrap(),
+            dispatch: Config { policy, grain, extends: seed.is_multiple_of(2), seed },
+            limits: Limits { running, in_flight: running + ahead, budget },
+            cost: Cost::Fixed(work),
+            link: Link { latency, message, rate, sending: load, receiving: load, ..Link::ethernet(155.0) },
+            dispatcher,
+            slow_downs: slow_downs.into_iter().map(|(node, at, factor)| SlowDown { node: node % nodes, at, factor }).collect(),
+            losses: losses.into_iter().filter(|(node, _)| *node < nodes).map(|(node, (at, noticed_after))| Loss { node, at, noticed_after }).collect(),
+            ..OwnSetting::new(policy, speeds, seed)
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn extremes_complete_and_add_up(setting in extremes()) {
+        let outcome = own(&setting).unwrap();
+        let common = outcome.common;
+        prop_assert_eq!(common.instructions, setting.program.instructions() + outcome.repeated);
+        for share in [common.imbalance, common.communication, common.efficiency] {
+            prop_assert!((-1e-6..=1.0 + 1e-6).contains(&share), "{:?}", outcome);
+        }
+        prop_assert!((common.imbalance + common.communication + common.efficiency - 1.0).abs() < 1e-9, "{:?}", outcome);
+        prop_assert_eq!(outcome, own(&setting).unwrap());
+    }
+
+    #[test]
+    fn extremes_of_the_paper_s_machine(setting in extremes(), multicast: bool) {
+        let transfers = if multicast { crate::sim::Transfers::Multicast } else { crate::sim::Transfers::Unicast };
+        let below = if let Cost::Fixed(work) = setting.cost { work as u32 } else { 0 };
+        let work = Work { below, seed: setting.dispatch.seed };
+        let setting = Setting { program: setting.program, speeds: setting.speeds.clone(), transfers, work, load: setting.link.sending,
+            policy: setting.dispatch.policy,
+        };
+        let outcome = paper(&setting).unwrap();
+        prop_assert_eq!(outcome.instructions, setting.program.instructions());
+        for share in [outcome.imbalance, outcome.communication, outcome.efficiency] {
+            prop_assert!((-1e-6..=1.0 + 1e-6).contains(&share), "{:?}", outcome);
+        }
+        prop_assert!((outcome.imbalance + outcome.communication + outcome.efficiency - 1.0).abs() < 1e-9, "{:?}", outcome);
     }
 }

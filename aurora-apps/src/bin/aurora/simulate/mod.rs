@@ -13,7 +13,7 @@ mod table;
 use crate::launch::speaks;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
-use crate::{labelled, line, say};
+use crate::{is_heard, labelled, line, say};
 use arguments::SimulateArguments;
 use aurora_apps::report::circumstances::Circumstances;
 use aurora_core::Surroundings;
@@ -71,7 +71,7 @@ pub fn start(arguments: &SimulateArguments, starter: Surroundings) -> Result<Exi
     }
     let circumstances = Circumstances::here(labelled(&arguments.labels)?, false);
     let plan = plan(arguments)?;
-    let progress = Mutex::new((Progress::new(arguments.reps as usize * plan.len(), !arguments.json), 0));
+    let progress = Mutex::new((Progress::new(arguments.reps as usize * plan.all.len(), !arguments.json), 0));
     let done = || {
         let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
         progress.1 += 1;
@@ -79,14 +79,18 @@ pub fn start(arguments: &SimulateArguments, starter: Surroundings) -> Result<Exi
         progress.0.done(done);
     };
     let mut points = Vec::new();
-    for planned in &plan {
-        let figures = Figures::of(&planned.machine, arguments.reps, done);
+    for planned in &plan.all {
+        let machine = plan.machine(arguments, planned)?;
+        let figures = Figures::of(&machine, arguments.reps, done);
         let figures = figures.map_err(|error| said(arguments, planned.nodes, error))?;
-        let point = Point::of(arguments, planned, figures);
+        let point = Point::of(arguments, planned, &machine, figures);
         if arguments.json {
             // As soon as it is known: the next may take a while.
-            if let Err(code) = say(&line(&circumstances, &point)) {
-                return Ok(code);
+            match is_heard(&line(&circumstances, &point)) {
+                Ok(true) => {}
+                // The rest would be simulated for nobody.
+                Ok(false) => return Ok(ExitCode::SUCCESS),
+                Err(code) => return Ok(code),
             }
         }
         points.push(point);
@@ -97,10 +101,10 @@ pub fn start(arguments: &SimulateArguments, starter: Surroundings) -> Result<Exi
 }
 
 impl Point {
-    fn of(arguments: &SimulateArguments, planned: &Planned, figures: Figures) -> Self {
+    fn of(arguments: &SimulateArguments, planned: &Planned, machine: &Machine, figures: Figures) -> Self {
         let SimulateArguments { blocks, load, work, .. } = *arguments;
         let case = case(arguments);
-        let own = match &planned.machine {
+        let own = match machine {
             Machine::Paper(_) => None,
             Machine::Own(setting) => Some(OwnMachine {
                 case: case.map_or("none", |case| case.name),

@@ -7,6 +7,8 @@ use thiserror::Error;
 
 /// No node has more threads.
 const MOST_IN_FLIGHT: u32 = 1 << 16;
+/// So many runs of a policy are one too many to look at.
+const MOST_LIMITS: usize = 1000;
 
 #[derive(Args, Debug)]
 pub struct OwnArguments {
@@ -95,10 +97,14 @@ pub fn name(version: &SuperProgram) -> &'static str {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limits(pub Vec<u32>);
 
-/// A number that is none.
+/// Why there are no such numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("`{0}` is not a number of instructions: write numbers from 1 to {MOST_IN_FLIGHT}, as in 1,4,8")]
-pub struct BadLimit(String);
+pub enum BadLimit {
+    #[error("`{0}` is not a number of instructions: write numbers from 1 to {MOST_IN_FLIGHT}, as in 1,4,8")]
+    Number(String),
+    #[error("more than {MOST_LIMITS} numbers of instructions: take some of them")]
+    Many,
+}
 
 impl FromStr for Limits {
     type Err = BadLimit;
@@ -106,12 +112,12 @@ impl FromStr for Limits {
     fn from_str(text: &str) -> Result<Self, BadLimit> {
         let limit = |item: &str| {
             let limit = item.parse().ok().filter(|limit| (1..=MOST_IN_FLIGHT).contains(limit));
-            limit.ok_or_else(|| BadLimit(item.into()))
+            limit.ok_or_else(|| BadLimit::Number(item.into()))
         };
         let mut limits = text.split(',').map(str::trim).map(limit).collect::<Result<Vec<_>, _>>()?;
         limits.sort_unstable();
         limits.dedup();
-        Ok(Limits(limits))
+        if limits.len() > MOST_LIMITS { Err(BadLimit::Many) } else { Ok(Limits(limits)) }
     }
 }
 
@@ -135,6 +141,8 @@ mod tests {
     #[test]
     fn limits_are_numbers_from_1_on() {
         assert_eq!("8, 1,4,4".parse(), Ok(Limits(vec![1, 4, 8])));
+        let many = (1..=1001).map(|limit: u32| limit.to_string()).collect::<Vec<_>>().join(",");
+        assert_eq!(many.parse::<Limits>(), Err(BadLimit::Many));
         for bad in ["0", "-1", "", "4,x", "65537"] {
             assert!(bad.parse::<Limits>().is_err(), "{bad}");
         }

@@ -11,15 +11,23 @@ use aurora_super::dispatch::Config;
 use aurora_super::sim::{Case, Link, OwnSetting, Setting, SettingError, SuperProgram};
 use aurora_super::{Policy, Product};
 
-/// One policy, or version of a program, on so many nodes.
+/// All that is to be simulated.
 #[derive(Clone, Debug)]
+pub struct Plan {
+    cluster: Cluster,
+    /// One after the other.
+    pub all: Vec<Planned>,
+}
+
+/// One policy, or version of a program, on so many nodes.
+#[derive(Clone, Copy, Debug)]
 pub struct Planned {
     /// What it is called.
     pub policy: &'static str,
     /// How many.
     pub nodes: u32,
-    /// On which machine.
-    pub machine: Machine,
+    how: Policy,
+    limit: Option<u32>,
 }
 
 /// What is simulated.
@@ -38,10 +46,9 @@ type Named = (&'static str, Policy);
 ///
 /// # Errors
 /// An argument that cannot be.
-pub fn plan(arguments: &SimulateArguments) -> Result<Vec<Planned>, Refusal> {
+pub fn plan(arguments: &SimulateArguments) -> Result<Plan, Refusal> {
     check_mode(arguments)?;
-    let of_speeds = |error: BadSpeeds| refused("--speeds <SPEEDS>", &arguments.speeds, Reason::Speeds(error));
-    let cluster = Cluster::read(&arguments.speeds).map_err(of_speeds)?;
+    let cluster = Cluster::read(&arguments.speeds).map_err(|error| of_speeds(arguments, error))?;
     let case = case(arguments);
     let counts = match (&arguments.nodes, cluster.nodes(), case) {
         (Some(Counts(counts)), _, _) => counts.clone(),
@@ -50,18 +57,35 @@ pub fn plan(arguments: &SimulateArguments) -> Result<Vec<Planned>, Refusal> {
         (None, None, None) => vec![2, 4, 8, 16, 32, 64],
     };
     memory::check(arguments, counts.iter().copied().max().unwrap_or(1))?;
-    let mut all = Vec::new();
+    let mut plan = Plan { cluster, all: Vec::new() };
     for nodes in counts {
-        let speeds = cluster.of(nodes).map_err(of_speeds)?;
         for limit in limits(arguments) {
-            for (policy, how) in policies(arguments) {
-                let machine = machine(arguments, how, speeds.clone(), limit);
-                let machine = machine.map_err(|error| said(arguments, nodes, error))?;
-                all.push(Planned { policy, nodes, machine });
+            let first = plan.all.len();
+            let policies = policies(arguments).into_iter();
+            plan.all.extend(policies.map(|(policy, how)| Planned { policy, nodes, how, limit }));
+            // What is refused does not depend on the policy.
+            if let Some(planned) = plan.all.get(first) {
+                plan.machine(arguments, planned)?;
             }
         }
     }
-    Ok(all)
+    Ok(plan)
+}
+
+impl Plan {
+    /// On which machine. Each has the speeds of its nodes, so they are not made before they are needed.
+    ///
+    /// # Errors
+    /// An argument that cannot be.
+    pub fn machine(&self, arguments: &SimulateArguments, planned: &Planned) -> Result<Machine, Refusal> {
+        let Planned { nodes, how, limit, .. } = *planned;
+        let speeds = self.cluster.of(nodes).map_err(|error| of_speeds(arguments, error))?;
+        machine(arguments, how, speeds, limit).map_err(|error| said(arguments, nodes, error))
+    }
+}
+
+fn of_speeds(arguments: &SimulateArguments, error: BadSpeeds) -> Refusal {
+    refused("--speeds <SPEEDS>", &arguments.speeds, Reason::Speeds(error))
 }
 
 /// The case of S0 that is asked for.

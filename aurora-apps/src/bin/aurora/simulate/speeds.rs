@@ -121,17 +121,26 @@ fn text(path: &Path) -> Result<String, BadSpeeds> {
     if text.len() as u64 > LONGEST { Err(BadSpeeds::Long) } else { Ok(text) }
 }
 
+/// What stands on a line, as a message can say it: not too long, and no control characters.
+fn quoted(content: &str) -> String {
+    let mut text: String = content.chars().take(50).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if content.chars().nth(50).is_some() {
+        text += "...";
+    }
+    text
+}
+
 /// One speed a line; empty lines and what follows a `#` are skipped.
 fn listed(text: &str) -> Result<Vec<f64>, BadSpeeds> {
     let mut speeds = Vec::new();
-    for (line, content) in (1..).zip(text.lines()) {
+    for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
         let content = content.split('#').next().unwrap_or_default().trim();
         if !content.is_empty() {
             if speeds.len() == MOST {
                 return Err(BadSpeeds::Many { line });
             }
             let speed = content.parse().ok().filter(|speed| SENSIBLE.contains(speed));
-            speeds.push(speed.ok_or_else(|| BadSpeeds::Speed { line, found: content.into() })?);
+            speeds.push(speed.ok_or_else(|| BadSpeeds::Speed { line, found: quoted(content) })?);
         }
     }
     if speeds.is_empty() { Err(BadSpeeds::Empty) } else { Ok(speeds) }
@@ -156,6 +165,10 @@ mod tests {
             let found = text.lines().nth(line - 1).unwrap_or_default().to_string();
             assert_eq!(listed(text), Err(BadSpeeds::Speed { line, found }));
         }
+        let found = |text: &str| listed(text).expect_err("no speed").to_string();
+        assert!(found("\u{1b}[31mred").contains("line 1: `\u{fffd}[31mred` is not"), "{}", found("\u{1b}[31mred"));
+        assert!(found(&"x".repeat(1 << 20)).len() < 200);
+        assert_eq!(listed("\u{feff}1\r\n2\r\n"), Ok(vec![1.0, 2.0]));
         assert_eq!(listed(" \n# nothing\n"), Err(BadSpeeds::Empty));
         assert_eq!(listed(&"1\n".repeat(70_000)), Err(BadSpeeds::Many { line: 65_537 }));
     }
