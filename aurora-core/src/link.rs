@@ -10,7 +10,7 @@ use crate::memory::Patience;
 use crate::polls::{Level, Look, Watcher};
 use crate::stats::{Clock, InCall, Times};
 use crate::{Error, Site};
-use aurora_net::{Attending, Endpoint, Met, Node, NodeBarrier, Outbox, Rank, Traffic};
+use aurora_net::{Attending, Endpoint, BarrierState, Node, NodeBarrier, Outbox, Rank, Traffic};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -268,17 +268,17 @@ impl Link {
         &self,
         what: What,
         site: &Site,
-        linger: impl FnOnce() -> Met,
-        mut met: impl FnMut(&mut Service) -> Result<Met>,
-    ) -> Result<Met> {
+        linger: impl FnOnce() -> BarrierState,
+        mut met: impl FnMut(&mut Service) -> Result<BarrierState>,
+    ) -> Result<BarrierState> {
         let came = self.clock.now();
         let soon = linger();
-        if soon != Met::Waiting && came.is_none() {
+        if soon != BarrierState::Waiting && came.is_none() {
             return Ok(soon);
         }
         // Where calls are timed that moment is a wait too, and noted as every other.
         self.wait_since(came, what, site, |service, _| match met(service) {
-            Ok(Met::Waiting) => None,
+            Ok(BarrierState::Waiting) => None,
             met => Some(met),
         })
     }

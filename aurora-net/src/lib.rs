@@ -89,7 +89,7 @@ pub use proto::Network;
 pub use rank::Rank;
 pub use route::{Route, Transport};
 pub use shm::{
-    LetterCount, MailboxReceiver, MailboxSender, MeetingEntry, MeetingPlace, Met, Node, NodeBarrier, Segment,
+    BarrierEntry, BarrierMemory, BarrierState, LetterCount, MailboxReceiver, MailboxSender, Node, NodeBarrier, Segment,
     SharedBuffer, SharedView,
 };
 pub use traffic::Traffic;

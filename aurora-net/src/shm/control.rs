@@ -23,8 +23,8 @@
 //! 4. The ends of each ring are given out once ([`Control::take_rings`]), its bytes are reached through them alone.
 #![allow(unsafe_code)]
 
+use super::barrier::{BarrierEntry, Table};
 use super::bell::{Bell, Look};
-use super::meeting::{Entry, Table};
 use super::ring::{Cells, Reader, Writer};
 use super::segment::Segment;
 use super::stock::BUFFER;
@@ -54,7 +54,7 @@ const CONTRIBUTION: usize = 256 << 10;
 const ALL_CONTRIBUTIONS: usize = 64 << 20;
 
 /// The length of a note, a contribution on the cache line of the rank's word.
-pub(super) const NOTE: usize = 16;
+pub(super) const INLINE: usize = 16;
 
 /// A rank of this node, by its number among them.
 pub(crate) type Mate = usize;
@@ -140,8 +140,8 @@ impl Place {
     const BELL: usize = 0;
     const PRESENCE: usize = APART;
     /// Number and two words, which it writes whenever it comes; behind them two notes.
-    const MEETING: usize = 2 * APART;
-    const NOTES: usize = Place::MEETING + 3 * 8;
+    const BARRIER: usize = 2 * APART;
+    const INLINES: usize = Place::BARRIER + 3 * 8;
     const ASLEEP: usize = 3 * APART;
 }
 
@@ -220,10 +220,10 @@ impl Control {
         NonNull::new(self.at(self.layout.contribution(mate, turn))).expect("inside a mapping")
     }
 
-    /// Where the short one of [`NOTE`] bytes lies: beside the rank's word, and aligned to 8.
-    pub fn note(&self, mate: Mate, turn: usize) -> NonNull<[u8; NOTE]> {
+    /// Where the short one of [`INLINE`] bytes lies: beside the rank's word, and aligned to 8.
+    pub fn inline(&self, mate: Mate, turn: usize) -> NonNull<[u8; INLINE]> {
         assert!(turn < 2);
-        let at = self.layout.place(mate) + Place::NOTES + turn * NOTE;
+        let at = self.layout.place(mate) + Place::INLINES + turn * INLINE;
         NonNull::new(self.at(at).cast()).expect("inside a mapping")
     }
 
@@ -341,11 +341,11 @@ impl Table for Control {
         self.layout.ranks
     }
 
-    fn entry(&self, rank: Mate, entry: Entry) -> &AtomicU64 {
+    fn entry(&self, rank: Mate, entry: BarrierEntry) -> &AtomicU64 {
         let offset = match entry {
-            Entry::Number => Place::MEETING,
-            Entry::Word(turn) => Place::MEETING + 8 * (1 + (turn % 2) as usize),
-            Entry::Asleep => Place::ASLEEP,
+            BarrierEntry::Number => Place::BARRIER,
+            BarrierEntry::Word(turn) => Place::BARRIER + 8 * (1 + (turn % 2) as usize),
+            BarrierEntry::Asleep => Place::ASLEEP,
         };
         // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
         unsafe { AtomicU64::from_ptr(self.at(self.layout.place(rank) + offset).cast()) }
@@ -440,7 +440,7 @@ mod tests {
             let contributions = || (0..ranks).flat_map(|mate| [(mate, 0), (mate, 1)]);
             pieces.extend(contributions().map(|(mate, turn)| (layout.contribution(mate, turn), layout.contribution)));
             assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
-            const { assert!(Place::NOTES + 2 * NOTE <= Place::MEETING + 64, "on one cache line") };
+            const { assert!(Place::INLINES + 2 * INLINE <= Place::BARRIER + 64, "on one cache line") };
             let (at, len) = pieces[pieces.len() - 1];
             assert_eq!(at + len, Control::len(ranks));
         }

@@ -1,8 +1,8 @@
 //! The ranks of one node, and the memory that they share.
 
-use super::barrier::NodeBarrier;
+use super::barrier::{self, BarrierMemory, BarrierState, TableIn};
 use super::control::{Control, Presence};
-use super::meeting::{self, At, Met, Place as MeetingPlace};
+use super::node_barrier::NodeBarrier;
 use super::parcel::{Line, Parcel, numbers};
 use super::patience::Patience;
 use super::segment::{self, Segment};
@@ -168,37 +168,39 @@ impl Node {
 
     /// Who has not come to the barrier with this number.
     pub fn absent(&self, number: u64) -> Vec<Rank> {
-        let absent = self.control.iter().flat_map(|control| meeting::absent(&**control, number));
+        let absent = self.control.iter().flat_map(|control| barrier::absent(&**control, number));
         absent.map(|mate| self.ranks[mate]).collect()
     }
 
     /// Collective over the node's ranks. Comes to the next meeting in a place of its own; `number` goes up by 1 from 1 and is the same on
     /// all, `word` says what this rank came for. Does not wait. A rank alone has met.
-    pub fn meet_at(&self, place: &impl MeetingPlace, number: u64, word: u64) -> Met {
-        let table = At(place, self.ranks.len());
+    pub fn arrive_at(&self, place: &impl BarrierMemory, number: u64, word: u64) -> BarrierState {
+        let table = TableIn(place, self.ranks.len());
         let wake = |mate| self.control.iter().for_each(|control| control.ring(mate));
         let me = self.control.as_deref().map(Control::me);
-        me.map_or(Met::Agreed, |me| meeting::come(&table, me, number, word, wake))
+        me.map_or(BarrierState::Agreed, |me| barrier::arrive(&table, me, number, word, wake))
     }
 
     /// Waits a very short time for those who have not come to it, and handles nothing that arrives.
-    pub fn await_met_at(&self, place: &impl MeetingPlace, number: u64) -> Met {
-        let table = At(place, self.ranks.len());
+    pub fn spin_at(&self, place: &impl BarrierMemory, number: u64) -> BarrierState {
+        let table = TableIn(place, self.ranks.len());
         self.control
             .as_deref()
-            .map_or(Met::Agreed, |control| meeting::linger(&table, control.me(), number, self.patience))
+            .map_or(BarrierState::Agreed, |control| barrier::spin(&table, control.me(), number, self.patience))
     }
 
     /// How the last meeting stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked again when all
     /// have come.
-    pub fn met_at(&self, place: &impl MeetingPlace, number: u64) -> Met {
-        let table = At(place, self.ranks.len());
-        self.control.as_deref().map_or(Met::Agreed, |control| meeting::sleep(&table, control.me(), number))
+    pub fn poll_at(&self, place: &impl BarrierMemory, number: u64) -> BarrierState {
+        let table = TableIn(place, self.ranks.len());
+        self.control
+            .as_deref()
+            .map_or(BarrierState::Agreed, |control| barrier::prepare_sleep(&table, control.me(), number))
     }
 
     /// Who has not come to it.
-    pub fn absent_at(&self, place: &impl MeetingPlace, number: u64) -> Vec<Rank> {
-        meeting::absent(&At(place, self.ranks.len()), number).map(|mate| self.ranks[mate]).collect()
+    pub fn absent_at(&self, place: &impl BarrierMemory, number: u64) -> Vec<Rank> {
+        barrier::absent(&TableIn(place, self.ranks.len()), number).map(|mate| self.ranks[mate]).collect()
     }
 
     /// Waits for a very short time, in which nothing that arrives is handled, for what mates write to memory that this rank sees too; not

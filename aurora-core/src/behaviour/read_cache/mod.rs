@@ -18,7 +18,7 @@ use crate::kernel::watch::What;
 use crate::memory::{Kept, Reading};
 use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
-use aurora_net::Met;
+use aurora_net::BarrierState;
 use std::ops::Deref;
 
 /// What comes next on the way into a load.
@@ -158,7 +158,7 @@ impl<T: Element> GVector<T> {
         })?;
         if let Some((sharing, turn)) = meeting {
             let mut met = sharing.meet(turn);
-            if met == Met::Waiting {
+            if met == BarrierState::Waiting {
                 let linger = || sharing.await_met(turn);
                 met = self.link.await_mates(What::Load { object: self.id, epoch }, site, linger, |service| {
                     service.sound(self.id)?;
@@ -166,7 +166,7 @@ impl<T: Element> GVector<T> {
                 })?;
             }
             self.link.act(site, |service, out| {
-                service.have_met(self.id, epoch, met == Met::Agreed, out);
+                service.have_met(self.id, epoch, met == BarrierState::Agreed, out);
                 Ok(())
             })?;
         }
