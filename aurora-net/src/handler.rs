@@ -7,7 +7,7 @@
 //!
 //! Every method is called under the endpoint's one lock, by whichever thread drives it at that moment; none may block.
 
-use crate::shm::{BUFFER, Mate, Stock};
+use crate::shm::{BUFFER, BufferPool, Mate};
 use crate::{Buffer, MailboxSender, Rank, SharedBuffer, SharedView};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -153,7 +153,7 @@ pub struct Outbox {
 /// Where shared buffers come from, and which ranks can be handed them.
 #[derive(Debug)]
 pub(crate) struct Lender {
-    pub stock: Arc<Stock>,
+    pub pool: Arc<BufferPool>,
     /// By ranks: their numbers on the node.
     pub mates: Vec<Option<Mate>>,
 }
@@ -201,7 +201,7 @@ impl Outbox {
     /// Memory of `len` bytes, of any content, for a payload to be made in: one that `to` can read where it lies, if there is such.
     pub fn buffer(&self, to: Rank, len: usize) -> Buffer {
         let lender = self.lender.as_ref().filter(|lender| len <= BUFFER && lender.mates[to.index()].is_some());
-        match lender.and_then(|lender| lender.stock.take()) {
+        match lender.and_then(|lender| lender.pool.take()) {
             Some(shared) => {
                 let mut buffer = Buffer::shared(shared);
                 buffer.truncate(len);
@@ -216,7 +216,7 @@ impl Outbox {
     pub fn mailbox(&self, to: Rank, len: usize) -> Option<(Buffer, MailboxSender)> {
         let lender = self.lender.as_ref()?;
         let mate = lender.mates[to.index()]?;
-        let mut shared = lender.stock.take()?;
+        let mut shared = lender.pool.take()?;
         shared.truncate(len);
         let sender = shared.mailbox(mate)?;
         Some((Buffer::shared(shared), sender))

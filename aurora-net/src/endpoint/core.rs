@@ -68,7 +68,7 @@ impl<H: Handler> Core<H> {
                 Peer::Shm(mate) => Some(rings.number(*mate)),
                 _ => None,
             });
-            outbox.set_lender(Lender { stock: rings.stock().clone(), mates: mates.collect() });
+            outbox.set_lender(Lender { pool: rings.pool().clone(), mates: mates.collect() });
         }
         Core { handler, traffic, me, outbox, ways, peers, freight, calls, closed: false }
     }

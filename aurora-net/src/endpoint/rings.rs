@@ -1,6 +1,6 @@
 //! The shared-memory side of an endpoint: rings to and from each rank of its node.
 
-use crate::shm::{Control, Link, Node, Presence, Sent, Stock};
+use crate::shm::{BufferPool, Control, Link, Node, Presence, Sent};
 use crate::{Handler, Outbox, Outgoing, Rank, Traffic};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ const LOOKS: u32 = 4;
 pub(crate) struct Rings {
     node: Arc<Node>,
     control: Arc<Control>,
-    stock: Arc<Stock>,
+    pool: Arc<BufferPool>,
     mates: Vec<Mate>,
     /// Mates for whom something is queued that may find room.
     busy: Vec<usize>,
@@ -43,23 +43,23 @@ impl Rings {
     /// others: they die one after the other, and those still there must not blame those who went before.
     pub fn new(node: &Arc<Node>, silence: Duration, grace: Duration) -> Option<Self> {
         let control = node.control()?.clone();
-        let stock = Stock::new(control.clone());
+        let pool = BufferPool::new(control.clone());
         let mates = control.take_rings().into_iter().map(|(number, writer, reader)| Mate {
             rank: node.ranks()[number],
             number,
-            link: Link::new(number, writer, reader, stock.clone()),
+            link: Link::new(number, writer, reader, pool.clone()),
             is_busy: false,
             stuck: None,
             mourned_until: None,
             is_lost: false,
         });
         let (mates, node) = (mates.collect(), node.clone());
-        Some(Rings { node, control, stock, mates, busy: Vec::new(), silence, due: None, deaths: 0, grace })
+        Some(Rings { node, control, pool, mates, busy: Vec::new(), silence, due: None, deaths: 0, grace })
     }
 
     /// The buffers that this rank can hand to its mates.
-    pub fn stock(&self) -> &Arc<Stock> {
-        &self.stock
+    pub fn pool(&self) -> &Arc<BufferPool> {
+        &self.pool
     }
 
     /// Which of the mates a rank is.
@@ -234,7 +234,7 @@ impl Rings {
         mate.is_lost = true;
         mate.link.give_up();
         if self.control.presence(mate.number) == Presence::Dead {
-            self.stock.inherit(mate.number);
+            self.pool.reclaim(mate.number);
         }
         for token in mate.link.released() {
             handler.released(token, out);

@@ -153,7 +153,7 @@ pub(super) mod tests {
             &self.entries[rank][match entry {
                 BarrierEntry::Number => 0,
                 BarrierEntry::Asleep => 1,
-                BarrierEntry::Word(turn) => 2 + turn as usize,
+                BarrierEntry::Word(parity) => 2 + parity as usize,
             }]
         }
     }

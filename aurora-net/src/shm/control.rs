@@ -6,9 +6,9 @@
 //! | 256 | a place for each rank: its bell, whether it is there, its word at a meeting | see [`Place`] |
 //! | then | for each ordered pair of ranks the positions of their ring | both, see `ring.rs` |
 //! | the next page | for each ordered pair of ranks the bytes of their ring | the first of the pair |
-//! | then | for each rank whose turn it is with each of its buffers | both, see `stock.rs` |
+//! | then | for each rank whose turn it is with each of its buffers | both, see `buffer_pool.rs` |
 //! | the next page | for each rank the bytes of its buffers | that rank |
-//! | the next page | for each rank two contributions to barriers, used in turns | that rank, see `barrier.rs` |
+//! | the next page | for each rank two contributions to barriers, used in turns | that rank, see `node_barrier.rs` |
 //!
 //! What different ranks write lies on different cache lines, and far enough apart that fetching two at once does not hurt.
 //! Bytes that nobody has touched take no memory.
@@ -25,9 +25,9 @@
 
 use super::barrier::{BarrierEntry, Table};
 use super::bell::{Bell, Look};
+use super::buffer_pool::BUFFER;
 use super::ring::{Cells, Reader, Writer};
 use super::segment::Segment;
-use super::stock::BUFFER;
 use crate::endpoint::Waker;
 use std::fmt;
 use std::hint;
@@ -47,7 +47,7 @@ const ALL_RINGS: usize = 64 << 20;
 const BUFFERS: usize = 8 << 20;
 const ALL_BUFFERS: usize = 512 << 20;
 /// Two words on one cache line would be fetched away from each other.
-const TURN: usize = 64;
+const OWNERSHIP: usize = 64;
 
 /// The longest contribution of a rank to a barrier; less where there are many ranks.
 const CONTRIBUTION: usize = 256 << 10;
@@ -105,26 +105,26 @@ impl Layout {
         positions.next_multiple_of(PAGE) + (from * self.ranks + to) * self.capacity
     }
 
-    fn turn(self, owner: Mate, index: usize) -> usize {
+    fn ownership(self, owner: Mate, index: usize) -> usize {
         assert!(owner < self.ranks && index < self.buffers);
         let rings = self.bytes(0, 0) + self.ranks * self.ranks * self.capacity;
-        rings + (owner * self.buffers + index) * TURN
+        rings + (owner * self.buffers + index) * OWNERSHIP
     }
 
     fn buffer(self, owner: Mate, index: usize) -> usize {
         assert!(owner < self.ranks && index < self.buffers);
         let rings = self.bytes(0, 0) + self.ranks * self.ranks * self.capacity;
-        let turns = self.ranks * self.buffers * TURN;
-        (rings + turns).next_multiple_of(PAGE) + (owner * self.buffers + index) * BUFFER
+        let ownerships = self.ranks * self.buffers * OWNERSHIP;
+        (rings + ownerships).next_multiple_of(PAGE) + (owner * self.buffers + index) * BUFFER
     }
 
-    fn contribution(self, mate: Mate, turn: usize) -> usize {
-        assert!(mate < self.ranks && turn < 2);
+    fn contribution(self, mate: Mate, parity: usize) -> usize {
+        assert!(mate < self.ranks && parity < 2);
         let before = match self.buffers {
             0 => self.bytes(self.ranks - 1, self.ranks - 1) + self.capacity,
             buffers => self.buffer(self.ranks - 1, buffers - 1) + BUFFER,
         };
-        before.next_multiple_of(PAGE) + (2 * mate + turn) * self.contribution
+        before.next_multiple_of(PAGE) + (2 * mate + parity) * self.contribution
     }
 
     fn len(self) -> usize {
@@ -216,14 +216,14 @@ impl Control {
     }
 
     /// Where a contribution to barriers of this turn, 0 or 1, lies.
-    pub fn contribution(&self, mate: Mate, turn: usize) -> NonNull<u8> {
-        NonNull::new(self.at(self.layout.contribution(mate, turn))).expect("inside a mapping")
+    pub fn contribution(&self, mate: Mate, parity: usize) -> NonNull<u8> {
+        NonNull::new(self.at(self.layout.contribution(mate, parity))).expect("inside a mapping")
     }
 
     /// Where the short one of [`INLINE`] bytes lies: beside the rank's word, and aligned to 8.
-    pub fn inline(&self, mate: Mate, turn: usize) -> NonNull<[u8; INLINE]> {
-        assert!(turn < 2);
-        let at = self.layout.place(mate) + Place::INLINES + turn * INLINE;
+    pub fn inline(&self, mate: Mate, parity: usize) -> NonNull<[u8; INLINE]> {
+        assert!(parity < 2);
+        let at = self.layout.place(mate) + Place::INLINES + parity * INLINE;
         NonNull::new(self.at(at).cast()).expect("inside a mapping")
     }
 
@@ -233,8 +233,8 @@ impl Control {
     }
 
     /// Whose turn it is with a buffer.
-    pub fn turn(&self, owner: Mate, index: usize) -> &AtomicU32 {
-        self.word(self.layout.turn(owner, index))
+    pub fn ownership(&self, owner: Mate, index: usize) -> &AtomicU32 {
+        self.word(self.layout.ownership(owner, index))
     }
 
     /// Where a buffer lies.
@@ -344,7 +344,7 @@ impl Table for Control {
     fn entry(&self, rank: Mate, entry: BarrierEntry) -> &AtomicU64 {
         let offset = match entry {
             BarrierEntry::Number => Place::BARRIER,
-            BarrierEntry::Word(turn) => Place::BARRIER + 8 * (1 + (turn % 2) as usize),
+            BarrierEntry::Word(number) => Place::BARRIER + 8 * (1 + (number % 2) as usize),
             BarrierEntry::Asleep => Place::ASLEEP,
         };
         // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
@@ -435,10 +435,11 @@ mod tests {
             assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
             assert!(pieces.iter().all(|(at, _)| at % APART == 0));
             let buffers = || (0..ranks).flat_map(|owner| (0..layout.buffers).map(move |index| (owner, index)));
-            pieces.extend(buffers().map(|(owner, index)| (layout.turn(owner, index), TURN)));
+            pieces.extend(buffers().map(|(owner, index)| (layout.ownership(owner, index), OWNERSHIP)));
             pieces.extend(buffers().map(|(owner, index)| (layout.buffer(owner, index), BUFFER)));
             let contributions = || (0..ranks).flat_map(|mate| [(mate, 0), (mate, 1)]);
-            pieces.extend(contributions().map(|(mate, turn)| (layout.contribution(mate, turn), layout.contribution)));
+            pieces
+                .extend(contributions().map(|(mate, parity)| (layout.contribution(mate, parity), layout.contribution)));
             assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
             const { assert!(Place::INLINES + 2 * INLINE <= Place::BARRIER + 64, "on one cache line") };
             let (at, len) = pieces[pieces.len() - 1];

@@ -12,9 +12,9 @@
 //!
 //! A long transfer goes in pieces as the ring empties, one such transfer at a time. Short ones pass it by.
 
+use super::buffer_pool::BufferPool;
 use super::control::{Mate, Ring};
 use super::ring::{Corrupt, Reader, Writer};
-use super::stock::Stock;
 use crate::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Rank, Received, Token, Traffic};
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -134,7 +134,7 @@ pub(crate) struct Link {
     mate: Mate,
     writer: Writer<Ring>,
     reader: Reader<Ring>,
-    stock: Arc<Stock>,
+    pool: Arc<BufferPool>,
     short: VecDeque<Outgoing>,
     long: VecDeque<Long>,
     incoming: Option<Incoming>,
@@ -143,9 +143,9 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub fn new(mate: Mate, writer: Writer<Ring>, reader: Reader<Ring>, stock: Arc<Stock>) -> Self {
+    pub fn new(mate: Mate, writer: Writer<Ring>, reader: Reader<Ring>, pool: Arc<BufferPool>) -> Self {
         let (short, long) = (VecDeque::new(), VecDeque::new());
-        Link { mate, writer, reader, stock, short, long, incoming: None, released: Vec::new() }
+        Link { mate, writer, reader, pool, short, long, incoming: None, released: Vec::new() }
     }
 
     /// The longest payload that goes in one record. Several fit, so that one side writes while the other reads.
@@ -388,7 +388,7 @@ impl Link {
         self.reader.read(&mut number)?;
         self.reader.skip_padding(UNIT)?;
         let number = usize::try_from(u64::from_ne_bytes(number)).map_err(|_| Corrupt)?;
-        let view = self.stock.open(self.mate, number, record.total)?;
+        let view = self.pool.open(self.mate, number, record.total)?;
         Ok(match handler.place(from, header, record.total) {
             Placement::Buffer => Received::Shared(view),
             Placement::At(token) => {

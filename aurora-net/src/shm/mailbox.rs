@@ -11,7 +11,7 @@
 //! The sender puts first and hints second, as with anything that it puts into a ring (`bell.rs`): a thread that waits, or begins to, sees the
 //! letter or is woken.
 //!
-//! A mailbox is the rest of a buffer of the stock, behind a first letter that travels as its payload: with that it is handed over,
+//! A mailbox is the rest of a buffer of the pool, behind a first letter that travels as its payload: with that it is handed over,
 //! and it comes home when both sides have let go of it. It is generic over where it lies, for the model checker ([`Halves`], `mailbox/model.rs`).
 //!
 //! Invariants that the unsafe code here relies on:
@@ -20,15 +20,15 @@
 //! 2. `with` and `with_mut` are called by whoever has that half, as said above. A mate that counts wrong breaks the protocol, which mates
 //!    are trusted not to; it leads to wrong bytes, never out of the buffer.
 //! 3. Counts and halves lie inside the buffer, behind the first letter, and overlap nothing ([`Place::behind`]). The buffer is neither
-//!    used for anything else nor unmapped while one of its ends is there: the sender's claim and the receiver's view see to that (`stock.rs`).
+//!    used for anything else nor unmapped while one of its ends is there: the sender's reservation and the receiver's view see to that (`buffer_pool.rs`).
 #![allow(unsafe_code)]
 
 #[cfg(test)]
 mod model;
 
+use super::buffer_pool::{BUFFER, Reservation, SharedView};
 use super::control::{APART, Mate};
 use super::ring::Position;
-use super::stock::{BUFFER, Claim, SharedView};
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -188,23 +188,23 @@ impl Halves for Place {
 /// A mailbox to a mate, from [`Outbox::mailbox`](crate::Outbox::mailbox).
 pub struct MailboxSender {
     end: Sender<Place>,
-    claim: Claim,
+    reservation: Reservation,
     to: Mate,
 }
 
 impl MailboxSender {
     /// In the buffer that is claimed, in which nobody has been given one before; it has not been handed to `to` yet.
-    pub(super) fn new(place: Place, claim: Claim, to: Mate) -> Self {
+    pub(super) fn new(place: Place, reservation: Reservation, to: Mate) -> Self {
         place.clear();
         // SAFETY: invariants 1 and 3.
-        MailboxSender { end: unsafe { Sender::new(place) }, claim, to }
+        MailboxSender { end: unsafe { Sender::new(place) }, reservation, to }
     }
 
     /// Has the next letter written, and wakes the receiver if it waits. False: two are there that have not been taken, and it is not put.
     pub fn put(&mut self, fill: impl FnOnce(&mut [u8])) -> bool {
         let put = self.end.put(fill);
         if put {
-            self.claim.control().hint(self.to);
+            self.reservation.control().hint(self.to);
         }
         put
     }

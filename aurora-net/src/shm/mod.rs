@@ -4,6 +4,7 @@
 
 mod barrier;
 mod bell;
+mod buffer_pool;
 mod control;
 mod greeting;
 mod link;
@@ -16,20 +17,19 @@ mod patience;
 mod porter;
 mod ring;
 mod segment;
-mod stock;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use bell::Look;
+pub(crate) use buffer_pool::{BUFFER, BufferPool};
 pub(crate) use control::{Control, Mate, Presence};
 pub(crate) use link::{Link, Sent};
 pub(crate) use mates::{Found, Offer, ShmContact};
 pub(crate) use patience::Patience;
-pub(crate) use stock::{BUFFER, Stock};
 
 pub use barrier::{BarrierEntry, BarrierMemory, BarrierState};
+pub use buffer_pool::{SharedBuffer, SharedView};
 pub use mailbox::{LetterCount, MailboxReceiver, MailboxSender};
 pub use node::Node;
 pub use node_barrier::NodeBarrier;
 pub use segment::Segment;
-pub use stock::{SharedBuffer, SharedView};

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::endpoint::Waker;
+use crate::shm::buffer_pool::{BUFFER, SharedView};
 use crate::shm::control::Control;
 use crate::shm::segment::Segment;
-use crate::shm::stock::{BUFFER, SharedView};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -66,7 +66,7 @@ fn links() -> (Link, Link) {
         let wakers = vec![Waker::new().unwrap(), Waker::new().unwrap()];
         let control = Control::new(segment.clone(), me, wakers);
         let (mate, writer, reader) = control.take_rings().pop().unwrap();
-        Link::new(mate, writer, reader, Stock::new(Arc::new(control)))
+        Link::new(mate, writer, reader, BufferPool::new(Arc::new(control)))
     };
     (link(0), link(1))
 }
@@ -208,8 +208,8 @@ fn giving_up_gives_everything_back() {
 }
 
 /// A buffer with some content, as a payload.
-fn shared(stock: &Arc<Stock>, byte: u8, len: usize) -> Option<Payload> {
-    let mut buffer = stock.take()?;
+fn shared(pool: &Arc<BufferPool>, byte: u8, len: usize) -> Option<Payload> {
+    let mut buffer = pool.take()?;
     buffer.truncate(len);
     buffer.fill(byte);
     Some(Payload::Shared(buffer))
@@ -219,10 +219,10 @@ fn shared(stock: &Arc<Stock>, byte: u8, len: usize) -> Option<Payload> {
 fn buffers_are_handed_over_and_come_back() {
     let (mut near, mut far) = links();
     let mut receiving = Desk { keeps_views: true, ..Desk::default() };
-    let stock = near.stock.clone();
+    let pool = near.pool.clone();
     // All of them, and then there is none.
     let mut sent = Vec::new();
-    while let Some(payload) = shared(&stock, sent.len() as u8, BUFFER - sent.len()) {
+    while let Some(payload) = shared(&pool, sent.len() as u8, BUFFER - sent.len()) {
         near.send(outgoing(if sent.len() % 2 == 0 { " " } else { "@" }, payload));
         sent.push((sent.len() as u8, BUFFER - sent.len()));
     }
@@ -238,7 +238,7 @@ fn buffers_are_handed_over_and_come_back() {
         assert!(view.len() == *len && view.iter().all(|found| found == byte));
     }
     // What was copied out has come back, the rest comes when it is let go of.
-    let take_all = || std::iter::from_fn(|| stock.take()).collect::<Vec<_>>().len();
+    let take_all = || std::iter::from_fn(|| pool.take()).collect::<Vec<_>>().len();
     assert_eq!(take_all(), odd);
     receiving.views.truncate(1);
     assert_eq!(take_all(), sent.len() - 1);
@@ -247,23 +247,23 @@ fn buffers_are_handed_over_and_come_back() {
 #[test]
 fn buffers_that_were_never_read_come_back() {
     let (mut near, far) = links();
-    let (all, stock) = (near.stock.clone(), near.stock.clone());
+    let (all, pool) = (near.pool.clone(), near.pool.clone());
     let count = || std::iter::from_fn(|| all.take()).collect::<Vec<_>>().len();
     let whole = count();
     // Queued only, with or without a place in the ring; then handed to one that dies.
-    near.send(outgoing(" ", shared(&stock, 1, 9).unwrap()));
-    drop(stock.take());
+    near.send(outgoing(" ", shared(&pool, 1, 9).unwrap()));
+    drop(pool.take());
     assert_eq!(count(), whole - 1);
     near.give_up();
     assert_eq!(count(), whole);
     for _ in 0..3 {
-        near.send(outgoing(" ", shared(&stock, 1, 9).unwrap()));
+        near.send(outgoing(" ", shared(&pool, 1, 9).unwrap()));
     }
     near.transmit(&mut Desk::default()).unwrap();
     drop(far);
-    stock.inherit(0);
+    pool.reclaim(0);
     assert_eq!(count(), whole - 3, "of another mate");
-    stock.inherit(1);
+    pool.reclaim(1);
     assert_eq!(count(), whole);
 }
 
@@ -289,11 +289,11 @@ fn what_is_in_no_hurry_is_sent_so() {
 fn a_mailbox_comes_with_a_buffer_and_goes_when_both_sides_let_go() {
     let (mut near, mut far) = links();
     let mut receiving = Desk { keeps_views: true, ..Desk::default() };
-    let stock = near.stock.clone();
-    let count = || std::iter::from_fn(|| stock.take()).collect::<Vec<_>>().len();
+    let pool = near.pool.clone();
+    let count = || std::iter::from_fn(|| pool.take()).collect::<Vec<_>>().len();
     let whole = count();
     for (len, sender_first) in [(1, true), (1000, false), (BUFFER / 3 - 128, true)] {
-        let mut first = stock.take().unwrap();
+        let mut first = pool.take().unwrap();
         // What was there before is no letter.
         first.fill(0xff);
         first.truncate(len);
@@ -328,7 +328,7 @@ fn a_mailbox_comes_with_a_buffer_and_goes_when_both_sides_let_go() {
 fn a_letter_that_does_not_fit_has_no_mailbox() {
     let (near, _) = links();
     for len in [0, BUFFER / 3, BUFFER] {
-        let mut buffer = near.stock.take().unwrap();
+        let mut buffer = near.pool.take().unwrap();
         buffer.truncate(len);
         assert!(buffer.mailbox(1).is_none(), "{len}");
     }

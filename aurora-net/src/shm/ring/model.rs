@@ -2,7 +2,7 @@
 
 use super::{Cells, Corrupt, Flag, Position, Reader, Writer};
 use crate::shm::bell::{Bell, Look};
-use crate::shm::stock::Turn;
+use crate::shm::buffer_pool::Ownership;
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
 use loom::sync::{Arc, Mutex, Notify};
@@ -304,14 +304,14 @@ fn a_buffer_is_used_by_one_side_at_a_time() {
         let reader = thread::spawn({
             let buffer = buffer.clone();
             move || {
-                let turn = Turn(&buffer.0);
+                let ownership = Ownership(&buffer.0);
                 let mut read = Vec::new();
                 while read.len() < 2 {
-                    if turn.take(1) {
-                        assert!(!turn.take(1), "once");
+                    if ownership.acquire(1) {
+                        assert!(!ownership.acquire(1), "once");
                         // SAFETY: the checker finds out whether anybody writes meanwhile.
                         read.push(buffer.1.with(|byte| unsafe { *byte }));
-                        turn.give_back();
+                        ownership.release();
                     } else {
                         thread::yield_now();
                     }
@@ -320,13 +320,13 @@ fn a_buffer_is_used_by_one_side_at_a_time() {
             }
         });
         for byte in [1, 2] {
-            let turn = Turn(&buffer.0);
-            while !turn.is_at_home() {
+            let ownership = Ownership(&buffer.0);
+            while !ownership.is_free() {
                 thread::yield_now();
             }
             // SAFETY: the checker finds out whether anybody else uses it meanwhile.
             buffer.1.with_mut(|place| unsafe { *place = byte });
-            turn.hand_to(1);
+            ownership.hand_to(1);
         }
         assert_eq!(reader.join().unwrap(), [1, 2]);
     });
@@ -335,15 +335,15 @@ fn a_buffer_is_used_by_one_side_at_a_time() {
 #[test]
 fn a_buffer_comes_back_from_the_dead_alone() {
     loom::model(|| {
-        let turn = AtomicU32::new(0);
-        let turn = Turn(&turn);
+        let ownership = AtomicU32::new(0);
+        let ownership = Ownership(&ownership);
         for taken in [false, true] {
-            turn.hand_to(3);
-            assert!(!taken || turn.take(3));
-            turn.inherit(2);
-            assert!(!turn.is_at_home() && !turn.take(2));
-            turn.inherit(3);
-            assert!(turn.is_at_home() && !turn.take(3));
+            ownership.hand_to(3);
+            assert!(!taken || ownership.acquire(3));
+            ownership.reclaim(2);
+            assert!(!ownership.is_free() && !ownership.acquire(2));
+            ownership.reclaim(3);
+            assert!(ownership.is_free() && !ownership.acquire(3));
         }
     });
 }

@@ -1,17 +1,17 @@
 //! Buffers that the ranks of a node fill and hand to each other, so that what is in them is not copied.
 //!
-//! Each rank has a stock of them in the control segment. It takes one that is at home, fills it, and hands it to a mate, by a
+//! Each rank has a buffer pool of them in the control segment. It takes one that is at home, fills it, and hands it to a mate, by a
 //! record in their ring that says which one and how much of it; the mate reads it where it lies, and gives it back. Whose turn it
-//! is, a word says for each buffer ([`Turn`]). Nobody waits for a buffer: where none is at home, payloads travel as others do.
+//! is, a word says for each buffer ([`Ownership`]). Nobody waits for a buffer: where none is at home, payloads travel as others do.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
 //! 1. The bytes of a buffer lie inside the control segment, which stays mapped as long as a handle to it exists, and overlap
 //!    nothing else (invariants 1 and 2 of `control.rs`). [`Memory`] is made from numbers that were checked.
-//! 2. A [`SharedBuffer`] is made only for a buffer of one's own stock whose turn says that it is at home, and only one at a time
-//!    ([`Claim`]); while it lives nobody else touches its bytes. It ends before the turn is given away.
-//! 3. A [`SharedView`] is made only by moving the turn from "handed to me" to "read by me", which one call can do; while it lives
-//!    nobody writes the bytes. It ends before the turn is given back.
+//! 2. A [`SharedBuffer`] is made only for a buffer of one's own buffer pool whose ownership word says that it is free, and only one at a time
+//!    ([`Reservation`]); while it lives nobody else touches its bytes. It ends before the ownership is given away.
+//! 3. A [`SharedView`] is made only by moving the ownership from "handed to me" to "read by me", which one call can do; while it lives
+//!    nobody writes the bytes. It ends before the ownership is given back.
 //! 4. Mates keep to 2 and 3: they run the same program. What they say by mistake of numbers never leads out of the segment.
 #![allow(unsafe_code)]
 
@@ -28,16 +28,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) const BUFFER: usize = 64 << 10;
 
 /// As all shared memory begins.
-const AT_HOME: u32 = 0;
+const FREE: u32 = 0;
 
-/// Whose turn it is with a buffer: a word in shared memory.
+/// The ownership word of a buffer, in shared memory.
 ///
 /// Each of its changes is one exchange, which gives away all that was done to the bytes before (release) and takes it
 /// over (acquire).
 #[derive(Debug)]
-pub(super) struct Turn<'a, F>(pub &'a F);
+pub(super) struct Ownership<'a, F>(pub &'a F);
 
-impl<F: Flag> Turn<'_, F> {
+impl<F: Flag> Ownership<'_, F> {
     fn handed_to(mate: Mate) -> u32 {
         2 * mate as u32 + 1
     }
@@ -47,8 +47,8 @@ impl<F: Flag> Turn<'_, F> {
     }
 
     /// Whether its owner may fill it.
-    pub fn is_at_home(&self) -> bool {
-        self.0.load(Ordering::Acquire) == AT_HOME
+    pub fn is_free(&self) -> bool {
+        self.0.load(Ordering::Acquire) == FREE
     }
 
     /// Its owner has filled it for a mate.
@@ -57,46 +57,47 @@ impl<F: Flag> Turn<'_, F> {
     }
 
     /// The mate begins to read. False: it was not handed to it.
-    pub fn take(&self, me: Mate) -> bool {
+    pub fn acquire(&self, me: Mate) -> bool {
         self.0.compare_exchange(Self::handed_to(me), Self::read_by(me), Ordering::AcqRel)
     }
 
     /// The mate has read it.
-    pub fn give_back(&self) {
-        self.0.swap(AT_HOME, Ordering::AcqRel);
+    pub fn release(&self) {
+        self.0.swap(FREE, Ordering::AcqRel);
     }
 
     /// Takes it back from a mate that does not exist any more.
-    pub fn inherit(&self, dead: Mate) {
+    pub fn reclaim(&self, dead: Mate) {
         for state in [Self::handed_to(dead), Self::read_by(dead)] {
-            self.0.compare_exchange(state, AT_HOME, Ordering::AcqRel);
+            self.0.compare_exchange(state, FREE, Ordering::AcqRel);
         }
     }
 }
 
 /// A rank's own buffers.
 #[derive(Debug)]
-pub(crate) struct Stock {
+pub(crate) struct BufferPool {
     control: Arc<Control>,
-    /// How many claims there are on each.
-    claims: Mutex<Vec<u8>>,
+    /// How many reservations there are on each.
+    reservations: Mutex<Vec<u8>>,
 }
 
-impl Stock {
+impl BufferPool {
     /// To be made once for a rank, see [`Control::take_rings`].
     pub fn new(control: Arc<Control>) -> Arc<Self> {
-        let claims = Mutex::new(vec![0; control.buffers()]);
-        Arc::new(Stock { control, claims })
+        let reservations = Mutex::new(vec![0; control.buffers()]);
+        Arc::new(BufferPool { control, reservations })
     }
 
     /// A buffer that nobody uses, if there is one. The lowest: it is the one that the processor's cache remembers.
     pub fn take(self: &Arc<Self>) -> Option<SharedBuffer> {
         let me = self.control.me();
-        let mut claims = self.claims();
-        let index = (0..claims.len()).find(|index| claims[*index] == 0 && self.turn(me, *index).is_at_home())?;
-        claims[index] = 1;
+        let mut reservations = self.reservations();
+        let index =
+            (0..reservations.len()).find(|index| reservations[*index] == 0 && self.ownership(me, *index).is_free())?;
+        reservations[index] = 1;
         let memory = Memory::of(&self.control, me, index);
-        Some(SharedBuffer { claim: Claim { stock: self.clone(), index }, memory, len: BUFFER })
+        Some(SharedBuffer { reservation: Reservation { pool: self.clone(), index }, memory, len: BUFFER })
     }
 
     /// What a mate says that it has handed to us: `len` bytes in one of its buffers.
@@ -104,7 +105,7 @@ impl Stock {
     /// # Errors
     /// [`Corrupt`]: it has not.
     pub fn open(&self, owner: Mate, index: usize, len: usize) -> Result<SharedView, Corrupt> {
-        if index >= self.control.buffers() || len > BUFFER || !self.turn(owner, index).take(self.control.me()) {
+        if index >= self.control.buffers() || len > BUFFER || !self.ownership(owner, index).acquire(self.control.me()) {
             return Err(Corrupt);
         }
         let control = self.control.clone();
@@ -112,43 +113,43 @@ impl Stock {
     }
 
     /// Takes back what a mate has that is dead. (One that merely does not answer may still read.)
-    pub fn inherit(&self, dead: Mate) {
+    pub fn reclaim(&self, dead: Mate) {
         for index in 0..self.control.buffers() {
-            self.turn(self.control.me(), index).inherit(dead);
+            self.ownership(self.control.me(), index).reclaim(dead);
         }
     }
 
-    fn turn(&self, owner: Mate, index: usize) -> Turn<'_, AtomicU32> {
-        Turn(self.control.turn(owner, index))
+    fn ownership(&self, owner: Mate, index: usize) -> Ownership<'_, AtomicU32> {
+        Ownership(self.control.ownership(owner, index))
     }
 
-    fn claims(&self) -> MutexGuard<'_, Vec<u8>> {
-        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    fn reservations(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.reservations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Keeps a buffer of our own out of the stock, wherever it is.
+/// Keeps a buffer of our own out of the pool, wherever it is.
 #[derive(Debug)]
-pub(super) struct Claim {
-    stock: Arc<Stock>,
+pub(super) struct Reservation {
+    pool: Arc<BufferPool>,
     index: usize,
 }
 
-impl Claim {
+impl Reservation {
     pub fn control(&self) -> &Control {
-        &self.stock.control
+        &self.pool.control
     }
 
     /// Another one on the same buffer.
     fn share(&self) -> Self {
-        self.stock.claims()[self.index] += 1;
-        Claim { stock: self.stock.clone(), index: self.index }
+        self.pool.reservations()[self.index] += 1;
+        Reservation { pool: self.pool.clone(), index: self.index }
     }
 }
 
-impl Drop for Claim {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        self.stock.claims()[self.index] -= 1;
+        self.pool.reservations()[self.index] -= 1;
     }
 }
 
@@ -168,7 +169,7 @@ unsafe impl Sync for Memory {}
 
 /// A buffer of our own, being filled for one mate. Dropped, it is at home again.
 pub struct SharedBuffer {
-    claim: Claim,
+    reservation: Reservation,
     memory: Memory,
     /// At most [`BUFFER`].
     len: usize,
@@ -182,8 +183,8 @@ impl SharedBuffer {
 
     /// Gives it to a mate, who is to be told its number.
     pub(super) fn hand_to(self, mate: Mate) -> usize {
-        let Claim { stock, index } = &self.claim;
-        stock.turn(stock.control.me(), *index).hand_to(mate);
+        let Reservation { pool, index } = &self.reservation;
+        pool.ownership(pool.control.me(), *index).hand_to(mate);
         // What is left to do is to let go of it.
         *index
     }
@@ -192,7 +193,7 @@ impl SharedBuffer {
     /// then handed to that mate.
     pub(crate) fn mailbox(&self, to: Mate) -> Option<MailboxSender> {
         let place = Place::behind(self.memory.0, self.len)?;
-        Some(MailboxSender::new(place, self.claim.share(), to))
+        Some(MailboxSender::new(place, self.reservation.share(), to))
     }
 
     pub(crate) fn as_ptr(&self) -> NonNull<u8> {
@@ -224,7 +225,10 @@ impl AsRef<[u8]> for SharedBuffer {
 
 impl fmt::Debug for SharedBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedBuffer").field("index", &self.claim.index).field("len", &self.len).finish_non_exhaustive()
+        f.debug_struct("SharedBuffer")
+            .field("index", &self.reservation.index)
+            .field("len", &self.len)
+            .finish_non_exhaustive()
     }
 }
 
@@ -260,7 +264,7 @@ impl Deref for SharedView {
 
 impl Drop for SharedView {
     fn drop(&mut self) {
-        Turn(self.control.turn(self.owner, self.index)).give_back();
+        Ownership(self.control.ownership(self.owner, self.index)).release();
     }
 }
 
