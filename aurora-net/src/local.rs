@@ -42,19 +42,19 @@ impl LocalPayload {
 #[derive(Clone, Debug)]
 pub(crate) struct LocalAddress {
     queue: Sender<LocalTransfer>,
-    bell: Arc<Bell>,
+    doorbell: Arc<Doorbell>,
 }
 
 /// The receiving side.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     queue: Receiver<LocalTransfer>,
-    bell: Arc<Bell>,
+    doorbell: Arc<Doorbell>,
 }
 
 /// Wakes the receiver, but only once for everything that it finds at its next look.
 #[derive(Debug)]
-struct Bell {
+struct Doorbell {
     rung: AtomicBool,
     waker: Arc<Waker>,
 }
@@ -62,19 +62,19 @@ struct Bell {
 /// A new queue whose receiver sleeps on `waker`.
 pub(crate) fn queue(waker: Arc<Waker>) -> (LocalAddress, Inbox) {
     let (sender, receiver) = unbounded();
-    let bell = Arc::new(Bell { rung: AtomicBool::new(false), waker });
-    let address = LocalAddress { queue: sender, bell: bell.clone() };
-    let inbox = Inbox { queue: receiver, bell };
+    let doorbell = Arc::new(Doorbell { rung: AtomicBool::new(false), waker });
+    let address = LocalAddress { queue: sender, doorbell: doorbell.clone() };
+    let inbox = Inbox { queue: receiver, doorbell };
     (address, inbox)
 }
 
 impl LocalAddress {
     /// Hands a transfer over; a receiver that is gone drops it.
     pub fn send(&self, transfer: LocalTransfer) {
-        // Put first, ring second; the receiver silences the bell first and looks second. So either it sees this
-        // transfer or the bell rings once more.
-        if self.queue.send(transfer).is_ok() && !self.bell.rung.swap(true, Ordering::SeqCst) {
-            self.bell.waker.kick();
+        // Put first, ring second; the receiver silences the doorbell first and looks second. So either it sees this
+        // transfer or the doorbell rings once more.
+        if self.queue.send(transfer).is_ok() && !self.doorbell.rung.swap(true, Ordering::SeqCst) {
+            self.doorbell.waker.kick();
         }
     }
 }
@@ -82,7 +82,7 @@ impl LocalAddress {
 impl Inbox {
     /// Says that the receiver is about to empty the queue.
     pub fn silence(&self) {
-        self.bell.rung.swap(false, Ordering::SeqCst);
+        self.doorbell.rung.swap(false, Ordering::SeqCst);
     }
 
     /// The oldest transfer.

@@ -29,22 +29,22 @@
 //!
 //! # Shared memory
 //!
-//! What node-mates put into their rings is no event of the epoll instance. They ring a bell for it (`shm/bell.rs`), and write our
-//! eventfd only if it says that nobody here looks. Whoever looks answers the bell first, and before a thread sleeps, or a
-//! waiter leaves, it dozes: if the bell has rung meanwhile it looks again, or kicks. For what is sent *quietly* they only hint:
-//! nobody is woken then but a thread that waits, and what is hinted at may lie there until somebody looks ([`Endpoint::look`]). A waiter waits for its bell for a
-//! short while before it sleeps, without a system call if there is a core for each rank, else by yielding (`pulse.rs`).
+//! What node-mates put into their rings is no event of the epoll instance. They ring a doorbell for it (`shm/doorbell.rs`), and write our
+//! eventfd only if it says that nobody here looks. Whoever looks answers the doorbell first, and before a thread sleeps, or a
+//! waiter leaves, it dozes: if the doorbell has rung meanwhile it looks again, or kicks. For what is sent *quietly* they only hint:
+//! nobody is woken then but a thread that waits, and what is hinted at may lie there until somebody looks ([`Endpoint::look`]). A waiter waits for its doorbell for a
+//! short while before it sleeps, without a system call if there is a core for each rank, else by yielding (`doorbell.rs`).
 //!
 //! The timer is one timerfd, set again only to an earlier time or after it has fired; a time that moved back costs one
 //! idle wake-up. Nothing polls: an idle rank uses no CPU.
 
 use super::core::{Core, Progress};
+use super::doorbell::OwnDoorbell;
 use super::freight::carrier::{Held, aboard};
 use super::later::Later;
 use super::lock::{Lock, Locked};
 use super::nap::Nap;
 use super::poller::Poller;
-use super::pulse::Pulse;
 use crate::shm::Look;
 use crate::{Handler, Rank};
 use std::sync::Condvar;
@@ -58,7 +58,7 @@ pub(super) struct Shared<H> {
     pub me: Rank,
     pub poller: Poller,
     /// By which node-mates call us, if there are any.
-    pub pulse: Option<Pulse>,
+    pub doorbell: Option<OwnDoorbell>,
     pub lock: Lock<State<H>>,
     /// What is to be done as soon as somebody takes the lock.
     pub later: Later<H>,
@@ -188,8 +188,8 @@ impl<H: Handler> Shared<H> {
     /// Takes in what has arrived.
     fn take_in(&self, state: &mut State<H>) -> Progress {
         // Before looking anywhere.
-        if let Some(pulse) = &self.pulse {
-            pulse.answer();
+        if let Some(doorbell) = &self.doorbell {
+            doorbell.acknowledge();
         }
         let now = Instant::now();
         if state.timer.is_some_and(|due| due <= now) {
@@ -214,8 +214,8 @@ impl<H: Handler> Shared<H> {
 
     /// Wakes whoever sleeps first, or lets it look once more.
     fn wake(&self) {
-        match &self.pulse {
-            Some(pulse) => pulse.ring(),
+        match &self.doorbell {
+            Some(doorbell) => doorbell.ring(),
             None => self.poller.waker().kick(),
         }
     }
@@ -229,7 +229,8 @@ impl<H: Handler> Shared<H> {
     /// A thread that has looked goes: has the daemon do what is left.
     fn depart(&self, state: &State<H>, left: Progress) {
         // What has come since we looked, and nobody has been woken for; who waits, if somebody does, will see it.
-        let rung = !state.waiter && self.pulse.as_ref().is_some_and(|pulse| pulse.leave() == Look::Again);
+        let rung =
+            !state.waiter && self.doorbell.as_ref().is_some_and(|doorbell| doorbell.stop_polling() == Look::Again);
         if left.more || rung {
             self.poller.waker().kick();
         }
@@ -278,8 +279,8 @@ impl<H: Handler> Shared<H> {
         if let Some(lull) = progress.lull {
             thread::sleep(lull);
         }
-        if let Some(pulse) = &self.pulse {
-            let again = if patient { self.linger(pulse) } else { self.withdraw(pulse) };
+        if let Some(doorbell) = &self.doorbell {
+            let again = if patient { self.linger(doorbell) } else { self.withdraw(doorbell) };
             if again == Look::Again {
                 return;
             }
@@ -288,20 +289,20 @@ impl<H: Handler> Shared<H> {
     }
 
     /// The waiter's last looks before it sleeps.
-    fn linger(&self, pulse: &Pulse) -> Look {
-        if pulse.linger() {
+    fn linger(&self, doorbell: &OwnDoorbell) -> Look {
+        if doorbell.linger() {
             return Look::Again;
         }
         self.lock.lock().core.call();
-        pulse.doze()
+        doorbell.prepare_sleep()
     }
 
-    /// The daemon's. While somebody waits the bell is the waiter's, who would not see hints any more; else what is in no hurry stays, or the
+    /// The daemon's. While somebody waits the doorbell is the waiter's, who would not see hints any more; else what is in no hurry stays, or the
     /// daemon would look for each of it once it looks at all.
-    fn withdraw(&self, pulse: &Pulse) -> Look {
+    fn withdraw(&self, doorbell: &OwnDoorbell) -> Look {
         // Under the lock: whoever begins to wait now comes before that, or after it.
         let state = self.lock.lock();
-        if state.waiter { Look::Sleep } else { pulse.leave() }
+        if state.waiter { Look::Sleep } else { doorbell.stop_polling() }
     }
 
     pub fn daemon(&self) {

@@ -11,13 +11,13 @@
 mod core;
 mod datagrams;
 mod door;
+mod doorbell;
 mod driving;
 mod freight;
 mod later;
 mod lock;
 mod nap;
 mod poller;
-mod pulse;
 mod rings;
 mod setup;
 mod trace;

@@ -2,13 +2,13 @@
 
 use super::core::{Core, Peer, Ways};
 use super::datagrams::{Common, Datagrams};
+use super::doorbell::OwnDoorbell;
 use super::driving::{Shared, State};
 use super::freight::Freight;
 use super::freight::carrier::{Carriage, board};
 use super::later::Later;
 use super::lock::Lock;
 use super::poller::Poller;
-use super::pulse::Pulse;
 use super::rings::Rings;
 use super::{Endpoint, Nodes, Owner, trace};
 use crate::bootstrap::{self, Failure, Job, Launcher};
@@ -129,7 +129,7 @@ impl Setup {
         if !by(|peer| matches!(peer, Peer::Shm(_))) {
             rings = None;
         }
-        let pulse = node.control().map(|control| Pulse::new(control.clone(), rings.is_some()));
+        let doorbell = node.control().map(|control| OwnDoorbell::new(control.clone(), rings.is_some()));
         if rings.is_some() {
             for end in node.ends() {
                 self.poller.watch_end(end).map_err(Error::system("watch a connection to a node-mate"))?;
@@ -157,7 +157,7 @@ impl Setup {
         let shared = Arc::new(Shared {
             me,
             poller: self.poller,
-            pulse,
+            doorbell,
             lock: Lock::new(State {
                 core: Core::new(me, handler, ways, peers, freight),
                 waiter: false,

@@ -3,7 +3,7 @@
 //! | from | what | who writes |
 //! |---|---|---|
 //! | 0 | how many ranks have died | whoever finds it out |
-//! | 256 | a place for each rank: its bell, whether it is there, its word at a meeting | see [`Place`] |
+//! | 256 | a place for each rank: its doorbell, whether it is there, its word at a meeting | see [`Place`] |
 //! | then | for each ordered pair of ranks the positions of their ring | both, see `ring.rs` |
 //! | the next page | for each ordered pair of ranks the bytes of their ring | the first of the pair |
 //! | then | for each rank whose turn it is with each of its buffers | both, see `buffer_pool.rs` |
@@ -24,8 +24,8 @@
 #![allow(unsafe_code)]
 
 use super::barrier::{BarrierEntry, Table};
-use super::bell::{Bell, Look};
 use super::buffer_pool::BUFFER;
+use super::doorbell::{Doorbell, Look};
 use super::ring::{Cells, Reader, Writer};
 use super::segment::Segment;
 use crate::endpoint::Waker;
@@ -137,7 +137,7 @@ struct Place;
 
 impl Place {
     const LEN: usize = 4 * APART;
-    const BELL: usize = 0;
+    const DOORBELL: usize = 0;
     const PRESENCE: usize = APART;
     /// Number and two words, which it writes whenever it comes; behind them two notes.
     const BARRIER: usize = 2 * APART;
@@ -244,52 +244,52 @@ impl Control {
 
     /// Tells a rank that there is something to see, and wakes it if it sleeps.
     pub fn ring(&self, mate: Mate) {
-        if self.bell(mate).ring() {
+        if self.doorbell(mate).ring() {
             self.wakers[mate].kick();
         }
     }
 
     /// Tells a rank that there is something to see that is in no hurry, and wakes it only if one of its threads waits.
     pub fn hint(&self, mate: Mate) {
-        if self.bell(mate).hint() {
+        if self.doorbell(mate).hint() {
             self.wakers[mate].kick();
         }
     }
 
     /// This rank is about to look.
-    pub fn answer(&self) {
-        self.bell(self.me).answer();
+    pub fn acknowledge(&self) {
+        self.doorbell(self.me).acknowledge();
     }
 
     /// This rank will not look from now on, unless it is rung for, or hinted to: the calling thread waits for something.
-    pub fn doze(&self) -> Look {
-        self.bell(self.me).doze()
+    pub fn prepare_sleep(&self) -> Look {
+        self.doorbell(self.me).prepare_sleep()
     }
 
-    /// As [`Control::doze`], by a thread that has something else to do: leaves what is in no hurry.
-    pub fn leave(&self) -> Look {
-        self.bell(self.me).leave()
+    /// As [`Control::prepare_sleep`], by a thread that has something else to do: leaves what is in no hurry.
+    pub fn stop_polling(&self) -> Look {
+        self.doorbell(self.me).stop_polling()
     }
 
-    /// Waits a short while for this rank's bell: `spins` looks without giving up the core, then `yields` that do. True: rung.
+    /// Waits a short while for this rank's doorbell: `spins` looks without giving up the core, then `yields` that do. True: rung.
     pub fn linger(&self, spins: u32, yields: u32) -> bool {
-        let bell = self.bell(self.me);
-        if bell.rouse() {
+        let doorbell = self.doorbell(self.me);
+        if doorbell.start_polling() {
             return true;
         }
         for _ in 0..spins {
-            if bell.has_rung() {
+            if doorbell.has_rung() {
                 return true;
             }
             hint::spin_loop();
         }
         for _ in 0..yields {
-            if bell.has_rung() {
+            if doorbell.has_rung() {
                 return true;
             }
             thread::yield_now();
         }
-        bell.has_rung()
+        doorbell.has_rung()
     }
 
     /// How many ranks have died.
@@ -319,8 +319,8 @@ impl Control {
         }
     }
 
-    fn bell(&self, mate: Mate) -> Bell<'_, AtomicU32> {
-        Bell(self.word(self.layout.place(mate) + Place::BELL))
+    fn doorbell(&self, mate: Mate) -> Doorbell<'_, AtomicU32> {
+        Doorbell(self.word(self.layout.place(mate) + Place::DOORBELL))
     }
 
     fn word(&self, offset: usize) -> &AtomicU32 {

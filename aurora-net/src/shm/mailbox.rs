@@ -8,7 +8,7 @@
 //! half `n` modulo 2. The sender has that half until it has put letter `n`, and again once the receiver has taken it; so a sender
 //! that is two letters ahead finds no room, and never waits for it.
 //!
-//! The sender puts first and hints second, as with anything that it puts into a ring (`bell.rs`): a thread that waits, or begins to, sees the
+//! The sender puts first and hints second, as with anything that it puts into a ring (`doorbell.rs`): a thread that waits, or begins to, sees the
 //! letter or is woken.
 //!
 //! A mailbox is the rest of a buffer of the pool, behind a first letter that travels as its payload: with that it is handed over,

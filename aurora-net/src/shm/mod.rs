@@ -3,9 +3,9 @@
 //! `README.md` beside this file has the design.
 
 mod barrier;
-mod bell;
 mod buffer_pool;
 mod control;
+mod doorbell;
 mod greeting;
 mod link;
 mod mailbox;
@@ -20,9 +20,9 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use bell::Look;
 pub(crate) use buffer_pool::{BUFFER, BufferPool};
 pub(crate) use control::{Control, Mate, Presence};
+pub(crate) use doorbell::Look;
 pub(crate) use link::{Link, Sent};
 pub(crate) use mates::{Found, Offer, ShmContact};
 pub(crate) use patience::Patience;

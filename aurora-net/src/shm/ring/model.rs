@@ -1,8 +1,8 @@
-//! The ring and the bells under a model checker, which tries every order of every step; and the ring with numbers that cannot be.
+//! The ring and the doorbells under a model checker, which tries every order of every step; and the ring with numbers that cannot be.
 
 use super::{Cells, Corrupt, Flag, Position, Reader, Writer};
-use crate::shm::bell::{Bell, Look};
 use crate::shm::buffer_pool::Ownership;
+use crate::shm::doorbell::{Doorbell, Look};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
 use loom::sync::{Arc, Mutex, Notify};
@@ -104,26 +104,26 @@ fn ends(ring: &Arc<Small>) -> (Writer<Arc<Small>>, Reader<Arc<Small>>) {
     }
 }
 
-/// A rank that sleeps: its bell, what wakes it, and whether somebody waits.
+/// A rank that sleeps: its doorbell, what wakes it, and whether somebody waits.
 pub(in crate::shm) struct Sleeper {
-    bell: AtomicU32,
+    doorbell: AtomicU32,
     kick: Notify,
     waiter: Mutex<bool>,
 }
 
 impl Sleeper {
     pub fn new() -> Arc<Self> {
-        Arc::new(Sleeper { bell: AtomicU32::new(0), kick: Notify::new(), waiter: Mutex::new(false) })
+        Arc::new(Sleeper { doorbell: AtomicU32::new(0), kick: Notify::new(), waiter: Mutex::new(false) })
     }
 
     fn ring(&self) {
-        if Bell(&self.bell).ring() {
+        if Doorbell(&self.doorbell).ring() {
             self.kick.notify();
         }
     }
 
     pub fn hint(&self) {
-        if Bell(&self.bell).hint() {
+        if Doorbell(&self.doorbell).hint() {
             self.kick.notify();
         }
     }
@@ -132,12 +132,12 @@ impl Sleeper {
     pub fn until(&self, mut look: impl FnMut() -> bool) {
         *self.waiter.lock().unwrap() = true;
         loop {
-            Bell(&self.bell).answer();
+            Doorbell(&self.doorbell).acknowledge();
             if look() {
                 return;
             }
-            let missed = Bell(&self.bell).rouse() || Bell(&self.bell).has_rung();
-            if !missed && Bell(&self.bell).doze() == Look::Sleep {
+            let missed = Doorbell(&self.doorbell).start_polling() || Doorbell(&self.doorbell).has_rung();
+            if !missed && Doorbell(&self.doorbell).prepare_sleep() == Look::Sleep {
                 self.kick.wait();
             }
         }
@@ -266,11 +266,11 @@ fn who_waits_gets_hints() {
             let rank = rank.clone();
             move || {
                 let waiter = rank.waiter.lock().unwrap();
-                Bell(&rank.bell).answer();
+                Doorbell(&rank.doorbell).acknowledge();
                 // It finds nothing, or leaves it to the one who waits.
                 match *waiter {
                     true => rank.kick.notify(),
-                    false => drop(Bell(&rank.bell).leave()),
+                    false => drop(Doorbell(&rank.doorbell).stop_polling()),
                 }
             }
         });
@@ -284,15 +284,15 @@ fn who_waits_gets_hints() {
 #[test]
 fn hints_wake_nobody_who_has_something_else_to_do() {
     loom::model(|| {
-        let bell = AtomicU32::new(0);
-        let bell = Bell(&bell);
-        assert!(!bell.hint() && !bell.has_rung());
-        bell.answer();
-        assert!(!bell.hint() && bell.has_rung());
-        assert_eq!((bell.leave(), bell.hint(), bell.ring()), (Look::Sleep, false, true));
-        assert_eq!(bell.leave(), Look::Again);
-        bell.answer();
-        assert_eq!((bell.doze(), bell.hint(), bell.has_rung()), (Look::Sleep, true, true));
+        let doorbell = AtomicU32::new(0);
+        let doorbell = Doorbell(&doorbell);
+        assert!(!doorbell.hint() && !doorbell.has_rung());
+        doorbell.acknowledge();
+        assert!(!doorbell.hint() && doorbell.has_rung());
+        assert_eq!((doorbell.stop_polling(), doorbell.hint(), doorbell.ring()), (Look::Sleep, false, true));
+        assert_eq!(doorbell.stop_polling(), Look::Again);
+        doorbell.acknowledge();
+        assert_eq!((doorbell.prepare_sleep(), doorbell.hint(), doorbell.has_rung()), (Look::Sleep, true, true));
     });
 }
 

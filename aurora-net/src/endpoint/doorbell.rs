@@ -3,19 +3,19 @@
 use crate::shm::{Control, Look, Patience};
 use std::sync::Arc;
 
-/// The rank's bell, and how long it pays to wait for it.
+/// The rank's doorbell, and how long it pays to wait for it.
 #[derive(Debug)]
-pub(super) struct Pulse {
+pub(super) struct OwnDoorbell {
     control: Arc<Control>,
     /// None: what arrives comes by other ways, which a thread that waits here would not see.
     patience: Option<Patience>,
 }
 
-impl Pulse {
+impl OwnDoorbell {
     /// `rings`: whether transfers come through rings.
     pub fn new(control: Arc<Control>, rings: bool) -> Self {
         let patience = rings.then(|| Patience::of(control.ranks()));
-        Pulse { control, patience }
+        OwnDoorbell { control, patience }
     }
 
     /// Waits a short while. True: there is something to look at.
@@ -24,18 +24,18 @@ impl Pulse {
     }
 
     /// The calling thread is about to look.
-    pub fn answer(&self) {
-        self.control.answer();
+    pub fn acknowledge(&self) {
+        self.control.acknowledge();
     }
 
     /// The calling thread, which waits for something, will not look from now on; unless there is something to look at.
-    pub fn doze(&self) -> Look {
-        self.control.doze()
+    pub fn prepare_sleep(&self) -> Look {
+        self.control.prepare_sleep()
     }
 
     /// The calling thread goes, and nobody waits; what is in no hurry may stay.
-    pub fn leave(&self) -> Look {
-        self.control.leave()
+    pub fn stop_polling(&self) -> Look {
+        self.control.stop_polling()
     }
 
     /// Has a thread of this rank look.

@@ -1,4 +1,4 @@
-//! The bell of a rank: a word in shared memory by which others wake it, but only if it sleeps.
+//! The doorbell of a rank: a word in shared memory by which others wake it, but only if it sleeps.
 //!
 //! Ringing, answering and going to sleep each exchange the word, and exchanges of one word are ordered. Who has something for
 //! a rank puts it where it belongs *first* and rings *second*; the rank answers first and looks second. So either it sees what
@@ -23,20 +23,20 @@ const HINTED: u32 = 3;
 /// Nobody looks, and a thread waits: has to be woken for hints too.
 const WAITING: u32 = 4;
 
-/// A rank's bell.
+/// A rank's doorbell.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bell<'a, F>(pub &'a F);
+pub(crate) struct Doorbell<'a, F>(pub &'a F);
 
 /// What to do next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
-    /// Nothing has come since the bell was answered.
+    /// Nothing has come since the doorbell was answered.
     Sleep,
     /// Something has.
     Again,
 }
 
-impl<F: Flag> Bell<'_, F> {
+impl<F: Flag> Doorbell<'_, F> {
     /// Says that there is something to see. True: the rank sleeps, and the caller is the one to wake it.
     pub fn ring(&self) -> bool {
         matches!(self.0.swap(RUNG, Ordering::AcqRel), ASLEEP | WAITING)
@@ -60,13 +60,13 @@ impl<F: Flag> Bell<'_, F> {
     }
 
     /// Says that the caller is about to look.
-    pub fn answer(&self) {
+    pub fn acknowledge(&self) {
         self.0.swap(AWAKE, Ordering::AcqRel);
     }
 
     /// Says that the caller looks from now on, although nobody has rung: nobody needs to wake this rank until it dozes. True:
     /// nobody did until now, and there may be what was only hinted at.
-    pub fn rouse(&self) -> bool {
+    pub fn start_polling(&self) -> bool {
         self.change(ASLEEP, AWAKE) || self.change(WAITING, AWAKE)
     }
 
@@ -76,7 +76,7 @@ impl<F: Flag> Bell<'_, F> {
     }
 
     /// Says that the caller, who waits for something, will not look from now on, unless someone has rung or hinted.
-    pub fn doze(&self) -> Look {
+    pub fn prepare_sleep(&self) -> Look {
         loop {
             match self.0.load(Ordering::Relaxed) {
                 AWAKE if self.change(AWAKE, WAITING) => return Look::Sleep,
@@ -90,7 +90,7 @@ impl<F: Flag> Bell<'_, F> {
     }
 
     /// Says that the caller will not look from now on and that nobody waits; leaves hints for later.
-    pub fn leave(&self) -> Look {
+    pub fn stop_polling(&self) -> Look {
         loop {
             match self.0.load(Ordering::Relaxed) {
                 ASLEEP => return Look::Sleep,
