@@ -258,7 +258,7 @@ impl Link {
             return None;
         }
         let began = self.clock.now();
-        self.endpoint.node().linger(has_come);
+        self.endpoint.node().spin(has_come);
         began
     }
 

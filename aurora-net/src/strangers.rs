@@ -1,8 +1,8 @@
 //! Connections to a socket of a job that have not proved yet that they come from it.
 //!
 //! Any process of this user may connect. So nobody who has merely connected takes much, or for long: a stranger may say
-//! a few bytes, has [`PATIENCE`] for that, and there is a limit to how many there are. Where another comes and there is
-//! no room, the oldest goes, if it has had [`HASTE`]; if not, the door stays closed for so long. A rank connects and
+//! a few bytes, has [`TIMEOUT`] for that, and there is a limit to how many there are. Where another comes and there is
+//! no room, the oldest goes, if it has had [`PROTECTED`]; if not, the door stays closed for so long. A rank connects and
 //! says who it is in one go: it needs less. A connection that is known to come from a process of the job (by its
 //! number) waits as long as it wants, and is never dropped for others.
 
@@ -11,10 +11,10 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// How long a stranger may stay one.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a stranger is heard before it may be dropped for another.
-const HASTE: Duration = Duration::from_millis(100);
+const PROTECTED: Duration = Duration::from_millis(100);
 
 /// How many there may be.
 const MOST: usize = 64;
@@ -73,8 +73,8 @@ impl<T> Strangers<T> {
         let Some((place, since)) = place.and_then(|place| Some((place, self.waiting[place].since?))) else {
             return Room::None;
         };
-        if now < since + HASTE {
-            self.closed_until = Some(since + HASTE);
+        if now < since + PROTECTED {
+            self.closed_until = Some(since + PROTECTED);
             return Room::Later;
         }
         self.waiting.remove(place);
@@ -91,7 +91,7 @@ impl<T> Strangers<T> {
         for Stranger { line, since } in std::mem::take(&mut self.waiting) {
             // Heard first: what it has said in time counts, whenever we come to it.
             if let Some(line) = hear(line)
-                && since.is_none_or(|since| now < since + PATIENCE)
+                && since.is_none_or(|since| now < since + TIMEOUT)
             {
                 self.waiting.push_back(Stranger { line, since });
             }
@@ -100,7 +100,7 @@ impl<T> Strangers<T> {
 
     /// When to look again, although nothing has happened.
     pub fn deadline(&self, now: Instant) -> Option<Instant> {
-        let over = self.waiting.iter().filter_map(|stranger| stranger.since).min().map(|since| since + PATIENCE);
+        let over = self.waiting.iter().filter_map(|stranger| stranger.since).min().map(|since| since + TIMEOUT);
         let opened = self.closed_until.filter(|until| now < *until);
         over.into_iter().chain(opened).min()
     }
@@ -133,13 +133,13 @@ mod tests {
         }
         // Not before it has had time to speak.
         assert_eq!((strangers.room(now), strangers.is_open(now)), (Room::Later, false));
-        assert_eq!(strangers.deadline(now), Some(now + HASTE));
-        let now = now + HASTE;
+        assert_eq!(strangers.deadline(now), Some(now + PROTECTED));
+        let now = now + PROTECTED;
         assert!(strangers.is_open(now));
         assert_eq!((strangers.room(now), lines(&strangers)), (Room::Here, vec![0, 2, 3]));
         strangers.admit(4, false, now);
         assert_eq!((strangers.room(now), lines(&strangers)), (Room::Here, vec![0, 3, 4]));
-        assert_eq!([(); 3].map(|()| strangers.make_room(now + HASTE)), [Room::Here, Room::Here, Room::None]);
+        assert_eq!([(); 3].map(|()| strangers.make_room(now + PROTECTED)), [Room::Here, Room::Here, Room::None]);
         assert_eq!(lines(&strangers), [0]);
     }
 
@@ -150,17 +150,17 @@ mod tests {
         assert_eq!(strangers.deadline(now), None);
         strangers.admit(0, true, now);
         strangers.admit(1, false, now);
-        strangers.admit(2, false, now + PATIENCE / 2);
-        assert_eq!(strangers.deadline(now), Some(now + PATIENCE));
-        strangers.hear(now + PATIENCE / 2, Some);
+        strangers.admit(2, false, now + TIMEOUT / 2);
+        assert_eq!(strangers.deadline(now), Some(now + TIMEOUT));
+        strangers.hear(now + TIMEOUT / 2, Some);
         assert_eq!(lines(&strangers), [0, 1, 2]);
         let mut heard = Vec::new();
-        strangers.hear(now + PATIENCE, |line| {
+        strangers.hear(now + TIMEOUT, |line| {
             heard.push(line);
             Some(line)
         });
         assert_eq!((heard, lines(&strangers)), (vec![0, 1, 2], vec![0, 2]));
-        strangers.hear(now + 9 * PATIENCE, |line| (line != 0).then_some(line));
+        strangers.hear(now + 9 * TIMEOUT, |line| (line != 0).then_some(line));
         assert!(lines(&strangers).is_empty());
     }
 

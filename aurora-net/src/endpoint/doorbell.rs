@@ -1,6 +1,6 @@
 //! How a rank waits for what its node-mates have for it.
 
-use crate::shm::{Control, Look, Patience};
+use crate::shm::{Control, Look, SpinBudget};
 use std::sync::Arc;
 
 /// The rank's doorbell, and how long it pays to wait for it.
@@ -8,19 +8,19 @@ use std::sync::Arc;
 pub(super) struct OwnDoorbell {
     control: Arc<Control>,
     /// None: what arrives comes by other ways, which a thread that waits here would not see.
-    patience: Option<Patience>,
+    budget: Option<SpinBudget>,
 }
 
 impl OwnDoorbell {
     /// `rings`: whether transfers come through rings.
     pub fn new(control: Arc<Control>, rings: bool) -> Self {
-        let patience = rings.then(|| Patience::of(control.ranks()));
-        OwnDoorbell { control, patience }
+        let budget = rings.then(|| SpinBudget::of(control.ranks()));
+        OwnDoorbell { control, budget }
     }
 
     /// Waits a short while. True: there is something to look at.
-    pub fn linger(&self) -> bool {
-        self.patience.is_some_and(|Patience { spins, yields }| self.control.linger(spins, yields))
+    pub fn spin(&self) -> bool {
+        self.budget.is_some_and(|SpinBudget { spins, yields }| self.control.spin(spins, yields))
     }
 
     /// The calling thread is about to look.

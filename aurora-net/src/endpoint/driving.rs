@@ -271,8 +271,8 @@ impl<H: Handler> Shared<H> {
         self.poller.waker().kick();
     }
 
-    /// Sleeps until there is something to do after `progress`; `patient` waits a while before that.
-    fn rest(&self, progress: Progress, patient: bool) {
+    /// Sleeps until there is something to do after `progress`; `spins` polls the doorbell for a short while before that.
+    fn rest(&self, progress: Progress, spins: bool) {
         if progress.more {
             return;
         }
@@ -280,7 +280,7 @@ impl<H: Handler> Shared<H> {
             thread::sleep(lull);
         }
         if let Some(doorbell) = &self.doorbell {
-            let again = if patient { self.linger(doorbell) } else { self.withdraw(doorbell) };
+            let again = if spins { self.spin_then_prepare_sleep(doorbell) } else { self.withdraw(doorbell) };
             if again == Look::Again {
                 return;
             }
@@ -289,8 +289,8 @@ impl<H: Handler> Shared<H> {
     }
 
     /// The waiter's last looks before it sleeps.
-    fn linger(&self, doorbell: &OwnDoorbell) -> Look {
-        if doorbell.linger() {
+    fn spin_then_prepare_sleep(&self, doorbell: &OwnDoorbell) -> Look {
+        if doorbell.spin() {
             return Look::Again;
         }
         self.lock.lock().core.call();

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 
 /// After so many packets without bulk data, though there is some, one begins with it.
-const PATIENCE: u32 = 16;
+const MOST_WITHOUT_BULK: u32 = 16;
 
 /// What has come to its end, for the connection to take.
 #[derive(Debug, Default)]
@@ -87,7 +87,7 @@ impl SendQueue {
 
     /// Whether bulk data has waited for so many packets of small transfers that the next one is its.
     pub(super) fn is_bulks_turn(&self) -> bool {
-        self.without_bulk >= PATIENCE && self.has_bulk()
+        self.without_bulk >= MOST_WITHOUT_BULK && self.has_bulk()
     }
 
     /// Whether something that has been sent is to be sent again.

@@ -8,8 +8,8 @@
 //! looks second. With a fence between the two on both sides, either the first sees that all are here, or the second
 //! sees that it sleeps. Of those who come, the last one sees that all are here, and wakes who sleeps.
 
-use super::patience::Patience;
 use super::ring::Position;
+use super::spin_budget::SpinBudget;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a rank that comes to meetings writes down.
@@ -104,10 +104,10 @@ pub(crate) fn prepare_sleep<T: Table>(table: &T, me: usize, number: u64) -> Barr
     state_of(table, me, number)
 }
 
-/// Waits for those who have not come as long as `patience` says.
-pub(crate) fn spin<T: Table>(table: &T, me: usize, number: u64, patience: Patience) -> BarrierState {
+/// Waits for those who have not come as long as `budget` says.
+pub(crate) fn spin<T: Table>(table: &T, me: usize, number: u64, budget: SpinBudget) -> BarrierState {
     let mut state = BarrierState::Waiting;
-    patience.look(|| {
+    budget.spin_then_yield(|| {
         state = state_of(table, me, number);
         state != BarrierState::Waiting
     });

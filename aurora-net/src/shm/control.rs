@@ -272,7 +272,7 @@ impl Control {
     }
 
     /// Waits a short while for this rank's doorbell: `spins` looks without giving up the core, then `yields` that do. True: rung.
-    pub fn linger(&self, spins: u32, yields: u32) -> bool {
+    pub fn spin(&self, spins: u32, yields: u32) -> bool {
         let doorbell = self.doorbell(self.me);
         if doorbell.start_polling() {
             return true;

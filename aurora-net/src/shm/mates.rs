@@ -16,7 +16,7 @@
 use super::control::Control;
 use super::greeting::Greeting;
 use super::node::{Node, Role, hear, tell};
-use super::parcel::{Line, Listener, MOST_DESCRIPTORS, PATIENCE};
+use super::parcel::{Line, Listener, MOST_DESCRIPTORS, TIMEOUT};
 use super::porter::{Guest, Guests, Porter};
 use crate::endpoint::Waker;
 use crate::key::{JobKey, Nonce, nonce};
@@ -95,7 +95,7 @@ impl Offer {
             let leader = Rank::new(index);
             let line = match Line::connect(&contact.socket()) {
                 Ok(line) => line,
-                Err(Errno::AGAIN) => return Err(Error::NotLetIn { rank: leader, seconds: PATIENCE.as_secs() }),
+                Err(Errno::AGAIN) => return Err(Error::NotLetIn { rank: leader, seconds: TIMEOUT.as_secs() }),
                 Err(error @ (Errno::MFILE | Errno::NFILE)) => {
                     return Err(Error::system("connect to a rank of this machine")(error));
                 }

@@ -13,10 +13,10 @@ mod mates;
 mod node;
 mod node_barrier;
 mod parcel;
-mod patience;
 mod porter;
 mod ring;
 mod segment;
+mod spin_budget;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +25,7 @@ pub(crate) use control::{Control, Mate, Presence};
 pub(crate) use doorbell::Look;
 pub(crate) use link::{Link, Sent};
 pub(crate) use mates::{Found, Offer, ShmContact};
-pub(crate) use patience::Patience;
+pub(crate) use spin_budget::SpinBudget;
 
 pub use barrier::{BarrierEntry, BarrierMemory, BarrierState};
 pub use buffer_pool::{SharedBuffer, SharedView};

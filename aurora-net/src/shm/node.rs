@@ -4,8 +4,8 @@ use super::barrier::{self, BarrierMemory, BarrierState, TableIn};
 use super::control::{Control, Presence};
 use super::node_barrier::NodeBarrier;
 use super::parcel::{Line, Parcel, numbers};
-use super::patience::Patience;
 use super::segment::{self, Segment};
+use super::spin_budget::SpinBudget;
 use crate::{Error, Rank};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -22,7 +22,7 @@ pub struct Node {
     role: Role,
     /// None: this rank is alone.
     control: Option<Arc<Control>>,
-    patience: Patience,
+    budget: SpinBudget,
     /// How long after its end the leader is said to be gone.
     grace: Duration,
 }
@@ -60,7 +60,7 @@ impl Node {
     pub(super) const CONTROL: u64 = 0;
 
     pub(super) fn new(ranks: Vec<Rank>, role: Role, grace: Duration) -> Self {
-        Node { patience: Patience::of(ranks.len()), ranks, role, control: None, grace }
+        Node { budget: SpinBudget::of(ranks.len()), ranks, role, control: None, grace }
     }
 
     pub(super) fn set_control(&mut self, control: Control) {
@@ -163,7 +163,7 @@ impl Node {
     /// This rank's end of the barrier of the node's ranks. None: this rank is alone, or has it already.
     pub fn barrier(&self) -> Option<NodeBarrier> {
         let control = self.control.as_ref().filter(|control| control.take_barrier())?;
-        Some(NodeBarrier::new(control.clone(), self.patience))
+        Some(NodeBarrier::new(control.clone(), self.budget))
     }
 
     /// Who has not come to the barrier with this number.
@@ -186,7 +186,7 @@ impl Node {
         let table = TableIn(place, self.ranks.len());
         self.control
             .as_deref()
-            .map_or(BarrierState::Agreed, |control| barrier::spin(&table, control.me(), number, self.patience))
+            .map_or(BarrierState::Agreed, |control| barrier::spin(&table, control.me(), number, self.budget))
     }
 
     /// How the last meeting stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked again when all
@@ -205,8 +205,8 @@ impl Node {
 
     /// Waits for a very short time, in which nothing that arrives is handled, for what mates write to memory that this rank sees too; not
     /// at all where there are more ranks than cores. Whether it has come.
-    pub fn linger(&self, has_come: impl FnMut() -> bool) -> bool {
-        self.patience.spin(has_come)
+    pub fn spin(&self, has_come: impl FnMut() -> bool) -> bool {
+        self.budget.spin(has_come)
     }
 
     /// Ends [`Node::share`] here, and on all ranks that need this one for it: for who hears that the job has failed.

@@ -21,7 +21,7 @@
 
 use super::barrier::{self, BarrierState, Table};
 use super::control::{Control, INLINE};
-use super::patience::Patience;
+use super::spin_budget::SpinBudget;
 use std::fmt;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl LastBarrier {
 /// A rank's end of the barrier of all ranks of its node.
 pub struct NodeBarrier {
     control: Arc<Control>,
-    patience: Patience,
+    budget: SpinBudget,
     last: LastBarrier,
 }
 
@@ -68,8 +68,8 @@ impl NodeBarrier {
     /// Bytes of a note.
     pub const INLINE: usize = INLINE;
 
-    pub(super) fn new(control: Arc<Control>, patience: Patience) -> Self {
-        NodeBarrier { control, patience, last: LastBarrier::NONE }
+    pub(super) fn new(control: Arc<Control>, budget: SpinBudget) -> Self {
+        NodeBarrier { control, budget, last: LastBarrier::NONE }
     }
 
     /// The longest contribution, in bytes: 256 KiB, less where very many ranks share a machine. The same on all ranks of the node.
@@ -108,7 +108,7 @@ impl NodeBarrier {
 
     /// Waits a very short time for those who have not come, and handles nothing that arrives.
     pub fn spin(&mut self) -> BarrierState {
-        self.last.state = barrier::spin(&*self.control, self.control.me(), self.last.number, self.patience);
+        self.last.state = barrier::spin(&*self.control, self.control.me(), self.last.number, self.budget);
         self.last.state
     }
 

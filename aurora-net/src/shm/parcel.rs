@@ -26,7 +26,7 @@ pub(super) type Parcel = (Vec<u8>, Vec<OwnedFd>);
 const LONGEST: usize = 64;
 
 /// How long a connection may wait to be taken into a queue, and a descriptor for others to arrive first.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Between two looks whether they have.
 const NAP: Duration = Duration::from_millis(1);
@@ -81,7 +81,7 @@ impl Line {
     pub fn connect(name: &[u8]) -> Result<Self, Errno> {
         let socket = socket()?;
         let address = SocketAddrUnix::new_abstract_name(name)?;
-        set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
+        set_socket_timeout(&socket, Timeout::Send, Some(TIMEOUT))?;
         loop {
             match connect(&socket, &address) {
                 Ok(()) => {
@@ -103,7 +103,7 @@ impl Line {
             let fits = control.push(SendAncillaryMessage::ScmRights(descriptors));
             assert!(fits, "{} descriptors in one parcel", descriptors.len());
         }
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         loop {
             match sendmsg(&self.0, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL) {
                 Ok(_) => return Ok(()),

@@ -19,7 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// What takes no time may take so long on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 const RANKS: usize = 3;
 
@@ -69,7 +69,7 @@ impl Waiting {
 
     /// The name of the one socket of rank 0 that listens and begins so.
     fn socket(&self, prefix: &str) -> Result<String, String> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         while Instant::now() < until {
             let found = listening(self.pid).into_iter().find(|name| {
                 name.strip_prefix(prefix).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -124,7 +124,7 @@ fn mate(name: &str) -> Option<OwnedFd> {
 
 /// Waits until the other side closes.
 fn is_closed(line: &mut UnixStream) -> bool {
-    line.set_read_timeout(Some(PATIENCE)).unwrap();
+    line.set_read_timeout(Some(TIMEOUT)).unwrap();
     // Reset, where something was left unread.
     match line.read(&mut [0; 64]) {
         Ok(length) => length == 0,
@@ -141,7 +141,7 @@ fn long_frames() -> Outcome {
     let lines: Vec<_> = (0..60).filter_map(|_| stranger(&name).ok()).collect();
     thread::scope(|scope| {
         for mut line in &lines {
-            line.set_write_timeout(Some(PATIENCE)).unwrap();
+            line.set_write_timeout(Some(TIMEOUT)).unwrap();
             let bytes = &bytes;
             // Refused, after some of it.
             scope.spawn(move || line.write_all(bytes));
@@ -164,7 +164,7 @@ fn closed_in_time(mut say: impl FnMut(&mut UnixStream) -> bool) -> Outcome {
     let waiting = Waiting::start(&[]);
     let mut line = stranger(&waiting.socket("aurora-")?)?;
     line.set_read_timeout(Some(Duration::from_millis(100)))?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     loop {
         let said = say(&mut line);
         let heard = line.read(&mut [0; 64]);

@@ -61,13 +61,13 @@ pub(in super::super) fn run<R>(
 
     let root = Rank::new(0);
     let guard = exit::guard({
-        let (control, patience) = (control.clone(), options.grace + SEEING_OUT);
+        let (control, limit) = (control.clone(), options.grace + SEEING_OUT);
         Arc::new(move || {
             control.set_body(Body::Exiting);
             control.report(root, Report::Failed(exited(root)));
             // The supervisor sees the others out, says why, and ends the process; unless it has just been told that all is
             // over.
-            thread::sleep(patience);
+            thread::sleep(limit);
         })
     });
     let job = Job { rank: root, size, machines: vec![Rank::new(0)], launcher: Launcher::Processes, key, address };

@@ -11,19 +11,19 @@ const YIELDS: u32 = 20;
 
 /// So many looks, of each kind.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct SpinBudget {
     /// Without giving up the core.
     pub spins: u32,
     /// Each after giving it up.
     pub yields: u32,
 }
 
-impl Patience {
+impl SpinBudget {
     /// Of one of so many ranks on a node. Who spins on the core that another one needs makes itself wait.
     pub fn of(ranks: usize) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let spins = if ranks <= cores { SPINS } else { 0 };
-        Patience { spins, yields: YIELDS }
+        SpinBudget { spins, yields: YIELDS }
     }
 
     /// Looks without giving up the core. Whether it has come.
@@ -38,7 +38,7 @@ impl Patience {
     }
 
     /// Looks, at last after giving up the core each time. Whether it has come.
-    pub fn look(self, mut has_come: impl FnMut() -> bool) -> bool {
+    pub fn spin_then_yield(self, mut has_come: impl FnMut() -> bool) -> bool {
         let yielded = |has_come: &mut dyn FnMut() -> bool| {
             thread::yield_now();
             has_come()
