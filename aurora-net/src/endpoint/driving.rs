@@ -38,12 +38,12 @@
 //! The timer is one timerfd, set again only to an earlier time or after it has fired; a time that moved back costs one
 //! idle wake-up. Nothing polls: an idle rank uses no CPU.
 
+use super::backoff::Backoff;
 use super::core::{Core, Progress};
 use super::doorbell::OwnDoorbell;
 use super::freight::carrier::{Held, aboard};
 use super::later::Later;
 use super::lock::{Lock, Locked};
-use super::nap::Nap;
 use super::poller::Poller;
 use crate::shm::Look;
 use crate::{Handler, Rank};
@@ -111,7 +111,7 @@ impl<H: Handler> Shared<H> {
         let carrier = self.carrier();
         // Before the lock, so that it is dropped after it, also by a panic.
         let mut driving = Driving { shared: self, active: false, progress: Progress::default() };
-        let mut nap = Nap::default();
+        let mut backoff = Backoff::default();
         let mut state = self.enter();
         loop {
             state.core.forget_calls();
@@ -144,14 +144,16 @@ impl<H: Handler> Shared<H> {
                 }
                 drop(state);
                 match carries {
-                    true => nap.take(moved || driving.progress.handled || driving.progress.more, Some(&self.poller)),
+                    true => {
+                        backoff.wait(moved || driving.progress.handled || driving.progress.more, Some(&self.poller))
+                    }
                     false => self.rest(driving.progress, true),
                 }
                 state = self.enter();
                 driving.progress = self.take_in(&mut state);
             } else if carries {
                 drop(state);
-                nap.take(moved, None);
+                backoff.wait(moved, None);
                 state = self.enter();
             } else {
                 state = self.park(state);

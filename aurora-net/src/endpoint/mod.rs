@@ -8,6 +8,7 @@
 //! dropped, lent payloads given back. What was still under way is forgotten: its memory is not read any more, and not given
 //! back either. Transfers that others send to a closed endpoint vanish.
 
+mod backoff;
 mod core;
 mod datagrams;
 mod door;
@@ -16,7 +17,6 @@ mod driving;
 mod freight;
 mod later;
 mod lock;
-mod nap;
 mod poller;
 mod rings;
 mod setup;

@@ -111,7 +111,7 @@ impl Poller {
     }
 
     /// Sleeps until something has happened, or for so long.
-    pub fn doze(&self, longest: Duration) {
+    pub fn sleep_at_most(&self, longest: Duration) {
         // Epoll itself counts in milliseconds.
         let _ = poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timespec(longest)));
         self.sleep_for(Some(&timespec(Duration::ZERO)));

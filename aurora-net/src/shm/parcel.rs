@@ -29,7 +29,7 @@ const LONGEST: usize = 64;
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Between two looks whether they have.
-const NAP: Duration = Duration::from_millis(1);
+const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
 type Room<const DESCRIPTORS: usize> = [MaybeUninit<u8>; DESCRIPTORS];
 const ROOM: usize = rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS));
@@ -108,7 +108,7 @@ impl Line {
             match sendmsg(&self.0, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL) {
                 Ok(_) => return Ok(()),
                 Err(Errno::INTR) => {}
-                Err(Errno::TOOMANYREFS) if Instant::now() < until => thread::sleep(NAP),
+                Err(Errno::TOOMANYREFS) if Instant::now() < until => thread::sleep(RETRY_INTERVAL),
                 Err(error) => return Err(error),
             }
         }

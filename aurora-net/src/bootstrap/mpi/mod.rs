@@ -47,10 +47,10 @@ const STAGGER: Duration = Duration::from_millis(300);
 const LONGEST_STAGGER: Duration = Duration::from_millis(1500);
 
 /// Between two looks at what all have to come to: at first, and at most.
-const FIRST_NAP: Duration = Duration::from_micros(50);
-const LONGEST_NAP: Duration = Duration::from_millis(5);
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// Looks without a nap where every microsecond is measured.
+/// Looks without a pause where every microsecond is measured.
 const EAGER: u32 = 2000;
 
 thread_local! {
@@ -206,15 +206,15 @@ struct MpiLine {
 /// Waits for a request, which takes no core from the others for long: `eagerly` for a moment only, else not at all.
 fn complete<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>, eagerly: bool) {
     let mut looks = if eagerly { EAGER } else { 0 };
-    let mut nap = FIRST_NAP;
+    let mut pause = FIRST_PAUSE;
     while let Err(unfinished) = request.test() {
         request = unfinished;
         if looks > 0 {
             looks -= 1;
             thread::yield_now();
         } else {
-            thread::sleep(nap);
-            nap = (nap * 2).min(LONGEST_NAP);
+            thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 }
@@ -243,10 +243,10 @@ impl Line for MpiLine {
         }
         // What the carriers have sent has been received, but MPI may not have been told so: the others look after theirs until the
         // barrier, which comes after.
-        let mut nap = FIRST_NAP;
+        let mut pause = FIRST_PAUSE;
         while self.carriers.borrow().iter().any(|carrier| carrier.borrow_mut().is_busy()) {
-            thread::sleep(nap);
-            nap = (nap * 2).min(LONGEST_NAP);
+            thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
         complete(self.world.immediate_barrier(), false);
         Ok(())

@@ -33,7 +33,7 @@ const STOPPED_TICKS: u32 = 4;
 const BATCH: usize = 128;
 
 /// Between two looks where the system does not say when to look.
-const NAP: Duration = Duration::from_millis(10);
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How long a process may take to end after the whole job has finished.
 const ENDING: Duration = Duration::from_secs(10);
@@ -123,7 +123,7 @@ impl Supervisor {
         // Woken by whatever, it looks everywhere.
         if matches!(poll(&mut polled, wait.as_ref()), Err(error) if error != Errno::INTR) {
             // It has more descriptors than are allowed now, say: it looks without being called.
-            thread::sleep(NAP);
+            thread::sleep(RETRY_INTERVAL);
         }
         let _ = rustix::io::read(self.control.wake(), &mut [0; 8]);
     }

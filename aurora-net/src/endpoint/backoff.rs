@@ -11,22 +11,22 @@ const HOT: u32 = 200;
 const SHORTEST: Duration = Duration::from_micros(20);
 const LONGEST: Duration = Duration::from_micros(200);
 
-/// Longer and longer naps, until something moves.
+/// Longer and longer pauses, until something moves.
 #[derive(Debug, Default)]
-pub(super) struct Nap {
+pub(super) struct Backoff {
     /// How often nothing had moved.
     idle: u32,
 }
 
-impl Nap {
+impl Backoff {
     /// Waits for a while. `moved`: something has, since the last time. What arrives on `poller` ends it early.
-    pub fn take(&mut self, moved: bool, poller: Option<&Poller>) {
+    pub fn wait(&mut self, moved: bool, poller: Option<&Poller>) {
         self.idle = if moved { 0 } else { self.idle.saturating_add(1) };
         match (self.length(), poller) {
             // Also where there are more ranks than cores.
             (None, _) => thread::yield_now(),
-            (Some(nap), Some(poller)) => poller.doze(nap),
-            (Some(nap), None) => thread::sleep(nap),
+            (Some(pause), Some(poller)) => poller.sleep_at_most(pause),
+            (Some(pause), None) => thread::sleep(pause),
         }
     }
 
@@ -42,18 +42,18 @@ mod tests {
 
     #[test]
     fn naps_are_longer_the_less_moves() {
-        let mut nap = Nap::default();
+        let mut backoff = Backoff::default();
         for _ in 0..HOT - 1 {
-            nap.idle += 1;
-            assert_eq!(nap.length(), None);
+            backoff.idle += 1;
+            assert_eq!(backoff.length(), None);
         }
-        let mut naps = Vec::new();
+        let mut pauses = Vec::new();
         for _ in 0..20 {
-            nap.idle += 1;
-            naps.push(nap.length().unwrap());
+            backoff.idle += 1;
+            pauses.push(backoff.length().unwrap());
         }
-        assert!(naps.is_sorted() && naps[0] == SHORTEST && naps[19] == LONGEST, "{naps:?}");
-        nap.take(true, None);
-        assert_eq!(nap.length(), None);
+        assert!(pauses.is_sorted() && pauses[0] == SHORTEST && pauses[19] == LONGEST, "{pauses:?}");
+        backoff.wait(true, None);
+        assert_eq!(backoff.length(), None);
     }
 }
