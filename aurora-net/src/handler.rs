@@ -146,7 +146,7 @@ pub trait Handler: Send + 'static {
 pub struct Outbox {
     queue: Vec<Outgoing>,
     recycled: Vec<Vec<u8>>,
-    calls: Vec<Rank>,
+    nudges: Vec<Rank>,
     lender: Option<Lender>,
 }
 
@@ -168,7 +168,7 @@ pub struct Outgoing {
     /// What travels with it.
     pub payload: Payload,
     /// Nobody is to be woken for it but a thread that waits.
-    pub quiet: bool,
+    pub lazy: bool,
 }
 
 /// The longest header of a transfer, in bytes. What is longer belongs into the payload.
@@ -177,19 +177,19 @@ pub const MAX_HEADER: usize = 1024;
 impl Outbox {
     /// Queues a transfer.
     pub fn send(&mut self, to: Rank, header: impl Into<Bytes>, payload: Payload) {
-        self.push(Outgoing { to, header: header.into(), payload, quiet: false });
+        self.push(Outgoing { to, header: header.into(), payload, lazy: false });
     }
 
     /// As [`Outbox::send`], for what is in no hurry: where the receiver shares our memory, none of its threads is woken for it unless one
-    /// waits. It is taken in when the receiver looks again by itself, after a second or so, or after [`Outbox::call`].
-    pub fn send_quietly(&mut self, to: Rank, header: impl Into<Bytes>, payload: Payload) {
-        self.push(Outgoing { to, header: header.into(), payload, quiet: true });
+    /// waits. It is taken in when the receiver looks again by itself, after a second or so, or after [`Outbox::nudge`].
+    pub fn send_lazily(&mut self, to: Rank, header: impl Into<Bytes>, payload: Payload) {
+        self.push(Outgoing { to, header: header.into(), payload, lazy: true });
     }
 
     /// For the condition of [`Endpoint::wait`](crate::Endpoint::wait): before the waiting thread sleeps, has a rank look at what was
-    /// sent to it quietly.
-    pub fn call(&mut self, to: Rank) {
-        self.calls.push(to);
+    /// sent to it lazily.
+    pub fn nudge(&mut self, to: Rank) {
+        self.nudges.push(to);
     }
 
     fn push(&mut self, outgoing: Outgoing) {
@@ -251,12 +251,12 @@ impl Outbox {
     }
 
     /// Takes whom to call.
-    pub(crate) fn calls(&mut self) -> std::vec::Drain<'_, Rank> {
-        self.calls.drain(..)
+    pub(crate) fn nudges(&mut self) -> std::vec::Drain<'_, Rank> {
+        self.nudges.drain(..)
     }
 
     /// Whether nothing is queued.
     pub fn is_empty(&self) -> bool {
-        self.queue.is_empty() && self.recycled.is_empty() && self.calls.is_empty()
+        self.queue.is_empty() && self.recycled.is_empty() && self.nudges.is_empty()
     }
 }

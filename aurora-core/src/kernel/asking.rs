@@ -116,7 +116,7 @@ impl Service {
             && let Some(call) = self.calls.get_mut(&id)
         {
             call.ahead = false;
-            out.call(call.to);
+            out.nudge(call.to);
         }
         received
     }

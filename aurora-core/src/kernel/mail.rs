@@ -117,7 +117,7 @@ impl Mail {
         let header = message.encode();
         self.tally.sent(object, kind, header.len() + payload.len());
         match quiet {
-            true => out.send_quietly(to, header, payload),
+            true => out.send_lazily(to, header, payload),
             false => out.send(to, header, payload),
         }
     }

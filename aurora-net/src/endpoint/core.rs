@@ -47,8 +47,8 @@ pub(crate) struct Core<H> {
     peers: Vec<Peer>,
     /// What a carrier moves, where there is one.
     freight: Option<Freight>,
-    /// Whom the waiting thread calls before it sleeps.
-    calls: Vec<Rank>,
+    /// Whom the waiting thread nudges before it sleeps.
+    nudges: Vec<Rank>,
     closed: bool,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Ways {
 
 impl<H: Handler> Core<H> {
     pub fn new(me: Rank, handler: H, ways: Ways, peers: Vec<Peer>, freight: Option<Freight>) -> Self {
-        let (traffic, mut outbox, calls) = (Traffic::default(), Outbox::default(), Vec::new());
+        let (traffic, mut outbox, nudges) = (Traffic::default(), Outbox::default(), Vec::new());
         if let Some(rings) = &ways.rings {
             let mates = peers.iter().map(|peer| match peer {
                 Peer::Shm(mate) => Some(rings.number(*mate)),
@@ -70,7 +70,7 @@ impl<H: Handler> Core<H> {
             });
             outbox.set_lender(Lender { pool: rings.pool().clone(), mates: mates.collect() });
         }
-        Core { handler, traffic, me, outbox, ways, peers, freight, calls, closed: false }
+        Core { handler, traffic, me, outbox, ways, peers, freight, nudges, closed: false }
     }
 
     /// Runs `action` on the handler and sends what it queues. True: the handler was told something after that.
@@ -81,15 +81,15 @@ impl<H: Handler> Core<H> {
     }
 
     /// The calling thread is about to ask the handler anew for whom it waits.
-    pub fn forget_calls(&mut self) {
-        self.calls.clear();
+    pub fn forget_nudges(&mut self) {
+        self.nudges.clear();
     }
 
     /// The calling thread is about to sleep: has those look for whom the handler waits.
-    pub fn call(&mut self) {
-        for rank in self.calls.drain(..) {
+    pub fn nudge(&mut self) {
+        for rank in self.nudges.drain(..) {
             if let Some(rings) = &self.ways.rings {
-                rings.call(rank);
+                rings.nudge(rank);
             }
         }
     }
@@ -237,7 +237,7 @@ impl<H: Handler> Core<H> {
         self.handler.deliver(from, &header, received, &mut self.outbox);
     }
 
-    /// Sends what is queued, tells the handler what comes of it, and so on until all is quiet. True: it was told something.
+    /// Sends what is queued, tells the handler what comes of it, and so on until nothing is left. True: it was told something.
     fn settle(&mut self) -> bool {
         let mut told = false;
         loop {
@@ -253,9 +253,9 @@ impl<H: Handler> Core<H> {
             if let Some(rings) = &mut self.ways.rings {
                 again |= rings.transmit(&mut self.handler, &mut self.outbox);
             }
-            for rank in outbox.calls() {
-                if matches!(self.peers[rank.index()], Peer::Shm(_)) && !self.calls.contains(&rank) {
-                    self.calls.push(rank);
+            for rank in outbox.nudges() {
+                if matches!(self.peers[rank.index()], Peer::Shm(_)) && !self.nudges.contains(&rank) {
+                    self.nudges.push(rank);
                 }
             }
             if self.outbox.is_empty()
@@ -305,7 +305,7 @@ impl<H: Handler> Core<H> {
 
     /// True: the handler was told that it has its memory back.
     fn send(&mut self, outgoing: Outgoing) -> bool {
-        let Outgoing { to, header, payload, quiet } = outgoing;
+        let Outgoing { to, header, payload, lazy } = outgoing;
         assert!(to != self.me, "{to} sends a transfer to itself");
         let header = trace::transfer(&self.handler, to, header, payload.len());
         match &self.peers[to.index()] {
@@ -313,7 +313,7 @@ impl<H: Handler> Core<H> {
             Peer::Shm(mate) => {
                 let rings = self.ways.rings.as_mut().expect("open while peers are reached by them");
                 let (header_len, payload_len) = (header.len(), payload.len());
-                match rings.send(*mate, Outgoing { to, header, payload, quiet }) {
+                match rings.send(*mate, Outgoing { to, header, payload, lazy }) {
                     Ok(()) => {
                         self.count_out(header_len, payload_len);
                         false

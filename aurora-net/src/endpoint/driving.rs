@@ -31,7 +31,7 @@
 //!
 //! What node-mates put into their rings is no event of the epoll instance. They ring a doorbell for it (`shm/doorbell.rs`), and write our
 //! eventfd only if it says that nobody here looks. Whoever looks answers the doorbell first, and before a thread sleeps, or a
-//! waiter leaves, it dozes: if the doorbell has rung meanwhile it looks again, or kicks. For what is sent *quietly* they only hint:
+//! waiter leaves, it dozes: if the doorbell has rung meanwhile it looks again, or kicks. For what is sent *lazily* they only hint:
 //! nobody is woken then but a thread that waits, and what is hinted at may lie there until somebody looks ([`Endpoint::look`]). A waiter waits for its doorbell for a
 //! short while before it sleeps, without a system call if there is a core for each rank, else by yielding (`doorbell.rs`).
 //!
@@ -114,7 +114,7 @@ impl<H: Handler> Shared<H> {
         let mut backoff = Backoff::default();
         let mut state = self.enter();
         loop {
-            state.core.forget_calls();
+            state.core.forget_nudges();
             let moved = carrier.as_ref().is_some_and(|carrier| state.core.carry(&mut *carrier.borrow_mut()));
             if moved {
                 self.moved(&state, driving.active);
@@ -140,7 +140,7 @@ impl<H: Handler> Shared<H> {
                     state.turns += 1;
                 }
                 if carries {
-                    state.core.call();
+                    state.core.nudge();
                 }
                 drop(state);
                 match carries {
@@ -295,7 +295,7 @@ impl<H: Handler> Shared<H> {
         if doorbell.spin() {
             return Look::Again;
         }
-        self.lock.lock().core.call();
+        self.lock.lock().core.nudge();
         doorbell.prepare_sleep()
     }
 

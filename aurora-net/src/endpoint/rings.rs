@@ -110,7 +110,7 @@ impl Rings {
                 Ok(taken) => {
                     handled |= taken.handled;
                     more |= taken.more;
-                    if taken.call {
+                    if taken.nudge {
                         self.control.ring(mate.number);
                     }
                     // What it has sent before it died is here.
@@ -136,7 +136,7 @@ impl Rings {
         (handled, more)
     }
 
-    /// Puts into the rings what fits, and calls who has got something. True: the handler was told something.
+    /// Puts into the rings what fits, and nudges who has got something. True: the handler was told something.
     pub fn transmit(&mut self, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         let mut told = false;
         for index in std::mem::take(&mut self.busy) {
@@ -146,7 +146,7 @@ impl Rings {
                 Ok(Sent::Nothing) => {}
                 Ok(sent) => {
                     match sent {
-                        Sent::Quietly => self.control.hint(mate.number),
+                        Sent::Lazily => self.control.ring_lazily(mate.number),
                         _ => self.control.ring(mate.number),
                     }
                     self.due.get_or_insert_with(|| Instant::now() + self.silence / LOOKS);
@@ -166,7 +166,7 @@ impl Rings {
     }
 
     /// Has a rank look.
-    pub fn call(&self, rank: Rank) {
+    pub fn nudge(&self, rank: Rank) {
         if let Some(mate) = self.find(rank) {
             self.control.ring(self.mates[mate].number);
         }

@@ -250,8 +250,8 @@ impl Control {
     }
 
     /// Tells a rank that there is something to see that is in no hurry, and wakes it only if one of its threads waits.
-    pub fn hint(&self, mate: Mate) {
-        if self.doorbell(mate).hint() {
+    pub fn ring_lazily(&self, mate: Mate) {
+        if self.doorbell(mate).ring_lazily() {
             self.wakers[mate].kick();
         }
     }

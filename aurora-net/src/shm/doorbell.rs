@@ -19,7 +19,7 @@ const AWAKE: u32 = 1;
 /// The same, and there is something to see.
 const RUNG: u32 = 2;
 /// The same, but only something that is in no hurry.
-const HINTED: u32 = 3;
+const RUNG_LAZILY: u32 = 3;
 /// Nobody looks, and a thread waits: has to be woken for hints too.
 const WAITING: u32 = 4;
 
@@ -44,16 +44,16 @@ impl<F: Flag> Doorbell<'_, F> {
 
     /// Says that there is something to see that is in no hurry. True: a thread sleeps that waits for something, and the
     /// caller is the one to wake it.
-    pub fn hint(&self) -> bool {
+    pub fn ring_lazily(&self) -> bool {
         loop {
             let state = self.0.load(Ordering::Relaxed);
-            let hinted = match state {
-                AWAKE => HINTED,
+            let rung = match state {
+                AWAKE => RUNG_LAZILY,
                 WAITING => RUNG,
                 other => other,
             };
             // Also where nothing changes: it has to be ordered with the answer.
-            if self.change(state, hinted) {
+            if self.change(state, rung) {
                 return state == WAITING;
             }
         }
@@ -72,7 +72,7 @@ impl<F: Flag> Doorbell<'_, F> {
 
     /// Whether someone has rung since it was answered, or hinted. Costs nothing while nobody has.
     pub fn has_rung(&self) -> bool {
-        matches!(self.0.load(Ordering::Relaxed), RUNG | HINTED)
+        matches!(self.0.load(Ordering::Relaxed), RUNG | RUNG_LAZILY)
     }
 
     /// Says that the caller, who waits for something, will not look from now on, unless someone has rung or hinted.
@@ -83,7 +83,7 @@ impl<F: Flag> Doorbell<'_, F> {
                 // Another thread of this rank sleeps already, who would be woken instead; but not for hints.
                 ASLEEP if self.change(ASLEEP, AWAKE) => return Look::Again,
                 WAITING => return Look::Sleep,
-                RUNG | HINTED => return Look::Again,
+                RUNG | RUNG_LAZILY => return Look::Again,
                 _ => {}
             }
         }

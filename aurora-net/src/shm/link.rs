@@ -104,9 +104,9 @@ enum Place {
 pub(crate) enum Sent {
     Nothing,
     /// Only what is in no hurry: the mate need not be woken for it.
-    Quietly,
+    Lazily,
     /// What the mate is to be called for, or as much as there is room for.
-    Aloud,
+    Waking,
 }
 
 /// What became of a step.
@@ -125,7 +125,7 @@ pub(crate) struct TakenIn {
     /// There is more.
     pub more: bool,
     /// The mate is to be called: it waits for room, and there is some.
-    pub call: bool,
+    pub nudge: bool,
 }
 
 /// Both ways between this rank and a mate.
@@ -181,13 +181,13 @@ impl Link {
     pub fn transmit(&mut self, handler: &mut impl Handler) -> Result<Sent, Corrupt> {
         let mut sent = Sent::Nothing;
         while let Some(next) = self.short.front().or(self.long.front().map(|long| &long.outgoing)) {
-            let manner = if next.quiet { Sent::Quietly } else { Sent::Aloud };
+            let manner = if next.lazy { Sent::Lazily } else { Sent::Waking };
             let step = if self.short.is_empty() { self.put_piece(handler)? } else { self.put_whole(handler)? };
             match step {
                 Step::Done => sent = sent.max(manner),
                 Step::Full if self.writer.want_room()? => {}
                 // Whatever it is that fills the ring.
-                Step::Full => return Ok(Sent::Aloud),
+                Step::Full => return Ok(Sent::Waking),
             }
         }
         Ok(sent)
@@ -302,10 +302,10 @@ impl Link {
             unreleased += record.len();
             if unreleased >= self.piece() {
                 unreleased = 0;
-                taken.call |= self.reader.release();
+                taken.nudge |= self.reader.release();
             }
         }
-        taken.call |= self.reader.release();
+        taken.nudge |= self.reader.release();
         taken.more = self.reader.available()? > 0;
         Ok(taken)
     }

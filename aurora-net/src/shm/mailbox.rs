@@ -204,7 +204,7 @@ impl MailboxSender {
     pub fn put(&mut self, fill: impl FnOnce(&mut [u8])) -> bool {
         let put = self.end.put(fill);
         if put {
-            self.reservation.control().hint(self.to);
+            self.reservation.control().ring_lazily(self.to);
         }
         put
     }

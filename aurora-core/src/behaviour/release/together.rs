@@ -92,7 +92,7 @@ impl<T: Element> Sender<T> for Batches {
                 let behind = (self.opening.window, self.epoch - 1);
                 service.objects.get_mut(&vector.id)?.behind = behind;
                 if owner != service.me {
-                    out.call(owner);
+                    out.nudge(owner);
                 }
                 return None;
             }

@@ -76,7 +76,7 @@ fn content(len: usize) -> Vec<u8> {
 }
 
 fn outgoing(header: &str, payload: Payload) -> Outgoing {
-    Outgoing { to: Rank::new(1), header: Bytes::copy_from_slice(header.as_bytes()), payload, quiet: false }
+    Outgoing { to: Rank::new(1), header: Bytes::copy_from_slice(header.as_bytes()), payload, lazy: false }
 }
 
 fn receive(to: &mut Link, desk: &mut Desk) -> Result<TakenIn, Corrupt> {
@@ -271,16 +271,16 @@ fn buffers_that_were_never_read_come_back() {
 fn what_is_in_no_hurry_is_sent_so() {
     let (mut near, mut far) = links();
     let mut desk = Desk::default();
-    let quiet = |len: usize| Outgoing { quiet: true, ..outgoing(" ", Payload::Bytes(content(len).into())) };
-    near.send(quiet(10));
-    assert_eq!(near.transmit(&mut desk), Ok(Sent::Quietly));
-    near.send(quiet(10));
+    let lazy = |len: usize| Outgoing { lazy: true, ..outgoing(" ", Payload::Bytes(content(len).into())) };
+    near.send(lazy(10));
+    assert_eq!(near.transmit(&mut desk), Ok(Sent::Lazily));
+    near.send(lazy(10));
     near.send(outgoing(" ", Payload::Empty));
-    assert_eq!(near.transmit(&mut desk), Ok(Sent::Aloud));
+    assert_eq!(near.transmit(&mut desk), Ok(Sent::Waking));
     // As much as there is room for is more than can lie there unseen.
     let piece = near.piece();
-    (0..10).for_each(|_| near.send(quiet(piece)));
-    assert_eq!(near.transmit(&mut desk), Ok(Sent::Aloud));
+    (0..10).for_each(|_| near.send(lazy(piece)));
+    assert_eq!(near.transmit(&mut desk), Ok(Sent::Waking));
     exchange(&mut near, &mut far, &mut Desk::default(), &mut desk);
     assert_eq!((desk.arrived.len(), near.transmit(&mut desk)), (13, Ok(Sent::Nothing)));
 }

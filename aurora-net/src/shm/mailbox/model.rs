@@ -55,12 +55,12 @@ fn ends(mailbox: &Arc<Small>) -> (Sender<Arc<Small>>, Receiver<Arc<Small>>) {
 }
 
 /// Puts letters 1 to `count`, each as soon as there is room.
-fn put_all(mut sender: Sender<Arc<Small>>, count: u8, mut hint: impl FnMut()) {
+fn put_all(mut sender: Sender<Arc<Small>>, count: u8, mut ring: impl FnMut()) {
     for letter in 1..=count {
         while !sender.put(|bytes| bytes[0] = letter) {
             thread::yield_now();
         }
-        hint();
+        ring();
     }
 }
 
@@ -91,7 +91,7 @@ fn who_waits_for_a_letter_is_woken() {
         let rank = Sleeper::new();
         let other = thread::spawn({
             let rank = rank.clone();
-            move || put_all(sender, 2, || rank.hint())
+            move || put_all(sender, 2, || rank.ring_lazily())
         });
         for letter in [1, 2] {
             rank.until(|| receiver.take(|bytes| assert_eq!(bytes[0], letter)).is_some());

@@ -122,8 +122,8 @@ impl Sleeper {
         }
     }
 
-    pub fn hint(&self) {
-        if Doorbell(&self.doorbell).hint() {
+    pub fn ring_lazily(&self) {
+        if Doorbell(&self.doorbell).ring_lazily() {
             self.kick.notify();
         }
     }
@@ -259,7 +259,7 @@ fn who_waits_gets_hints() {
                 assert_eq!(writer.room(1), Ok(CAPACITY));
                 writer.write(&[1]);
                 writer.show();
-                rank.hint();
+                rank.ring_lazily();
             }
         });
         let daemon = thread::spawn({
@@ -286,13 +286,13 @@ fn hints_wake_nobody_who_has_something_else_to_do() {
     loom::model(|| {
         let doorbell = AtomicU32::new(0);
         let doorbell = Doorbell(&doorbell);
-        assert!(!doorbell.hint() && !doorbell.has_rung());
+        assert!(!doorbell.ring_lazily() && !doorbell.has_rung());
         doorbell.acknowledge();
-        assert!(!doorbell.hint() && doorbell.has_rung());
-        assert_eq!((doorbell.stop_polling(), doorbell.hint(), doorbell.ring()), (Look::Sleep, false, true));
+        assert!(!doorbell.ring_lazily() && doorbell.has_rung());
+        assert_eq!((doorbell.stop_polling(), doorbell.ring_lazily(), doorbell.ring()), (Look::Sleep, false, true));
         assert_eq!(doorbell.stop_polling(), Look::Again);
         doorbell.acknowledge();
-        assert_eq!((doorbell.prepare_sleep(), doorbell.hint(), doorbell.has_rung()), (Look::Sleep, true, true));
+        assert_eq!((doorbell.prepare_sleep(), doorbell.ring_lazily(), doorbell.has_rung()), (Look::Sleep, true, true));
     });
 }
 
