@@ -1,6 +1,6 @@
 //! The UDP side of an endpoint: a socket, and a connection to each peer that is reached through it.
 
-use super::door::Door;
+use super::admission::Admission;
 use crate::proto::{self, Config, Connection, Event, Links, Network, Payloads};
 use crate::route::UdpContact;
 use crate::spare::Spare;
@@ -29,7 +29,7 @@ pub(crate) struct Datagrams {
     /// The time that the connections count from.
     origin: Instant,
     links: Links,
-    door: Door,
+    admission: Admission,
     /// Where a train is put together.
     train: Vec<u8>,
     spare: Spare,
@@ -88,7 +88,7 @@ impl Datagrams {
         let addresses = (0..contacts.len()).map(|index| others(index).map(|contact| contact.address));
         Datagrams {
             links,
-            door: Door::new(common.key, addresses.collect()),
+            admission: Admission::new(common.key, addresses.collect()),
             port,
             origin: Instant::now(),
             train: Vec::new(),
@@ -120,10 +120,10 @@ impl Datagrams {
         let now = self.moment(now);
         let mut more = true;
         for _ in 0..BATCHES {
-            let (links, door, spare) = (&mut self.links, &mut self.door, &mut self.spare);
+            let (links, admission, spare) = (&mut self.links, &mut self.admission, &mut self.spare);
             let (foreign, corrupt) = (&mut self.foreign, &mut self.corrupt);
             more = self.port.receive(|source, datagram| {
-                let admitted = door.admit(source, datagram);
+                let admitted = admission.admit(source, datagram);
                 match admitted.and_then(|()| links.handle_datagram(now, datagram, &mut Memory(handler, spare))) {
                     // One of a peer that has been given up is late, not damaged.
                     Ok(()) | Err(DatagramError::Lost) => {}
@@ -208,7 +208,7 @@ impl Datagrams {
             let Some((to, transmit)) = transmit else {
                 return Ok(());
             };
-            let address = self.door.address(to).expect("as many as connections");
+            let address = self.admission.address(to).expect("as many as connections");
             self.port.send(address, transmit.segment_size, &self.train)?;
         }
     }

@@ -8,10 +8,10 @@
 //! dropped, lent payloads given back. What was still under way is forgotten: its memory is not read any more, and not given
 //! back either. Transfers that others send to a closed endpoint vanish.
 
+mod admission;
 mod backoff;
 mod core;
 mod datagrams;
-mod door;
 mod doorbell;
 mod driving;
 mod freight;

@@ -10,19 +10,19 @@ use std::net::SocketAddr;
 ///
 /// The key keeps out everybody who has not seen a packet of this job; the address, who has seen one but cannot send in
 /// another's name. Who can do both has to be kept off the network: nothing is encrypted. Address translation between ranks
-/// is not supported: it could only be told from a stranger by believing him.
+/// is not supported: it could only be warned from a stranger by believing him.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct Admission {
     key: u64,
     /// By rank; none for those that are not reached by datagrams.
     addresses: Vec<Option<SocketAddr>>,
-    /// Someone has been told of a packet from another address: once is enough.
-    told: bool,
+    /// Someone has been warned of a packet from another address: once is enough.
+    warned: bool,
 }
 
-impl Door {
+impl Admission {
     pub(super) fn new(key: u64, addresses: Vec<Option<SocketAddr>>) -> Self {
-        Door { key, addresses, told: false }
+        Admission { key, addresses, warned: false }
     }
 
     /// Where `rank` is reached.
@@ -41,7 +41,7 @@ impl Door {
         if known == source {
             return Ok(());
         }
-        if !std::mem::replace(&mut self.told, true) {
+        if !std::mem::replace(&mut self.warned, true) {
             tracing::warn!(
                 "dropped a packet with this job's key that names {claimed} but comes from {source}, not from {known}: \
                  is there address translation between the machines? Aurora needs a network without"
@@ -71,23 +71,23 @@ mod tests {
 
     #[test]
     fn a_rank_speaks_from_its_own_address_only() {
-        let mut door = Door::new(KEY, vec![None, Some(at(1)), Some(at(2))]);
-        assert_eq!(door.admit(at(1), &packet(1)), Ok(()));
+        let mut admission = Admission::new(KEY, vec![None, Some(at(1)), Some(at(2))]);
+        assert_eq!(admission.admit(at(1), &packet(1)), Ok(()));
         for source in [at(2), SocketAddr::from(([10, 0, 0, 2], 1))] {
             let claimed = Rank::new(1);
-            assert_eq!(door.admit(source, &packet(1)), Err(DatagramError::ForeignAddress { claimed }));
+            assert_eq!(admission.admit(source, &packet(1)), Err(DatagramError::ForeignAddress { claimed }));
         }
-        assert_eq!(door.admit(at(2), &packet(2)), Ok(()));
+        assert_eq!(admission.admit(at(2), &packet(2)), Ok(()));
     }
 
     #[test]
     fn nobody_speaks_without_the_key_or_as_nobody() {
-        let mut door = Door::new(KEY, vec![None, Some(at(1))]);
+        let mut admission = Admission::new(KEY, vec![None, Some(at(1))]);
         let mut foreign = packet(1);
         foreign[0] ^= 1;
-        assert_eq!(door.admit(at(1), &foreign), Err(DatagramError::ForeignKey));
-        assert_eq!(door.admit(at(1), &packet(0)), Err(DatagramError::Corrupt), "ourselves");
-        assert_eq!(door.admit(at(1), &packet(9)), Err(DatagramError::Corrupt), "no such rank");
-        assert_eq!(door.admit(at(1), &[]), Err(DatagramError::Truncated { len: 0 }));
+        assert_eq!(admission.admit(at(1), &foreign), Err(DatagramError::ForeignKey));
+        assert_eq!(admission.admit(at(1), &packet(0)), Err(DatagramError::Corrupt), "ourselves");
+        assert_eq!(admission.admit(at(1), &packet(9)), Err(DatagramError::Corrupt), "no such rank");
+        assert_eq!(admission.admit(at(1), &[]), Err(DatagramError::Truncated { len: 0 }));
     }
 }
