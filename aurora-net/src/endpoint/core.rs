@@ -1,8 +1,8 @@
 //! What an endpoint does under its lock: runs the handler, sends what it queues, takes in what has arrived.
 
 use super::datagrams::Datagrams;
-use super::freight::carrier::Carrier;
-use super::freight::{Freight, Orders};
+use super::rendezvous::carrier::Carrier;
+use super::rendezvous::{Effects, Rendezvous};
 use super::rings::Rings;
 use super::trace;
 use crate::handler::Lender;
@@ -46,7 +46,7 @@ pub(crate) struct Core<H> {
     ways: Ways,
     peers: Vec<Peer>,
     /// What a carrier moves, where there is one.
-    freight: Option<Freight>,
+    rendezvous: Option<Rendezvous>,
     /// Whom the waiting thread nudges before it sleeps.
     nudges: Vec<Rank>,
     closed: bool,
@@ -61,7 +61,7 @@ pub(crate) struct Ways {
 }
 
 impl<H: Handler> Core<H> {
-    pub fn new(me: Rank, handler: H, ways: Ways, peers: Vec<Peer>, freight: Option<Freight>) -> Self {
+    pub fn new(me: Rank, handler: H, ways: Ways, peers: Vec<Peer>, rendezvous: Option<Rendezvous>) -> Self {
         let (traffic, mut outbox, nudges) = (Traffic::default(), Outbox::default(), Vec::new());
         if let Some(rings) = &ways.rings {
             let mates = peers.iter().map(|peer| match peer {
@@ -70,7 +70,7 @@ impl<H: Handler> Core<H> {
             });
             outbox.set_lender(Lender { pool: rings.pool().clone(), mates: mates.collect() });
         }
-        Core { handler, traffic, me, outbox, ways, peers, freight, nudges, closed: false }
+        Core { handler, traffic, me, outbox, ways, peers, rendezvous, nudges, closed: false }
     }
 
     /// Runs `action` on the handler and sends what it queues. True: the handler was told something after that.
@@ -111,8 +111,8 @@ impl<H: Handler> Core<H> {
             progress.more |= datagrams.receive(now, &mut self.handler);
             datagrams.handle_timeouts(now);
         }
-        if let Some(freight) = &mut self.freight {
-            freight.handle_timeout(now);
+        if let Some(rendezvous) = &mut self.rendezvous {
+            rendezvous.handle_timeout(now);
         }
         if self.handler.poll_timeout().is_some_and(|due| due <= now) {
             self.handler.handle_timeout(now, &mut self.outbox);
@@ -132,8 +132,8 @@ impl<H: Handler> Core<H> {
         }
         let datagrams = self.ways.datagrams.as_mut().and_then(Datagrams::poll_timeout);
         let rings = self.ways.rings.as_ref().and_then(Rings::poll_timeout);
-        let freight = self.freight.as_ref().and_then(Freight::poll_timeout);
-        [self.handler.poll_timeout(), rings, datagrams, freight].into_iter().flatten().min()
+        let rendezvous = self.rendezvous.as_ref().and_then(Rendezvous::poll_timeout);
+        [self.handler.poll_timeout(), rings, datagrams, rendezvous].into_iter().flatten().min()
     }
 
     /// The socket, if there is one.
@@ -151,42 +151,42 @@ impl<H: Handler> Core<H> {
         if let Some(datagrams) = &self.ways.datagrams {
             datagrams.count(&mut traffic);
         }
-        if let Some(freight) = &self.freight {
-            freight.count(&mut traffic);
+        if let Some(rendezvous) = &self.rendezvous {
+            rendezvous.count(&mut traffic);
         }
         traffic
     }
 
     /// The thread that has the carrier attends to it from now on.
     pub fn attend(&mut self) {
-        if let Some(freight) = &mut self.freight {
-            freight.open();
+        if let Some(rendezvous) = &mut self.rendezvous {
+            rendezvous.open();
         }
     }
 
     /// It does no more.
     pub fn attend_no_more(&mut self) {
-        if let Some(freight) = &mut self.freight {
-            freight.shut();
+        if let Some(rendezvous) = &mut self.rendezvous {
+            rendezvous.shut();
         }
     }
 
     /// Whether nothing keeps that thread: the carrier has moved what it was to move.
     pub fn may_leave(&self) -> bool {
-        self.freight.as_ref().is_none_or(Freight::may_leave)
+        self.rendezvous.as_ref().is_none_or(Rendezvous::may_leave)
     }
 
     /// Whether the carrier has something to move.
     pub fn is_moving(&self) -> bool {
-        self.freight.as_ref().is_some_and(Freight::is_moving)
+        self.rendezvous.as_ref().is_some_and(Rendezvous::is_moving)
     }
 
     /// Has the carrier move what there is to be moved. True: something has.
     pub fn carry(&mut self, carrier: &mut dyn Carrier) -> bool {
-        let Some(freight) = &mut self.freight else {
+        let Some(rendezvous) = &mut self.rendezvous else {
             return false;
         };
-        let moved = freight.pump(carrier, &mut self.handler, &mut self.outbox);
+        let moved = rendezvous.pump(carrier, &mut self.handler, &mut self.outbox);
         if moved {
             self.settle();
         }
@@ -198,7 +198,7 @@ impl<H: Handler> Core<H> {
         self.traffic = self.traffic();
         self.closed = true;
         self.ways = Ways::default();
-        self.freight = None;
+        self.rendezvous = None;
         self.peers.fill_with(|| Peer::Nobody);
     }
 
@@ -276,30 +276,30 @@ impl<H: Handler> Core<H> {
             return false;
         };
         let told = datagrams.tell(&mut self.handler, &mut self.outbox, &mut self.traffic);
-        let (notes, lost) = datagrams.notes();
-        let Some(freight) = &mut self.freight else {
+        let (messages, lost) = datagrams.messages();
+        let Some(rendezvous) = &mut self.rendezvous else {
             return told;
         };
-        notes.iter().for_each(|(from, note)| freight.hear(*from, note, &mut self.handler));
-        lost.iter().for_each(|rank| freight.lose(*rank));
-        let orders = freight.orders();
-        // Who attends to the carrier is to look, also where only a note has come.
-        let heard = !notes.is_empty() || !orders.is_empty();
-        self.obey(orders);
+        messages.iter().for_each(|(from, message)| rendezvous.handle_message(*from, message, &mut self.handler));
+        lost.iter().for_each(|rank| rendezvous.lose(*rank));
+        let effects = rendezvous.effects();
+        // Who attends to the carrier is to look, also where only a message has come.
+        let heard = !messages.is_empty() || !effects.is_empty();
+        self.apply(effects);
         told | heard
     }
 
     /// Does what has been decided about transfers that a carrier may move.
-    fn obey(&mut self, Orders { notes, declined, released, broken }: Orders) {
-        let datagrams = self.ways.datagrams.as_mut().expect("notes come by it");
-        notes.into_iter().for_each(|(to, note)| datagrams.send_note(to, note));
+    fn apply(&mut self, Effects { messages, declined, released, broken }: Effects) {
+        let datagrams = self.ways.datagrams.as_mut().expect("messages come by it");
+        messages.into_iter().for_each(|(to, message)| datagrams.send_message(to, message));
         declined.into_iter().for_each(|(to, header, payload)| datagrams.send(to, header, payload));
         for token in released {
             self.handler.released(token, &mut self.outbox);
         }
         for rank in broken {
             self.handler.peer_lost(rank, Duration::ZERO, &mut self.outbox);
-            self.freight.as_mut().expect("whose orders these are").lose(rank);
+            self.rendezvous.as_mut().expect("whose effects these are").lose(rank);
         }
     }
 
@@ -323,8 +323,10 @@ impl<H: Handler> Core<H> {
             }
             Peer::Udp => {
                 self.count_out(header.len(), payload.len());
-                match &mut self.freight {
-                    Some(freight) if freight.takes(to, &payload) => freight.offer(to, header, payload),
+                match &mut self.rendezvous {
+                    Some(rendezvous) if rendezvous.takes(to, &payload) => {
+                        rendezvous.request_to_send(to, header, payload)
+                    }
                     _ => {
                         let datagrams = self.ways.datagrams.as_mut();
                         datagrams.expect("open while peers are reached by it").send(to, header, payload);

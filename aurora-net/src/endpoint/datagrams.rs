@@ -34,8 +34,8 @@ pub(crate) struct Datagrams {
     train: Vec<u8>,
     spare: Spare,
     /// What other endpoints have said to this one, and not to its handler.
-    notes: Vec<(Rank, Vec<u8>)>,
-    note_bytes: u64,
+    messages: Vec<(Rank, Vec<u8>)>,
+    message_bytes: u64,
     lost: Vec<Rank>,
     foreign: u64,
     corrupt: u64,
@@ -93,8 +93,8 @@ impl Datagrams {
             origin: Instant::now(),
             train: Vec::new(),
             spare: Spare::default(),
-            notes: Vec::new(),
-            note_bytes: 0,
+            messages: Vec::new(),
+            message_bytes: 0,
             lost: Vec::new(),
             foreign: 0,
             corrupt: 0,
@@ -162,9 +162,9 @@ impl Datagrams {
             told = true;
             match event {
                 Event::Delivered { header, payload } if header.is_empty() => {
-                    let note = payload.into_vec();
-                    self.note_bytes += note.len() as u64;
-                    self.notes.push((from, note));
+                    let message = payload.into_vec();
+                    self.message_bytes += message.len() as u64;
+                    self.messages.push((from, message));
                 }
                 Event::Delivered { header, payload } => {
                     traffic.transfers_in += 1;
@@ -181,13 +181,13 @@ impl Datagrams {
     }
 
     /// Tells another endpoint something.
-    pub fn send_note(&mut self, to: Rank, note: Bytes) {
-        self.links.send(to, Bytes::new(), Payload::Bytes(note));
+    pub fn send_message(&mut self, to: Rank, message: Bytes) {
+        self.links.send(to, Bytes::new(), Payload::Bytes(message));
     }
 
     /// What others have told this one since the last time, and who was lost.
-    pub fn notes(&mut self) -> (Vec<(Rank, Vec<u8>)>, Vec<Rank>) {
-        (std::mem::take(&mut self.notes), std::mem::take(&mut self.lost))
+    pub fn messages(&mut self) -> (Vec<(Rank, Vec<u8>)>, Vec<Rank>) {
+        (std::mem::take(&mut self.messages), std::mem::take(&mut self.lost))
     }
 
     /// Sends what flow control and the socket permit.
@@ -223,7 +223,7 @@ impl Datagrams {
             traffic.packets_resent += counters.packets_resent;
             traffic.bytes_in += counters.bytes_in;
         }
-        traffic.bytes_in = traffic.bytes_in.saturating_sub(self.note_bytes);
+        traffic.bytes_in = traffic.bytes_in.saturating_sub(self.message_bytes);
     }
 
     fn moment(&self, now: Instant) -> proto::Instant {

@@ -41,10 +41,10 @@
 use super::backoff::Backoff;
 use super::core::{Core, Progress};
 use super::doorbell::OwnDoorbell;
-use super::freight::carrier::{Held, aboard};
 use super::later::Later;
 use super::lock::{Lock, Locked};
 use super::poller::Poller;
+use super::rendezvous::carrier::{Held, aboard};
 use crate::shm::Look;
 use crate::{Handler, Rank};
 use std::sync::Condvar;

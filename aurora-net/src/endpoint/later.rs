@@ -25,7 +25,7 @@ impl<H: Handler> Later<H> {
     /// Adds one: by the thread that holds the endpoint's lock.
     pub fn add(&self, action: Action<H>) {
         self.actions().push_back(action);
-        // Relaxed: the endpoint's lock orders this with who looks.
+        // Relaxed: the endpoint's lock effects this with who looks.
         self.any.store(true, Ordering::Relaxed);
     }
 

@@ -1,6 +1,6 @@
 //! The I/O loop of a rank: one lock, one place to sleep, and whoever waits drives.
 //!
-//! Who drives when, and why no wake-up is lost: `driving.rs`. What MPI carries, where it does: `freight/`.
+//! Who drives when, and why no wake-up is lost: `driving.rs`. What MPI carries, where it does: `rendezvous/`.
 //!
 //! # After [`Endpoint::close`]
 //!
@@ -14,16 +14,16 @@ mod core;
 mod datagrams;
 mod doorbell;
 mod driving;
-mod freight;
 mod later;
 mod lock;
 mod poller;
+mod rendezvous;
 mod rings;
 mod setup;
 mod trace;
 
-pub(crate) use freight::carrier;
 pub(crate) use poller::Waker;
+pub(crate) use rendezvous::carrier;
 pub(crate) use setup::Setup;
 
 use self::driving::Shared;

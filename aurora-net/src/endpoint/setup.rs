@@ -4,11 +4,11 @@ use super::core::{Core, Peer, Ways};
 use super::datagrams::{Common, Datagrams};
 use super::doorbell::OwnDoorbell;
 use super::driving::{Shared, State};
-use super::freight::Freight;
-use super::freight::carrier::{Carriage, board};
 use super::later::Later;
 use super::lock::Lock;
 use super::poller::Poller;
+use super::rendezvous::Rendezvous;
+use super::rendezvous::carrier::{Carriage, board};
 use super::rings::Rings;
 use super::{Endpoint, Nodes, Owner, trace};
 use crate::bootstrap::{self, Failure, Job, Launcher};
@@ -153,13 +153,13 @@ impl Setup {
         let routes = used.into_iter().filter(|(_, used)| *used).map(|(route, _)| route).collect();
         let ways = Ways { inbox: self.local.map(|(_, inbox)| inbox), rings, datagrams };
         let carriage = carriage.filter(|_| ways.datagrams.is_some());
-        let freight = carriage.as_ref().map(|carriage| Freight::new(carriage.from, self.transport.silence));
+        let rendezvous = carriage.as_ref().map(|carriage| Rendezvous::new(carriage.from, self.transport.silence));
         let shared = Arc::new(Shared {
             me,
             poller: self.poller,
             doorbell,
             lock: Lock::new(State {
-                core: Core::new(me, handler, ways, peers, freight),
+                core: Core::new(me, handler, ways, peers, rendezvous),
                 waiter: false,
                 turns: 0,
                 parked: 0,

@@ -1,16 +1,16 @@
 //! Every way a transfer can go, and every way it can be cut short.
 
 use super::fake::Cluster;
-use super::note::Note;
-use super::{Freight, Limits};
+use super::message::Message;
+use super::{Limits, Rendezvous};
 use crate::Rank;
 use crate::sim::Random;
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
 /// As tight as can be: one piece at a time, of everything.
-const TIGHT: Limits = Limits { piece: 8, ahead: 1, flying: 1, awaited: 1, coming: 64 };
-const ROOMY: Limits = Limits { piece: 8, ahead: 3, flying: 5, awaited: 6, coming: 64 };
+const TIGHT: Limits = Limits { piece: 8, ahead: 1, in_flight: 1, posted: 1, incoming: 64 };
+const ROOMY: Limits = Limits { piece: 8, ahead: 3, in_flight: 5, posted: 6, incoming: 64 };
 
 /// Lengths about the borders of pieces.
 const LENGTHS: [usize; 8] = [4, 5, 7, 8, 9, 16, 17, 83];
@@ -20,7 +20,7 @@ fn two(limits: Limits) -> Cluster {
 }
 
 fn attend(cluster: &mut Cluster, ranks: impl IntoIterator<Item = usize>) {
-    ranks.into_iter().for_each(|rank| cluster.ends[rank].freight.open());
+    ranks.into_iter().for_each(|rank| cluster.ends[rank].rendezvous.open());
 }
 
 /// Everything that was sent has come, once, and nothing is lent any more.
@@ -56,7 +56,7 @@ fn between_two_that_attend_all_lengths_go_by_the_carrier_both_ways_at_once() {
         for from in [0, 1] {
             assert_arrived(&cluster, 1 - from, &sent[from]);
             assert_eq!(cluster.ends[from].by_udp, 0);
-            let (carried, bytes) = (cluster.ends[from].freight.carried, sent[from].iter().map(|s| s.2 as u64).sum());
+            let (carried, bytes) = (cluster.ends[from].rendezvous.carried, sent[from].iter().map(|s| s.2 as u64).sum());
             assert_eq!((carried.carried_out, carried.carried_in), (16, 16));
             assert_eq!((carried.carried_bytes_out, carried.carried_bytes_in), (bytes, bytes));
         }
@@ -70,8 +70,8 @@ fn short_ones_and_empty_ones_are_not_offered() {
     for len in 0..Cluster::FROM {
         cluster.send(0, 1, 2, len);
     }
-    assert_eq!((cluster.ends[0].by_udp, cluster.notes.len()), (Cluster::FROM, 0));
-    let nothing = Freight::limited(0, Duration::from_secs(1), ROOMY);
+    assert_eq!((cluster.ends[0].by_udp, cluster.messages.len()), (Cluster::FROM, 0));
+    let nothing = Rendezvous::limited(0, Duration::from_secs(1), ROOMY);
     assert!(!nothing.takes(Rank::new(1), &crate::Payload::Empty), "nobody attends");
     let mut attending = nothing;
     attending.open();
@@ -84,11 +84,11 @@ fn who_computes_declines_and_is_not_waited_for() {
     attend(&mut cluster, [0]);
     cluster.send(0, 1, 1, 50);
     cluster.send(0, 1, 2, 60);
-    cluster.ends[0].freight.shut();
-    assert!(!cluster.ends[0].freight.may_leave(), "two questions are open");
-    cluster.deliver_notes();
+    cluster.ends[0].rendezvous.shut();
+    assert!(!cluster.ends[0].rendezvous.may_leave(), "two questions are open");
+    cluster.deliver_messages();
     // Its thread has never been asked.
-    assert!(cluster.ends[0].freight.may_leave() && cluster.ends[1].freight.is_idle());
+    assert!(cluster.ends[0].rendezvous.may_leave() && cluster.ends[1].rendezvous.is_idle());
     assert_eq!(cluster.ends[0].by_udp, 2);
     assert_arrived(&cluster, 1, &[(0, 1, 50), (0, 2, 60)]);
 }
@@ -98,7 +98,7 @@ fn who_computes_offers_nothing() {
     let mut cluster = two(ROOMY);
     attend(&mut cluster, [1]);
     cluster.send(0, 1, 1, 50);
-    assert_eq!((cluster.ends[0].by_udp, cluster.notes.len()), (1, 0));
+    assert_eq!((cluster.ends[0].by_udp, cluster.messages.len()), (1, 0));
 }
 
 #[test]
@@ -107,15 +107,15 @@ fn who_is_done_keeps_what_it_has_begun_and_begins_nothing() {
     attend(&mut cluster, [0, 1]);
     cluster.send(0, 1, 1, 50);
     cluster.send(1, 0, 2, 60);
-    cluster.ends[0].freight.shut();
+    cluster.ends[0].rendezvous.shut();
     // Rank 0 is asked too late, and was answered in time.
-    cluster.deliver_notes();
+    cluster.deliver_messages();
     assert_eq!((cluster.ends[0].by_udp, cluster.ends[1].by_udp), (0, 1));
     cluster.send(0, 1, 4, 70);
     assert_eq!(cluster.ends[0].by_udp, 1);
-    assert!(!cluster.ends[0].freight.may_leave() && cluster.ends[0].freight.is_moving());
+    assert!(!cluster.ends[0].rendezvous.may_leave() && cluster.ends[0].rendezvous.is_moving());
     cluster.run();
-    assert!(cluster.ends[0].freight.may_leave());
+    assert!(cluster.ends[0].rendezvous.may_leave());
     assert_arrived(&cluster, 1, &[(0, 1, 50), (0, 4, 70)]);
 }
 
@@ -123,10 +123,10 @@ fn who_is_done_keeps_what_it_has_begun_and_begins_nothing() {
 fn who_attends_twice_attends_until_the_end_of_both() {
     let mut cluster = two(ROOMY);
     attend(&mut cluster, [0, 0, 1]);
-    cluster.ends[0].freight.shut();
+    cluster.ends[0].rendezvous.shut();
     cluster.send(0, 1, 1, 50);
     cluster.run();
-    assert_eq!(cluster.ends[0].freight.carried.carried_out, 1);
+    assert_eq!(cluster.ends[0].rendezvous.carried.carried_out, 1);
 }
 
 /// The carrier has said so, and moves the bytes only as long as it is asked.
@@ -136,24 +136,24 @@ fn a_sender_stays_until_the_receiver_has_all() {
     cluster.wire.borrow_mut().is_eager = true;
     attend(&mut cluster, [0, 1]);
     cluster.send(0, 1, 1, 8);
-    cluster.ends[0].freight.shut();
-    cluster.deliver_notes();
+    cluster.ends[0].rendezvous.shut();
+    cluster.deliver_messages();
     while cluster.ends[1].library.delivered.is_empty() {
-        assert!(!cluster.ends[0].freight.may_leave());
+        assert!(!cluster.ends[0].rendezvous.may_leave());
         assert!(cluster.pump(0) | cluster.pump(1));
     }
-    assert!(!cluster.ends[0].freight.may_leave(), "it has not heard of it");
-    cluster.deliver_notes();
-    assert!(cluster.ends[0].freight.may_leave());
+    assert!(!cluster.ends[0].rendezvous.may_leave(), "it has not heard of it");
+    cluster.deliver_messages();
+    assert!(cluster.ends[0].rendezvous.may_leave());
 }
 
 #[test]
 fn transfers_take_turns_piece_by_piece() {
-    let mut cluster = Cluster::new(3, Limits { flying: 6, ..ROOMY }, 1);
+    let mut cluster = Cluster::new(3, Limits { in_flight: 6, ..ROOMY }, 1);
     attend(&mut cluster, 0..3);
     cluster.send(0, 1, 1, 80);
     cluster.send(0, 2, 1, 80);
-    cluster.deliver_notes();
+    cluster.deliver_messages();
     cluster.pump(0);
     let destinations = cluster.wire.borrow().destinations();
     assert!(
@@ -174,8 +174,8 @@ fn in_a_circle_nobody_waits_for_ever() {
         for header in 0..40 {
             let from = random.below(size as u64) as usize;
             match random.below(4) {
-                0 if cluster.ends[from].freight.sessions > 0 => cluster.ends[from].freight.shut(),
-                0 | 1 => cluster.ends[from].freight.open(),
+                0 if cluster.ends[from].rendezvous.sessions > 0 => cluster.ends[from].rendezvous.shut(),
+                0 | 1 => cluster.ends[from].rendezvous.open(),
                 _ => {}
             }
             for to in Rank::new(from).others(size) {
@@ -184,8 +184,8 @@ fn in_a_circle_nobody_waits_for_ever() {
                 sent[to.index()].push((from, header, len));
             }
             for _ in 0..random.below(30) {
-                if !cluster.notes.is_empty() && random.chance(0.5) {
-                    cluster.deliver_note();
+                if !cluster.messages.is_empty() && random.chance(0.5) {
+                    cluster.deliver_message();
                 }
                 cluster.pump(random.below(size as u64) as usize);
             }
@@ -200,17 +200,17 @@ fn in_a_circle_nobody_waits_for_ever() {
 
 #[test]
 fn more_than_there_is_room_for_is_declined() {
-    let mut cluster = two(Limits { coming: 2, ..ROOMY });
+    let mut cluster = two(Limits { incoming: 2, ..ROOMY });
     attend(&mut cluster, [0, 1]);
     let sent: Vec<_> = (0..5).map(|header| (0, header, 50)).collect();
     sent.iter().for_each(|(from, header, len)| cluster.send(*from, 1, *header, *len));
-    cluster.deliver_notes();
-    assert_eq!((cluster.ends[0].by_udp, cluster.ends[1].freight.coming.len()), (3, 2));
+    cluster.deliver_messages();
+    assert_eq!((cluster.ends[0].by_udp, cluster.ends[1].rendezvous.incoming.len()), (3, 2));
     cluster.run();
     assert_arrived(&cluster, 1, &sent);
     cluster.send(0, 1, 9, 50);
     cluster.run();
-    assert_eq!(cluster.ends[0].freight.carried.carried_out, 3, "there is room again");
+    assert_eq!(cluster.ends[0].rendezvous.carried.carried_out, 3, "there is room again");
 }
 
 #[test]
@@ -222,9 +222,9 @@ fn withdrawn_memory_ends_its_transfer_and_delivers_nothing() {
             attend(&mut cluster, [0, 1]);
             cluster.send(0, 1, header, 83);
             cluster.send(0, 1, 2, 20);
-            cluster.deliver_notes();
+            cluster.deliver_messages();
             cluster.ends[0].library.withdraw_after(reads);
-            (0..2).for_each(|rank| cluster.ends[rank].freight.shut());
+            (0..2).for_each(|rank| cluster.ends[rank].rendezvous.shut());
             cluster.run();
             assert!(cluster.is_idle(), "after {reads}");
             let whole: &[_] = if reads == 11 { &[(0, header, 83), (0, 2, 20)] } else { &[(0, 2, 20)] };
@@ -242,26 +242,26 @@ fn a_lost_rank_is_waited_for_by_nobody() {
             cluster.send(from, to, 1, 40);
         }
         if pumps > 0 {
-            cluster.deliver_notes();
+            cluster.deliver_messages();
         }
         for pump in 0..pumps {
             cluster.pump(pump as usize % 3);
         }
         // Rank 1 says and does nothing any more.
-        cluster.notes.retain(|(from, to, _)| *from != 1 && *to != 1);
+        cluster.messages.retain(|(from, to, _)| *from != 1 && *to != 1);
         for rank in [0, 2] {
-            cluster.ends[rank].freight.lose(Rank::new(1));
+            cluster.ends[rank].rendezvous.lose(Rank::new(1));
             cluster.settle(rank);
-            cluster.ends[rank].freight.shut();
+            cluster.ends[rank].rendezvous.shut();
         }
         cluster.send(0, 1, 3, 40);
         for _ in 0..100 {
-            cluster.notes.retain(|(_, to, _)| *to != 1);
-            cluster.deliver_notes();
+            cluster.messages.retain(|(_, to, _)| *to != 1);
+            cluster.deliver_messages();
             cluster.pump(0);
             cluster.pump(2);
         }
-        assert!([0, 2].iter().all(|rank| cluster.ends[*rank].freight.may_leave()), "after {pumps}");
+        assert!([0, 2].iter().all(|rank| cluster.ends[*rank].rendezvous.may_leave()), "after {pumps}");
         assert!(cluster.ends[0].library.has_all_back() && cluster.ends[2].library.has_all_back());
         assert!(cluster.ends[0].library.delivered.iter().any(|(from, ..)| *from == 2));
     }
@@ -278,14 +278,14 @@ fn a_failed_job_keeps_nobody() {
         // Also before any offer has come.
         for step in 0..seed {
             cluster.pump(step as usize % 3);
-            if step % 2 == 0 && !cluster.notes.is_empty() {
-                cluster.deliver_note();
+            if step % 2 == 0 && !cluster.messages.is_empty() {
+                cluster.deliver_message();
             }
         }
-        (0..3).for_each(|rank| cluster.ends[rank].freight.shut());
+        (0..3).for_each(|rank| cluster.ends[rank].rendezvous.shut());
         cluster.ends[0].library.failed = true;
         cluster.pump(0);
-        assert!(cluster.ends[0].freight.may_leave(), "seed {seed}: at once");
+        assert!(cluster.ends[0].rendezvous.may_leave(), "seed {seed}: at once");
         cluster.run();
         assert!(cluster.is_idle(), "seed {seed}: the others have been told");
         assert!(cluster.ends.iter().all(|end| end.library.has_all_back()));
@@ -301,8 +301,8 @@ fn what_was_dropped_before_its_offer_came_is_not_accepted() {
     cluster.pump(0);
     // First that it is dropped.
     cluster.deliver(1);
-    cluster.deliver_notes();
-    assert!(cluster.ends[1].freight.is_idle());
+    cluster.deliver_messages();
+    assert!(cluster.ends[1].rendezvous.is_idle());
 }
 
 #[test]
@@ -310,12 +310,12 @@ fn a_damaged_piece_is_not_taken() {
     let mut cluster = two(ROOMY);
     attend(&mut cluster, [0, 1]);
     cluster.send(0, 1, 1, 40);
-    cluster.deliver_notes();
+    cluster.deliver_messages();
     cluster.wire.borrow_mut().damages = Some(0);
     cluster.run();
     let library = &cluster.ends[1].library;
     assert_eq!((&library.lost[..], library.delivered.len()), (&[Rank::new(0)][..], 0));
-    assert!(cluster.ends[1].freight.may_leave());
+    assert!(cluster.ends[1].rendezvous.may_leave());
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn what_comes_with_a_damaged_piece_completes_nothing() {
         attend(&mut cluster, [0, 1]);
         // All three pieces are here before one is looked at.
         cluster.send(0, 1, 1, 3 * ROOMY.piece);
-        cluster.deliver_notes();
+        cluster.deliver_messages();
         cluster.wire.borrow_mut().damages = Some(which);
         cluster.pump(1);
         for _ in 0..6 {
@@ -343,24 +343,24 @@ fn those_on_whom_something_depends_are_asked_whether_they_live() {
     let start = Instant::now();
     let at = |seconds| start + Duration::from_secs(seconds);
     let pings = |cluster: &mut Cluster, rank: usize, now| {
-        cluster.ends[rank].freight.handle_timeout(now);
+        cluster.ends[rank].rendezvous.handle_timeout(now);
         cluster.settle(rank);
-        let before = cluster.notes.len();
-        cluster.notes.retain(|(.., note)| *note != Note::Ping.encode());
-        before - cluster.notes.len()
+        let before = cluster.messages.len();
+        cluster.messages.retain(|(.., message)| *message != Message::Ping.encode());
+        before - cluster.messages.len()
     };
     attend(&mut cluster, [0, 1]);
-    assert_eq!((pings(&mut cluster, 0, at(0)), cluster.ends[0].freight.poll_timeout()), (0, None));
+    assert_eq!((pings(&mut cluster, 0, at(0)), cluster.ends[0].rendezvous.poll_timeout()), (0, None));
     cluster.send(0, 1, 1, 40);
     // One question in a second, of four that it may be silent.
     let seen: Vec<_> = (1..6).map(|second| pings(&mut cluster, 0, at(second))).collect();
     assert_eq!(seen, [0, 1, 1, 1, 1]);
-    cluster.deliver_notes();
+    cluster.deliver_messages();
     let seen: Vec<_> = (7..10).map(|second| pings(&mut cluster, 1, at(second))).collect();
     assert_eq!(seen, [0, 1, 1], "who receives asks too");
     cluster.run();
     assert_eq!(pings(&mut cluster, 0, at(20)), 0);
-    assert_eq!(cluster.ends[0].freight.poll_timeout(), None);
+    assert_eq!(cluster.ends[0].rendezvous.poll_timeout(), None);
 }
 
 #[test]
@@ -369,29 +369,29 @@ fn nonsense_changes_nothing() {
     attend(&mut cluster, [0, 1]);
     cluster.send(0, 1, 1, 40);
     let nonsense = [
-        Note::Accept { id: 7, tag: 0 },
-        Note::Decline { id: 7 },
-        Note::Taken { id: 7 },
-        Note::Dropped { id: 7, by_sender: false },
-        Note::Offer { id: 3, len: 0, header: Bytes::from_static(b"h") },
-        Note::Offer { id: 4, len: u64::MAX, header: Bytes::from_static(b"hh") },
+        Message::Cts { id: 7, tag: 0 },
+        Message::Nack { id: 7 },
+        Message::Fin { id: 7 },
+        Message::Abort { id: 7, by_sender: false },
+        Message::Rts { id: 3, len: 0, header: Bytes::from_static(b"h") },
+        Message::Rts { id: 4, len: u64::MAX, header: Bytes::from_static(b"hh") },
     ];
-    for note in nonsense {
-        cluster.notes.push((Rank::new(1), Rank::new(0), note.encode()));
+    for message in nonsense {
+        cluster.messages.push((Rank::new(1), Rank::new(0), message.encode()));
     }
-    cluster.notes.push((Rank::new(1), Rank::new(0), Bytes::from_static(&[99])));
+    cluster.messages.push((Rank::new(1), Rank::new(0), Bytes::from_static(&[99])));
     // An answer of a rank that was not asked.
     let mut third = Cluster::new(3, ROOMY, 1);
     attend(&mut third, 0..3);
     third.send(0, 1, 1, 40);
-    third.notes.push((Rank::new(2), Rank::new(0), Note::Taken { id: 0 }.encode()));
+    third.messages.push((Rank::new(2), Rank::new(0), Message::Fin { id: 0 }.encode()));
     third.run();
     assert_arrived(&third, 1, &[(0, 1, 40)]);
-    cluster.deliver_notes();
+    cluster.deliver_messages();
     for _ in 0..100 {
         cluster.pump(0);
         cluster.pump(1);
-        cluster.deliver_notes();
+        cluster.deliver_messages();
     }
     assert_arrived(&cluster, 1, &[(0, 1, 40)]);
 }

@@ -1,18 +1,18 @@
 //! A transfer that has been accepted, at its receiver.
 
 use super::carrier::Tag;
-use super::seal::{SEAL, open};
+use super::checksum::{self, verified};
 use crate::{Handler, Placement, Received, Token};
 use bytes::Bytes;
 
 /// Until all its pieces are here.
 #[derive(Debug)]
-pub(super) struct Coming {
+pub(super) struct IncomingTransfer {
     pub header: Bytes,
     pub tag: Tag,
     pub len: usize,
     /// Pieces that the carrier is to bring, and has not.
-    pub awaited: usize,
+    pub posted: usize,
     place: Place,
     /// Receives have been begun for the bytes before this.
     next: usize,
@@ -33,21 +33,21 @@ enum Place {
 #[error("a piece of a transfer has arrived damaged")]
 pub(super) struct Damaged;
 
-impl Coming {
+impl IncomingTransfer {
     pub fn new(header: Bytes, tag: Tag, len: usize, placement: Placement) -> Self {
         let place = match placement {
             Placement::Buffer => Place::Here(Vec::new()),
             Placement::At(token) => Place::At(token),
         };
-        Coming { header, tag, len, awaited: 0, place, next: 0, left: len, withdrawn: false }
+        IncomingTransfer { header, tag, len, posted: 0, place, next: 0, left: len, withdrawn: false }
     }
 
     /// Where the next piece lies for which nothing has been begun, and the room that it takes.
     pub fn expect(&mut self, longest: usize) -> Option<(usize, usize)> {
         let (offset, len) = (self.next, longest.min(self.len - self.next));
         self.next += len;
-        self.awaited += usize::from(len > 0);
-        (len > 0).then_some((offset, len + SEAL))
+        self.posted += usize::from(len > 0);
+        (len > 0).then_some((offset, len + checksum::LEN))
     }
 
     /// Takes a piece. True: that was the last.
@@ -59,12 +59,12 @@ impl Coming {
         handler: &mut impl Handler,
     ) -> Result<bool, Damaged> {
         let len = longest.min(self.len - offset);
-        self.awaited -= 1;
+        self.posted -= 1;
         self.left -= len;
         if sealed.is_empty() {
             self.withdrawn = true;
         } else {
-            let bytes = open(sealed, id, offset).filter(|bytes| bytes.len() == len).ok_or(Damaged)?;
+            let bytes = verified(sealed, id, offset).filter(|bytes| bytes.len() == len).ok_or(Damaged)?;
             match &mut self.place {
                 Place::At(token) => handler.write(*token, offset, bytes),
                 Place::Here(buffer) => {

@@ -1,13 +1,13 @@
 //! The thread that has the carrier moves what is to be moved.
 
 use super::carrier::{Carrier, Completion, Piece};
-use super::{Freight, Note};
+use super::{Message, Rendezvous};
 use crate::{Handler, Outbox, Rank};
 
 /// Pieces dealt with before others get a chance at the lock.
 const BATCH: usize = 64;
 
-impl Freight {
+impl Rendezvous {
     /// Gives the carrier what there is to do, and takes what it has done. True: something has moved.
     pub fn pump(&mut self, carrier: &mut dyn Carrier, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         if !self.is_idle() && handler.has_failed() {
@@ -29,17 +29,17 @@ impl Freight {
         true
     }
 
-    /// Begins receives. Each transfer that was accepted always has one: what its sender sends next is awaited, whatever it is that
+    /// Begins receives. Each transfer that was accepted always has one: what its sender sends next is posted, whatever it is that
     /// others send, so that nobody's pieces wait for others'.
     fn expect(&mut self, carrier: &mut dyn Carrier) {
         let limits = self.limits;
-        for ((from, id), coming) in &mut self.coming {
-            while coming.awaited == 0 || (coming.awaited < limits.ahead && self.awaited < limits.awaited) {
-                let Some((offset, room)) = coming.expect(limits.piece) else {
+        for ((from, id), incoming) in &mut self.incoming {
+            while incoming.posted == 0 || (incoming.posted < limits.ahead && self.posted < limits.posted) {
+                let Some((offset, room)) = incoming.expect(limits.piece) else {
                     break;
                 };
-                self.awaited += 1;
-                carrier.receive(Piece { peer: *from, id: *id, offset }, coming.tag, room);
+                self.posted += 1;
+                carrier.receive(Piece { peer: *from, id: *id, offset }, incoming.tag, room);
             }
         }
     }
@@ -49,22 +49,22 @@ impl Freight {
         let limits = self.limits;
         // How many could not be given a turn, one after the other.
         let mut passed = 0;
-        while self.flying < limits.flying
+        while self.in_flight < limits.in_flight
             && passed < self.turns.len()
             && let Some(id) = self.turns.pop_front()
         {
-            let leaving = self.leaving.get_mut(&id).expect("it has turns for as long as it is here");
-            let tag = leaving.tag.expect("it has turns once it is accepted");
-            if leaving.flying < limits.ahead {
-                let mut buffer = carrier.buffer(limits.piece + super::seal::SEAL);
-                let offset = leaving.load(id, limits.piece, handler, &mut buffer);
-                carrier.send(Piece { peer: leaving.to, id, offset }, tag, buffer);
-                self.flying += 1;
+            let outgoing = self.outgoing.get_mut(&id).expect("it has turns for as long as it is here");
+            let tag = outgoing.tag.expect("it has turns once it is accepted");
+            if outgoing.in_flight < limits.ahead {
+                let mut buffer = carrier.buffer(limits.piece + super::checksum::LEN);
+                let offset = outgoing.load(id, limits.piece, handler, &mut buffer);
+                carrier.send(Piece { peer: outgoing.to, id, offset }, tag, buffer);
+                self.in_flight += 1;
                 passed = 0;
             } else {
                 passed += 1;
             }
-            if leaving.has_more() {
+            if outgoing.has_more() {
                 self.turns.push_back(id);
             }
         }
@@ -72,39 +72,39 @@ impl Freight {
 
     fn sent(&mut self, piece: Piece) {
         // Otherwise its receiver has said already that it has all of it.
-        if let Some(leaving) = self.leaving.get_mut(&piece.id) {
-            leaving.flying -= 1;
-            self.flying -= 1;
+        if let Some(outgoing) = self.outgoing.get_mut(&piece.id) {
+            outgoing.in_flight -= 1;
+            self.in_flight -= 1;
         }
     }
 
     fn take(&mut self, piece: Piece, sealed: &[u8], handler: &mut impl Handler, out: &mut Outbox) {
         let Piece { peer, id, offset } = piece;
-        let Some(coming) = self.coming.get_mut(&(peer, id)) else {
+        let Some(incoming) = self.incoming.get_mut(&(peer, id)) else {
             return;
         };
-        self.awaited -= 1;
-        match coming.take((id, offset), self.limits.piece, sealed, handler) {
+        self.posted -= 1;
+        match incoming.take((id, offset), self.limits.piece, sealed, handler) {
             Ok(false) => {}
             Ok(true) => self.arrived(peer, id, handler, out),
             Err(damaged) => {
                 // Before its other pieces complete it: they may be here already.
-                self.forget(peer, id);
+                self.remove_incoming(peer, id);
                 tracing::error!("{damaged} by MPI from {peer}, which is given up");
-                self.orders.broken.push(peer);
+                self.effects.broken.push(peer);
             }
         }
     }
 
     /// All pieces of a transfer are here, so its tag is free for another.
     fn arrived(&mut self, from: Rank, id: u64, handler: &mut impl Handler, out: &mut Outbox) {
-        let Some(mut coming) = self.forget(from, id) else {
+        let Some(mut incoming) = self.remove_incoming(from, id) else {
             return;
         };
-        self.tags.insert(coming.tag);
-        self.note(from, &Note::Taken { id });
-        let (header, len) = (std::mem::take(&mut coming.header), coming.len as u64);
-        let Some(received) = coming.received() else {
+        self.tags.insert(incoming.tag);
+        self.message(from, &Message::Fin { id });
+        let (header, len) = (std::mem::take(&mut incoming.header), incoming.len as u64);
+        let Some(received) = incoming.received() else {
             return;
         };
         self.carried.transfers_in += 1;

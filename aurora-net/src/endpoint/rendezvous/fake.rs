@@ -1,7 +1,7 @@
-//! Ranks over a carrier in memory: notes take any order, and a piece moves only while both its ranks ask.
+//! Ranks over a carrier in memory: messages take any order, and a piece moves only while both its ranks ask.
 
 use super::carrier::{Carrier, Completion, Piece, Tag};
-use super::{Freight, Limits};
+use super::{Limits, Rendezvous};
 use crate::sim::Random;
 use crate::{Handler, Outbox, Payload, Placement, Rank, Received, Token};
 use bytes::Bytes;
@@ -46,7 +46,7 @@ impl Wire {
         };
         let (_, _, piece, mut bytes) = self.sends.remove(send);
         let (to, _, expected, room) = self.receives.remove(receive);
-        assert_eq!((piece.id, piece.offset), (expected.id, expected.offset), "another piece than awaited");
+        assert_eq!((piece.id, piece.offset), (expected.id, expected.offset), "another piece than posted");
         assert!(bytes.len() <= room, "a piece of {} bytes for {room}", bytes.len());
         if !self.is_eager {
             self.sent.entry(me).or_default().push_back(piece);
@@ -181,7 +181,7 @@ impl Handler for Library {
 
 /// A rank.
 pub(super) struct End {
-    pub freight: Freight,
+    pub rendezvous: Rendezvous,
     pub library: Library,
     carrier: Fake,
     /// Transfers that went as if there were no carrier.
@@ -193,7 +193,7 @@ pub(super) struct Cluster {
     pub ends: Vec<End>,
     pub wire: Rc<RefCell<Wire>>,
     /// Under way: from, to, and what.
-    pub notes: Vec<(Rank, Rank, Bytes)>,
+    pub messages: Vec<(Rank, Rank, Bytes)>,
     random: Random,
 }
 
@@ -204,12 +204,17 @@ impl Cluster {
     pub fn new(size: usize, limits: Limits, seed: u64) -> Self {
         let wire = Rc::new(RefCell::new(Wire { is_eager: seed.is_multiple_of(3), ..Wire::default() }));
         let end = |rank| End {
-            freight: Freight::limited(Cluster::FROM, Duration::from_secs(4), limits),
+            rendezvous: Rendezvous::limited(Cluster::FROM, Duration::from_secs(4), limits),
             library: Library::default(),
             carrier: Fake { me: Rank::new(rank), wire: wire.clone() },
             by_udp: 0,
         };
-        Cluster { ends: (0..size).map(end).collect(), wire: wire.clone(), notes: Vec::new(), random: Random::new(seed) }
+        Cluster {
+            ends: (0..size).map(end).collect(),
+            wire: wire.clone(),
+            messages: Vec::new(),
+            random: Random::new(seed),
+        }
     }
 
     /// What `from` sends to `to` with this header.
@@ -226,8 +231,8 @@ impl Cluster {
             _ => end.library.lend(bytes),
         };
         let (to, header) = (Rank::new(to), Bytes::copy_from_slice(&[header]));
-        match end.freight.takes(to, &payload) {
-            true => end.freight.offer(to, header, payload),
+        match end.rendezvous.takes(to, &payload) {
+            true => end.rendezvous.request_to_send(to, header, payload),
             false => self.send_by_udp(from, to, &header, &payload),
         }
         self.settle(from);
@@ -253,53 +258,53 @@ impl Cluster {
 
     /// Carries out what a rank has decided.
     pub fn settle(&mut self, rank: usize) {
-        let orders = self.ends[rank].freight.orders();
+        let effects = self.ends[rank].rendezvous.effects();
         let me = Rank::new(rank);
-        self.notes.extend(orders.notes.into_iter().map(|(to, note)| (me, to, note)));
-        for (to, header, payload) in orders.declined {
+        self.messages.extend(effects.messages.into_iter().map(|(to, message)| (me, to, message)));
+        for (to, header, payload) in effects.declined {
             self.send_by_udp(rank, to, &header, &payload);
         }
-        let End { library, freight, .. } = &mut self.ends[rank];
-        for token in orders.released {
+        let End { library, rendezvous, .. } = &mut self.ends[rank];
+        for token in effects.released {
             library.released(token, &mut Outbox::default());
         }
-        for broken in orders.broken {
+        for broken in effects.broken {
             library.peer_lost(broken, Duration::ZERO, &mut Outbox::default());
-            freight.lose(broken);
+            rendezvous.lose(broken);
         }
-        if !freight.orders.is_empty() {
+        if !rendezvous.effects.is_empty() {
             self.settle(rank);
         }
     }
 
-    /// One of the notes under way arrives, any of them.
-    pub fn deliver_note(&mut self) {
-        let which = self.random.below(self.notes.len() as u64) as usize;
+    /// One of the messages under way arrives, any of them.
+    pub fn deliver_message(&mut self) {
+        let which = self.random.below(self.messages.len() as u64) as usize;
         self.deliver(which);
     }
 
     /// This one.
     pub fn deliver(&mut self, which: usize) {
-        let (from, to, note) = self.notes.swap_remove(which);
-        let End { freight, library, .. } = &mut self.ends[to.index()];
-        freight.hear(from, &note, library);
+        let (from, to, message) = self.messages.swap_remove(which);
+        let End { rendezvous, library, .. } = &mut self.ends[to.index()];
+        rendezvous.handle_message(from, &message, library);
         self.settle(to.index());
     }
 
     /// All of them, and what follows.
-    pub fn deliver_notes(&mut self) {
-        while !self.notes.is_empty() {
-            self.deliver_note();
+    pub fn deliver_messages(&mut self) {
+        while !self.messages.is_empty() {
+            self.deliver_message();
         }
     }
 
     /// A rank's thread asks its carrier, unless it computes.
     pub fn pump(&mut self, rank: usize) -> bool {
-        let End { freight, library, carrier, .. } = &mut self.ends[rank];
-        if freight.sessions == 0 && freight.is_idle() {
+        let End { rendezvous, library, carrier, .. } = &mut self.ends[rank];
+        if rendezvous.sessions == 0 && rendezvous.is_idle() {
             return false;
         }
-        let moved = freight.pump(carrier, library, &mut Outbox::default());
+        let moved = rendezvous.pump(carrier, library, &mut Outbox::default());
         self.settle(rank);
         moved
     }
@@ -307,12 +312,12 @@ impl Cluster {
     /// Whatever may happen happens, in random order, until all ranks have nothing left, or nothing has for long.
     pub fn run(&mut self) {
         let mut still = 0;
-        while still < 200 * self.ends.len() && !(self.notes.is_empty() && self.is_idle()) {
+        while still < 200 * self.ends.len() && !(self.messages.is_empty() && self.is_idle()) {
             let rank = self.random.below(self.ends.len() as u64) as usize;
-            let moved = match self.notes.is_empty() || self.random.below(2) == 0 {
+            let moved = match self.messages.is_empty() || self.random.below(2) == 0 {
                 true => self.pump(rank),
                 false => {
-                    self.deliver_note();
+                    self.deliver_message();
                     true
                 }
             };
@@ -321,6 +326,6 @@ impl Cluster {
     }
 
     pub fn is_idle(&self) -> bool {
-        self.ends.iter().all(|end| end.freight.is_idle())
+        self.ends.iter().all(|end| end.rendezvous.is_idle())
     }
 }

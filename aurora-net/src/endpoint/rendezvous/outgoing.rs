@@ -1,29 +1,29 @@
 //! A transfer that has been offered, at its sender.
 
 use super::carrier::Tag;
-use super::seal::seal;
+use super::checksum::append;
 use crate::{Handler, Payload, Rank, Token};
 use bytes::Bytes;
 
 /// It is held here until its receiver has declined it or has the whole of it.
 #[derive(Debug)]
-pub(super) struct Leaving {
+pub(super) struct OutgoingTransfer {
     pub to: Rank,
     pub header: Bytes,
     pub payload: Payload,
     /// None until it is accepted.
     pub tag: Option<Tag>,
     /// Pieces that the carrier has and is not done with.
-    pub flying: usize,
+    pub in_flight: usize,
     /// Bytes before this are the carrier's.
     next: usize,
     /// Its memory has been taken away: what is left of it goes out empty.
     withdrawn: bool,
 }
 
-impl Leaving {
+impl OutgoingTransfer {
     pub fn new(to: Rank, header: Bytes, payload: Payload) -> Self {
-        Leaving { to, header, payload, tag: None, flying: 0, next: 0, withdrawn: false }
+        OutgoingTransfer { to, header, payload, tag: None, in_flight: 0, next: 0, withdrawn: false }
     }
 
     /// Whether the carrier is still to be given a piece.
@@ -44,7 +44,7 @@ impl Leaving {
         let offset = self.next;
         let len = longest.min(self.payload.len() - offset);
         self.next += len;
-        self.flying += 1;
+        self.in_flight += 1;
         match &self.payload {
             _ if self.withdrawn => {}
             Payload::Bytes(bytes) => buffer.extend_from_slice(&bytes[offset..offset + len]),
@@ -57,7 +57,7 @@ impl Leaving {
         }
         match self.withdrawn {
             true => buffer.clear(),
-            false => seal(buffer, id, offset),
+            false => append(buffer, id, offset),
         }
         offset
     }
