@@ -117,7 +117,7 @@ pub enum Error {
     },
     /// The rank that hands out shared memory on this node has ended, or closed its endpoint; or this one has.
     #[error("{rank} does not share memory any more: it has ended or failed")]
-    MateGone {
+    NodePeerGone {
         /// The lowest rank of this node.
         rank: Rank,
     },
@@ -190,7 +190,7 @@ impl Error {
     pub fn into_failure(self, rank: Rank) -> Failure {
         match self {
             Error::Failed(failure) => failure,
-            gone @ Error::MateGone { .. } => Failure::of(rank, gone).heard(),
+            gone @ Error::NodePeerGone { .. } => Failure::of(rank, gone).heard(),
             error => Failure::of(rank, error),
         }
     }

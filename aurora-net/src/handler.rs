@@ -7,7 +7,7 @@
 //!
 //! Every method is called under the endpoint's one lock, by whichever thread drives it at that moment; none may block.
 
-use crate::shm::{BUFFER, BufferPool, Mate};
+use crate::shm::{BUFFER, BufferPool, NodeRank};
 use crate::{Buffer, MailboxSender, Rank, SharedBuffer, SharedView};
 use bytes::Bytes;
 use std::sync::Arc;
@@ -155,7 +155,7 @@ pub struct Outbox {
 pub(crate) struct Lender {
     pub pool: Arc<BufferPool>,
     /// By ranks: their numbers on the node.
-    pub mates: Vec<Option<Mate>>,
+    pub node_ranks: Vec<Option<NodeRank>>,
 }
 
 /// One transfer on its way out.
@@ -200,7 +200,7 @@ impl Outbox {
 
     /// Memory of `len` bytes, of any content, for a payload to be made in: one that `to` can read where it lies, if there is such.
     pub fn buffer(&self, to: Rank, len: usize) -> Buffer {
-        let lender = self.lender.as_ref().filter(|lender| len <= BUFFER && lender.mates[to.index()].is_some());
+        let lender = self.lender.as_ref().filter(|lender| len <= BUFFER && lender.node_ranks[to.index()].is_some());
         match lender.and_then(|lender| lender.pool.take()) {
             Some(shared) => {
                 let mut buffer = Buffer::shared(shared);
@@ -215,10 +215,10 @@ impl Outbox {
     /// other end by [`SharedView::into_mailbox`], and has to know that there is one.
     pub fn mailbox(&self, to: Rank, len: usize) -> Option<(Buffer, MailboxSender)> {
         let lender = self.lender.as_ref()?;
-        let mate = lender.mates[to.index()]?;
+        let peer = lender.node_ranks[to.index()]?;
         let mut shared = lender.pool.take()?;
         shared.truncate(len);
-        let sender = shared.mailbox(mate)?;
+        let sender = shared.mailbox(peer)?;
         Some((Buffer::shared(shared), sender))
     }
 

@@ -109,7 +109,7 @@ impl Seat {
         let contacts = self.line.exchange(Contact { bulk: plan, ..setup.contact() })?;
         bulk::agree(&contacts)?;
         let carried = self.carriage(plan, transport)?;
-        let met = setup.meet_mates(&contacts, |contact| self.line.exchange(contact))?;
+        let met = setup.discover_node(&contacts, |contact| self.line.exchange(contact))?;
         let (node, nodes) = match met {
             Some((node, leaders)) => {
                 let count = leaders.iter().enumerate().filter(|(rank, leader)| **leader == *rank).count();

@@ -32,7 +32,7 @@ pub(crate) enum Peer {
     Nobody,
     /// A thread of this process.
     Local(LocalAddress),
-    /// Through shared memory: which of the mates it is.
+    /// Through shared memory: which of the node peers it is.
     Shm(usize),
     /// Through the socket.
     Udp,
@@ -64,11 +64,11 @@ impl<H: Handler> Core<H> {
     pub fn new(me: Rank, handler: H, ways: Ways, peers: Vec<Peer>, rendezvous: Option<Rendezvous>) -> Self {
         let (traffic, mut outbox, nudges) = (Traffic::default(), Outbox::default(), Vec::new());
         if let Some(rings) = &ways.rings {
-            let mates = peers.iter().map(|peer| match peer {
-                Peer::Shm(mate) => Some(rings.number(*mate)),
+            let node_ranks = peers.iter().map(|peer| match peer {
+                Peer::Shm(peer) => Some(rings.number(*peer)),
                 _ => None,
             });
-            outbox.set_lender(Lender { pool: rings.pool().clone(), mates: mates.collect() });
+            outbox.set_lender(Lender { pool: rings.pool().clone(), node_ranks: node_ranks.collect() });
         }
         Core { handler, traffic, me, outbox, ways, peers, rendezvous, nudges, closed: false }
     }
@@ -95,7 +95,7 @@ impl<H: Handler> Core<H> {
     }
 
     /// Takes in what has arrived, in part if it is much, and what time has brought.
-    /// `ended`: a node-mate may have.
+    /// `ended`: a node peer may have.
     pub fn take_in(&mut self, now: Instant, ended: bool) -> Progress {
         let mut progress = Progress::default();
         if self.closed {
@@ -310,10 +310,10 @@ impl<H: Handler> Core<H> {
         let header = trace::transfer(&self.handler, to, header, payload.len());
         match &self.peers[to.index()] {
             Peer::Nobody => self.give_back(&payload),
-            Peer::Shm(mate) => {
+            Peer::Shm(peer) => {
                 let rings = self.ways.rings.as_mut().expect("open while peers are reached by them");
                 let (header_len, payload_len) = (header.len(), payload.len());
-                match rings.send(*mate, Outgoing { to, header, payload, lazy }) {
+                match rings.send(*peer, Outgoing { to, header, payload, lazy }) {
                     Ok(()) => {
                         self.count_out(header_len, payload_len);
                         false

@@ -1,4 +1,4 @@
-//! How a rank waits for what its node-mates have for it.
+//! How a rank waits for what its node peers have for it.
 
 use crate::shm::{Control, Look, SpinBudget};
 use std::sync::Arc;

@@ -29,7 +29,7 @@
 //!
 //! # Shared memory
 //!
-//! What node-mates put into their rings is no event of the epoll instance. They ring a doorbell for it (`shm/doorbell.rs`), and write our
+//! What node peers put into their rings is no event of the epoll instance. They ring a doorbell for it (`shm/doorbell.rs`), and write our
 //! eventfd only if it says that nobody here looks. Whoever looks answers the doorbell first, and before a thread sleeps, or a
 //! waiter leaves, it dozes: if the doorbell has rung meanwhile it looks again, or kicks. For what is sent *lazily* they only hint:
 //! nobody is woken then but a thread that waits, and what is hinted at may lie there until somebody looks ([`Endpoint::look`]). A waiter waits for its doorbell for a
@@ -57,7 +57,7 @@ const LOOKS: usize = 16;
 pub(super) struct Shared<H> {
     pub me: Rank,
     pub poller: Poller,
-    /// By which node-mates call us, if there are any.
+    /// By which node peers call us, if there are any.
     pub doorbell: Option<OwnDoorbell>,
     pub lock: Lock<State<H>>,
     /// What is to be done as soon as somebody takes the lock.

@@ -5,27 +5,27 @@ use crate::{Handler, Outbox, Outgoing, Rank, Traffic};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Into so many parts the time is divided after which a mate that reads nothing is lost.
+/// Into so many parts the time is divided after which a node peer that reads nothing is lost.
 const LOOKS: u32 = 4;
 
 pub(crate) struct Rings {
     node: Arc<Node>,
     control: Arc<Control>,
     pool: Arc<BufferPool>,
-    mates: Vec<Mate>,
+    peers: Vec<NodePeer>,
     /// Mates for whom something is queued that may find room.
     busy: Vec<usize>,
     silence: Duration,
-    /// When to look whether all mates read.
+    /// When to look whether all node peers read.
     due: Option<Instant>,
     /// How many have died, as far as we have acted upon it.
     deaths: u32,
-    /// How long after its end a mate is said to be lost.
+    /// How long after its end a node peer is said to be lost.
     grace: Duration,
 }
 
 /// One of the others.
-struct Mate {
+struct NodePeer {
     rank: Rank,
     /// Its number on the node.
     number: usize,
@@ -44,7 +44,7 @@ impl Rings {
     pub fn new(node: &Arc<Node>, silence: Duration, grace: Duration) -> Option<Self> {
         let control = node.control()?.clone();
         let pool = BufferPool::new(control.clone());
-        let mates = control.take_rings().into_iter().map(|(number, writer, reader)| Mate {
+        let peers = control.take_rings().into_iter().map(|(number, writer, reader)| NodePeer {
             rank: node.ranks()[number],
             number,
             link: Link::new(number, writer, reader, pool.clone()),
@@ -53,38 +53,38 @@ impl Rings {
             mourned_until: None,
             is_lost: false,
         });
-        let (mates, node) = (mates.collect(), node.clone());
-        Some(Rings { node, control, pool, mates, busy: Vec::new(), silence, due: None, deaths: 0, grace })
+        let (peers, node) = (peers.collect(), node.clone());
+        Some(Rings { node, control, pool, peers, busy: Vec::new(), silence, due: None, deaths: 0, grace })
     }
 
-    /// The buffers that this rank can hand to its mates.
+    /// The buffers that this rank can hand to its node peers.
     pub fn pool(&self) -> &Arc<BufferPool> {
         &self.pool
     }
 
-    /// Which of the mates a rank is.
+    /// Which of the node peers a rank is.
     pub fn find(&self, rank: Rank) -> Option<usize> {
-        self.mates.iter().position(|mate| mate.rank == rank)
+        self.peers.iter().position(|peer| peer.rank == rank)
     }
 
-    /// A mate's number on the node.
-    pub fn number(&self, mate: usize) -> usize {
-        self.mates[mate].number
+    /// A node peer's number on the node.
+    pub fn number(&self, peer: usize) -> usize {
+        self.peers[peer].number
     }
 
-    /// Queues a transfer. The outgoing is given back where the mate is lost.
-    pub fn send(&mut self, mate: usize, outgoing: Outgoing) -> Result<(), Outgoing> {
-        if self.mates[mate].is_lost {
+    /// Queues a transfer. The outgoing is given back where the node peer is lost.
+    pub fn send(&mut self, peer: usize, outgoing: Outgoing) -> Result<(), Outgoing> {
+        if self.peers[peer].is_lost {
             return Err(outgoing);
         }
-        self.mates[mate].link.send(outgoing);
-        self.is_busy(mate);
+        self.peers[peer].link.send(outgoing);
+        self.is_busy(peer);
         Ok(())
     }
 
-    fn is_busy(&mut self, mate: usize) {
-        if !std::mem::replace(&mut self.mates[mate].is_busy, true) {
-            self.busy.push(mate);
+    fn is_busy(&mut self, peer: usize) {
+        if !std::mem::replace(&mut self.peers[peer].is_busy, true) {
+            self.busy.push(peer);
         }
     }
 
@@ -101,32 +101,32 @@ impl Rings {
         }
         let deaths = self.control.deaths();
         let (mut handled, mut more) = (false, false);
-        for index in 0..self.mates.len() {
-            let mate = &mut self.mates[index];
-            if mate.is_lost {
+        for index in 0..self.peers.len() {
+            let peer = &mut self.peers[index];
+            if peer.is_lost {
                 continue;
             }
-            match mate.link.receive(mate.rank, handler, out, traffic) {
+            match peer.link.receive(peer.rank, handler, out, traffic) {
                 Ok(taken) => {
                     handled |= taken.handled;
                     more |= taken.more;
                     if taken.nudge {
-                        self.control.ring(mate.number);
+                        self.control.ring(peer.number);
                     }
                     // What it has sent before it died is here.
-                    let is_dead = deaths != self.deaths && self.control.presence(mate.number) == Presence::Dead;
+                    let is_dead = deaths != self.deaths && self.control.presence(peer.number) == Presence::Dead;
                     if is_dead && !taken.more {
                         handled |= self.mourn(index, handler, out);
                     }
                 }
                 Err(corrupt) => {
-                    tracing::error!("{corrupt}: {} is given up", mate.rank);
+                    tracing::error!("{corrupt}: {} is given up", peer.rank);
                     self.lose(index, Duration::ZERO, handler, out);
                     handled = true;
                 }
             }
             // What waited for room finds it now, if there is any.
-            if self.mates[index].link.is_waiting() {
+            if self.peers[index].link.is_waiting() {
                 self.is_busy(index);
             }
         }
@@ -140,24 +140,24 @@ impl Rings {
     pub fn transmit(&mut self, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         let mut told = false;
         for index in std::mem::take(&mut self.busy) {
-            let mate = &mut self.mates[index];
-            mate.is_busy = false;
-            match mate.link.transmit(handler) {
+            let peer = &mut self.peers[index];
+            peer.is_busy = false;
+            match peer.link.transmit(handler) {
                 Ok(Sent::Nothing) => {}
                 Ok(sent) => {
                     match sent {
-                        Sent::Lazily => self.control.ring_lazily(mate.number),
-                        _ => self.control.ring(mate.number),
+                        Sent::Lazily => self.control.ring_lazily(peer.number),
+                        _ => self.control.ring(peer.number),
                     }
                     self.due.get_or_insert_with(|| Instant::now() + self.silence / LOOKS);
                 }
                 Err(corrupt) => {
-                    tracing::error!("{corrupt}: {} is given up", mate.rank);
+                    tracing::error!("{corrupt}: {} is given up", peer.rank);
                     self.lose(index, Duration::ZERO, handler, out);
                     told = true;
                 }
             }
-            for token in self.mates[index].link.released() {
+            for token in self.peers[index].link.released() {
                 handler.released(token, out);
                 told = true;
             }
@@ -167,14 +167,14 @@ impl Rings {
 
     /// Has a rank look.
     pub fn nudge(&self, rank: Rank) {
-        if let Some(mate) = self.find(rank) {
-            self.control.ring(self.mates[mate].number);
+        if let Some(peer) = self.find(rank) {
+            self.control.ring(self.peers[peer].number);
         }
     }
 
     /// Whether a long transfer is under way, or something waits for room.
     pub fn is_moving(&self) -> bool {
-        self.mates.iter().any(|mate| mate.link.is_moving())
+        self.peers.iter().any(|peer| peer.link.is_moving())
     }
 
     /// When [`Rings::handle_timeout`] is to be called, if at all.
@@ -182,16 +182,16 @@ impl Rings {
         self.due
     }
 
-    /// Looks whether all mates read what we send them. True: the handler was told something.
+    /// Looks whether all node peers read what we send them. True: the handler was told something.
     pub fn handle_timeout(&mut self, now: Instant, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         if self.due.is_none_or(|due| due > now) {
             return false;
         }
         self.due = None;
         let mut told = false;
-        for index in 0..self.mates.len() {
-            let mate = &mut self.mates[index];
-            if let Some(until) = mate.mourned_until.filter(|_| !mate.is_lost) {
+        for index in 0..self.peers.len() {
+            let peer = &mut self.peers[index];
+            if let Some(until) = peer.mourned_until.filter(|_| !peer.is_lost) {
                 if until <= now {
                     self.lose(index, Duration::ZERO, handler, out);
                     told = true;
@@ -200,16 +200,16 @@ impl Rings {
                 }
                 continue;
             }
-            let Some(position) = mate.link.unread().filter(|_| !mate.is_lost) else {
-                mate.stuck = None;
+            let Some(position) = peer.link.unread().filter(|_| !peer.is_lost) else {
+                peer.stuck = None;
                 continue;
             };
             sooner(&mut self.due, now + self.silence / LOOKS);
-            let (_, since) = *mate.stuck.get_or_insert((position, now));
+            let (_, since) = *peer.stuck.get_or_insert((position, now));
             // It may not have been woken for what is there.
-            self.control.ring(mate.number);
-            if mate.stuck != Some((position, since)) {
-                mate.stuck = Some((position, now));
+            self.control.ring(peer.number);
+            if peer.stuck != Some((position, since)) {
+                peer.stuck = Some((position, now));
             } else if now - since >= self.silence {
                 self.lose(index, now - since, handler, out);
                 told = true;
@@ -218,28 +218,28 @@ impl Rings {
         told
     }
 
-    /// A mate has died. True: the handler was told so.
-    fn mourn(&mut self, mate: usize, handler: &mut impl Handler, out: &mut Outbox) -> bool {
+    /// A node peer has died. True: the handler was told so.
+    fn mourn(&mut self, peer: usize, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         if self.grace.is_zero() {
-            self.lose(mate, Duration::ZERO, handler, out);
+            self.lose(peer, Duration::ZERO, handler, out);
             return true;
         }
-        let until = *self.mates[mate].mourned_until.get_or_insert_with(|| Instant::now() + self.grace);
+        let until = *self.peers[peer].mourned_until.get_or_insert_with(|| Instant::now() + self.grace);
         sooner(&mut self.due, until);
         false
     }
 
-    fn lose(&mut self, mate: usize, silent_for: Duration, handler: &mut impl Handler, out: &mut Outbox) {
-        let mate = &mut self.mates[mate];
-        mate.is_lost = true;
-        mate.link.give_up();
-        if self.control.presence(mate.number) == Presence::Dead {
-            self.pool.reclaim(mate.number);
+    fn lose(&mut self, peer: usize, silent_for: Duration, handler: &mut impl Handler, out: &mut Outbox) {
+        let peer = &mut self.peers[peer];
+        peer.is_lost = true;
+        peer.link.give_up();
+        if self.control.presence(peer.number) == Presence::Dead {
+            self.pool.reclaim(peer.number);
         }
-        for token in mate.link.released() {
+        for token in peer.link.released() {
             handler.released(token, out);
         }
-        handler.peer_lost(mate.rank, silent_for, out);
+        handler.peer_lost(peer.rank, silent_for, out);
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Setup {
     udp: Option<(UdpPort, UdpContact)>,
     /// How the ranks of its node find it, where it shares memory with them.
     offer: Option<Offer>,
-    /// How long after its end a node-mate is said to be lost.
+    /// How long after its end a node peer is said to be lost.
     grace: Duration,
 }
 
@@ -88,7 +88,7 @@ impl Setup {
 
     /// Collective. Finds the ranks of this node: `exchange` gives everyone's contact for this rank's. None: nobody can be
     /// found. With it: the leader of each rank's node.
-    pub fn meet_mates(
+    pub fn discover_node(
         &mut self,
         contacts: &[Contact],
         exchange: impl FnOnce(Contact) -> Result<Vec<Contact>, Failure>,
@@ -132,7 +132,7 @@ impl Setup {
         let doorbell = node.control().map(|control| OwnDoorbell::new(control.clone(), rings.is_some()));
         if rings.is_some() {
             for end in node.ends() {
-                self.poller.watch_end(end).map_err(Error::system("watch a connection to a node-mate"))?;
+                self.poller.watch_end(end).map_err(Error::system("watch a connection to a node peer"))?;
             }
         }
         let datagrams = self.udp.filter(|_| by(|peer| matches!(peer, Peer::Udp))).map(|(port, own)| {
@@ -200,10 +200,10 @@ impl Setup {
         }
         let asked = self.transport.route;
         let may = |route| asked.is_none_or(|asked| asked == route);
-        let mate = rings.and_then(|rings| rings.find(rank));
-        match (&contact.local, mate, contact.udp) {
+        let peer = rings.and_then(|rings| rings.find(rank));
+        match (&contact.local, peer, contact.udp) {
             (Some(address), ..) if may(Route::Local) => Ok(Peer::Local(address.clone())),
-            (_, Some(mate), _) if may(Route::Shm) => Ok(Peer::Shm(mate)),
+            (_, Some(peer), _) if may(Route::Shm) => Ok(Peer::Shm(peer)),
             (.., Some(_)) if may(Route::Udp) && self.udp.is_some() => Ok(Peer::Udp),
             _ if asked == Some(Route::Shm) && contact.shm.is_some() => Err(Error::OtherNode { rank }),
             _ => Err(Error::NoAddress { rank, route: asked.unwrap_or(Route::Udp) }),

@@ -1,7 +1,7 @@
 //! Buffers that the ranks of a node fill and hand to each other, so that what is in them is not copied.
 //!
-//! Each rank has a buffer pool of them in the control segment. It takes one that is at home, fills it, and hands it to a mate, by a
-//! record in their ring that says which one and how much of it; the mate reads it where it lies, and gives it back. Whose turn it
+//! Each rank has a buffer pool of them in the control segment. It takes one that is at home, fills it, and hands it to a node peer, by a
+//! record in their ring that says which one and how much of it; the node peer reads it where it lies, and gives it back. Whose turn it
 //! is, a word says for each buffer ([`Ownership`]). Nobody waits for a buffer: where none is at home, payloads travel as others do.
 //!
 //! Invariants that the unsafe code here relies on:
@@ -15,7 +15,7 @@
 //! 4. Mates keep to 2 and 3: they run the same program. What they say by mistake of numbers never leads out of the segment.
 #![allow(unsafe_code)]
 
-use super::control::{Control, Mate};
+use super::control::{Control, NodeRank};
 use super::mailbox::{MailboxReceiver, MailboxSender, Place};
 use super::ring::{Corrupt, Flag};
 use std::fmt;
@@ -38,12 +38,12 @@ const FREE: u32 = 0;
 pub(super) struct Ownership<'a, F>(pub &'a F);
 
 impl<F: Flag> Ownership<'_, F> {
-    fn handed_to(mate: Mate) -> u32 {
-        2 * mate as u32 + 1
+    fn handed_to(peer: NodeRank) -> u32 {
+        2 * peer as u32 + 1
     }
 
-    fn read_by(mate: Mate) -> u32 {
-        2 * mate as u32 + 2
+    fn read_by(peer: NodeRank) -> u32 {
+        2 * peer as u32 + 2
     }
 
     /// Whether its owner may fill it.
@@ -51,23 +51,23 @@ impl<F: Flag> Ownership<'_, F> {
         self.0.load(Ordering::Acquire) == FREE
     }
 
-    /// Its owner has filled it for a mate.
-    pub fn hand_to(&self, mate: Mate) {
-        self.0.swap(Self::handed_to(mate), Ordering::AcqRel);
+    /// Its owner has filled it for a node peer.
+    pub fn hand_to(&self, peer: NodeRank) {
+        self.0.swap(Self::handed_to(peer), Ordering::AcqRel);
     }
 
-    /// The mate begins to read. False: it was not handed to it.
-    pub fn acquire(&self, me: Mate) -> bool {
+    /// The node peer begins to read. False: it was not handed to it.
+    pub fn acquire(&self, me: NodeRank) -> bool {
         self.0.compare_exchange(Self::handed_to(me), Self::read_by(me), Ordering::AcqRel)
     }
 
-    /// The mate has read it.
+    /// The node peer has read it.
     pub fn release(&self) {
         self.0.swap(FREE, Ordering::AcqRel);
     }
 
-    /// Takes it back from a mate that does not exist any more.
-    pub fn reclaim(&self, dead: Mate) {
+    /// Takes it back from a node peer that does not exist any more.
+    pub fn reclaim(&self, dead: NodeRank) {
         for state in [Self::handed_to(dead), Self::read_by(dead)] {
             self.0.compare_exchange(state, FREE, Ordering::AcqRel);
         }
@@ -100,11 +100,11 @@ impl BufferPool {
         Some(SharedBuffer { reservation: Reservation { pool: self.clone(), index }, memory, len: BUFFER })
     }
 
-    /// What a mate says that it has handed to us: `len` bytes in one of its buffers.
+    /// What a node peer says that it has handed to us: `len` bytes in one of its buffers.
     ///
     /// # Errors
     /// [`Corrupt`]: it has not.
-    pub fn open(&self, owner: Mate, index: usize, len: usize) -> Result<SharedView, Corrupt> {
+    pub fn open(&self, owner: NodeRank, index: usize, len: usize) -> Result<SharedView, Corrupt> {
         if index >= self.control.buffers() || len > BUFFER || !self.ownership(owner, index).acquire(self.control.me()) {
             return Err(Corrupt);
         }
@@ -112,14 +112,14 @@ impl BufferPool {
         Ok(SharedView { memory: Memory::of(&control, owner, index), control, owner, index, len })
     }
 
-    /// Takes back what a mate has that is dead. (One that merely does not answer may still read.)
-    pub fn reclaim(&self, dead: Mate) {
+    /// Takes back what a node peer has that is dead. (One that merely does not answer may still read.)
+    pub fn reclaim(&self, dead: NodeRank) {
         for index in 0..self.control.buffers() {
             self.ownership(self.control.me(), index).reclaim(dead);
         }
     }
 
-    fn ownership(&self, owner: Mate, index: usize) -> Ownership<'_, AtomicU32> {
+    fn ownership(&self, owner: NodeRank, index: usize) -> Ownership<'_, AtomicU32> {
         Ownership(self.control.ownership(owner, index))
     }
 
@@ -157,7 +157,7 @@ impl Drop for Reservation {
 struct Memory(NonNull<u8>);
 
 impl Memory {
-    fn of(control: &Control, owner: Mate, index: usize) -> Self {
+    fn of(control: &Control, owner: NodeRank, index: usize) -> Self {
         Memory(control.buffer(owner, index))
     }
 }
@@ -167,7 +167,7 @@ unsafe impl Send for Memory {}
 // SAFETY: the same; through a shared reference it is only read.
 unsafe impl Sync for Memory {}
 
-/// A buffer of our own, being filled for one mate. Dropped, it is at home again.
+/// A buffer of our own, being filled for one node peer. Dropped, it is at home again.
 pub struct SharedBuffer {
     reservation: Reservation,
     memory: Memory,
@@ -181,17 +181,17 @@ impl SharedBuffer {
         self.len = self.len.min(len);
     }
 
-    /// Gives it to a mate, who is to be told its number.
-    pub(super) fn hand_to(self, mate: Mate) -> usize {
+    /// Gives it to a node peer, who is to be told its number.
+    pub(super) fn hand_to(self, peer: NodeRank) -> usize {
         let Reservation { pool, index } = &self.reservation;
-        pool.ownership(pool.control.me(), *index).hand_to(mate);
+        pool.ownership(pool.control.me(), *index).hand_to(peer);
         // What is left to do is to let go of it.
         *index
     }
 
-    /// Makes a mailbox to a mate behind its bytes, for letters as long as they are, if there is room. To be asked for once; the buffer is
-    /// then handed to that mate.
-    pub(crate) fn mailbox(&self, to: Mate) -> Option<MailboxSender> {
+    /// Makes a mailbox to a node peer behind its bytes, for letters as long as they are, if there is room. To be asked for once; the buffer is
+    /// then handed to that node peer.
+    pub(crate) fn mailbox(&self, to: NodeRank) -> Option<MailboxSender> {
         let place = Place::behind(self.memory.0, self.len)?;
         Some(MailboxSender::new(place, self.reservation.share(), to))
     }
@@ -232,10 +232,10 @@ impl fmt::Debug for SharedBuffer {
     }
 }
 
-/// What a mate has handed to us, where it lies. Dropped, the mate has its buffer back.
+/// What a node peer has handed to us, where it lies. Dropped, the node peer has its buffer back.
 pub struct SharedView {
     control: Arc<Control>,
-    owner: Mate,
+    owner: NodeRank,
     index: usize,
     memory: Memory,
     /// At most [`BUFFER`].

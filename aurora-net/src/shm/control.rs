@@ -57,7 +57,7 @@ const ALL_CONTRIBUTIONS: usize = 64 << 20;
 pub(super) const INLINE: usize = 16;
 
 /// A rank of this node, by its number among them.
-pub(crate) type Mate = usize;
+pub(crate) type NodeRank = usize;
 
 /// Whether a rank is still there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,41 +90,41 @@ impl Layout {
         Layout { ranks, capacity: RING.min(1 << share.ilog2()), buffers, contribution }
     }
 
-    fn place(self, mate: Mate) -> usize {
-        assert!(mate < self.ranks);
-        PLACES + mate * Place::LEN
+    fn place(self, peer: NodeRank) -> usize {
+        assert!(peer < self.ranks);
+        PLACES + peer * Place::LEN
     }
 
-    fn positions(self, from: Mate, to: Mate) -> usize {
+    fn positions(self, from: NodeRank, to: NodeRank) -> usize {
         assert!(from < self.ranks && to < self.ranks);
         PLACES + self.ranks * Place::LEN + (from * self.ranks + to) * Ring::POSITIONS
     }
 
-    fn bytes(self, from: Mate, to: Mate) -> usize {
+    fn bytes(self, from: NodeRank, to: NodeRank) -> usize {
         let positions = PLACES + self.ranks * Place::LEN + self.ranks * self.ranks * Ring::POSITIONS;
         positions.next_multiple_of(PAGE) + (from * self.ranks + to) * self.capacity
     }
 
-    fn ownership(self, owner: Mate, index: usize) -> usize {
+    fn ownership(self, owner: NodeRank, index: usize) -> usize {
         assert!(owner < self.ranks && index < self.buffers);
         let rings = self.bytes(0, 0) + self.ranks * self.ranks * self.capacity;
         rings + (owner * self.buffers + index) * OWNERSHIP
     }
 
-    fn buffer(self, owner: Mate, index: usize) -> usize {
+    fn buffer(self, owner: NodeRank, index: usize) -> usize {
         assert!(owner < self.ranks && index < self.buffers);
         let rings = self.bytes(0, 0) + self.ranks * self.ranks * self.capacity;
         let ownerships = self.ranks * self.buffers * OWNERSHIP;
         (rings + ownerships).next_multiple_of(PAGE) + (owner * self.buffers + index) * BUFFER
     }
 
-    fn contribution(self, mate: Mate, parity: usize) -> usize {
-        assert!(mate < self.ranks && parity < 2);
+    fn contribution(self, peer: NodeRank, parity: usize) -> usize {
+        assert!(peer < self.ranks && parity < 2);
         let before = match self.buffers {
             0 => self.bytes(self.ranks - 1, self.ranks - 1) + self.capacity,
             buffers => self.buffer(self.ranks - 1, buffers - 1) + BUFFER,
         };
-        before.next_multiple_of(PAGE) + (2 * mate + parity) * self.contribution
+        before.next_multiple_of(PAGE) + (2 * peer + parity) * self.contribution
     }
 
     fn len(self) -> usize {
@@ -149,7 +149,7 @@ impl Place {
 pub(crate) struct Control {
     segment: Segment,
     layout: Layout,
-    me: Mate,
+    me: NodeRank,
     /// What wakes each rank.
     wakers: Vec<Waker>,
     taken: AtomicBool,
@@ -164,7 +164,7 @@ impl Control {
 
     /// # Panics
     /// If the segment has another length.
-    pub fn new(segment: Segment, me: Mate, wakers: Vec<Waker>) -> Self {
+    pub fn new(segment: Segment, me: NodeRank, wakers: Vec<Waker>) -> Self {
         let layout = Layout::of(wakers.len());
         assert_eq!(segment.len(), layout.len());
         let (taken, has_barrier) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -172,7 +172,7 @@ impl Control {
     }
 
     /// This rank.
-    pub fn me(&self) -> Mate {
+    pub fn me(&self) -> NodeRank {
         self.me
     }
 
@@ -185,7 +185,7 @@ impl Control {
     ///
     /// # Panics
     /// The second time.
-    pub fn take_rings(&self) -> Vec<(Mate, Writer<Ring>, Reader<Ring>)> {
+    pub fn take_rings(&self) -> Vec<(NodeRank, Writer<Ring>, Reader<Ring>)> {
         assert!(!self.taken.swap(true, Ordering::Relaxed), "rings have one end on each side");
         let ring = |from, to| Ring {
             segment: self.segment.clone(),
@@ -193,14 +193,14 @@ impl Control {
             bytes: self.layout.bytes(from, to),
             capacity: self.layout.capacity,
         };
-        let others = (0..self.ranks()).filter(|mate| *mate != self.me);
+        let others = (0..self.ranks()).filter(|peer| *peer != self.me);
         others
-            .map(|mate| {
+            .map(|peer| {
                 // SAFETY: invariant 4: this rank alone writes the ring from it to another, and this is called once.
-                let writer = unsafe { Writer::new(ring(self.me, mate)) };
+                let writer = unsafe { Writer::new(ring(self.me, peer)) };
                 // SAFETY: and it alone reads the one from there.
-                let reader = unsafe { Reader::new(ring(mate, self.me)) };
-                (mate, writer, reader)
+                let reader = unsafe { Reader::new(ring(peer, self.me)) };
+                (peer, writer, reader)
             })
             .collect()
     }
@@ -216,14 +216,14 @@ impl Control {
     }
 
     /// Where a contribution to barriers of this turn, 0 or 1, lies.
-    pub fn contribution(&self, mate: Mate, parity: usize) -> NonNull<u8> {
-        NonNull::new(self.at(self.layout.contribution(mate, parity))).expect("inside a mapping")
+    pub fn contribution(&self, peer: NodeRank, parity: usize) -> NonNull<u8> {
+        NonNull::new(self.at(self.layout.contribution(peer, parity))).expect("inside a mapping")
     }
 
     /// Where the short one of [`INLINE`] bytes lies: beside the rank's word, and aligned to 8.
-    pub fn inline(&self, mate: Mate, parity: usize) -> NonNull<[u8; INLINE]> {
+    pub fn inline(&self, peer: NodeRank, parity: usize) -> NonNull<[u8; INLINE]> {
         assert!(parity < 2);
-        let at = self.layout.place(mate) + Place::INLINES + parity * INLINE;
+        let at = self.layout.place(peer) + Place::INLINES + parity * INLINE;
         NonNull::new(self.at(at).cast()).expect("inside a mapping")
     }
 
@@ -233,26 +233,26 @@ impl Control {
     }
 
     /// Whose turn it is with a buffer.
-    pub fn ownership(&self, owner: Mate, index: usize) -> &AtomicU32 {
+    pub fn ownership(&self, owner: NodeRank, index: usize) -> &AtomicU32 {
         self.word(self.layout.ownership(owner, index))
     }
 
     /// Where a buffer lies.
-    pub fn buffer(&self, owner: Mate, index: usize) -> NonNull<u8> {
+    pub fn buffer(&self, owner: NodeRank, index: usize) -> NonNull<u8> {
         NonNull::new(self.at(self.layout.buffer(owner, index))).expect("inside a mapping")
     }
 
     /// Tells a rank that there is something to see, and wakes it if it sleeps.
-    pub fn ring(&self, mate: Mate) {
-        if self.doorbell(mate).ring() {
-            self.wakers[mate].kick();
+    pub fn ring(&self, peer: NodeRank) {
+        if self.doorbell(peer).ring() {
+            self.wakers[peer].kick();
         }
     }
 
     /// Tells a rank that there is something to see that is in no hurry, and wakes it only if one of its threads waits.
-    pub fn ring_lazily(&self, mate: Mate) {
-        if self.doorbell(mate).ring_lazily() {
-            self.wakers[mate].kick();
+    pub fn ring_lazily(&self, peer: NodeRank) {
+        if self.doorbell(peer).ring_lazily() {
+            self.wakers[peer].kick();
         }
     }
 
@@ -297,8 +297,8 @@ impl Control {
         self.word(0).load(Ordering::Acquire)
     }
 
-    pub fn presence(&self, mate: Mate) -> Presence {
-        match self.word(self.layout.place(mate) + Place::PRESENCE).load(Ordering::Acquire) {
+    pub fn presence(&self, peer: NodeRank) -> Presence {
+        match self.word(self.layout.place(peer) + Place::PRESENCE).load(Ordering::Acquire) {
             HERE => Presence::Here,
             CLOSED => Presence::Closed,
             _ => Presence::Dead,
@@ -311,16 +311,16 @@ impl Control {
     }
 
     /// A rank's end has been seen: tells all, unless it has closed.
-    pub fn note_end(&self, mate: Mate) {
-        let presence = self.word(self.layout.place(mate) + Place::PRESENCE);
+    pub fn note_end(&self, peer: NodeRank) {
+        let presence = self.word(self.layout.place(peer) + Place::PRESENCE);
         if presence.compare_exchange(HERE, DEAD, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
             self.word(0).fetch_add(1, Ordering::AcqRel);
-            (0..self.ranks()).filter(|to| *to != mate).for_each(|to| self.ring(to));
+            (0..self.ranks()).filter(|to| *to != peer).for_each(|to| self.ring(to));
         }
     }
 
-    fn doorbell(&self, mate: Mate) -> Doorbell<'_, AtomicU32> {
-        Doorbell(self.word(self.layout.place(mate) + Place::DOORBELL))
+    fn doorbell(&self, peer: NodeRank) -> Doorbell<'_, AtomicU32> {
+        Doorbell(self.word(self.layout.place(peer) + Place::DOORBELL))
     }
 
     fn word(&self, offset: usize) -> &AtomicU32 {
@@ -341,7 +341,7 @@ impl Table for Control {
         self.layout.ranks
     }
 
-    fn entry(&self, rank: Mate, entry: BarrierEntry) -> &AtomicU64 {
+    fn entry(&self, rank: NodeRank, entry: BarrierEntry) -> &AtomicU64 {
         let offset = match entry {
             BarrierEntry::Number => Place::BARRIER,
             BarrierEntry::Word(number) => Place::BARRIER + 8 * (1 + (number % 2) as usize),
@@ -429,7 +429,7 @@ mod tests {
             let layout = Layout::of(ranks);
             let pairs = || (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
             let mut pieces: Vec<(usize, usize)> = vec![(0, PLACES)];
-            pieces.extend((0..ranks).map(|mate| (layout.place(mate), Place::LEN)));
+            pieces.extend((0..ranks).map(|peer| (layout.place(peer), Place::LEN)));
             pieces.extend(pairs().map(|(from, to)| (layout.positions(from, to), Ring::POSITIONS)));
             pieces.extend(pairs().map(|(from, to)| (layout.bytes(from, to), layout.capacity)));
             assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
@@ -437,9 +437,9 @@ mod tests {
             let buffers = || (0..ranks).flat_map(|owner| (0..layout.buffers).map(move |index| (owner, index)));
             pieces.extend(buffers().map(|(owner, index)| (layout.ownership(owner, index), OWNERSHIP)));
             pieces.extend(buffers().map(|(owner, index)| (layout.buffer(owner, index), BUFFER)));
-            let contributions = || (0..ranks).flat_map(|mate| [(mate, 0), (mate, 1)]);
+            let contributions = || (0..ranks).flat_map(|peer| [(peer, 0), (peer, 1)]);
             pieces
-                .extend(contributions().map(|(mate, parity)| (layout.contribution(mate, parity), layout.contribution)));
+                .extend(contributions().map(|(peer, parity)| (layout.contribution(peer, parity), layout.contribution)));
             assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
             const { assert!(Place::INLINES + 2 * INLINE <= Place::BARRIER + 64, "on one cache line") };
             let (at, len) = pieces[pieces.len() - 1];

@@ -1,9 +1,9 @@
-//! What a leader and a mate say to each other first, so that each knows that the other belongs to the job.
+//! What a leader and a node peer say to each other first, so that each knows that the other belongs to the job.
 //!
 //! Neither says the job's key: each proves that it knows it, about two numbers that the two ranks have made for this
 //! one time and that have come with their contacts. So what somebody has heard at one socket opens no other.
 
-use super::mates::ShmContact;
+use super::discovery::ShmContact;
 use crate::Rank;
 use crate::key::{JobKey, Nonce, Proof};
 
@@ -24,41 +24,41 @@ impl Greeting {
         Greeting { key, leader, nonces }
     }
 
-    fn proof(&self, claim: &str, mate: Rank) -> Option<Proof> {
+    fn proof(&self, claim: &str, peer: Rank) -> Option<Proof> {
         let nonce = |rank: Rank| self.nonces.get(rank.index()).copied().flatten();
-        let about = [nonce(self.leader)?, nonce(mate)?, self.leader.index() as u128, mate.index() as u128];
+        let about = [nonce(self.leader)?, nonce(peer)?, self.leader.index() as u128, peer.index() as u128];
         Some(self.key.prove(claim, &about))
     }
 
-    fn hello_of(&self, mate: Rank) -> Option<Proof> {
-        self.proof("node: mate", mate)
+    fn hello_of(&self, peer: Rank) -> Option<Proof> {
+        self.proof("node: peer", peer)
     }
 
-    fn welcome_to(&self, mate: Rank) -> Option<Proof> {
-        self.proof("node: leader", mate)
+    fn welcome_to(&self, peer: Rank) -> Option<Proof> {
+        self.proof("node: leader", peer)
     }
 
-    /// What `mate` says when it comes.
-    pub fn hello(&self, mate: Rank) -> Option<Vec<u8>> {
-        let number = (mate.index() as u64).to_le_bytes();
-        Some([&number[..], &self.hello_of(mate)?.to_bytes()].concat())
+    /// What `node peer` says when it comes.
+    pub fn hello(&self, peer: Rank) -> Option<Vec<u8>> {
+        let number = (peer.index() as u64).to_le_bytes();
+        Some([&number[..], &self.hello_of(peer)?.to_bytes()].concat())
     }
 
     /// Who has said this. None: nobody of this job.
     pub fn who(&self, hello: &[u8]) -> Option<Rank> {
         let (number, said) = hello.split_first_chunk::<RANK>()?;
-        let mate = Rank::from(usize::try_from(u64::from_le_bytes(*number)).ok()?);
-        (mate != self.leader && self.hello_of(mate)?.is(said)).then_some(mate)
+        let peer = Rank::from(usize::try_from(u64::from_le_bytes(*number)).ok()?);
+        (peer != self.leader && self.hello_of(peer)?.is(said)).then_some(peer)
     }
 
     /// What the leader answers.
-    pub fn welcome(&self, mate: Rank) -> Option<Vec<u8>> {
-        Some(self.welcome_to(mate)?.to_bytes().to_vec())
+    pub fn welcome(&self, peer: Rank) -> Option<Vec<u8>> {
+        Some(self.welcome_to(peer)?.to_bytes().to_vec())
     }
 
-    /// Whether `said` is the leader's answer to `mate`.
-    pub fn is_welcome(&self, mate: Rank, said: &[u8]) -> bool {
-        self.welcome_to(mate).is_some_and(|proof| proof.is(said))
+    /// Whether `said` is the leader's answer to `node peer`.
+    pub fn is_welcome(&self, peer: Rank, said: &[u8]) -> bool {
+        self.welcome_to(peer).is_some_and(|proof| proof.is(said))
     }
 }
 
@@ -73,10 +73,10 @@ mod tests {
     #[test]
     fn only_what_belongs_to_both_and_to_this_time_is_believed() {
         let key = JobKey::random().unwrap();
-        let (ours, mate) = (greeting(key, 0, [1, 2, 3]), Rank::new(1));
-        let (hello, welcome) = (ours.hello(mate).unwrap(), ours.welcome(mate).unwrap());
-        assert_eq!(ours.who(&hello), Some(mate));
-        assert!(ours.is_welcome(mate, &welcome) && !ours.is_welcome(Rank::new(2), &welcome));
+        let (ours, peer) = (greeting(key, 0, [1, 2, 3]), Rank::new(1));
+        let (hello, welcome) = (ours.hello(peer).unwrap(), ours.welcome(peer).unwrap());
+        assert_eq!(ours.who(&hello), Some(peer));
+        assert!(ours.is_welcome(peer, &welcome) && !ours.is_welcome(Rank::new(2), &welcome));
         for other in [
             greeting(JobKey::random().unwrap(), 0, [1, 2, 3]),
             greeting(key, 0, [9, 2, 3]),
@@ -84,9 +84,9 @@ mod tests {
             greeting(key, 2, [1, 2, 3]),
         ] {
             assert_eq!(other.who(&hello), None);
-            assert!(!other.is_welcome(mate, &welcome));
+            assert!(!other.is_welcome(peer, &welcome));
         }
-        assert!(!ours.is_welcome(mate, &hello[RANK..]), "its own words, sent back");
+        assert!(!ours.is_welcome(peer, &hello[RANK..]), "its own words, sent back");
         let renumbered = [&2_u64.to_le_bytes()[..], &hello[RANK..]].concat();
         for garbage in [&[][..], &hello[1..], &[&hello[..], &[0]].concat(), &renumbered, &[0xff; 40]] {
             assert_eq!(ours.who(garbage), None);

@@ -1,4 +1,4 @@
-//! Transfers through the rings between this rank and one of its mates.
+//! Transfers through the rings between this rank and one of its node peers.
 //!
 //! What stands in a ring is a row of records, each shown whole and beginning at a multiple of 16 bytes:
 //!
@@ -13,7 +13,7 @@
 //! A long transfer goes in pieces as the ring empties, one such transfer at a time. Short ones pass it by.
 
 use super::buffer_pool::BufferPool;
-use super::control::{Mate, Ring};
+use super::control::{NodeRank, Ring};
 use super::ring::{Corrupt, Reader, Writer};
 use crate::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Rank, Received, Token, Traffic};
 use bytes::Bytes;
@@ -77,14 +77,14 @@ impl Record {
     }
 }
 
-/// A transfer under way to the mate.
+/// A transfer under way to the node peer.
 #[derive(Debug)]
 struct Long {
     outgoing: Outgoing,
     sent: usize,
 }
 
-/// A transfer under way from the mate.
+/// A transfer under way from the node peer.
 #[derive(Debug)]
 struct Incoming {
     header: Vec<u8>,
@@ -103,9 +103,9 @@ enum Place {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Sent {
     Nothing,
-    /// Only what is in no hurry: the mate need not be woken for it.
+    /// Only what is in no hurry: the node peer need not be woken for it.
     Lazily,
-    /// What the mate is to be called for, or as much as there is room for.
+    /// What the node peer is to be called for, or as much as there is room for.
     Waking,
 }
 
@@ -124,28 +124,28 @@ pub(crate) struct TakenIn {
     pub handled: bool,
     /// There is more.
     pub more: bool,
-    /// The mate is to be called: it waits for room, and there is some.
+    /// The node peer is to be called: it waits for room, and there is some.
     pub nudge: bool,
 }
 
-/// Both ways between this rank and a mate.
+/// Both ways between this rank and a node peer.
 #[derive(Debug)]
 pub(crate) struct Link {
-    mate: Mate,
+    peer: NodeRank,
     writer: Writer<Ring>,
     reader: Reader<Ring>,
     pool: Arc<BufferPool>,
     short: VecDeque<Outgoing>,
     long: VecDeque<Long>,
     incoming: Option<Incoming>,
-    /// Payloads that the mate has, or that are withdrawn.
+    /// Payloads that the node peer has, or that are withdrawn.
     released: Vec<Token>,
 }
 
 impl Link {
-    pub fn new(mate: Mate, writer: Writer<Ring>, reader: Reader<Ring>, pool: Arc<BufferPool>) -> Self {
+    pub fn new(peer: NodeRank, writer: Writer<Ring>, reader: Reader<Ring>, pool: Arc<BufferPool>) -> Self {
         let (short, long) = (VecDeque::new(), VecDeque::new());
-        Link { mate, writer, reader, pool, short, long, incoming: None, released: Vec::new() }
+        Link { peer, writer, reader, pool, short, long, incoming: None, released: Vec::new() }
     }
 
     /// The longest payload that goes in one record. Several fit, so that one side writes while the other reads.
@@ -172,7 +172,7 @@ impl Link {
         self.incoming.is_some() || self.is_waiting()
     }
 
-    /// The mate's position, if it has not read all that we have put into its ring.
+    /// The node peer's position, if it has not read all that we have put into its ring.
     pub fn unread(&self) -> Option<u64> {
         self.writer.unread()
     }
@@ -218,7 +218,7 @@ impl Link {
 
     fn hand_over(&mut self, record: Record) {
         if let Some(Outgoing { header, payload: Payload::Shared(buffer), .. }) = self.short.pop_front() {
-            let number = buffer.hand_to(self.mate) as u64;
+            let number = buffer.hand_to(self.peer) as u64;
             self.writer.write(&record.encode());
             self.writer.write(&header);
             self.writer.pad(UNIT);
@@ -268,7 +268,7 @@ impl Link {
         self.released.drain(..)
     }
 
-    /// Drops what waits for room: the mate is lost.
+    /// Drops what waits for room: the node peer is lost.
     pub fn give_up(&mut self) {
         while !self.short.is_empty() {
             self.release(|link| link.short.pop_front());
@@ -373,7 +373,7 @@ impl Link {
         Ok(record)
     }
 
-    /// A payload that lies in a buffer of the mate.
+    /// A payload that lies in a buffer of the node peer.
     fn handed(
         &mut self,
         from: Rank,
@@ -388,7 +388,7 @@ impl Link {
         self.reader.read(&mut number)?;
         self.reader.skip_padding(UNIT)?;
         let number = usize::try_from(u64::from_ne_bytes(number)).map_err(|_| Corrupt)?;
-        let view = self.pool.open(self.mate, number, record.total)?;
+        let view = self.pool.open(self.peer, number, record.total)?;
         Ok(match handler.place(from, header, record.total) {
             Placement::Buffer => Received::Shared(view),
             Placement::At(token) => {

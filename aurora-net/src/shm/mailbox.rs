@@ -1,4 +1,4 @@
-//! Mailboxes: letters of one length from a rank to a mate, through memory that both see and without a record in their ring.
+//! Mailboxes: letters of one length from a rank to a node peer, through memory that both see and without a record in their ring.
 //!
 //! For ranks that send each other the same again and again, the edges of their blocks: a letter costs a copy into the mailbox, a count and
 //! a hint, and one look at the count where it is waited for. No header, no queue, no lock of the endpoint.
@@ -17,7 +17,7 @@
 //! Invariants that the unsafe code here relies on:
 //!
 //! 1. A mailbox has one [`Sender`] and one [`Receiver`], ever: who makes them promises it.
-//! 2. `with` and `with_mut` are called by whoever has that half, as said above. A mate that counts wrong breaks the protocol, which mates
+//! 2. `with` and `with_mut` are called by whoever has that half, as said above. A node peer that counts wrong breaks the protocol, which node peers
 //!    are trusted not to; it leads to wrong bytes, never out of the buffer.
 //! 3. Counts and halves lie inside the buffer, behind the first letter, and overlap nothing ([`Place::behind`]). The buffer is neither
 //!    used for anything else nor unmapped while one of its ends is there: the sender's reservation and the receiver's view see to that (`buffer_pool.rs`).
@@ -27,7 +27,7 @@
 mod model;
 
 use super::buffer_pool::{BUFFER, Reservation, SharedView};
-use super::control::{APART, Mate};
+use super::control::{APART, NodeRank};
 use super::ring::Position;
 use std::fmt;
 use std::ptr::NonNull;
@@ -185,16 +185,16 @@ impl Halves for Place {
     }
 }
 
-/// A mailbox to a mate, from [`Outbox::mailbox`](crate::Outbox::mailbox).
+/// A mailbox to a node peer, from [`Outbox::mailbox`](crate::Outbox::mailbox).
 pub struct MailboxSender {
     end: Sender<Place>,
     reservation: Reservation,
-    to: Mate,
+    to: NodeRank,
 }
 
 impl MailboxSender {
     /// In the buffer that is claimed, in which nobody has been given one before; it has not been handed to `to` yet.
-    pub(super) fn new(place: Place, reservation: Reservation, to: Mate) -> Self {
+    pub(super) fn new(place: Place, reservation: Reservation, to: NodeRank) -> Self {
         place.clear();
         // SAFETY: invariants 1 and 3.
         MailboxSender { end: unsafe { Sender::new(place) }, reservation, to }
@@ -216,7 +216,7 @@ impl fmt::Debug for MailboxSender {
     }
 }
 
-/// A mailbox from a mate, from [`SharedView::into_mailbox`].
+/// A mailbox from a node peer, from [`SharedView::into_mailbox`].
 #[derive(Debug)]
 pub struct MailboxReceiver {
     end: Receiver<Place>,

@@ -5,11 +5,11 @@
 mod barrier;
 mod buffer_pool;
 mod control;
+mod discovery;
 mod doorbell;
 mod greeting;
 mod link;
 mod mailbox;
-mod mates;
 mod node;
 mod node_barrier;
 mod parcel;
@@ -21,10 +21,10 @@ mod spin_budget;
 mod tests;
 
 pub(crate) use buffer_pool::{BUFFER, BufferPool};
-pub(crate) use control::{Control, Mate, Presence};
+pub(crate) use control::{Control, NodeRank, Presence};
+pub(crate) use discovery::{Found, Offer, ShmContact};
 pub(crate) use doorbell::Look;
 pub(crate) use link::{Link, Sent};
-pub(crate) use mates::{Found, Offer, ShmContact};
 pub(crate) use spin_budget::SpinBudget;
 
 pub use barrier::{BarrierEntry, BarrierMemory, BarrierState};

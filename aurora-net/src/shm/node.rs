@@ -33,7 +33,7 @@ pub(super) enum Role {
         /// To all others, in their order.
         lines: Vec<Line>,
     },
-    Mate {
+    Follower {
         line: Line,
         /// Arrived before it was asked for.
         early: Mutex<Option<Shared>>,
@@ -45,8 +45,8 @@ impl Role {
         Role::Leader { lines }
     }
 
-    pub fn mate(line: Line) -> Self {
-        Role::Mate { line, early: Mutex::default() }
+    pub fn follower(line: Line) -> Self {
+        Role::Follower { line, early: Mutex::default() }
     }
 }
 
@@ -72,11 +72,11 @@ impl Node {
         self.control.as_ref()
     }
 
-    /// The connections to its mates, for the leader; to the leader, for the others.
+    /// The connections to its node peers, for the leader; to the leader, for the others.
     pub(super) fn lines(&self) -> impl Iterator<Item = &Line> {
         match &self.role {
             Role::Leader { lines } => lines.iter(),
-            Role::Mate { line, .. } => std::slice::from_ref(line).iter(),
+            Role::Follower { line, .. } => std::slice::from_ref(line).iter(),
         }
     }
 
@@ -95,18 +95,18 @@ impl Node {
             let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
             let ready = poll(&mut polled, Some(&at_once));
             let is_hung_up = polled[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR);
-            // Looked at after the line: one that this rank has closed itself says nothing of its mate.
+            // Looked at after the line: one that this rank has closed itself says nothing of its node peer.
             if ready.is_ok() && is_hung_up && control.presence(control.me()) == Presence::Here {
-                // The leader's lines go to those behind it, a mate's to the leader.
+                // The leader's lines go to those behind it, a node peer's to the leader.
                 control.note_end(if control.me() == 0 { index + 1 } else { 0 });
             }
         }
     }
 
     /// Whether a rank, by its number among [`Node::ranks`], has ended without having closed its endpoint, as far as can be known by now.
-    pub fn has_ended(&self, mate: usize) -> bool {
+    pub fn has_ended(&self, peer: usize) -> bool {
         self.note_ends();
-        self.control.as_ref().is_some_and(|control| control.presence(mate) == Presence::Dead)
+        self.control.as_ref().is_some_and(|control| control.presence(peer) == Presence::Dead)
     }
 
     /// Whether the end of a rank would still be noted: until the leader, who alone sees those of all others, closes its
@@ -133,12 +133,12 @@ impl Node {
     ///
     /// # Errors
     /// [`Error::Segment`], [`Error::FileSize`]: the leader could not make it; all get the same. [`Error::OpenFiles`]:
-    /// it, or this rank, has no descriptor left for it. [`Error::MateGone`]: the leader is dead, or has closed its
+    /// it, or this rank, has no descriptor left for it. [`Error::NodePeerGone`]: the leader is dead, or has closed its
     /// endpoint, or this rank has. [`Error::ShareSkipped`]: the leader has left it out.
     pub fn share(&self, id: u64, len: usize) -> Result<Segment, Error> {
         match &self.role {
             Role::Leader { lines } => hand_out(lines, id, len),
-            Role::Mate { line, early } => {
+            Role::Follower { line, early } => {
                 let mut early = early.lock().unwrap_or_else(PoisonError::into_inner);
                 let shared = next(line, &mut early, id)?.ok_or_else(|| self.leader_is_gone())?;
                 if shared.id != id {
@@ -157,7 +157,7 @@ impl Node {
             // Most likely we are about to be ended too, by who says why.
             thread::sleep(self.grace);
         }
-        Error::MateGone { rank: self.leader() }
+        Error::NodePeerGone { rank: self.leader() }
     }
 
     /// This rank's end of the barrier of the node's ranks. None: this rank is alone, or has it already.
@@ -169,14 +169,14 @@ impl Node {
     /// Who has not come to the barrier with this number.
     pub fn absent(&self, number: u64) -> Vec<Rank> {
         let absent = self.control.iter().flat_map(|control| barrier::absent(&**control, number));
-        absent.map(|mate| self.ranks[mate]).collect()
+        absent.map(|peer| self.ranks[peer]).collect()
     }
 
     /// Collective over the node's ranks. Comes to the next meeting in a place of its own; `number` goes up by 1 from 1 and is the same on
     /// all, `word` says what this rank came for. Does not wait. A rank alone has met.
     pub fn arrive_at(&self, place: &impl BarrierMemory, number: u64, word: u64) -> BarrierState {
         let table = TableIn(place, self.ranks.len());
-        let wake = |mate| self.control.iter().for_each(|control| control.ring(mate));
+        let wake = |peer| self.control.iter().for_each(|control| control.ring(peer));
         let me = self.control.as_deref().map(Control::me);
         me.map_or(BarrierState::Agreed, |me| barrier::arrive(&table, me, number, word, wake))
     }
@@ -200,10 +200,10 @@ impl Node {
 
     /// Who has not come to it.
     pub fn absent_at(&self, place: &impl BarrierMemory, number: u64) -> Vec<Rank> {
-        barrier::absent(&TableIn(place, self.ranks.len()), number).map(|mate| self.ranks[mate]).collect()
+        barrier::absent(&TableIn(place, self.ranks.len()), number).map(|peer| self.ranks[peer]).collect()
     }
 
-    /// Waits for a very short time, in which nothing that arrives is handled, for what mates write to memory that this rank sees too; not
+    /// Waits for a very short time, in which nothing that arrives is handled, for what node peers write to memory that this rank sees too; not
     /// at all where there are more ranks than cores. Whether it has come.
     pub fn spin(&self, has_come: impl FnMut() -> bool) -> bool {
         self.budget.spin(has_come)
@@ -280,7 +280,7 @@ pub(super) fn hear(line: &Line) -> Result<Option<Parcel>, Error> {
     }
 }
 
-/// Sends a mate something. One that is gone is not ours to report; that there is no descriptor is.
+/// Sends a node peer something. One that is gone is not ours to report; that there is no descriptor is.
 pub(super) fn tell(line: &Line, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Error> {
     match line.send(bytes, descriptors) {
         Err(error @ Errno::TOOMANYREFS) => Err(Error::system("send a descriptor to a rank of this node")(error)),

@@ -103,7 +103,7 @@ impl NodeBarrier {
     /// If the last one is not over.
     pub fn arrive(&mut self, word: u64) -> BarrierState {
         let control = &self.control;
-        self.last.arrive(&**control, control.me(), word, |mate| control.ring(mate))
+        self.last.arrive(&**control, control.me(), word, |peer| control.ring(peer))
     }
 
     /// Waits a very short time for those who have not come, and handles nothing that arrives.
@@ -128,8 +128,8 @@ impl NodeBarrier {
     ///
     /// # Panics
     /// If not all have come to it.
-    pub fn contribution(&self, mate: usize) -> &[u8] {
-        let start = self.control.contribution(mate, self.last.last());
+    pub fn contribution(&self, peer: usize) -> &[u8] {
+        let start = self.control.contribution(peer, self.last.last());
         // SAFETY: invariants 1 and 3.
         unsafe { std::slice::from_raw_parts(start.as_ptr(), self.longest()) }
     }
@@ -138,8 +138,8 @@ impl NodeBarrier {
     ///
     /// # Panics
     /// If not all have come to it.
-    pub fn inline(&self, mate: usize) -> &[u8; INLINE] {
-        let inline = self.control.inline(mate, self.last.last());
+    pub fn inline(&self, peer: usize) -> &[u8; INLINE] {
+        let inline = self.control.inline(peer, self.last.last());
         // SAFETY: invariants 1 and 3.
         unsafe { inline.as_ref() }
     }

@@ -1,6 +1,6 @@
-//! The porter of a node's leader: a thread that takes in those who connect, until all mates are known to have come.
+//! The porter of a node's leader: a thread that takes in those who connect, until all node peers are known to have come.
 //!
-//! Anybody may connect to an abstract socket, so nobody may fill its queue before the mates come, or keep descriptors
+//! Anybody may connect to an abstract socket, so nobody may fill its queue before the node peers come, or keep descriptors
 //! of the leader: connections of other users end at once, those of this one after a short while ([`Strangers`]).
 
 use super::greeting::Greeting;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A mate that has said who it is.
+/// A node peer that has said who it is.
 #[derive(Debug)]
 pub(super) struct Guest {
     pub rank: Rank,
@@ -32,11 +32,11 @@ pub(super) struct Guests {
 }
 
 impl Guests {
-    /// Why a mate is not among them.
-    pub fn why_missing(&self, mate: Rank) -> Error {
+    /// Why a node peer is not among them.
+    pub fn why_missing(&self, peer: Rank) -> Error {
         match self.refused {
             Some(refused) => Error::system(TAKING)(refused),
-            None => Error::MateGone { rank: mate },
+            None => Error::NodePeerGone { rank: peer },
         }
     }
 }
@@ -96,7 +96,7 @@ impl DoorKeeping {
     fn keep(mut self) -> Result<Guests, Error> {
         while !self.sleep() {
             if let Err(error) = self.accept() {
-                // The mates go on waiting, so that the leader is the one to say why it fails.
+                // The node peers go on waiting, so that the leader is the one to say why it fails.
                 while !is_kicked(&self.over) {}
                 return Err(Error::system(TAKING)(error));
             }
@@ -107,7 +107,7 @@ impl DoorKeeping {
         Ok(self.guests)
     }
 
-    /// All mates have come and said who they are: hears everybody once, and waits for nobody.
+    /// All node peers have come and said who they are: hears everybody once, and waits for nobody.
     fn take_the_rest(&mut self) -> Result<(), Errno> {
         let DoorKeeping { listener, greeting, guests, strangers, .. } = self;
         strangers.hear(Instant::now(), |line| hear(line, greeting, guests).and(None));
@@ -167,7 +167,7 @@ fn hear(line: Line, greeting: &Greeting, guests: &mut Guests) -> Option<Line> {
         Ok(Some(parcel)) => parcel,
         Err(Errno::AGAIN) => return Some(line),
         Err(error @ Errno::MFILE) => {
-            // Perhaps a mate, which will be missing then.
+            // Perhaps a node peer, which will be missing then.
             guests.refused = Some(error);
             return None;
         }

@@ -16,7 +16,7 @@
 //!
 //! 1. A ring has one [`Writer`] and one [`Reader`], ever: who makes them promises it.
 //! 2. Positions only grow, each is stored by one side alone, and `head - capacity <= tail <= head`. What the other side says is
-//!    checked before it is believed; a mate that says something possible but untrue breaks the protocol, which mates are trusted not to.
+//!    checked before it is believed; a node peer that says something possible but untrue breaks the protocol, which node peers are trusted not to.
 //! 3. `with` and `with_mut` are called only for bytes that the caller owns, and inside the capacity.
 #![allow(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! How long a rank waits for its node-mates before it sleeps.
+//! How long a rank waits for its node peers before it sleeps.
 
 use std::hint;
 use std::thread;

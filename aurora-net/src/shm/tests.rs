@@ -1,6 +1,6 @@
 //! Nodes whose ranks are all in this test: nothing in finding each other waits for anybody.
 
-use super::mates::{Found, Offer, ShmContact};
+use super::discovery::{Found, Offer, ShmContact};
 use super::node::Node;
 use super::parcel::{Line, Listener};
 use crate::endpoint::Waker;
@@ -186,10 +186,10 @@ fn who_does_not_know_the_key_is_not_let_in() {
     for stranger in silent.iter().chain([&talker]) {
         assert!(stranger.receive().unwrap().is_none());
     }
-    assert!(matches!(liar.gather(&leaders, Duration::ZERO), Err(Error::MateGone { .. })));
+    assert!(matches!(liar.gather(&leaders, Duration::ZERO), Err(Error::NodePeerGone { .. })));
 }
 
-/// A leader has ended, and another process has taken its socket's name before its mate comes.
+/// A leader has ended, and another process has taken its socket's name before its node peer comes.
 fn with_an_impostor(listen: impl FnOnce(&[u8]) -> Listener) -> Error {
     let offers = offers(2);
     let contacts = contacts(&offers);
@@ -200,7 +200,7 @@ fn with_an_impostor(listen: impl FnOnce(&[u8]) -> Listener) -> Error {
         Ok(found) => found,
         Err(error) => return error,
     };
-    let line = listener.accept().unwrap().expect("the mate has connected");
+    let line = listener.accept().unwrap().expect("the node peer has connected");
     let (hello, _) = line.try_receive().unwrap().expect("and has said who it is");
     // Its own words, and then memory.
     line.send(&hello[8..], &[]).unwrap();
@@ -239,22 +239,22 @@ fn a_mate_that_never_came_is_an_error_and_no_hang() {
     let contacts = contacts(&offers);
     let first = seek(offers.into_iter().next().unwrap(), 0, key(), &contacts);
     let error = first.gather(&[Some(Rank::new(0)); 2], Duration::ZERO).unwrap_err();
-    assert!(matches!(error, Error::MateGone { rank } if rank == 1), "{error}");
+    assert!(matches!(error, Error::NodePeerGone { rank } if rank == 1), "{error}");
 }
 
 #[test]
 fn a_leader_that_is_gone_is_an_error_for_who_waits_and_who_comes_later() {
     for close in [false, true] {
         let mut nodes = node(3).into_iter();
-        let (leader, mates) = (nodes.next().unwrap(), nodes.collect::<Vec<_>>());
+        let (leader, peers) = (nodes.next().unwrap(), nodes.collect::<Vec<_>>());
         thread::scope(|scope| {
-            let waiter = scope.spawn(|| mates[0].share(1, 10));
+            let waiter = scope.spawn(|| peers[0].share(1, 10));
             thread::sleep(Duration::from_millis(20));
             // By its death, or because it gives up and something still holds its end.
             let kept = close.then(|| leader.close()).map(|()| leader);
             let error = waiter.join().unwrap().unwrap_err();
             assert_eq!(error.to_string(), "rank 0 does not share memory any more: it has ended or failed");
-            assert!(matches!(mates[1].share(1, 10), Err(Error::MateGone { rank }) if rank == 0));
+            assert!(matches!(peers[1].share(1, 10), Err(Error::NodePeerGone { rank }) if rank == 0));
             drop(kept);
         });
     }
@@ -276,7 +276,7 @@ fn closing_its_own_end_wakes_a_mate() {
         let waiter = scope.spawn(|| nodes[1].share(1, 10));
         thread::sleep(Duration::from_millis(20));
         nodes[1].close();
-        assert!(matches!(waiter.join().unwrap(), Err(Error::MateGone { .. })));
+        assert!(matches!(waiter.join().unwrap(), Err(Error::NodePeerGone { .. })));
     });
 }
 
@@ -286,7 +286,7 @@ fn who_has_closed_its_own_end_does_not_take_it_for_the_end_of_others() {
         let nodes = node(3);
         nodes[closed].close();
         for node in &nodes {
-            (0..3).for_each(|mate| assert!(!node.has_ended(mate), "{mate}, when {closed} has closed"));
+            (0..3).for_each(|peer| assert!(!node.has_ended(peer), "{peer}, when {closed} has closed"));
             assert_eq!(node.notes_ends(), closed != 0, "the leader alone sees the ends of all");
         }
     }
@@ -295,14 +295,14 @@ fn who_has_closed_its_own_end_does_not_take_it_for_the_end_of_others() {
 #[test]
 fn what_one_rank_leaves_out_the_others_do_not_take_for_the_next() {
     let nodes = node(2);
-    let [leader, mate] = &nodes[..] else { unreachable!() };
+    let [leader, peer] = &nodes[..] else { unreachable!() };
     leader.share(1, 10).unwrap();
     leader.share(2, 20).unwrap();
-    assert_eq!(mate.share(2, 20).unwrap().len(), 20);
+    assert_eq!(peer.share(2, 20).unwrap().len(), 20);
     leader.share(5, 50).unwrap();
-    let error = mate.share(3, 30).unwrap_err().to_string();
+    let error = peer.share(3, 30).unwrap_err().to_string();
     assert!(error.contains("number 5, but not number 3"), "{error}");
-    assert_eq!(mate.share(5, 50).unwrap().len(), 50);
+    assert_eq!(peer.share(5, 50).unwrap().len(), 50);
 }
 
 #[test]

@@ -113,8 +113,8 @@ fn stranger(name: &str) -> std::io::Result<UnixStream> {
     UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?)
 }
 
-/// A stranger at the socket of node-mates; none where its queue is full.
-fn mate(name: &str) -> Option<OwnedFd> {
+/// A stranger at the socket of node peers; none where its queue is full.
+fn peer(name: &str) -> Option<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).ok()?;
     connect(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes()).ok()?).ok()?;
@@ -185,8 +185,8 @@ fn drip() -> Outcome {
 
 fn waiting_strangers() -> Outcome {
     let waiting = Waiting::start(&[]);
-    let (control, mates) = (waiting.socket("aurora-")?, waiting.socket("aurora-mates-")?);
-    let held: Vec<_> = (0..200).map(|_| (stranger(&control), mate(&mates))).collect();
+    let (control, peers) = (waiting.socket("aurora-")?, waiting.socket("aurora-node-")?);
+    let held: Vec<_> = (0..200).map(|_| (stranger(&control), peer(&peers))).collect();
     waiting.goes_well()?;
     drop(held);
     Ok(())
@@ -203,8 +203,8 @@ fn full_queues() -> Outcome {
         return Ok(());
     }
     let waiting = Waiting::start(&["sh", "-c", "ulimit -n 1024; exec \"$0\" \"$@\""]);
-    let mates = waiting.socket("aurora-mates-")?;
-    let held: Vec<_> = (0..most + 10).map_while(|_| mate(&mates)).collect();
+    let peers = waiting.socket("aurora-node-")?;
+    let held: Vec<_> = (0..most + 10).map_while(|_| peer(&peers)).collect();
     check(held.len() > most / 2, || format!("only {} of {most} connections", held.len()))?;
     waiting.goes_well()?;
     drop(held);
@@ -214,7 +214,7 @@ fn full_queues() -> Outcome {
 fn few_descriptors() -> Outcome {
     let waiting = Waiting::start(&["sh", "-c", "ulimit -n 48; exec \"$0\" \"$@\""]);
     let control = waiting.socket("aurora-")?;
-    waiting.socket("aurora-mates-")?;
+    waiting.socket("aurora-node-")?;
     let held: Vec<_> = (0..100).map(|_| stranger(&control)).collect();
     thread::sleep(Duration::from_millis(200));
     waiting.goes_well()?;

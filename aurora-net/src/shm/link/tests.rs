@@ -65,8 +65,8 @@ fn links() -> (Link, Link) {
     let link = |me| {
         let wakers = vec![Waker::new().unwrap(), Waker::new().unwrap()];
         let control = Control::new(segment.clone(), me, wakers);
-        let (mate, writer, reader) = control.take_rings().pop().unwrap();
-        Link::new(mate, writer, reader, BufferPool::new(Arc::new(control)))
+        let (peer, writer, reader) = control.take_rings().pop().unwrap();
+        Link::new(peer, writer, reader, BufferPool::new(Arc::new(control)))
     };
     (link(0), link(1))
 }
@@ -262,7 +262,7 @@ fn buffers_that_were_never_read_come_back() {
     near.transmit(&mut Desk::default()).unwrap();
     drop(far);
     pool.reclaim(0);
-    assert_eq!(count(), whole - 3, "of another mate");
+    assert_eq!(count(), whole - 3, "of another node peer");
     pool.reclaim(1);
     assert_eq!(count(), whole);
 }

@@ -253,7 +253,7 @@ fn who_waits_gets_hints() {
     model(|| {
         let (ring, rank) = (Small::new(), Sleeper::new());
         let (mut writer, mut reader) = ends(&ring);
-        let mate = thread::spawn({
+        let peer = thread::spawn({
             let rank = rank.clone();
             move || {
                 assert_eq!(writer.room(1), Ok(CAPACITY));
@@ -275,7 +275,7 @@ fn who_waits_gets_hints() {
             }
         });
         rank.until(|| reader.available().unwrap() > 0);
-        mate.join().unwrap();
+        peer.join().unwrap();
         daemon.join().unwrap();
     });
 }

@@ -9,9 +9,9 @@
 //! no part: they repeat, and containers share them.
 //!
 //! A rank says who it is when it connects, proves it by the job's key (`greeting.rs`), and gives what wakes it, before
-//! it tells everyone its leader. So when all have told, all mates are with the leader's porter (`porter.rs`), and the
+//! it tells everyone its leader. So when all have told, all node peers are with the leader's porter (`porter.rs`), and the
 //! leader waits for nobody. It proves to each that it belongs to the job too, makes the control segment and hands it to
-//! them, with what wakes each; the mates wait for that.
+//! them, with what wakes each; the node peers wait for that.
 
 use super::control::Control;
 use super::greeting::Greeting;
@@ -42,7 +42,7 @@ pub(crate) struct ShmContact {
 
 impl ShmContact {
     pub(super) fn socket(&self) -> Vec<u8> {
-        format!("aurora-mates-{:032x}", self.name).into_bytes()
+        format!("aurora-node-{:032x}", self.name).into_bytes()
     }
 
     /// The same of another machine.
@@ -106,13 +106,13 @@ impl Offer {
                 return Err(Error::Impostor { rank: leader });
             }
             let greeting = Greeting::new(key, leader, contacts);
-            let hello = greeting.hello(me).ok_or(Error::MateGone { rank: leader })?;
+            let hello = greeting.hello(me).ok_or(Error::NodePeerGone { rank: leader })?;
             line.send(&hello, &[waker.as_fd()]).map_err(|error| match error {
                 Errno::TOOMANYREFS => Error::system("send a descriptor to a rank of this node")(error),
-                _ => Error::MateGone { rank: leader },
+                _ => Error::NodePeerGone { rank: leader },
             })?;
             // Others may try to come to us before they come to the leader: nobody answers them, and they go on.
-            let role = Seeker::Mate { line, greeting, _listener: listener };
+            let role = Seeker::Follower { line, greeting, _listener: listener };
             return Ok(Found { me, leader, role, waker });
         }
         let greeting = Arc::new(Greeting::new(key, me, contacts));
@@ -133,7 +133,7 @@ pub(crate) struct Found {
 #[derive(Debug)]
 enum Seeker {
     Leader { porter: Porter, greeting: Arc<Greeting> },
-    Mate { line: Line, greeting: Greeting, _listener: Listener },
+    Follower { line: Line, greeting: Greeting, _listener: Listener },
 }
 
 impl Found {
@@ -145,7 +145,7 @@ impl Found {
     /// Makes the node, given everyone's leader. `grace`: [`Node::share`] waits so long before it says that the leader is gone.
     pub fn gather(self, leaders: &[Option<Rank>], grace: Duration) -> Result<Node, Error> {
         let Found { me, leader, role, waker } = self;
-        let gone = || Error::MateGone { rank: leader };
+        let gone = || Error::NodePeerGone { rank: leader };
         if leaders[leader.index()] != Some(leader) {
             // It follows somebody else, whom we could not reach.
             return Err(gone());
@@ -163,8 +163,8 @@ impl Found {
                 let own = waker.share().map_err(Error::system("share an eventfd"))?;
                 let (lines, mut wakers) = seat(guests, &ranks[1..])?;
                 wakers.insert(0, own);
-                for (line, mate) in lines.iter().zip(&ranks[1..]) {
-                    tell(line, &greeting.welcome(*mate).ok_or_else(gone)?, &[])?;
+                for (line, peer) in lines.iter().zip(&ranks[1..]) {
+                    tell(line, &greeting.welcome(*peer).ok_or_else(gone)?, &[])?;
                 }
                 let mut node = Node::new(ranks, Role::leader(lines), grace);
                 let segment = node.share(Node::CONTROL, Control::len(count))?;
@@ -174,7 +174,7 @@ impl Found {
                 node.set_control(Control::new(segment, place, wakers));
                 Ok(node)
             }
-            Seeker::Mate { line, greeting, .. } => {
+            Seeker::Follower { line, greeting, .. } => {
                 let Some((said, _)) = hear(&line)? else {
                     // Most likely we are about to be ended too, by who says why.
                     thread::sleep(grace);
@@ -183,7 +183,7 @@ impl Found {
                 if !greeting.is_welcome(me, &said) {
                     return Err(Error::Impostor { rank: leader });
                 }
-                let mut node = Node::new(ranks, Role::mate(line), grace);
+                let mut node = Node::new(ranks, Role::follower(line), grace);
                 let segment = node.share(Node::CONTROL, Control::len(count))?;
                 let line = node.lines().next().ok_or_else(gone)?;
                 let wakers = take(line, count)?.ok_or_else(gone)?;
@@ -194,18 +194,18 @@ impl Found {
     }
 }
 
-/// Puts the mates in the order of their ranks. All have come, or are gone.
-fn seat(mut guests: Guests, mates: &[Rank]) -> Result<(Vec<Line>, Vec<Waker>), Error> {
-    let places = mates.iter().map(|mate| {
-        let at = guests.all.iter().position(|guest| guest.rank == *mate);
-        let at = at.ok_or_else(|| guests.why_missing(*mate))?;
+/// Puts the node peers in the order of their ranks. All have come, or are gone.
+fn seat(mut guests: Guests, peers: &[Rank]) -> Result<(Vec<Line>, Vec<Waker>), Error> {
+    let places = peers.iter().map(|peer| {
+        let at = guests.all.iter().position(|guest| guest.rank == *peer);
+        let at = at.ok_or_else(|| guests.why_missing(*peer))?;
         let Guest { line, waker, .. } = guests.all.swap_remove(at);
         Ok((line, waker))
     });
     places.collect::<Result<Vec<_>, _>>().map(|places| places.into_iter().unzip())
 }
 
-/// Gives a mate what wakes each rank of the node.
+/// Gives a node peer what wakes each rank of the node.
 fn hand_out(wakers: &[Waker], line: &Line) -> Result<(), Error> {
     wakers.chunks(MOST_DESCRIPTORS).try_for_each(|some| {
         let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();
