@@ -43,7 +43,7 @@ pub(crate) enum Room {
 
 #[derive(Debug)]
 struct Stranger<T> {
-    line: T,
+    channel: T,
     /// When it came; none of one that is known to belong to the job.
     since: Option<Instant>,
 }
@@ -82,18 +82,18 @@ impl<T> Strangers<T> {
     }
 
     /// Takes one in.
-    pub fn admit(&mut self, line: T, is_known: bool, now: Instant) {
-        self.waiting.push_back(Stranger { line, since: (!is_known).then_some(now) });
+    pub fn admit(&mut self, channel: T, is_known: bool, now: Instant) {
+        self.waiting.push_back(Stranger { channel, since: (!is_known).then_some(now) });
     }
 
     /// Drops those whose time is over, and hears all others: `hear` gives a stranger back that has not said all yet.
     pub fn hear(&mut self, now: Instant, mut hear: impl FnMut(T) -> Option<T>) {
-        for Stranger { line, since } in std::mem::take(&mut self.waiting) {
+        for Stranger { channel, since } in std::mem::take(&mut self.waiting) {
             // Heard first: what it has said in time counts, whenever we come to it.
-            if let Some(line) = hear(line)
+            if let Some(channel) = hear(channel)
                 && since.is_none_or(|since| now < since + TIMEOUT)
             {
-                self.waiting.push_back(Stranger { line, since });
+                self.waiting.push_back(Stranger { channel, since });
             }
         }
     }
@@ -106,7 +106,7 @@ impl<T> Strangers<T> {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.waiting.iter().map(|stranger| &stranger.line)
+        self.waiting.iter().map(|stranger| &stranger.channel)
     }
 }
 
@@ -114,7 +114,7 @@ impl<T> Strangers<T> {
 mod tests {
     use super::*;
 
-    fn lines(strangers: &Strangers<usize>) -> Vec<usize> {
+    fn channels(strangers: &Strangers<usize>) -> Vec<usize> {
         strangers.iter().copied().collect()
     }
 
@@ -127,20 +127,20 @@ mod tests {
         let now = Instant::now();
         let mut strangers = of_at_most(3);
         strangers.admit(0, true, now);
-        for line in 1..=3 {
+        for channel in 1..=3 {
             assert_eq!(strangers.room(now), Room::Here);
-            strangers.admit(line, false, now);
+            strangers.admit(channel, false, now);
         }
         // Not before it has had time to speak.
         assert_eq!((strangers.room(now), strangers.is_open(now)), (Room::Later, false));
         assert_eq!(strangers.deadline(now), Some(now + PROTECTED));
         let now = now + PROTECTED;
         assert!(strangers.is_open(now));
-        assert_eq!((strangers.room(now), lines(&strangers)), (Room::Here, vec![0, 2, 3]));
+        assert_eq!((strangers.room(now), channels(&strangers)), (Room::Here, vec![0, 2, 3]));
         strangers.admit(4, false, now);
-        assert_eq!((strangers.room(now), lines(&strangers)), (Room::Here, vec![0, 3, 4]));
+        assert_eq!((strangers.room(now), channels(&strangers)), (Room::Here, vec![0, 3, 4]));
         assert_eq!([(); 3].map(|()| strangers.make_room(now + PROTECTED)), [Room::Here, Room::Here, Room::None]);
-        assert_eq!(lines(&strangers), [0]);
+        assert_eq!(channels(&strangers), [0]);
     }
 
     #[test]
@@ -153,15 +153,15 @@ mod tests {
         strangers.admit(2, false, now + TIMEOUT / 2);
         assert_eq!(strangers.deadline(now), Some(now + TIMEOUT));
         strangers.hear(now + TIMEOUT / 2, Some);
-        assert_eq!(lines(&strangers), [0, 1, 2]);
+        assert_eq!(channels(&strangers), [0, 1, 2]);
         let mut heard = Vec::new();
-        strangers.hear(now + TIMEOUT, |line| {
-            heard.push(line);
-            Some(line)
+        strangers.hear(now + TIMEOUT, |channel| {
+            heard.push(channel);
+            Some(channel)
         });
-        assert_eq!((heard, lines(&strangers)), (vec![0, 1, 2], vec![0, 2]));
-        strangers.hear(now + 9 * TIMEOUT, |line| (line != 0).then_some(line));
-        assert!(lines(&strangers).is_empty());
+        assert_eq!((heard, channels(&strangers)), (vec![0, 1, 2], vec![0, 2]));
+        strangers.hear(now + 9 * TIMEOUT, |channel| (channel != 0).then_some(channel));
+        assert!(channels(&strangers).is_empty());
     }
 
     #[test]

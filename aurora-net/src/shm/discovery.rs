@@ -14,9 +14,9 @@
 //! them, with what wakes each; the node peers wait for that.
 
 use super::control::Control;
+use super::descriptor_passing::{Channel, Listener, MOST_DESCRIPTORS, Message, TIMEOUT};
 use super::greeting::Greeting;
 use super::node::{Node, Role, hear, tell};
-use super::parcel::{Line, Listener, MOST_DESCRIPTORS, TIMEOUT};
 use super::porter::{Guest, Guests, Porter};
 use crate::endpoint::Waker;
 use crate::key::{JobKey, Nonce, nonce};
@@ -93,8 +93,8 @@ impl Offer {
                 continue;
             };
             let leader = Rank::new(index);
-            let line = match Line::connect(&contact.socket()) {
-                Ok(line) => line,
+            let channel = match Channel::connect(&contact.socket()) {
+                Ok(channel) => channel,
                 Err(Errno::AGAIN) => return Err(Error::NotLetIn { rank: leader, seconds: TIMEOUT.as_secs() }),
                 Err(error @ (Errno::MFILE | Errno::NFILE)) => {
                     return Err(Error::system("connect to a rank of this machine")(error));
@@ -102,17 +102,17 @@ impl Offer {
                 // Whatever refuses us, that rank's memory is out of our reach.
                 Err(_) => continue,
             };
-            if !peer::is_same_user(&line) {
+            if !peer::is_same_user(&channel) {
                 return Err(Error::Impostor { rank: leader });
             }
             let greeting = Greeting::new(key, leader, contacts);
             let hello = greeting.hello(me).ok_or(Error::NodePeerGone { rank: leader })?;
-            line.send(&hello, &[waker.as_fd()]).map_err(|error| match error {
+            channel.send(&hello, &[waker.as_fd()]).map_err(|error| match error {
                 Errno::TOOMANYREFS => Error::system("send a descriptor to a rank of this node")(error),
                 _ => Error::NodePeerGone { rank: leader },
             })?;
             // Others may try to come to us before they come to the leader: nobody answers them, and they go on.
-            let role = Seeker::Follower { line, greeting, _listener: listener };
+            let role = Seeker::Follower { channel, greeting, _listener: listener };
             return Ok(Found { me, leader, role, waker });
         }
         let greeting = Arc::new(Greeting::new(key, me, contacts));
@@ -133,7 +133,7 @@ pub(crate) struct Found {
 #[derive(Debug)]
 enum Seeker {
     Leader { porter: Porter, greeting: Arc<Greeting> },
-    Follower { line: Line, greeting: Greeting, _listener: Listener },
+    Follower { channel: Channel, greeting: Greeting, _listener: Listener },
 }
 
 impl Found {
@@ -161,21 +161,21 @@ impl Found {
                     return Ok(Node::alone(leader));
                 }
                 let own = waker.share().map_err(Error::system("share an eventfd"))?;
-                let (lines, mut wakers) = seat(guests, &ranks[1..])?;
+                let (channels, mut wakers) = seat(guests, &ranks[1..])?;
                 wakers.insert(0, own);
-                for (line, peer) in lines.iter().zip(&ranks[1..]) {
-                    tell(line, &greeting.welcome(*peer).ok_or_else(gone)?, &[])?;
+                for (channel, peer) in channels.iter().zip(&ranks[1..]) {
+                    tell(channel, &greeting.welcome(*peer).ok_or_else(gone)?, &[])?;
                 }
-                let mut node = Node::new(ranks, Role::leader(lines), grace);
+                let mut node = Node::new(ranks, Role::leader(channels), grace);
                 let segment = node.share(Node::CONTROL, Control::len(count))?;
-                for line in node.lines() {
-                    hand_out(&wakers, line)?;
+                for channel in node.channels() {
+                    hand_out(&wakers, channel)?;
                 }
                 node.set_control(Control::new(segment, place, wakers));
                 Ok(node)
             }
-            Seeker::Follower { line, greeting, .. } => {
-                let Some((said, _)) = hear(&line)? else {
+            Seeker::Follower { channel, greeting, .. } => {
+                let Some(Message { bytes: said, .. }) = hear(&channel)? else {
                     // Most likely we are about to be ended too, by who says why.
                     thread::sleep(grace);
                     return Err(gone());
@@ -183,10 +183,10 @@ impl Found {
                 if !greeting.is_welcome(me, &said) {
                     return Err(Error::Impostor { rank: leader });
                 }
-                let mut node = Node::new(ranks, Role::follower(line), grace);
+                let mut node = Node::new(ranks, Role::follower(channel), grace);
                 let segment = node.share(Node::CONTROL, Control::len(count))?;
-                let line = node.lines().next().ok_or_else(gone)?;
-                let wakers = take(line, count)?.ok_or_else(gone)?;
+                let channel = node.channels().next().ok_or_else(gone)?;
+                let wakers = take(channel, count)?.ok_or_else(gone)?;
                 node.set_control(Control::new(segment, place, wakers));
                 Ok(node)
             }
@@ -195,29 +195,29 @@ impl Found {
 }
 
 /// Puts the node peers in the order of their ranks. All have come, or are gone.
-fn seat(mut guests: Guests, peers: &[Rank]) -> Result<(Vec<Line>, Vec<Waker>), Error> {
+fn seat(mut guests: Guests, peers: &[Rank]) -> Result<(Vec<Channel>, Vec<Waker>), Error> {
     let places = peers.iter().map(|peer| {
         let at = guests.all.iter().position(|guest| guest.rank == *peer);
         let at = at.ok_or_else(|| guests.why_missing(*peer))?;
-        let Guest { line, waker, .. } = guests.all.swap_remove(at);
-        Ok((line, waker))
+        let Guest { channel, waker, .. } = guests.all.swap_remove(at);
+        Ok((channel, waker))
     });
     places.collect::<Result<Vec<_>, _>>().map(|places| places.into_iter().unzip())
 }
 
 /// Gives a node peer what wakes each rank of the node.
-fn hand_out(wakers: &[Waker], line: &Line) -> Result<(), Error> {
+fn hand_out(wakers: &[Waker], channel: &Channel) -> Result<(), Error> {
     wakers.chunks(MOST_DESCRIPTORS).try_for_each(|some| {
         let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();
-        tell(line, &[0], &some)
+        tell(channel, &[0], &some)
     })
 }
 
 /// Takes what wakes each rank of the node. None: the leader is gone.
-fn take(line: &Line, count: usize) -> Result<Option<Vec<Waker>>, Error> {
+fn take(channel: &Channel, count: usize) -> Result<Option<Vec<Waker>>, Error> {
     let mut wakers = Vec::new();
     while wakers.len() < count {
-        let Some((_, descriptors)) = hear(line)? else {
+        let Some(Message { descriptors, .. }) = hear(channel)? else {
             return Ok(None);
         };
         wakers.extend(descriptors.into_iter().map(Waker::of));

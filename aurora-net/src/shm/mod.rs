@@ -5,6 +5,7 @@
 mod barrier;
 mod buffer_pool;
 mod control;
+mod descriptor_passing;
 mod discovery;
 mod doorbell;
 mod greeting;
@@ -12,7 +13,6 @@ mod link;
 mod mailbox;
 mod node;
 mod node_barrier;
-mod parcel;
 mod porter;
 mod ring;
 mod segment;

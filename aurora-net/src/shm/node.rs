@@ -2,8 +2,8 @@
 
 use super::barrier::{self, BarrierMemory, BarrierState, TableIn};
 use super::control::{Control, Presence};
+use super::descriptor_passing::{Channel, Message, numbers};
 use super::node_barrier::NodeBarrier;
-use super::parcel::{Line, Parcel, numbers};
 use super::segment::{self, Segment};
 use super::spin_budget::SpinBudget;
 use crate::{Error, Rank};
@@ -31,22 +31,22 @@ pub struct Node {
 pub(super) enum Role {
     Leader {
         /// To all others, in their order.
-        lines: Vec<Line>,
+        channels: Vec<Channel>,
     },
     Follower {
-        line: Line,
+        channel: Channel,
         /// Arrived before it was asked for.
         early: Mutex<Option<Shared>>,
     },
 }
 
 impl Role {
-    pub fn leader(lines: Vec<Line>) -> Self {
-        Role::Leader { lines }
+    pub fn leader(channels: Vec<Channel>) -> Self {
+        Role::Leader { channels }
     }
 
-    pub fn follower(line: Line) -> Self {
-        Role::Follower { line, early: Mutex::default() }
+    pub fn follower(channel: Channel) -> Self {
+        Role::Follower { channel, early: Mutex::default() }
     }
 }
 
@@ -73,16 +73,16 @@ impl Node {
     }
 
     /// The connections to its node peers, for the leader; to the leader, for the others.
-    pub(super) fn lines(&self) -> impl Iterator<Item = &Line> {
+    pub(super) fn channels(&self) -> impl Iterator<Item = &Channel> {
         match &self.role {
-            Role::Leader { lines } => lines.iter(),
-            Role::Follower { line, .. } => std::slice::from_ref(line).iter(),
+            Role::Leader { channels } => channels.iter(),
+            Role::Follower { channel, .. } => std::slice::from_ref(channel).iter(),
         }
     }
 
     /// What becomes ready to be hung up when a rank that this one watches ends.
     pub(crate) fn ends(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.lines().map(AsFd::as_fd)
+        self.channels().map(AsFd::as_fd)
     }
 
     /// Looks which of the ranks that this one watches have ended, and tells the node.
@@ -90,14 +90,14 @@ impl Node {
         let Some(control) = &self.control else {
             return;
         };
-        for (index, line) in self.lines().enumerate() {
-            let mut polled = [PollFd::new(line, PollFlags::RDHUP)];
+        for (index, channel) in self.channels().enumerate() {
+            let mut polled = [PollFd::new(channel, PollFlags::RDHUP)];
             let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
             let ready = poll(&mut polled, Some(&at_once));
             let is_hung_up = polled[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR);
-            // Looked at after the line: one that this rank has closed itself says nothing of its node peer.
+            // Looked at after the channel: one that this rank has closed itself says nothing of its node peer.
             if ready.is_ok() && is_hung_up && control.presence(control.me()) == Presence::Here {
-                // The leader's lines go to those behind it, a node peer's to the leader.
+                // The leader's channels go to those behind it, a node peer's to the leader.
                 control.note_end(if control.me() == 0 { index + 1 } else { 0 });
             }
         }
@@ -137,10 +137,10 @@ impl Node {
     /// endpoint, or this rank has. [`Error::ShareSkipped`]: the leader has left it out.
     pub fn share(&self, id: u64, len: usize) -> Result<Segment, Error> {
         match &self.role {
-            Role::Leader { lines } => hand_out(lines, id, len),
-            Role::Follower { line, early } => {
+            Role::Leader { channels } => hand_out(channels, id, len),
+            Role::Follower { channel, early } => {
                 let mut early = early.lock().unwrap_or_else(PoisonError::into_inner);
-                let shared = next(line, &mut early, id)?.ok_or_else(|| self.leader_is_gone())?;
+                let shared = next(channel, &mut early, id)?.ok_or_else(|| self.leader_is_gone())?;
                 if shared.id != id {
                     let error = Error::ShareSkipped { leader: self.leader(), asked: id, next: shared.id };
                     *early = Some(shared);
@@ -212,14 +212,14 @@ impl Node {
     /// Ends [`Node::share`] here, and on all ranks that need this one for it: for who hears that the job has failed.
     pub fn close(&self) {
         if let Some(control) = &self.control {
-            // First: those who see the lines end look whether this was meant.
+            // First: those who see the channels end look whether this was meant.
             control.close();
         }
-        self.lines().for_each(Line::close);
+        self.channels().for_each(Channel::close);
     }
 }
 
-/// A parcel of the leader: one call of [`Node::share`], with the memory or why there is none.
+/// A message of the leader: one call of [`Node::share`], with the memory or why there is none.
 #[derive(Debug)]
 pub(super) struct Shared {
     id: u64,
@@ -232,22 +232,22 @@ impl Shared {
         [id.to_le_bytes(), u64::from(errno.unsigned_abs()).to_le_bytes()].concat()
     }
 
-    fn decode(bytes: &[u8], descriptors: Vec<OwnedFd>) -> Option<Self> {
-        let (id, errno) = numbers(bytes)?;
-        let memory = descriptors.into_iter().next();
+    fn decode(message: Message) -> Option<Self> {
+        let (id, errno) = numbers(&message.bytes)?;
+        let memory = message.descriptors.into_iter().next();
         let errno = i32::try_from(errno).ok()?;
         let outcome = memory.ok_or_else(|| io::Error::from_raw_os_error(errno));
         Some(Shared { id, outcome })
     }
 }
 
-fn hand_out(lines: &[Line], id: u64, len: usize) -> Result<Segment, Error> {
+fn hand_out(channels: &[Channel], id: u64, len: usize) -> Result<Segment, Error> {
     let created = segment::create(len);
     let errno = |error: &io::Error| error.raw_os_error().unwrap_or(Errno::IO.raw_os_error());
-    for line in lines {
+    for channel in channels {
         match &created {
-            Ok((_, memory)) => tell(line, &Shared::encode(id, Ok(())), &[memory.as_fd()])?,
-            Err(error) => tell(line, &Shared::encode(id, Err(errno(error))), &[])?,
+            Ok((_, memory)) => tell(channel, &Shared::encode(id, Ok(())), &[memory.as_fd()])?,
+            Err(error) => tell(channel, &Shared::encode(id, Err(errno(error))), &[])?,
         }
     }
     created.map(|(segment, _)| segment).map_err(|error| {
@@ -257,11 +257,11 @@ fn hand_out(lines: &[Line], id: u64, len: usize) -> Result<Segment, Error> {
 }
 
 /// What the leader has shared as `id`, or else after it. None: the leader is gone.
-fn next(line: &Line, early: &mut Option<Shared>, id: u64) -> Result<Option<Shared>, Error> {
+fn next(channel: &Channel, early: &mut Option<Shared>, id: u64) -> Result<Option<Shared>, Error> {
     loop {
         let shared = match early.take() {
             Some(shared) => Some(shared),
-            None => hear(line)?.and_then(|(bytes, descriptors)| Shared::decode(&bytes, descriptors)),
+            None => hear(channel)?.and_then(Shared::decode),
         };
         // Earlier ones, this rank has left out.
         if shared.as_ref().is_none_or(|shared| shared.id >= id) {
@@ -270,9 +270,9 @@ fn next(line: &Line, early: &mut Option<Shared>, id: u64) -> Result<Option<Share
     }
 }
 
-/// The leader's next parcel. None: it is gone, by whatever the system calls that.
-pub(super) fn hear(line: &Line) -> Result<Option<Parcel>, Error> {
-    match line.receive() {
+/// The leader's next message. None: it is gone, by whatever the system calls that.
+pub(super) fn hear(channel: &Channel) -> Result<Option<Message>, Error> {
+    match channel.receive() {
         Err(error @ Errno::MFILE) => {
             Err(Error::system("take memory or an eventfd from the leader of this node")(error))
         }
@@ -281,8 +281,8 @@ pub(super) fn hear(line: &Line) -> Result<Option<Parcel>, Error> {
 }
 
 /// Sends a node peer something. One that is gone is not ours to report; that there is no descriptor is.
-pub(super) fn tell(line: &Line, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Error> {
-    match line.send(bytes, descriptors) {
+pub(super) fn tell(channel: &Channel, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Error> {
+    match channel.send(bytes, descriptors) {
         Err(error @ Errno::TOOMANYREFS) => Err(Error::system("send a descriptor to a rank of this node")(error)),
         Ok(()) | Err(_) => Ok(()),
     }

@@ -3,8 +3,8 @@
 //! Anybody may connect to an abstract socket, so nobody may fill its queue before the node peers come, or keep descriptors
 //! of the leader: connections of other users end at once, those of this one after a short while ([`Strangers`]).
 
+use super::descriptor_passing::{Channel, Listener, Message};
 use super::greeting::Greeting;
-use super::parcel::{Line, Listener};
 use crate::endpoint::Waker;
 use crate::strangers::{Room, Strangers};
 use crate::{Error, Rank, peer};
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(super) struct Guest {
     pub rank: Rank,
-    pub line: Line,
+    pub channel: Channel,
     pub waker: Waker,
 }
 
@@ -89,7 +89,7 @@ struct DoorKeeping {
     listener: Listener,
     greeting: Arc<Greeting>,
     guests: Guests,
-    strangers: Strangers<Line>,
+    strangers: Strangers<Channel>,
 }
 
 impl DoorKeeping {
@@ -101,7 +101,7 @@ impl DoorKeeping {
                 return Err(Error::system(TAKING)(error));
             }
             let DoorKeeping { greeting, guests, strangers, .. } = &mut self;
-            strangers.hear(Instant::now(), |line| hear(line, greeting, guests));
+            strangers.hear(Instant::now(), |channel| hear(channel, greeting, guests));
         }
         self.take_the_rest().map_err(Error::system(TAKING))?;
         Ok(self.guests)
@@ -110,12 +110,12 @@ impl DoorKeeping {
     /// All node peers have come and said who they are: hears everybody once, and waits for nobody.
     fn take_the_rest(&mut self) -> Result<(), Errno> {
         let DoorKeeping { listener, greeting, guests, strangers, .. } = self;
-        strangers.hear(Instant::now(), |line| hear(line, greeting, guests).and(None));
+        strangers.hear(Instant::now(), |channel| hear(channel, greeting, guests).and(None));
         // As many as the queue holds, however fast others come.
         for _ in 0..=Listener::QUEUE {
             match listener.accept()? {
                 None => break,
-                Some(line) if peer::is_same_user(&line) => drop(hear(line, greeting, guests)),
+                Some(channel) if peer::is_same_user(&channel) => drop(hear(channel, greeting, guests)),
                 Some(_) => {}
             }
         }
@@ -143,10 +143,10 @@ impl DoorKeeping {
             }
             match self.listener.accept() {
                 Ok(None) => break,
-                Ok(Some(line)) if !peer::is_same_user(&line) => {}
-                Ok(Some(line)) => {
-                    if let Some(line) = hear(line, &self.greeting, &mut self.guests) {
-                        self.strangers.admit(line, false, now);
+                Ok(Some(channel)) if !peer::is_same_user(&channel) => {}
+                Ok(Some(channel)) => {
+                    if let Some(channel) = hear(channel, &self.greeting, &mut self.guests) {
+                        self.strangers.admit(channel, false, now);
                     }
                 }
                 // There is no descriptor left: who has said nothing yet gives up his.
@@ -162,10 +162,10 @@ impl DoorKeeping {
 }
 
 /// Hears one; gives it back if it has said nothing yet.
-fn hear(line: Line, greeting: &Greeting, guests: &mut Guests) -> Option<Line> {
-    let (bytes, descriptors) = match line.try_receive() {
-        Ok(Some(parcel)) => parcel,
-        Err(Errno::AGAIN) => return Some(line),
+fn hear(channel: Channel, greeting: &Greeting, guests: &mut Guests) -> Option<Channel> {
+    let Message { bytes, descriptors } = match channel.try_receive() {
+        Ok(Some(message)) => message,
+        Err(Errno::AGAIN) => return Some(channel),
         Err(error @ Errno::MFILE) => {
             // Perhaps a node peer, which will be missing then.
             guests.refused = Some(error);
@@ -177,7 +177,7 @@ fn hear(line: Line, greeting: &Greeting, guests: &mut Guests) -> Option<Line> {
     let rank = greeting.who(&bytes)?;
     let waker = Waker::of(descriptors.into_iter().next()?);
     if guests.all.iter().all(|guest| guest.rank != rank) {
-        guests.all.push(Guest { rank, line, waker });
+        guests.all.push(Guest { rank, channel, waker });
     }
     None
 }

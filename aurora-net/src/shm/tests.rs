@@ -1,8 +1,8 @@
 //! Nodes whose ranks are all in this test: nothing in finding each other waits for anybody.
 
+use super::descriptor_passing::{Channel, Listener};
 use super::discovery::{Found, Offer, ShmContact};
 use super::node::Node;
-use super::parcel::{Line, Listener};
 use crate::endpoint::Waker;
 use crate::key::JobKey;
 use crate::{Error, Rank};
@@ -115,10 +115,10 @@ impl OtherNetwork {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn();
-        let mut line = String::new();
+        let mut channel = String::new();
         if let Ok(mut keeper) = spawned {
-            let read = BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut line);
-            if read.is_ok() && line == "here\n" {
+            let read = BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut channel);
+            if read.is_ok() && channel == "here\n" {
                 return Some(OtherNetwork { keeper });
             }
             let _ = keeper.wait();
@@ -175,8 +175,8 @@ fn who_does_not_know_the_key_is_not_let_in() {
     let contacts = contacts(&offers);
     let socket = contacts[0].unwrap().socket();
     let [first, second] = <[Offer; 2]>::try_from(offers).unwrap();
-    let silent: Vec<_> = (0..200).map(|_| Line::connect(&socket).unwrap()).collect();
-    let talker = Line::connect(&socket).unwrap();
+    let silent: Vec<_> = (0..200).map(|_| Channel::connect(&socket).unwrap()).collect();
+    let talker = Channel::connect(&socket).unwrap();
     talker.send(b"let me in", &[]).unwrap();
     let liar = seek(Offer::new().unwrap(), 1, JobKey::random().unwrap(), &contacts);
     let found = [seek(first, 0, key(), &contacts), seek(second, 1, key(), &contacts)];
@@ -200,13 +200,13 @@ fn with_an_impostor(listen: impl FnOnce(&[u8]) -> Listener) -> Error {
         Ok(found) => found,
         Err(error) => return error,
     };
-    let line = listener.accept().unwrap().expect("the node peer has connected");
-    let (hello, _) = line.try_receive().unwrap().expect("and has said who it is");
+    let channel = listener.accept().unwrap().expect("the node peer has connected");
+    let hello = channel.try_receive().unwrap().expect("and has said who it is").bytes;
     // Its own words, and then memory.
-    line.send(&hello[8..], &[]).unwrap();
+    channel.send(&hello[8..], &[]).unwrap();
     let (_, memory) = super::segment::create(super::Control::len(2)).unwrap();
-    line.send(&[0; 16], &[memory.as_fd()]).unwrap();
-    drop(line);
+    channel.send(&[0; 16], &[memory.as_fd()]).unwrap();
+    drop(channel);
     found.gather(&[Some(Rank::new(0)); 2], Duration::ZERO).unwrap_err()
 }
 

@@ -1,6 +1,6 @@
-//! Parcels: a few bytes and descriptors, from one process of a node to another.
+//! Messages: a few bytes and descriptors, from one process of a node to another.
 //!
-//! They travel over abstract unix sockets that keep parcels apart. Such a socket leaves nothing behind, and can be reached
+//! They travel over abstract unix sockets that keep messages apart. Such a socket leaves nothing behind, and can be reached
 //! only by processes of the same kernel in the same network namespace.
 
 use rustix::io::Errno;
@@ -16,13 +16,17 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The most descriptors in one parcel (the kernel's limit is 253).
+/// The most descriptors in one message (the kernel's limit is 253).
 pub(super) const MOST_DESCRIPTORS: usize = 128;
 
 /// What has arrived.
-pub(super) type Parcel = (Vec<u8>, Vec<OwnedFd>);
+#[derive(Debug)]
+pub(super) struct Message {
+    pub bytes: Vec<u8>,
+    pub descriptors: Vec<OwnedFd>,
+}
 
-/// The longest parcel's bytes.
+/// The longest message's bytes.
 const LONGEST: usize = 64;
 
 /// How long a connection may wait to be taken into a queue, and a descriptor for others to arrive first.
@@ -59,10 +63,10 @@ impl Listener {
     }
 
     /// The next who has connected, if there is one.
-    pub fn accept(&self) -> Result<Option<Line>, Errno> {
+    pub fn accept(&self) -> Result<Option<Channel>, Errno> {
         loop {
             match accept_with(&self.0, SocketFlags::CLOEXEC) {
-                Ok(socket) => return Ok(Some(Line(socket))),
+                Ok(socket) => return Ok(Some(Channel(socket))),
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 Err(Errno::AGAIN) => return Ok(None),
                 Err(error) => return Err(error),
@@ -71,11 +75,11 @@ impl Listener {
     }
 }
 
-/// A connection that carries parcels.
+/// A connection that carries messages.
 #[derive(Debug)]
-pub(super) struct Line(OwnedFd);
+pub(super) struct Channel(OwnedFd);
 
-impl Line {
+impl Channel {
     /// Connects to who listens under this name; refused at once where nobody does, and after a while (`AGAIN`) where
     /// very many others wait to be taken in.
     pub fn connect(name: &[u8]) -> Result<Self, Errno> {
@@ -86,7 +90,7 @@ impl Line {
             match connect(&socket, &address) {
                 Ok(()) => {
                     set_socket_timeout(&socket, Timeout::Send, None)?;
-                    return Ok(Line(socket));
+                    return Ok(Channel(socket));
                 }
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error),
@@ -94,14 +98,14 @@ impl Line {
         }
     }
 
-    /// Sends a parcel; waits only for a receiver that has left very many unread, and while as many descriptors are on
+    /// Sends a message; waits only for a receiver that has left very many unread, and while as many descriptors are on
     /// their way between this user's processes as a process may have: then for a limited time (`TOOMANYREFS`).
     pub fn send(&self, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Errno> {
         let mut room: Room<ROOM> = [MaybeUninit::uninit(); ROOM];
         let mut control = SendAncillaryBuffer::new(&mut room);
         if !descriptors.is_empty() {
             let fits = control.push(SendAncillaryMessage::ScmRights(descriptors));
-            assert!(fits, "{} descriptors in one parcel", descriptors.len());
+            assert!(fits, "{} descriptors in one message", descriptors.len());
         }
         let until = Instant::now() + TIMEOUT;
         loop {
@@ -114,25 +118,25 @@ impl Line {
         }
     }
 
-    /// Waits for the next parcel. None: there will be none. `MFILE`: its descriptors were more than this process may
+    /// Waits for the next message. None: there will be none. `MFILE`: its descriptors were more than this process may
     /// still have.
-    pub fn receive(&self) -> Result<Option<Parcel>, Errno> {
+    pub fn receive(&self) -> Result<Option<Message>, Errno> {
         self.receive_with(RecvFlags::empty())
     }
 
-    /// The next parcel if it is here; `AGAIN` if it may still come.
-    pub fn try_receive(&self) -> Result<Option<Parcel>, Errno> {
+    /// The next message if it is here; `AGAIN` if it may still come.
+    pub fn try_receive(&self) -> Result<Option<Message>, Errno> {
         self.receive_with(RecvFlags::DONTWAIT)
     }
 
-    fn receive_with(&self, flags: RecvFlags) -> Result<Option<Parcel>, Errno> {
+    fn receive_with(&self, flags: RecvFlags) -> Result<Option<Message>, Errno> {
         let mut bytes = [0; LONGEST];
         let mut room: Room<ROOM> = [MaybeUninit::uninit(); ROOM];
         let mut control = RecvAncillaryBuffer::new(&mut room);
         let received = loop {
             let mut into = [IoSliceMut::new(&mut bytes)];
             match recvmsg(&self.0, &mut into, &mut control, flags | RecvFlags::CMSG_CLOEXEC) {
-                // Reset: the other side is gone, with parcels of ours unread. Said once; what it had sent still is here.
+                // Reset: the other side is gone, with messages of ours unread. Said once; what it had sent still is here.
                 Err(Errno::INTR | Errno::CONNRESET) => {}
                 outcome => break outcome?,
             }
@@ -150,23 +154,23 @@ impl Line {
                 descriptors.extend(arrived);
             }
         }
-        Ok(Some((bytes[..received.bytes].to_vec(), descriptors)))
+        Ok(Some(Message { bytes: bytes[..received.bytes].to_vec(), descriptors }))
     }
 
-    /// Ends it for both sides, also for who waits for a parcel just now.
+    /// Ends it for both sides, also for who waits for a message just now.
     pub fn close(&self) {
         // Closed by the other side: fine.
         let _ = shutdown(&self.0, Shutdown::Both);
     }
 }
 
-impl AsFd for Line {
+impl AsFd for Channel {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-/// The two numbers that a parcel is made of.
+/// The two numbers that a message is made of.
 pub(super) fn numbers(bytes: &[u8]) -> Option<(u64, u64)> {
     let (first, rest) = bytes.split_first_chunk()?;
     let second = rest.try_into().ok()?;
@@ -181,10 +185,10 @@ fn socket() -> Result<OwnedFd, Errno> {
 mod tests {
     use super::*;
 
-    fn pair() -> (Line, Line) {
+    fn pair() -> (Channel, Channel) {
         let name = format!("aurora-test-{:016x}", getrandom::u64().unwrap());
         let listener = Listener::bind(name.as_bytes()).unwrap();
-        let near = Line::connect(name.as_bytes()).unwrap();
+        let near = Channel::connect(name.as_bytes()).unwrap();
         (near, listener.accept().unwrap().unwrap())
     }
 
@@ -195,7 +199,7 @@ mod tests {
         near.send(b"one", &[file.as_fd(); 3]).unwrap();
         near.send(b"two", &[]).unwrap();
         near.send(b"three", &[file.as_fd(); MOST_DESCRIPTORS]).unwrap();
-        let next = || far.receive().unwrap().map(|(bytes, descriptors)| (bytes, descriptors.len())).unwrap();
+        let next = || far.receive().unwrap().map(|message| (message.bytes, message.descriptors.len())).unwrap();
         assert_eq!(next(), (b"one".to_vec(), 3));
         assert_eq!(next(), (b"two".to_vec(), 0));
         assert_eq!(next(), (b"three".to_vec(), MOST_DESCRIPTORS));
@@ -209,7 +213,7 @@ mod tests {
         far.send(b"unread", &[]).unwrap();
         drop(near);
         assert!(far.send(b"late", &[]).is_err());
-        assert_eq!(far.receive().unwrap().unwrap().0, b"last");
+        assert_eq!(far.receive().unwrap().unwrap().bytes, b"last");
         assert!(far.receive().unwrap().is_none());
     }
 
@@ -227,6 +231,6 @@ mod tests {
 
     #[test]
     fn nobody_listens_is_refused_at_once() {
-        assert_eq!(Line::connect(b"aurora-test-nobody").unwrap_err(), Errno::CONNREFUSED);
+        assert_eq!(Channel::connect(b"aurora-test-nobody").unwrap_err(), Errno::CONNREFUSED);
     }
 }
