@@ -6,10 +6,12 @@
 //!   the job; the first one is the job's.
 //! - The others are told ([`Seat::on_failure`]) and have [`Options::grace`] to return from their bodies.
 
-mod desk;
+#[cfg(any(feature = "mpi", test))]
+mod announcer;
+mod control_client;
+mod coordinator;
 mod exit;
 mod failure;
-mod hub;
 #[cfg(feature = "mpi")]
 mod mpi;
 #[cfg(not(feature = "mpi"))]
@@ -20,8 +22,6 @@ mod probe;
 mod processes;
 mod seat;
 mod threads;
-#[cfg(any(feature = "mpi", test))]
-mod voice;
 
 pub use failure::Failure;
 pub use panic::capture;

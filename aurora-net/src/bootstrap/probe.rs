@@ -5,7 +5,7 @@
 //! ranks know the same times and stop at the same moment: when the next rounds would not fit the time that is left.
 
 use super::Failure;
-use super::seat::{Job, Line};
+use super::seat::{ControlPlane, Job};
 use crate::bulk::{BulkInfo, Probe};
 use crate::endpoint::carrier::Carriage;
 use crate::endpoint::{Endpoint, Nodes, Setup};
@@ -23,21 +23,22 @@ const MOST: usize = 9;
 const BUDGET: Duration = Duration::from_millis(60);
 
 /// Collective. Measures, and says what follows.
-pub(super) fn probe(job: &Job, line: &dyn Line, transport: Transport) -> Result<BulkInfo, Error> {
+pub(super) fn probe(job: &Job, control: &dyn ControlPlane, transport: Transport) -> Result<BulkInfo, Error> {
     let begun = Instant::now();
     let transport = Transport { route: Some(Route::Udp), ranks_per_node: None, ..transport };
     let setup = Setup::new(job, transport)?;
-    let contacts = line.exchange(setup.contact())?;
+    let contacts = control.exchange(setup.contact())?;
     let nodes = Nodes { count: job.size, leaders: (0..job.size).map(Rank::new).collect() };
-    let carriage = line.carrier().map(|carrier| Carriage { carrier, from: 1 });
+    let carriage = control.carrier().map(|carrier| Carriage { carrier, from: 1 });
     let carried = (BulkInfo::default(), carriage);
-    let endpoint = setup.start(Prober::default(), &contacts, (Node::alone(job.rank), nodes), carried, line.alarm())?;
+    let endpoint =
+        setup.start(Prober::default(), &contacts, (Node::alone(job.rank), nodes), carried, control.alarm())?;
     let next = job.machines.iter().position(|rank| *rank == job.rank);
     let next = next.map(|at| job.machines[(at + 1) % job.machines.len()]);
-    let mut course = Course { endpoint, line, me: job.rank, next, begun, round: 0 };
+    let mut course = Course { endpoint, control, me: job.rank, next, begun, round: 0 };
     let (probe, rounds) = course.run()?;
     course.endpoint.close();
-    let [probed_for, _] = line.slowest([begun.elapsed(), Duration::ZERO]);
+    let [probed_for, _] = control.slowest([begun.elapsed(), Duration::ZERO]);
     Ok(BulkInfo::of_probe(probe, rounds, probed_for))
 }
 
@@ -51,7 +52,7 @@ struct Pair {
 /// The rounds of one rank.
 struct Course<'a> {
     endpoint: Endpoint<Prober>,
-    line: &'a dyn Line,
+    control: &'a dyn ControlPlane,
     me: Rank,
     /// To whom it sends; who sends nothing receives nothing, but meets the others.
     next: Option<Rank>,
@@ -110,7 +111,7 @@ impl Course<'_> {
         let number = self.round;
         // Before they meet: who comes first finds the others attending.
         let attending = by_mpi.then(|| self.endpoint.attend()).flatten();
-        self.line.slowest(Default::default());
+        self.control.slowest(Default::default());
         let begun = Instant::now();
         if let Some(next) = self.next {
             let payload = Payload::Bytes(Bytes::from(vec![0x5a; bytes]));
@@ -124,7 +125,7 @@ impl Course<'_> {
             }
         }
         drop(attending);
-        let [took, spent] = self.line.slowest([begun.elapsed(), self.begun.elapsed()]);
+        let [took, spent] = self.control.slowest([begun.elapsed(), self.begun.elapsed()]);
         Ok((took, spent))
     }
 }

@@ -1,6 +1,6 @@
 //! A rank's place in its job.
 
-use super::desk::OnFailure;
+use super::control_client::OnFailure;
 use super::{Failure, Launcher, panic, probe};
 use crate::bulk::{self, Bulk, BulkInfo};
 use crate::endpoint::carrier::{Carriage, Held};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What a rank needs of the control plane, whoever started it.
-pub(crate) trait Line {
+pub(crate) trait ControlPlane {
     /// Collective. Gives this rank's contact, takes everyone's.
     fn exchange(&self, contact: Contact) -> Result<Vec<Contact>, Failure>;
     /// Collective. Returns when every rank has called it; calling it again changes nothing.
@@ -64,7 +64,7 @@ impl Job {
 /// Belongs to the thread that runs the rank's body.
 pub struct Seat {
     job: Job,
-    line: Rc<dyn Line>,
+    control: Rc<dyn ControlPlane>,
 }
 
 impl fmt::Debug for Seat {
@@ -106,10 +106,10 @@ impl Seat {
         }
         let plan = bulk::plan(&self.job, &transport)?;
         let mut setup = Setup::new(&self.job, transport)?;
-        let contacts = self.line.exchange(Contact { bulk: plan, ..setup.contact() })?;
+        let contacts = self.control.exchange(Contact { bulk: plan, ..setup.contact() })?;
         bulk::agree(&contacts)?;
         let carried = self.carriage(plan, transport)?;
-        let met = setup.discover_node(&contacts, |contact| self.line.exchange(contact))?;
+        let met = setup.discover_node(&contacts, |contact| self.control.exchange(contact))?;
         let (node, nodes) = match met {
             Some((node, leaders)) => {
                 let count = leaders.iter().enumerate().filter(|(rank, leader)| **leader == *rank).count();
@@ -120,7 +120,7 @@ impl Seat {
                 (Node::alone(self.rank()), Nodes { count: self.nodes(), leaders })
             }
         };
-        let endpoint = setup.start(handler, &contacts, (node, nodes), carried, self.line.alarm())?;
+        let endpoint = setup.start(handler, &contacts, (node, nodes), carried, self.control.alarm())?;
         if let Some(advice) = endpoint.udp().and_then(|udp| udp.advice()).filter(|_| self.rank() == 0) {
             // Once for the job: its machines are alike.
             tracing::warn!("{advice}");
@@ -136,23 +136,23 @@ impl Seat {
                 let from = transport.mpi_from.unwrap_or(BulkInfo::WORTH_ASKING);
                 BulkInfo::without_probe(Bulk::Mpi, Some(from))
             }
-            Bulk::Auto => probe::probe(&self.job, &*self.line, transport)?,
+            Bulk::Auto => probe::probe(&self.job, &*self.control, transport)?,
         };
-        let carriage = info.mpi_from.and_then(|from| Some(Carriage { carrier: self.line.carrier()?, from }));
+        let carriage = info.mpi_from.and_then(|from| Some(Carriage { carrier: self.control.carrier()?, from }));
         Ok((info, carriage))
     }
 
     /// `callback` is called once when the control plane learns that another rank has failed, from another thread than
     /// the rank's own; at once where it is known already. Not for a failure that this rank has reported itself.
     pub fn on_failure(&self, callback: Box<dyn Fn(Failure) + Send + Sync>) {
-        self.line.on_failure(callback);
+        self.control.on_failure(callback);
     }
 
     /// Tells the control plane that this rank has failed, or that it gives up because another has.
     ///
     /// Not needed for what the body returns: [`run`](super::run) tells that.
     pub fn fail(&self, failure: &Failure) {
-        self.line.fail(failure);
+        self.control.fail(failure);
     }
 
     /// Collective. Returns when every rank has called it: until then they may need our daemon. A body that returns
@@ -161,40 +161,40 @@ impl Seat {
     /// # Errors
     /// The job's failure, if it comes first.
     pub fn finish(&self) -> Result<(), Failure> {
-        self.line.finish()
+        self.control.finish()
     }
 }
 
 thread_local! {
     /// Whose body this thread runs.
-    static SITTING: Cell<Option<Rank>> = const { Cell::new(None) };
+    static BODY_OF: Cell<Option<Rank>> = const { Cell::new(None) };
 }
 
 /// The failure of a rank whose program has called `exit`, on the thread that has; of `otherwise` if that is none of ours.
 pub(crate) fn exited(otherwise: Rank) -> Failure {
-    let rank = SITTING.get().unwrap_or(otherwise);
+    let rank = BODY_OF.get().unwrap_or(otherwise);
     Failure::of(rank, "the program called `exit` inside `run`")
 }
 
 /// Runs a rank's body: its panic or error goes to the control plane, its return waits for the others.
-pub(crate) fn sit<R>(
+pub(crate) fn run_body<R>(
     job: Job,
-    line: Rc<dyn Line>,
+    control: Rc<dyn ControlPlane>,
     body: impl FnOnce(Seat) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     let rank = job.rank;
-    let seat = Seat { job, line: line.clone() };
-    let outer = SITTING.replace(Some(rank));
+    let seat = Seat { job, control: control.clone() };
+    let outer = BODY_OF.replace(Some(rank));
     let outcome = panic::capture(rank, || body(seat)).flatten();
-    SITTING.set(outer);
+    BODY_OF.set(outer);
     let outcome = match outcome {
-        Ok(value) => line.finish().map(|()| value),
+        Ok(value) => control.finish().map(|()| value),
         Err(mut failure) => {
             failure.rank.get_or_insert(rank);
-            line.fail(&failure);
+            control.fail(&failure);
             Err(failure)
         }
     };
-    line.leave();
+    control.leave();
     outcome
 }

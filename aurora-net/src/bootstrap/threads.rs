@@ -3,9 +3,9 @@
 //! Rank 0 is the calling thread. A failure cannot end a thread from outside: the others learn of it at their next call,
 //! and the job returns when all have returned. `exit` in one ends the process, with a message and code 1.
 
-use super::desk::{Desk, HubLine};
-use super::hub::{Hub, Report};
-use super::seat::{Job, Seat, exited, sit};
+use super::control_client::{ControlClient, Notices};
+use super::coordinator::{Coordinator, Report};
+use super::seat::{Job, Seat, exited, run_body};
 use super::{Failure, Launcher, Options, address_here, exit, new_key};
 
 use crate::Rank;
@@ -22,13 +22,15 @@ pub(super) fn run<R: Send>(
     options: &Options,
     body: impl Fn(Seat) -> Result<R, Failure> + Sync,
 ) -> Result<R, Failure> {
-    let control =
-        Arc::new(Control { hub: Mutex::new(Hub::new(size)), desks: (0..size).map(|_| Arc::default()).collect() });
+    let control = Arc::new(Control {
+        coordinator: Mutex::new(Coordinator::new(size)),
+        notices: (0..size).map(|_| Arc::default()).collect(),
+    });
     let key = new_key()?;
     let address = address_here(options)?;
     let rank_body = |rank: Rank| {
         let job = Job { rank, size, machines: vec![Rank::new(0)], launcher: Launcher::Threads, key, address };
-        sit(job, Rc::new(control.line(rank)), &body)
+        run_body(job, Rc::new(control.client(rank)), &body)
     };
     let _guard = exit::guard(Arc::new(|| {
         let failure = exited(Rank::new(0));
@@ -64,10 +66,10 @@ pub(super) fn run<R: Send>(
     }
 }
 
-/// The hub and the desks it speaks to.
+/// The coordinator and the notices it speaks to.
 struct Control {
-    hub: Mutex<Hub>,
-    desks: Vec<Arc<Desk>>,
+    coordinator: Mutex<Coordinator>,
+    notices: Vec<Arc<Notices>>,
 }
 
 impl Control {
@@ -75,7 +77,7 @@ impl Control {
         let notices = self.lock().handle(from, report);
         // Outside the lock: a failure callback may take a while.
         for (to, notice) in notices {
-            self.desks[to.index()].handle(notice);
+            self.notices[to.index()].handle(notice);
         }
     }
 
@@ -83,14 +85,14 @@ impl Control {
         self.lock().failure().cloned()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Hub> {
-        self.hub.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, Coordinator> {
+        self.coordinator.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn line(self: &Arc<Self>, rank: Rank) -> HubLine {
+    fn client(self: &Arc<Self>, rank: Rank) -> ControlClient {
         let control = self.clone();
-        HubLine {
-            desk: self.desks[rank.index()].clone(),
+        ControlClient {
+            notices: self.notices[rank.index()].clone(),
             reporter: Arc::new(move |report| control.report(rank, report)),
         }
     }

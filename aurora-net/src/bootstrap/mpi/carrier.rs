@@ -9,7 +9,7 @@
 //!    reads, writes or gives back: only [`MpiCarrier::poll`] takes a slot apart, once MPI has said that its request is complete, and
 //!    dropping the carrier leaks the buffers of those that are not.
 //! 2. MPI is initialised and not finalised, and this is the thread that may call it: a carrier is not `Send`, is made by a
-//!    [`MpiLine`](super::MpiLine) on that thread and goes before MPI is finalised there. It has a communicator of its own, so that its tags
+//!    [`MpiControl`](super::MpiControl) on that thread and goes before MPI is finalised there. It has a communicator of its own, so that its tags
 //!    meet nobody else's.
 //! 3. An MPI call that fails ends the process, as a carrier's communicator is told: what returns has written what it is to write.
 #![allow(unsafe_code)]

@@ -8,7 +8,7 @@
 //! program that has initialised MPI itself keeps it.
 //!
 //! After a failure the rank that it happened to says so and aborts the job; mpirun ends the others, and may add words of its
-//! own. Where several find something at the same time, the first of each machine speaks for all of it (see [`Voice`]), and each
+//! own. Where several find something at the same time, the first of each machine speaks for all of it (see [`Announcer`]), and each
 //! waits a little longer than the one before it, so that mpirun ends those of other machines before they speak. A rank that
 //! is killed is mpirun's to report. Ranks that have only heard of a failure are quiet for a while first. `run` returns an
 //! error only where the job cannot start.
@@ -16,9 +16,9 @@
 mod carrier;
 
 use self::carrier::MpiCarrier;
-use super::desk::OnFailure;
-use super::seat::{Job, Line, Seat, exited, sit};
-use super::voice::{QUIET, Voice};
+use super::announcer::{Announcer, WAIT_TO_BE_ENDED};
+use super::control_client::OnFailure;
+use super::seat::{ControlPlane, Job, Seat, exited, run_body};
 use super::{Failure, Launcher, Options, exit, new_key};
 use crate::endpoint::carrier::Held;
 use crate::key::JobKey;
@@ -74,27 +74,27 @@ pub(super) fn run<R>(
     let rank = Rank::new(world.rank() as usize);
     let key = share_key(&world, rank)?;
     let started = join(&world, rank, key, options);
-    let voice = Arc::new(Voice::of_job(key, rank, size));
-    let line = Rc::new(MpiLine {
+    let announcer = Arc::new(Announcer::of_job(key, rank, size));
+    let control = Rc::new(MpiControl {
         rank,
         world,
-        voice: voice.clone(),
+        announcer: announcer.clone(),
         finished: Cell::new(false),
         carriers: RefCell::default(),
     });
-    let job = started.unwrap_or_else(|failure| line.end(&failure));
+    let job = started.unwrap_or_else(|failure| control.end(&failure));
     let guard = exit::guard(Arc::new(move || {
         // Not an MPI call: this may be any thread. mpirun ends a job one of whose processes ends without finalising.
-        voice.last_words(&exited(rank));
+        announcer.announce(&exited(rank));
     }));
-    let outcome = sit(job, line.clone(), body);
+    let outcome = run_body(job, control.clone(), body);
     drop(guard);
     match outcome {
         Ok(value) => {
             IDLE.set(universe);
             Ok(value)
         }
-        Err(failure) => line.end(&failure),
+        Err(failure) => control.end(&failure),
     }
 }
 
@@ -194,10 +194,10 @@ fn garbled(rank: Rank, error: &postcard::Error) -> Failure {
     Failure::of(rank, format_args!("MPI has delivered something else than was sent: {error}"))
 }
 
-struct MpiLine {
+struct MpiControl {
     rank: Rank,
     world: SimpleCommunicator,
-    voice: Arc<Voice>,
+    announcer: Arc<Announcer>,
     finished: Cell<bool>,
     /// Those that were handed out.
     carriers: RefCell<Vec<Rc<RefCell<MpiCarrier>>>>,
@@ -219,20 +219,20 @@ fn complete<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>, eagerly
     }
 }
 
-impl MpiLine {
+impl MpiControl {
     /// Says what has happened, if it has happened here, and ends the job.
     fn end(&self, failure: &Failure) -> ! {
         if !failure.origin {
             // If the one that it happened to has not spoken by then, it does not know or does not care.
-            thread::sleep(QUIET);
+            thread::sleep(WAIT_TO_BE_ENDED);
         }
         thread::sleep((STAGGER * self.rank.index() as u32).min(LONGEST_STAGGER));
-        self.voice.last_words(failure);
+        self.announcer.announce(failure);
         self.world.abort(1)
     }
 }
 
-impl Line for MpiLine {
+impl ControlPlane for MpiControl {
     fn exchange(&self, contact: Contact) -> Result<Vec<Contact>, Failure> {
         gather(&self.world, &contact).map_err(|error| garbled(self.rank, &error))
     }
@@ -279,9 +279,9 @@ impl Line for MpiLine {
 
     fn alarm(&self) -> Arc<dyn Fn(Failure) + Send + Sync> {
         // From another thread, so without MPI: mpirun ends a job one of whose processes ends without finalising.
-        let voice = self.voice.clone();
+        let announcer = self.announcer.clone();
         Arc::new(move |failure| {
-            voice.last_words(&failure);
+            announcer.announce(&failure);
             exit::immediately(1)
         })
     }

@@ -1,8 +1,8 @@
 //! The side of a process that rank 0 has started.
 
-use super::super::desk::{Desk, HubLine};
-use super::super::hub::{Notice, Report};
-use super::super::seat::{Job, Seat, exited, sit};
+use super::super::control_client::{ControlClient, Notices};
+use super::super::coordinator::{Notice, Report};
+use super::super::seat::{Job, Seat, exited, run_body};
 use super::super::{Failure, Launcher, Options, address_here, exit};
 use super::frame::{Frames, Trust, encode};
 use super::ticket::Ticket;
@@ -42,13 +42,13 @@ pub(in super::super) fn run<R>(
     })?;
     let outgoing = Arc::new(Mutex::new(outgoing));
 
-    let desk: Arc<Desk> = Arc::default();
+    let notices: Arc<Notices> = Arc::default();
     let grace = options.grace;
     thread::Builder::new()
         .name("aurora-control".into())
         .spawn({
-            let desk = desk.clone();
-            move || control(&mut incoming, &desk, grace)
+            let notices = notices.clone();
+            move || control(&mut incoming, &notices, grace)
         })
         .map_err(|error| Failure::start(format_args!("cannot start a thread: {error}")))?;
 
@@ -74,7 +74,7 @@ pub(in super::super) fn run<R>(
         key: ticket.key,
         address,
     };
-    let outcome = sit(job, Rc::new(HubLine { desk, reporter }), body);
+    let outcome = run_body(job, Rc::new(ControlClient { notices, reporter }), body);
     say(&Up::Left);
     drop(guard);
     std::process::exit(i32::from(outcome.is_err()))
@@ -98,13 +98,13 @@ fn join(ticket: &Ticket) -> io::Result<(Incoming, UnixStream)> {
     }
 }
 
-/// Takes the hub's notices until rank 0 is gone, or until the time to leave after a failure is over: both end the process.
-fn control(incoming: &mut Incoming, desk: &Desk, grace: Duration) {
+/// Takes the coordinator's notices until rank 0 is gone, or until the time to leave after a failure is over: both end the process.
+fn control(incoming: &mut Incoming, notices: &Notices, grace: Duration) {
     while let Ok(Down::Notice(notice)) = incoming.next() {
         if matches!(notice, Notice::Failed(_)) && incoming.end_after(grace).is_err() {
             break;
         }
-        desk.handle(notice);
+        notices.handle(notice);
     }
     exit::immediately(1)
 }

@@ -34,7 +34,7 @@
 //! and believes only a rank 0 that proves the same about a number of the process's own.
 
 mod child;
-mod crew;
+mod children;
 mod frame;
 mod output;
 mod parent;
@@ -44,7 +44,7 @@ mod ticket;
 pub(super) use child::run as join;
 pub(super) use parent::run as start;
 
-use super::hub::{Notice, Report};
+use super::coordinator::{Notice, Report};
 use crate::Rank;
 use crate::key::{JobKey, Nonce, Proof};
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ enum Up {
     /// The first message: who this is, with a number of its own about which both sides prove that they know the job's
     /// key.
     Hello { rank: Rank, nonce: Nonce, proof: Proof },
-    /// For the hub.
+    /// For the coordinator.
     Report(Report),
     /// The body has returned and been reported; the process is about to end.
     Left,
@@ -88,6 +88,6 @@ enum Up {
 enum Down {
     /// The answer to `Hello`.
     Welcome { proof: Proof },
-    /// From the hub.
+    /// From the coordinator.
     Notice(Notice),
 }

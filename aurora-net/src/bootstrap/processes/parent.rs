@@ -1,10 +1,10 @@
 //! Rank 0: starts the others, sits down among them, and returns when they have ended.
 
-use super::super::desk::{Desk, HubLine};
-use super::super::hub::{Hub, Notice, Report};
-use super::super::seat::{Job, Seat, exited, sit};
+use super::super::control_client::{ControlClient, Notices};
+use super::super::coordinator::{Coordinator, Notice, Report};
+use super::super::seat::{Job, Seat, exited, run_body};
 use super::super::{Failure, Launcher, Options, address_here, exit, new_key, no_random};
-use super::crew::Crew;
+use super::children::Children;
 use super::frame::encode;
 use super::supervisor::Supervisor;
 use super::ticket::Ticket;
@@ -45,14 +45,14 @@ pub(in super::super) fn run<R>(
         .map_err(cannot("listen on a unix socket"))?;
     let control = Arc::new(Control::new(size, key).map_err(cannot("make an eventfd"))?);
 
-    let mut crew = Crew::default();
+    let mut children = Children::default();
     for rank in (1..size).map(Rank::new) {
         let ticket = Ticket { socket: socket.clone(), rank, size, key };
         spawn(&ticket, &options)
-            .and_then(|process| crew.add(rank, process))
+            .and_then(|process| children.add(rank, process))
             .map_err(|error| not_started(rank, error))?;
     }
-    let supervisor = Supervisor::new(control.clone(), listener, key, crew, options.grace)
+    let supervisor = Supervisor::new(control.clone(), listener, key, children, options.grace)
         .map_err(cannot("watch over the other ranks"))?;
     let supervision = thread::Builder::new()
         .name("aurora-control".into())
@@ -71,7 +71,7 @@ pub(in super::super) fn run<R>(
         })
     });
     let job = Job { rank: root, size, machines: vec![Rank::new(0)], launcher: Launcher::Processes, key, address };
-    let outcome = sit(job, Rc::new(control.line()), body);
+    let outcome = run_body(job, Rc::new(control.client()), body);
     control.set_body(Body::Returned);
     drop(guard);
     supervision.join().expect("the supervisor does not panic");
@@ -132,16 +132,16 @@ pub(super) enum Body {
     Exiting,
 }
 
-/// The hub, and how to reach everyone from it.
+/// The coordinator, and how to reach everyone from it.
 pub(super) struct Control {
     state: Mutex<State>,
-    desk: Arc<Desk>,
+    notices: Arc<Notices>,
     wake: OwnedFd,
     key: JobKey,
 }
 
 struct State {
-    hub: Hub,
+    coordinator: Coordinator,
     sockets: Vec<Option<Arc<UnixStream>>>,
     body: Body,
 }
@@ -150,8 +150,12 @@ impl Control {
     fn new(size: usize, key: JobKey) -> io::Result<Self> {
         Ok(Control {
             key,
-            state: Mutex::new(State { hub: Hub::new(size), sockets: vec![None; size], body: Body::Running }),
-            desk: Arc::default(),
+            state: Mutex::new(State {
+                coordinator: Coordinator::new(size),
+                sockets: vec![None; size],
+                body: Body::Running,
+            }),
+            notices: Arc::default(),
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
         })
     }
@@ -165,7 +169,7 @@ impl Control {
     pub fn report(&self, from: Rank, report: Report) {
         let mut state = self.lock();
         let notices: Vec<_> = state
-            .hub
+            .coordinator
             .handle(from, report)
             .into_iter()
             .map(|(to, notice)| (to, state.sockets[to.index()].clone(), notice))
@@ -174,7 +178,7 @@ impl Control {
         for (to, socket, notice) in notices {
             match socket {
                 Some(socket) => tell(&socket, &Down::Notice(notice)),
-                None if to == 0 => self.desk.handle(notice),
+                None if to == 0 => self.notices.handle(notice),
                 // Not here yet; `welcome` will tell it.
                 None => {}
             }
@@ -192,14 +196,14 @@ impl Control {
         *place = Some(socket.clone());
         // Under the lock: before any notice.
         tell(&socket, &Down::Welcome { proof: Claim::Root.proof(&self.key, rank, nonce) });
-        if let Some(failure) = state.hub.failure() {
+        if let Some(failure) = state.coordinator.failure() {
             tell(&socket, &Down::Notice(Notice::Failed(failure.heard())));
         }
         true
     }
 
     pub fn failure(&self) -> Option<Failure> {
-        self.lock().hub.failure().cloned()
+        self.lock().coordinator.failure().cloned()
     }
 
     pub fn body(&self) -> Body {
@@ -216,9 +220,12 @@ impl Control {
         self.kick();
     }
 
-    fn line(self: &Arc<Self>) -> HubLine {
+    fn client(self: &Arc<Self>) -> ControlClient {
         let control = self.clone();
-        HubLine { desk: self.desk.clone(), reporter: Arc::new(move |report| control.report(Rank::new(0), report)) }
+        ControlClient {
+            notices: self.notices.clone(),
+            reporter: Arc::new(move |report| control.report(Rank::new(0), report)),
+        }
     }
 
     fn kick(&self) {

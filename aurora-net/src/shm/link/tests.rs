@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Lends what it is told to, keeps what arrives.
 #[derive(Default)]
-struct Desk {
+struct Library {
     lent: HashMap<u64, Vec<u8>>,
     placed: HashMap<u64, Vec<u8>>,
     arrived: Vec<(Vec<u8>, Vec<u8>)>,
@@ -20,7 +20,7 @@ struct Desk {
     reads: usize,
 }
 
-impl Handler for Desk {
+impl Handler for Library {
     fn place(&mut self, _: Rank, header: &[u8], len: usize) -> Placement {
         match header.first() {
             Some(b'@') => {
@@ -79,19 +79,19 @@ fn outgoing(header: &str, payload: Payload) -> Outgoing {
     Outgoing { to: Rank::new(1), header: Bytes::copy_from_slice(header.as_bytes()), payload, lazy: false }
 }
 
-fn receive(to: &mut Link, desk: &mut Desk) -> Result<TakenIn, Corrupt> {
-    to.receive(Rank::new(0), desk, &mut Outbox::default(), &mut Traffic::default())
+fn receive(to: &mut Link, library: &mut Library) -> Result<TakenIn, Corrupt> {
+    to.receive(Rank::new(0), library, &mut Outbox::default(), &mut Traffic::default())
 }
 
 /// Until nothing moves any more.
-fn exchange(from: &mut Link, to: &mut Link, near: &mut Desk, far: &mut Desk) {
+fn exchange(from: &mut Link, to: &mut Link, near: &mut Library, far: &mut Library) {
     while (from.transmit(near).unwrap() != Sent::Nothing) | receive(to, far).unwrap().handled {}
 }
 
 #[test]
 fn transfers_of_all_lengths_arrive_whole() {
     let (mut near, mut far) = links();
-    let (mut sending, mut receiving) = (Desk::default(), Desk::default());
+    let (mut sending, mut receiving) = (Library::default(), Library::default());
     let piece = near.piece();
     let lens = [0, 1, 15, 16, 17, 1000, piece - 1, piece, piece + 1, 4 * piece, 9 * piece + 5];
     let mut wanted = Vec::new();
@@ -125,7 +125,7 @@ fn transfers_of_all_lengths_arrive_whole() {
 #[test]
 fn short_transfers_pass_a_long_one_by() {
     let (mut near, mut far) = links();
-    let (mut sending, mut receiving) = (Desk::default(), Desk::default());
+    let (mut sending, mut receiving) = (Library::default(), Library::default());
     let long = content(20 * near.piece());
     near.send(outgoing("long", Payload::Bytes(long.into())));
     near.transmit(&mut sending).unwrap();
@@ -138,7 +138,7 @@ fn short_transfers_pass_a_long_one_by() {
 #[test]
 fn what_is_withdrawn_does_not_arrive_and_disturbs_nothing() {
     let (mut near, mut far) = links();
-    let (mut sending, mut receiving) = (Desk::default(), Desk::default());
+    let (mut sending, mut receiving) = (Library::default(), Library::default());
     let len = 20 * near.piece();
     for (token, len) in [(1, len), (2, 100), (3, len)] {
         near.send(outgoing("@gone", Payload::Lent { token: Token(token), len }));
@@ -189,14 +189,14 @@ fn records_that_make_no_sense_are_an_error() {
         assert!(near.writer.room(bytes.len()).unwrap() >= bytes.len());
         near.writer.write(&bytes);
         near.writer.show();
-        assert_eq!(receive(&mut far, &mut Desk::default()).unwrap_err(), Corrupt, "{bytes:?}");
+        assert_eq!(receive(&mut far, &mut Library::default()).unwrap_err(), Corrupt, "{bytes:?}");
     }
 }
 
 #[test]
 fn giving_up_gives_everything_back() {
     let (mut near, _far) = links();
-    let mut sending = Desk::default();
+    let mut sending = Library::default();
     let len = 20 * near.piece();
     for (token, len) in [(1, len), (2, len), (3, 10)] {
         sending.lent.insert(token, content(len));
@@ -218,7 +218,7 @@ fn shared(pool: &Arc<BufferPool>, byte: u8, len: usize) -> Option<Payload> {
 #[test]
 fn buffers_are_handed_over_and_come_back() {
     let (mut near, mut far) = links();
-    let mut receiving = Desk { keeps_views: true, ..Desk::default() };
+    let mut receiving = Library { keeps_views: true, ..Library::default() };
     let pool = near.pool.clone();
     // All of them, and then there is none.
     let mut sent = Vec::new();
@@ -227,7 +227,7 @@ fn buffers_are_handed_over_and_come_back() {
         sent.push((sent.len() as u8, BUFFER - sent.len()));
     }
     assert!(sent.len() > 10);
-    while (near.transmit(&mut Desk::default()).unwrap() != Sent::Nothing)
+    while (near.transmit(&mut Library::default()).unwrap() != Sent::Nothing)
         | receive(&mut far, &mut receiving).unwrap().handled
     {}
     assert_eq!((near.is_waiting(), near.unread()), (false, None));
@@ -259,7 +259,7 @@ fn buffers_that_were_never_read_come_back() {
     for _ in 0..3 {
         near.send(outgoing(" ", shared(&pool, 1, 9).unwrap()));
     }
-    near.transmit(&mut Desk::default()).unwrap();
+    near.transmit(&mut Library::default()).unwrap();
     drop(far);
     pool.reclaim(0);
     assert_eq!(count(), whole - 3, "of another node peer");
@@ -270,25 +270,25 @@ fn buffers_that_were_never_read_come_back() {
 #[test]
 fn what_is_in_no_hurry_is_sent_so() {
     let (mut near, mut far) = links();
-    let mut desk = Desk::default();
+    let mut library = Library::default();
     let lazy = |len: usize| Outgoing { lazy: true, ..outgoing(" ", Payload::Bytes(content(len).into())) };
     near.send(lazy(10));
-    assert_eq!(near.transmit(&mut desk), Ok(Sent::Lazily));
+    assert_eq!(near.transmit(&mut library), Ok(Sent::Lazily));
     near.send(lazy(10));
     near.send(outgoing(" ", Payload::Empty));
-    assert_eq!(near.transmit(&mut desk), Ok(Sent::Waking));
+    assert_eq!(near.transmit(&mut library), Ok(Sent::Waking));
     // As much as there is room for is more than can lie there unseen.
     let piece = near.piece();
     (0..10).for_each(|_| near.send(lazy(piece)));
-    assert_eq!(near.transmit(&mut desk), Ok(Sent::Waking));
-    exchange(&mut near, &mut far, &mut Desk::default(), &mut desk);
-    assert_eq!((desk.arrived.len(), near.transmit(&mut desk)), (13, Ok(Sent::Nothing)));
+    assert_eq!(near.transmit(&mut library), Ok(Sent::Waking));
+    exchange(&mut near, &mut far, &mut Library::default(), &mut library);
+    assert_eq!((library.arrived.len(), near.transmit(&mut library)), (13, Ok(Sent::Nothing)));
 }
 
 #[test]
 fn a_mailbox_comes_with_a_buffer_and_goes_when_both_sides_let_go() {
     let (mut near, mut far) = links();
-    let mut receiving = Desk { keeps_views: true, ..Desk::default() };
+    let mut receiving = Library { keeps_views: true, ..Library::default() };
     let pool = near.pool.clone();
     let count = || std::iter::from_fn(|| pool.take()).collect::<Vec<_>>().len();
     let whole = count();
@@ -302,7 +302,7 @@ fn a_mailbox_comes_with_a_buffer_and_goes_when_both_sides_let_go() {
         // Nobody has to wait until it is handed over.
         assert!(sender.put(|letter| letter.fill(1)) && sender.put(|letter| letter.fill(2)));
         assert!(!sender.put(|_| panic!("there is no room")));
-        exchange(&mut near, &mut far, &mut Desk::default(), &mut receiving);
+        exchange(&mut near, &mut far, &mut Library::default(), &mut receiving);
         let view = receiving.views.pop().unwrap();
         assert!(view.len() == len && view.iter().all(|byte| *byte == 0xff));
         let mut receiver = view.into_mailbox().unwrap();

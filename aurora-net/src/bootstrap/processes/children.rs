@@ -17,16 +17,16 @@ use std::sync::Arc;
 
 /// The started processes. Dropped, it ends them.
 #[derive(Debug, Default)]
-pub(super) struct Crew(pub Vec<Member>);
+pub(super) struct Children(pub Vec<ChildRank>);
 
 /// One of them.
 #[derive(Debug)]
-pub(super) struct Member {
+pub(super) struct ChildRank {
     pub rank: Rank,
     pub process: Child,
     pub pidfd: OwnedFd,
     pub output: [OutputPipe; 2],
-    pub line: Option<ControlSocket>,
+    pub connection: Option<ControlSocket>,
     pub stopped_ticks: u32,
     /// It has said that it is about to end.
     pub left: bool,
@@ -40,18 +40,18 @@ pub(super) struct ControlSocket {
     frames: Frames,
 }
 
-impl Crew {
+impl Children {
     /// Adds a process that has just been started with both its outputs piped.
     pub fn add(&mut self, rank: Rank, mut process: Child) -> io::Result<()> {
-        let watched = Member::watch(rank, &mut process);
+        let watched = ChildRank::watch(rank, &mut process);
         match watched {
             Ok((pidfd, output)) => {
-                self.0.push(Member {
+                self.0.push(ChildRank {
                     rank,
                     process,
                     pidfd,
                     output,
-                    line: None,
+                    connection: None,
                     stopped_ticks: 0,
                     left: false,
                     ended: false,
@@ -68,7 +68,7 @@ impl Crew {
 
     /// Whether a process is one of these. The number of one that has ended may be another's by now.
     pub fn has(&self, process: i32) -> bool {
-        self.0.iter().any(|member| !member.ended && pid(&member.process).as_raw_pid() == process)
+        self.0.iter().any(|child| !child.ended && pid(&child.process).as_raw_pid() == process)
     }
 
     /// Hears somebody who has connected: who proves to be one of these is taken in. Gives him back if he has not said
@@ -77,11 +77,11 @@ impl Crew {
         match stranger.next(Trust::Stranger) {
             Ok(None) => return Some(stranger),
             Ok(Some(Up::Hello { rank, nonce, proof })) if Claim::Rank.proof(key, rank, nonce).is(&proof.to_bytes()) => {
-                let member = self.0.iter_mut().find(|member| member.rank == rank);
-                if let Some(member) = member
+                let child = self.0.iter_mut().find(|child| child.rank == rank);
+                if let Some(child) = child
                     && control.welcome(rank, nonce, stranger.socket.clone())
                 {
-                    member.line = Some(stranger);
+                    child.connection = Some(stranger);
                 }
             }
             // Not one of ours: dropped.
@@ -91,19 +91,19 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for Children {
     fn drop(&mut self) {
-        for member in &mut self.0 {
-            if !member.ended {
+        for child in &mut self.0 {
+            if !child.ended {
                 // Dead already: fine.
-                let _ = member.process.kill();
-                let _ = member.process.wait();
+                let _ = child.process.kill();
+                let _ = child.process.wait();
             }
         }
     }
 }
 
-impl Member {
+impl ChildRank {
     fn watch(rank: Rank, process: &mut Child) -> io::Result<(OwnedFd, [OutputPipe; 2])> {
         let pidfd = pidfd_open(pid(process), PidfdFlags::empty())?;
         let stdout = process.stdout.take().expect("piped");

@@ -1,8 +1,8 @@
-//! A rank's side of the control plane: keeps what the hub has said until the rank asks for it.
+//! A rank's side of the control plane: keeps what the coordinator has said until the rank asks for it.
 
 use super::Failure;
-use super::hub::{Notice, Report};
-use super::seat::Line;
+use super::coordinator::{Notice, Report};
+use super::seat::ControlPlane;
 use crate::route::Contact;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,18 +10,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// Called once when another rank has failed.
 pub(crate) type OnFailure = Box<dyn Fn(Failure) + Send + Sync>;
 
-/// Takes a rank's reports to the hub; never blocks for long, from any thread.
+/// Takes a rank's reports to the coordinator; never blocks for long, from any thread.
 pub(crate) type Reporter = Arc<dyn Fn(Report) + Send + Sync>;
 
-/// What the hub has said to a rank.
+/// What the coordinator has said to a rank.
 #[derive(Default)]
-pub(crate) struct Desk {
-    state: Mutex<DeskState>,
+pub(crate) struct Notices {
+    state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct DeskState {
+struct State {
     contacts: Option<Vec<Contact>>,
     finished: bool,
     failure: Option<Failure>,
@@ -29,13 +29,13 @@ struct DeskState {
     said_finished: bool,
 }
 
-impl fmt::Debug for Desk {
+impl fmt::Debug for Notices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Desk").finish_non_exhaustive()
+        f.debug_struct("Notices").finish_non_exhaustive()
     }
 }
 
-impl Desk {
+impl Notices {
     /// Takes a notice; runs the failure callback on the calling thread.
     pub fn handle(&self, notice: Notice) {
         let mut state = self.lock();
@@ -78,7 +78,7 @@ impl Desk {
         }
     }
 
-    fn until<T>(&self, mut ready: impl FnMut(&mut DeskState) -> Option<T>) -> Result<T, Failure> {
+    fn until<T>(&self, mut ready: impl FnMut(&mut State) -> Option<T>) -> Result<T, Failure> {
         let mut state = self.lock();
         loop {
             if let Some(value) = ready(&mut state) {
@@ -91,50 +91,50 @@ impl Desk {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, DeskState> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The line of a rank whose control plane is a hub in this process or behind a socket.
-pub(crate) struct HubLine {
-    pub desk: Arc<Desk>,
+/// The line of a rank whose control plane is a coordinator in this process or behind a socket.
+pub(crate) struct ControlClient {
+    pub notices: Arc<Notices>,
     pub reporter: Reporter,
 }
 
-impl Line for HubLine {
+impl ControlPlane for ControlClient {
     fn exchange(&self, contact: Contact) -> Result<Vec<Contact>, Failure> {
         (self.reporter)(Report::Contact(contact));
-        self.desk.until(|state| state.contacts.take())
+        self.notices.until(|state| state.contacts.take())
     }
 
     fn finish(&self) -> Result<(), Failure> {
-        if !std::mem::replace(&mut self.desk.lock().said_finished, true) {
+        if !std::mem::replace(&mut self.notices.lock().said_finished, true) {
             (self.reporter)(Report::Finished);
         }
-        self.desk.until(|state| state.finished.then_some(()))
+        self.notices.until(|state| state.finished.then_some(()))
     }
 
     fn fail(&self, failure: &Failure) {
-        self.desk.note_own(failure);
+        self.notices.note_own(failure);
         (self.reporter)(Report::Failed(failure.clone()));
     }
 
     fn on_failure(&self, callback: OnFailure) {
-        self.desk.set_on_failure(callback);
+        self.notices.set_on_failure(callback);
     }
 
     fn leave(&self) {
         // Dropped outside the lock: it may close an endpoint, whose daemon may be about to tell us something.
-        let callback = self.desk.lock().on_failure.take();
+        let callback = self.notices.lock().on_failure.take();
         drop(callback);
     }
 
     fn alarm(&self) -> Arc<dyn Fn(Failure) + Send + Sync> {
-        let (desk, reporter) = (self.desk.clone(), self.reporter.clone());
+        let (notices, reporter) = (self.notices.clone(), self.reporter.clone());
         Arc::new(move |failure| {
             reporter(Report::Failed(failure.clone()));
-            desk.handle(Notice::Failed(failure));
+            notices.handle(Notice::Failed(failure));
         })
     }
 }

@@ -15,7 +15,7 @@ const FORWARDING: Duration = Duration::from_millis(100);
 
 /// How long a rank that has only heard of a failure waits to be ended. Longer would be better between machines, where Open MPI takes
 /// up to 3 s for that; but a rank that waits here is silent, and others must not take it for lost before.
-pub(super) const QUIET: Duration = Duration::from_secs(3);
+pub(super) const WAIT_TO_BE_ENDED: Duration = Duration::from_secs(3);
 
 /// Looks at what has come to an ear: more than the system keeps for one that nobody listens to.
 const LOOKS: usize = 1024;
@@ -27,26 +27,27 @@ const LOOKS: usize = 1024;
 /// All processes of a machine see these names once they are bound, and can send to them. So each name is derived from
 /// the job's key: who knows one does not know the next, and cannot take it first; and what is sent has to prove that it
 /// comes from the job. Nobody connects to them, so there is no queue of connections to fill.
-pub(super) struct Voice {
+pub(super) struct Announcer {
     key: JobKey,
     size: usize,
     held: Mutex<Option<UnixDatagram>>,
     /// Where others say that they have spoken.
-    told: Option<UnixDatagram>,
+    announced: Option<UnixDatagram>,
 }
 
-impl Voice {
+impl Announcer {
     /// That of `rank`, in a job of `size` ranks.
     pub fn of_job(key: JobKey, rank: Rank, size: usize) -> Self {
-        let told = bind(&ear(&key, rank.index())).and_then(|socket| socket.set_nonblocking(true).map(|()| socket));
-        Voice { key, size, held: Mutex::new(None), told: told.ok() }
+        let announced =
+            bind(&announced_at(&key, rank.index())).and_then(|socket| socket.set_nonblocking(true).map(|()| socket));
+        Announcer { key, size, held: Mutex::new(None), announced: announced.ok() }
     }
 
     /// Says why the job is about to end, unless another rank of this machine has said it: that one is left the time to end
     /// us all.
-    pub fn last_words(&self, failure: &Failure) {
-        if !self.take() {
-            thread::sleep(QUIET);
+    pub fn announce(&self, failure: &Failure) {
+        if !self.is_first() {
+            thread::sleep(WAIT_TO_BE_ENDED);
             return;
         }
         let _ = writeln!(io::stderr(), "aurora: {failure}");
@@ -54,42 +55,42 @@ impl Voice {
     }
 
     /// Whether nobody on this machine has it, or has had it.
-    fn take(&self) -> bool {
+    fn is_first(&self) -> bool {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        match bind(&format!("aurora-voice-{}", self.key.prove("voice", &[]).name())) {
+        match bind(&format!("aurora-announcer-{}", self.key.prove("announcer", &[]).name())) {
             Ok(socket) => {
                 *held = Some(socket);
-                let free = !self.was_told();
+                let free = !self.was_announced();
                 if free {
-                    self.tell();
+                    self.tell_others();
                 }
                 free
             }
-            // Where the system gives us no socket, two voices are better than none.
+            // Where the system gives us no socket, two announcers are better than none.
             Err(error) => error.kind() != ErrorKind::AddrInUse,
         }
     }
 
-    fn was_told(&self) -> bool {
-        let Some(told) = &self.told else { return false };
-        let (mut said, proof) = ([0; Proof::LEN + 1], self.word());
-        let looks = (0..LOOKS).map_while(|_| told.recv(&mut said).ok().map(|length| proof.is(&said[..length])));
+    fn was_announced(&self) -> bool {
+        let Some(announced) = &self.announced else { return false };
+        let (mut said, proof) = ([0; Proof::LEN + 1], self.proof());
+        let looks = (0..LOOKS).map_while(|_| announced.recv(&mut said).ok().map(|length| proof.is(&said[..length])));
         looks.into_iter().any(|ours| ours)
     }
 
-    fn tell(&self) {
-        let Some(from) = &self.told else { return };
-        let word = self.word().to_bytes();
+    fn tell_others(&self) {
+        let Some(from) = &self.announced else { return };
+        let proof = self.proof().to_bytes();
         for rank in 0..self.size {
             // Those of other machines have no such socket here.
-            let _ = SocketAddr::from_abstract_name(ear(&self.key, rank))
-                .and_then(|address| from.send_to_addr(&word, &address));
+            let _ = SocketAddr::from_abstract_name(announced_at(&self.key, rank))
+                .and_then(|address| from.send_to_addr(&proof, &address));
         }
     }
 
     /// What proves that a rank of this job has spoken.
-    fn word(&self) -> Proof {
-        self.key.prove("voice: told", &[])
+    fn proof(&self) -> Proof {
+        self.key.prove("announcer: announced", &[])
     }
 }
 
@@ -98,42 +99,42 @@ fn bind(name: &str) -> io::Result<UnixDatagram> {
 }
 
 /// Where a rank hears that another has spoken.
-fn ear(key: &JobKey, rank: usize) -> String {
-    format!("aurora-ear-{}", key.prove("ear", &[rank as u128]).name())
+fn announced_at(key: &JobKey, rank: usize) -> String {
+    format!("aurora-announced-{}", key.prove("announced", &[rank as u128]).name())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn voices() -> [Voice; 3] {
+    fn announcers() -> [Announcer; 3] {
         let key = JobKey::random().unwrap();
-        [0, 1, 2].map(|rank| Voice::of_job(key, Rank::new(rank), 3))
+        [0, 1, 2].map(|rank| Announcer::of_job(key, Rank::new(rank), 3))
     }
 
     #[test]
     fn one_speaks() {
-        let [a, b, c] = voices();
-        assert_eq!([&b, &a, &c, &b].map(Voice::take), [true, false, false, false]);
+        let [a, b, c] = announcers();
+        assert_eq!([&b, &a, &c, &b].map(Announcer::is_first), [true, false, false, false]);
     }
 
     /// Who was late to find out what has happened is not killed yet when the first has ended.
     #[test]
     fn nor_does_another_when_the_first_has_gone() {
-        let [a, b, c] = voices();
-        assert!(a.take());
+        let [a, b, c] = announcers();
+        assert!(a.is_first());
         drop(a);
-        assert_eq!([&b, &c].map(Voice::take), [false, false]);
+        assert_eq!([&b, &c].map(Announcer::is_first), [false, false]);
     }
 
     #[test]
     fn what_others_send_silences_nobody() {
-        let [a, b, _] = voices();
+        let [a, b, _] = announcers();
         let stranger = UnixDatagram::unbound().unwrap();
-        let ear = SocketAddr::from_abstract_name(ear(&a.key, 0)).unwrap();
+        let address = SocketAddr::from_abstract_name(announced_at(&a.key, 0)).unwrap();
         for junk in [&[1][..], &[], &[0; Proof::LEN], &[7; 100]] {
-            stranger.send_to_addr(junk, &ear).unwrap();
+            stranger.send_to_addr(junk, &address).unwrap();
         }
-        assert!(a.take() && !b.take());
+        assert!(a.is_first() && !b.is_first());
     }
 }

@@ -5,7 +5,7 @@ use crate::Rank;
 use crate::route::Contact;
 use serde::{Deserialize, Serialize};
 
-/// What a rank tells the hub.
+/// What a rank tells the coordinator.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
     /// Where it can be reached.
@@ -16,7 +16,7 @@ pub(crate) enum Report {
     Failed(Failure),
 }
 
-/// What the hub tells a rank.
+/// What the coordinator tells a rank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Notice {
     /// Where all ranks can be reached, by rank.
@@ -29,15 +29,15 @@ pub(crate) enum Notice {
 
 /// The state of a job.
 #[derive(Debug)]
-pub(crate) struct Hub {
+pub(crate) struct Coordinator {
     contacts: Vec<Option<Contact>>,
     finished: Vec<bool>,
     failure: Option<Failure>,
 }
 
-impl Hub {
+impl Coordinator {
     pub fn new(size: usize) -> Self {
-        Hub { contacts: vec![None; size], finished: vec![false; size], failure: None }
+        Coordinator { contacts: vec![None; size], finished: vec![false; size], failure: None }
     }
 
     /// The failure that the job is to be remembered by: the first that happened to its reporter, else the first.
@@ -98,30 +98,30 @@ mod tests {
 
     #[test]
     fn contacts_go_out_when_all_are_in_and_may_be_exchanged_again() {
-        let mut hub = Hub::new(2);
+        let mut coordinator = Coordinator::new(2);
         for _ in 0..2 {
-            assert!(hub.handle(rank(1), Report::Contact(Contact::default())).is_empty());
-            let notices = hub.handle(rank(0), Report::Contact(Contact::default()));
+            assert!(coordinator.handle(rank(1), Report::Contact(Contact::default())).is_empty());
+            let notices = coordinator.handle(rank(0), Report::Contact(Contact::default()));
             assert!(matches!(&notices[..], [(_, Notice::Contacts(c)), (_, Notice::Contacts(_))] if c.len() == 2));
         }
     }
 
     #[test]
     fn a_failure_is_told_once_to_all_others_and_the_origin_is_remembered() {
-        let mut hub = Hub::new(3);
+        let mut coordinator = Coordinator::new(3);
         let original = Failure::of(rank(2), "lost");
-        let notices = hub.handle(rank(1), Report::Failed(original.heard()));
+        let notices = coordinator.handle(rank(1), Report::Failed(original.heard()));
         let told: Vec<usize> = notices.iter().map(|(to, _)| to.index()).collect();
         assert_eq!(told, [0, 2]);
-        assert!(hub.handle(rank(2), Report::Failed(original.clone())).is_empty());
-        assert!(hub.handle(rank(0), Report::Failed(Failure::of(rank(0), "later"))).is_empty());
-        assert_eq!(hub.failure(), Some(&original));
+        assert!(coordinator.handle(rank(2), Report::Failed(original.clone())).is_empty());
+        assert!(coordinator.handle(rank(0), Report::Failed(Failure::of(rank(0), "later"))).is_empty());
+        assert_eq!(coordinator.failure(), Some(&original));
     }
 
     #[test]
     fn finished_is_said_when_all_are() {
-        let mut hub = Hub::new(2);
-        assert!(hub.handle(rank(0), Report::Finished).is_empty());
-        assert_eq!(hub.handle(rank(1), Report::Finished).len(), 2);
+        let mut coordinator = Coordinator::new(2);
+        assert!(coordinator.handle(rank(0), Report::Finished).is_empty());
+        assert_eq!(coordinator.handle(rank(1), Report::Finished).len(), 2);
     }
 }
