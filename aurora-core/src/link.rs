@@ -10,7 +10,7 @@ use crate::memory::Patience;
 use crate::polls::{Level, Look, Watcher};
 use crate::stats::{Clock, InCall, Times};
 use crate::{Error, Site};
-use aurora_net::{Attending, Endpoint, BarrierState, Node, NodeBarrier, Outbox, Rank, Traffic};
+use aurora_net::{Attending, BarrierState, Endpoint, Node, NodeBarrier, Outbox, Rank, Traffic};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

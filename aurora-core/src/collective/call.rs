@@ -237,7 +237,9 @@ impl<'a> CollectiveCall<'a> {
         };
         match give {
             Give::Nothing => {}
-            Give::Word(word) if word.len() <= NodeBarrier::INLINE => at.inline_mut()[..word.len()].copy_from_slice(word),
+            Give::Word(word) if word.len() <= NodeBarrier::INLINE => {
+                at.inline_mut()[..word.len()].copy_from_slice(word)
+            }
             Give::Word(bytes) => at.contribution_mut()[..bytes.len()].copy_from_slice(bytes),
             Give::Pieces(Step { bytes, to, .. }) => {
                 // The piece for this rank itself is not copied. A piece that is the same for all others is copied once.

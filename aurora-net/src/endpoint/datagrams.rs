@@ -1,7 +1,7 @@
 //! The UDP side of an endpoint: a socket, and a connection to each peer that is reached through it.
 
 use super::admission::Admission;
-use crate::proto::{self, Config, Connection, Event, Links, Network, Payloads};
+use crate::proto::{self, Config, Connection, Connections, Event, Network, Payloads};
 use crate::route::UdpContact;
 use crate::spare::Spare;
 use crate::udp::{Full, UdpPort};
@@ -28,7 +28,7 @@ pub(crate) struct Datagrams {
     port: UdpPort,
     /// The time that the connections count from.
     origin: Instant,
-    links: Links,
+    connections: Connections,
     admission: Admission,
     /// Where a train is put together.
     train: Vec<u8>,
@@ -70,7 +70,7 @@ impl Datagrams {
     /// Connections over `port` to everyone who has given a contact.
     pub fn new(port: UdpPort, common: Common, contacts: &[Option<UdpContact>]) -> Self {
         let others = |index: usize| contacts[index].filter(|_| common.me != index);
-        let mut links = Links::new(common.key, common.me, contacts.len());
+        let mut connections = Connections::new(common.key, common.me, contacts.len());
         for (index, contact) in (0..contacts.len()).filter_map(|index| Some((index, others(index)?))) {
             let peer = Rank::new(index);
             let config = Config {
@@ -83,11 +83,11 @@ impl Datagrams {
                 silence: common.silence,
                 ..Config::new(common.key, common.me, peer)
             };
-            links.connect(peer, Connection::new(config, proto::Instant::from_nanos(0)));
+            connections.connect(peer, Connection::new(config, proto::Instant::from_nanos(0)));
         }
         let addresses = (0..contacts.len()).map(|index| others(index).map(|contact| contact.address));
         Datagrams {
-            links,
+            connections,
             admission: Admission::new(common.key, addresses.collect()),
             port,
             origin: Instant::now(),
@@ -107,7 +107,7 @@ impl Datagrams {
 
     /// Queues a transfer.
     pub fn send(&mut self, to: Rank, header: Bytes, payload: Payload) {
-        self.links.send(to, header, payload);
+        self.connections.send(to, header, payload);
     }
 
     /// Takes back a buffer that a payload was delivered in.
@@ -120,11 +120,11 @@ impl Datagrams {
         let now = self.moment(now);
         let mut more = true;
         for _ in 0..BATCHES {
-            let (links, admission, spare) = (&mut self.links, &mut self.admission, &mut self.spare);
+            let (connections, admission, spare) = (&mut self.connections, &mut self.admission, &mut self.spare);
             let (foreign, corrupt) = (&mut self.foreign, &mut self.corrupt);
             more = self.port.receive(|source, datagram| {
                 let admitted = admission.admit(source, datagram);
-                match admitted.and_then(|()| links.handle_datagram(now, datagram, &mut Memory(handler, spare))) {
+                match admitted.and_then(|()| connections.handle_datagram(now, datagram, &mut Memory(handler, spare))) {
                     // One of a peer that has been given up is late, not damaged.
                     Ok(()) | Err(DatagramError::Lost) => {}
                     Err(DatagramError::ForeignKey | DatagramError::ForeignAddress { .. }) => *foreign += 1,
@@ -141,24 +141,24 @@ impl Datagrams {
     /// Tells the connections the time whose time has come.
     pub fn handle_timeouts(&mut self, now: Instant) {
         let now = self.moment(now);
-        self.links.handle_timeouts(now);
+        self.connections.handle_timeouts(now);
     }
 
     /// When [`Datagrams::handle_timeouts`] is to be called, if at all.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
-        let due = self.links.poll_timeout()?;
+        let due = self.connections.poll_timeout()?;
         Some(self.origin + Duration::from_nanos(due.as_nanos()))
     }
 
     /// For how long it is as well to leave what arrives alone.
     pub fn lull(&self) -> Option<Duration> {
-        self.links.lull()
+        self.connections.lull()
     }
 
     /// Tells the handler what the connections have to say. True: there was something.
     pub fn tell(&mut self, handler: &mut impl Handler, out: &mut Outbox, traffic: &mut Traffic) -> bool {
         let mut told = false;
-        while let Some((from, event)) = self.links.poll() {
+        while let Some((from, event)) = self.connections.poll() {
             told = true;
             match event {
                 Event::Delivered { header, payload } if header.is_empty() => {
@@ -182,7 +182,7 @@ impl Datagrams {
 
     /// Tells another endpoint something.
     pub fn send_message(&mut self, to: Rank, message: Bytes) {
-        self.links.send(to, Bytes::new(), Payload::Bytes(message));
+        self.connections.send(to, Bytes::new(), Payload::Bytes(message));
     }
 
     /// What others have told this one since the last time, and who was lost.
@@ -204,7 +204,7 @@ impl Datagrams {
         loop {
             self.train.clear();
             let transmit =
-                self.links.poll_transmit(now, &mut self.train, trains, &mut Memory(handler, &mut self.spare));
+                self.connections.poll_transmit(now, &mut self.train, trains, &mut Memory(handler, &mut self.spare));
             let Some((to, transmit)) = transmit else {
                 return Ok(());
             };
@@ -217,7 +217,7 @@ impl Datagrams {
     pub fn count(&self, traffic: &mut Traffic) {
         traffic.datagrams_foreign += self.foreign;
         traffic.datagrams_corrupt += self.corrupt;
-        for connection in self.links.connections() {
+        for connection in self.connections.connections() {
             let counters = connection.counters();
             traffic.packets_out += counters.packets_out;
             traffic.packets_resent += counters.packets_resent;

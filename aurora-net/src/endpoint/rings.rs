@@ -1,6 +1,6 @@
 //! The shared-memory side of an endpoint: rings to and from each rank of its node.
 
-use crate::shm::{BufferPool, Control, Link, Node, Presence, Sent};
+use crate::shm::{BufferPool, Control, Duplex, Node, Presence, Sent};
 use crate::{Handler, Outbox, Outgoing, Rank, Traffic};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ struct NodePeer {
     rank: Rank,
     /// Its number on the node.
     number: usize,
-    link: Link,
+    duplex: Duplex,
     is_busy: bool,
     /// What it had read at a look, with something left to read; and when it was first seen there.
     stuck: Option<(u64, Instant)>,
@@ -47,7 +47,7 @@ impl Rings {
         let peers = control.take_rings().into_iter().map(|(number, writer, reader)| NodePeer {
             rank: node.ranks()[number],
             number,
-            link: Link::new(number, writer, reader, pool.clone()),
+            duplex: Duplex::new(number, writer, reader, pool.clone()),
             is_busy: false,
             stuck: None,
             mourned_until: None,
@@ -77,7 +77,7 @@ impl Rings {
         if self.peers[peer].is_lost {
             return Err(outgoing);
         }
-        self.peers[peer].link.send(outgoing);
+        self.peers[peer].duplex.send(outgoing);
         self.is_busy(peer);
         Ok(())
     }
@@ -106,7 +106,7 @@ impl Rings {
             if peer.is_lost {
                 continue;
             }
-            match peer.link.receive(peer.rank, handler, out, traffic) {
+            match peer.duplex.receive(peer.rank, handler, out, traffic) {
                 Ok(taken) => {
                     handled |= taken.handled;
                     more |= taken.more;
@@ -126,7 +126,7 @@ impl Rings {
                 }
             }
             // What waited for room finds it now, if there is any.
-            if self.peers[index].link.is_waiting() {
+            if self.peers[index].duplex.is_waiting() {
                 self.is_busy(index);
             }
         }
@@ -142,7 +142,7 @@ impl Rings {
         for index in std::mem::take(&mut self.busy) {
             let peer = &mut self.peers[index];
             peer.is_busy = false;
-            match peer.link.transmit(handler) {
+            match peer.duplex.transmit(handler) {
                 Ok(Sent::Nothing) => {}
                 Ok(sent) => {
                     match sent {
@@ -157,7 +157,7 @@ impl Rings {
                     told = true;
                 }
             }
-            for token in self.peers[index].link.released() {
+            for token in self.peers[index].duplex.released() {
                 handler.released(token, out);
                 told = true;
             }
@@ -174,7 +174,7 @@ impl Rings {
 
     /// Whether a long transfer is under way, or something waits for room.
     pub fn is_moving(&self) -> bool {
-        self.peers.iter().any(|peer| peer.link.is_moving())
+        self.peers.iter().any(|peer| peer.duplex.is_moving())
     }
 
     /// When [`Rings::handle_timeout`] is to be called, if at all.
@@ -200,7 +200,7 @@ impl Rings {
                 }
                 continue;
             }
-            let Some(position) = peer.link.unread().filter(|_| !peer.is_lost) else {
+            let Some(position) = peer.duplex.unread().filter(|_| !peer.is_lost) else {
                 peer.stuck = None;
                 continue;
             };
@@ -232,11 +232,11 @@ impl Rings {
     fn lose(&mut self, peer: usize, silent_for: Duration, handler: &mut impl Handler, out: &mut Outbox) {
         let peer = &mut self.peers[peer];
         peer.is_lost = true;
-        peer.link.give_up();
+        peer.duplex.give_up();
         if self.control.presence(peer.number) == Presence::Dead {
             self.pool.reclaim(peer.number);
         }
-        for token in peer.link.released() {
+        for token in peer.duplex.released() {
             handler.released(token, out);
         }
         handler.peer_lost(peer.rank, silent_for, out);

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 /// Where its payload goes.
 #[derive(Debug)]
-enum Sink {
+enum Destination {
     /// Grows with what arrives, never with what is merely announced.
     Buffer(Vec<u8>),
     /// Straight to where it belongs.
@@ -22,7 +22,7 @@ pub(super) struct Assembler {
     total: u64,
     missing: u64,
     received: RangeSet,
-    sink: Sink,
+    destination: Destination,
 }
 
 /// What new bytes did.
@@ -44,9 +44,9 @@ impl Assembler {
             total,
             missing: total,
             received: RangeSet::default(),
-            sink: match io.place(from, header, total as usize) {
-                Placement::Buffer => Sink::Buffer(io.buffer(total.min(reserve) as usize)),
-                Placement::At(token) => Sink::At(token),
+            destination: match io.place(from, header, total as usize) {
+                Placement::Buffer => Destination::Buffer(io.buffer(total.min(reserve) as usize)),
+                Placement::At(token) => Destination::At(token),
             },
         }
     }
@@ -58,25 +58,25 @@ impl Assembler {
 
     /// Memory set aside beyond what has arrived.
     pub(super) fn reserved(&self) -> u64 {
-        match &self.sink {
-            Sink::Buffer(buffer) => (buffer.capacity() as u64).saturating_sub(self.total - self.missing),
-            Sink::At(_) => 0,
+        match &self.destination {
+            Destination::Buffer(buffer) => (buffer.capacity() as u64).saturating_sub(self.total - self.missing),
+            Destination::At(_) => 0,
         }
     }
 
     /// Memory that is filled with nothing, because what belongs there has been overtaken.
     pub(super) fn gaps(&self) -> u64 {
-        match &self.sink {
-            Sink::Buffer(buffer) => (buffer.len() as u64).saturating_sub(self.total - self.missing),
-            Sink::At(_) => 0,
+        match &self.destination {
+            Destination::Buffer(buffer) => (buffer.len() as u64).saturating_sub(self.total - self.missing),
+            Destination::At(_) => 0,
         }
     }
 
     /// Bytes of memory that it holds.
     pub(super) fn memory(&self) -> u64 {
-        match &self.sink {
-            Sink::Buffer(buffer) => buffer.capacity() as u64,
-            Sink::At(_) => 0,
+        match &self.destination {
+            Destination::Buffer(buffer) => buffer.capacity() as u64,
+            Destination::At(_) => 0,
         }
     }
 
@@ -103,7 +103,7 @@ impl Assembler {
         if self.received.len() >= pieces && self.received.would_grow(&range) {
             return Err(DatagramError::Excess { what: "pieces", limit: pieces });
         }
-        if let Sink::Buffer(buffer) = &mut self.sink
+        if let Destination::Buffer(buffer) = &mut self.destination
             && offset > buffer.len() as u64
         {
             if range.end > self.total - self.missing + ahead {
@@ -112,13 +112,13 @@ impl Assembler {
             buffer.resize(offset as usize, 0);
         }
         let mut new = 0;
-        let sink = &mut self.sink;
+        let destination = &mut self.destination;
         self.received.insert(range, |part| {
             new += part.end - part.start;
             let piece = &bytes[(part.start - offset) as usize..(part.end - offset) as usize];
-            match sink {
-                Sink::At(token) => io.write(*token, part.start as usize, piece),
-                Sink::Buffer(buffer) => put(buffer, part.start as usize, piece),
+            match destination {
+                Destination::At(token) => io.write(*token, part.start as usize, piece),
+                Destination::Buffer(buffer) => put(buffer, part.start as usize, piece),
             }
         });
         self.missing -= new;
@@ -132,9 +132,9 @@ impl Assembler {
     /// What to deliver once it is complete.
     pub(super) fn finish(self) -> (Bytes, Received, u64) {
         let size = self.header.len() as u64 + self.total;
-        let payload = match self.sink {
-            Sink::Buffer(buffer) => Received::Bytes(buffer),
-            Sink::At(token) => Received::Placed(token),
+        let payload = match self.destination {
+            Destination::Buffer(buffer) => Received::Bytes(buffer),
+            Destination::At(token) => Received::Placed(token),
         };
         (self.header, payload, size)
     }

@@ -7,7 +7,7 @@ use crate::{Payload, Token};
 use bytes::Bytes;
 
 /// Bulk data is not cut into smaller pieces than this to fill up a packet.
-pub(super) const MIN_PIECE: usize = 128;
+pub(super) const MIN_PART: usize = 128;
 
 /// Where a transfer stands at its sender. Each byte is at any time in exactly one place: not yet sent, in flight, lost and
 /// waiting to be sent again, or acknowledged; so counting what is left is enough.
@@ -67,7 +67,7 @@ impl Outgoing {
         let (fixed, least) = match (part.opens, self.small) {
             (true, true) => (OPEN_LEN + self.header.len(), part.len as usize),
             (true, false) => (OPEN_LEN + self.header.len(), 0),
-            (false, _) => (DATA_LEN, MIN_PIECE.min(part.len as usize)),
+            (false, _) => (DATA_LEN, MIN_PART.min(part.len as usize)),
         };
         let Some(room) = space.room().checked_sub(fixed + least) else {
             return Put::Full;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What keeping a piece that came before its header costs beside its bytes.
-const PIECE: u64 = 64;
+const EARLY_OVERHEAD: u64 = 64;
 
 /// A transfer that is not complete.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl ReceiveState {
         let mut progress = self.write(number, 0, bytes, io);
         if let Some(Incoming::Early(pieces)) = before {
             for (offset, piece) in pieces {
-                self.early -= piece.len() as u64 + PIECE;
+                self.early -= piece.len() as u64 + EARLY_OVERHEAD;
                 // A piece that does not fit its transfer is nobody's loss.
                 if progress != Ok(Progress::Complete)
                     && self.write(number, offset, &piece, io) == Ok(Progress::Complete)
@@ -139,7 +139,7 @@ impl ReceiveState {
         self.admit(number, true)?;
         match self.incoming.remove(&number) {
             Some(Incoming::Early(pieces)) => {
-                self.early -= pieces.iter().map(|(_, piece)| piece.len() as u64 + PIECE).sum::<u64>();
+                self.early -= pieces.iter().map(|(_, piece)| piece.len() as u64 + EARLY_OVERHEAD).sum::<u64>();
             }
             Some(Incoming::Open(assembler)) => {
                 self.reserved -= assembler.reserved();
@@ -165,7 +165,7 @@ impl ReceiveState {
         for incoming in self.incoming.values() {
             match incoming {
                 Incoming::Early(pieces) => {
-                    held.early += pieces.iter().map(|(_, piece)| piece.len() as u64 + PIECE).sum::<u64>();
+                    held.early += pieces.iter().map(|(_, piece)| piece.len() as u64 + EARLY_OVERHEAD).sum::<u64>();
                 }
                 Incoming::Open(assembler) => held.buffered += assembler.memory(),
             }
@@ -204,7 +204,7 @@ impl ReceiveState {
     }
 
     fn keep(&mut self, number: u64, offset: u64, bytes: &[u8]) -> Result<Progress, DatagramError> {
-        let cost = bytes.len() as u64 + PIECE;
+        let cost = bytes.len() as u64 + EARLY_OVERHEAD;
         if self.early + cost > 2 * self.window {
             let limit = 2 * self.window as usize;
             return Err(DatagramError::Excess { what: "bytes before their header", limit });

@@ -1,9 +1,9 @@
 //! Transfers on their way out, and which of them comes next.
 
-use super::outgoing::{MIN_PIECE, Outgoing};
+use super::outgoing::{MIN_PART, Outgoing};
+use super::round_robin::RoundRobin;
 use super::slots::Slots;
 use super::space::{Part, Put, SentFrame, Space};
-use super::turns::Turns;
 use super::{Event, Payloads};
 use crate::Payload;
 use crate::wire::{self, RESET_LEN};
@@ -38,7 +38,7 @@ pub(super) struct SendQueue {
     next_number: u64,
     small_new: VecDeque<u32>,
     small_lost: VecDeque<Part>,
-    bulk_new: Turns,
+    bulk_new: RoundRobin,
     bulk_lost: VecDeque<Part>,
     resets: VecDeque<u64>,
     without_bulk: u32,
@@ -54,7 +54,7 @@ impl SendQueue {
             next_number: 0,
             small_new: VecDeque::new(),
             small_lost: VecDeque::new(),
-            bulk_new: Turns::default(),
+            bulk_new: RoundRobin::default(),
             bulk_lost: VecDeque::new(),
             resets: VecDeque::new(),
             without_bulk: 0,
@@ -108,7 +108,7 @@ impl SendQueue {
             bulk_bytes = self.fill_bulk(space, io);
         }
         self.fill_small(space, io);
-        if bulk && !turn && space.room() >= MIN_PIECE {
+        if bulk && !turn && space.room() >= MIN_PART {
             bulk_bytes = self.fill_bulk(space, io);
         }
         self.without_bulk = if wanted && bulk_bytes == 0 { self.without_bulk + 1 } else { 0 };
@@ -274,8 +274,8 @@ impl SendQueue {
 
 #[cfg(test)]
 mod tests {
+    use super::super::round_robin::MAX_ACTIVE;
     use super::super::sent::Content;
-    use super::super::turns::MAX_ACTIVE;
     use super::*;
     use crate::sim::Memory;
     use crate::wire::{Frame, Frames};

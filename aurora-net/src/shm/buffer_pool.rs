@@ -16,7 +16,7 @@
 #![allow(unsafe_code)]
 
 use super::control::{Control, NodeRank};
-use super::mailbox::{MailboxReceiver, MailboxSender, Place};
+use super::mailbox::{MailboxMemory, MailboxReceiver, MailboxSender};
 use super::ring::{Corrupt, Flag};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -192,8 +192,8 @@ impl SharedBuffer {
     /// Makes a mailbox to a node peer behind its bytes, for letters as long as they are, if there is room. To be asked for once; the buffer is
     /// then handed to that node peer.
     pub(crate) fn mailbox(&self, to: NodeRank) -> Option<MailboxSender> {
-        let place = Place::behind(self.memory.0, self.len)?;
-        Some(MailboxSender::new(place, self.reservation.share(), to))
+        let memory = MailboxMemory::behind(self.memory.0, self.len)?;
+        Some(MailboxSender::new(memory, self.reservation.share(), to))
     }
 
     pub(crate) fn as_ptr(&self) -> NonNull<u8> {

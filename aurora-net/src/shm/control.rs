@@ -3,7 +3,7 @@
 //! | from | what | who writes |
 //! |---|---|---|
 //! | 0 | how many ranks have died | whoever finds it out |
-//! | 256 | a place for each rank: its doorbell, whether it is there, its word at a meeting | see [`Place`] |
+//! | 256 | a place for each rank: its doorbell, whether it is there, its word at a meeting | see [`RankSlot`] |
 //! | then | for each ordered pair of ranks the positions of their ring | both, see `ring.rs` |
 //! | the next page | for each ordered pair of ranks the bytes of their ring | the first of the pair |
 //! | then | for each rank whose turn it is with each of its buffers | both, see `buffer_pool.rs` |
@@ -36,10 +36,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
 pub(super) const APART: usize = 128;
-const PLACES: usize = 2 * APART;
+const SLOTS: usize = 2 * APART;
 const PAGE: usize = 4096;
 
-/// What one ring holds: some pieces of a long transfer; less where many ranks make many rings.
+/// What one ring holds: some regions of a long transfer; less where many ranks make many rings.
 const RING: usize = 128 << 10;
 const ALL_RINGS: usize = 64 << 20;
 
@@ -90,18 +90,18 @@ impl Layout {
         Layout { ranks, capacity: RING.min(1 << share.ilog2()), buffers, contribution }
     }
 
-    fn place(self, peer: NodeRank) -> usize {
+    fn slot(self, peer: NodeRank) -> usize {
         assert!(peer < self.ranks);
-        PLACES + peer * Place::LEN
+        SLOTS + peer * RankSlot::LEN
     }
 
     fn positions(self, from: NodeRank, to: NodeRank) -> usize {
         assert!(from < self.ranks && to < self.ranks);
-        PLACES + self.ranks * Place::LEN + (from * self.ranks + to) * Ring::POSITIONS
+        SLOTS + self.ranks * RankSlot::LEN + (from * self.ranks + to) * Ring::POSITIONS
     }
 
     fn bytes(self, from: NodeRank, to: NodeRank) -> usize {
-        let positions = PLACES + self.ranks * Place::LEN + self.ranks * self.ranks * Ring::POSITIONS;
+        let positions = SLOTS + self.ranks * RankSlot::LEN + self.ranks * self.ranks * Ring::POSITIONS;
         positions.next_multiple_of(PAGE) + (from * self.ranks + to) * self.capacity
     }
 
@@ -133,15 +133,15 @@ impl Layout {
 }
 
 /// Offsets in a rank's place.
-struct Place;
+struct RankSlot;
 
-impl Place {
+impl RankSlot {
     const LEN: usize = 4 * APART;
     const DOORBELL: usize = 0;
     const PRESENCE: usize = APART;
     /// Number and two words, which it writes whenever it comes; behind them two notes.
     const BARRIER: usize = 2 * APART;
-    const INLINES: usize = Place::BARRIER + 3 * 8;
+    const INLINES: usize = RankSlot::BARRIER + 3 * 8;
     const ASLEEP: usize = 3 * APART;
 }
 
@@ -223,7 +223,7 @@ impl Control {
     /// Where the short one of [`INLINE`] bytes lies: beside the rank's word, and aligned to 8.
     pub fn inline(&self, peer: NodeRank, parity: usize) -> NonNull<[u8; INLINE]> {
         assert!(parity < 2);
-        let at = self.layout.place(peer) + Place::INLINES + parity * INLINE;
+        let at = self.layout.slot(peer) + RankSlot::INLINES + parity * INLINE;
         NonNull::new(self.at(at).cast()).expect("inside a mapping")
     }
 
@@ -298,7 +298,7 @@ impl Control {
     }
 
     pub fn presence(&self, peer: NodeRank) -> Presence {
-        match self.word(self.layout.place(peer) + Place::PRESENCE).load(Ordering::Acquire) {
+        match self.word(self.layout.slot(peer) + RankSlot::PRESENCE).load(Ordering::Acquire) {
             HERE => Presence::Here,
             CLOSED => Presence::Closed,
             _ => Presence::Dead,
@@ -307,12 +307,12 @@ impl Control {
 
     /// This rank needs nobody any more.
     pub fn close(&self) {
-        self.word(self.layout.place(self.me) + Place::PRESENCE).store(CLOSED, Ordering::Release);
+        self.word(self.layout.slot(self.me) + RankSlot::PRESENCE).store(CLOSED, Ordering::Release);
     }
 
     /// A rank's end has been seen: tells all, unless it has closed.
     pub fn note_end(&self, peer: NodeRank) {
-        let presence = self.word(self.layout.place(peer) + Place::PRESENCE);
+        let presence = self.word(self.layout.slot(peer) + RankSlot::PRESENCE);
         if presence.compare_exchange(HERE, DEAD, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
             self.word(0).fetch_add(1, Ordering::AcqRel);
             (0..self.ranks()).filter(|to| *to != peer).for_each(|to| self.ring(to));
@@ -320,7 +320,7 @@ impl Control {
     }
 
     fn doorbell(&self, peer: NodeRank) -> Doorbell<'_, AtomicU32> {
-        Doorbell(self.word(self.layout.place(peer) + Place::DOORBELL))
+        Doorbell(self.word(self.layout.slot(peer) + RankSlot::DOORBELL))
     }
 
     fn word(&self, offset: usize) -> &AtomicU32 {
@@ -343,12 +343,12 @@ impl Table for Control {
 
     fn entry(&self, rank: NodeRank, entry: BarrierEntry) -> &AtomicU64 {
         let offset = match entry {
-            BarrierEntry::Number => Place::BARRIER,
-            BarrierEntry::Word(number) => Place::BARRIER + 8 * (1 + (number % 2) as usize),
-            BarrierEntry::Asleep => Place::ASLEEP,
+            BarrierEntry::Number => RankSlot::BARRIER,
+            BarrierEntry::Word(number) => RankSlot::BARRIER + 8 * (1 + (number % 2) as usize),
+            BarrierEntry::Asleep => RankSlot::ASLEEP,
         };
         // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
-        unsafe { AtomicU64::from_ptr(self.at(self.layout.place(rank) + offset).cast()) }
+        unsafe { AtomicU64::from_ptr(self.at(self.layout.slot(rank) + offset).cast()) }
     }
 }
 
@@ -428,21 +428,21 @@ mod tests {
         for ranks in [1, 2, 3, 7, 64] {
             let layout = Layout::of(ranks);
             let pairs = || (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
-            let mut pieces: Vec<(usize, usize)> = vec![(0, PLACES)];
-            pieces.extend((0..ranks).map(|peer| (layout.place(peer), Place::LEN)));
-            pieces.extend(pairs().map(|(from, to)| (layout.positions(from, to), Ring::POSITIONS)));
-            pieces.extend(pairs().map(|(from, to)| (layout.bytes(from, to), layout.capacity)));
-            assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
-            assert!(pieces.iter().all(|(at, _)| at % APART == 0));
+            let mut regions: Vec<(usize, usize)> = vec![(0, SLOTS)];
+            regions.extend((0..ranks).map(|peer| (layout.slot(peer), RankSlot::LEN)));
+            regions.extend(pairs().map(|(from, to)| (layout.positions(from, to), Ring::POSITIONS)));
+            regions.extend(pairs().map(|(from, to)| (layout.bytes(from, to), layout.capacity)));
+            assert!(regions.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
+            assert!(regions.iter().all(|(at, _)| at % APART == 0));
             let buffers = || (0..ranks).flat_map(|owner| (0..layout.buffers).map(move |index| (owner, index)));
-            pieces.extend(buffers().map(|(owner, index)| (layout.ownership(owner, index), OWNERSHIP)));
-            pieces.extend(buffers().map(|(owner, index)| (layout.buffer(owner, index), BUFFER)));
+            regions.extend(buffers().map(|(owner, index)| (layout.ownership(owner, index), OWNERSHIP)));
+            regions.extend(buffers().map(|(owner, index)| (layout.buffer(owner, index), BUFFER)));
             let contributions = || (0..ranks).flat_map(|peer| [(peer, 0), (peer, 1)]);
-            pieces
+            regions
                 .extend(contributions().map(|(peer, parity)| (layout.contribution(peer, parity), layout.contribution)));
-            assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
-            const { assert!(Place::INLINES + 2 * INLINE <= Place::BARRIER + 64, "on one cache line") };
-            let (at, len) = pieces[pieces.len() - 1];
+            assert!(regions.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
+            const { assert!(RankSlot::INLINES + 2 * INLINE <= RankSlot::BARRIER + 64, "on one cache line") };
+            let (at, len) = regions[regions.len() - 1];
             assert_eq!(at + len, Control::len(ranks));
         }
     }

@@ -161,7 +161,7 @@ impl Found {
                     return Ok(Node::alone(leader));
                 }
                 let own = waker.share().map_err(Error::system("share an eventfd"))?;
-                let (channels, mut wakers) = seat(guests, &ranks[1..])?;
+                let (channels, mut wakers) = in_rank_order(guests, &ranks[1..])?;
                 wakers.insert(0, own);
                 for (channel, peer) in channels.iter().zip(&ranks[1..]) {
                     tell(channel, &greeting.welcome(*peer).ok_or_else(gone)?, &[])?;
@@ -195,14 +195,14 @@ impl Found {
 }
 
 /// Puts the node peers in the order of their ranks. All have come, or are gone.
-fn seat(mut guests: Guests, peers: &[Rank]) -> Result<(Vec<Channel>, Vec<Waker>), Error> {
-    let places = peers.iter().map(|peer| {
+fn in_rank_order(mut guests: Guests, peers: &[Rank]) -> Result<(Vec<Channel>, Vec<Waker>), Error> {
+    let sorted = peers.iter().map(|peer| {
         let at = guests.all.iter().position(|guest| guest.rank == *peer);
         let at = at.ok_or_else(|| guests.why_missing(*peer))?;
         let Guest { channel, waker, .. } = guests.all.swap_remove(at);
         Ok((channel, waker))
     });
-    places.collect::<Result<Vec<_>, _>>().map(|places| places.into_iter().unzip())
+    sorted.collect::<Result<Vec<_>, _>>().map(|sorted| sorted.into_iter().unzip())
 }
 
 /// Gives a node peer what wakes each rank of the node.

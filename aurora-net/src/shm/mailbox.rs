@@ -19,7 +19,7 @@
 //! 1. A mailbox has one [`Sender`] and one [`Receiver`], ever: who makes them promises it.
 //! 2. `with` and `with_mut` are called by whoever has that half, as said above. A node peer that counts wrong breaks the protocol, which node peers
 //!    are trusted not to; it leads to wrong bytes, never out of the buffer.
-//! 3. Counts and halves lie inside the buffer, behind the first letter, and overlap nothing ([`Place::behind`]). The buffer is neither
+//! 3. Counts and halves lie inside the buffer, behind the first letter, and overlap nothing ([`MailboxMemory::behind`]). The buffer is neither
 //!    used for anything else nor unmapped while one of its ends is there: the sender's reservation and the receiver's view see to that (`buffer_pool.rs`).
 #![allow(unsafe_code)]
 
@@ -120,18 +120,18 @@ impl<H: Halves> Receiver<H> {
 
 /// A mailbox in a buffer: two counts, each apart from all else, and two halves.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct MailboxMemory {
     start: NonNull<u8>,
     /// Of a letter.
     len: usize,
 }
 
 // SAFETY: an address; who may use what is there, invariants 1 and 2 say of the ends, on whichever thread they are.
-unsafe impl Send for Place {}
+unsafe impl Send for MailboxMemory {}
 // SAFETY: the same; what a shared reference gives access to are atomics, and halves by the rules of `with` and `with_mut`.
-unsafe impl Sync for Place {}
+unsafe impl Sync for MailboxMemory {}
 
-impl Place {
+impl MailboxMemory {
     const HALVES: usize = 2 * APART;
 
     /// Behind the first `len` bytes of a buffer, for letters of as many; none where they do not fit.
@@ -141,7 +141,7 @@ impl Place {
             return None;
         }
         // SAFETY: invariant 3: just compared with the length of a buffer.
-        Some(Place { start: unsafe { buffer.add(letter) }, len })
+        Some(MailboxMemory { start: unsafe { buffer.add(letter) }, len })
     }
 
     /// Makes it empty, before it is known to anybody else.
@@ -163,7 +163,7 @@ impl Place {
     }
 }
 
-impl Halves for Place {
+impl Halves for MailboxMemory {
     type Count = AtomicU64;
 
     fn put(&self) -> &AtomicU64 {
@@ -187,17 +187,17 @@ impl Halves for Place {
 
 /// A mailbox to a node peer, from [`Outbox::mailbox`](crate::Outbox::mailbox).
 pub struct MailboxSender {
-    end: Sender<Place>,
+    end: Sender<MailboxMemory>,
     reservation: Reservation,
     to: NodeRank,
 }
 
 impl MailboxSender {
     /// In the buffer that is claimed, in which nobody has been given one before; it has not been handed to `to` yet.
-    pub(super) fn new(place: Place, reservation: Reservation, to: NodeRank) -> Self {
-        place.clear();
+    pub(super) fn new(memory: MailboxMemory, reservation: Reservation, to: NodeRank) -> Self {
+        memory.clear();
         // SAFETY: invariants 1 and 3.
-        MailboxSender { end: unsafe { Sender::new(place) }, reservation, to }
+        MailboxSender { end: unsafe { Sender::new(memory) }, reservation, to }
     }
 
     /// Has the next letter written, and wakes the receiver if it waits. False: two are there that have not been taken, and it is not put.
@@ -219,16 +219,16 @@ impl fmt::Debug for MailboxSender {
 /// A mailbox from a node peer, from [`SharedView::into_mailbox`].
 #[derive(Debug)]
 pub struct MailboxReceiver {
-    end: Receiver<Place>,
+    end: Receiver<MailboxMemory>,
     view: Arc<SharedView>,
 }
 
 impl MailboxReceiver {
     /// Behind what a view shows, if there can be one.
     pub(super) fn behind(view: SharedView) -> Option<Self> {
-        let place = Place::behind(view.start(), view.len())?;
+        let memory = MailboxMemory::behind(view.start(), view.len())?;
         // SAFETY: invariants 1 and 3: a buffer that is handed over is opened once.
-        Some(MailboxReceiver { end: unsafe { Receiver::new(place) }, view: Arc::new(view) })
+        Some(MailboxReceiver { end: unsafe { Receiver::new(memory) }, view: Arc::new(view) })
     }
 
     /// Whether there is a letter.
@@ -243,21 +243,21 @@ impl MailboxReceiver {
 
     /// For those who only want to know how many letters have come.
     pub fn count(&self) -> LetterCount {
-        let place = Place::behind(self.view.start(), self.view.len()).expect("it is there");
-        LetterCount { place, _view: self.view.clone() }
+        let memory = MailboxMemory::behind(self.view.start(), self.view.len()).expect("it is there");
+        LetterCount { memory, _view: self.view.clone() }
     }
 }
 
 /// How many letters have come to a mailbox, for any thread to look at.
 #[derive(Debug)]
 pub struct LetterCount {
-    place: Place,
+    memory: MailboxMemory,
     _view: Arc<SharedView>,
 }
 
 impl LetterCount {
     /// So many until now.
     pub fn get(&self) -> u64 {
-        self.place.put().load(Ordering::Acquire)
+        self.memory.put().load(Ordering::Acquire)
     }
 }

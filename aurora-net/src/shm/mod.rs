@@ -8,8 +8,8 @@ mod control;
 mod descriptor_passing;
 mod discovery;
 mod doorbell;
+mod duplex;
 mod greeting;
-mod link;
 mod mailbox;
 mod node;
 mod node_barrier;
@@ -24,7 +24,7 @@ pub(crate) use buffer_pool::{BUFFER, BufferPool};
 pub(crate) use control::{Control, NodeRank, Presence};
 pub(crate) use discovery::{Found, Offer, ShmContact};
 pub(crate) use doorbell::Look;
-pub(crate) use link::{Link, Sent};
+pub(crate) use duplex::{Duplex, Sent};
 pub(crate) use spin_budget::SpinBudget;
 
 pub use barrier::{BarrierEntry, BarrierMemory, BarrierState};

@@ -179,7 +179,7 @@ impl Cluster {
     /// Notes whether a host has something to do.
     fn settle(&mut self, rank: Rank) {
         let host = &mut self.hosts[rank.index()];
-        let is_busy = !host.links.is_idle();
+        let is_busy = !host.connections.is_idle();
         let was_busy = std::mem::replace(&mut host.is_busy, is_busy);
         self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
     }
@@ -191,7 +191,7 @@ impl Cluster {
         for datagram in std::mem::take(&mut host.socket) {
             host.receive(now, &datagram);
         }
-        host.links.handle_timeouts(now);
+        host.connections.handle_timeouts(now);
         host.take_events(now);
         let room_at = loop {
             let full_until = self.network.full_until(now, me);
@@ -199,7 +199,7 @@ impl Cluster {
                 break full_until;
             }
             self.buffer.clear();
-            let train = host.links.poll_transmit(now, &mut self.buffer, self.trains, &mut host.memory);
+            let train = host.connections.poll_transmit(now, &mut self.buffer, self.trains, &mut host.memory);
             let Some((to, train)) = train else { break None };
             let datagrams = self.buffer.chunks(train.segment_size);
             assert_eq!(datagrams.len(), train.segments);
@@ -209,7 +209,7 @@ impl Cluster {
         };
         // Of payloads that turned out to be withdrawn.
         host.take_events(now);
-        let due = host.links.poll_timeout();
+        let due = host.connections.poll_timeout();
         self.settle(me);
         let room_at = room_at.map(|at| at + self.delay());
         for at in [room_at, due].into_iter().flatten() {

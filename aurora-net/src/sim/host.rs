@@ -1,7 +1,7 @@
 //! A rank on a simulated network.
 
 use super::{Datagram, Memory};
-use crate::proto::{Config, Connection, Counters, DatagramError, Event, Instant, Links};
+use crate::proto::{Config, Connection, Connections, Counters, DatagramError, Event, Instant};
 use crate::{Payload, Rank, Received, Token};
 use bytes::Bytes;
 use std::fmt;
@@ -45,7 +45,7 @@ pub struct Host {
     /// Of any connection, but for the peer.
     config: Config,
     /// Made when they are first needed.
-    pub(super) links: Links,
+    pub(super) connections: Connections,
     /// Until when nobody drives this host; what arrives waits in its socket.
     pub(super) stopped_until: Instant,
     pub(super) socket: Vec<Datagram>,
@@ -60,7 +60,7 @@ impl fmt::Debug for Host {
         f.debug_struct("Host")
             .field("delivered", &self.delivered.len())
             .field("released", &self.released.len())
-            .field("links", &self.links)
+            .field("connections", &self.connections)
             .finish_non_exhaustive()
     }
 }
@@ -77,7 +77,7 @@ impl Host {
             dropped: Vec::new(),
             responder: None,
             me,
-            links: Links::new(config.key, me, size),
+            connections: Connections::new(config.key, me, size),
             config,
             stopped_until: Instant::default(),
             socket: Vec::new(),
@@ -91,42 +91,42 @@ impl Host {
     /// # Panics
     /// If there has not been anything to say yet.
     pub fn connection(&self, peer: Rank) -> &Connection {
-        self.links.connection(peer).expect("made when it was first needed")
+        self.connections.connection(peer).expect("made when it was first needed")
     }
 
     /// How many peers there has been anything to say to or to hear from.
     pub fn connections(&self) -> usize {
-        self.links.connections().count()
+        self.connections.connections().count()
     }
 
     /// What all connections of this host have counted.
     pub fn counters(&self) -> Counters {
-        self.links.connections().map(Connection::counters).sum()
+        self.connections.connections().map(Connection::counters).sum()
     }
 
     /// Forgets all connections for good.
     pub fn clear(&mut self) {
-        self.links = Links::new(self.config.key, self.me, 0);
+        self.connections = Connections::new(self.config.key, self.me, 0);
     }
 
     /// Queues a transfer.
     pub(super) fn send(&mut self, now: Instant, to: Rank, header: Bytes, payload: Payload) {
         assert!(to != self.me, "a rank is not its own peer");
         self.connect(now, to);
-        self.links.send(to, header, payload);
+        self.connections.send(to, header, payload);
     }
 
     /// Takes in a datagram from the socket.
     pub(super) fn receive(&mut self, now: Instant, datagram: &Datagram) {
         self.connect(now, datagram.from);
-        if let Err(error) = self.links.handle_datagram(now, &datagram.bytes, &mut self.memory) {
+        if let Err(error) = self.connections.handle_datagram(now, &datagram.bytes, &mut self.memory) {
             self.dropped.push(error);
         }
     }
 
     /// Takes all events; answers are queued.
     pub(super) fn take_events(&mut self, now: Instant) {
-        while let Some((peer, event)) = self.links.poll() {
+        while let Some((peer, event)) = self.connections.poll() {
             match event {
                 Event::Released(token) => {
                     self.memory.withdraw(token);
@@ -152,15 +152,15 @@ impl Host {
         if let Some(responder) = &mut self.responder
             && let Some((header, payload)) = responder(&delivery, &mut self.memory)
         {
-            self.links.send(from, header, payload);
+            self.connections.send(from, header, payload);
         }
         self.delivered.push(delivery);
     }
 
     fn connect(&mut self, now: Instant, peer: Rank) {
-        if self.links.connection(peer).is_none() {
+        if self.connections.connection(peer).is_none() {
             let config = Config { peer, ..self.config.clone() };
-            self.links.connect(peer, Connection::new(config, now));
+            self.connections.connect(peer, Connection::new(config, now));
         }
     }
 }

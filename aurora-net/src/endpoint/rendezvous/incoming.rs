@@ -13,7 +13,7 @@ pub(super) struct IncomingTransfer {
     pub len: usize,
     /// Pieces that the carrier is to bring, and has not.
     pub posted: usize,
-    place: Place,
+    destination: Destination,
     /// Receives have been begun for the bytes before this.
     next: usize,
     /// Bytes whose pieces are not here yet.
@@ -23,9 +23,9 @@ pub(super) struct IncomingTransfer {
 }
 
 #[derive(Debug)]
-enum Place {
+enum Destination {
     At(Token),
-    Here(Vec<u8>),
+    Buffer(Vec<u8>),
 }
 
 /// A piece is not what was sent.
@@ -35,11 +35,11 @@ pub(super) struct Damaged;
 
 impl IncomingTransfer {
     pub fn new(header: Bytes, tag: Tag, len: usize, placement: Placement) -> Self {
-        let place = match placement {
-            Placement::Buffer => Place::Here(Vec::new()),
-            Placement::At(token) => Place::At(token),
+        let destination = match placement {
+            Placement::Buffer => Destination::Buffer(Vec::new()),
+            Placement::At(token) => Destination::At(token),
         };
-        IncomingTransfer { header, tag, len, posted: 0, place, next: 0, left: len, withdrawn: false }
+        IncomingTransfer { header, tag, len, posted: 0, destination, next: 0, left: len, withdrawn: false }
     }
 
     /// Where the next piece lies for which nothing has been begun, and the room that it takes.
@@ -65,9 +65,9 @@ impl IncomingTransfer {
             self.withdrawn = true;
         } else {
             let bytes = verified(sealed, id, offset).filter(|bytes| bytes.len() == len).ok_or(Damaged)?;
-            match &mut self.place {
-                Place::At(token) => handler.write(*token, offset, bytes),
-                Place::Here(buffer) => {
+            match &mut self.destination {
+                Destination::At(token) => handler.write(*token, offset, bytes),
+                Destination::Buffer(buffer) => {
                     if buffer.len() < offset + len {
                         buffer.resize(offset + len, 0);
                     }
@@ -80,9 +80,9 @@ impl IncomingTransfer {
 
     /// What is to be delivered of it; nothing of what has been withdrawn.
     pub fn received(self) -> Option<Received> {
-        let received = match self.place {
-            Place::At(token) => Received::Placed(token),
-            Place::Here(buffer) => Received::Bytes(buffer),
+        let received = match self.destination {
+            Destination::At(token) => Received::Placed(token),
+            Destination::Buffer(buffer) => Received::Bytes(buffer),
         };
         (!self.withdrawn).then_some(received)
     }

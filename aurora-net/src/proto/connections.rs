@@ -1,6 +1,6 @@
 //! All connections of a rank: who sends next, whose time has come, who has something to say.
 
-use super::rounds::Rounds;
+use super::scheduler::Scheduler;
 use super::timers::Timers;
 use super::{Connection, Crowd, DatagramError, Event, Instant, Payloads, Transmit, sender_of};
 use crate::{Payload, Rank};
@@ -32,11 +32,11 @@ pub struct Trains {
 /// The shell's part of the bargain is that of a connection: after any call [`poll`](Self::poll) until `None`, then
 /// [`poll_transmit`](Self::poll_transmit) until `None` or until the socket is full, then [`poll_timeout`](Self::poll_timeout).
 #[derive(Debug)]
-pub struct Links {
+pub struct Connections {
     key: u64,
     /// By rank; none to ourselves and to those that are reached otherwise.
     connections: Vec<Option<Box<Connection>>>,
-    rounds: Rounds,
+    scheduler: Scheduler,
     timers: Timers,
     /// Peers that may have something to say.
     talking: Set,
@@ -50,13 +50,13 @@ pub struct Links {
     busy: Set,
 }
 
-impl Links {
+impl Connections {
     /// No links yet, of rank `me` among `size` ranks that share `key`.
     pub fn new(key: u64, me: Rank, size: usize) -> Self {
-        Links {
+        Connections {
             key,
             connections: (0..size).map(|_| None).collect(),
-            rounds: Rounds::new(me, size),
+            scheduler: Scheduler::new(me, size),
             timers: Timers::default(),
             talking: Set::new(size),
             stale: Set::new(size),
@@ -150,7 +150,7 @@ impl Links {
         trains: Trains,
         io: &mut impl Payloads,
     ) -> Option<(Rank, Transmit)> {
-        while let Some(index) = self.rounds.turn() {
+        while let Some(index) = self.scheduler.turn() {
             let crowd = Crowd { destinations: self.destinations.len() as u32, sources: self.sources.len() as u32 };
             let longest = if crowd.destinations > 1 { trains.in_turns } else { trains.alone };
             let connection = self.connections[index].as_mut().expect("only connections take turns");
@@ -164,10 +164,10 @@ impl Links {
             self.talking.put(index, true);
             self.stale.put(index, true);
             if let Some(transmit) = transmit {
-                self.rounds.give(index, bulk);
+                self.scheduler.give(index, bulk);
                 return Some((Rank::new(index), transmit));
             }
-            self.rounds.retire(index);
+            self.scheduler.retire(index);
         }
         None
     }
@@ -190,7 +190,7 @@ impl Links {
             return;
         };
         let bulk = connection.has_bulk();
-        self.rounds.add(index, bulk);
+        self.scheduler.add(index, bulk);
         self.destinations.put(index, connection.is_sending());
         self.sources.put(index, connection.is_receiving());
         self.busy.put(index, !connection.is_idle());

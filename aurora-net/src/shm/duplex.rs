@@ -88,18 +88,18 @@ struct Long {
 #[derive(Debug)]
 struct Incoming {
     header: Vec<u8>,
-    place: Place,
+    destination: Destination,
     total: usize,
     arrived: usize,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Destination {
     Buffer(Vec<u8>),
     At(Token),
 }
 
-/// What [`Link::transmit`] has put into the ring.
+/// What [`Duplex::transmit`] has put into the ring.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Sent {
     Nothing,
@@ -130,7 +130,7 @@ pub(crate) struct TakenIn {
 
 /// Both ways between this rank and a node peer.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct Duplex {
     peer: NodeRank,
     writer: Writer<Ring>,
     reader: Reader<Ring>,
@@ -142,20 +142,20 @@ pub(crate) struct Link {
     released: Vec<Token>,
 }
 
-impl Link {
+impl Duplex {
     pub fn new(peer: NodeRank, writer: Writer<Ring>, reader: Reader<Ring>, pool: Arc<BufferPool>) -> Self {
         let (short, long) = (VecDeque::new(), VecDeque::new());
-        Link { peer, writer, reader, pool, short, long, incoming: None, released: Vec::new() }
+        Duplex { peer, writer, reader, pool, short, long, incoming: None, released: Vec::new() }
     }
 
     /// The longest payload that goes in one record. Several fit, so that one side writes while the other reads.
-    fn piece(&self) -> usize {
+    fn fragment_len(&self) -> usize {
         self.writer.capacity() / 4
     }
 
     /// Queues a transfer.
     pub fn send(&mut self, outgoing: Outgoing) {
-        if outgoing.payload.len() <= self.piece() || matches!(outgoing.payload, Payload::Shared(_)) {
+        if outgoing.payload.len() <= self.fragment_len() || matches!(outgoing.payload, Payload::Shared(_)) {
             self.short.push_back(outgoing);
         } else {
             self.long.push_back(Long { outgoing, sent: 0 });
@@ -182,7 +182,7 @@ impl Link {
         let mut sent = Sent::Nothing;
         while let Some(next) = self.short.front().or(self.long.front().map(|long| &long.outgoing)) {
             let manner = if next.lazy { Sent::Lazily } else { Sent::Waking };
-            let step = if self.short.is_empty() { self.put_piece(handler)? } else { self.put_whole(handler)? };
+            let step = if self.short.is_empty() { self.put_fragment(handler)? } else { self.put_whole(handler)? };
             match step {
                 Step::Done => sent = sent.max(manner),
                 Step::Full if self.writer.want_room()? => {}
@@ -212,7 +212,7 @@ impl Link {
         }
         // What has been withdrawn was never here.
         put(&mut self.writer, record, header, payload, 0, handler);
-        self.release(|link| link.short.pop_front());
+        self.release(|duplex| duplex.short.pop_front());
         Ok(Step::Done)
     }
 
@@ -228,13 +228,13 @@ impl Link {
         }
     }
 
-    fn put_piece(&mut self, handler: &mut impl Handler) -> Result<Step, Corrupt> {
-        let piece = self.piece();
+    fn put_fragment(&mut self, handler: &mut impl Handler) -> Result<Step, Corrupt> {
+        let fragment_len = self.fragment_len();
         let Some(Long { outgoing, sent }) = self.long.front_mut() else {
             return Ok(Step::Done);
         };
         let total = outgoing.payload.len();
-        let part = piece.min(total - *sent);
+        let part = fragment_len.min(total - *sent);
         let (kind, header) = match sent {
             0 => (Kind::Begin, outgoing.header.clone()),
             _ => (Kind::More, Bytes::new()),
@@ -253,7 +253,7 @@ impl Link {
             self.writer.write(&record.encode());
             self.writer.show();
         }
-        self.release(|link| link.long.pop_front().map(|long| long.outgoing));
+        self.release(|duplex| duplex.long.pop_front().map(|long| long.outgoing));
         Ok(Step::Done)
     }
 
@@ -271,10 +271,10 @@ impl Link {
     /// Drops what waits for room: the node peer is lost.
     pub fn give_up(&mut self) {
         while !self.short.is_empty() {
-            self.release(|link| link.short.pop_front());
+            self.release(|duplex| duplex.short.pop_front());
         }
         while !self.long.is_empty() {
-            self.release(|link| link.long.pop_front().map(|long| long.outgoing));
+            self.release(|duplex| duplex.long.pop_front().map(|long| long.outgoing));
         }
         self.incoming = None;
     }
@@ -300,7 +300,7 @@ impl Link {
                 break;
             }
             unreleased += record.len();
-            if unreleased >= self.piece() {
+            if unreleased >= self.fragment_len() {
                 unreleased = 0;
                 taken.nudge |= self.reader.release();
             }
@@ -336,7 +336,7 @@ impl Link {
             }
             Kind::Whole | Kind::Begin => Incoming {
                 header: Vec::new(),
-                place: place(from, header, record.total, handler)?,
+                destination: destination(from, header, record.total, handler)?,
                 total: record.total,
                 arrived: 0,
             },
@@ -350,9 +350,9 @@ impl Link {
         let deliver = |incoming: Incoming, header: &[u8], handler: &mut _, out: &mut _, traffic: &mut Traffic| {
             traffic.transfers_in += 1;
             traffic.bytes_in += (header.len() + incoming.total) as u64;
-            let received = match incoming.place {
-                Place::Buffer(bytes) => Received::Bytes(bytes),
-                Place::At(token) => Received::Placed(token),
+            let received = match incoming.destination {
+                Destination::Buffer(bytes) => Received::Bytes(bytes),
+                Destination::At(token) => Received::Placed(token),
             };
             Handler::deliver(handler, from, header, received, out);
         };
@@ -432,24 +432,24 @@ fn put(
     whole
 }
 
-fn place(from: Rank, header: &[u8], total: usize, handler: &mut impl Handler) -> Result<Place, Corrupt> {
+fn destination(from: Rank, header: &[u8], total: usize, handler: &mut impl Handler) -> Result<Destination, Corrupt> {
     let placement = if total == 0 { Placement::Buffer } else { handler.place(from, header, total) };
     match placement {
-        Placement::At(token) => Ok(Place::At(token)),
+        Placement::At(token) => Ok(Destination::At(token)),
         Placement::Buffer => {
             let mut bytes = Vec::new();
             bytes.try_reserve_exact(total).map_err(|_| Corrupt)?;
-            Ok(Place::Buffer(bytes))
+            Ok(Destination::Buffer(bytes))
         }
     }
 }
 
 impl Incoming {
     fn take(&mut self, reader: &mut Reader<Ring>, len: usize, handler: &mut impl Handler) -> Result<(), Corrupt> {
-        let (place, arrived) = (&mut self.place, self.arrived);
-        reader.read_with(len, |at, part| match place {
-            Place::Buffer(bytes) => bytes.extend_from_slice(part),
-            Place::At(token) => handler.write(*token, arrived + at, part),
+        let (destination, arrived) = (&mut self.destination, self.arrived);
+        reader.read_with(len, |at, part| match destination {
+            Destination::Buffer(bytes) => bytes.extend_from_slice(part),
+            Destination::At(token) => handler.write(*token, arrived + at, part),
         })?;
         self.arrived += len;
         Ok(())

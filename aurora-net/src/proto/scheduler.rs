@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 /// ourselves, so that in an exchange of all with all no receiver is everyone's first, and each is asked for no more
 /// than its port can carry; and going on where a full socket has interrupted it, so that no peer is always the last.
 #[derive(Debug)]
-pub(super) struct Rounds {
+pub(super) struct Scheduler {
     me: usize,
     lane: Vec<Lane>,
     small: VecDeque<u32>,
@@ -26,9 +26,9 @@ enum Lane {
     Bulk,
 }
 
-impl Rounds {
+impl Scheduler {
     pub(super) fn new(me: Rank, size: usize) -> Self {
-        Rounds {
+        Scheduler {
             me: me.index(),
             lane: vec![Lane::default(); size],
             small: VecDeque::new(),
@@ -93,43 +93,43 @@ impl Rounds {
 mod tests {
     use super::*;
 
-    fn rounds() -> Rounds {
-        Rounds::new(Rank::new(2), 6)
+    fn scheduler() -> Scheduler {
+        Scheduler::new(Rank::new(2), 6)
     }
 
     #[test]
     fn bulk_takes_turns_beginning_after_ourselves_and_going_round() {
-        let mut rounds = rounds();
-        [0, 1, 3, 3].iter().for_each(|&peer| rounds.add(peer, true));
+        let mut scheduler = scheduler();
+        [0, 1, 3, 3].iter().for_each(|&peer| scheduler.add(peer, true));
         let mut order = Vec::new();
         for _ in 0..5 {
-            let peer = rounds.turn().unwrap();
+            let peer = scheduler.turn().unwrap();
             order.push(peer);
-            rounds.give(peer, true);
+            scheduler.give(peer, true);
         }
         assert_eq!(order, [3, 0, 1, 3, 0]);
-        rounds.retire(1);
-        assert_eq!(rounds.turn(), Some(3));
-        rounds.retire(3);
-        rounds.retire(0);
-        assert_eq!(rounds.turn(), None);
-        rounds.add(0, true);
-        rounds.add(4, true);
-        assert_eq!(rounds.turn(), Some(4), "anew after ourselves");
+        scheduler.retire(1);
+        assert_eq!(scheduler.turn(), Some(3));
+        scheduler.retire(3);
+        scheduler.retire(0);
+        assert_eq!(scheduler.turn(), None);
+        scheduler.add(0, true);
+        scheduler.add(4, true);
+        assert_eq!(scheduler.turn(), Some(4), "anew after ourselves");
     }
 
     #[test]
     fn what_is_small_goes_before_all_bulk_data() {
-        let mut rounds = rounds();
-        rounds.add(3, true);
-        rounds.add(5, false);
-        rounds.add(3, false);
-        assert_eq!(rounds.turn(), Some(5));
-        rounds.give(5, true);
-        assert_eq!(rounds.turn(), Some(3));
-        rounds.give(3, false);
-        assert_eq!(rounds.turn(), Some(3), "now it has small transfers only");
-        rounds.retire(3);
-        assert_eq!(rounds.turn(), Some(5));
+        let mut scheduler = scheduler();
+        scheduler.add(3, true);
+        scheduler.add(5, false);
+        scheduler.add(3, false);
+        assert_eq!(scheduler.turn(), Some(5));
+        scheduler.give(5, true);
+        assert_eq!(scheduler.turn(), Some(3));
+        scheduler.give(3, false);
+        assert_eq!(scheduler.turn(), Some(3), "now it has small transfers only");
+        scheduler.retire(3);
+        assert_eq!(scheduler.turn(), Some(5));
     }
 }

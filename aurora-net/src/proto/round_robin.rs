@@ -7,12 +7,12 @@ pub(super) const MAX_ACTIVE: usize = 64;
 
 /// Slots of the transfers that have something new to send: some in turns, the rest waiting.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct RoundRobin {
     active: VecDeque<u32>,
     waiting: VecDeque<u32>,
 }
 
-impl Turns {
+impl RoundRobin {
     pub(super) fn push(&mut self, slot: u32) {
         if self.active.len() < MAX_ACTIVE {
             self.active.push_back(slot);
@@ -53,17 +53,17 @@ mod tests {
 
     #[test]
     fn who_waits_starts_when_another_retires() {
-        let mut turns = Turns::default();
+        let mut round_robin = RoundRobin::default();
         let last = MAX_ACTIVE as u32;
-        (0..=last).for_each(|slot| turns.push(slot));
+        (0..=last).for_each(|slot| round_robin.push(slot));
         for slot in 0..last {
-            assert_eq!(turns.front(), Some(slot));
-            turns.rotate();
+            assert_eq!(round_robin.front(), Some(slot));
+            round_robin.rotate();
         }
-        assert_eq!(turns.front(), Some(0), "the last one waits");
-        turns.retire(5);
-        turns.retire(5);
-        (0..last - 1).for_each(|_| turns.rotate());
-        assert_eq!(turns.front(), Some(last));
+        assert_eq!(round_robin.front(), Some(0), "the last one waits");
+        round_robin.retire(5);
+        round_robin.retire(5);
+        (0..last - 1).for_each(|_| round_robin.rotate());
+        assert_eq!(round_robin.front(), Some(last));
     }
 }

@@ -60,13 +60,13 @@ impl Handler for Library {
     fn handle_timeout(&mut self, _: Instant, _: &mut Outbox) {}
 }
 
-fn links() -> (Link, Link) {
+fn duplexes() -> (Duplex, Duplex) {
     let segment = Segment::create(Control::len(2)).unwrap();
     let link = |me| {
         let wakers = vec![Waker::new().unwrap(), Waker::new().unwrap()];
         let control = Control::new(segment.clone(), me, wakers);
         let (peer, writer, reader) = control.take_rings().pop().unwrap();
-        Link::new(peer, writer, reader, BufferPool::new(Arc::new(control)))
+        Duplex::new(peer, writer, reader, BufferPool::new(Arc::new(control)))
     };
     (link(0), link(1))
 }
@@ -79,21 +79,33 @@ fn outgoing(header: &str, payload: Payload) -> Outgoing {
     Outgoing { to: Rank::new(1), header: Bytes::copy_from_slice(header.as_bytes()), payload, lazy: false }
 }
 
-fn receive(to: &mut Link, library: &mut Library) -> Result<TakenIn, Corrupt> {
+fn receive(to: &mut Duplex, library: &mut Library) -> Result<TakenIn, Corrupt> {
     to.receive(Rank::new(0), library, &mut Outbox::default(), &mut Traffic::default())
 }
 
 /// Until nothing moves any more.
-fn exchange(from: &mut Link, to: &mut Link, near: &mut Library, far: &mut Library) {
+fn exchange(from: &mut Duplex, to: &mut Duplex, near: &mut Library, far: &mut Library) {
     while (from.transmit(near).unwrap() != Sent::Nothing) | receive(to, far).unwrap().handled {}
 }
 
 #[test]
 fn transfers_of_all_lengths_arrive_whole() {
-    let (mut near, mut far) = links();
+    let (mut near, mut far) = duplexes();
     let (mut sending, mut receiving) = (Library::default(), Library::default());
-    let piece = near.piece();
-    let lens = [0, 1, 15, 16, 17, 1000, piece - 1, piece, piece + 1, 4 * piece, 9 * piece + 5];
+    let fragment_len = near.fragment_len();
+    let lens = [
+        0,
+        1,
+        15,
+        16,
+        17,
+        1000,
+        fragment_len - 1,
+        fragment_len,
+        fragment_len + 1,
+        4 * fragment_len,
+        9 * fragment_len + 5,
+    ];
     let mut wanted = Vec::new();
     for (turn, len) in lens.iter().cycle().take(5 * lens.len()).enumerate() {
         let header = format!("{}{turn}", if turn % 2 == 0 { '@' } else { ' ' });
@@ -124,9 +136,9 @@ fn transfers_of_all_lengths_arrive_whole() {
 
 #[test]
 fn short_transfers_pass_a_long_one_by() {
-    let (mut near, mut far) = links();
+    let (mut near, mut far) = duplexes();
     let (mut sending, mut receiving) = (Library::default(), Library::default());
-    let long = content(20 * near.piece());
+    let long = content(20 * near.fragment_len());
     near.send(outgoing("long", Payload::Bytes(long.into())));
     near.transmit(&mut sending).unwrap();
     near.send(outgoing("short", Payload::Empty));
@@ -137,9 +149,9 @@ fn short_transfers_pass_a_long_one_by() {
 
 #[test]
 fn what_is_withdrawn_does_not_arrive_and_disturbs_nothing() {
-    let (mut near, mut far) = links();
+    let (mut near, mut far) = duplexes();
     let (mut sending, mut receiving) = (Library::default(), Library::default());
-    let len = 20 * near.piece();
+    let len = 20 * near.fragment_len();
     for (token, len) in [(1, len), (2, 100), (3, len)] {
         near.send(outgoing("@gone", Payload::Lent { token: Token(token), len }));
     }
@@ -185,7 +197,7 @@ fn records_that_make_no_sense_are_an_error() {
         record(Kind::Handed, 0, 0, 10).to_vec(),
     ]);
     for bytes in bad {
-        let (mut near, mut far) = links();
+        let (mut near, mut far) = duplexes();
         assert!(near.writer.room(bytes.len()).unwrap() >= bytes.len());
         near.writer.write(&bytes);
         near.writer.show();
@@ -195,9 +207,9 @@ fn records_that_make_no_sense_are_an_error() {
 
 #[test]
 fn giving_up_gives_everything_back() {
-    let (mut near, _far) = links();
+    let (mut near, _far) = duplexes();
     let mut sending = Library::default();
-    let len = 20 * near.piece();
+    let len = 20 * near.fragment_len();
     for (token, len) in [(1, len), (2, len), (3, 10)] {
         sending.lent.insert(token, content(len));
         near.send(outgoing("x", Payload::Lent { token: Token(token), len }));
@@ -217,7 +229,7 @@ fn shared(pool: &Arc<BufferPool>, byte: u8, len: usize) -> Option<Payload> {
 
 #[test]
 fn buffers_are_handed_over_and_come_back() {
-    let (mut near, mut far) = links();
+    let (mut near, mut far) = duplexes();
     let mut receiving = Library { keeps_views: true, ..Library::default() };
     let pool = near.pool.clone();
     // All of them, and then there is none.
@@ -246,7 +258,7 @@ fn buffers_are_handed_over_and_come_back() {
 
 #[test]
 fn buffers_that_were_never_read_come_back() {
-    let (mut near, far) = links();
+    let (mut near, far) = duplexes();
     let (all, pool) = (near.pool.clone(), near.pool.clone());
     let count = || std::iter::from_fn(|| all.take()).collect::<Vec<_>>().len();
     let whole = count();
@@ -269,7 +281,7 @@ fn buffers_that_were_never_read_come_back() {
 
 #[test]
 fn what_is_in_no_hurry_is_sent_so() {
-    let (mut near, mut far) = links();
+    let (mut near, mut far) = duplexes();
     let mut library = Library::default();
     let lazy = |len: usize| Outgoing { lazy: true, ..outgoing(" ", Payload::Bytes(content(len).into())) };
     near.send(lazy(10));
@@ -278,8 +290,8 @@ fn what_is_in_no_hurry_is_sent_so() {
     near.send(outgoing(" ", Payload::Empty));
     assert_eq!(near.transmit(&mut library), Ok(Sent::Waking));
     // As much as there is room for is more than can lie there unseen.
-    let piece = near.piece();
-    (0..10).for_each(|_| near.send(lazy(piece)));
+    let fragment_len = near.fragment_len();
+    (0..10).for_each(|_| near.send(lazy(fragment_len)));
     assert_eq!(near.transmit(&mut library), Ok(Sent::Waking));
     exchange(&mut near, &mut far, &mut Library::default(), &mut library);
     assert_eq!((library.arrived.len(), near.transmit(&mut library)), (13, Ok(Sent::Nothing)));
@@ -287,7 +299,7 @@ fn what_is_in_no_hurry_is_sent_so() {
 
 #[test]
 fn a_mailbox_comes_with_a_buffer_and_goes_when_both_sides_let_go() {
-    let (mut near, mut far) = links();
+    let (mut near, mut far) = duplexes();
     let mut receiving = Library { keeps_views: true, ..Library::default() };
     let pool = near.pool.clone();
     let count = || std::iter::from_fn(|| pool.take()).collect::<Vec<_>>().len();
@@ -326,7 +338,7 @@ fn a_mailbox_comes_with_a_buffer_and_goes_when_both_sides_let_go() {
 
 #[test]
 fn a_letter_that_does_not_fit_has_no_mailbox() {
-    let (near, _) = links();
+    let (near, _) = duplexes();
     for len in [0, BUFFER / 3, BUFFER] {
         let mut buffer = near.pool.take().unwrap();
         buffer.truncate(len);
