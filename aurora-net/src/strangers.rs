@@ -86,11 +86,11 @@ impl<T> Strangers<T> {
         self.waiting.push_back(Stranger { channel, since: (!is_known).then_some(now) });
     }
 
-    /// Drops those whose time is over, and hears all others: `hear` gives a stranger back that has not said all yet.
-    pub fn hear(&mut self, now: Instant, mut hear: impl FnMut(T) -> Option<T>) {
+    /// Drops those whose time is over, and hears all others: `poll` gives a stranger back that has not said all yet.
+    pub fn poll(&mut self, now: Instant, mut poll: impl FnMut(T) -> Option<T>) {
         for Stranger { channel, since } in std::mem::take(&mut self.waiting) {
             // Heard first: what it has said in time counts, whenever we come to it.
-            if let Some(channel) = hear(channel)
+            if let Some(channel) = poll(channel)
                 && since.is_none_or(|since| now < since + TIMEOUT)
             {
                 self.waiting.push_back(Stranger { channel, since });
@@ -152,15 +152,15 @@ mod tests {
         strangers.admit(1, false, now);
         strangers.admit(2, false, now + TIMEOUT / 2);
         assert_eq!(strangers.deadline(now), Some(now + TIMEOUT));
-        strangers.hear(now + TIMEOUT / 2, Some);
+        strangers.poll(now + TIMEOUT / 2, Some);
         assert_eq!(channels(&strangers), [0, 1, 2]);
         let mut heard = Vec::new();
-        strangers.hear(now + TIMEOUT, |channel| {
+        strangers.poll(now + TIMEOUT, |channel| {
             heard.push(channel);
             Some(channel)
         });
         assert_eq!((heard, channels(&strangers)), (vec![0, 1, 2], vec![0, 2]));
-        strangers.hear(now + 9 * TIMEOUT, |channel| (channel != 0).then_some(channel));
+        strangers.poll(now + 9 * TIMEOUT, |channel| (channel != 0).then_some(channel));
         assert!(channels(&strangers).is_empty());
     }
 

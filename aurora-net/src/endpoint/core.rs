@@ -2,7 +2,7 @@
 
 use super::datagrams::Datagrams;
 use super::rendezvous::carrier::Carrier;
-use super::rendezvous::{Effects, Rendezvous};
+use super::rendezvous::{Declined, Effects, Rendezvous};
 use super::rings::Rings;
 use super::trace;
 use crate::handler::Lender;
@@ -73,11 +73,11 @@ impl<H: Handler> Core<H> {
         Core { handler, traffic, me, outbox, ways, peers, rendezvous, nudges, closed: false }
     }
 
-    /// Runs `action` on the handler and sends what it queues. True: the handler was told something after that.
+    /// Runs `action` on the handler and sends what it queues. True: the handler was called after that.
     pub fn run<R>(&mut self, action: impl FnOnce(&mut H, &mut Outbox) -> R) -> (R, bool) {
         let outcome = action(&mut self.handler, &mut self.outbox);
-        let told = !self.outbox.is_empty() && self.settle();
-        (outcome, told)
+        let called = !self.outbox.is_empty() && self.settle();
+        (outcome, called)
     }
 
     /// The calling thread is about to ask the handler anew for whom it waits.
@@ -237,19 +237,19 @@ impl<H: Handler> Core<H> {
         self.handler.deliver(from, &header, received, &mut self.outbox);
     }
 
-    /// Sends what is queued, tells the handler what comes of it, and so on until nothing is left. True: it was told something.
+    /// Sends what is queued, tells the handler what comes of it, and so on until nothing is left. True: the handler was called.
     fn settle(&mut self) -> bool {
-        let mut told = false;
+        let mut called = false;
         loop {
             let mut outbox = self.outbox.take();
             for outgoing in outbox.drain() {
-                told |= self.send(outgoing);
+                called |= self.send(outgoing);
             }
             if let Some(datagrams) = &mut self.ways.datagrams {
                 outbox.recycled().for_each(|buffer| datagrams.recycle(buffer));
             }
             // Before sending: acknowledgements ride on the answers.
-            let mut again = self.tell();
+            let mut again = self.deliver_events();
             if let Some(rings) = &mut self.ways.rings {
                 again |= rings.transmit(&mut self.handler, &mut self.outbox);
             }
@@ -262,23 +262,23 @@ impl<H: Handler> Core<H> {
                 && let Some(datagrams) = &mut self.ways.datagrams
             {
                 datagrams.transmit(Instant::now(), &mut self.handler);
-                again |= self.tell();
+                again |= self.deliver_events();
             }
-            told |= again;
+            called |= again;
             if !again && self.outbox.is_empty() {
-                return told;
+                return called;
             }
         }
     }
 
-    fn tell(&mut self) -> bool {
+    fn deliver_events(&mut self) -> bool {
         let Some(datagrams) = &mut self.ways.datagrams else {
             return false;
         };
-        let told = datagrams.tell(&mut self.handler, &mut self.outbox, &mut self.traffic);
+        let called = datagrams.deliver_events(&mut self.handler, &mut self.outbox, &mut self.traffic);
         let (messages, lost) = datagrams.messages();
         let Some(rendezvous) = &mut self.rendezvous else {
-            return told;
+            return called;
         };
         messages.iter().for_each(|(from, message)| rendezvous.handle_message(*from, message, &mut self.handler));
         lost.iter().for_each(|rank| rendezvous.lose(*rank));
@@ -286,14 +286,14 @@ impl<H: Handler> Core<H> {
         // Who attends to the carrier is to look, also where only a message has come.
         let heard = !messages.is_empty() || !effects.is_empty();
         self.apply(effects);
-        told | heard
+        called | heard
     }
 
     /// Does what has been decided about transfers that a carrier may move.
     fn apply(&mut self, Effects { messages, declined, released, broken }: Effects) {
         let datagrams = self.ways.datagrams.as_mut().expect("messages come by it");
         messages.into_iter().for_each(|(to, message)| datagrams.send_message(to, message));
-        declined.into_iter().for_each(|(to, header, payload)| datagrams.send(to, header, payload));
+        declined.into_iter().for_each(|Declined { to, header, payload }| datagrams.send(to, header, payload));
         for token in released {
             self.handler.released(token, &mut self.outbox);
         }
@@ -303,7 +303,7 @@ impl<H: Handler> Core<H> {
         }
     }
 
-    /// True: the handler was told that it has its memory back.
+    /// True: the handler was called.
     fn send(&mut self, outgoing: Outgoing) -> bool {
         let Outgoing { to, header, payload, lazy } = outgoing;
         assert!(to != self.me, "{to} sends a transfer to itself");

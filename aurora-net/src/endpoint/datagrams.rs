@@ -156,10 +156,10 @@ impl Datagrams {
     }
 
     /// Tells the handler what the connections have to say. True: there was something.
-    pub fn tell(&mut self, handler: &mut impl Handler, out: &mut Outbox, traffic: &mut Traffic) -> bool {
-        let mut told = false;
+    pub fn deliver_events(&mut self, handler: &mut impl Handler, out: &mut Outbox, traffic: &mut Traffic) -> bool {
+        let mut called = false;
         while let Some((from, event)) = self.connections.poll() {
-            told = true;
+            called = true;
             match event {
                 Event::Delivered { header, payload } if header.is_empty() => {
                     let message = payload.into_vec();
@@ -177,7 +177,7 @@ impl Datagrams {
                 }
             }
         }
-        told
+        called
     }
 
     /// Tells another endpoint something.

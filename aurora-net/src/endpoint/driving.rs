@@ -106,7 +106,7 @@ impl<H: Handler> Shared<H> {
     }
 
     /// Asks `ready` again and again, after everything that may have changed its answer, until it says `Some`; drives the transport meanwhile,
-    /// and the carrier if it is this thread's. `ready` also says whether the handler was told something by what it has sent.
+    /// and the carrier if it is this thread's. `ready` also says whether the handler was called by what it has sent.
     pub fn wait_until<R>(&self, mut ready: impl FnMut(&mut Core<H>) -> (Option<R>, bool)) -> R {
         let carrier = self.carrier();
         // Before the lock, so that it is dropped after it, also by a panic.
@@ -119,13 +119,13 @@ impl<H: Handler> Shared<H> {
             if moved {
                 self.moved(&state, driving.active);
             }
-            let (outcome, told) = ready(&mut state.core);
+            let (outcome, called) = ready(&mut state.core);
             if let Some(outcome) = outcome {
                 driving.leave(&mut state);
                 self.changed(&mut state);
                 return outcome;
             }
-            if told {
+            if called {
                 // By what came of its own sends: its answer may be another now, and that of other waiters.
                 self.changed(&mut state);
                 continue;

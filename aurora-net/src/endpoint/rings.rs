@@ -34,7 +34,7 @@ struct NodePeer {
     /// What it had read at a look, with something left to read; and when it was first seen there.
     stuck: Option<(u64, Instant)>,
     /// When it is to be lost, having died.
-    mourned_until: Option<Instant>,
+    lost_at: Option<Instant>,
     is_lost: bool,
 }
 
@@ -44,13 +44,13 @@ impl Rings {
     pub fn new(node: &Arc<Node>, silence: Duration, grace: Duration) -> Option<Self> {
         let control = node.control()?.clone();
         let pool = BufferPool::new(control.clone());
-        let peers = control.take_rings().into_iter().map(|(number, writer, reader)| NodePeer {
-            rank: node.ranks()[number],
-            number,
-            duplex: Duplex::new(number, writer, reader, pool.clone()),
+        let peers = control.take_rings().into_iter().map(|ends| NodePeer {
+            rank: node.ranks()[ends.peer],
+            number: ends.peer,
+            duplex: Duplex::new(ends, pool.clone()),
             is_busy: false,
             stuck: None,
-            mourned_until: None,
+            lost_at: None,
             is_lost: false,
         });
         let (peers, node) = (peers.collect(), node.clone());
@@ -88,7 +88,7 @@ impl Rings {
         }
     }
 
-    /// Takes in what has arrived. Returns whether the handler was told something, and whether there is more.
+    /// Takes in what has arrived. Returns whether the handler was called, and whether there is more.
     pub fn receive(
         &mut self,
         handler: &mut impl Handler,
@@ -116,7 +116,7 @@ impl Rings {
                     // What it has sent before it died is here.
                     let is_dead = deaths != self.deaths && self.control.presence(peer.number) == Presence::Dead;
                     if is_dead && !taken.more {
-                        handled |= self.mourn(index, handler, out);
+                        handled |= self.on_death(index, handler, out);
                     }
                 }
                 Err(corrupt) => {
@@ -136,9 +136,9 @@ impl Rings {
         (handled, more)
     }
 
-    /// Puts into the rings what fits, and nudges who has got something. True: the handler was told something.
+    /// Puts into the rings what fits, and nudges who has got something. True: the handler was called.
     pub fn transmit(&mut self, handler: &mut impl Handler, out: &mut Outbox) -> bool {
-        let mut told = false;
+        let mut called = false;
         for index in std::mem::take(&mut self.busy) {
             let peer = &mut self.peers[index];
             peer.is_busy = false;
@@ -154,15 +154,15 @@ impl Rings {
                 Err(corrupt) => {
                     tracing::error!("{corrupt}: {} is given up", peer.rank);
                     self.lose(index, Duration::ZERO, handler, out);
-                    told = true;
+                    called = true;
                 }
             }
             for token in self.peers[index].duplex.released() {
                 handler.released(token, out);
-                told = true;
+                called = true;
             }
         }
-        told
+        called
     }
 
     /// Has a rank look.
@@ -182,19 +182,19 @@ impl Rings {
         self.due
     }
 
-    /// Looks whether all node peers read what we send them. True: the handler was told something.
+    /// Looks whether all node peers read what we send them. True: the handler was called.
     pub fn handle_timeout(&mut self, now: Instant, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         if self.due.is_none_or(|due| due > now) {
             return false;
         }
         self.due = None;
-        let mut told = false;
+        let mut called = false;
         for index in 0..self.peers.len() {
             let peer = &mut self.peers[index];
-            if let Some(until) = peer.mourned_until.filter(|_| !peer.is_lost) {
+            if let Some(until) = peer.lost_at.filter(|_| !peer.is_lost) {
                 if until <= now {
                     self.lose(index, Duration::ZERO, handler, out);
-                    told = true;
+                    called = true;
                 } else {
                     sooner(&mut self.due, until);
                 }
@@ -212,19 +212,19 @@ impl Rings {
                 peer.stuck = Some((position, now));
             } else if now - since >= self.silence {
                 self.lose(index, now - since, handler, out);
-                told = true;
+                called = true;
             }
         }
-        told
+        called
     }
 
-    /// A node peer has died. True: the handler was told so.
-    fn mourn(&mut self, peer: usize, handler: &mut impl Handler, out: &mut Outbox) -> bool {
+    /// A node peer has died. True: the handler was called.
+    fn on_death(&mut self, peer: usize, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         if self.grace.is_zero() {
             self.lose(peer, Duration::ZERO, handler, out);
             return true;
         }
-        let until = *self.peers[peer].mourned_until.get_or_insert_with(|| Instant::now() + self.grace);
+        let until = *self.peers[peer].lost_at.get_or_insert_with(|| Instant::now() + self.grace);
         sooner(&mut self.due, until);
         false
     }

@@ -36,6 +36,15 @@ pub(super) enum Progress {
     Complete,
 }
 
+/// A transfer that has arrived whole.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub(super) header: Bytes,
+    pub(super) payload: Received,
+    /// Header and payload bytes.
+    pub(super) size: u64,
+}
+
 impl Assembler {
     /// Asks where the payload (not empty) is to go. `reserve`: how much memory to set aside for it at once, at most.
     pub(super) fn new(from: Rank, header: &[u8], total: u64, reserve: u64, io: &mut impl Payloads) -> Self {
@@ -130,13 +139,13 @@ impl Assembler {
     }
 
     /// What to deliver once it is complete.
-    pub(super) fn finish(self) -> (Bytes, Received, u64) {
+    pub(super) fn finish(self) -> Finished {
         let size = self.header.len() as u64 + self.total;
         let payload = match self.destination {
             Destination::Buffer(buffer) => Received::Bytes(buffer),
             Destination::At(token) => Received::Placed(token),
         };
-        (self.header, payload, size)
+        Finished { header: self.header, payload, size }
     }
 }
 
@@ -169,13 +178,13 @@ mod tests {
             assert_eq!(write(7, b"hi"), Progress::Redundant);
             assert_eq!(write(1, b"bcd"), Progress::New);
             assert_eq!(write(0, b"abcdefgh"), Progress::Complete);
-            match assembler.finish() {
-                (_, Received::Placed(token), _) => {
+            match assembler.finish().payload {
+                Received::Placed(token) => {
                     assert!(placed);
                     assert_eq!(io.placed(token), b"abcdefghij");
                     assert_eq!(io.written, 10, "each byte once");
                 }
-                (_, payload, _) => assert!(!placed && payload.bytes() == b"abcdefghij"),
+                payload => assert!(!placed && payload.bytes() == b"abcdefghij"),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Transfers on their way in.
 
-use super::assembler::{Assembler, Progress};
+use super::assembler::{Assembler, Finished, Progress};
 use super::range_set::RangeSet;
 use super::{Config, Event, Payloads};
 use crate::charge::charge;
@@ -238,7 +238,7 @@ impl ReceiveState {
             && let Some(Incoming::Open(assembler)) = self.incoming.remove(&number)
         {
             self.reserved -= assembler.reserved();
-            let (header, payload, size) = assembler.finish();
+            let Finished { header, payload, size } = assembler.finish();
             self.deliver(number, header, payload, size);
         }
         result

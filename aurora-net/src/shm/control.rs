@@ -185,7 +185,7 @@ impl Control {
     ///
     /// # Panics
     /// The second time.
-    pub fn take_rings(&self) -> Vec<(NodeRank, Writer<Ring>, Reader<Ring>)> {
+    pub fn take_rings(&self) -> Vec<RingEnds> {
         assert!(!self.taken.swap(true, Ordering::Relaxed), "rings have one end on each side");
         let ring = |from, to| Ring {
             segment: self.segment.clone(),
@@ -200,7 +200,7 @@ impl Control {
                 let writer = unsafe { Writer::new(ring(self.me, peer)) };
                 // SAFETY: and it alone reads the one from there.
                 let reader = unsafe { Reader::new(ring(peer, self.me)) };
-                (peer, writer, reader)
+                RingEnds { peer, writer, reader }
             })
             .collect()
     }
@@ -356,6 +356,13 @@ impl fmt::Debug for Control {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Control").field("layout", &self.layout).field("me", &self.me).finish_non_exhaustive()
     }
+}
+
+/// This rank's ends of its two rings with a node peer.
+pub(crate) struct RingEnds {
+    pub peer: NodeRank,
+    pub writer: Writer<Ring>,
+    pub reader: Reader<Ring>,
 }
 
 /// The ring from one rank to another, in a control segment.

@@ -8,16 +8,16 @@
 //! can; so the ranks of a node are those that have the same leader, and everyone learns that by telling it. Host names play
 //! no part: they repeat, and containers share them.
 //!
-//! A rank says who it is when it connects, proves it by the job's key (`greeting.rs`), and gives what wakes it, before
-//! it tells everyone its leader. So when all have told, all node peers are with the leader's porter (`porter.rs`), and the
+//! A rank says who it is when it connects, proves it by the job's key (`handshake.rs`), and gives what wakes it, before
+//! it tells everyone its leader. So when all have told, all node peers are with the leader's acceptor (`acceptor.rs`), and the
 //! leader waits for nobody. It proves to each that it belongs to the job too, makes the control segment and hands it to
 //! them, with what wakes each; the node peers wait for that.
 
+use super::acceptor::{Accepted, AcceptedPeer, Acceptor};
 use super::control::Control;
 use super::descriptor_passing::{Channel, Listener, MOST_DESCRIPTORS, Message, TIMEOUT};
-use super::greeting::Greeting;
-use super::node::{Node, Role, hear, tell};
-use super::porter::{Guest, Guests, Porter};
+use super::handshake::Handshake;
+use super::node::{Node, Role, receive, send};
 use crate::endpoint::Waker;
 use crate::key::{JobKey, Nonce, nonce};
 use crate::{Error, Rank, limits, peer};
@@ -105,19 +105,19 @@ impl Offer {
             if !peer::is_same_user(&channel) {
                 return Err(Error::Impostor { rank: leader });
             }
-            let greeting = Greeting::new(key, leader, contacts);
-            let hello = greeting.hello(me).ok_or(Error::NodePeerGone { rank: leader })?;
+            let handshake = Handshake::new(key, leader, contacts);
+            let hello = handshake.hello(me).ok_or(Error::NodePeerGone { rank: leader })?;
             channel.send(&hello, &[waker.as_fd()]).map_err(|error| match error {
                 Errno::TOOMANYREFS => Error::system("send a descriptor to a rank of this node")(error),
                 _ => Error::NodePeerGone { rank: leader },
             })?;
             // Others may try to come to us before they come to the leader: nobody answers them, and they go on.
-            let role = Seeker::Follower { channel, greeting, _listener: listener };
+            let role = Seeker::Follower { channel, handshake, _listener: listener };
             return Ok(Found { me, leader, role, waker });
         }
-        let greeting = Arc::new(Greeting::new(key, me, contacts));
-        let porter = Porter::start(me, listener, greeting.clone())?;
-        Ok(Found { me, leader: me, role: Seeker::Leader { porter, greeting }, waker })
+        let handshake = Arc::new(Handshake::new(key, me, contacts));
+        let acceptor = Acceptor::start(me, listener, handshake.clone())?;
+        Ok(Found { me, leader: me, role: Seeker::Leader { acceptor, handshake }, waker })
     }
 }
 
@@ -132,8 +132,8 @@ pub(crate) struct Found {
 
 #[derive(Debug)]
 enum Seeker {
-    Leader { porter: Porter, greeting: Arc<Greeting> },
-    Follower { channel: Channel, greeting: Greeting, _listener: Listener },
+    Leader { acceptor: Acceptor, handshake: Arc<Handshake> },
+    Follower { channel: Channel, handshake: Handshake, _listener: Listener },
 }
 
 impl Found {
@@ -155,16 +155,16 @@ impl Found {
         let place = ranks.iter().position(|rank| *rank == me).ok_or_else(gone)?;
         let count = ranks.len();
         match role {
-            Seeker::Leader { porter, greeting } => {
-                let guests = porter.finish()?;
+            Seeker::Leader { acceptor, handshake } => {
+                let accepted = acceptor.finish()?;
                 if count == 1 {
                     return Ok(Node::alone(leader));
                 }
                 let own = waker.share().map_err(Error::system("share an eventfd"))?;
-                let (channels, mut wakers) = in_rank_order(guests, &ranks[1..])?;
+                let (channels, mut wakers) = in_rank_order(accepted, &ranks[1..])?;
                 wakers.insert(0, own);
                 for (channel, peer) in channels.iter().zip(&ranks[1..]) {
-                    tell(channel, &greeting.welcome(*peer).ok_or_else(gone)?, &[])?;
+                    send(channel, &handshake.welcome(*peer).ok_or_else(gone)?, &[])?;
                 }
                 let mut node = Node::new(ranks, Role::leader(channels), grace);
                 let segment = node.share(Node::CONTROL, Control::len(count))?;
@@ -174,13 +174,13 @@ impl Found {
                 node.set_control(Control::new(segment, place, wakers));
                 Ok(node)
             }
-            Seeker::Follower { channel, greeting, .. } => {
-                let Some(Message { bytes: said, .. }) = hear(&channel)? else {
+            Seeker::Follower { channel, handshake, .. } => {
+                let Some(Message { bytes: said, .. }) = receive(&channel)? else {
                     // Most likely we are about to be ended too, by who says why.
                     thread::sleep(grace);
                     return Err(gone());
                 };
-                if !greeting.is_welcome(me, &said) {
+                if !handshake.is_welcome(me, &said) {
                     return Err(Error::Impostor { rank: leader });
                 }
                 let mut node = Node::new(ranks, Role::follower(channel), grace);
@@ -195,11 +195,11 @@ impl Found {
 }
 
 /// Puts the node peers in the order of their ranks. All have come, or are gone.
-fn in_rank_order(mut guests: Guests, peers: &[Rank]) -> Result<(Vec<Channel>, Vec<Waker>), Error> {
+fn in_rank_order(mut accepted: Accepted, peers: &[Rank]) -> Result<(Vec<Channel>, Vec<Waker>), Error> {
     let sorted = peers.iter().map(|peer| {
-        let at = guests.all.iter().position(|guest| guest.rank == *peer);
-        let at = at.ok_or_else(|| guests.why_missing(*peer))?;
-        let Guest { channel, waker, .. } = guests.all.swap_remove(at);
+        let at = accepted.all.iter().position(|accepted| accepted.rank == *peer);
+        let at = at.ok_or_else(|| accepted.why_missing(*peer))?;
+        let AcceptedPeer { channel, waker, .. } = accepted.all.swap_remove(at);
         Ok((channel, waker))
     });
     sorted.collect::<Result<Vec<_>, _>>().map(|sorted| sorted.into_iter().unzip())
@@ -209,7 +209,7 @@ fn in_rank_order(mut guests: Guests, peers: &[Rank]) -> Result<(Vec<Channel>, Ve
 fn hand_out(wakers: &[Waker], channel: &Channel) -> Result<(), Error> {
     wakers.chunks(MOST_DESCRIPTORS).try_for_each(|some| {
         let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();
-        tell(channel, &[0], &some)
+        send(channel, &[0], &some)
     })
 }
 
@@ -217,7 +217,7 @@ fn hand_out(wakers: &[Waker], channel: &Channel) -> Result<(), Error> {
 fn take(channel: &Channel, count: usize) -> Result<Option<Vec<Waker>>, Error> {
     let mut wakers = Vec::new();
     while wakers.len() < count {
-        let Some(Message { descriptors, .. }) = hear(channel)? else {
+        let Some(Message { descriptors, .. }) = receive(channel)? else {
             return Ok(None);
         };
         wakers.extend(descriptors.into_iter().map(Waker::of));

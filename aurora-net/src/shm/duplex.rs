@@ -13,7 +13,7 @@
 //! A long transfer goes in pieces as the ring empties, one such transfer at a time. Short ones pass it by.
 
 use super::buffer_pool::BufferPool;
-use super::control::{NodeRank, Ring};
+use super::control::{NodeRank, Ring, RingEnds};
 use super::ring::{Corrupt, Reader, Writer};
 use crate::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Rank, Received, Token, Traffic};
 use bytes::Bytes;
@@ -143,7 +143,7 @@ pub(crate) struct Duplex {
 }
 
 impl Duplex {
-    pub fn new(peer: NodeRank, writer: Writer<Ring>, reader: Reader<Ring>, pool: Arc<BufferPool>) -> Self {
+    pub fn new(RingEnds { peer, writer, reader }: RingEnds, pool: Arc<BufferPool>) -> Self {
         let (short, long) = (VecDeque::new(), VecDeque::new());
         Duplex { peer, writer, reader, pool, short, long, incoming: None, released: Vec::new() }
     }

@@ -2,6 +2,7 @@
 //!
 //! `README.md` beside this file has the design.
 
+mod acceptor;
 mod barrier;
 mod buffer_pool;
 mod control;
@@ -9,11 +10,10 @@ mod descriptor_passing;
 mod discovery;
 mod doorbell;
 mod duplex;
-mod greeting;
+mod handshake;
 mod mailbox;
 mod node;
 mod node_barrier;
-mod porter;
 mod ring;
 mod segment;
 mod spin_budget;

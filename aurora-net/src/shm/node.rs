@@ -246,8 +246,8 @@ fn hand_out(channels: &[Channel], id: u64, len: usize) -> Result<Segment, Error>
     let errno = |error: &io::Error| error.raw_os_error().unwrap_or(Errno::IO.raw_os_error());
     for channel in channels {
         match &created {
-            Ok((_, memory)) => tell(channel, &Shared::encode(id, Ok(())), &[memory.as_fd()])?,
-            Err(error) => tell(channel, &Shared::encode(id, Err(errno(error))), &[])?,
+            Ok((_, memory)) => send(channel, &Shared::encode(id, Ok(())), &[memory.as_fd()])?,
+            Err(error) => send(channel, &Shared::encode(id, Err(errno(error))), &[])?,
         }
     }
     created.map(|(segment, _)| segment).map_err(|error| {
@@ -261,7 +261,7 @@ fn next(channel: &Channel, early: &mut Option<Shared>, id: u64) -> Result<Option
     loop {
         let shared = match early.take() {
             Some(shared) => Some(shared),
-            None => hear(channel)?.and_then(Shared::decode),
+            None => receive(channel)?.and_then(Shared::decode),
         };
         // Earlier ones, this rank has left out.
         if shared.as_ref().is_none_or(|shared| shared.id >= id) {
@@ -271,7 +271,7 @@ fn next(channel: &Channel, early: &mut Option<Shared>, id: u64) -> Result<Option
 }
 
 /// The leader's next message. None: it is gone, by whatever the system calls that.
-pub(super) fn hear(channel: &Channel) -> Result<Option<Message>, Error> {
+pub(super) fn receive(channel: &Channel) -> Result<Option<Message>, Error> {
     match channel.receive() {
         Err(error @ Errno::MFILE) => {
             Err(Error::system("take memory or an eventfd from the leader of this node")(error))
@@ -281,7 +281,7 @@ pub(super) fn hear(channel: &Channel) -> Result<Option<Message>, Error> {
 }
 
 /// Sends a node peer something. One that is gone is not ours to report; that there is no descriptor is.
-pub(super) fn tell(channel: &Channel, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Error> {
+pub(super) fn send(channel: &Channel, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Error> {
     match channel.send(bytes, descriptors) {
         Err(error @ Errno::TOOMANYREFS) => Err(Error::system("send a descriptor to a rank of this node")(error)),
         Ok(()) | Err(_) => Ok(()),

@@ -20,6 +20,17 @@ pub struct Delivery {
     pub payload: Vec<u8>,
 }
 
+/// A peer that has been given up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LostPeer {
+    /// Its rank.
+    pub peer: Rank,
+    /// When it was given up.
+    pub at: Instant,
+    /// How long it had been silent.
+    pub silent_for: Duration,
+}
+
 /// What a host answers to a transfer, before anything else leaves it.
 pub type Responder = Box<dyn FnMut(&Delivery, &mut Memory) -> Option<(Bytes, Payload)>>;
 
@@ -36,7 +47,7 @@ pub struct Host {
     /// Every payload given back, in order.
     pub released: Vec<Token>,
     /// Peers given up, when, and after which silence.
-    pub silent: Vec<(Rank, Instant, Duration)>,
+    pub silent: Vec<LostPeer>,
     /// Datagrams dropped, and why.
     pub dropped: Vec<DatagramError>,
     /// Who answers at once.
@@ -132,7 +143,7 @@ impl Host {
                     self.memory.withdraw(token);
                     self.released.push(token);
                 }
-                Event::Silent { silent_for } => self.silent.push((peer, now, silent_for)),
+                Event::Silent { silent_for } => self.silent.push(LostPeer { peer, at: now, silent_for }),
                 Event::Delivered { header, payload } => self.take_in(now, peer, header, payload),
             }
         }

@@ -16,7 +16,7 @@ mod random;
 mod scenario;
 
 pub use cluster::Cluster;
-pub use host::{Delivery, Host, Responder};
+pub use host::{Delivery, Host, LostPeer, Responder};
 pub use link::Link;
 pub use memory::Memory;
 pub use network::{Datagram, Network, Tally};

@@ -73,7 +73,7 @@ impl Children {
 
     /// Hears somebody who has connected: who proves to be one of these is taken in. Gives him back if he has not said
     /// all yet.
-    pub fn hear(&mut self, mut stranger: ControlSocket, control: &Control, key: &JobKey) -> Option<ControlSocket> {
+    pub fn check(&mut self, mut stranger: ControlSocket, control: &Control, key: &JobKey) -> Option<ControlSocket> {
         match stranger.next(Trust::Stranger) {
             Ok(None) => return Some(stranger),
             Ok(Some(Up::Hello { rank, nonce, proof })) if Claim::Rank.proof(key, rank, nonce).is(&proof.to_bytes()) => {

@@ -177,7 +177,7 @@ impl Control {
         drop(state);
         for (to, socket, notice) in notices {
             match socket {
-                Some(socket) => tell(&socket, &Down::Notice(notice)),
+                Some(socket) => send(&socket, &Down::Notice(notice)),
                 None if to == 0 => self.notices.handle(notice),
                 // Not here yet; `welcome` will tell it.
                 None => {}
@@ -195,9 +195,9 @@ impl Control {
         }
         *place = Some(socket.clone());
         // Under the lock: before any notice.
-        tell(&socket, &Down::Welcome { proof: Claim::Root.proof(&self.key, rank, nonce) });
+        send(&socket, &Down::Welcome { proof: Claim::Root.proof(&self.key, rank, nonce) });
         if let Some(failure) = state.coordinator.failure() {
-            tell(&socket, &Down::Notice(Notice::Failed(failure.heard())));
+            send(&socket, &Down::Notice(Notice::Failed(failure.heard())));
         }
         true
     }
@@ -238,7 +238,7 @@ impl Control {
     }
 }
 
-fn tell(mut socket: &UnixStream, message: &Down) {
+fn send(mut socket: &UnixStream, message: &Down) {
     // A process that cannot be told is noticed by its end.
     let _ = socket.set_write_timeout(Some(WRITE_LIMIT));
     let _ = socket.write_all(&encode(message));

@@ -78,7 +78,7 @@ impl Supervisor {
         loop {
             self.sleep();
             self.accept();
-            self.hear_strangers();
+            self.poll_strangers();
             for index in 0..self.children.0.len() {
                 self.attend(index);
             }
@@ -143,7 +143,7 @@ impl Supervisor {
                     let Some(peer) = Peer::of(&socket).ok().filter(|peer| peer.is_same_user()) else {
                         continue;
                     };
-                    if let Some(stranger) = children.hear(ControlSocket::new(socket), control, key) {
+                    if let Some(stranger) = children.check(ControlSocket::new(socket), control, key) {
                         strangers.admit(stranger, children.has(peer.pid), now);
                     }
                 }
@@ -170,9 +170,9 @@ impl Supervisor {
         self.listener = None;
     }
 
-    fn hear_strangers(&mut self) {
+    fn poll_strangers(&mut self) {
         let Supervisor { children, control, key, strangers, .. } = self;
-        strangers.hear(Instant::now(), |stranger| children.hear(stranger, control, key));
+        strangers.poll(Instant::now(), |stranger| children.check(stranger, control, key));
     }
 
     /// Hears a process, passes its output on, and sees whether it has ended: in this order, so that its own words count.

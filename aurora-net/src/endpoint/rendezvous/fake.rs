@@ -1,7 +1,7 @@
 //! Ranks over a carrier in memory: messages take any order, and a piece moves only while both its ranks ask.
 
 use super::carrier::{Carrier, Completion, Piece, Tag};
-use super::{Limits, Rendezvous};
+use super::{Declined, Limits, Rendezvous};
 use crate::sim::Random;
 use crate::{Handler, Outbox, Payload, Placement, Rank, Received, Token};
 use bytes::Bytes;
@@ -261,7 +261,7 @@ impl Cluster {
         let effects = self.ends[rank].rendezvous.effects();
         let me = Rank::new(rank);
         self.messages.extend(effects.messages.into_iter().map(|(to, message)| (me, to, message)));
-        for (to, header, payload) in effects.declined {
+        for Declined { to, header, payload } in effects.declined {
             self.send_by_udp(rank, to, &header, &payload);
         }
         let End { library, rendezvous, .. } = &mut self.ends[rank];

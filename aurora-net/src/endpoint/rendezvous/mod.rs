@@ -79,11 +79,19 @@ pub(super) struct Effects {
     /// To be sent without a header.
     pub messages: Vec<(Rank, Bytes)>,
     /// Transfers that go as if there were no carrier.
-    pub declined: Vec<(Rank, Bytes, Payload)>,
+    pub declined: Vec<Declined>,
     /// Lent memory to be given back.
     pub released: Vec<Token>,
     /// Ranks that cannot be believed any more.
     pub broken: Vec<Rank>,
+}
+
+/// A transfer that its receiver has declined.
+#[derive(Debug)]
+pub(super) struct Declined {
+    pub to: Rank,
+    pub header: Bytes,
+    pub payload: Payload,
 }
 
 impl Effects {
@@ -171,7 +179,7 @@ impl Rendezvous {
             }
             Some(Message::Nack { id }) => {
                 if let Some(OutgoingTransfer { to, header, payload, .. }) = self.remove_outgoing(from, id) {
-                    self.effects.declined.push((to, header, payload));
+                    self.effects.declined.push(Declined { to, header, payload });
                 }
             }
             Some(Message::Fin { id }) => {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::Payload;
 use crate::proto::rtt::MAX_ACK_DELAY;
+use crate::sim::LostPeer;
 use bytes::Bytes;
 
 /// Rank 1 answers each transfer with `len` bytes at once.
@@ -115,7 +116,8 @@ fn silence_is_reported_at_the_limit_and_no_earlier() {
     assert!(cluster.hosts[0].silent.is_empty(), "{cluster:#?}");
     assert!(cluster.run(2 * SECOND, |cluster| !cluster.hosts[0].silent.is_empty()));
     assert_eq!(cluster.now - start, limit);
-    assert_eq!(cluster.hosts[0].silent[0], (1.into(), cluster.now, limit));
+    let lost = LostPeer { peer: 1.into(), at: cluster.now, silent_for: limit };
+    assert_eq!(cluster.hosts[0].silent[0], lost);
     assert_eq!(cluster.hosts[0].released, [token]);
     assert!(cluster.is_idle());
     // Whatever comes later comes back at once, and it is said once.

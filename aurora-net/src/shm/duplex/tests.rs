@@ -65,8 +65,8 @@ fn duplexes() -> (Duplex, Duplex) {
     let link = |me| {
         let wakers = vec![Waker::new().unwrap(), Waker::new().unwrap()];
         let control = Control::new(segment.clone(), me, wakers);
-        let (peer, writer, reader) = control.take_rings().pop().unwrap();
-        Duplex::new(peer, writer, reader, BufferPool::new(Arc::new(control)))
+        let ends = control.take_rings().pop().unwrap();
+        Duplex::new(ends, BufferPool::new(Arc::new(control)))
     };
     (link(0), link(1))
 }

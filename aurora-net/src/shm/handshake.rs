@@ -11,17 +11,17 @@ const RANK: usize = size_of::<u64>();
 
 /// A leader with those who may come to it.
 #[derive(Debug)]
-pub(super) struct Greeting {
+pub(super) struct Handshake {
     key: JobKey,
     leader: Rank,
     /// By rank; none of ranks that share memory with nobody.
     nonces: Vec<Option<Nonce>>,
 }
 
-impl Greeting {
+impl Handshake {
     pub fn new(key: JobKey, leader: Rank, contacts: &[Option<ShmContact>]) -> Self {
         let nonces = contacts.iter().map(|contact| contact.map(|contact| contact.nonce)).collect();
-        Greeting { key, leader, nonces }
+        Handshake { key, leader, nonces }
     }
 
     fn proof(&self, claim: &str, peer: Rank) -> Option<Proof> {
@@ -66,22 +66,22 @@ impl Greeting {
 mod tests {
     use super::*;
 
-    fn greeting(key: JobKey, leader: usize, nonces: [u128; 3]) -> Greeting {
-        Greeting { key, leader: Rank::new(leader), nonces: nonces.map(Some).to_vec() }
+    fn handshake(key: JobKey, leader: usize, nonces: [u128; 3]) -> Handshake {
+        Handshake { key, leader: Rank::new(leader), nonces: nonces.map(Some).to_vec() }
     }
 
     #[test]
     fn only_what_belongs_to_both_and_to_this_time_is_believed() {
         let key = JobKey::random().unwrap();
-        let (ours, peer) = (greeting(key, 0, [1, 2, 3]), Rank::new(1));
+        let (ours, peer) = (handshake(key, 0, [1, 2, 3]), Rank::new(1));
         let (hello, welcome) = (ours.hello(peer).unwrap(), ours.welcome(peer).unwrap());
         assert_eq!(ours.who(&hello), Some(peer));
         assert!(ours.is_welcome(peer, &welcome) && !ours.is_welcome(Rank::new(2), &welcome));
         for other in [
-            greeting(JobKey::random().unwrap(), 0, [1, 2, 3]),
-            greeting(key, 0, [9, 2, 3]),
-            greeting(key, 0, [1, 9, 3]),
-            greeting(key, 2, [1, 2, 3]),
+            handshake(JobKey::random().unwrap(), 0, [1, 2, 3]),
+            handshake(key, 0, [9, 2, 3]),
+            handshake(key, 0, [1, 9, 3]),
+            handshake(key, 2, [1, 2, 3]),
         ] {
             assert_eq!(other.who(&hello), None);
             assert!(!other.is_welcome(peer, &welcome));

@@ -1,10 +1,10 @@
-//! The porter of a node's leader: a thread that takes in those who connect, until all node peers are known to have come.
+//! The acceptor of a node's leader: a thread that takes in those who connect, until all node peers are known to have come.
 //!
 //! Anybody may connect to an abstract socket, so nobody may fill its queue before the node peers come, or keep descriptors
 //! of the leader: connections of other users end at once, those of this one after a short while ([`Strangers`]).
 
 use super::descriptor_passing::{Channel, Listener, Message};
-use super::greeting::Greeting;
+use super::handshake::Handshake;
 use crate::endpoint::Waker;
 use crate::strangers::{Room, Strangers};
 use crate::{Error, Rank, peer};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// A node peer that has said who it is.
 #[derive(Debug)]
-pub(super) struct Guest {
+pub(super) struct AcceptedPeer {
     pub rank: Rank,
     pub channel: Channel,
     pub waker: Waker,
@@ -25,13 +25,13 @@ pub(super) struct Guest {
 
 /// Those who have come.
 #[derive(Debug, Default)]
-pub(super) struct Guests {
-    pub all: Vec<Guest>,
+pub(super) struct Accepted {
+    pub all: Vec<AcceptedPeer>,
     /// Whose descriptor could not be taken has been sent away.
     refused: Option<Errno>,
 }
 
-impl Guests {
+impl Accepted {
     /// Why a node peer is not among them.
     pub fn why_missing(&self, peer: Rank) -> Error {
         match self.refused {
@@ -45,35 +45,35 @@ const TAKING: &str = "take in a rank of this machine";
 
 /// The thread, seen from outside. Dropped, it ends, and so does every connection.
 #[derive(Debug)]
-pub(super) struct Porter {
+pub(super) struct Acceptor {
     over: Arc<Waker>,
-    thread: Option<JoinHandle<Result<Guests, Error>>>,
+    thread: Option<JoinHandle<Result<Accepted, Error>>>,
 }
 
-impl Porter {
-    pub fn start(me: Rank, listener: Listener, greeting: Arc<Greeting>) -> Result<Self, Error> {
+impl Acceptor {
+    pub fn start(me: Rank, listener: Listener, handshake: Arc<Handshake>) -> Result<Self, Error> {
         let over = Arc::new(Waker::new().map_err(Error::system("make an eventfd"))?);
-        let (guests, strangers) = (Guests::default(), Strangers::new());
-        let door = DoorKeeping { over: over.clone(), listener, greeting, guests, strangers };
+        let (accepted, strangers) = (Accepted::default(), Strangers::new());
+        let accepting = Accepting { over: over.clone(), listener, handshake, accepted, strangers };
         let thread = thread::Builder::new()
-            .name(format!("aurora-porter-{}", me.index()))
-            .spawn(move || door.keep())
+            .name(format!("aurora-acceptor-{}", me.index()))
+            .spawn(move || accepting.run())
             .map_err(Error::system("start a thread"))?;
-        Ok(Porter { over, thread: Some(thread) })
+        Ok(Acceptor { over, thread: Some(thread) })
     }
 
     /// Those who have come, once all of them are known to have.
-    pub fn finish(mut self) -> Result<Guests, Error> {
+    pub fn finish(mut self) -> Result<Accepted, Error> {
         self.over.kick();
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(outcome)) => outcome,
             Some(Err(panic)) => std::panic::resume_unwind(panic),
-            None => Ok(Guests::default()),
+            None => Ok(Accepted::default()),
         }
     }
 }
 
-impl Drop for Porter {
+impl Drop for Acceptor {
     fn drop(&mut self) {
         self.over.kick();
         if let Some(thread) = self.thread.take() {
@@ -84,38 +84,38 @@ impl Drop for Porter {
 }
 
 /// What the thread has.
-struct DoorKeeping {
+struct Accepting {
     over: Arc<Waker>,
     listener: Listener,
-    greeting: Arc<Greeting>,
-    guests: Guests,
+    handshake: Arc<Handshake>,
+    accepted: Accepted,
     strangers: Strangers<Channel>,
 }
 
-impl DoorKeeping {
-    fn keep(mut self) -> Result<Guests, Error> {
+impl Accepting {
+    fn run(mut self) -> Result<Accepted, Error> {
         while !self.sleep() {
             if let Err(error) = self.accept() {
                 // The node peers go on waiting, so that the leader is the one to say why it fails.
                 while !is_kicked(&self.over) {}
                 return Err(Error::system(TAKING)(error));
             }
-            let DoorKeeping { greeting, guests, strangers, .. } = &mut self;
-            strangers.hear(Instant::now(), |channel| hear(channel, greeting, guests));
+            let Accepting { handshake, accepted, strangers, .. } = &mut self;
+            strangers.poll(Instant::now(), |channel| check(channel, handshake, accepted));
         }
         self.take_the_rest().map_err(Error::system(TAKING))?;
-        Ok(self.guests)
+        Ok(self.accepted)
     }
 
     /// All node peers have come and said who they are: hears everybody once, and waits for nobody.
     fn take_the_rest(&mut self) -> Result<(), Errno> {
-        let DoorKeeping { listener, greeting, guests, strangers, .. } = self;
-        strangers.hear(Instant::now(), |channel| hear(channel, greeting, guests).and(None));
+        let Accepting { listener, handshake, accepted, strangers, .. } = self;
+        strangers.poll(Instant::now(), |channel| check(channel, handshake, accepted).and(None));
         // As many as the queue holds, however fast others come.
         for _ in 0..=Listener::QUEUE {
             match listener.accept()? {
                 None => break,
-                Some(channel) if peer::is_same_user(&channel) => drop(hear(channel, greeting, guests)),
+                Some(channel) if peer::is_same_user(&channel) => drop(check(channel, handshake, accepted)),
                 Some(_) => {}
             }
         }
@@ -126,8 +126,8 @@ impl DoorKeeping {
     fn sleep(&self) -> bool {
         let now = Instant::now();
         let wait = self.strangers.deadline(now).map(|at| timespec(at.saturating_duration_since(now)));
-        let door = self.strangers.is_open(now).then_some(self.listener.as_fd());
-        let fds = [self.over.as_fd()].into_iter().chain(door).chain(self.strangers.iter().map(AsFd::as_fd));
+        let listener = self.strangers.is_open(now).then_some(self.listener.as_fd());
+        let fds = [self.over.as_fd()].into_iter().chain(listener).chain(self.strangers.iter().map(AsFd::as_fd));
         let mut polled: Vec<PollFd<'_>> = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         // Woken by whatever, it looks everywhere.
         let _ = poll(&mut polled, wait.as_ref());
@@ -145,7 +145,7 @@ impl DoorKeeping {
                 Ok(None) => break,
                 Ok(Some(channel)) if !peer::is_same_user(&channel) => {}
                 Ok(Some(channel)) => {
-                    if let Some(channel) = hear(channel, &self.greeting, &mut self.guests) {
+                    if let Some(channel) = check(channel, &self.handshake, &mut self.accepted) {
                         self.strangers.admit(channel, false, now);
                     }
                 }
@@ -162,22 +162,22 @@ impl DoorKeeping {
 }
 
 /// Hears one; gives it back if it has said nothing yet.
-fn hear(channel: Channel, greeting: &Greeting, guests: &mut Guests) -> Option<Channel> {
+fn check(channel: Channel, handshake: &Handshake, accepted: &mut Accepted) -> Option<Channel> {
     let Message { bytes, descriptors } = match channel.try_receive() {
         Ok(Some(message)) => message,
         Err(Errno::AGAIN) => return Some(channel),
         Err(error @ Errno::MFILE) => {
             // Perhaps a node peer, which will be missing then.
-            guests.refused = Some(error);
+            accepted.refused = Some(error);
             return None;
         }
         // It is gone.
         Ok(None) | Err(_) => return None,
     };
-    let rank = greeting.who(&bytes)?;
+    let rank = handshake.who(&bytes)?;
     let waker = Waker::of(descriptors.into_iter().next()?);
-    if guests.all.iter().all(|guest| guest.rank != rank) {
-        guests.all.push(Guest { rank, channel, waker });
+    if accepted.all.iter().all(|peer| peer.rank != rank) {
+        accepted.all.push(AcceptedPeer { rank, channel, waker });
     }
     None
 }
