@@ -1,6 +1,7 @@
 //! Bulk operations on a simulated network: a row for each combination of what is given.
 //!
-//! `cargo run --release -p aurora-net --example simulate -- --pattern allgather --ranks 4,8,16 --queue 128,32 --loss 0,0.1`
+//! `cargo run --release -p aurora-net --example simulate -- --pattern allgather --ranks 4,8,16 --queue 128,32 --loss
+//! 0,0.1`
 #![allow(clippy::print_stdout)]
 
 use aurora_net::proto::Network;

@@ -2,8 +2,8 @@
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. `start` and `len` are those of the memory beside it, which is there, at the same address, until the buffer goes or is
-//!    turned into a payload; nothing else uses it meanwhile.
+//! 1. `start` and `len` are those of the memory beside it, which is there, at the same address, until the buffer goes
+//!    or is turned into a payload; nothing else uses it meanwhile.
 #![allow(unsafe_code)]
 
 use crate::Payload;
@@ -12,8 +12,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// Memory for the payload of one transfer, from [`Outbox::buffer`](crate::Outbox::buffer): for a receiver that shares our memory it is filled
-/// in there, and never copied.
+/// Memory for the payload of one transfer, from [`Outbox::buffer`](crate::Outbox::buffer): for a receiver that shares
+/// our memory it is filled in there, and never copied.
 pub struct Buffer {
     memory: Memory,
     /// Of either kind, so that writing need not ask which it is.

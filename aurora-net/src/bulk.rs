@@ -10,8 +10,8 @@ use std::time::Duration;
 /// What moves long transfers between nodes, from a rank that waits to one that waits too. Everything else goes by UDP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Bulk {
-    /// Whichever a short probe at the start finds to be faster, where the ranks are MPI's and on several nodes; else UDP. UDP, too, where a
-    /// route was asked for.
+    /// Whichever a short probe at the start finds to be faster, where the ranks are MPI's and on several nodes; else
+    /// UDP. UDP, too, where a route was asked for.
     #[default]
     Auto,
     /// UDP.

@@ -10,16 +10,16 @@ const TRAILER: usize = 320;
 const HEADROOM: usize = 31;
 const LINE: usize = 64;
 
-/// What a datagram costs beside its contents where these lie in pages of their own, as they do with segmentation offload:
-/// 832 or 960 bytes, by how the kernel was built.
+/// What a datagram costs beside its contents where these lie in pages of their own, as they do with segmentation
+/// offload: 832 or 960 bytes, by how the kernel was built.
 const PAGED: usize = 960;
 
 /// From here on they always do.
 const LONGEST_LINEAR: usize = 16 << 10;
 
-/// Bytes that the kernel takes off a socket's receive buffer for a datagram with `len` bytes of contents: not these, but
-/// the memory that they occupy, which is a power of two. Which of its two ways of storing them the kernel takes
-/// the sender does not know; so this is the dearer one (Linux, 4 KiB pages; measured in `udp/tests.rs`).
+/// Bytes that the kernel takes off a socket's receive buffer for a datagram with `len` bytes of contents: not these,
+/// but the memory that they occupy, which is a power of two. Which of its two ways of storing them the kernel takes the
+/// sender does not know; so this is the dearer one (Linux, 4 KiB pages; measured in `udp/tests.rs`).
 pub(crate) fn charge(len: usize) -> usize {
     let linear = (HEADERS + len + HEADROOM).next_multiple_of(LINE) + TRAILER;
     match linear {

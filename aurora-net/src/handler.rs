@@ -124,9 +124,8 @@ pub trait Handler: Send + 'static {
         String::new()
     }
 
-    /// `rank` has not been heard of for `silent_for` although something of ours waits for its acknowledgement; or it is known
-    /// to have died, and `silent_for` is zero.
-    /// Said once for a rank; what was queued for it has been dropped.
+    /// `rank` has not been heard of for `silent_for` although something of ours waits for its acknowledgement; or it is
+    /// known to have died, and `silent_for` is zero. Said once for a rank; what was queued for it has been dropped.
     fn peer_lost(&mut self, rank: Rank, silent_for: Duration, out: &mut Outbox);
 
     /// Whether the job has failed, so that what is still under way need not arrive, and nobody is to wait for it.
@@ -180,14 +179,15 @@ impl Outbox {
         self.push(Outgoing { to, header: header.into(), payload, lazy: false });
     }
 
-    /// As [`Outbox::send`], for what is in no hurry: where the receiver shares our memory, none of its threads is woken for it unless one
-    /// waits. It is taken in when the receiver looks again by itself, after a second or so, or after [`Outbox::nudge`].
+    /// As [`Outbox::send`], for what is in no hurry: where the receiver shares our memory, none of its threads is woken
+    /// for it unless one waits. It is taken in when the receiver looks again by itself, after a second or so, or after
+    /// [`Outbox::nudge`].
     pub fn send_lazily(&mut self, to: Rank, header: impl Into<Bytes>, payload: Payload) {
         self.push(Outgoing { to, header: header.into(), payload, lazy: true });
     }
 
-    /// For the condition of [`Endpoint::wait`](crate::Endpoint::wait): before the waiting thread sleeps, has a rank look at what was
-    /// sent to it lazily.
+    /// For the condition of [`Endpoint::wait`](crate::Endpoint::wait): before the waiting thread sleeps, has a rank
+    /// look at what was sent to it lazily.
     pub fn nudge(&mut self, to: Rank) {
         self.nudges.push(to);
     }
@@ -198,7 +198,8 @@ impl Outbox {
         self.queue.push(outgoing);
     }
 
-    /// Memory of `len` bytes, of any content, for a payload to be made in: one that `to` can read where it lies, if there is such.
+    /// Memory of `len` bytes, of any content, for a payload to be made in: one that `to` can read where it lies, if
+    /// there is such.
     pub fn buffer(&self, to: Rank, len: usize) -> Buffer {
         let lender = self.lender.as_ref().filter(|lender| len <= BUFFER && lender.node_ranks[to.index()].is_some());
         match lender.and_then(|lender| lender.pool.take()) {
@@ -211,8 +212,8 @@ impl Outbox {
         }
     }
 
-    /// The same with a mailbox behind it, for more that is as long, where `to` shares our memory and there is room. The receiver has the
-    /// other end by [`SharedView::into_mailbox`], and has to know that there is one.
+    /// The same with a mailbox behind it, for more that is as long, where `to` shares our memory and there is room. The
+    /// receiver has the other end by [`SharedView::into_mailbox`], and has to know that there is one.
     pub fn mailbox(&self, to: Rank, len: usize) -> Option<(Buffer, MailboxSender)> {
         let lender = self.lender.as_ref()?;
         let peer = lender.node_ranks[to.index()]?;
@@ -239,8 +240,8 @@ impl Outbox {
         self.queue.drain(..)
     }
 
-    /// Gives back the buffer of a payload that came as [`Received::Bytes`], for another one. Nobody has to; it saves the system
-    /// the making of fresh memory where large ones come one after the other.
+    /// Gives back the buffer of a payload that came as [`Received::Bytes`], for another one. Nobody has to; it saves
+    /// the system the making of fresh memory where large ones come one after the other.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.recycled.push(buffer);
     }

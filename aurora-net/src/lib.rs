@@ -1,9 +1,9 @@
 //! Transport between the ranks of an Aurora job: knows bytes, ranks and transfers, nothing of shared vectors.
 //!
-//! A *job* has `size` equal *ranks*: threads, processes, or what an MPI launcher has started ([`bootstrap`]). Each takes its
-//! [`Seat`](bootstrap::Seat) and connects an [`Endpoint`] to all others. Through it they send *transfers*: a short header
-//! and a payload of any length, which arrive whole, once, intact, in no particular order. The library above is a
-//! [`Handler`]: it says where payloads come from and go to, and takes what is delivered.
+//! A *job* has `size` equal *ranks*: threads, processes, or what an MPI launcher has started ([`bootstrap`]). Each
+//! takes its [`Seat`](bootstrap::Seat) and connects an [`Endpoint`] to all others. Through it they send *transfers*: a
+//! short header and a payload of any length, which arrive whole, once, intact, in no particular order. The library
+//! above is a [`Handler`]: it says where payloads come from and go to, and takes what is delivered.
 //!
 //! ```
 //! use aurora_net::bootstrap::{Failure, Launch, Options, run};

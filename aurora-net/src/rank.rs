@@ -37,7 +37,8 @@ impl PartialEq<usize> for Rank {
     }
 }
 
-/// What does not fit becomes the largest, which no job has either: to be refused like any other rank that does not exist.
+/// What does not fit becomes the largest, which no job has either: to be refused like any other rank that does not
+/// exist.
 impl From<usize> for Rank {
     fn from(index: usize) -> Self {
         Rank(u32::try_from(index).unwrap_or(u32::MAX))

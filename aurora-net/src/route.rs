@@ -48,8 +48,8 @@ pub struct Transport {
     /// For tests: from how many bytes on MPI moves a transfer where it is told to; where it pays, if not said.
     #[doc(hidden)]
     pub mpi_from: Option<usize>,
-    /// The longest IP packet to send, in bytes, one of [`Transport::MTU`]; `None`: as long as the path is found to carry. On the loopback
-    /// interface, which carries all of them, the length of full packets.
+    /// The longest IP packet to send, in bytes, one of [`Transport::MTU`]; `None`: as long as the path is found to
+    /// carry. On the loopback interface, which carries all of them, the length of full packets.
     pub mtu: Option<usize>,
     /// For tests of jobs on several machines: takes ranks of this one for those of several, so many on each.
     #[doc(hidden)]

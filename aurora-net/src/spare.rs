@@ -1,10 +1,11 @@
 //! Buffers that go round.
 //!
-//! What a buffered payload has cost to allocate is small beside its bytes, unless the system gives and takes the memory anew for
-//! each: then every page of it is cleared and mapped first, which takes longer than all the rest. So the handler gives
-//! buffers back, and the next payloads go there.
+//! What a buffered payload has cost to allocate is small beside its bytes, unless the system gives and takes the memory
+//! anew for each: then every page of it is cleared and mapped first, which takes longer than all the rest. So the
+//! handler gives buffers back, and the next payloads go there.
 //!
-//! No more are kept than were taken: what a rank sends to itself reaches the handler in a buffer that nobody here would ask for again.
+//! No more are kept than were taken: what a rank sends to itself reaches the handler in a buffer that nobody here would
+//! ask for again.
 
 /// Smaller ones the allocator keeps by itself.
 const SMALLEST: usize = 64 << 10;

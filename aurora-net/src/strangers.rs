@@ -2,8 +2,8 @@
 //!
 //! Any process of this user may connect. So nobody who has merely connected takes much, or for long: a stranger may say
 //! a few bytes, has [`TIMEOUT`] for that, and there is a limit to how many there are. Where another comes and there is
-//! no room, the oldest goes, if it has had [`PROTECTED`]; if not, the door stays closed for so long. A rank connects and
-//! says who it is in one go: it needs less. A connection that is known to come from a process of the job (by its
+//! no room, the oldest goes, if it has had [`PROTECTED`]; if not, the door stays closed for so long. A rank connects
+//! and says who it is in one go: it needs less. A connection that is known to come from a process of the job (by its
 //! number) waits as long as it wants, and is never dropped for others.
 
 use rustix::process::{Resource, getrlimit};

@@ -1,5 +1,6 @@
-//! Many senders and one slow receiver with the small buffer that most systems grant: the receiving kernel must not have to
-//! drop anything. Over the loopback interface nothing else can be lost, so every loss is a window that counts wrongly.
+//! Many senders and one slow receiver with the small buffer that most systems grant: the receiving kernel must not have
+//! to drop anything. Over the loopback interface nothing else can be lost, so every loss is a window that counts
+//! wrongly.
 
 use aurora_net::bootstrap::{Failure, Launch, Options, run};
 use aurora_net::{Endpoint, Handler, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};

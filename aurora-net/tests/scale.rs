@@ -1,8 +1,9 @@
-//! What a bulk operation costs as the ranks grow in number, and where they meet trouble: time as a multiple of the bound
-//! (payload into a node / rate), what was sent again, messages and memory. Virtual time: the same on every machine.
+//! What a bulk operation costs as the ranks grow in number, and where they meet trouble: time as a multiple of the
+//! bound (payload into a node / rate), what was sent again, messages and memory. Virtual time: the same on every
+//! machine.
 //!
-//! A change of these numbers is a change of the protocol: look at it, then run with `SNAPSHOT=write`. For other networks
-//! and numbers see `examples/simulate.rs`.
+//! A change of these numbers is a change of the protocol: look at it, then run with `SNAPSHOT=write`. For other
+//! networks and numbers see `examples/simulate.rs`.
 
 use aurora_net::sim::{Cluster, Host, Outcome, Pattern, Scenario};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};

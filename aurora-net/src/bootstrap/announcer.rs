@@ -13,16 +13,17 @@ use std::time::Duration;
 /// What mpirun may take to pass our words on: MPICH's forgets those that it has not passed on when a job is aborted.
 const FORWARDING: Duration = Duration::from_millis(100);
 
-/// How long a rank that has only heard of a failure waits to be ended. Longer would be better between machines, where Open MPI takes
-/// up to 3 s for that; but a rank that waits here is silent, and others must not take it for lost before.
+/// How long a rank that has only heard of a failure waits to be ended. Longer would be better between machines, where
+/// Open MPI takes up to 3 s for that; but a rank that waits here is silent, and others must not take it for lost
+/// before.
 pub(super) const WAIT_TO_BE_ENDED: Duration = Duration::from_secs(3);
 
 /// Looks at what has come to an ear: more than the system keeps for one that nobody listens to.
 const LOOKS: usize = 1024;
 
-/// The right to say why the job ends, one for each machine: whoever binds the job's abstract socket first. The name goes with
-/// the process that holds it, however that ends; so that it is not taken again by a rank that finds out later and lives a little
-/// longer, who has it first tells the others, each at an abstract socket of its own.
+/// The right to say why the job ends, one for each machine: whoever binds the job's abstract socket first. The name
+/// goes with the process that holds it, however that ends; so that it is not taken again by a rank that finds out later
+/// and lives a little longer, who has it first tells the others, each at an abstract socket of its own.
 ///
 /// All processes of a machine see these names once they are bound, and can send to them. So each name is derived from
 /// the job's key: who knows one does not know the next, and cannot take it first; and what is sent has to prove that it
@@ -43,8 +44,8 @@ impl Announcer {
         Announcer { key, size, held: Mutex::new(None), announced: announced.ok() }
     }
 
-    /// Says why the job is about to end, unless another rank of this machine has said it: that one is left the time to end
-    /// us all.
+    /// Says why the job is about to end, unless another rank of this machine has said it: that one is left the time to
+    /// end us all.
     pub fn announce(&self, failure: &Failure) {
         if !self.is_first() {
             thread::sleep(WAIT_TO_BE_ENDED);

@@ -16,7 +16,8 @@ pub struct Failure {
     pub at: Option<String>,
     /// Whether it happened to the rank that reports it; false where that rank only heard of it.
     pub origin: bool,
-    /// The error itself, encoded for the other ranks, where it is the same for all of them and says which ranks it is about; else nothing.
+    /// The error itself, encoded for the other ranks, where it is the same for all of them and says which ranks it is
+    /// about; else nothing.
     pub error: Vec<u8>,
 }
 

@@ -86,8 +86,8 @@ impl fmt::Display for Launcher {
 pub struct Options {
     /// How long the ranks have to return from their bodies after one has failed.
     pub grace: Duration,
-    /// The network interface to use. Where none is given: the loopback interface if all ranks run on one machine, else one
-    /// whose network all of them share.
+    /// The network interface to use. Where none is given: the loopback interface if all ranks run on one machine, else
+    /// one whose network all of them share.
     pub interface: Option<String>,
     /// The command line of the processes that [`Launch::Processes`] starts; this process's own where none is given.
     pub arguments: Option<Vec<OsString>>,

@@ -1,8 +1,9 @@
 //! Which carrier is the faster one between the nodes of this job: a short probe before it starts.
 //!
-//! The first rank of each node sends to that of the next one, all at once, by UDP and by MPI in turns. A round takes as long as the
-//! slowest rank; of UDP's rounds the quickest counts, of MPI's the middle one, so that MPI takes over only where chance has no part in it. All
-//! ranks know the same times and stop at the same moment: when the next rounds would not fit the time that is left.
+//! The first rank of each node sends to that of the next one, all at once, by UDP and by MPI in turns. A round takes as
+//! long as the slowest rank; of UDP's rounds the quickest counts, of MPI's the middle one, so that MPI takes over only
+//! where chance has no part in it. All ranks know the same times and stop at the same moment: when the next rounds
+//! would not fit the time that is left.
 
 use super::Failure;
 use super::seat::{ControlPlane, Job};

@@ -170,7 +170,8 @@ thread_local! {
     static BODY_OF: Cell<Option<Rank>> = const { Cell::new(None) };
 }
 
-/// The failure of a rank whose program has called `exit`, on the thread that has; of `otherwise` if that is none of ours.
+/// The failure of a rank whose program has called `exit`, on the thread that has; of `otherwise` if that is none of
+/// ours.
 pub(crate) fn exited(otherwise: Rank) -> Failure {
     let rank = BODY_OF.get().unwrap_or(otherwise);
     Failure::of(rank, "the program called `exit` inside `run`")

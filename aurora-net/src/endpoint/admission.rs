@@ -5,12 +5,12 @@ use crate::proto::sender_of;
 use crate::wire::DatagramError;
 use std::net::SocketAddr;
 
-/// Looks at what cannot be checked inside a packet, before anything of it is parsed: whether a datagram has the job's key and
-/// comes from the very socket of the rank that it names.
+/// Looks at what cannot be checked inside a packet, before anything of it is parsed: whether a datagram has the job's
+/// key and comes from the very socket of the rank that it names.
 ///
 /// The key keeps out everybody who has not seen a packet of this job; the address, who has seen one but cannot send in
-/// another's name. Who can do both has to be kept off the network: nothing is encrypted. Address translation between ranks
-/// is not supported: it could only be warned from a stranger by believing him.
+/// another's name. Who can do both has to be kept off the network: nothing is encrypted. Address translation between
+/// ranks is not supported: it could only be warned from a stranger by believing him.
 #[derive(Debug)]
 pub(super) struct Admission {
     key: u64,

@@ -7,7 +7,8 @@ use std::time::Duration;
 /// So often it is asked without sleeping after something has moved: for a fast network.
 const HOT: u32 = 200;
 
-/// How long it sleeps then, at first and at most: a slow network does not notice, and other ranks of the machine have the core.
+/// How long it sleeps then, at first and at most: a slow network does not notice, and other ranks of the machine have
+/// the core.
 const SHORTEST: Duration = Duration::from_micros(20);
 const LONGEST: Duration = Duration::from_micros(200);
 

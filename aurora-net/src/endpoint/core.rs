@@ -237,7 +237,8 @@ impl<H: Handler> Core<H> {
         self.handler.deliver(from, &header, received, &mut self.outbox);
     }
 
-    /// Sends what is queued, tells the handler what comes of it, and so on until nothing is left. True: the handler was called.
+    /// Sends what is queued, tells the handler what comes of it, and so on until nothing is left. True: the handler was
+    /// called.
     fn settle(&mut self) -> bool {
         let mut called = false;
         loop {

@@ -192,8 +192,8 @@ impl Datagrams {
 
     /// Sends what flow control and the socket permit.
     pub fn transmit(&mut self, now: Instant, handler: &mut impl Handler) {
-        // Full: the poller says when to try again. The time that it takes an interface to make room is the clock of bulk
-        // data, so that no line rate need be known.
+        // Full: the poller says when to try again. The time that it takes an interface to make room is the clock of
+        // bulk data, so that no line rate need be known.
         let _ = self.try_transmit(now, handler);
     }
 

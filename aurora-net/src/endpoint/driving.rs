@@ -15,25 +15,27 @@
 //!
 //! None of this leans on *which* thread wakes:
 //!
-//! 1. Whoever takes an event then takes the lock and looks *everywhere* (queue, rings, socket, timer) until nothing is left, or
-//!    goes on at once. What arrives after that look is a new edge.
-//! 2. Whatever may have made a waiter's condition true ([`Endpoint::act`] on another thread) kicks the eventfd and notifies
-//!    the followers.
+//! 1. Whoever takes an event then takes the lock and looks *everywhere* (queue, rings, socket, timer) until nothing is
+//!    left, or goes on at once. What arrives after that look is a new edge.
+//! 2. Whatever may have made a waiter's condition true ([`Endpoint::act`] on another thread) kicks the eventfd and
+//!    notifies the followers.
 //! 3. A kick or an arrival may wake the daemon instead of the waiter, which is then on its way to sleep, or was woken
-//!    earlier and is busy. A daemon that finds a waiter kicks and stands aside: it sleeps on the condition variable until
-//!    that waiter has left. Now nobody else can take the kick, so the waiter looks at what the daemon has handled; and
-//!    during bulk transfers the two do not take turns at the lock. Then it sleeps on the epoll instance as before, also beside another waiter:
-//!    whose condition was asked after the daemon had handled anything.
-//! 4. A waiter that leaves while more is to be done kicks, for the daemon to go on, and wakes the followers, one of which
-//!    takes its place.
+//!    earlier and is busy. A daemon that finds a waiter kicks and stands aside: it sleeps on the condition variable
+//!    until that waiter has left. Now nobody else can take the kick, so the waiter looks at what the daemon has
+//!    handled; and during bulk transfers the two do not take turns at the lock. Then it sleeps on the epoll instance as
+//!    before, also beside another waiter: whose condition was asked after the daemon had handled anything.
+//! 4. A waiter that leaves while more is to be done kicks, for the daemon to go on, and wakes the followers, one of
+//!    which takes its place.
 //!
 //! # Shared memory
 //!
-//! What node peers put into their rings is no event of the epoll instance. They ring a doorbell for it (`shm/doorbell.rs`), and write our
-//! eventfd only if it says that nobody here looks. Whoever looks answers the doorbell first, and before a thread sleeps, or a
-//! waiter leaves, it dozes: if the doorbell has rung meanwhile it looks again, or kicks. For what is sent *lazily* they only hint:
-//! nobody is woken then but a thread that waits, and what is hinted at may lie there until somebody looks ([`Endpoint::look`]). A waiter waits for its doorbell for a
-//! short while before it sleeps, without a system call if there is a core for each rank, else by yielding (`doorbell.rs`).
+//! What node peers put into their rings is no event of the epoll instance. They ring a doorbell for it
+//! (`shm/doorbell.rs`), and write our eventfd only if it says that nobody here looks. Whoever looks answers the
+//! doorbell first, and before a thread sleeps, or a waiter leaves, it dozes: if the doorbell has rung meanwhile it
+//! looks again, or kicks. For what is sent *lazily* they only hint: nobody is woken then but a thread that waits, and
+//! what is hinted at may lie there until somebody looks ([`Endpoint::look`]). A waiter waits for its doorbell for a
+//! short while before it sleeps, without a system call if there is a core for each rank, else by yielding
+//! (`doorbell.rs`).
 //!
 //! The timer is one timerfd, set again only to an earlier time or after it has fired; a time that moved back costs one
 //! idle wake-up. Nothing polls: an idle rank uses no CPU.
@@ -105,8 +107,9 @@ impl<H: Handler> Shared<H> {
         state
     }
 
-    /// Asks `ready` again and again, after everything that may have changed its answer, until it says `Some`; drives the transport meanwhile,
-    /// and the carrier if it is this thread's. `ready` also says whether the handler was called by what it has sent.
+    /// Asks `ready` again and again, after everything that may have changed its answer, until it says `Some`; drives
+    /// the transport meanwhile, and the carrier if it is this thread's. `ready` also says whether the handler was
+    /// called by what it has sent.
     pub fn wait_until<R>(&self, mut ready: impl FnMut(&mut Core<H>) -> (Option<R>, bool)) -> R {
         let carrier = self.carrier();
         // Before the lock, so that it is dropped after it, also by a panic.
@@ -273,7 +276,8 @@ impl<H: Handler> Shared<H> {
         self.poller.waker().kick();
     }
 
-    /// Sleeps until there is something to do after `progress`; `spins` polls the doorbell for a short while before that.
+    /// Sleeps until there is something to do after `progress`; `spins` polls the doorbell for a short while before
+    /// that.
     fn rest(&self, progress: Progress, spins: bool) {
         if progress.more {
             return;
@@ -299,8 +303,8 @@ impl<H: Handler> Shared<H> {
         doorbell.prepare_sleep()
     }
 
-    /// The daemon's. While somebody waits the doorbell is the waiter's, who would not see hints any more; else what is in no hurry stays, or the
-    /// daemon would look for each of it once it looks at all.
+    /// The daemon's. While somebody waits the doorbell is the waiter's, who would not see hints any more; else what is
+    /// in no hurry stays, or the daemon would look for each of it once it looks at all.
     fn withdraw(&self, doorbell: &OwnDoorbell) -> Look {
         // Under the lock: whoever begins to wait now comes before that, or after it.
         let state = self.lock.lock();
@@ -325,8 +329,8 @@ impl<H: Handler> Shared<H> {
         }
     }
 
-    /// Leaves the driving to the waiter: makes sure that it looks at what we have handled, and sleeps until it has left. The next one, if
-    /// there is one by then, has looked for itself: it need not wake us again when it leaves.
+    /// Leaves the driving to the waiter: makes sure that it looks at what we have handled, and sleeps until it has
+    /// left. The next one, if there is one by then, has looked for itself: it need not wake us again when it leaves.
     fn stand_aside(&self, mut state: Locked<'_, State<H>>) {
         self.poller.waker().kick();
         let turn = state.turns;

@@ -4,9 +4,9 @@
 //!
 //! # After [`Endpoint::close`]
 //!
-//! The daemon is gone, nothing arrives, nothing is sent: [`Endpoint::act`] still runs its closure, and what it queues is
-//! dropped, lent payloads given back. What was still under way is forgotten: its memory is not read any more, and not given
-//! back either. Transfers that others send to a closed endpoint vanish.
+//! The daemon is gone, nothing arrives, nothing is sent: [`Endpoint::act`] still runs its closure, and what it queues
+//! is dropped, lent payloads given back. What was still under way is forgotten: its memory is not read any more, and
+//! not given back either. Transfers that others send to a closed endpoint vanish.
 
 mod admission;
 mod backoff;
@@ -37,8 +37,8 @@ use std::thread::{self, JoinHandle};
 
 /// A rank's end of the transport. Clones are handles to the same one; dropping the last closes it.
 ///
-/// Any thread may call any method, but only [`Endpoint::act_soon`] from inside a closure or a [`Handler`] method of the same
-/// endpoint: the others panic there, they do not deadlock.
+/// Any thread may call any method, but only [`Endpoint::act_soon`] from inside a closure or a [`Handler`] method of the
+/// same endpoint: the others panic there, they do not deadlock.
 pub struct Endpoint<H: Handler> {
     owner: Arc<Owner<H>>,
 }
@@ -57,8 +57,8 @@ impl<H: Handler> fmt::Debug for Endpoint<H> {
 }
 
 impl<H: Handler> Endpoint<H> {
-    /// Runs `action` on the handler and sends what it queues, as far as flow control lets it; the rest follows by itself.
-    /// Never waits for a peer.
+    /// Runs `action` on the handler and sends what it queues, as far as flow control lets it; the rest follows by
+    /// itself. Never waits for a peer.
     pub fn act<R>(&self, action: impl FnOnce(&mut H, &mut Outbox) -> R) -> R {
         let shared = &*self.owner.shared;
         let mut state = shared.enter();
@@ -67,8 +67,8 @@ impl<H: Handler> Endpoint<H> {
         outcome
     }
 
-    /// As [`Endpoint::act`], for what goes out of scope, wherever that may be: inside of a call of this endpoint by the same thread it is
-    /// done when that call is over.
+    /// As [`Endpoint::act`], for what goes out of scope, wherever that may be: inside of a call of this endpoint by the
+    /// same thread it is done when that call is over.
     pub fn act_soon(&self, action: impl FnOnce(&mut H, &mut Outbox) + Send + 'static) {
         let shared = &*self.owner.shared;
         if !shared.lock.is_mine() {
@@ -79,22 +79,25 @@ impl<H: Handler> Endpoint<H> {
         shared.poller.waker().kick();
     }
 
-    /// Runs `condition` on the handler again and again, after everything that may have changed its answer, until it says
-    /// `Some`. The calling thread drives the transport meanwhile.
+    /// Runs `condition` on the handler again and again, after everything that may have changed its answer, until it
+    /// says `Some`. The calling thread drives the transport meanwhile.
     ///
     /// While it says `None`, `condition` may queue transfers but must not change what another waiter waits for.
     ///
     /// # Panics
-    /// If the endpoint is closed, or its daemon has panicked, while the condition is not met: nothing could ever change it.
+    /// If the endpoint is closed, or its daemon has panicked, while the condition is not met: nothing could ever change
+    /// it.
     pub fn wait<R>(&self, mut condition: impl FnMut(&mut H, &mut Outbox) -> Option<R>) -> R {
         self.owner.shared.wait_until(|core| core.run(&mut condition))
     }
 
-    /// Until what this gives is dropped, the calling thread attends to the carrier that moves long transfers between nodes: those that it, or
-    /// the daemon meanwhile, sends to ranks that attend too go by it. None where there is no carrier, or it is another thread's.
+    /// Until what this gives is dropped, the calling thread attends to the carrier that moves long transfers between
+    /// nodes: those that it, or the daemon meanwhile, sends to ranks that attend too go by it. None where there is no
+    /// carrier, or it is another thread's.
     ///
-    /// For the time of one operation: the thread must not compute meanwhile, for others may wait for what it has to move. Dropping
-    /// it waits until that has been moved, which needs nothing of the others but that they attend, as they do.
+    /// For the time of one operation: the thread must not compute meanwhile, for others may wait for what it has to
+    /// move. Dropping it waits until that has been moved, which needs nothing of the others but that they attend, as
+    /// they do.
     pub fn attend(&self) -> Option<Attending<'_, H>> {
         let shared = &*self.owner.shared;
         shared.carrier()?;
@@ -102,8 +105,8 @@ impl<H: Handler> Endpoint<H> {
         Some(Attending { shared, not_send: PhantomData })
     }
 
-    /// Takes in what has arrived by now, for a thread that has no reason to wait: the daemon need not be woken for it. Does nothing
-    /// where another thread waits, and does it.
+    /// Takes in what has arrived by now, for a thread that has no reason to wait: the daemon need not be woken for it.
+    /// Does nothing where another thread waits, and does it.
     pub fn look(&self) {
         self.owner.shared.look();
     }
@@ -151,8 +154,8 @@ impl<H: Handler> Endpoint<H> {
 
     /// Ends the daemon and gives up queues and sockets. Closing again does nothing.
     ///
-    /// To call when every rank has finished ([`Seat::finish`](crate::bootstrap::Seat::finish)): others may need the daemon
-    /// until then.
+    /// To call when every rank has finished ([`Seat::finish`](crate::bootstrap::Seat::finish)): others may need the
+    /// daemon until then.
     pub fn close(&self) {
         self.owner.close();
     }
@@ -173,8 +176,8 @@ impl<H: Handler> Drop for Attending<'_, H> {
         if !thread::panicking() {
             return moved();
         }
-        // What others have been promised has nothing to do with the panic. What is taken in meanwhile may panic too: that must not leave
-        // here, and there is less of it each time.
+        // What others have been promised has nothing to do with the panic. What is taken in meanwhile may panic too:
+        // that must not leave here, and there is less of it each time.
         while catch_unwind(AssertUnwindSafe(moved)).is_err() {}
     }
 }

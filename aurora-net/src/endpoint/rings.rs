@@ -39,8 +39,8 @@ struct NodePeer {
 }
 
 impl Rings {
-    /// None: nobody else is on this node. `grace` is left to a launcher that reports the end of a process itself and ends the
-    /// others: they die one after the other, and those still there must not blame those who went before.
+    /// None: nobody else is on this node. `grace` is left to a launcher that reports the end of a process itself and
+    /// ends the others: they die one after the other, and those still there must not blame those who went before.
     pub fn new(node: &Arc<Node>, silence: Duration, grace: Duration) -> Option<Self> {
         let control = node.control()?.clone();
         let pool = BufferPool::new(control.clone());

@@ -86,8 +86,8 @@ impl Setup {
         }
     }
 
-    /// Collective. Finds the ranks of this node: `exchange` gives everyone's contact for this rank's. None: nobody can be
-    /// found. With it: the leader of each rank's node.
+    /// Collective. Finds the ranks of this node: `exchange` gives everyone's contact for this rank's. None: nobody can
+    /// be found. With it: the leader of each rank's node.
     pub fn discover_node(
         &mut self,
         contacts: &[Contact],
@@ -110,7 +110,8 @@ impl Setup {
         Ok(Some((node, leaders.collect())))
     }
 
-    /// Connects to the others. The calling thread has the carrier, if there is one. `alarm` is told if the daemon panics.
+    /// Connects to the others. The calling thread has the carrier, if there is one. `alarm` is told if the daemon
+    /// panics.
     pub fn start<H: Handler>(
         self,
         handler: H,

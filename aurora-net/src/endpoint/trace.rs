@@ -4,7 +4,8 @@ use crate::{Handler, Rank};
 use bytes::Bytes;
 use tracing::{Dispatch, Level, Span, dispatcher, enabled, trace_span};
 
-/// A header that ends a span when it is dropped: whoever sends a transfer keeps its header until the other rank has the whole of it.
+/// A header that ends a span when it is dropped: whoever sends a transfer keeps its header until the other rank has the
+/// whole of it.
 struct Traced {
     header: Bytes,
     _span: Span,

@@ -1,5 +1,5 @@
-//! The bodies of the fuzz targets in `fuzz/`. `tests/fuzz.rs` runs them too, on the same seeds and mutations of them, so that
-//! they run wherever the tests do. Not part of the interface.
+//! The bodies of the fuzz targets in `fuzz/`. `tests/fuzz.rs` runs them too, on the same seeds and mutations of them,
+//! so that they run wherever the tests do. Not part of the interface.
 
 mod connection;
 mod io;

@@ -1,7 +1,7 @@
 //! What happens to a connection, as bytes.
 
-/// Something that happens; each begins with a byte of its own. Numbers are little endian, whatever is missing at the end is 0,
-/// lengths are cut to what there is.
+/// Something that happens; each begins with a byte of its own. Numbers are little endian, whatever is missing at the
+/// end is 0, lengths are cut to what there is.
 #[derive(Clone, Debug)]
 pub enum Op<'a> {
     /// `0, len u16, bytes`: a datagram as it comes.

@@ -92,8 +92,8 @@ impl Assembler {
     /// Takes in bytes, each only the first time.
     ///
     /// # Errors
-    /// Bytes beyond the end; more separate pieces than `pieces`; bytes behind a gap and further ahead of what has arrived
-    /// than `ahead`: no sender that keeps to its window does any of this.
+    /// Bytes beyond the end; more separate pieces than `pieces`; bytes behind a gap and further ahead of what has
+    /// arrived than `ahead`: no sender that keeps to its window does any of this.
     pub(super) fn write(
         &mut self,
         offset: u64,

@@ -31,15 +31,17 @@ pub struct Config {
     pub me: Rank,
     /// The rank at the other end.
     pub peer: Rank,
-    /// Longest datagram to send at first, in bytes of UDP payload; at least [`Config::MIN_MTU`]. Longer ones are understood.
+    /// Longest datagram to send at first, in bytes of UDP payload; at least [`Config::MIN_MTU`]. Longer ones are
+    /// understood.
     pub mtu: usize,
-    /// Longest datagram that may be tried once there is much to send: what the interfaces at both ends carry. Where this is
-    /// not more than `mtu`, nothing is tried.
+    /// Longest datagram that may be tried once there is much to send: what the interfaces at both ends carry. Where
+    /// this is not more than `mtu`, nothing is tried.
     pub mtu_limit: usize,
     /// Bytes that the peer may have in flight to us, as a receiving kernel counts them. The peer says the same
     /// of itself in each acknowledgement; until the first one arrives, this value stands for both.
     pub window: u64,
-    /// What lies between the two; `None`: nothing, both are on one machine, where only the receiver's buffer can overflow.
+    /// What lies between the two; `None`: nothing, both are on one machine, where only the receiver's buffer can
+    /// overflow.
     pub network: Option<Network>,
     /// How many ranks can send to the peer.
     pub peers: usize,

@@ -197,8 +197,8 @@ impl Connection {
         !self.incoming.is_empty()
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called, if at all. A time that it has been called for is not
-    /// reported again, even while the socket is full.
+    /// When [`handle_timeout`](Self::handle_timeout) is to be called, if at all. A time that it has been called for is
+    /// not reported again, even while the socket is full.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.lost {
             return None;

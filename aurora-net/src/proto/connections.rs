@@ -21,16 +21,17 @@ pub struct Trains {
     pub segments: usize,
     /// To the only peer that is sent bulk data: as many bytes as the system takes at once.
     pub alone: usize,
-    /// Bytes where several peers are sent bulk data: so few that a switch's short queue has room for the trains of several
-    /// senders at once.
+    /// Bytes where several peers are sent bulk data: so few that a switch's short queue has room for the trains of
+    /// several senders at once.
     pub in_turns: usize,
 }
 
-/// A rank's connections to all others. Like a [`Connection`] it decides and does no I/O; what it costs depends on how many
-/// peers are active, not on how many there are.
+/// A rank's connections to all others. Like a [`Connection`] it decides and does no I/O; what it costs depends on how
+/// many peers are active, not on how many there are.
 ///
 /// The shell's part of the bargain is that of a connection: after any call [`poll`](Self::poll) until `None`, then
-/// [`poll_transmit`](Self::poll_transmit) until `None` or until the socket is full, then [`poll_timeout`](Self::poll_timeout).
+/// [`poll_transmit`](Self::poll_transmit) until `None` or until the socket is full, then
+/// [`poll_timeout`](Self::poll_timeout).
 #[derive(Debug)]
 pub struct Connections {
     key: u64,
@@ -172,8 +173,9 @@ impl Connections {
         None
     }
 
-    /// For how long it is as well to leave what arrives alone: while much is still to come and round trips are long because
-    /// interfaces have long queues, a little later is early enough, and far cheaper than to wake for each packet.
+    /// For how long it is as well to leave what arrives alone: while much is still to come and round trips are long
+    /// because interfaces have long queues, a little later is early enough, and far cheaper than to wake for each
+    /// packet.
     pub fn lull(&self) -> Option<Duration> {
         let mut missing = 0;
         let mut lull = LONGEST_LULL;

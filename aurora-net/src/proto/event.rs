@@ -35,7 +35,8 @@ pub enum Event {
         /// Buffered or already in its place.
         payload: Received,
     },
-    /// A lent payload is not needed any more: acknowledged, abandoned, or the peer is lost. Once for each `send` of one.
+    /// A lent payload is not needed any more: acknowledged, abandoned, or the peer is lost. Once for each `send` of
+    /// one.
     Released(Token),
     /// The peer has not been heard of for longer than [`Config::silence`](super::Config::silence). Said once; the
     /// connection has dropped all that it held and stays mute.

@@ -9,8 +9,8 @@ use bytes::Bytes;
 /// Bulk data is not cut into smaller pieces than this to fill up a packet.
 pub(super) const MIN_PART: usize = 128;
 
-/// Where a transfer stands at its sender. Each byte is at any time in exactly one place: not yet sent, in flight, lost and
-/// waiting to be sent again, or acknowledged; so counting what is left is enough.
+/// Where a transfer stands at its sender. Each byte is at any time in exactly one place: not yet sent, in flight, lost
+/// and waiting to be sent again, or acknowledged; so counting what is left is enough.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     /// Its number on the wire; `None` until its OPEN frame is built.

@@ -4,9 +4,10 @@ use super::{Config, Instant};
 use crate::charge::charge;
 use std::time::Duration;
 
-/// What to try below the limit, longest first, in bytes of UDP payload. Jumbo Ethernet; the longest that the kernel keeps
-/// in 8 and in 4 KiB, which are also below what tunnels and clouds leave of a jumbo frame (8950, 8896, 8500) and below
-/// the older sizes above Ethernet's (4470, 4352, 4096); IP over InfiniBand. What lies between is not worth a search.
+/// What to try below the limit, longest first, in bytes of UDP payload. Jumbo Ethernet; the longest that the kernel
+/// keeps in 8 and in 4 KiB, which are also below what tunnels and clouds leave of a jumbo frame (8950, 8896, 8500) and
+/// below the older sizes above Ethernet's (4470, 4352, 4096); IP over InfiniBand. What lies between is not worth a
+/// search.
 const SIZES: [usize; 4] = [8972, 7752, 3656, 2016];
 
 /// How often each is tried, so that ordinary loss is not taken for the path's limit.
@@ -16,15 +17,15 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// In so many round trips in a row long packets were lost and none arrived: the path does not carry them any more.
 const SUSPICIONS: u32 = 3;
-/// How long to be content with less than the limit then, or after a search that has not reached it, perhaps because others'
-/// data filled the queues; twice as long each time, up to a minute.
+/// How long to be content with less than the limit then, or after a search that has not reached it, perhaps because
+/// others' data filled the queues; twice as long each time, up to a minute.
 const REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
 /// The length of packets on one path: the base, which is taken on trust, until a probe of more has arrived.
 ///
-/// A probe is a packet that carries nothing but its length, so that nothing is lost with it. It leaves only while bulk data
-/// waits behind it; so there is no timer here, and a path that carries little is not probed at all.
+/// A probe is a packet that carries nothing but its length, so that nothing is lost with it. It leaves only while bulk
+/// data waits behind it; so there is no timer here, and a path that carries little is not probed at all.
 #[derive(Clone, Debug)]
 pub(super) struct PathMtu {
     base: usize,

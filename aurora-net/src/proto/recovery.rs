@@ -96,8 +96,8 @@ impl Recovery {
         self.path.want(bytes);
     }
 
-    /// The length of a probe of the path's MTU that should leave before more bulk data does, if any; and whether there is
-    /// room for it.
+    /// The length of a probe of the path's MTU that should leave before more bulk data does, if any; and whether there
+    /// is room for it.
     pub(super) fn mtu_probe(&self, now: Instant) -> Option<(usize, bool)> {
         let len = self.path.candidate(now).filter(|_| !self.is_probing())?;
         Some((len, self.window.has_room_for(now, charge(len) as u64)))
@@ -172,8 +172,8 @@ impl Recovery {
         }
     }
 
-    /// The last of the bulk data has left: one more packet follows it at once, whose acknowledgement tells whether the last
-    /// ones have arrived; else only a time-out would, and that is long while much waits in our own interface.
+    /// The last of the bulk data has left: one more packet follows it at once, whose acknowledgement tells whether the
+    /// last ones have arrived; else only a time-out would, and that is long while much waits in our own interface.
     pub(super) fn ask(&mut self) {
         self.probes = self.probes.max(1);
     }
@@ -204,9 +204,9 @@ impl Recovery {
         self.window.set_mtu(self.path.size());
     }
 
-    /// Nothing has been acknowledged for too long: ask, whatever the window says. What is in flight may only be waiting in
-    /// our own interface, so nothing counts as lost before the answer tells so. A second time in a row ask twice, since
-    /// the path loses much.
+    /// Nothing has been acknowledged for too long: ask, whatever the window says. What is in flight may only be waiting
+    /// in our own interface, so nothing counts as lost before the answer tells so. A second time in a row ask twice,
+    /// since the path loses much.
     fn probe(&mut self, counters: &mut Counters) {
         counters.probes += 1;
         self.probes = if self.backoff == 0 { 1 } else { 2 };

@@ -3,10 +3,11 @@
 use crate::Rank;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Peers that may have something to send, in two lanes. Who has no bulk data (acknowledgements, small transfers) goes first,
-/// since little is enough to make others wait. Bulk data takes turns, train by train: beginning with the rank after
-/// ourselves, so that in an exchange of all with all no receiver is everyone's first, and each is asked for no more
-/// than its port can carry; and going on where a full socket has interrupted it, so that no peer is always the last.
+/// Peers that may have something to send, in two lanes. Who has no bulk data (acknowledgements, small transfers) goes
+/// first, since little is enough to make others wait. Bulk data takes turns, train by train: beginning with the rank
+/// after ourselves, so that in an exchange of all with all no receiver is everyone's first, and each is asked for no
+/// more than its port can carry; and going on where a full socket has interrupted it, so that no peer is always the
+/// last.
 #[derive(Debug)]
 pub(super) struct Scheduler {
     me: usize,

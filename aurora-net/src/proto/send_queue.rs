@@ -26,8 +26,8 @@ pub(super) struct Settled {
     pub(super) withdrawn: u64,
 }
 
-/// All transfers that are not yet acknowledged. Small ones (one packet or less) go first, bulk ones take turns; in either
-/// lane what was lost comes before what is new.
+/// All transfers that are not yet acknowledged. Small ones (one packet or less) go first, bulk ones take turns; in
+/// either lane what was lost comes before what is new.
 #[derive(Debug)]
 pub(super) struct SendQueue {
     /// Bytes of frames in a packet of the length that every path carries: what fits there is small for good.

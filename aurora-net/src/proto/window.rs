@@ -4,29 +4,30 @@ use super::{Config, Crowd, Instant, Network};
 use crate::charge::charge;
 use std::time::Duration;
 
-/// On a dedicated network loss of more than two packets and one part in so many of a window, in one round trip, makes us
-/// back off; less is taken for damage.
+/// On a dedicated network loss of more than two packets and one part in so many of a window, in one round trip, makes
+/// us back off; less is taken for damage.
 const TOLERANCE: u64 = 50;
 
-/// What all senders together may have in flight towards one port of a switch, in bytes: it has to fit short queues, and to
-/// last for a round trip.
+/// What all senders together may have in flight towards one port of a switch, in bytes: it has to fit short queues, and
+/// to last for a round trip.
 const PORT: u64 = 80 * 1024;
 
-/// So many times its share may a rank that sends to several peers have in flight: its packets wait in its own interface, and
-/// the acknowledgements, which travel with the peer's data, in the peer's. In between it must never run out.
+/// So many times its share may a rank that sends to several peers have in flight: its packets wait in its own
+/// interface, and the acknowledgements, which travel with the peer's data, in the peer's. In between it must never run
+/// out.
 const SPREAD: u64 = 4;
 
 /// Three limits, of which the lowest counts. All are in bytes as the receiving kernel charges them.
 ///
 /// - What the peer *grants*: its share of the receiver's buffer.
 /// - The *crowd*: as soon as several ranks send to the peer, its port of the switch is the bottleneck, and they share
-///   [`PORT`] evenly, knowing from its acknowledgements how many they are. A rank that sends to `n` peers in turns gives each
-///   only a part of its own line, and most of what it has in flight waits in its own interface: it may have [`SPREAD`] times `n`
-///   times as much. So an exchange of all with all is hardly limited, and many senders to one not at all more than its port can hold.
-///   A share of less than one packet is kept by waiting between packets.
-/// - A *congestion* window, for what the first two do not know. It shrinks with loss and grows by a packet each round trip
-///   (AIMD). On a dedicated network it starts open and shrinks to seven tenths where more is lost than damage explains; on a
-///   shared one it doubles from a small start until the first loss, and any loss halves it.
+///   [`PORT`] evenly, knowing from its acknowledgements how many they are. A rank that sends to `n` peers in turns
+///   gives each only a part of its own line, and most of what it has in flight waits in its own interface: it may have
+///   [`SPREAD`] times `n` times as much. So an exchange of all with all is hardly limited, and many senders to one not
+///   at all more than its port can hold. A share of less than one packet is kept by waiting between packets.
+/// - A *congestion* window, for what the first two do not know. It shrinks with loss and grows by a packet each round
+///   trip (AIMD). On a dedicated network it starts open and shrinks to seven tenths where more is lost than damage
+///   explains; on a shared one it doubles from a small start until the first loss, and any loss halves it.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     network: Option<Network>,

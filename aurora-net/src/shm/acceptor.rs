@@ -1,7 +1,9 @@
-//! The acceptor of a node's leader: a thread that takes in those who connect, until all node peers are known to have come.
+//! The acceptor of a node's leader: a thread that takes in those who connect, until all node peers are known to have
+//! come.
 //!
-//! Anybody may connect to an abstract socket, so nobody may fill its queue before the node peers come, or keep descriptors
-//! of the leader: connections of other users end at once, those of this one after a short while ([`Strangers`]).
+//! Anybody may connect to an abstract socket, so nobody may fill its queue before the node peers come, or keep
+//! descriptors of the leader: connections of other users end at once, those of this one after a short while
+//! ([`Strangers`]).
 
 use super::descriptor_passing::{Channel, Listener, Message};
 use super::handshake::Handshake;

@@ -1,11 +1,11 @@
 //! Meetings of all ranks of a node, without a message.
 //!
-//! Meetings are numbered. A rank that comes to one writes down the meeting's number and, beside it, a word that says what it
-//! came for; once everyone's number is there, all look at all words and so come to the same end. Nobody can be more than one
-//! meeting ahead of anybody, so two words for each rank, used in turns, are enough.
+//! Meetings are numbered. A rank that comes to one writes down the meeting's number and, beside it, a word that says
+//! what it came for; once everyone's number is there, all look at all words and so come to the same end. Nobody can be
+//! more than one meeting ahead of anybody, so two words for each rank, used in turns, are enough.
 //!
-//! A rank that does not want to watch any longer says so and looks once more; one that comes writes its number first and
-//! looks second. With a fence between the two on both sides, either the first sees that all are here, or the second
+//! A rank that does not want to watch any longer says so and looks once more; one that comes writes its number first
+//! and looks second. With a fence between the two on both sides, either the first sees that all are here, or the second
 //! sees that it sleeps. Of those who come, the last one sees that all are here, and wakes who sleeps.
 
 use super::ring::Position;
@@ -33,10 +33,12 @@ pub(crate) trait Table {
     fn entry(&self, rank: usize, entry: BarrierEntry) -> &Self::Position;
 }
 
-/// Memory shared by all ranks of a node in which they have meetings of their own: [`Node::arrive_at`](super::Node::arrive_at).
+/// Memory shared by all ranks of a node in which they have meetings of their own:
+/// [`Node::arrive_at`](super::Node::arrive_at).
 pub trait BarrierMemory {
-    /// What a rank, by its number among the [node's](super::Node::ranks), has written down: nobody else writes there. All begins
-    /// as 0. Words of different ranks are best apart from each other, and [`BarrierEntry::Asleep`] apart from the others.
+    /// What a rank, by its number among the [node's](super::Node::ranks), has written down: nobody else writes there.
+    /// All begins as 0. Words of different ranks are best apart from each other, and [`BarrierEntry::Asleep`] apart
+    /// from the others.
     fn entry(&self, rank: usize, entry: BarrierEntry) -> &AtomicU64;
 }
 
@@ -66,8 +68,8 @@ pub enum BarrierState {
     Disagreed,
 }
 
-/// Rank `me` comes to a meeting. The numbers of its meetings go up by 1 from 1. Calls `wake` for each rank that sleeps and
-/// whom nobody else may wake.
+/// Rank `me` comes to a meeting. The numbers of its meetings go up by 1 from 1. Calls `wake` for each rank that sleeps
+/// and whom nobody else may wake.
 pub(crate) fn arrive<T: Table>(
     table: &T,
     me: usize,

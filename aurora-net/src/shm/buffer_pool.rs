@@ -1,18 +1,21 @@
 //! Buffers that the ranks of a node fill and hand to each other, so that what is in them is not copied.
 //!
-//! Each rank has a buffer pool of them in the control segment. It takes one that is at home, fills it, and hands it to a node peer, by a
-//! record in their ring that says which one and how much of it; the node peer reads it where it lies, and gives it back. Whose turn it
-//! is, a word says for each buffer ([`Ownership`]). Nobody waits for a buffer: where none is at home, payloads travel as others do.
+//! Each rank has a buffer pool of them in the control segment. It takes one that is at home, fills it, and hands it to
+//! a node peer, by a record in their ring that says which one and how much of it; the node peer reads it where it lies,
+//! and gives it back. Whose turn it is, a word says for each buffer ([`Ownership`]). Nobody waits for a buffer: where
+//! none is at home, payloads travel as others do.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. The bytes of a buffer lie inside the control segment, which stays mapped as long as a handle to it exists, and overlap
-//!    nothing else (invariants 1 and 2 of `control.rs`). [`Memory`] is made from numbers that were checked.
-//! 2. A [`SharedBuffer`] is made only for a buffer of one's own buffer pool whose ownership word says that it is free, and only one at a time
-//!    ([`Reservation`]); while it lives nobody else touches its bytes. It ends before the ownership is given away.
-//! 3. A [`SharedView`] is made only by moving the ownership from "handed to me" to "read by me", which one call can do; while it lives
-//!    nobody writes the bytes. It ends before the ownership is given back.
-//! 4. Mates keep to 2 and 3: they run the same program. What they say by mistake of numbers never leads out of the segment.
+//! 1. The bytes of a buffer lie inside the control segment, which stays mapped as long as a handle to it exists, and
+//!    overlap nothing else (invariants 1 and 2 of `control.rs`). [`Memory`] is made from numbers that were checked.
+//! 2. A [`SharedBuffer`] is made only for a buffer of one's own buffer pool whose ownership word says that it is free,
+//!    and only one at a time ([`Reservation`]); while it lives nobody else touches its bytes. It ends before the
+//!    ownership is given away.
+//! 3. A [`SharedView`] is made only by moving the ownership from "handed to me" to "read by me", which one call can do;
+//!    while it lives nobody writes the bytes. It ends before the ownership is given back.
+//! 4. Mates keep to 2 and 3: they run the same program. What they say by mistake of numbers never leads out of the
+//!    segment.
 #![allow(unsafe_code)]
 
 use super::control::{Control, NodeRank};
@@ -189,8 +192,8 @@ impl SharedBuffer {
         *index
     }
 
-    /// Makes a mailbox to a node peer behind its bytes, for letters as long as they are, if there is room. To be asked for once; the buffer is
-    /// then handed to that node peer.
+    /// Makes a mailbox to a node peer behind its bytes, for letters as long as they are, if there is room. To be asked
+    /// for once; the buffer is then handed to that node peer.
     pub(crate) fn mailbox(&self, to: NodeRank) -> Option<MailboxSender> {
         let memory = MailboxMemory::behind(self.memory.0, self.len)?;
         Some(MailboxSender::new(memory, self.reservation.share(), to))

@@ -10,15 +10,15 @@
 //! | the next page | for each rank the bytes of its buffers | that rank |
 //! | the next page | for each rank two contributions to barriers, used in turns | that rank, see `node_barrier.rs` |
 //!
-//! What different ranks write lies on different cache lines, and far enough apart that fetching two at once does not hurt.
-//! Bytes that nobody has touched take no memory.
+//! What different ranks write lies on different cache lines, and far enough apart that fetching two at once does not
+//! hurt. Bytes that nobody has touched take no memory.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. A segment never changes its length, and is mapped as long as a handle to it exists ([`Segment`]); everything below
-//!    holds one.
-//! 2. Each offset is computed from the same two numbers on all ranks (`layout`), lies inside the segment, and is aligned for what
-//!    lies there. No two things overlap.
+//! 1. A segment never changes its length, and is mapped as long as a handle to it exists ([`Segment`]); everything
+//!    below holds one.
+//! 2. Each offset is computed from the same two numbers on all ranks (`layout`), lies inside the segment, and is
+//!    aligned for what lies there. No two things overlap.
 //! 3. Whoever touches a word touches it as the same kind of atomic. All begin as 0.
 //! 4. The ends of each ring are given out once ([`Control::take_rings`]), its bytes are reached through them alone.
 #![allow(unsafe_code)]
@@ -261,7 +261,8 @@ impl Control {
         self.doorbell(self.me).acknowledge();
     }
 
-    /// This rank will not look from now on, unless it is rung for, or hinted to: the calling thread waits for something.
+    /// This rank will not look from now on, unless it is rung for, or hinted to: the calling thread waits for
+    /// something.
     pub fn prepare_sleep(&self) -> Look {
         self.doorbell(self.me).prepare_sleep()
     }
@@ -271,7 +272,8 @@ impl Control {
         self.doorbell(self.me).stop_polling()
     }
 
-    /// Waits a short while for this rank's doorbell: `spins` looks without giving up the core, then `yields` that do. True: rung.
+    /// Waits a short while for this rank's doorbell: `spins` looks without giving up the core, then `yields` that do.
+    /// True: rung.
     pub fn spin(&self, spins: u32, yields: u32) -> bool {
         let doorbell = self.doorbell(self.me);
         if doorbell.start_polling() {

@@ -1,7 +1,7 @@
 //! Messages: a few bytes and descriptors, from one process of a node to another.
 //!
-//! They travel over abstract unix sockets that keep messages apart. Such a socket leaves nothing behind, and can be reached
-//! only by processes of the same kernel in the same network namespace.
+//! They travel over abstract unix sockets that keep messages apart. Such a socket leaves nothing behind, and can be
+//! reached only by processes of the same kernel in the same network namespace.
 
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -136,7 +136,8 @@ impl Channel {
         let received = loop {
             let mut into = [IoSliceMut::new(&mut bytes)];
             match recvmsg(&self.0, &mut into, &mut control, flags | RecvFlags::CMSG_CLOEXEC) {
-                // Reset: the other side is gone, with messages of ours unread. Said once; what it had sent still is here.
+                // Reset: the other side is gone, with messages of ours unread. Said once; what it had sent still is
+                // here.
                 Err(Errno::INTR | Errno::CONNRESET) => {}
                 outcome => break outcome?,
             }

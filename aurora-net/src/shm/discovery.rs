@@ -2,16 +2,16 @@
 //!
 //! # How they find each other
 //!
-//! Before ranks know each other, each listens on an abstract unix socket ([`Offer`]). Its contact carries that socket's name,
-//! a random one, and the boot id of its kernel. Then each connects to the ranks of its own boot id, lowest first, until
-//! one answers or it comes to itself: that is its *leader*. Only processes in one network namespace can connect, and they all
-//! can; so the ranks of a node are those that have the same leader, and everyone learns that by telling it. Host names play
-//! no part: they repeat, and containers share them.
+//! Before ranks know each other, each listens on an abstract unix socket ([`Offer`]). Its contact carries that socket's
+//! name, a random one, and the boot id of its kernel. Then each connects to the ranks of its own boot id, lowest first,
+//! until one answers or it comes to itself: that is its *leader*. Only processes in one network namespace can connect,
+//! and they all can; so the ranks of a node are those that have the same leader, and everyone learns that by telling
+//! it. Host names play no part: they repeat, and containers share them.
 //!
 //! A rank says who it is when it connects, proves it by the job's key (`handshake.rs`), and gives what wakes it, before
-//! it tells everyone its leader. So when all have told, all node peers are with the leader's acceptor (`acceptor.rs`), and the
-//! leader waits for nobody. It proves to each that it belongs to the job too, makes the control segment and hands it to
-//! them, with what wakes each; the node peers wait for that.
+//! it tells everyone its leader. So when all have told, all node peers are with the leader's acceptor (`acceptor.rs`),
+//! and the leader waits for nobody. It proves to each that it belongs to the job too, makes the control segment and
+//! hands it to them, with what wakes each; the node peers wait for that.
 
 use super::acceptor::{Accepted, AcceptedPeer, Acceptor};
 use super::control::Control;
@@ -142,7 +142,8 @@ impl Found {
         self.leader
     }
 
-    /// Makes the node, given everyone's leader. `grace`: [`Node::share`] waits so long before it says that the leader is gone.
+    /// Makes the node, given everyone's leader. `grace`: [`Node::share`] waits so long before it says that the leader
+    /// is gone.
     pub fn gather(self, leaders: &[Option<Rank>], grace: Duration) -> Result<Node, Error> {
         let Found { me, leader, role, waker } = self;
         let gone = || Error::NodePeerGone { rank: leader };

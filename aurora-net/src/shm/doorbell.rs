@@ -1,13 +1,14 @@
 //! The doorbell of a rank: a word in shared memory by which others wake it, but only if it sleeps.
 //!
-//! Ringing, answering and going to sleep each exchange the word, and exchanges of one word are ordered. Who has something for
-//! a rank puts it where it belongs *first* and rings *second*; the rank answers first and looks second. So either it sees what
-//! was put, or the ring comes after its answer, and it finds the word changed when it wants to sleep.
+//! Ringing, answering and going to sleep each exchange the word, and exchanges of one word are ordered. Who has
+//! something for a rank puts it where it belongs *first* and rings *second*; the rank answers first and looks second.
+//! So either it sees what was put, or the ring comes after its answer, and it finds the word changed when it wants to
+//! sleep.
 //!
 //! Who answers takes charge: it looks everywhere, and then dozes or has another thread of its rank do so.
 //!
-//! What is in no hurry is *hinted at* instead: nobody is woken for it, except a thread that waits. For a rank that merely computes
-//! it lies where it was put until the rank looks again by itself, or somebody rings.
+//! What is in no hurry is *hinted at* instead: nobody is woken for it, except a thread that waits. For a rank that
+//! merely computes it lies where it was put until the rank looks again by itself, or somebody rings.
 
 use super::ring::Flag;
 use std::sync::atomic::Ordering;
@@ -64,8 +65,8 @@ impl<F: Flag> Doorbell<'_, F> {
         self.0.swap(AWAKE, Ordering::AcqRel);
     }
 
-    /// Says that the caller looks from now on, although nobody has rung: nobody needs to wake this rank until it dozes. True:
-    /// nobody did until now, and there may be what was only hinted at.
+    /// Says that the caller looks from now on, although nobody has rung: nobody needs to wake this rank until it dozes.
+    /// True: nobody did until now, and there may be what was only hinted at.
     pub fn start_polling(&self) -> bool {
         self.change(ASLEEP, AWAKE) || self.change(WAITING, AWAKE)
     }

@@ -1,26 +1,30 @@
-//! Mailboxes: letters of one length from a rank to a node peer, through memory that both see and without a record in their ring.
+//! Mailboxes: letters of one length from a rank to a node peer, through memory that both see and without a record in
+//! their ring.
 //!
-//! For ranks that send each other the same again and again, the edges of their blocks: a letter costs a copy into the mailbox, a count and
-//! a hint, and one look at the count where it is waited for. No header, no queue, no lock of the endpoint.
+//! For ranks that send each other the same again and again, the edges of their blocks: a letter costs a copy into the
+//! mailbox, a count and a hint, and one look at the count where it is waited for. No header, no queue, no lock of the
+//! endpoint.
 //!
-//! A mailbox holds two letters. Its sender counts the letters that it has put, its receiver those that it has taken; each
-//! stores its count when it is done with the bytes (release), and reads the other's before it touches any (acquire). Letter `n` lies in
-//! half `n` modulo 2. The sender has that half until it has put letter `n`, and again once the receiver has taken it; so a sender
-//! that is two letters ahead finds no room, and never waits for it.
+//! A mailbox holds two letters. Its sender counts the letters that it has put, its receiver those that it has taken;
+//! each stores its count when it is done with the bytes (release), and reads the other's before it touches any
+//! (acquire). Letter `n` lies in half `n` modulo 2. The sender has that half until it has put letter `n`, and again
+//! once the receiver has taken it; so a sender that is two letters ahead finds no room, and never waits for it.
 //!
-//! The sender puts first and hints second, as with anything that it puts into a ring (`doorbell.rs`): a thread that waits, or begins to, sees the
-//! letter or is woken.
+//! The sender puts first and hints second, as with anything that it puts into a ring (`doorbell.rs`): a thread that
+//! waits, or begins to, sees the letter or is woken.
 //!
-//! A mailbox is the rest of a buffer of the pool, behind a first letter that travels as its payload: with that it is handed over,
-//! and it comes home when both sides have let go of it. It is generic over where it lies, for the model checker ([`Halves`], `mailbox/model.rs`).
+//! A mailbox is the rest of a buffer of the pool, behind a first letter that travels as its payload: with that it is
+//! handed over, and it comes home when both sides have let go of it. It is generic over where it lies, for the model
+//! checker ([`Halves`], `mailbox/model.rs`).
 //!
 //! Invariants that the unsafe code here relies on:
 //!
 //! 1. A mailbox has one [`Sender`] and one [`Receiver`], ever: who makes them promises it.
-//! 2. `with` and `with_mut` are called by whoever has that half, as said above. A node peer that counts wrong breaks the protocol, which node peers
-//!    are trusted not to; it leads to wrong bytes, never out of the buffer.
-//! 3. Counts and halves lie inside the buffer, behind the first letter, and overlap nothing ([`MailboxMemory::behind`]). The buffer is neither
-//!    used for anything else nor unmapped while one of its ends is there: the sender's reservation and the receiver's view see to that (`buffer_pool.rs`).
+//! 2. `with` and `with_mut` are called by whoever has that half, as said above. A node peer that counts wrong breaks
+//!    the protocol, which node peers are trusted not to; it leads to wrong bytes, never out of the buffer.
+//! 3. Counts and halves lie inside the buffer, behind the first letter, and overlap nothing
+//!    ([`MailboxMemory::behind`]). The buffer is neither used for anything else nor unmapped while one of its ends is
+//!    there: the sender's reservation and the receiver's view see to that (`buffer_pool.rs`).
 #![allow(unsafe_code)]
 
 #[cfg(test)]
@@ -128,7 +132,8 @@ pub(super) struct MailboxMemory {
 
 // SAFETY: an address; who may use what is there, invariants 1 and 2 say of the ends, on whichever thread they are.
 unsafe impl Send for MailboxMemory {}
-// SAFETY: the same; what a shared reference gives access to are atomics, and halves by the rules of `with` and `with_mut`.
+// SAFETY: the same; what a shared reference gives access to are atomics, and halves by the rules of `with` and
+// `with_mut`.
 unsafe impl Sync for MailboxMemory {}
 
 impl MailboxMemory {
@@ -200,7 +205,8 @@ impl MailboxSender {
         MailboxSender { end: unsafe { Sender::new(memory) }, reservation, to }
     }
 
-    /// Has the next letter written, and wakes the receiver if it waits. False: two are there that have not been taken, and it is not put.
+    /// Has the next letter written, and wakes the receiver if it waits. False: two are there that have not been taken,
+    /// and it is not put.
     pub fn put(&mut self, fill: impl FnOnce(&mut [u8])) -> bool {
         let put = self.end.put(fill);
         if put {

@@ -1,4 +1,5 @@
-//! Memory shared by the ranks of one node: who they are, how a mapping gets from one to the others, and how they talk through it.
+//! Memory shared by the ranks of one node: who they are, how a mapping gets from one to the others, and how they talk
+//! through it.
 //!
 //! `README.md` beside this file has the design.
 

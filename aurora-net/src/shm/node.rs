@@ -103,7 +103,8 @@ impl Node {
         }
     }
 
-    /// Whether a rank, by its number among [`Node::ranks`], has ended without having closed its endpoint, as far as can be known by now.
+    /// Whether a rank, by its number among [`Node::ranks`], has ended without having closed its endpoint, as far as can
+    /// be known by now.
     pub fn has_ended(&self, peer: usize) -> bool {
         self.note_ends();
         self.control.as_ref().is_some_and(|control| control.presence(peer) == Presence::Dead)
@@ -125,9 +126,9 @@ impl Node {
         self.ranks[0]
     }
 
-    /// Collective over the node's ranks. Memory of `len` bytes, all 0, that all of them have mapped: the leader makes it and
-    /// hands it to the others. `id` and `len` are the same on all; each `id` is greater than the one before it, the first than 0. A rank may
-    /// leave one out (because of an error of its own).
+    /// Collective over the node's ranks. Memory of `len` bytes, all 0, that all of them have mapped: the leader makes
+    /// it and hands it to the others. `id` and `len` are the same on all; each `id` is greater than the one before it,
+    /// the first than 0. A rank may leave one out (because of an error of its own).
     ///
     /// The leader does not wait. The others wait until the leader has called it, so all should be known to come.
     ///
@@ -172,8 +173,8 @@ impl Node {
         absent.map(|peer| self.ranks[peer]).collect()
     }
 
-    /// Collective over the node's ranks. Comes to the next meeting in a place of its own; `number` goes up by 1 from 1 and is the same on
-    /// all, `word` says what this rank came for. Does not wait. A rank alone has met.
+    /// Collective over the node's ranks. Comes to the next meeting in a place of its own; `number` goes up by 1 from 1
+    /// and is the same on all, `word` says what this rank came for. Does not wait. A rank alone has met.
     pub fn arrive_at(&self, place: &impl BarrierMemory, number: u64, word: u64) -> BarrierState {
         let table = TableIn(place, self.ranks.len());
         let wake = |peer| self.control.iter().for_each(|control| control.ring(peer));
@@ -189,8 +190,8 @@ impl Node {
             .map_or(BarrierState::Agreed, |control| barrier::spin(&table, control.me(), number, self.budget))
     }
 
-    /// How the last meeting stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked again when all
-    /// have come.
+    /// How the last meeting stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked
+    /// again when all have come.
     pub fn poll_at(&self, place: &impl BarrierMemory, number: u64) -> BarrierState {
         let table = TableIn(place, self.ranks.len());
         self.control
@@ -203,8 +204,8 @@ impl Node {
         barrier::absent(&TableIn(place, self.ranks.len()), number).map(|peer| self.ranks[peer]).collect()
     }
 
-    /// Waits for a very short time, in which nothing that arrives is handled, for what node peers write to memory that this rank sees too; not
-    /// at all where there are more ranks than cores. Whether it has come.
+    /// Waits for a very short time, in which nothing that arrives is handled, for what node peers write to memory that
+    /// this rank sees too; not at all where there are more ranks than cores. Whether it has come.
     pub fn spin(&self, has_come: impl FnMut() -> bool) -> bool {
         self.budget.spin(has_come)
     }

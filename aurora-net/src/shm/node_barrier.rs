@@ -1,21 +1,23 @@
 //! The barrier of a node's ranks, and what each brings to it for the others to read.
 //!
-//! Each barrier is a [meeting](super::meeting). Before a rank comes to one, it may write a *contribution* into the control
-//! segment; once all have come, each reads those of all others where they lie. There are two contributions of each rank, used in
-//! turns: a rank writes for barrier n + 2 only after barrier n + 1, to which the others come only after they have read what was
-//! brought to barrier n. So nothing is written while it is read, and no second barrier is needed to end the reading.
+//! Each barrier is a [meeting](super::meeting). Before a rank comes to one, it may write a *contribution* into the
+//! control segment; once all have come, each reads those of all others where they lie. There are two contributions of
+//! each rank, used in turns: a rank writes for barrier n + 2 only after barrier n + 1, to which the others come only
+//! after they have read what was brought to barrier n. So nothing is written while it is read, and no second barrier is
+//! needed to end the reading.
 //!
-//! A *note* of 16 bytes, used in the same way, lies on the cache line of the rank's number and word, which the others fetch in any case.
+//! A *note* of 16 bytes, used in the same way, lies on the cache line of the rank's number and word, which the others
+//! fetch in any case.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
 //! 1. A contribution lies inside the control segment, which stays mapped as long as a handle to it exists, and overlaps
 //!    nothing else (invariants 1 and 2 of `control.rs`).
-//! 2. A rank has one [`NodeBarrier`] ([`Control::take_barrier`]), and it alone writes that rank's contributions:
-//!    those for the next barrier, while it is at none ([`LastBarrier::next`]). They are written before it comes (release), and
-//!    `come` takes `&mut self`, so no reference is left then.
-//! 3. It reads those of the last barrier, and only when all have come to it ([`LastBarrier::last`], acquire). No reference is left when
-//!    it comes to the next one; by 2, applied to the others, nobody writes them before that.
+//! 2. A rank has one [`NodeBarrier`] ([`Control::take_barrier`]), and it alone writes that rank's contributions: those
+//!    for the next barrier, while it is at none ([`LastBarrier::next`]). They are written before it comes (release),
+//!    and `come` takes `&mut self`, so no reference is left then.
+//! 3. It reads those of the last barrier, and only when all have come to it ([`LastBarrier::last`], acquire). No
+//!    reference is left when it comes to the next one; by 2, applied to the others, nobody writes them before that.
 //! 4. The node's other ranks keep to 2 and 3: they run the same program.
 #![allow(unsafe_code)]
 
@@ -72,12 +74,14 @@ impl NodeBarrier {
         NodeBarrier { control, budget, last: LastBarrier::NONE }
     }
 
-    /// The longest contribution, in bytes: 256 KiB, less where very many ranks share a machine. The same on all ranks of the node.
+    /// The longest contribution, in bytes: 256 KiB, less where very many ranks share a machine. The same on all ranks
+    /// of the node.
     pub fn longest(&self) -> usize {
         self.control.longest_contribution()
     }
 
-    /// Memory for what this rank brings to the next barrier: [`NodeBarrier::longest`] bytes of any content, from a new page on.
+    /// Memory for what this rank brings to the next barrier: [`NodeBarrier::longest`] bytes of any content, from a new
+    /// page on.
     ///
     /// # Panics
     /// If the last barrier is not over.
@@ -112,8 +116,8 @@ impl NodeBarrier {
         self.last.state
     }
 
-    /// How the last barrier stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked again when all
-    /// have come.
+    /// How the last barrier stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked
+    /// again when all have come.
     pub fn poll(&mut self) -> BarrierState {
         self.last.state = barrier::prepare_sleep(&*self.control, self.control.me(), self.last.number);
         self.last.state
@@ -124,7 +128,8 @@ impl NodeBarrier {
         self.last.number
     }
 
-    /// The memory in which a rank, by its number among the [node's](super::Node::ranks), has brought something to the last barrier.
+    /// The memory in which a rank, by its number among the [node's](super::Node::ranks), has brought something to the
+    /// last barrier.
     ///
     /// # Panics
     /// If not all have come to it.

@@ -1,22 +1,23 @@
 //! A ring of bytes in shared memory: one rank writes, another reads, neither waits.
 //!
-//! Bytes are numbered from 0 as they are written. `head` says how many have been written, `tail` how many have been read; byte
-//! `n` lies at `n` modulo the capacity. The writer owns the bytes from `head` to `tail + capacity`, the reader those from
-//! `tail` to `head`; each gives bytes away by moving its own position (release) and takes them by reading the other's
-//! (acquire). Both keep their own position to themselves, so that all that they believe of the other side is one number,
-//! which is checked.
+//! Bytes are numbered from 0 as they are written. `head` says how many have been written, `tail` how many have been
+//! read; byte `n` lies at `n` modulo the capacity. The writer owns the bytes from `head` to `tail + capacity`, the
+//! reader those from `tail` to `head`; each gives bytes away by moving its own position (release) and takes them by
+//! reading the other's (acquire). Both keep their own position to themselves, so that all that they believe of the
+//! other side is one number, which is checked.
 //!
-//! A writer that finds no room says so in `wanting`; the reader takes that back when it has made room, and is told to call
-//! the writer. Both do it by exchanging the word, and exchanges of one word are ordered: either the writer comes second
-//! and sees the room that was made, or the reader does and sees that it is wanted.
+//! A writer that finds no room says so in `wanting`; the reader takes that back when it has made room, and is told to
+//! call the writer. Both do it by exchanging the word, and exchanges of one word are ordered: either the writer comes
+//! second and sees the room that was made, or the reader does and sees that it is wanted.
 //!
 //! The ring is generic over where it lies, so that a model checker can run it ([`Cells`], `ring/model.rs`).
 //!
 //! Invariants that the unsafe code here relies on:
 //!
 //! 1. A ring has one [`Writer`] and one [`Reader`], ever: who makes them promises it.
-//! 2. Positions only grow, each is stored by one side alone, and `head - capacity <= tail <= head`. What the other side says is
-//!    checked before it is believed; a node peer that says something possible but untrue breaks the protocol, which node peers are trusted not to.
+//! 2. Positions only grow, each is stored by one side alone, and `head - capacity <= tail <= head`. What the other side
+//!    says is checked before it is believed; a node peer that says something possible but untrue breaks the protocol,
+//!    which node peers are trusted not to.
 //! 3. `with` and `with_mut` are called only for bytes that the caller owns, and inside the capacity.
 #![allow(unsafe_code)]
 

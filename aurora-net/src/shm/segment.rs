@@ -16,8 +16,8 @@ const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlag
 /// From this length on large pages are of use.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Memory that ranks of one node share: a sealed memfd, mapped. Clones are handles to the same mapping; it goes with the
-/// last one, and the memory with the last mapping of the last rank, however that ends.
+/// Memory that ranks of one node share: a sealed memfd, mapped. Clones are handles to the same mapping; it goes with
+/// the last one, and the memory with the last mapping of the last rank, however that ends.
 ///
 /// Others write to it at any time, so it never is a slice: whoever makes one of a part says why nobody writes there.
 #[derive(Clone)]
@@ -56,8 +56,8 @@ impl Segment {
         }
     }
 
-    /// Gives the memory of these bytes back to the system, as far as they are whole pages, for all who have mapped it. What was there
-    /// reads as 0 then; touched again, it takes room again. Where the system cannot, nothing happens.
+    /// Gives the memory of these bytes back to the system, as far as they are whole pages, for all who have mapped it.
+    /// What was there reads as 0 then; touched again, it takes room again. Where the system cannot, nothing happens.
     ///
     /// # Safety
     /// Nobody else reads or writes these bytes meanwhile: it is a write to them.

@@ -24,8 +24,8 @@ pub struct Cluster {
     pub hosts: Vec<Host>,
     /// The longest trains of datagrams sent at once.
     pub trains: Trains,
-    /// Hosts notice up to so much later, at random, that something has arrived or that a full socket has room again: as long
-    /// as it takes to wake a process up.
+    /// Hosts notice up to so much later, at random, that something has arrived or that a full socket has room again: as
+    /// long as it takes to wake a process up.
     pub wake_up: Duration,
     random: Random,
     /// When to look at which host. An entry may be out of date; none is missing.
@@ -69,8 +69,8 @@ impl Cluster {
         self.drive(Rank::new(from));
     }
 
-    /// Queues a transfer and leaves it to the next [`step`](Self::step), which comes at this very moment, to send it: so
-    /// that a rank can queue several before any of them leaves.
+    /// Queues a transfer and leaves it to the next [`step`](Self::step), which comes at this very moment, to send it:
+    /// so that a rank can queue several before any of them leaves.
     pub fn queue(&mut self, from: usize, to: usize, header: &[u8], payload: Payload) {
         let (from, to) = (Rank::new(from), Rank::new(to));
         self.hosts[from.index()].send(self.now, to, Bytes::copy_from_slice(header), payload);

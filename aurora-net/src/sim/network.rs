@@ -34,8 +34,9 @@ pub struct Tally {
     pub overflowed: u64,
 }
 
-/// Hosts that are joined by one switch: each pair of them by a [`Link`] in each direction. What a host sends leaves through
-/// its [`Nic`] one datagram after the other; the port to each host has one rate and one queue for all that comes to it.
+/// Hosts that are joined by one switch: each pair of them by a [`Link`] in each direction. What a host sends leaves
+/// through its [`Nic`] one datagram after the other; the port to each host has one rate and one queue for all that
+/// comes to it.
 #[derive(Clone, Debug)]
 pub struct Network {
     size: usize,

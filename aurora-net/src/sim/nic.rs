@@ -10,8 +10,8 @@ const OVERHEAD: usize = 832;
 
 /// A host's network interface and the send buffer of the socket in front of it: datagrams leave one after the other.
 ///
-/// The buffer behaves as Linux's: a train is taken whole while there is any room; once there is none, the socket counts as
-/// writable again when half of the buffer is free.
+/// The buffer behaves as Linux's: a train is taken whole while there is any room; once there is none, the socket counts
+/// as writable again when half of the buffer is free.
 #[derive(Clone, Debug, Default)]
 pub struct Nic {
     /// Bytes a second; `None`: everything leaves at once.

@@ -159,7 +159,8 @@ impl Scenario {
         cluster
     }
 
-    /// Everybody enters, and queues what it has to send. Says when the time begins: as the first enters, or the late one.
+    /// Everybody enters, and queues what it has to send. Says when the time begins: as the first enters, or the late
+    /// one.
     fn enter(&self, cluster: &mut Cluster) -> Instant {
         let mut random = Random::new(self.seed);
         let mut at = |rank| {
@@ -222,8 +223,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The names of the columns: time as a multiple of the bound, packets sent again, datagrams that a port or chance has
-    /// dropped, probes, and for each rank transfers and packets (acknowledgements among them) sent.
+    /// The names of the columns: time as a multiple of the bound, packets sent again, datagrams that a port or chance
+    /// has dropped, probes, and for each rank transfers and packets (acknowledgements among them) sent.
     pub const HEADING: &str = "x bound resent% dropped    lost  probes transfers packets";
 
     /// Time as a multiple of the bound.

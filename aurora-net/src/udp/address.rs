@@ -48,8 +48,8 @@ pub(crate) fn on_one_machine(interface: Option<&str>) -> Result<IpAddr, Error> {
     }
 }
 
-/// The address of the rank whose candidates are `own` to bind, given everyone's: in the first of its networks that all share, else
-/// its first; the loopback address if it has none.
+/// The address of the rank whose candidates are `own` to bind, given everyone's: in the first of its networks that all
+/// share, else its first; the loopback address if it has none.
 pub(crate) fn choose(own: &[Candidate], all: &[Vec<Candidate>]) -> IpAddr {
     let shared = own.iter().find(|candidate| {
         let network = candidate.network();

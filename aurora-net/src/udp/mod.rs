@@ -1,9 +1,9 @@
 //! Datagrams in and out: one non-blocking socket per rank, in batches where the kernel offers it.
 //!
-//! Sending goes through GSO (one call, many datagrams of one size) and receiving through `recvmmsg` and GRO where there is
-//! such a thing; `quinn-udp` finds out and falls back by itself. Nothing here is reliable: what the system does not take is
-//! lost, as it might be on the wire, except that a full send buffer makes us wait; that wait is what clocks bulk data to
-//! the rate of the network interface.
+//! Sending goes through GSO (one call, many datagrams of one size) and receiving through `recvmmsg` and GRO where there
+//! is such a thing; `quinn-udp` finds out and falls back by itself. Nothing here is reliable: what the system does not
+//! take is lost, as it might be on the wire, except that a full send buffer makes us wait; that wait is what clocks
+//! bulk data to the rate of the network interface.
 
 pub(crate) mod address;
 mod buffers;

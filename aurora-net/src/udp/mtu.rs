@@ -58,9 +58,9 @@ impl Mtu {
 
 /// The MTU of the interface that has the address `ip`, in bytes of an IP packet.
 ///
-/// A socket's route to a multicast address leads to the interface of the address that it is bound to, whatever the routing
-/// table says; and the socket tells its route's MTU. Unlike files below /sys this is right in a network namespace too,
-/// and nothing is sent.
+/// A socket's route to a multicast address leads to the interface of the address that it is bound to, whatever the
+/// routing table says; and the socket tells its route's MTU. Unlike files below /sys this is right in a network
+/// namespace too, and nothing is sent.
 pub(super) fn carried(ip: IpAddr) -> io::Result<usize> {
     let everyone = SocketAddr::new(Ipv4Addr::new(224, 0, 0, 1).into(), 9);
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;

@@ -144,7 +144,8 @@ impl UdpPort {
         }
     }
 
-    /// Takes what has arrived, at most a batch, and shows it datagram by datagram, with where each comes from. True: there may be more.
+    /// Takes what has arrived, at most a batch, and shows it datagram by datagram, with where each comes from. True:
+    /// there may be more.
     pub fn receive(&mut self, mut datagram: impl FnMut(SocketAddr, &[u8])) -> bool {
         let mut meta = [RecvMeta::default(); BATCH];
         let mut buffers = self.arrived.chunks_exact_mut(LONGEST).map(IoSliceMut::new);

@@ -115,7 +115,8 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
 /// What a rank says before it is killed, while another does not listen.
 pub const LAST_WORDS: u64 = 300;
 
-/// Rank 1 fills a part of its ring to rank 2, which cannot read it before rank 0, its leader, has noted that it is dead.
+/// Rank 1 fills a part of its ring to rank 2, which cannot read it before rank 0, its leader, has noted that it is
+/// dead.
 fn last_words(seat: &Seat) -> Result<String, Failure> {
     let endpoint = connect(seat, Some(Route::Shm))?;
     if seat.rank() == 1 {

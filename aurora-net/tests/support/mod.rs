@@ -267,7 +267,8 @@ pub fn exchange_by(seat: &Seat, transport: Transport, seed: u64, count: u64) -> 
     Ok(received)
 }
 
-/// Where MPI carries: attends to it now and then until so many threads are done, so that some transfers find this rank attending.
+/// Where MPI carries: attends to it now and then until so many threads are done, so that some transfers find this rank
+/// attending.
 fn come_and_go(endpoint: &Endpoint<Checker>, me: Rank, threads: usize) -> Result<(), Failure> {
     while let Some(attending) = endpoint.attend() {
         let until = endpoint.read(|checker| checker.received.iter().sum::<u64>()).0 + 5;

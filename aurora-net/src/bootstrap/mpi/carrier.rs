@@ -1,17 +1,18 @@
 //! MPI's nonblocking point-to-point calls as a carrier of bulk data.
 //!
-//! rsmpi ties a request to a borrow of its buffer; here requests come and go in any order with buffers of their own, so the four calls are
-//! made directly.
+//! rsmpi ties a request to a borrow of its buffer; here requests come and go in any order with buffers of their own, so
+//! the four calls are made directly.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. While a request is active its slot owns the buffer, whose bytes stay where they are when the slot moves, and which nobody
-//!    reads, writes or gives back: only [`MpiCarrier::poll`] takes a slot apart, once MPI has said that its request is complete, and
-//!    dropping the carrier leaks the buffers of those that are not.
-//! 2. MPI is initialised and not finalised, and this is the thread that may call it: a carrier is not `Send`, is made by a
-//!    [`MpiControl`](super::MpiControl) on that thread and goes before MPI is finalised there. It has a communicator of its own, so that its tags
-//!    meet nobody else's.
-//! 3. An MPI call that fails ends the process, as a carrier's communicator is told: what returns has written what it is to write.
+//! 1. While a request is active its slot owns the buffer, whose bytes stay where they are when the slot moves, and
+//!    which nobody reads, writes or gives back: only [`MpiCarrier::poll`] takes a slot apart, once MPI has said that
+//!    its request is complete, and dropping the carrier leaks the buffers of those that are not.
+//! 2. MPI is initialised and not finalised, and this is the thread that may call it: a carrier is not `Send`, is made
+//!    by a [`MpiControl`](super::MpiControl) on that thread and goes before MPI is finalised there. It has a
+//!    communicator of its own, so that its tags meet nobody else's.
+//! 3. An MPI call that fails ends the process, as a carrier's communicator is told: what returns has written what it is
+//!    to write.
 #![allow(unsafe_code)]
 
 use crate::endpoint::carrier::{Carrier, Completion, Piece, Tag};
@@ -49,8 +50,8 @@ impl MpiCarrier {
     /// Collective.
     pub fn new(world: &SimpleCommunicator) -> Self {
         let world = world.duplicate();
-        // A program that has initialised MPI itself may want errors of its communicators returned, which a duplicate inherits.
-        // SAFETY: invariant 2, and the communicator is ours alone.
+        // A program that has initialised MPI itself may want errors of its communicators returned, which a duplicate
+        // inherits. SAFETY: invariant 2, and the communicator is ours alone.
         unsafe { ffi::MPI_Comm_set_errhandler(world.as_raw(), ffi::RSMPI_ERRORS_ARE_FATAL) };
         MpiCarrier {
             world,
@@ -63,7 +64,8 @@ impl MpiCarrier {
         }
     }
 
-    /// Looks whether something that was sent is still under way. A receive that is, was given up: all else has been taken.
+    /// Looks whether something that was sent is still under way. A receive that is, was given up: all else has been
+    /// taken.
     pub fn is_busy(&mut self) -> bool {
         self.test();
         self.slots.iter().any(|slot| !slot.receives)

@@ -1,17 +1,18 @@
 //! Ranks that an MPI launcher has started. This folder alone names the crate `mpi`.
 //!
-//! MPI is the control plane: who we are, the exchange of contacts, the common end; and, where it is the better one, a carrier of bulk data
-//! (`carrier.rs`). All its calls are made on the thread that calls [`run`](super::run) (`Funneled`). Waiting for the others' end tests a nonblocking barrier and sleeps in
-//! between, because a blocked MPI call would take a core from the ranks that still compute.
+//! MPI is the control plane: who we are, the exchange of contacts, the common end; and, where it is the better one, a
+//! carrier of bulk data (`carrier.rs`). All its calls are made on the thread that calls [`run`](super::run)
+//! (`Funneled`). Waiting for the others' end tests a nonblocking barrier and sleeps in between, because a blocked MPI
+//! call would take a core from the ranks that still compute.
 //!
-//! MPI stays initialised when the job is over, so that a program can have several; it is finalised when that thread ends. A
-//! program that has initialised MPI itself keeps it.
+//! MPI stays initialised when the job is over, so that a program can have several; it is finalised when that thread
+//! ends. A program that has initialised MPI itself keeps it.
 //!
-//! After a failure the rank that it happened to says so and aborts the job; mpirun ends the others, and may add words of its
-//! own. Where several find something at the same time, the first of each machine speaks for all of it (see [`Announcer`]), and each
-//! waits a little longer than the one before it, so that mpirun ends those of other machines before they speak. A rank that
-//! is killed is mpirun's to report. Ranks that have only heard of a failure are quiet for a while first. `run` returns an
-//! error only where the job cannot start.
+//! After a failure the rank that it happened to says so and aborts the job; mpirun ends the others, and may add words
+//! of its own. Where several find something at the same time, the first of each machine speaks for all of it (see
+//! [`Announcer`]), and each waits a little longer than the one before it, so that mpirun ends those of other machines
+//! before they speak. A rank that is killed is mpirun's to report. Ranks that have only heard of a failure are quiet
+//! for a while first. `run` returns an error only where the job cannot start.
 
 mod carrier;
 
@@ -241,8 +242,8 @@ impl ControlPlane for MpiControl {
         if self.finished.replace(true) {
             return Ok(());
         }
-        // What the carriers have sent has been received, but MPI may not have been told so: the others look after theirs until the
-        // barrier, which comes after.
+        // What the carriers have sent has been received, but MPI may not have been told so: the others look after
+        // theirs until the barrier, which comes after.
         let mut pause = FIRST_PAUSE;
         while self.carriers.borrow().iter().any(|carrier| carrier.borrow_mut().is_busy()) {
             thread::sleep(pause);

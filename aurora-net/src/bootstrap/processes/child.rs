@@ -98,7 +98,8 @@ fn join(ticket: &Ticket) -> io::Result<(Incoming, UnixStream)> {
     }
 }
 
-/// Takes the coordinator's notices until rank 0 is gone, or until the time to leave after a failure is over: both end the process.
+/// Takes the coordinator's notices until rank 0 is gone, or until the time to leave after a failure is over: both end
+/// the process.
 fn control(incoming: &mut Incoming, notices: &Notices, grace: Duration) {
     while let Ok(Down::Notice(notice)) = incoming.next() {
         if matches!(notice, Notice::Failed(_)) && incoming.end_after(grace).is_err() {

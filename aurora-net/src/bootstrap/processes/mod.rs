@@ -2,10 +2,10 @@
 //!
 //! # Who lives and dies with whom
 //!
-//! Rank 0 is the process that the user has started. It starts the others from the thread that calls `run` and listens on
-//! an abstract unix socket, which leaves nothing behind. One thread of it, `aurora-control`, does all that follows: it
-//! takes in the others' reports, prints their output, and watches them end (by pidfd) and stop (it looks twice a second,
-//! which is all that an idle job does).
+//! Rank 0 is the process that the user has started. It starts the others from the thread that calls `run` and listens
+//! on an abstract unix socket, which leaves nothing behind. One thread of it, `aurora-control`, does all that follows:
+//! it takes in the others' reports, prints their output, and watches them end (by pidfd) and stop (it looks twice a
+//! second, which is all that an idle job does).
 //!
 //! | what happens | who notices | then |
 //! |---|---|---|
@@ -15,13 +15,14 @@
 //! | a process is stopped for 2 s | rank 0 | it is killed |
 //! | rank 0 dies, by whatever | the kernel (`PR_SET_PDEATHSIG`), the socket's end | the others end at once |
 //!
-//! After a failure everyone is told and has [`Options::grace`](super::Options::grace) to return from its body. Started processes never print the
-//! failure: they end with code 1. In rank 0 `run` returns it, for `main` to print; if rank 0's body does not return in
-//! time, or has called `exit`, rank 0 prints it and ends with code 1. Either way: once.
+//! After a failure everyone is told and has [`Options::grace`](super::Options::grace) to return from its body. Started
+//! processes never print the failure: they end with code 1. In rank 0 `run` returns it, for `main` to print; if rank
+//! 0's body does not return in time, or has called `exit`, rank 0 prints it and ends with code 1. Either way: once.
 //!
-//! `PR_SET_PDEATHSIG` is sent when the *thread* ends that started the process: here the caller of `run`, which waits until
-//! the others have ended. A process is covered from its own `run` on; one whose parent dies before that finds no socket.
-//! A rank 0 that is *stopped* stops the job: its peers give up when the transport does, it learns of that when it goes on.
+//! `PR_SET_PDEATHSIG` is sent when the *thread* ends that started the process: here the caller of `run`, which waits
+//! until the others have ended. A process is covered from its own `run` on; one whose parent dies before that finds no
+//! socket. A rank 0 that is *stopped* stops the job: its peers give up when the transport does, it learns of that when
+//! it goes on.
 
 //! # Who is let in
 //!

@@ -65,8 +65,8 @@ pub(in super::super) fn run<R>(
         Arc::new(move || {
             control.set_body(Body::Exiting);
             control.report(root, Report::Failed(exited(root)));
-            // The supervisor sees the others out, says why, and ends the process; unless it has just been told that all is
-            // over.
+            // The supervisor sees the others out, says why, and ends the process; unless it has just been told that all
+            // is over.
             thread::sleep(limit);
         })
     });

@@ -175,7 +175,8 @@ impl Supervisor {
         strangers.poll(Instant::now(), |stranger| children.check(stranger, control, key));
     }
 
-    /// Hears a process, passes its output on, and sees whether it has ended: in this order, so that its own words count.
+    /// Hears a process, passes its output on, and sees whether it has ended: in this order, so that its own words
+    /// count.
     fn attend(&mut self, index: usize) {
         let child = &mut self.children.0[index];
         if child.ended {

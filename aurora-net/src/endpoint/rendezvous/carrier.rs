@@ -6,9 +6,10 @@ use std::rc::{Rc, Weak};
 
 /// Moves pieces of transfers between ranks whose threads both attend to it; MPI's nonblocking calls in practice.
 ///
-/// No call blocks. Everything happens on the thread that the carrier belongs to, and goes on in [`Carrier::poll`] alone. Of the pieces
-/// with one tag the first that is sent meets the receive that was begun first. The buffers are the carrier's from the call
-/// that begins until the completion, so that it may be left alone at any time: whoever forgets a piece loses nothing but it.
+/// No call blocks. Everything happens on the thread that the carrier belongs to, and goes on in [`Carrier::poll`]
+/// alone. Of the pieces with one tag the first that is sent meets the receive that was begun first. The buffers are the
+/// carrier's from the call that begins until the completion, so that it may be left alone at any time: whoever forgets
+/// a piece loses nothing but it.
 pub(crate) trait Carrier {
     /// An empty buffer with room for `capacity` bytes.
     fn buffer(&mut self, capacity: usize) -> Vec<u8>;
@@ -63,7 +64,8 @@ pub(crate) struct Carriage {
 type Boarded = (usize, Weak<RefCell<dyn Carrier>>);
 
 thread_local! {
-    /// The carriers of this thread's endpoints. An endpoint is any thread's to use, a carrier is not: so it is found here, or not.
+    /// The carriers of this thread's endpoints. An endpoint is any thread's to use, a carrier is not: so it is found
+    /// here, or not.
     static ABOARD: RefCell<Vec<Boarded>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,4 +1,5 @@
-//! What two endpoints tell each other about transfers that a carrier may move: small transfers of their own, without a header.
+//! What two endpoints tell each other about transfers that a carrier may move: small transfers of their own, without a
+//! header.
 //!
 //! ```text
 //! RTS      0 | id u64 | payload's length u64 | header

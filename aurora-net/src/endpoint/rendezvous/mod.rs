@@ -20,7 +20,8 @@ use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-/// Into so many parts the time is divided after which a silent rank is lost: how often one is asked on which something depends.
+/// Into so many parts the time is divided after which a silent rank is lost: how often one is asked on which something
+/// depends.
 const PINGS: u32 = 4;
 
 /// How much may be under way at a time.
@@ -134,7 +135,8 @@ impl Rendezvous {
         self.sessions += 1;
     }
 
-    /// It ends one of its sessions; after the last it stays until [`Rendezvous::is_idle`], while nothing new is offered or accepted.
+    /// It ends one of its sessions; after the last it stays until [`Rendezvous::is_idle`], while nothing new is offered
+    /// or accepted.
     pub fn shut(&mut self) {
         self.sessions -= 1;
     }
@@ -250,7 +252,8 @@ impl Rendezvous {
         self.due
     }
 
-    /// Asks now and then whether those live on whom something depends: one that has been stopped is found out by its silence.
+    /// Asks now and then whether those live on whom something depends: one that has been stopped is found out by its
+    /// silence.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.is_idle() {
             self.due = None;

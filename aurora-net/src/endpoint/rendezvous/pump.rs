@@ -29,8 +29,8 @@ impl Rendezvous {
         true
     }
 
-    /// Begins receives. Each transfer that was accepted always has one: what its sender sends next is posted, whatever it is that
-    /// others send, so that nobody's pieces wait for others'.
+    /// Begins receives. Each transfer that was accepted always has one: what its sender sends next is posted, whatever
+    /// it is that others send, so that nobody's pieces wait for others'.
     fn expect(&mut self, carrier: &mut dyn Carrier) {
         let limits = self.limits;
         for ((from, id), incoming) in &mut self.incoming {

@@ -210,7 +210,8 @@ fn a_header_is_read_behind_data_that_there_is_no_room_for() {
             break;
         }
     }
-    // The sender's next packet has more of that before the header of another, and builds the same again if it is dropped.
+    // The sender's next packet has more of that before the header of another, and builds the same again if it is
+    // dropped.
     wire::put_open(&mut frames, 9, b"buffer", 3, 3);
     frames.extend(*b"abc");
     let outcome = receiver.handle_datagram(NOW, &sealed(number + 1, 0, &frames), &mut memory);

@@ -37,7 +37,8 @@ fn transfer(cluster: &mut Cluster, len: usize) -> u64 {
     cluster.hosts[0].counters().packets_out - before
 }
 
-/// Packets of `mtu` bytes for `len` bytes of payload, the first with a header of 5; and one that asks whether the last has arrived.
+/// Packets of `mtu` bytes for `len` bytes of payload, the first with a header of 5; and one that asks whether the last
+/// has arrived.
 fn packets(len: usize, mtu: usize) -> u64 {
     let room = mtu - crate::wire::OVERHEAD;
     let opens = room - crate::wire::OPEN_LEN - 5;

@@ -1,4 +1,5 @@
-//! The ring and the doorbells under a model checker, which tries every order of every step; and the ring with numbers that cannot be.
+//! The ring and the doorbells under a model checker, which tries every order of every step; and the ring with numbers
+//! that cannot be.
 
 use super::{Cells, Corrupt, Flag, Position, Reader, Writer};
 use crate::shm::buffer_pool::Ownership;
