@@ -1,9 +1,8 @@
-//! The acceptor of a node's leader: a thread that takes in those who connect, until all node peers are known to have
-//! come.
+//! The leader's acceptor thread: accepts connections until all node peers are known to have connected.
 //!
-//! Anybody may connect to an abstract socket, so nobody may fill its queue before the node peers come, or keep
-//! descriptors of the leader: connections of other users end at once, those of this one after a short while
-//! ([`Strangers`]).
+//! Any process can connect to an abstract socket. So no connection may fill the queue before the node peers connect, or
+//! hold descriptors of the leader for long: connections of other users are closed at once, unauthenticated ones of this
+//! user after a short time ([`Strangers`]).
 
 use super::descriptor_passing::{Channel, Listener, Message};
 use super::handshake::Handshake;
@@ -17,7 +16,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A node peer that has said who it is.
+/// A node peer that has proved its rank.
 #[derive(Debug)]
 pub(super) struct AcceptedPeer {
     pub rank: Rank,
@@ -25,16 +24,16 @@ pub(super) struct AcceptedPeer {
     pub waker: Waker,
 }
 
-/// Those who have come.
+/// The node peers that have connected so far.
 #[derive(Debug, Default)]
 pub(super) struct Accepted {
     pub all: Vec<AcceptedPeer>,
-    /// Whose descriptor could not be taken has been sent away.
+    /// A connection was dropped because its descriptor could not be received.
     refused: Option<Errno>,
 }
 
 impl Accepted {
-    /// Why a node peer is not among them.
+    /// The error for a node peer that has not connected.
     pub fn why_missing(&self, peer: Rank) -> Error {
         match self.refused {
             Some(refused) => Error::system(TAKING)(refused),
@@ -45,7 +44,7 @@ impl Accepted {
 
 const TAKING: &str = "take in a rank of this machine";
 
-/// The thread, seen from outside. Dropped, it ends, and so does every connection.
+/// The handle to the thread. Dropping it ends the thread and closes every connection.
 #[derive(Debug)]
 pub(super) struct Acceptor {
     over: Arc<Waker>,
@@ -64,7 +63,7 @@ impl Acceptor {
         Ok(Acceptor { over, thread: Some(thread) })
     }
 
-    /// Those who have come, once all of them are known to have.
+    /// Returns the connected node peers. Call this once all of them are known to have connected.
     pub fn finish(mut self) -> Result<Accepted, Error> {
         self.over.kick();
         match self.thread.take().map(JoinHandle::join) {
@@ -79,13 +78,13 @@ impl Drop for Acceptor {
     fn drop(&mut self) {
         self.over.kick();
         if let Some(thread) = self.thread.take() {
-            // What it has found, nobody asks for.
+            // Its result is not needed.
             let _ = thread.join();
         }
     }
 }
 
-/// What the thread has.
+/// The state of the thread.
 struct Accepting {
     over: Arc<Waker>,
     listener: Listener,
@@ -98,7 +97,7 @@ impl Accepting {
     fn run(mut self) -> Result<Accepted, Error> {
         while !self.sleep() {
             if let Err(error) = self.accept() {
-                // The node peers go on waiting, so that the leader is the one to say why it fails.
+                // The node peers keep waiting, so that the leader reports the failure.
                 while !is_kicked(&self.over) {}
                 return Err(Error::system(TAKING)(error));
             }
@@ -109,11 +108,11 @@ impl Accepting {
         Ok(self.accepted)
     }
 
-    /// All node peers have come and said who they are: hears everybody once, and waits for nobody.
+    /// Reads every connection once, without waiting: all node peers have already sent their hello.
     fn take_the_rest(&mut self) -> Result<(), Errno> {
         let Accepting { listener, handshake, accepted, strangers, .. } = self;
         strangers.poll(Instant::now(), |channel| check(channel, handshake, accepted).and(None));
-        // As many as the queue holds, however fast others come.
+        // At most one full queue, however fast strangers connect.
         for _ in 0..=Listener::QUEUE {
             match listener.accept()? {
                 None => break,
@@ -124,19 +123,19 @@ impl Accepting {
         Ok(())
     }
 
-    /// Waits until there is something to do. True: it is over.
+    /// Sleeps until there is something to do. Returns true when the acceptor is to stop.
     fn sleep(&self) -> bool {
         let now = Instant::now();
         let wait = self.strangers.deadline(now).map(|at| timespec(at.saturating_duration_since(now)));
         let listener = self.strangers.is_open(now).then_some(self.listener.as_fd());
         let fds = [self.over.as_fd()].into_iter().chain(listener).chain(self.strangers.iter().map(AsFd::as_fd));
         let mut polled: Vec<PollFd<'_>> = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
-        // Woken by whatever, it looks everywhere.
+        // After any wake-up the caller looks at everything.
         let _ = poll(&mut polled, wait.as_ref());
         !polled[0].revents().is_empty()
     }
 
-    /// Takes in those who wait.
+    /// Accepts queued connections.
     fn accept(&mut self) -> Result<(), Errno> {
         for _ in 0..=Listener::QUEUE {
             let now = Instant::now();
@@ -151,7 +150,7 @@ impl Accepting {
                         self.strangers.admit(channel, false, now);
                     }
                 }
-                // There is no descriptor left: who has said nothing yet gives up his.
+                // No descriptor is left: close a connection that has sent nothing.
                 Err(error) => match self.strangers.make_room(now) {
                     Room::Here => {}
                     Room::Later => break,
@@ -163,17 +162,17 @@ impl Accepting {
     }
 }
 
-/// Hears one; gives it back if it has said nothing yet.
+/// Reads one connection's hello. Returns the connection if the hello has not arrived yet.
 fn check(channel: Channel, handshake: &Handshake, accepted: &mut Accepted) -> Option<Channel> {
     let Message { bytes, descriptors } = match channel.try_receive() {
         Ok(Some(message)) => message,
         Err(Errno::AGAIN) => return Some(channel),
         Err(error @ Errno::MFILE) => {
-            // Perhaps a node peer, which will be missing then.
+            // This may have been a node peer: it will be reported as missing.
             accepted.refused = Some(error);
             return None;
         }
-        // It is gone.
+        // The connection is closed.
         Ok(None) | Err(_) => return None,
     };
     let rank = handshake.who(&bytes)?;
@@ -184,7 +183,7 @@ fn check(channel: Channel, handshake: &Handshake, accepted: &mut Accepted) -> Op
     None
 }
 
-/// Waits for it.
+/// Waits until `waker` is kicked.
 fn is_kicked(waker: &Waker) -> bool {
     let mut polled = [PollFd::new(waker, PollFlags::IN)];
     let _ = poll(&mut polled, None);

@@ -1,48 +1,47 @@
-//! Meetings of all ranks of a node, without a message.
+//! A barrier for all ranks of a node, in shared memory, without messages.
 //!
-//! Meetings are numbered. A rank that comes to one writes down the meeting's number and, beside it, a word that says
-//! what it came for; once everyone's number is there, all look at all words and so come to the same end. Nobody can be
-//! more than one meeting ahead of anybody, so two words for each rank, used in turns, are enough.
+//! Barriers are numbered. A rank that arrives stores a word and then the barrier's number in its own entry. When all
+//! entries have that number, every rank compares all words and gets the same result. No rank can be more than one
+//! barrier ahead of another, so each rank needs only two words, used alternately.
 //!
-//! A rank that does not want to watch any longer says so and looks once more; one that comes writes its number first
-//! and looks second. With a fence between the two on both sides, either the first sees that all are here, or the second
-//! sees that it sleeps. Of those who come, the last one sees that all are here, and wakes who sleeps.
+//! A rank that stops spinning stores the number in [`BarrierEntry::Asleep`] and checks once more. An arriving rank
+//! stores its number first and then looks for sleepers. Both sides execute a fence in between, so either the first sees
+//! that all have arrived, or the second sees the sleeper. The last rank to arrive wakes all sleepers.
 
 use super::ring::Position;
 use super::spin_budget::SpinBudget;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a rank that comes to meetings writes down.
+/// A word that each rank stores for the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BarrierEntry {
-    /// The last meeting that it came to.
+    /// The last barrier at which the rank has arrived.
     Number,
-    /// What it came for, by the meeting's number modulo 2.
+    /// The rank's word for the barrier with this number, modulo 2.
     Word(u64),
-    /// The last meeting for which it went to sleep.
+    /// The last barrier for which the rank went to sleep.
     Asleep,
 }
 
-/// Where they write it down; all begins as 0.
+/// The entries of all ranks. All words start as 0.
 pub(crate) trait Table {
     type Position: Position;
 
-    /// How many ranks there are.
+    /// The number of ranks.
     fn ranks(&self) -> usize;
-    /// What a rank, by its number on the node, has written down.
+    /// An entry of the rank with this node rank.
     fn entry(&self, rank: usize, entry: BarrierEntry) -> &Self::Position;
 }
 
-/// Memory shared by all ranks of a node in which they have meetings of their own:
+/// Shared memory for barriers other than the [`NodeBarrier`](super::NodeBarrier):
 /// [`Node::arrive_at`](super::Node::arrive_at).
 pub trait BarrierMemory {
-    /// What a rank, by its number among the [node's](super::Node::ranks), has written down: nobody else writes there.
-    /// All begins as 0. Words of different ranks are best apart from each other, and [`BarrierEntry::Asleep`] apart
-    /// from the others.
+    /// An entry of a rank, by its index in [`Node::ranks`](super::Node::ranks). Only that rank writes it. All words
+    /// start as 0. Different ranks' entries, and [`BarrierEntry::Asleep`], should lie on cache lines of their own.
     fn entry(&self, rank: usize, entry: BarrierEntry) -> &AtomicU64;
 }
 
-/// The table of a node of so many ranks in such a place.
+/// Barrier memory with the number of its ranks.
 pub(super) struct TableIn<'p, P>(pub &'p P, pub usize);
 
 impl<P: BarrierMemory> Table for TableIn<'_, P> {
@@ -57,19 +56,19 @@ impl<P: BarrierMemory> Table for TableIn<'_, P> {
     }
 }
 
-/// How a meeting stands.
+/// The state of a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BarrierState {
-    /// Someone has not come.
+    /// At least one rank has not arrived.
     Waiting,
-    /// All have come for the same.
+    /// All ranks have arrived with equal words.
     Agreed,
-    /// All have come, not all for the same.
+    /// All ranks have arrived, with different words.
     Disagreed,
 }
 
-/// Rank `me` comes to a meeting. The numbers of its meetings go up by 1 from 1. Calls `wake` for each rank that sleeps
-/// and whom nobody else may wake.
+/// Rank `me` arrives at barrier `number`; its numbers count up from 1. Calls `wake` for each rank that may need to be
+/// woken.
 pub(crate) fn arrive<T: Table>(
     table: &T,
     me: usize,
@@ -89,7 +88,7 @@ pub(crate) fn arrive<T: Table>(
     state
 }
 
-/// How the meeting stands to which rank `me` has come last.
+/// The state of the last barrier at which rank `me` has arrived.
 pub(crate) fn state_of<T: Table>(table: &T, me: usize, number: u64) -> BarrierState {
     let word = |rank| table.entry(rank, BarrierEntry::Word(number % 2)).load(Ordering::Relaxed);
     if absent(table, number).next().is_some() {
@@ -99,14 +98,14 @@ pub(crate) fn state_of<T: Table>(table: &T, me: usize, number: u64) -> BarrierSt
     if (0..table.ranks()).all(|rank| word(rank) == own) { BarrierState::Agreed } else { BarrierState::Disagreed }
 }
 
-/// The same; if someone has not come yet, rank `me` will be woken when all have.
+/// As [`state_of`]. If the state is `Waiting`, rank `me` will be woken when all have arrived.
 pub(crate) fn prepare_sleep<T: Table>(table: &T, me: usize, number: u64) -> BarrierState {
     table.entry(me, BarrierEntry::Asleep).store(number, Ordering::Relaxed);
     T::Position::fence();
     state_of(table, me, number)
 }
 
-/// Waits for those who have not come as long as `budget` says.
+/// Polls until all have arrived, within `budget`.
 pub(crate) fn spin<T: Table>(table: &T, me: usize, number: u64, budget: SpinBudget) -> BarrierState {
     let mut state = BarrierState::Waiting;
     budget.spin_then_yield(|| {
@@ -116,9 +115,9 @@ pub(crate) fn spin<T: Table>(table: &T, me: usize, number: u64, budget: SpinBudg
     state
 }
 
-/// Who has not come.
+/// The ranks that have not arrived at barrier `number`.
 pub(crate) fn absent<T: Table>(table: &T, number: u64) -> impl Iterator<Item = usize> {
-    // Acquire: who has come has written down its word before.
+    // Acquire: a rank stores its word before its number.
     (0..table.ranks()).filter(move |rank| table.entry(*rank, BarrierEntry::Number).load(Ordering::Acquire) < number)
 }
 
@@ -131,7 +130,7 @@ pub(super) mod tests {
 
     pub(in crate::shm) const RANKS: usize = 2;
 
-    /// Two ranks, what they have written down, and what wakes them.
+    /// Two ranks with their entries and wake-ups.
     pub(in crate::shm) struct Small {
         entries: [[AtomicU64; 4]; RANKS],
         pub(in crate::shm) kicks: [Notify; RANKS],
@@ -171,7 +170,7 @@ pub(super) mod tests {
         state
     }
 
-    /// What each rank comes for, meeting by meeting.
+    /// Both ranks pass barriers with these words.
     fn check(words: &'static [[u64; RANKS]]) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
@@ -181,7 +180,7 @@ pub(super) mod tests {
                 for (number, words) in (1..).zip(words) {
                     let wanted = if words[0] == words[1] { BarrierState::Agreed } else { BarrierState::Disagreed };
                     assert_eq!(wait(&table, me, number, words[me]), wanted);
-                    // Whoever is through knows that the other has come.
+                    // A rank that has passed knows that the other has arrived.
                     assert_eq!(absent(&*table, number).count(), 0);
                 }
             };

@@ -1,21 +1,20 @@
-//! Buffers that the ranks of a node fill and hand to each other, so that what is in them is not copied.
+//! Buffers in shared memory, which a rank fills and hands to a node peer without a copy.
 //!
-//! Each rank has a buffer pool of them in the control segment. It takes one that is at home, fills it, and hands it to
-//! a node peer, by a record in their ring that says which one and how much of it; the node peer reads it where it lies,
-//! and gives it back. Whose turn it is, a word says for each buffer ([`Ownership`]). Nobody waits for a buffer: where
-//! none is at home, payloads travel as others do.
+//! Each rank has a pool of buffers in the control segment. It takes a free buffer, fills it, and hands it to a node
+//! peer by a record in their ring with the buffer's index and the number of bytes. The node peer reads the bytes in
+//! place and releases the buffer. One word per buffer holds its owner ([`Ownership`]). No rank waits for a buffer: if
+//! none is free, the payload is copied through the ring.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
 //! 1. The bytes of a buffer lie inside the control segment, which stays mapped as long as a handle to it exists, and
-//!    overlap nothing else (invariants 1 and 2 of `control.rs`). [`Memory`] is made from numbers that were checked.
-//! 2. A [`SharedBuffer`] is made only for a buffer of one's own buffer pool whose ownership word says that it is free,
-//!    and only one at a time ([`Reservation`]); while it lives nobody else touches its bytes. It ends before the
-//!    ownership is given away.
-//! 3. A [`SharedView`] is made only by moving the ownership from "handed to me" to "read by me", which one call can do;
-//!    while it lives nobody writes the bytes. It ends before the ownership is given back.
-//! 4. Mates keep to 2 and 3: they run the same program. What they say by mistake of numbers never leads out of the
-//!    segment.
+//!    overlap nothing else (invariants 1 and 2 of `control.rs`). [`Memory`] is made from checked indices.
+//! 2. A [`SharedBuffer`] is made only for a free buffer of this rank's own pool, one at a time ([`Reservation`]). While
+//!    it exists nothing else accesses its bytes. It ends before the buffer is handed over.
+//! 3. A [`SharedView`] is made only by changing the ownership word from "handed to this rank" to "read by this rank",
+//!    which one call can do. While it exists nobody writes the bytes. It ends before the buffer is released.
+//! 4. Node peers keep to 2 and 3: they run the same program. Indices received from them are checked, so no access
+//!    leaves the segment.
 #![allow(unsafe_code)]
 
 use super::control::{Control, NodeRank};
@@ -27,16 +26,16 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes of a buffer.
+/// The length of a buffer in bytes.
 pub(crate) const BUFFER: usize = 64 << 10;
 
-/// As all shared memory begins.
+/// The initial value of all shared memory.
 const FREE: u32 = 0;
 
 /// The ownership word of a buffer, in shared memory.
 ///
-/// Each of its changes is one exchange, which gives away all that was done to the bytes before (release) and takes it
-/// over (acquire).
+/// Each change is one atomic exchange. It publishes all earlier accesses to the bytes (release) and sees those of the
+/// previous owner (acquire).
 #[derive(Debug)]
 pub(super) struct Ownership<'a, F>(pub &'a F);
 
@@ -49,27 +48,27 @@ impl<F: Flag> Ownership<'_, F> {
         2 * peer as u32 + 2
     }
 
-    /// Whether its owner may fill it.
+    /// Whether the buffer's own rank may fill it.
     pub fn is_free(&self) -> bool {
         self.0.load(Ordering::Acquire) == FREE
     }
 
-    /// Its owner has filled it for a node peer.
+    /// Hands the filled buffer to a node peer.
     pub fn hand_to(&self, peer: NodeRank) {
         self.0.swap(Self::handed_to(peer), Ordering::AcqRel);
     }
 
-    /// The node peer begins to read. False: it was not handed to it.
+    /// This rank starts to read. False: the buffer was not handed to it.
     pub fn acquire(&self, me: NodeRank) -> bool {
         self.0.compare_exchange(Self::handed_to(me), Self::read_by(me), Ordering::AcqRel)
     }
 
-    /// The node peer has read it.
+    /// The reader has finished.
     pub fn release(&self) {
         self.0.swap(FREE, Ordering::AcqRel);
     }
 
-    /// Takes it back from a node peer that does not exist any more.
+    /// Takes the buffer back from a dead node peer.
     pub fn reclaim(&self, dead: NodeRank) {
         for state in [Self::handed_to(dead), Self::read_by(dead)] {
             self.0.compare_exchange(state, FREE, Ordering::AcqRel);
@@ -77,22 +76,22 @@ impl<F: Flag> Ownership<'_, F> {
     }
 }
 
-/// A rank's own buffers.
+/// The buffer pool of a rank.
 #[derive(Debug)]
 pub(crate) struct BufferPool {
     control: Arc<Control>,
-    /// How many reservations there are on each.
+    /// The number of reservations of each buffer.
     reservations: Mutex<Vec<u8>>,
 }
 
 impl BufferPool {
-    /// To be made once for a rank, see [`Control::take_rings`].
+    /// Call this once per rank, as [`Control::take_rings`].
     pub fn new(control: Arc<Control>) -> Arc<Self> {
         let reservations = Mutex::new(vec![0; control.buffers()]);
         Arc::new(BufferPool { control, reservations })
     }
 
-    /// A buffer that nobody uses, if there is one. The lowest: it is the one that the processor's cache remembers.
+    /// Takes a free buffer. The lowest index is the most likely to be in the processor's cache.
     pub fn take(self: &Arc<Self>) -> Option<SharedBuffer> {
         let me = self.control.me();
         let mut reservations = self.reservations();
@@ -103,10 +102,10 @@ impl BufferPool {
         Some(SharedBuffer { reservation: Reservation { pool: self.clone(), index }, memory, len: BUFFER })
     }
 
-    /// What a node peer says that it has handed to us: `len` bytes in one of its buffers.
+    /// Opens a buffer that a node peer reports to have handed to this rank, with `len` bytes in it.
     ///
     /// # Errors
-    /// [`Corrupt`]: it has not.
+    /// [`Corrupt`]: the node peer has not handed it to this rank.
     pub fn open(&self, owner: NodeRank, index: usize, len: usize) -> Result<SharedView, Corrupt> {
         if index >= self.control.buffers() || len > BUFFER || !self.ownership(owner, index).acquire(self.control.me()) {
             return Err(Corrupt);
@@ -115,7 +114,7 @@ impl BufferPool {
         Ok(SharedView { memory: Memory::of(&control, owner, index), control, owner, index, len })
     }
 
-    /// Takes back what a node peer has that is dead. (One that merely does not answer may still read.)
+    /// Takes back all buffers of a dead node peer. A node peer that merely does not respond may still be reading.
     pub fn reclaim(&self, dead: NodeRank) {
         for index in 0..self.control.buffers() {
             self.ownership(self.control.me(), index).reclaim(dead);
@@ -131,7 +130,7 @@ impl BufferPool {
     }
 }
 
-/// Keeps a buffer of our own out of the pool, wherever it is.
+/// Keeps a buffer of this rank out of its pool, whoever owns it at the moment.
 #[derive(Debug)]
 pub(super) struct Reservation {
     pool: Arc<BufferPool>,
@@ -143,7 +142,7 @@ impl Reservation {
         &self.pool.control
     }
 
-    /// Another one on the same buffer.
+    /// A second reservation of the same buffer.
     fn share(&self) -> Self {
         self.pool.reservations()[self.index] += 1;
         Reservation { pool: self.pool.clone(), index: self.index }
@@ -156,7 +155,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Where the bytes of a buffer lie.
+/// The address of a buffer's bytes.
 struct Memory(NonNull<u8>);
 
 impl Memory {
@@ -165,12 +164,12 @@ impl Memory {
     }
 }
 
-// SAFETY: an address; who may use it, invariants 2 and 3 say of its holders, on whichever thread they are.
+// SAFETY: only an address; invariants 2 and 3 restrict its holders, on any thread.
 unsafe impl Send for Memory {}
-// SAFETY: the same; through a shared reference it is only read.
+// SAFETY: as above; a shared reference only reads.
 unsafe impl Sync for Memory {}
 
-/// A buffer of our own, being filled for one node peer. Dropped, it is at home again.
+/// A buffer of this rank that is being filled for one node peer. Dropping it makes the buffer free again.
 pub struct SharedBuffer {
     reservation: Reservation,
     memory: Memory,
@@ -179,21 +178,21 @@ pub struct SharedBuffer {
 }
 
 impl SharedBuffer {
-    /// Leaves the bytes from `len` on out.
+    /// Shortens the content to `len` bytes.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
-    /// Gives it to a node peer, who is to be told its number.
+    /// Hands the buffer to a node peer and returns its index.
     pub(super) fn hand_to(self, peer: NodeRank) -> usize {
         let Reservation { pool, index } = &self.reservation;
         pool.ownership(pool.control.me(), *index).hand_to(peer);
-        // What is left to do is to let go of it.
+        // Dropping `self` only drops the reservation.
         *index
     }
 
-    /// Makes a mailbox to a node peer behind its bytes, for letters as long as they are, if there is room. To be asked
-    /// for once; the buffer is then handed to that node peer.
+    /// Creates a mailbox to a node peer behind the content, for letters of the content's length, if there is room. Call
+    /// this at most once per buffer, and hand the buffer to that node peer.
     pub(crate) fn mailbox(&self, to: NodeRank) -> Option<MailboxSender> {
         let memory = MailboxMemory::behind(self.memory.0, self.len)?;
         Some(MailboxSender::new(memory, self.reservation.share(), to))
@@ -235,7 +234,7 @@ impl fmt::Debug for SharedBuffer {
     }
 }
 
-/// What a node peer has handed to us, where it lies. Dropped, the node peer has its buffer back.
+/// The content of a buffer that a node peer has handed to this rank, in place. Dropping it releases the buffer.
 pub struct SharedView {
     control: Arc<Control>,
     owner: NodeRank,
@@ -246,7 +245,7 @@ pub struct SharedView {
 }
 
 impl SharedView {
-    /// The mailbox behind what it shows, where its owner has made one: then what is shown is its first letter's length.
+    /// The mailbox behind the content, if the node peer has created one: then the content has the length of a letter.
     pub fn into_mailbox(self) -> Option<MailboxReceiver> {
         MailboxReceiver::behind(self)
     }

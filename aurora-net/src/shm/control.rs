@@ -1,26 +1,26 @@
-//! The control segment of a node: how its ranks reach each other.
+//! The control segment of a node: the memory through which its ranks communicate.
 //!
-//! | from | what | who writes |
+//! | offset | content | written by |
 //! |---|---|---|
-//! | 0 | how many ranks have died | whoever finds it out |
-//! | 256 | a place for each rank: its doorbell, whether it is there, its word at a meeting | see [`RankSlot`] |
-//! | then | for each ordered pair of ranks the positions of their ring | both, see `ring.rs` |
-//! | the next page | for each ordered pair of ranks the bytes of their ring | the first of the pair |
-//! | then | for each rank whose turn it is with each of its buffers | both, see `buffer_pool.rs` |
-//! | the next page | for each rank the bytes of its buffers | that rank |
-//! | the next page | for each rank two contributions to barriers, used in turns | that rank, see `node_barrier.rs` |
+//! | 0 | number of dead ranks | the rank that detects a death |
+//! | 256 | per rank: doorbell, presence, barrier entries | see [`RankSlot`] |
+//! | then | per ordered pair of ranks: positions of their ring | both, see `ring.rs` |
+//! | next page | per ordered pair of ranks: bytes of their ring | the first rank of the pair |
+//! | then | per rank: ownership words of its buffers | both, see `buffer_pool.rs` |
+//! | next page | per rank: bytes of its buffers | the owner, see `buffer_pool.rs` |
+//! | next page | per rank: two barrier contributions, used alternately | that rank, see `node_barrier.rs` |
 //!
-//! What different ranks write lies on different cache lines, and far enough apart that fetching two at once does not
-//! hurt. Bytes that nobody has touched take no memory.
+//! Words written by different ranks lie on different cache lines, 128 bytes apart because some processors fetch lines
+//! in pairs. Pages that are never touched take no memory.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. A segment never changes its length, and is mapped as long as a handle to it exists ([`Segment`]); everything
+//! 1. A segment never changes its length and stays mapped as long as a handle to it exists ([`Segment`]). Every type
 //!    below holds one.
-//! 2. Each offset is computed from the same two numbers on all ranks (`layout`), lies inside the segment, and is
-//!    aligned for what lies there. No two things overlap.
-//! 3. Whoever touches a word touches it as the same kind of atomic. All begin as 0.
-//! 4. The ends of each ring are given out once ([`Control::take_rings`]), its bytes are reached through them alone.
+//! 2. All ranks compute each offset from the same number of ranks ([`Layout`]). It lies inside the segment and is
+//!    aligned for its content. No two regions overlap.
+//! 3. All accesses to a word use the same atomic type. All words start as 0.
+//! 4. The ends of each ring are created once ([`Control::take_rings`]), and only they access its bytes.
 #![allow(unsafe_code)]
 
 use super::barrier::{BarrierEntry, Table};
@@ -39,33 +39,33 @@ pub(super) const APART: usize = 128;
 const SLOTS: usize = 2 * APART;
 const PAGE: usize = 4096;
 
-/// What one ring holds: some regions of a long transfer; less where many ranks make many rings.
+/// The capacity of a ring: several fragments of a long transfer. Smaller where many ranks need many rings.
 const RING: usize = 128 << 10;
 const ALL_RINGS: usize = 64 << 20;
 
-/// What the buffers of one rank hold; less where there are many ranks.
+/// The total length of a rank's buffers. Smaller where there are many ranks.
 const BUFFERS: usize = 8 << 20;
 const ALL_BUFFERS: usize = 512 << 20;
-/// Two words on one cache line would be fetched away from each other.
+/// Each ownership word has a cache line of its own.
 const OWNERSHIP: usize = 64;
 
-/// The longest contribution of a rank to a barrier; less where there are many ranks.
+/// The longest contribution of a rank to a barrier. Smaller where there are many ranks.
 const CONTRIBUTION: usize = 256 << 10;
 const ALL_CONTRIBUTIONS: usize = 64 << 20;
 
-/// The length of a note, a contribution on the cache line of the rank's word.
+/// The length of an inline contribution, which shares a cache line with the rank's barrier entries.
 pub(super) const INLINE: usize = 16;
 
-/// A rank of this node, by its number among them.
+/// The index of a rank among the ranks of its node.
 pub(crate) type NodeRank = usize;
 
-/// Whether a rank is still there.
+/// Whether a rank is alive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Presence {
     Here,
     /// It has closed its endpoint.
     Closed,
-    /// It has ended without.
+    /// It has ended without closing its endpoint.
     Dead,
 }
 
@@ -73,7 +73,7 @@ const HERE: u32 = 0;
 const CLOSED: u32 = 1;
 const DEAD: u32 = 2;
 
-/// Where things lie in a control segment.
+/// The offsets in a control segment.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     ranks: usize,
@@ -132,38 +132,38 @@ impl Layout {
     }
 }
 
-/// Offsets in a rank's place.
+/// The offsets in a rank's slot.
 struct RankSlot;
 
 impl RankSlot {
     const LEN: usize = 4 * APART;
     const DOORBELL: usize = 0;
     const PRESENCE: usize = APART;
-    /// Number and two words, which it writes whenever it comes; behind them two notes.
+    /// The barrier entries (number and two words), followed by two inline contributions.
     const BARRIER: usize = 2 * APART;
     const INLINES: usize = RankSlot::BARRIER + 3 * 8;
     const ASLEEP: usize = 3 * APART;
 }
 
-/// A node's control segment, as one of its ranks uses it.
+/// A node's control segment, as used by one of its ranks.
 pub(crate) struct Control {
     segment: Segment,
     layout: Layout,
     me: NodeRank,
-    /// What wakes each rank.
+    /// The waker of each rank.
     wakers: Vec<Waker>,
     taken: AtomicBool,
     has_barrier: AtomicBool,
 }
 
 impl Control {
-    /// Bytes that the control segment of so many ranks takes.
+    /// The length of the control segment for this number of ranks.
     pub fn len(ranks: usize) -> usize {
         Layout::of(ranks).len()
     }
 
     /// # Panics
-    /// If the segment has another length.
+    /// If the segment has the wrong length.
     pub fn new(segment: Segment, me: NodeRank, wakers: Vec<Waker>) -> Self {
         let layout = Layout::of(wakers.len());
         assert_eq!(segment.len(), layout.len());
@@ -171,20 +171,20 @@ impl Control {
         Control { segment, layout, me, wakers, taken, has_barrier }
     }
 
-    /// This rank.
+    /// The node rank of this rank.
     pub fn me(&self) -> NodeRank {
         self.me
     }
 
-    /// How many ranks the node has.
+    /// The number of ranks of the node.
     pub fn ranks(&self) -> usize {
         self.layout.ranks
     }
 
-    /// The rings to and from each of the others.
+    /// This rank's ends of the rings from and to each node peer.
     ///
     /// # Panics
-    /// The second time.
+    /// If called a second time.
     pub fn take_rings(&self) -> Vec<RingEnds> {
         assert!(!self.taken.swap(true, Ordering::Relaxed), "rings have one end on each side");
         let ring = |from, to| Ring {
@@ -196,84 +196,82 @@ impl Control {
         let others = (0..self.ranks()).filter(|peer| *peer != self.me);
         others
             .map(|peer| {
-                // SAFETY: invariant 4: this rank alone writes the ring from it to another, and this is called once.
+                // SAFETY: invariant 4: only this rank writes this ring, and this function runs once.
                 let writer = unsafe { Writer::new(ring(self.me, peer)) };
-                // SAFETY: and it alone reads the one from there.
+                // SAFETY: invariant 4: only this rank reads that ring.
                 let reader = unsafe { Reader::new(ring(peer, self.me)) };
                 RingEnds { peer, writer, reader }
             })
             .collect()
     }
 
-    /// Whether this is the first call: a rank has one [`NodeBarrier`](super::NodeBarrier).
+    /// True for the first call only: a rank has one [`NodeBarrier`](super::NodeBarrier).
     pub fn take_barrier(&self) -> bool {
         !self.has_barrier.swap(true, Ordering::Relaxed)
     }
 
-    /// The longest contribution to a barrier, in bytes.
+    /// The maximal length of a contribution in bytes.
     pub fn longest_contribution(&self) -> usize {
         self.layout.contribution
     }
 
-    /// Where a contribution to barriers of this turn, 0 or 1, lies.
+    /// The address of a rank's contribution to barriers with even or odd numbers.
     pub fn contribution(&self, peer: NodeRank, parity: usize) -> NonNull<u8> {
         NonNull::new(self.at(self.layout.contribution(peer, parity))).expect("inside a mapping")
     }
 
-    /// Where the short one of [`INLINE`] bytes lies: beside the rank's word, and aligned to 8.
+    /// The address of a rank's inline contribution, aligned to 8.
     pub fn inline(&self, peer: NodeRank, parity: usize) -> NonNull<[u8; INLINE]> {
         assert!(parity < 2);
         let at = self.layout.slot(peer) + RankSlot::INLINES + parity * INLINE;
         NonNull::new(self.at(at).cast()).expect("inside a mapping")
     }
 
-    /// How many buffers each rank has.
+    /// The number of buffers of each rank.
     pub fn buffers(&self) -> usize {
         self.layout.buffers
     }
 
-    /// Whose turn it is with a buffer.
+    /// The ownership word of a buffer.
     pub fn ownership(&self, owner: NodeRank, index: usize) -> &AtomicU32 {
         self.word(self.layout.ownership(owner, index))
     }
 
-    /// Where a buffer lies.
+    /// The address of a buffer.
     pub fn buffer(&self, owner: NodeRank, index: usize) -> NonNull<u8> {
         NonNull::new(self.at(self.layout.buffer(owner, index))).expect("inside a mapping")
     }
 
-    /// Tells a rank that there is something to see, and wakes it if it sleeps.
+    /// Rings a rank's doorbell: wakes the rank if it sleeps.
     pub fn ring(&self, peer: NodeRank) {
         if self.doorbell(peer).ring() {
             self.wakers[peer].kick();
         }
     }
 
-    /// Tells a rank that there is something to see that is in no hurry, and wakes it only if one of its threads waits.
+    /// Rings a rank's doorbell lazily: wakes the rank only if one of its threads waits.
     pub fn ring_lazily(&self, peer: NodeRank) {
         if self.doorbell(peer).ring_lazily() {
             self.wakers[peer].kick();
         }
     }
 
-    /// This rank is about to look.
+    /// This rank is about to look for messages.
     pub fn acknowledge(&self) {
         self.doorbell(self.me).acknowledge();
     }
 
-    /// This rank will not look from now on, unless it is rung for, or hinted to: the calling thread waits for
-    /// something.
+    /// The calling thread waits and is about to sleep: see [`Doorbell::prepare_sleep`].
     pub fn prepare_sleep(&self) -> Look {
         self.doorbell(self.me).prepare_sleep()
     }
 
-    /// As [`Control::prepare_sleep`], by a thread that has something else to do: leaves what is in no hurry.
+    /// The calling thread stops polling and does not wait: see [`Doorbell::stop_polling`].
     pub fn stop_polling(&self) -> Look {
         self.doorbell(self.me).stop_polling()
     }
 
-    /// Waits a short while for this rank's doorbell: `spins` looks without giving up the core, then `yields` that do.
-    /// True: rung.
+    /// Polls this rank's doorbell `spins` times, then `yields` times after giving up the core. True: it has rung.
     pub fn spin(&self, spins: u32, yields: u32) -> bool {
         let doorbell = self.doorbell(self.me);
         if doorbell.start_polling() {
@@ -294,7 +292,7 @@ impl Control {
         doorbell.has_rung()
     }
 
-    /// How many ranks have died.
+    /// The number of dead ranks.
     pub fn deaths(&self) -> u32 {
         self.word(0).load(Ordering::Acquire)
     }
@@ -307,12 +305,12 @@ impl Control {
         }
     }
 
-    /// This rank needs nobody any more.
+    /// This rank no longer needs its node peers.
     pub fn close(&self) {
         self.word(self.layout.slot(self.me) + RankSlot::PRESENCE).store(CLOSED, Ordering::Release);
     }
 
-    /// A rank's end has been seen: tells all, unless it has closed.
+    /// Records that a rank's process has ended, and wakes all ranks, unless it had closed its endpoint.
     pub fn note_end(&self, peer: NodeRank) {
         let presence = self.word(self.layout.slot(peer) + RankSlot::PRESENCE);
         if presence.compare_exchange(HERE, DEAD, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
@@ -326,7 +324,7 @@ impl Control {
     }
 
     fn word(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
+        // SAFETY: invariants 1 to 3; the reference does not outlive our handle.
         unsafe { AtomicU32::from_ptr(self.at(offset).cast()) }
     }
 
@@ -349,7 +347,7 @@ impl Table for Control {
             BarrierEntry::Word(number) => RankSlot::BARRIER + 8 * (1 + (number % 2) as usize),
             BarrierEntry::Asleep => RankSlot::ASLEEP,
         };
-        // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
+        // SAFETY: invariants 1 to 3; the reference does not outlive our handle.
         unsafe { AtomicU64::from_ptr(self.at(self.layout.slot(rank) + offset).cast()) }
     }
 }
@@ -385,7 +383,7 @@ impl Ring {
     }
 
     fn position(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
+        // SAFETY: invariants 1 to 3; the reference does not outlive our handle.
         unsafe { AtomicU64::from_ptr(self.at(self.positions + offset).cast()) }
     }
 
@@ -407,7 +405,7 @@ impl Cells for Ring {
     }
 
     fn wanting(&self) -> &AtomicU32 {
-        // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
+        // SAFETY: invariants 1 to 3; the reference does not outlive our handle.
         unsafe { AtomicU32::from_ptr(self.at(self.positions + 2 * APART).cast()) }
     }
 
@@ -417,13 +415,13 @@ impl Cells for Ring {
 
     unsafe fn with<R>(&self, at: usize, len: usize, show: impl FnOnce(&[u8]) -> R) -> R {
         self.check(at, len);
-        // SAFETY: invariants 1 and 2, and just checked; that nobody writes there the caller promises.
+        // SAFETY: invariants 1 and 2; bounds checked above; the caller guarantees that nobody writes these bytes.
         show(unsafe { std::slice::from_raw_parts(self.at(self.bytes + at), len) })
     }
 
     unsafe fn with_mut<R>(&self, at: usize, len: usize, fill: impl FnOnce(&mut [u8]) -> R) -> R {
         self.check(at, len);
-        // SAFETY: invariants 1 and 2, and just checked; that nobody else uses it the caller promises.
+        // SAFETY: invariants 1 and 2; bounds checked above; the caller guarantees exclusive access.
         fill(unsafe { std::slice::from_raw_parts_mut(self.at(self.bytes + at), len) })
     }
 }

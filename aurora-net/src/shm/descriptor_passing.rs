@@ -1,7 +1,7 @@
-//! Messages: a few bytes and descriptors, from one process of a node to another.
+//! Descriptor passing: messages of a few bytes with file descriptors, between processes of a node.
 //!
-//! They travel over abstract unix sockets that keep messages apart. Such a socket leaves nothing behind, and can be
-//! reached only by processes of the same kernel in the same network namespace.
+//! Messages travel over abstract unix sockets of type SEQPACKET. Such a socket leaves no file behind and is reachable
+//! only from the same network namespace of the same running system.
 
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -16,29 +16,30 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The most descriptors in one message (the kernel's limit is 253).
+/// The most descriptors in one message (Linux permits 253).
 pub(super) const MOST_DESCRIPTORS: usize = 128;
 
-/// What has arrived.
+/// A received message.
 #[derive(Debug)]
 pub(super) struct Message {
     pub bytes: Vec<u8>,
     pub descriptors: Vec<OwnedFd>,
 }
 
-/// The longest message's bytes.
+/// The longest message in bytes.
 const LONGEST: usize = 64;
 
-/// How long a connection may wait to be taken into a queue, and a descriptor for others to arrive first.
+/// The time limit for a connection to enter the listener's queue, and for the limit on descriptors in flight to permit
+/// a send.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Between two looks whether they have.
+/// The interval between two attempts to send.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
 type Room<const DESCRIPTORS: usize> = [MaybeUninit<u8>; DESCRIPTORS];
 const ROOM: usize = rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS));
 
-/// Where others can connect to this rank.
+/// A socket that accepts channels.
 #[derive(Debug)]
 pub(super) struct Listener(OwnedFd);
 
@@ -49,20 +50,20 @@ impl AsFd for Listener {
 }
 
 impl Listener {
-    /// At most so many connections wait to be taken in.
+    /// The most connections in the queue.
     pub const QUEUE: i32 = i16::MAX as i32;
 
-    /// Listens under a name that nobody has.
+    /// Listens at an unused name.
     pub fn bind(name: &[u8]) -> Result<Self, Errno> {
         let socket = socket()?;
         bind(&socket, &SocketAddrUnix::new_abstract_name(name)?)?;
-        // As long as the system allows: a whole node may come before the first is let in.
+        // As long as the system permits: all ranks of a node may connect before the first is accepted.
         listen(&socket, Self::QUEUE)?;
         rustix::io::ioctl_fionbio(&socket, true)?;
         Ok(Listener(socket))
     }
 
-    /// The next who has connected, if there is one.
+    /// Accepts the next queued connection, if there is one.
     pub fn accept(&self) -> Result<Option<Channel>, Errno> {
         loop {
             match accept_with(&self.0, SocketFlags::CLOEXEC) {
@@ -80,8 +81,8 @@ impl Listener {
 pub(super) struct Channel(OwnedFd);
 
 impl Channel {
-    /// Connects to who listens under this name; refused at once where nobody does, and after a while (`AGAIN`) where
-    /// very many others wait to be taken in.
+    /// Connects to the listener with this name. Fails at once if there is none, and with `AGAIN` after [`TIMEOUT`] if
+    /// its queue stays full.
     pub fn connect(name: &[u8]) -> Result<Self, Errno> {
         let socket = socket()?;
         let address = SocketAddrUnix::new_abstract_name(name)?;
@@ -98,8 +99,8 @@ impl Channel {
         }
     }
 
-    /// Sends a message; waits only for a receiver that has left very many unread, and while as many descriptors are on
-    /// their way between this user's processes as a process may have: then for a limited time (`TOOMANYREFS`).
+    /// Sends a message. Blocks only while the receiver has very many unread messages, or while this user's processes
+    /// have too many descriptors in flight: the latter fails with `TOOMANYREFS` after [`TIMEOUT`].
     pub fn send(&self, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Errno> {
         let mut room: Room<ROOM> = [MaybeUninit::uninit(); ROOM];
         let mut control = SendAncillaryBuffer::new(&mut room);
@@ -118,13 +119,13 @@ impl Channel {
         }
     }
 
-    /// Waits for the next message. None: there will be none. `MFILE`: its descriptors were more than this process may
-    /// still have.
+    /// Waits for the next message. `None`: the channel is closed. `MFILE`: this process may not have that many more
+    /// descriptors.
     pub fn receive(&self) -> Result<Option<Message>, Errno> {
         self.receive_with(RecvFlags::empty())
     }
 
-    /// The next message if it is here; `AGAIN` if it may still come.
+    /// The next message, if it has arrived; otherwise `AGAIN`.
     pub fn try_receive(&self) -> Result<Option<Message>, Errno> {
         self.receive_with(RecvFlags::DONTWAIT)
     }
@@ -136,14 +137,14 @@ impl Channel {
         let received = loop {
             let mut into = [IoSliceMut::new(&mut bytes)];
             match recvmsg(&self.0, &mut into, &mut control, flags | RecvFlags::CMSG_CLOEXEC) {
-                // Reset: the other side is gone, with messages of ours unread. Said once; what it had sent still is
-                // here.
+                // The other side has closed with messages of ours unread. Reported once; its own messages are still
+                // readable.
                 Err(Errno::INTR | Errno::CONNRESET) => {}
                 outcome => break outcome?,
             }
         };
         if received.flags.contains(ReturnFlags::CTRUNC) {
-            // Those that have come are closed again.
+            // Linux does not deliver the rest; the descriptors received are closed again.
             return Err(Errno::MFILE);
         }
         if received.bytes == 0 {
@@ -158,9 +159,9 @@ impl Channel {
         Ok(Some(Message { bytes: bytes[..received.bytes].to_vec(), descriptors }))
     }
 
-    /// Ends it for both sides, also for who waits for a message just now.
+    /// Closes the channel for both sides and wakes a thread that waits in `receive`.
     pub fn close(&self) {
-        // Closed by the other side: fine.
+        // An error means that the other side has already closed it.
         let _ = shutdown(&self.0, Shutdown::Both);
     }
 }
@@ -171,7 +172,7 @@ impl AsFd for Channel {
     }
 }
 
-/// The two numbers that a message is made of.
+/// Decodes a message of two numbers.
 pub(super) fn numbers(bytes: &[u8]) -> Option<(u64, u64)> {
     let (first, rest) = bytes.split_first_chunk()?;
     let second = rest.try_into().ok()?;

@@ -1,17 +1,15 @@
-//! Who shares this rank's node, and how they share memory.
+//! Discovery: which ranks run on this rank's node, and how they get their shared memory.
 //!
-//! # How they find each other
+//! Each rank first listens on an abstract unix socket ([`Offer`]). Its contact carries the socket's random name and the
+//! boot id of the running system. Once contacts are exchanged, each rank tries to connect to the ranks with its own
+//! boot id, lowest first. The first one that accepts is its *leader*; a rank that reaches itself in that order is a
+//! leader. Only processes in one network namespace can connect, so the ranks with the same leader form a node. A second
+//! exchange tells all ranks every rank's leader. Host names are not used: they repeat, and containers share them.
 //!
-//! Before ranks know each other, each listens on an abstract unix socket ([`Offer`]). Its contact carries that socket's
-//! name, a random one, and the boot id of its kernel. Then each connects to the ranks of its own boot id, lowest first,
-//! until one answers or it comes to itself: that is its *leader*. Only processes in one network namespace can connect,
-//! and they all can; so the ranks of a node are those that have the same leader, and everyone learns that by telling
-//! it. Host names play no part: they repeat, and containers share them.
-//!
-//! A rank says who it is when it connects, proves it by the job's key (`handshake.rs`), and gives what wakes it, before
-//! it tells everyone its leader. So when all have told, all node peers are with the leader's acceptor (`acceptor.rs`),
-//! and the leader waits for nobody. It proves to each that it belongs to the job too, makes the control segment and
-//! hands it to them, with what wakes each; the node peers wait for that.
+//! On connecting, a rank proves its rank by the job's key (`handshake.rs`) and sends its eventfd. It does both before
+//! the second exchange, so after that exchange all node peers have connected to the leader's acceptor (`acceptor.rs`),
+//! and the leader need not wait. The leader then proves itself to each node peer, creates the control segment, and
+//! sends its descriptor together with all eventfds. The node peers wait for that.
 
 use super::acceptor::{Accepted, AcceptedPeer, Acceptor};
 use super::control::Control;
@@ -29,14 +27,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// How the other ranks of its node find a rank.
+/// What other ranks of the node need in order to find a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct ShmContact {
-    /// Of its kernel.
+    /// The boot id of its running system.
     boot: u128,
-    /// Makes the name of its socket, which all processes of the machine can see.
+    /// The random part of its socket's name, which all processes of the machine can see.
     name: u128,
-    /// Tells this start from any other: who has heard a proof about it can use it nowhere else.
+    /// Used once, so that a recorded proof is worthless elsewhere.
     pub(super) nonce: Nonce,
 }
 
@@ -45,14 +43,14 @@ impl ShmContact {
         format!("aurora-node-{:032x}", self.name).into_bytes()
     }
 
-    /// The same of another machine.
+    /// The same contact on another machine.
     #[cfg(test)]
     pub(super) fn elsewhere(self) -> Self {
         ShmContact { boot: !self.boot, ..self }
     }
 }
 
-/// A rank that can be found by the others of its node.
+/// A rank that node peers can connect to.
 #[derive(Debug)]
 pub(crate) struct Offer {
     contact: ShmContact,
@@ -60,7 +58,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// Listens from now on.
+    /// Starts to listen.
     pub fn new() -> Result<Self, Error> {
         let random = |_| Error::system("get random numbers")(io::Error::from(io::ErrorKind::Other));
         let (name, nonce) = (nonce().map_err(random)?, nonce().map_err(random)?);
@@ -69,7 +67,7 @@ impl Offer {
         Ok(Offer { contact, listener })
     }
 
-    /// Pretends, for tests, to run on another machine than those with another number.
+    /// For tests: makes ranks with different numbers take each other for ranks of different machines.
     pub fn on_machine(mut self, number: usize) -> Self {
         self.contact.boot ^= number as u128;
         self
@@ -79,7 +77,7 @@ impl Offer {
         self.contact
     }
 
-    /// Looks for the leader of this node among all ranks, and says who this is.
+    /// Finds this node's leader among all ranks and connects to it.
     pub fn seek(
         self,
         me: Rank,
@@ -99,7 +97,7 @@ impl Offer {
                 Err(error @ (Errno::MFILE | Errno::NFILE)) => {
                     return Err(Error::system("connect to a rank of this machine")(error));
                 }
-                // Whatever refuses us, that rank's memory is out of our reach.
+                // Whatever the reason, this rank's memory cannot be shared.
                 Err(_) => continue,
             };
             if !peer::is_same_user(&channel) {
@@ -111,7 +109,7 @@ impl Offer {
                 Errno::TOOMANYREFS => Error::system("send a descriptor to a rank of this node")(error),
                 _ => Error::NodePeerGone { rank: leader },
             })?;
-            // Others may try to come to us before they come to the leader: nobody answers them, and they go on.
+            // Other ranks may have connected to this one first: they are not answered and try the next rank.
             let role = Seeker::Follower { channel, handshake, _listener: listener };
             return Ok(Found { me, leader, role, waker });
         }
@@ -121,7 +119,7 @@ impl Offer {
     }
 }
 
-/// A rank that has found its leader, or knows that it is one.
+/// A rank that knows its leader.
 #[derive(Debug)]
 pub(crate) struct Found {
     me: Rank,
@@ -137,18 +135,18 @@ enum Seeker {
 }
 
 impl Found {
-    /// What to tell everyone.
+    /// The leader, for the second exchange.
     pub fn leader(&self) -> Rank {
         self.leader
     }
 
-    /// Makes the node, given everyone's leader. `grace`: [`Node::share`] waits so long before it says that the leader
-    /// is gone.
+    /// Creates the node from all ranks' leaders. [`Node::share`] waits for `grace` before it reports that the leader is
+    /// gone.
     pub fn gather(self, leaders: &[Option<Rank>], grace: Duration) -> Result<Node, Error> {
         let Found { me, leader, role, waker } = self;
         let gone = || Error::NodePeerGone { rank: leader };
         if leaders[leader.index()] != Some(leader) {
-            // It follows somebody else, whom we could not reach.
+            // It has another leader, which this rank could not reach.
             return Err(gone());
         }
         let ranks = (0..leaders.len()).map(Rank::new).filter(|rank| leaders[rank.index()] == Some(leader));
@@ -177,7 +175,7 @@ impl Found {
             }
             Seeker::Follower { channel, handshake, .. } => {
                 let Some(Message { bytes: said, .. }) = receive(&channel)? else {
-                    // Most likely we are about to be ended too, by who says why.
+                    // This process is most likely about to be killed, with the cause reported elsewhere.
                     thread::sleep(grace);
                     return Err(gone());
                 };
@@ -195,7 +193,7 @@ impl Found {
     }
 }
 
-/// Puts the node peers in the order of their ranks. All have come, or are gone.
+/// Sorts the node peers by rank. All have connected, or are gone.
 fn in_rank_order(mut accepted: Accepted, peers: &[Rank]) -> Result<(Vec<Channel>, Vec<Waker>), Error> {
     let sorted = peers.iter().map(|peer| {
         let at = accepted.all.iter().position(|accepted| accepted.rank == *peer);
@@ -206,7 +204,7 @@ fn in_rank_order(mut accepted: Accepted, peers: &[Rank]) -> Result<(Vec<Channel>
     sorted.collect::<Result<Vec<_>, _>>().map(|sorted| sorted.into_iter().unzip())
 }
 
-/// Gives a node peer what wakes each rank of the node.
+/// Sends all wakers of the node to a node peer.
 fn hand_out(wakers: &[Waker], channel: &Channel) -> Result<(), Error> {
     wakers.chunks(MOST_DESCRIPTORS).try_for_each(|some| {
         let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();
@@ -214,7 +212,7 @@ fn hand_out(wakers: &[Waker], channel: &Channel) -> Result<(), Error> {
     })
 }
 
-/// Takes what wakes each rank of the node. None: the leader is gone.
+/// Receives all wakers of the node. `None`: the leader is gone.
 fn take(channel: &Channel, count: usize) -> Result<Option<Vec<Waker>>, Error> {
     let mut wakers = Vec::new();
     while wakers.len() < count {

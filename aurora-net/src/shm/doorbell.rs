@@ -1,50 +1,49 @@
-//! The doorbell of a rank: a word in shared memory by which others wake it, but only if it sleeps.
+//! A rank's doorbell: a word in shared memory that tells senders whether the rank has to be woken.
 //!
-//! Ringing, answering and going to sleep each exchange the word, and exchanges of one word are ordered. Who has
-//! something for a rank puts it where it belongs *first* and rings *second*; the rank answers first and looks second.
-//! So either it sees what was put, or the ring comes after its answer, and it finds the word changed when it wants to
-//! sleep.
+//! Every ring, acknowledgement and preparation to sleep is an atomic exchange of this word, so they are totally
+//! ordered. A sender first stores its data and then rings. The rank first acknowledges and then looks for data. So
+//! either the rank sees the data, or the ring follows the acknowledgement and the rank finds the word changed when it
+//! prepares to sleep.
 //!
-//! Who answers takes charge: it looks everywhere, and then dozes or has another thread of its rank do so.
+//! The thread that acknowledges must look everywhere before it, or another thread of its rank, sleeps.
 //!
-//! What is in no hurry is *hinted at* instead: nobody is woken for it, except a thread that waits. For a rank that
-//! merely computes it lies where it was put until the rank looks again by itself, or somebody rings.
+//! A *lazy* ring wakes the rank only if one of its threads waits. Lazy data for a computing rank stays where it is
+//! until the rank next looks, or until a normal ring.
 
 use super::ring::Flag;
 use std::sync::atomic::Ordering;
 
-/// Nobody looks: has to be woken. As all shared memory begins.
+/// No thread looks: the rank has to be woken. The initial value.
 const ASLEEP: u32 = 0;
-/// Someone looks, and will look again before it sleeps if this changes.
+/// A thread looks, and checks this word again before it sleeps.
 const AWAKE: u32 = 1;
-/// The same, and there is something to see.
+/// As `AWAKE`; the doorbell has rung since the acknowledgement.
 const RUNG: u32 = 2;
-/// The same, but only something that is in no hurry.
+/// As `AWAKE`; the doorbell has rung lazily only.
 const RUNG_LAZILY: u32 = 3;
-/// Nobody looks, and a thread waits: has to be woken for hints too.
+/// No thread looks, but one waits: the rank has to be woken for lazy rings too.
 const WAITING: u32 = 4;
 
 /// A rank's doorbell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Doorbell<'a, F>(pub &'a F);
 
-/// What to do next.
+/// What a thread has to do next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
-    /// Nothing has come since the doorbell was answered.
+    /// Sleep: the doorbell has not rung since it was acknowledged.
     Sleep,
-    /// Something has.
+    /// Look again: it has.
     Again,
 }
 
 impl<F: Flag> Doorbell<'_, F> {
-    /// Says that there is something to see. True: the rank sleeps, and the caller is the one to wake it.
+    /// Rings. True: the rank sleeps and the caller has to wake it.
     pub fn ring(&self) -> bool {
         matches!(self.0.swap(RUNG, Ordering::AcqRel), ASLEEP | WAITING)
     }
 
-    /// Says that there is something to see that is in no hurry. True: a thread sleeps that waits for something, and the
-    /// caller is the one to wake it.
+    /// Rings lazily. True: a waiting thread sleeps and the caller has to wake it.
     pub fn ring_lazily(&self) -> bool {
         loop {
             let state = self.0.load(Ordering::Relaxed);
@@ -53,35 +52,35 @@ impl<F: Flag> Doorbell<'_, F> {
                 WAITING => RUNG,
                 other => other,
             };
-            // Also where nothing changes: it has to be ordered with the answer.
+            // Exchanged even if equal, to be ordered with the acknowledgement.
             if self.change(state, rung) {
                 return state == WAITING;
             }
         }
     }
 
-    /// Says that the caller is about to look.
+    /// The caller is about to look everywhere.
     pub fn acknowledge(&self) {
         self.0.swap(AWAKE, Ordering::AcqRel);
     }
 
-    /// Says that the caller looks from now on, although nobody has rung: nobody needs to wake this rank until it dozes.
-    /// True: nobody did until now, and there may be what was only hinted at.
+    /// The caller polls from now on, without a ring: nobody has to wake this rank until it prepares to sleep. True: no
+    /// thread looked before, so lazy data may be waiting.
     pub fn start_polling(&self) -> bool {
         self.change(ASLEEP, AWAKE) || self.change(WAITING, AWAKE)
     }
 
-    /// Whether someone has rung since it was answered, or hinted. Costs nothing while nobody has.
+    /// Whether the doorbell has rung, lazily or not, since it was acknowledged. A plain load.
     pub fn has_rung(&self) -> bool {
         matches!(self.0.load(Ordering::Relaxed), RUNG | RUNG_LAZILY)
     }
 
-    /// Says that the caller, who waits for something, will not look from now on, unless someone has rung or hinted.
+    /// The caller waits for something and will sleep, unless the doorbell has rung, lazily or not.
     pub fn prepare_sleep(&self) -> Look {
         loop {
             match self.0.load(Ordering::Relaxed) {
                 AWAKE if self.change(AWAKE, WAITING) => return Look::Sleep,
-                // Another thread of this rank sleeps already, who would be woken instead; but not for hints.
+                // Another thread of this rank already sleeps and would take the wake-up, but not for lazy rings.
                 ASLEEP if self.change(ASLEEP, AWAKE) => return Look::Again,
                 WAITING => return Look::Sleep,
                 RUNG | RUNG_LAZILY => return Look::Again,
@@ -90,7 +89,7 @@ impl<F: Flag> Doorbell<'_, F> {
         }
     }
 
-    /// Says that the caller will not look from now on and that nobody waits; leaves hints for later.
+    /// The caller stops polling, and no thread waits. Lazy rings are left for later.
     pub fn stop_polling(&self) -> Look {
         loop {
             match self.0.load(Ordering::Relaxed) {

@@ -1,16 +1,16 @@
-//! Transfers through the rings between this rank and one of its node peers.
+//! Transfers in both directions between this rank and one node peer, through their two rings.
 //!
-//! What stands in a ring is a row of records, each shown whole and beginning at a multiple of 16 bytes:
+//! A ring holds a sequence of records. Each becomes visible as a whole and starts at a multiple of 16 bytes:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
-//! | 2 | kind: 1 a whole transfer, 2 the beginning of a long one, 3 more of it, 4 it is withdrawn, 5 a whole transfer whose payload lies in a buffer |
+//! | 2 | kind: 1 whole transfer, 2 first fragment, 3 next fragment, 4 withdrawn, 5 payload in a pool buffer |
 //! | 2 | length of the header |
-//! | 4 | length of the payload that is in here |
+//! | 4 | length of the payload part in this record |
 //! | 8 | length of the whole payload |
-//! | | header, padded to a multiple of 16; payload (of kind 5: the number of the sender's buffer, 8 bytes), padded too |
+//! | | header, padded to a multiple of 16; payload part (kind 5: index of the sender's buffer, 8 bytes), padded too |
 //!
-//! A long transfer goes in pieces as the ring empties, one such transfer at a time. Short ones pass it by.
+//! A long transfer goes in fragments as the ring empties, one such transfer at a time. Short transfers overtake it.
 
 use super::buffer_pool::BufferPool;
 use super::control::{NodeRank, Ring, RingEnds};
@@ -22,10 +22,10 @@ use std::sync::Arc;
 
 const UNIT: usize = 16;
 
-/// Bytes of a buffer's number.
+/// Length of a buffer's index.
 const NUMBER: usize = size_of::<u64>();
 
-/// Records taken in before others get a chance at the lock.
+/// The most records received before the lock is released.
 const BATCH: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +37,7 @@ enum Kind {
     Handed = 5,
 }
 
-/// The first bytes of a record.
+/// The head of a record.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     kind: Kind,
@@ -71,20 +71,20 @@ impl Record {
         Ok(Record { kind, header, part: u32::from_ne_bytes([e, f, g, h]) as usize, total })
     }
 
-    /// What it takes in the ring.
+    /// Its length in the ring.
     fn len(self) -> usize {
         UNIT + self.header.next_multiple_of(UNIT) + self.part.next_multiple_of(UNIT)
     }
 }
 
-/// A transfer under way to the node peer.
+/// A long transfer to the node peer.
 #[derive(Debug)]
 struct Long {
     outgoing: Outgoing,
     sent: usize,
 }
 
-/// A transfer under way from the node peer.
+/// A long transfer from the node peer.
 #[derive(Debug)]
 struct Incoming {
     header: Vec<u8>,
@@ -103,32 +103,32 @@ enum Destination {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Sent {
     Nothing,
-    /// Only what is in no hurry: the node peer need not be woken for it.
+    /// Lazy transfers only: the node peer need not be woken.
     Lazily,
-    /// What the node peer is to be called for, or as much as there is room for.
+    /// Transfers that the node peer has to be woken for, or a full ring.
     Waking,
 }
 
-/// What became of a step.
+/// The outcome of writing one record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Done,
-    /// There is no room.
+    /// The ring has no room.
     Full,
 }
 
-/// What taking in has done.
+/// The outcome of [`Duplex::receive`].
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct TakenIn {
     /// The handler was called.
     pub handled: bool,
-    /// There is more.
+    /// More records are waiting.
     pub more: bool,
-    /// The node peer is to be called: it waits for room, and there is some.
+    /// The node peer waits for room, there is some, and it has to be woken.
     pub nudge: bool,
 }
 
-/// Both ways between this rank and a node peer.
+/// Both directions between this rank and a node peer.
 #[derive(Debug)]
 pub(crate) struct Duplex {
     peer: NodeRank,
@@ -138,7 +138,7 @@ pub(crate) struct Duplex {
     short: VecDeque<Outgoing>,
     long: VecDeque<Long>,
     incoming: Option<Incoming>,
-    /// Payloads that the node peer has, or that are withdrawn.
+    /// Lent payloads that have been copied or withdrawn.
     released: Vec<Token>,
 }
 
@@ -148,7 +148,7 @@ impl Duplex {
         Duplex { peer, writer, reader, pool, short, long, incoming: None, released: Vec::new() }
     }
 
-    /// The longest payload that goes in one record. Several fit, so that one side writes while the other reads.
+    /// The longest payload part of a record. Several fit into the ring, so that both sides work at the same time.
     fn fragment_len(&self) -> usize {
         self.writer.capacity() / 4
     }
@@ -162,22 +162,22 @@ impl Duplex {
         }
     }
 
-    /// Whether something waits for room.
+    /// Whether a transfer waits for room in the ring.
     pub fn is_waiting(&self) -> bool {
         !(self.short.is_empty() && self.long.is_empty())
     }
 
-    /// Whether a long transfer is on its way here, or something waits for room.
+    /// Whether a long transfer is arriving, or a transfer waits for room.
     pub fn is_moving(&self) -> bool {
         self.incoming.is_some() || self.is_waiting()
     }
 
-    /// The node peer's position, if it has not read all that we have put into its ring.
+    /// The node peer's read position, if it has not read everything.
     pub fn unread(&self) -> Option<u64> {
         self.writer.unread()
     }
 
-    /// Puts into the ring what fits.
+    /// Writes queued transfers into the ring, as far as there is room.
     pub fn transmit(&mut self, handler: &mut impl Handler) -> Result<Sent, Corrupt> {
         let mut sent = Sent::Nothing;
         while let Some(next) = self.short.front().or(self.long.front().map(|long| &long.outgoing)) {
@@ -186,7 +186,7 @@ impl Duplex {
             match step {
                 Step::Done => sent = sent.max(manner),
                 Step::Full if self.writer.want_room()? => {}
-                // Whatever it is that fills the ring.
+                // Even lazy transfers wake the node peer if they fill the ring.
                 Step::Full => return Ok(Sent::Waking),
             }
         }
@@ -210,7 +210,7 @@ impl Duplex {
             self.hand_over(record);
             return Ok(Step::Done);
         }
-        // What has been withdrawn was never here.
+        // Withdrawn: nothing is written.
         put(&mut self.writer, record, header, payload, 0, handler);
         self.release(|duplex| duplex.short.pop_front());
         Ok(Step::Done)
@@ -263,12 +263,12 @@ impl Duplex {
         }
     }
 
-    /// Lent payloads that are not needed any more.
+    /// Lent payloads that are no longer needed.
     pub fn released(&mut self) -> std::vec::Drain<'_, Token> {
         self.released.drain(..)
     }
 
-    /// Drops what waits for room: the node peer is lost.
+    /// Drops all transfers: the node peer is lost.
     pub fn give_up(&mut self) {
         while !self.short.is_empty() {
             self.release(|duplex| duplex.short.pop_front());
@@ -279,7 +279,7 @@ impl Duplex {
         self.incoming = None;
     }
 
-    /// Takes in what has arrived, in part if it is much.
+    /// Receives what has arrived, up to [`BATCH`] records.
     pub fn receive(
         &mut self,
         from: Rank,
@@ -296,7 +296,7 @@ impl Duplex {
             let record = self.next(from, handler, out, traffic)?;
             taken.handled = true;
             if record.kind == Kind::Handed {
-                // What came of it can be more than little: others get a chance, and its sender an answer.
+                // A handed buffer may be large: release the lock, and let its sender get a reply.
                 break;
             }
             unreleased += record.len();
@@ -373,7 +373,7 @@ impl Duplex {
         Ok(record)
     }
 
-    /// A payload that lies in a buffer of the node peer.
+    /// Receives a payload in a buffer of the node peer.
     fn handed(
         &mut self,
         from: Rank,
@@ -399,7 +399,7 @@ impl Duplex {
     }
 }
 
-/// Puts a record into a ring that has room for it. False: its payload has been withdrawn, and nothing is there.
+/// Writes a record; the ring has room for it. False: the payload has been withdrawn, and nothing is written.
 fn put(
     writer: &mut Writer<Ring>,
     record: Record,

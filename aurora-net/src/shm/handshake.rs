@@ -1,7 +1,7 @@
-//! What a leader and a node peer say to each other first, so that each knows that the other belongs to the job.
+//! The handshake between a leader and a node peer: each proves to the other that it belongs to the job.
 //!
-//! Neither says the job's key: each proves that it knows it, about two numbers that the two ranks have made for this
-//! one time and that have come with their contacts. So what somebody has heard at one socket opens no other.
+//! The key itself is not sent. Each side sends a keyed hash of two nonces that the two ranks made for this start and
+//! exchanged in their contacts. So a recorded handshake is worthless at any other socket.
 
 use super::discovery::ShmContact;
 use crate::Rank;
@@ -9,12 +9,12 @@ use crate::key::{JobKey, Nonce, Proof};
 
 const RANK: usize = size_of::<u64>();
 
-/// A leader with those who may come to it.
+/// A leader's handshakes with its node peers.
 #[derive(Debug)]
 pub(super) struct Handshake {
     key: JobKey,
     leader: Rank,
-    /// By rank; none of ranks that share memory with nobody.
+    /// By rank; `None` for ranks without shared memory.
     nonces: Vec<Option<Nonce>>,
 }
 
@@ -38,25 +38,25 @@ impl Handshake {
         self.proof("node: leader", peer)
     }
 
-    /// What `node peer` says when it comes.
+    /// The hello that `peer` sends on connecting.
     pub fn hello(&self, peer: Rank) -> Option<Vec<u8>> {
         let number = (peer.index() as u64).to_le_bytes();
         Some([&number[..], &self.hello_of(peer)?.to_bytes()].concat())
     }
 
-    /// Who has said this. None: nobody of this job.
+    /// The sender of a hello. `None`: not a rank of this job.
     pub fn who(&self, hello: &[u8]) -> Option<Rank> {
         let (number, said) = hello.split_first_chunk::<RANK>()?;
         let peer = Rank::from(usize::try_from(u64::from_le_bytes(*number)).ok()?);
         (peer != self.leader && self.hello_of(peer)?.is(said)).then_some(peer)
     }
 
-    /// What the leader answers.
+    /// The leader's reply to `peer`.
     pub fn welcome(&self, peer: Rank) -> Option<Vec<u8>> {
         Some(self.welcome_to(peer)?.to_bytes().to_vec())
     }
 
-    /// Whether `said` is the leader's answer to `node peer`.
+    /// Whether `said` is the leader's reply to `peer`.
     pub fn is_welcome(&self, peer: Rank, said: &[u8]) -> bool {
         self.welcome_to(peer).is_some_and(|proof| proof.is(said))
     }

@@ -1,7 +1,4 @@
-//! Memory shared by the ranks of one node: who they are, how a mapping gets from one to the others, and how they talk
-//! through it.
-//!
-//! `README.md` beside this file has the design.
+//! Memory shared by the ranks of one node: discovery, descriptor passing, and transfers. `README.md` has the design.
 
 mod acceptor;
 mod barrier;

@@ -1,4 +1,4 @@
-//! The ranks of one node, and the memory that they share.
+//! The ranks of one node and the memory that they share.
 
 use super::barrier::{self, BarrierMemory, BarrierState, TableIn};
 use super::control::{Control, Presence};
@@ -15,27 +15,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The ranks of this node, this one included: those that can share memory.
+/// The ranks of this node, including this one: the ranks that can share memory.
 #[derive(Debug)]
 pub struct Node {
     ranks: Vec<Rank>,
     role: Role,
-    /// None: this rank is alone.
+    /// `None`: this rank is alone on its node.
     control: Option<Arc<Control>>,
     budget: SpinBudget,
-    /// How long after its end the leader is said to be gone.
+    /// The time between the leader's end and the error that reports it.
     grace: Duration,
 }
 
 #[derive(Debug)]
 pub(super) enum Role {
     Leader {
-        /// To all others, in their order.
+        /// To all node peers, in their order.
         channels: Vec<Channel>,
     },
     Follower {
         channel: Channel,
-        /// Arrived before it was asked for.
+        /// Received before this rank asked for it.
         early: Mutex<Option<Shared>>,
     },
 }
@@ -51,12 +51,12 @@ impl Role {
 }
 
 impl Node {
-    /// A rank that shares its memory with nobody.
+    /// A node of this rank alone.
     pub(crate) fn alone(me: Rank) -> Self {
         Node::new(vec![me], Role::leader(Vec::new()), Duration::ZERO)
     }
 
-    /// What is shared first, in the making of a node.
+    /// The id of the control segment, which is shared first.
     pub(super) const CONTROL: u64 = 0;
 
     pub(super) fn new(ranks: Vec<Rank>, role: Role, grace: Duration) -> Self {
@@ -67,12 +67,12 @@ impl Node {
         self.control = Some(Arc::new(control));
     }
 
-    /// How the ranks of the node reach each other; none if this one is alone.
+    /// The control segment; `None` if this rank is alone.
     pub(crate) fn control(&self) -> Option<&Arc<Control>> {
         self.control.as_ref()
     }
 
-    /// The connections to its node peers, for the leader; to the leader, for the others.
+    /// The leader's channels to all node peers, or this rank's channel to the leader.
     pub(super) fn channels(&self) -> impl Iterator<Item = &Channel> {
         match &self.role {
             Role::Leader { channels } => channels.iter(),
@@ -80,12 +80,12 @@ impl Node {
         }
     }
 
-    /// What becomes ready to be hung up when a rank that this one watches ends.
+    /// The descriptors that report a hang-up when a watched rank ends.
     pub(crate) fn ends(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.channels().map(AsFd::as_fd)
     }
 
-    /// Looks which of the ranks that this one watches have ended, and tells the node.
+    /// Records which of the watched ranks have ended in the control segment.
     pub(crate) fn note_ends(&self) {
         let Some(control) = &self.control else {
             return;
@@ -95,47 +95,47 @@ impl Node {
             let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
             let ready = poll(&mut polled, Some(&at_once));
             let is_hung_up = polled[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR);
-            // Looked at after the channel: one that this rank has closed itself says nothing of its node peer.
+            // The presence is read after the channel: a hang-up caused by this rank's own close does not count.
             if ready.is_ok() && is_hung_up && control.presence(control.me()) == Presence::Here {
-                // The leader's channels go to those behind it, a node peer's to the leader.
+                // The leader watches all others; the others watch the leader.
                 control.note_end(if control.me() == 0 { index + 1 } else { 0 });
             }
         }
     }
 
-    /// Whether a rank, by its number among [`Node::ranks`], has ended without having closed its endpoint, as far as can
-    /// be known by now.
+    /// Whether a rank, by its index in [`Node::ranks`], is known to have ended without closing its endpoint.
     pub fn has_ended(&self, peer: usize) -> bool {
         self.note_ends();
         self.control.as_ref().is_some_and(|control| control.presence(peer) == Presence::Dead)
     }
 
-    /// Whether the end of a rank would still be noted: until the leader, who alone sees those of all others, closes its
-    /// endpoint or ends.
+    /// Whether the end of a rank would still be detected. Only the leader sees the ends of all others, so this is false
+    /// once the leader has closed its endpoint or has ended.
     pub fn notes_ends(&self) -> bool {
         self.control.as_ref().is_none_or(|control| control.presence(0) == Presence::Here)
     }
 
-    /// The ranks of the node in ascending order, with this one; this one alone if nobody shares its memory.
+    /// The ranks of the node in ascending order, including this one.
     pub fn ranks(&self) -> &[Rank] {
         &self.ranks
     }
 
-    /// The lowest of them.
+    /// The lowest rank of the node.
     pub fn leader(&self) -> Rank {
         self.ranks[0]
     }
 
-    /// Collective over the node's ranks. Memory of `len` bytes, all 0, that all of them have mapped: the leader makes
-    /// it and hands it to the others. `id` and `len` are the same on all; each `id` is greater than the one before it,
-    /// the first than 0. A rank may leave one out (because of an error of its own).
+    /// Collective over the node's ranks. Returns `len` zero bytes that all of them have mapped: the leader creates the
+    /// memory and sends it to the others. `id` and `len` are the same on all ranks; ids start above 0 and increase. A
+    /// rank may skip an id (after an error of its own).
     ///
-    /// The leader does not wait. The others wait until the leader has called it, so all should be known to come.
+    /// The leader does not wait. The others wait for the leader's call, so call this only if all ranks will.
     ///
     /// # Errors
-    /// [`Error::Segment`], [`Error::FileSize`]: the leader could not make it; all get the same. [`Error::OpenFiles`]:
-    /// it, or this rank, has no descriptor left for it. [`Error::NodePeerGone`]: the leader is dead, or has closed its
-    /// endpoint, or this rank has. [`Error::ShareSkipped`]: the leader has left it out.
+    /// [`Error::Segment`], [`Error::FileSize`]: the leader could not create it; all ranks get the same error.
+    /// [`Error::OpenFiles`]: the leader, or this rank, has no descriptor left. [`Error::NodePeerGone`]: the leader has
+    /// ended or closed its endpoint, or this rank has closed its own. [`Error::ShareSkipped`]: the leader has skipped
+    /// this id.
     pub fn share(&self, id: u64, len: usize) -> Result<Segment, Error> {
         match &self.role {
             Role::Leader { channels } => hand_out(channels, id, len),
@@ -155,26 +155,27 @@ impl Node {
 
     fn leader_is_gone(&self) -> Error {
         if self.control.as_ref().is_none_or(|control| control.presence(control.me()) == Presence::Here) {
-            // Most likely we are about to be ended too, by who says why.
+            // This process is most likely about to be killed, with the cause reported elsewhere.
             thread::sleep(self.grace);
         }
         Error::NodePeerGone { rank: self.leader() }
     }
 
-    /// This rank's end of the barrier of the node's ranks. None: this rank is alone, or has it already.
+    /// This rank's end of the node barrier. `None`: this rank is alone, or has taken it before.
     pub fn barrier(&self) -> Option<NodeBarrier> {
         let control = self.control.as_ref().filter(|control| control.take_barrier())?;
         Some(NodeBarrier::new(control.clone(), self.budget))
     }
 
-    /// Who has not come to the barrier with this number.
+    /// The ranks that have not arrived at the node barrier with this number.
     pub fn absent(&self, number: u64) -> Vec<Rank> {
         let absent = self.control.iter().flat_map(|control| barrier::absent(&**control, number));
         absent.map(|peer| self.ranks[peer]).collect()
     }
 
-    /// Collective over the node's ranks. Comes to the next meeting in a place of its own; `number` goes up by 1 from 1
-    /// and is the same on all, `word` says what this rank came for. Does not wait. A rank alone has met.
+    /// Collective over the node's ranks. Arrives at the next barrier in `place`, without waiting. `number` counts up
+    /// from 1, equally on all ranks; `word` is compared with the others' words. For a rank alone the barrier is
+    /// complete at once.
     pub fn arrive_at(&self, place: &impl BarrierMemory, number: u64, word: u64) -> BarrierState {
         let table = TableIn(place, self.ranks.len());
         let wake = |peer| self.control.iter().for_each(|control| control.ring(peer));
@@ -182,7 +183,7 @@ impl Node {
         me.map_or(BarrierState::Agreed, |me| barrier::arrive(&table, me, number, word, wake))
     }
 
-    /// Waits a very short time for those who have not come to it, and handles nothing that arrives.
+    /// Polls that barrier for a very short time. Nothing that arrives is handled meanwhile.
     pub fn spin_at(&self, place: &impl BarrierMemory, number: u64) -> BarrierState {
         let table = TableIn(place, self.ranks.len());
         self.control
@@ -190,8 +191,8 @@ impl Node {
             .map_or(BarrierState::Agreed, |control| barrier::spin(&table, control.me(), number, self.budget))
     }
 
-    /// How the last meeting stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked
-    /// again when all have come.
+    /// The state of the last barrier in `place`. For the condition of [`Endpoint::wait`](crate::Endpoint::wait), which
+    /// is evaluated again when all ranks have arrived.
     pub fn poll_at(&self, place: &impl BarrierMemory, number: u64) -> BarrierState {
         let table = TableIn(place, self.ranks.len());
         self.control
@@ -199,28 +200,29 @@ impl Node {
             .map_or(BarrierState::Agreed, |control| barrier::prepare_sleep(&table, control.me(), number))
     }
 
-    /// Who has not come to it.
+    /// The ranks that have not arrived at that barrier.
     pub fn absent_at(&self, place: &impl BarrierMemory, number: u64) -> Vec<Rank> {
         barrier::absent(&TableIn(place, self.ranks.len()), number).map(|peer| self.ranks[peer]).collect()
     }
 
-    /// Waits for a very short time, in which nothing that arrives is handled, for what node peers write to memory that
-    /// this rank sees too; not at all where there are more ranks than cores. Whether it has come.
+    /// Polls `has_come` for a very short time, for values that node peers write to shared memory. Nothing that arrives
+    /// is handled meanwhile. Polls only once if there are more ranks than cores. Returns whether it became true.
     pub fn spin(&self, has_come: impl FnMut() -> bool) -> bool {
         self.budget.spin(has_come)
     }
 
-    /// Ends [`Node::share`] here, and on all ranks that need this one for it: for who hears that the job has failed.
+    /// Ends [`Node::share`] on this rank, and on all ranks that need this one for it. To be called when the job has
+    /// failed.
     pub fn close(&self) {
         if let Some(control) = &self.control {
-            // First: those who see the channels end look whether this was meant.
+            // First, so that ranks that see a hang-up know that it was intended.
             control.close();
         }
         self.channels().for_each(Channel::close);
     }
 }
 
-/// A message of the leader: one call of [`Node::share`], with the memory or why there is none.
+/// The leader's message for one call of [`Node::share`]: the memory, or an error.
 #[derive(Debug)]
 pub(super) struct Shared {
     id: u64,
@@ -257,21 +259,21 @@ fn hand_out(channels: &[Channel], id: u64, len: usize) -> Result<Segment, Error>
     })
 }
 
-/// What the leader has shared as `id`, or else after it. None: the leader is gone.
+/// The leader's message with this id or a higher one. `None`: the leader is gone.
 fn next(channel: &Channel, early: &mut Option<Shared>, id: u64) -> Result<Option<Shared>, Error> {
     loop {
         let shared = match early.take() {
             Some(shared) => Some(shared),
             None => receive(channel)?.and_then(Shared::decode),
         };
-        // Earlier ones, this rank has left out.
+        // Lower ids were skipped by this rank.
         if shared.as_ref().is_none_or(|shared| shared.id >= id) {
             return Ok(shared);
         }
     }
 }
 
-/// The leader's next message. None: it is gone, by whatever the system calls that.
+/// The leader's next message. `None`: the leader is gone, whatever error the system reports.
 pub(super) fn receive(channel: &Channel) -> Result<Option<Message>, Error> {
     match channel.receive() {
         Err(error @ Errno::MFILE) => {
@@ -281,7 +283,8 @@ pub(super) fn receive(channel: &Channel) -> Result<Option<Message>, Error> {
     }
 }
 
-/// Sends a node peer something. One that is gone is not ours to report; that there is no descriptor is.
+/// Sends a message to a node peer. Errors are ignored, since the end of a node peer is reported elsewhere; only a lack
+/// of descriptors is returned.
 pub(super) fn send(channel: &Channel, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Error> {
     match channel.send(bytes, descriptors) {
         Err(error @ Errno::TOOMANYREFS) => Err(Error::system("send a descriptor to a rank of this node")(error)),

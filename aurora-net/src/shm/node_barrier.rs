@@ -1,23 +1,23 @@
-//! The barrier of a node's ranks, and what each brings to it for the others to read.
+//! The node barrier: a barrier of all ranks of a node at which each contributes data for the others to read.
 //!
-//! Each barrier is a [meeting](super::meeting). Before a rank comes to one, it may write a *contribution* into the
-//! control segment; once all have come, each reads those of all others where they lie. There are two contributions of
-//! each rank, used in turns: a rank writes for barrier n + 2 only after barrier n + 1, to which the others come only
-//! after they have read what was brought to barrier n. So nothing is written while it is read, and no second barrier is
-//! needed to end the reading.
+//! It uses the algorithm of `barrier.rs`. Before a rank arrives, it may write a *contribution* into the control
+//! segment. Once all have arrived, each rank reads the others' contributions in place. Each rank has two contributions,
+//! used alternately: it writes for barrier n + 2 only after barrier n + 1, and the others arrive there only after they
+//! have read what belongs to barrier n. So no contribution is written while it is read, and no second barrier is
+//! needed.
 //!
-//! A *note* of 16 bytes, used in the same way, lies on the cache line of the rank's number and word, which the others
-//! fetch in any case.
+//! An *inline contribution* of 16 bytes works in the same way. It shares a cache line with the rank's barrier entries,
+//! which the others load in any case.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
 //! 1. A contribution lies inside the control segment, which stays mapped as long as a handle to it exists, and overlaps
 //!    nothing else (invariants 1 and 2 of `control.rs`).
-//! 2. A rank has one [`NodeBarrier`] ([`Control::take_barrier`]), and it alone writes that rank's contributions: those
-//!    for the next barrier, while it is at none ([`LastBarrier::next`]). They are written before it comes (release),
-//!    and `come` takes `&mut self`, so no reference is left then.
-//! 3. It reads those of the last barrier, and only when all have come to it ([`LastBarrier::last`], acquire). No
-//!    reference is left when it comes to the next one; by 2, applied to the others, nobody writes them before that.
+//! 2. A rank has one [`NodeBarrier`] ([`Control::take_barrier`]), which alone writes that rank's contributions, and
+//!    only between barriers ([`LastBarrier::next`]). They are written before the rank arrives (release). `arrive` takes
+//!    `&mut self`, so no reference to them is left then.
+//! 3. Contributions to the last barrier are read only after all have arrived ([`LastBarrier::last`], acquire). No
+//!    reference is left when this rank arrives at the next barrier; by 2, the others do not write them before that.
 //! 4. The node's other ranks keep to 2 and 3: they run the same program.
 #![allow(unsafe_code)]
 
@@ -27,7 +27,7 @@ use super::spin_budget::SpinBudget;
 use std::fmt;
 use std::sync::Arc;
 
-/// Which barrier a rank has come to last, and whether all have.
+/// The last barrier at which a rank has arrived, and its state.
 #[derive(Clone, Copy, Debug)]
 struct LastBarrier {
     number: u64,
@@ -35,10 +35,10 @@ struct LastBarrier {
 }
 
 impl LastBarrier {
-    /// None has been come to: barrier 0 is over.
+    /// The initial state: barrier 0 is complete.
     const NONE: LastBarrier = LastBarrier { number: 0, state: BarrierState::Agreed };
 
-    /// Comes to the next one.
+    /// Arrives at the next barrier.
     fn arrive<T: Table>(&mut self, table: &T, me: usize, word: u64, wake: impl FnMut(usize)) -> BarrierState {
         self.next();
         self.number += 1;
@@ -46,20 +46,20 @@ impl LastBarrier {
         self.state
     }
 
-    /// Which contribution is for the next barrier: 0 or 1.
+    /// The parity of the next barrier: which contribution to write.
     fn next(&self) -> usize {
         assert_ne!(self.state, BarrierState::Waiting, "a barrier begins when the one before it is over");
         (self.number + 1) as usize % 2
     }
 
-    /// Which contribution was for the last barrier.
+    /// The parity of the last barrier: which contributions to read.
     fn last(&self) -> usize {
         assert_ne!(self.state, BarrierState::Waiting, "contributions are read when all have come");
         self.number as usize % 2
     }
 }
 
-/// A rank's end of the barrier of all ranks of its node.
+/// A rank's end of the node barrier.
 pub struct NodeBarrier {
     control: Arc<Control>,
     budget: SpinBudget,
@@ -67,82 +67,83 @@ pub struct NodeBarrier {
 }
 
 impl NodeBarrier {
-    /// Bytes of a note.
+    /// The length of an inline contribution.
     pub const INLINE: usize = INLINE;
 
     pub(super) fn new(control: Arc<Control>, budget: SpinBudget) -> Self {
         NodeBarrier { control, budget, last: LastBarrier::NONE }
     }
 
-    /// The longest contribution, in bytes: 256 KiB, less where very many ranks share a machine. The same on all ranks
-    /// of the node.
+    /// The maximal length of a contribution in bytes, equal on all ranks: 256 KiB, less with very many ranks per
+    /// machine.
     pub fn longest(&self) -> usize {
         self.control.longest_contribution()
     }
 
-    /// Memory for what this rank brings to the next barrier: [`NodeBarrier::longest`] bytes of any content, from a new
-    /// page on.
+    /// This rank's contribution to the next barrier: [`NodeBarrier::longest`] bytes, page-aligned, with arbitrary
+    /// content.
     ///
     /// # Panics
-    /// If the last barrier is not over.
+    /// If the last barrier is not complete.
     pub fn contribution_mut(&mut self) -> &mut [u8] {
         let start = self.control.contribution(self.control.me(), self.last.next());
         // SAFETY: invariants 1 and 2.
         unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), self.longest()) }
     }
 
-    /// Memory for a note to the next barrier, of any content.
+    /// This rank's inline contribution to the next barrier, with arbitrary content.
     ///
     /// # Panics
-    /// If the last barrier is not over.
+    /// If the last barrier is not complete.
     pub fn inline_mut(&mut self) -> &mut [u8; INLINE] {
         let mut inline = self.control.inline(self.control.me(), self.last.next());
         // SAFETY: invariants 1 and 2.
         unsafe { inline.as_mut() }
     }
 
-    /// Collective over the node's ranks. Comes to the next barrier; `word` says what this rank came for. Does not wait.
+    /// Collective over the node's ranks. Arrives at the next barrier, without waiting; `word` is compared with the
+    /// others' words.
     ///
     /// # Panics
-    /// If the last one is not over.
+    /// If the last barrier is not complete.
     pub fn arrive(&mut self, word: u64) -> BarrierState {
         let control = &self.control;
         self.last.arrive(&**control, control.me(), word, |peer| control.ring(peer))
     }
 
-    /// Waits a very short time for those who have not come, and handles nothing that arrives.
+    /// Polls for a very short time. Nothing that arrives is handled meanwhile.
     pub fn spin(&mut self) -> BarrierState {
         self.last.state = barrier::spin(&*self.control, self.control.me(), self.last.number, self.budget);
         self.last.state
     }
 
-    /// How the last barrier stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked
-    /// again when all have come.
+    /// The state of the last barrier. For the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is
+    /// evaluated again when all ranks have arrived.
     pub fn poll(&mut self) -> BarrierState {
         self.last.state = barrier::prepare_sleep(&*self.control, self.control.me(), self.last.number);
         self.last.state
     }
 
-    /// Number of the last barrier to which this rank has come, from 1: for [`Node::absent`](super::Node::absent).
+    /// The number of the last barrier at which this rank has arrived, from 1: for
+    /// [`Node::absent`](super::Node::absent).
     pub fn number(&self) -> u64 {
         self.last.number
     }
 
-    /// The memory in which a rank, by its number among the [node's](super::Node::ranks), has brought something to the
-    /// last barrier.
+    /// The contribution of a rank, by its index in [`Node::ranks`](super::Node::ranks), to the last barrier.
     ///
     /// # Panics
-    /// If not all have come to it.
+    /// If not all ranks have arrived.
     pub fn contribution(&self, peer: usize) -> &[u8] {
         let start = self.control.contribution(peer, self.last.last());
         // SAFETY: invariants 1 and 3.
         unsafe { std::slice::from_raw_parts(start.as_ptr(), self.longest()) }
     }
 
-    /// A rank's note to the last barrier.
+    /// The inline contribution of a rank to the last barrier.
     ///
     /// # Panics
-    /// If not all have come to it.
+    /// If not all ranks have arrived.
     pub fn inline(&self, peer: usize) -> &[u8; INLINE] {
         let inline = self.control.inline(peer, self.last.last());
         // SAFETY: invariants 1 and 3.
@@ -164,7 +165,7 @@ mod tests {
     use loom::sync::Arc;
     use loom::thread;
 
-    /// Two contributions of each rank: loom finds any that is written while it is read.
+    /// Two contributions per rank: loom detects one that is written while it is read.
     type Brought = [[UnsafeCell<u64>; 2]; RANKS];
 
     fn run(table: &Small, brought: &Brought, me: usize, barriers: u64, contributions: usize) {

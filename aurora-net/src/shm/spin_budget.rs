@@ -1,32 +1,33 @@
-//! How long a rank waits for its node peers before it sleeps.
+//! How long a waiting rank polls before it sleeps.
 
 use std::hint;
 use std::thread;
 
-/// Looks before giving up the core: some 20 us, about what going to sleep and being woken costs.
+/// Polls without giving up the core: about 20 us, the cost of sleeping and being woken.
 const SPINS: u32 = 1500;
 
-/// Times that the core is given up before sleeping.
+/// Polls that each give up the core first.
 const YIELDS: u32 = 20;
 
-/// So many looks, of each kind.
+/// A number of polls of each kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpinBudget {
     /// Without giving up the core.
     pub spins: u32,
-    /// Each after giving it up.
+    /// Each after giving up the core.
     pub yields: u32,
 }
 
 impl SpinBudget {
-    /// Of one of so many ranks on a node. Who spins on the core that another one needs makes itself wait.
+    /// The budget of one of `ranks` ranks of a node. Without a core for each rank, spinning would only delay the rank
+    /// that is waited for.
     pub fn of(ranks: usize) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let spins = if ranks <= cores { SPINS } else { 0 };
         SpinBudget { spins, yields: YIELDS }
     }
 
-    /// Looks without giving up the core. Whether it has come.
+    /// Polls without giving up the core. Returns whether the condition holds.
     pub fn spin(self, mut has_come: impl FnMut() -> bool) -> bool {
         for _ in 0..self.spins {
             if has_come() {
@@ -37,7 +38,7 @@ impl SpinBudget {
         has_come()
     }
 
-    /// Looks, at last after giving up the core each time. Whether it has come.
+    /// Polls, in the end giving up the core each time. Returns whether the condition holds.
     pub fn spin_then_yield(self, mut has_come: impl FnMut() -> bool) -> bool {
         let yielded = |has_come: &mut dyn FnMut() -> bool| {
             thread::yield_now();

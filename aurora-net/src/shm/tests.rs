@@ -1,4 +1,4 @@
-//! Nodes whose ranks are all in this test: nothing in finding each other waits for anybody.
+//! Nodes whose ranks all run in one test thread: discovery never waits.
 
 use super::descriptor_passing::{Channel, Listener};
 use super::discovery::{Found, Offer, ShmContact};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// That of every job here but one.
+/// The key of all jobs here but one.
 fn key() -> JobKey {
     JobKey::from_bytes([0x5e; 32])
 }
@@ -56,7 +56,7 @@ fn number(segment: &super::Segment, at: usize) -> &std::sync::atomic::AtomicU64 
     assert!(at < segment.len() / 8);
     let start = segment.as_ptr().cast::<u64>();
     #[allow(unsafe_code)]
-    // SAFETY: inside the segment, aligned as it is, for no longer than the handle lives; all use it as an atomic.
+    // SAFETY: inside the segment and aligned; the reference does not outlive the handle; all ranks use it as an atomic.
     unsafe {
         std::sync::atomic::AtomicU64::from_ptr(start.wrapping_add(at))
     }
@@ -88,26 +88,26 @@ fn another_kernel_is_another_node() {
     let offers = offers(4);
     let mut contacts = contacts(&offers);
     let others: Vec<_> = contacts.iter().map(|contact| contact.map(ShmContact::elsewhere)).collect();
-    // Ranks 1 and 3 are said to run somewhere else; whom they themselves find does not matter here.
+    // Ranks 1 and 3 appear to run elsewhere; their own leaders do not matter here.
     for index in [1, 3] {
         contacts[index] = contacts[index].map(ShmContact::elsewhere);
     }
     let seek = |(index, offer): (usize, Offer)| self::seek(offer, index, key(), &contacts);
     let found: Vec<_> = offers.into_iter().enumerate().map(seek).collect();
     assert_eq!((found[0].leader(), found[2].leader()), (Rank::new(0), Rank::new(0)));
-    // And one who believes that all others run somewhere else, although he could connect.
+    // A rank that takes all others for ranks of other machines, although it could connect.
     for contacts in [others, vec![None; 4]] {
         assert_eq!(self::seek(Offer::new().unwrap(), 3, key(), &contacts).leader(), 3);
     }
 }
 
-/// A network namespace of this machine: the host's name, kernel and files are the same.
+/// A network namespace of this machine, with the same host name, boot id and files.
 struct OtherNetwork {
     keeper: Child,
 }
 
 impl OtherNetwork {
-    /// `None`: cannot be had here, as has been said.
+    /// `None`: not permitted here, which has been printed.
     fn new() -> Option<Self> {
         let spawned = Command::new("unshare")
             .args(["-n", "sh", "-c", "echo here; exec cat"])
@@ -123,7 +123,7 @@ impl OtherNetwork {
             }
             let _ = keeper.wait();
         }
-        // Not by a macro, whose output nobody sees.
+        // Not by a macro, whose output the test harness captures.
         let _ =
             writeln!(io::stderr(), "SKIPPED: a test of two networks on one host needs root, for network namespaces");
         None
@@ -151,7 +151,7 @@ fn another_network_of_the_same_host_is_another_node() {
     let Some(other) = OtherNetwork::new() else {
         return;
     };
-    // Ranks 1, 3 and 4 are there.
+    // Ranks 1, 3 and 4 run there.
     let there = [false, true, false, true, true];
     let offer = |there: bool| if there { other.inside(Offer::new) } else { Offer::new() };
     let offers: Vec<Offer> = there.iter().map(|there| offer(*there).unwrap()).collect();
@@ -189,7 +189,7 @@ fn who_does_not_know_the_key_is_not_let_in() {
     assert!(matches!(liar.gather(&leaders, Duration::ZERO), Err(Error::NodePeerGone { .. })));
 }
 
-/// A leader has ended, and another process has taken its socket's name before its node peer comes.
+/// The leader has ended, and another process has taken its socket's name before the node peer connects.
 fn with_an_impostor(listen: impl FnOnce(&[u8]) -> Listener) -> Error {
     let offers = offers(2);
     let contacts = contacts(&offers);
@@ -202,7 +202,7 @@ fn with_an_impostor(listen: impl FnOnce(&[u8]) -> Listener) -> Error {
     };
     let channel = listener.accept().unwrap().expect("the node peer has connected");
     let hello = channel.try_receive().unwrap().expect("and has said who it is").bytes;
-    // Its own words, and then memory.
+    // The node peer's own hello, and then memory.
     channel.send(&hello[8..], &[]).unwrap();
     let (_, memory) = super::segment::create(super::Control::len(2)).unwrap();
     channel.send(&[0; 16], &[memory.as_fd()]).unwrap();
@@ -250,7 +250,7 @@ fn a_leader_that_is_gone_is_an_error_for_who_waits_and_who_comes_later() {
         thread::scope(|scope| {
             let waiter = scope.spawn(|| peers[0].share(1, 10));
             thread::sleep(Duration::from_millis(20));
-            // By its death, or because it gives up and something still holds its end.
+            // The leader dies, or closes while something still holds its node.
             let kept = close.then(|| leader.close()).map(|()| leader);
             let error = waiter.join().unwrap().unwrap_err();
             assert_eq!(error.to_string(), "rank 0 does not share memory any more: it has ended or failed");
@@ -310,7 +310,7 @@ fn what_the_leader_cannot_make_is_the_same_error_on_all() {
     let nodes = node(3);
     let errors: Vec<_> = nodes.iter().map(|node| node.share(1, usize::MAX).unwrap_err().to_string()).collect();
     assert!(errors[0].contains("Invalid argument") && errors.iter().all(|error| *error == errors[0]), "{errors:?}");
-    // Another length than the leader's is refused.
+    // A length that differs from the leader's is refused.
     let lens = [10, 20, 10];
     let outcomes: Vec<_> = nodes.iter().zip(lens).map(|(node, len)| node.share(2, len).is_ok()).collect();
     assert_eq!(outcomes, [true, false, true]);

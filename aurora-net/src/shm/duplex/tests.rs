@@ -8,13 +8,13 @@ use crate::shm::segment::Segment;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Lends what it is told to, keeps what arrives.
+/// Lends memory as told and keeps what arrives.
 #[derive(Default)]
 struct Library {
     lent: HashMap<u64, Vec<u8>>,
     placed: HashMap<u64, Vec<u8>>,
     arrived: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Not copied at once.
+    /// Views that are kept instead of copied.
     views: Vec<SharedView>,
     keeps_views: bool,
     reads: usize,
@@ -83,7 +83,7 @@ fn receive(to: &mut Duplex, library: &mut Library) -> Result<TakenIn, Corrupt> {
     to.receive(Rank::new(0), library, &mut Outbox::default(), &mut Traffic::default())
 }
 
-/// Until nothing moves any more.
+/// Transmits and receives until nothing moves.
 fn exchange(from: &mut Duplex, to: &mut Duplex, near: &mut Library, far: &mut Library) {
     while (from.transmit(near).unwrap() != Sent::Nothing) | receive(to, far).unwrap().handled {}
 }
@@ -157,7 +157,7 @@ fn what_is_withdrawn_does_not_arrive_and_disturbs_nothing() {
     }
     near.send(outgoing("here", Payload::Bytes(content(50).into())));
     near.send(outgoing("@here", Payload::Bytes(content(len).into())));
-    // The first is withdrawn on its way, the others were never there.
+    // The first is withdrawn while being sent, the others before.
     sending.lent.insert(1, content(len));
     near.transmit(&mut sending).unwrap();
     assert!(sending.reads > 2);
@@ -176,20 +176,20 @@ fn records_that_make_no_sense_are_an_error() {
     let bad = [
         [0xff; UNIT],
         [0; UNIT],
-        // More than there is, or than was said.
+        // More bytes than there are, or than announced.
         record(Kind::Whole, 0, 64, 64),
         record(Kind::Whole, 64, 0, 0),
         record(Kind::Whole, MAX_HEADER + 1, 0, 0),
         record(Kind::Whole, 0, 0, 5),
         record(Kind::Begin, 0, 0, usize::MAX),
-        // Nothing has begun.
+        // No transfer has begun.
         record(Kind::More, 0, 0, 5),
         record(Kind::Withdrawn, 0, 0, 5),
     ];
     let handed =
         |number: u64, total| [&record(Kind::Handed, 0, NUMBER, total)[..], &number.to_ne_bytes(), &[0; 8]].concat();
     let bad = bad.iter().map(|bytes| bytes.to_vec()).chain([
-        // A buffer that there is not, that is too small, or that was not handed over.
+        // A buffer that does not exist, that is too small, or that was not handed over.
         handed(u64::MAX, 10),
         handed(1 << 20, 10),
         handed(0, BUFFER + 1),
@@ -219,7 +219,7 @@ fn giving_up_gives_everything_back() {
     assert_eq!((near.released().count(), near.is_waiting()), (3, false));
 }
 
-/// A buffer with some content, as a payload.
+/// A payload in a pool buffer with some content.
 fn shared(pool: &Arc<BufferPool>, byte: u8, len: usize) -> Option<Payload> {
     let mut buffer = pool.take()?;
     buffer.truncate(len);
@@ -232,7 +232,7 @@ fn buffers_are_handed_over_and_come_back() {
     let (mut near, mut far) = duplexes();
     let mut receiving = Library { keeps_views: true, ..Library::default() };
     let pool = near.pool.clone();
-    // All of them, and then there is none.
+    // Takes all buffers, until there is none.
     let mut sent = Vec::new();
     while let Some(payload) = shared(&pool, sent.len() as u8, BUFFER - sent.len()) {
         near.send(outgoing(if sent.len() % 2 == 0 { " " } else { "@" }, payload));
@@ -249,7 +249,7 @@ fn buffers_are_handed_over_and_come_back() {
     for (view, (byte, len)) in receiving.views.iter().zip(sent.iter().step_by(2)) {
         assert!(view.len() == *len && view.iter().all(|found| found == byte));
     }
-    // What was copied out has come back, the rest comes when it is let go of.
+    // Copied buffers are free again; the others become free when their views are dropped.
     let take_all = || std::iter::from_fn(|| pool.take()).collect::<Vec<_>>().len();
     assert_eq!(take_all(), odd);
     receiving.views.truncate(1);
@@ -262,7 +262,7 @@ fn buffers_that_were_never_read_come_back() {
     let (all, pool) = (near.pool.clone(), near.pool.clone());
     let count = || std::iter::from_fn(|| all.take()).collect::<Vec<_>>().len();
     let whole = count();
-    // Queued only, with or without a place in the ring; then handed to one that dies.
+    // Queued without and with a record in the ring; then handed to a node peer that dies.
     near.send(outgoing(" ", shared(&pool, 1, 9).unwrap()));
     drop(pool.take());
     assert_eq!(count(), whole - 1);
@@ -289,7 +289,7 @@ fn what_is_in_no_hurry_is_sent_so() {
     near.send(lazy(10));
     near.send(outgoing(" ", Payload::Empty));
     assert_eq!(near.transmit(&mut library), Ok(Sent::Waking));
-    // As much as there is room for is more than can lie there unseen.
+    // A full ring wakes the node peer even for lazy transfers.
     let fragment_len = near.fragment_len();
     (0..10).for_each(|_| near.send(lazy(fragment_len)));
     assert_eq!(near.transmit(&mut library), Ok(Sent::Waking));
@@ -306,7 +306,7 @@ fn a_mailbox_comes_with_a_buffer_and_goes_when_both_sides_let_go() {
     let whole = count();
     for (len, sender_first) in [(1, true), (1000, false), (BUFFER / 3 - 128, true)] {
         let mut first = pool.take().unwrap();
-        // What was there before is no letter.
+        // Earlier content of the buffer is not taken for a letter.
         first.fill(0xff);
         first.truncate(len);
         let mut sender = first.mailbox(1).unwrap();

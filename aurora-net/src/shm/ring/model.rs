@@ -1,5 +1,4 @@
-//! The ring and the doorbells under a model checker, which tries every order of every step; and the ring with numbers
-//! that cannot be.
+//! Loom models of the ring, the doorbell and the ownership word; and tests of the ring with impossible positions.
 
 use super::{Cells, Corrupt, Flag, Position, Reader, Writer};
 use crate::shm::buffer_pool::Ownership;
@@ -10,7 +9,7 @@ use loom::sync::{Arc, Mutex, Notify};
 use loom::thread;
 use std::sync::atomic::Ordering;
 
-/// A small ring whose bytes the checker watches one by one.
+/// A small ring whose bytes the checker watches.
 struct Small {
     head: AtomicU64,
     tail: AtomicU64,
@@ -81,7 +80,7 @@ impl Cells for Arc<Small> {
 
     unsafe fn with<R>(&self, at: usize, len: usize, show: impl FnOnce(&[u8]) -> R) -> R {
         let cells = self.bytes[at..at + len].iter();
-        // SAFETY: the checker finds out whether anybody writes meanwhile.
+        // SAFETY: the checker detects concurrent writes.
         let bytes: Vec<u8> = cells.map(|cell| cell.with(|byte| unsafe { *byte })).collect();
         show(&bytes)
     }
@@ -90,7 +89,7 @@ impl Cells for Arc<Small> {
         let mut bytes = vec![0; len];
         let outcome = fill(&mut bytes);
         for (cell, byte) in self.bytes[at..at + len].iter().zip(bytes) {
-            // SAFETY: the checker finds out whether anybody else uses it meanwhile.
+            // SAFETY: the checker detects concurrent accesses.
             cell.with_mut(|place| unsafe { *place = byte });
         }
         outcome
@@ -99,13 +98,13 @@ impl Cells for Arc<Small> {
 
 fn ends(ring: &Arc<Small>) -> (Writer<Arc<Small>>, Reader<Arc<Small>>) {
     #[allow(clippy::multiple_unsafe_ops_per_block)]
-    // SAFETY: the only ones of a new ring.
+    // SAFETY: the only ends of a new ring.
     unsafe {
         (Writer::new(ring.clone()), Reader::new(ring.clone()))
     }
 }
 
-/// A rank that sleeps: its doorbell, what wakes it, and whether somebody waits.
+/// A rank that can sleep: its doorbell, its wake-up, and whether a thread waits.
 pub(in crate::shm) struct Sleeper {
     doorbell: AtomicU32,
     kick: Notify,
@@ -129,7 +128,7 @@ impl Sleeper {
         }
     }
 
-    /// As an endpoint does: looks, and sleeps only if nobody has rung since it began to look.
+    /// As an endpoint: looks, and sleeps only if the doorbell has not rung since it began to look.
     pub fn until(&self, mut look: impl FnMut() -> bool) {
         *self.waiter.lock().unwrap() = true;
         loop {
@@ -145,7 +144,7 @@ impl Sleeper {
     }
 }
 
-/// Every byte arrives, in order, through a ring that is too small for them; whoever sleeps is woken.
+/// Every byte arrives in order through a ring smaller than the data, and sleepers are woken.
 fn transfer(lens: &'static [usize]) {
     let total: usize = lens.iter().sum();
     let ring = Small::new();
@@ -216,7 +215,7 @@ fn positions_that_cannot_be_are_an_error() {
             ring.head.store(wrong, Ordering::Relaxed);
             assert_eq!(reader.available(), Err(Corrupt));
         }
-        // Backwards, after something has been read.
+        // Backwards, after a read.
         let ring = Small::new();
         let (mut writer, mut reader) = ends(&ring);
         writer.write(&[1, 2, 3]);
@@ -248,7 +247,7 @@ fn what_is_taken_back_was_never_there() {
     });
 }
 
-/// Who waits is woken for what is in no hurry, whenever another thread of its rank has looked and goes to sleep.
+/// A waiting thread is woken by a lazy ring, even if another thread of its rank has looked and goes to sleep.
 #[test]
 fn who_waits_gets_hints() {
     model(|| {
@@ -268,7 +267,7 @@ fn who_waits_gets_hints() {
             move || {
                 let waiter = rank.waiter.lock().unwrap();
                 Doorbell(&rank.doorbell).acknowledge();
-                // It finds nothing, or leaves it to the one who waits.
+                // It finds nothing, or leaves the lazy data to the waiting thread.
                 match *waiter {
                     true => rank.kick.notify(),
                     false => drop(Doorbell(&rank.doorbell).stop_polling()),
@@ -281,7 +280,7 @@ fn who_waits_gets_hints() {
     });
 }
 
-/// A rank that does not wait is not woken for hints, and looks at them when it is rung for.
+/// A lazy ring does not wake a rank without a waiting thread; the rank sees the data after a normal ring.
 #[test]
 fn hints_wake_nobody_who_has_something_else_to_do() {
     loom::model(|| {
@@ -297,7 +296,7 @@ fn hints_wake_nobody_who_has_something_else_to_do() {
     });
 }
 
-/// A buffer that goes round: nobody reads what is still being written, or writes what is still being read.
+/// A buffer that is handed back and forth is never read and written at the same time.
 #[test]
 fn a_buffer_is_used_by_one_side_at_a_time() {
     model(|| {
@@ -310,7 +309,7 @@ fn a_buffer_is_used_by_one_side_at_a_time() {
                 while read.len() < 2 {
                     if ownership.acquire(1) {
                         assert!(!ownership.acquire(1), "once");
-                        // SAFETY: the checker finds out whether anybody writes meanwhile.
+                        // SAFETY: the checker detects concurrent writes.
                         read.push(buffer.1.with(|byte| unsafe { *byte }));
                         ownership.release();
                     } else {
@@ -325,7 +324,7 @@ fn a_buffer_is_used_by_one_side_at_a_time() {
             while !ownership.is_free() {
                 thread::yield_now();
             }
-            // SAFETY: the checker finds out whether anybody else uses it meanwhile.
+            // SAFETY: the checker detects concurrent accesses.
             buffer.1.with_mut(|place| unsafe { *place = byte });
             ownership.hand_to(1);
         }
