@@ -1,22 +1,22 @@
-//! Who may speak to us.
+//! Admission of datagrams: which ones are passed on to the protocol.
 
 use crate::Rank;
 use crate::proto::sender_of;
 use crate::wire::DatagramError;
 use std::net::SocketAddr;
 
-/// Looks at what cannot be checked inside a packet, before anything of it is parsed: whether a datagram has the job's
-/// key and comes from the very socket of the rank that it names.
+/// Checks, before a datagram is parsed, that it carries the job's key and comes from the socket of the rank that it
+/// names.
 ///
-/// The key keeps out everybody who has not seen a packet of this job; the address, who has seen one but cannot send in
-/// another's name. Who can do both has to be kept off the network: nothing is encrypted. Address translation between
-/// ranks is not supported: it could only be warned from a stranger by believing him.
+/// The key excludes senders that have never seen a packet of this job. The address excludes those that have, but cannot
+/// forge a source address. Others must be kept off the network: nothing is encrypted. Address translation between ranks
+/// is not supported, since a translated address cannot be told from a forged one.
 #[derive(Debug)]
 pub(super) struct Admission {
     key: u64,
-    /// By rank; none for those that are not reached by datagrams.
+    /// By rank; `None` for ranks that are not reached by datagrams.
     addresses: Vec<Option<SocketAddr>>,
-    /// Someone has been warned of a packet from another address: once is enough.
+    /// Whether the warning about a foreign address has been printed. It is printed once.
     warned: bool,
 }
 
@@ -25,18 +25,18 @@ impl Admission {
         Admission { key, addresses, warned: false }
     }
 
-    /// Where `rank` is reached.
+    /// The socket of `rank`.
     pub(super) fn address(&self, rank: Rank) -> Option<SocketAddr> {
         self.addresses[rank.index()]
     }
 
-    /// Whether a datagram from `source` may come in.
+    /// Checks a datagram from `source`.
     ///
     /// # Errors
-    /// What to count it as.
+    /// The reason to drop it.
     pub(super) fn admit(&mut self, source: SocketAddr, datagram: &[u8]) -> Result<(), DatagramError> {
         let claimed = sender_of(self.key, datagram)?;
-        // A rank that does not exist or is not reached this way: damaged, most likely.
+        // A rank that does not exist or is not reached by datagrams: most likely the datagram is damaged.
         let known = self.addresses.get(claimed.index()).copied().flatten().ok_or(DatagramError::Corrupt)?;
         if known == source {
             return Ok(());

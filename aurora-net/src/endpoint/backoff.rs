@@ -1,30 +1,29 @@
-//! How a thread waits for what wakes nobody: a carrier has to be asked again and again.
+//! How a thread waits for a carrier, which has to be polled because it wakes nobody.
 
 use super::poller::Poller;
 use std::thread;
 use std::time::Duration;
 
-/// So often it is asked without sleeping after something has moved: for a fast network.
+/// The number of polls without a pause after the last progress: for a fast network.
 const HOT: u32 = 200;
 
-/// How long it sleeps then, at first and at most: a slow network does not notice, and other ranks of the machine have
-/// the core.
+/// The first and the longest pause: negligible on a slow network, and other ranks of the machine get the core.
 const SHORTEST: Duration = Duration::from_micros(20);
 const LONGEST: Duration = Duration::from_micros(200);
 
-/// Longer and longer pauses, until something moves.
+/// Pauses that double until the carrier makes progress.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
-    /// How often nothing had moved.
+    /// The number of polls since the last progress.
     idle: u32,
 }
 
 impl Backoff {
-    /// Waits for a while. `moved`: something has, since the last time. What arrives on `poller` ends it early.
+    /// Waits before the next poll. `moved`: the last poll made progress. Events on `poller` end the pause early.
     pub fn wait(&mut self, moved: bool, poller: Option<&Poller>) {
         self.idle = if moved { 0 } else { self.idle.saturating_add(1) };
         match (self.length(), poller) {
-            // Also where there are more ranks than cores.
+            // Yields even where each rank has a core.
             (None, _) => thread::yield_now(),
             (Some(pause), Some(poller)) => poller.sleep_at_most(pause),
             (Some(pause), None) => thread::sleep(pause),

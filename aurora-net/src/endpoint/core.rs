@@ -1,4 +1,5 @@
-//! What an endpoint does under its lock: runs the handler, sends what it queues, takes in what has arrived.
+//! The part of an endpoint that works under its lock: runs the handler, sends what it queues, receives what has
+//! arrived.
 
 use super::datagrams::Datagrams;
 use super::rendezvous::carrier::Carrier;
@@ -11,28 +12,28 @@ use crate::udp::UdpPort;
 use crate::{Handler, Outbox, Outgoing, Payload, Placement, Rank, Received, Traffic};
 use std::time::{Duration, Instant};
 
-/// Transfers taken in before others get a chance at the lock.
+/// The most transfers received before the lock is released.
 const BATCH: usize = 64;
 
-/// What [`Core::take_in`] has done.
+/// The outcome of [`Core::take_in`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Progress {
     /// Whether the handler has been called.
     pub handled: bool,
-    /// Whether there is more to do at once.
+    /// Whether more can be done at once.
     pub more: bool,
-    /// For how long it is as well to do nothing.
+    /// A time for which doing nothing costs no performance.
     pub lull: Option<Duration>,
 }
 
-/// The way to one rank.
+/// How a rank is reached.
 #[derive(Debug)]
 pub(crate) enum Peer {
-    /// Ourselves, or a rank that is lost: nothing can be sent there.
+    /// Not at all: this rank itself, or a lost rank.
     Nobody,
     /// A thread of this process.
     Local(LocalAddress),
-    /// Through shared memory: which of the node peers it is.
+    /// Through shared memory: its index in [`Rings`].
     Shm(usize),
     /// Through the socket.
     Udp,
@@ -45,14 +46,14 @@ pub(crate) struct Core<H> {
     outbox: Outbox,
     ways: Ways,
     peers: Vec<Peer>,
-    /// What a carrier moves, where there is one.
+    /// Transfers by a carrier, if there is one.
     rendezvous: Option<Rendezvous>,
-    /// Whom the waiting thread nudges before it sleeps.
+    /// Ranks to nudge before the waiting thread sleeps.
     nudges: Vec<Rank>,
     closed: bool,
 }
 
-/// What brings something in; some of it may be there at the same time.
+/// The sources of incoming transfers. Several may exist.
 #[derive(Default)]
 pub(crate) struct Ways {
     pub inbox: Option<Inbox>,
@@ -73,19 +74,19 @@ impl<H: Handler> Core<H> {
         Core { handler, traffic, me, outbox, ways, peers, rendezvous, nudges, closed: false }
     }
 
-    /// Runs `action` on the handler and sends what it queues. True: the handler was called after that.
+    /// Runs `action` on the handler and sends what it queues. True: this called the handler.
     pub fn run<R>(&mut self, action: impl FnOnce(&mut H, &mut Outbox) -> R) -> (R, bool) {
         let outcome = action(&mut self.handler, &mut self.outbox);
         let called = !self.outbox.is_empty() && self.settle();
         (outcome, called)
     }
 
-    /// The calling thread is about to ask the handler anew for whom it waits.
+    /// The waiting thread is about to evaluate its condition again, which repeats its nudges.
     pub fn forget_nudges(&mut self) {
         self.nudges.clear();
     }
 
-    /// The calling thread is about to sleep: has those look for whom the handler waits.
+    /// Before the waiting thread sleeps: nudges the ranks that its condition named.
     pub fn nudge(&mut self) {
         for rank in self.nudges.drain(..) {
             if let Some(rings) = &self.ways.rings {
@@ -94,8 +95,7 @@ impl<H: Handler> Core<H> {
         }
     }
 
-    /// Takes in what has arrived, in part if it is much, and what time has brought.
-    /// `ended`: a node peer may have.
+    /// Receives what has arrived, up to a limit, and handles timeouts. `ended`: a node peer's process may have ended.
     pub fn take_in(&mut self, now: Instant, ended: bool) -> Progress {
         let mut progress = Progress::default();
         if self.closed {
@@ -119,13 +119,13 @@ impl<H: Handler> Core<H> {
             progress.handled = true;
         }
         progress.handled |= self.settle();
-        // What moves through a ring would stop for as long.
+        // A pause would stall a ring transfer.
         let moving = self.ways.rings.as_ref().is_some_and(Rings::is_moving);
         progress.lull = self.ways.datagrams.as_ref().filter(|_| !moving).and_then(Datagrams::lull);
         progress
     }
 
-    /// When [`Core::take_in`] is to be called even if nothing arrives.
+    /// When to call [`Core::take_in`] even if nothing arrives.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         if self.closed {
             return None;
@@ -145,7 +145,7 @@ impl<H: Handler> Core<H> {
         &self.handler
     }
 
-    /// What has passed so far.
+    /// The counters so far.
     pub fn traffic(&self) -> Traffic {
         let mut traffic = self.traffic;
         if let Some(datagrams) = &self.ways.datagrams {
@@ -157,31 +157,31 @@ impl<H: Handler> Core<H> {
         traffic
     }
 
-    /// The thread that has the carrier attends to it from now on.
+    /// The thread that has the carrier starts to attend to it.
     pub fn attend(&mut self) {
         if let Some(rendezvous) = &mut self.rendezvous {
             rendezvous.open();
         }
     }
 
-    /// It does no more.
+    /// It stops attending.
     pub fn attend_no_more(&mut self) {
         if let Some(rendezvous) = &mut self.rendezvous {
             rendezvous.shut();
         }
     }
 
-    /// Whether nothing keeps that thread: the carrier has moved what it was to move.
+    /// Whether that thread may stop polling: no transfer depends on the carrier.
     pub fn may_leave(&self) -> bool {
         self.rendezvous.as_ref().is_none_or(Rendezvous::may_leave)
     }
 
-    /// Whether the carrier has something to move.
+    /// Whether the carrier has to be polled.
     pub fn is_moving(&self) -> bool {
         self.rendezvous.as_ref().is_some_and(Rendezvous::is_moving)
     }
 
-    /// Has the carrier move what there is to be moved. True: something has.
+    /// Polls the carrier. True: it made progress.
     pub fn carry(&mut self, carrier: &mut dyn Carrier) -> bool {
         let Some(rendezvous) = &mut self.rendezvous else {
             return false;
@@ -193,7 +193,7 @@ impl<H: Handler> Core<H> {
         moved
     }
 
-    /// Drops every way in and out.
+    /// Drops all queues and connections.
     pub fn close(&mut self) {
         self.traffic = self.traffic();
         self.closed = true;
@@ -237,7 +237,7 @@ impl<H: Handler> Core<H> {
         self.handler.deliver(from, &header, received, &mut self.outbox);
     }
 
-    /// Sends what is queued, tells the handler what comes of it, and so on until nothing is left. True: the handler was
+    /// Sends what is queued and calls the handler with the consequences, until nothing is left. True: the handler was
     /// called.
     fn settle(&mut self) -> bool {
         let mut called = false;
@@ -249,7 +249,7 @@ impl<H: Handler> Core<H> {
             if let Some(datagrams) = &mut self.ways.datagrams {
                 outbox.recycled().for_each(|buffer| datagrams.recycle(buffer));
             }
-            // Before sending: acknowledgements ride on the answers.
+            // Before sending, so that replies carry acknowledgements.
             let mut again = self.deliver_events();
             if let Some(rings) = &mut self.ways.rings {
                 again |= rings.transmit(&mut self.handler, &mut self.outbox);
@@ -284,13 +284,13 @@ impl<H: Handler> Core<H> {
         messages.iter().for_each(|(from, message)| rendezvous.handle_message(*from, message, &mut self.handler));
         lost.iter().for_each(|rank| rendezvous.lose(*rank));
         let effects = rendezvous.effects();
-        // Who attends to the carrier is to look, also where only a message has come.
+        // A message alone is reason for the attending thread to poll the carrier.
         let heard = !messages.is_empty() || !effects.is_empty();
         self.apply(effects);
         called | heard
     }
 
-    /// Does what has been decided about transfers that a carrier may move.
+    /// Carries out the decisions of [`Rendezvous`].
     fn apply(&mut self, Effects { messages, declined, released, broken }: Effects) {
         let datagrams = self.ways.datagrams.as_mut().expect("messages come by it");
         messages.into_iter().for_each(|(to, message)| datagrams.send_message(to, message));
@@ -346,7 +346,7 @@ impl<H: Handler> Core<H> {
                         whole.then_some(LocalPayload::Owned(copy))
                     }
                 };
-                // Nothing is left of a payload that has been withdrawn.
+                // A withdrawn payload is not sent.
                 if let Some(copy) = copy {
                     let from = self.me;
                     address.send(LocalTransfer { from, header: header.clone(), payload: copy });

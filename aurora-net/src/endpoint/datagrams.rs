@@ -1,4 +1,4 @@
-//! The UDP side of an endpoint: a socket, and a connection to each peer that is reached through it.
+//! The UDP side of an endpoint: the socket and a connection to each peer reached through it.
 
 use super::admission::Admission;
 use crate::proto::{self, Config, Connection, Connections, Event, Network, Payloads};
@@ -10,30 +10,30 @@ use crate::{Handler, Outbox, Payload, Placement, Rank, Token, Traffic};
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
-/// Batches taken from the socket before others get a chance at the lock, and the peers their acknowledgements.
+/// Batches received before the lock is released and acknowledgements are sent.
 const BATCHES: usize = 2;
 
-/// What all connections of a rank have in common.
+/// Configuration common to all connections of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Common {
     pub me: Rank,
     pub key: u64,
     pub silence: Duration,
-    /// What we have told the others that each may have in flight to us.
+    /// The bytes that each peer may have in flight to this rank, as announced to the peers.
     pub window: u64,
     pub network: Network,
 }
 
 pub(crate) struct Datagrams {
     port: UdpPort,
-    /// The time that the connections count from.
+    /// The origin of the connections' time.
     origin: Instant,
     connections: Connections,
     admission: Admission,
-    /// Where a train is put together.
+    /// The buffer in which a train of datagrams is built.
     train: Vec<u8>,
     spare: Spare,
-    /// What other endpoints have said to this one, and not to its handler.
+    /// Messages between endpoints, which do not go to the handler.
     messages: Vec<(Rank, Vec<u8>)>,
     message_bytes: u64,
     lost: Vec<Rank>,
@@ -41,13 +41,13 @@ pub(crate) struct Datagrams {
     corrupt: u64,
 }
 
-/// The handler's memory, as a connection sees it, and buffers of our own.
+/// The handler's memory and this endpoint's spare buffers, as a connection sees them.
 struct Memory<'a, H>(&'a mut H, &'a mut Spare);
 
 impl<H: Handler> Payloads for Memory<'_, H> {
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
         match header {
-            // An endpoint's own.
+            // A message between endpoints.
             [] => Placement::Buffer,
             header => self.0.place(from, header, len),
         }
@@ -67,7 +67,7 @@ impl<H: Handler> Payloads for Memory<'_, H> {
 }
 
 impl Datagrams {
-    /// Connections over `port` to everyone who has given a contact.
+    /// Creates a connection to each rank with a contact.
     pub fn new(port: UdpPort, common: Common, contacts: &[Option<UdpContact>]) -> Self {
         let others = |index: usize| contacts[index].filter(|_| common.me != index);
         let mut connections = Connections::new(common.key, common.me, contacts.len());
@@ -76,7 +76,7 @@ impl Datagrams {
             let config = Config {
                 mtu: port.mtu().base.min(contact.mtu),
                 mtu_limit: port.mtu().limit.min(contact.mtu),
-                // Until the first acknowledgement both sides use the same number.
+                // Until the first acknowledgement both sides use the smaller window.
                 window: common.window.min(contact.window),
                 network: (!port.is_on_host()).then_some(common.network),
                 peers: contacts.len() - 1,
@@ -110,12 +110,12 @@ impl Datagrams {
         self.connections.send(to, header, payload);
     }
 
-    /// Takes back a buffer that a payload was delivered in.
+    /// Takes back the buffer of a delivered payload.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.spare.keep(buffer);
     }
 
-    /// Takes datagrams from the socket. True: there may be more.
+    /// Receives datagrams from the socket. True: more may be waiting.
     pub fn receive(&mut self, now: Instant, handler: &mut impl Handler) -> bool {
         let now = self.moment(now);
         let mut more = true;
@@ -125,7 +125,7 @@ impl Datagrams {
             more = self.port.receive(|source, datagram| {
                 let admitted = admission.admit(source, datagram);
                 match admitted.and_then(|()| connections.handle_datagram(now, datagram, &mut Memory(handler, spare))) {
-                    // One of a peer that has been given up is late, not damaged.
+                    // A late datagram of a lost peer is not damaged.
                     Ok(()) | Err(DatagramError::Lost) => {}
                     Err(DatagramError::ForeignKey | DatagramError::ForeignAddress { .. }) => *foreign += 1,
                     Err(_) => *corrupt += 1,
@@ -138,7 +138,7 @@ impl Datagrams {
         more
     }
 
-    /// Tells the connections the time whose time has come.
+    /// Handles expired timers of all connections.
     pub fn handle_timeouts(&mut self, now: Instant) {
         let now = self.moment(now);
         self.connections.handle_timeouts(now);
@@ -150,12 +150,12 @@ impl Datagrams {
         Some(self.origin + Duration::from_nanos(due.as_nanos()))
     }
 
-    /// For how long it is as well to leave what arrives alone.
+    /// See [`Connections::lull`].
     pub fn lull(&self) -> Option<Duration> {
         self.connections.lull()
     }
 
-    /// Tells the handler what the connections have to say. True: there was something.
+    /// Passes the connections' events to the handler. True: there were some.
     pub fn deliver_events(&mut self, handler: &mut impl Handler, out: &mut Outbox, traffic: &mut Traffic) -> bool {
         let mut called = false;
         while let Some((from, event)) = self.connections.poll() {
@@ -180,20 +180,20 @@ impl Datagrams {
         called
     }
 
-    /// Tells another endpoint something.
+    /// Sends a message to another endpoint.
     pub fn send_message(&mut self, to: Rank, message: Bytes) {
         self.connections.send(to, Bytes::new(), Payload::Bytes(message));
     }
 
-    /// What others have told this one since the last time, and who was lost.
+    /// Takes the messages received, and the peers lost, since the last call.
     pub fn messages(&mut self) -> (Vec<(Rank, Vec<u8>)>, Vec<Rank>) {
         (std::mem::take(&mut self.messages), std::mem::take(&mut self.lost))
     }
 
-    /// Sends what flow control and the socket permit.
+    /// Sends as much as flow control and the socket permit.
     pub fn transmit(&mut self, now: Instant, handler: &mut impl Handler) {
-        // Full: the poller says when to try again. The time that it takes an interface to make room is the clock of
-        // bulk data, so that no line rate need be known.
+        // `Full`: the poller reports when there is room again. This wait paces bulk data at the rate of the interface,
+        // so the line rate need not be known.
         let _ = self.try_transmit(now, handler);
     }
 
@@ -213,7 +213,7 @@ impl Datagrams {
         }
     }
 
-    /// Adds what is counted here.
+    /// Adds this endpoint's datagram counters.
     pub fn count(&self, traffic: &mut Traffic) {
         traffic.datagrams_foreign += self.foreign;
         traffic.datagrams_corrupt += self.corrupt;

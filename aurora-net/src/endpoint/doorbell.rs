@@ -1,44 +1,44 @@
-//! How a rank waits for what its node peers have for it.
+//! A rank's own doorbell, as its threads wait on it.
 
 use crate::shm::{Control, Look, SpinBudget};
 use std::sync::Arc;
 
-/// The rank's doorbell, and how long it pays to wait for it.
+/// The rank's doorbell and its spin budget.
 #[derive(Debug)]
 pub(super) struct OwnDoorbell {
     control: Arc<Control>,
-    /// None: what arrives comes by other ways, which a thread that waits here would not see.
+    /// `None`: transfers arrive by other routes, which do not ring the doorbell.
     budget: Option<SpinBudget>,
 }
 
 impl OwnDoorbell {
-    /// `rings`: whether transfers come through rings.
+    /// `rings`: whether transfers arrive through rings.
     pub fn new(control: Arc<Control>, rings: bool) -> Self {
         let budget = rings.then(|| SpinBudget::of(control.ranks()));
         OwnDoorbell { control, budget }
     }
 
-    /// Waits a short while. True: there is something to look at.
+    /// Polls for a short while. True: the doorbell has rung.
     pub fn spin(&self) -> bool {
         self.budget.is_some_and(|SpinBudget { spins, yields }| self.control.spin(spins, yields))
     }
 
-    /// The calling thread is about to look.
+    /// The calling thread is about to look everywhere.
     pub fn acknowledge(&self) {
         self.control.acknowledge();
     }
 
-    /// The calling thread, which waits for something, will not look from now on; unless there is something to look at.
+    /// The calling thread waits, and sleeps next unless the doorbell has rung.
     pub fn prepare_sleep(&self) -> Look {
         self.control.prepare_sleep()
     }
 
-    /// The calling thread goes, and nobody waits; what is in no hurry may stay.
+    /// The calling thread stops polling and no thread waits. Lazy messages may stay unread.
     pub fn stop_polling(&self) -> Look {
         self.control.stop_polling()
     }
 
-    /// Has a thread of this rank look.
+    /// Wakes a thread of this rank, or makes it look again.
     pub fn ring(&self) {
         self.control.ring(self.control.me());
     }

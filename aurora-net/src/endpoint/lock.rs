@@ -1,18 +1,18 @@
-//! The endpoint's one lock, and the rule that nobody takes it twice.
+//! The endpoint's lock, which detects recursive locking.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A mutex that panics instead of deadlocking when its holder locks it again, and that survives panics: what was
-/// under it belongs to a rank that is about to fail.
+/// A mutex that panics instead of deadlocking when its holder locks it again. It ignores poisoning: after a panic the
+/// rank is about to fail anyway.
 #[derive(Debug)]
 pub(crate) struct Lock<T> {
     value: Mutex<T>,
     holder: AtomicUsize,
 }
 
-/// The lock, held.
+/// The guard.
 #[derive(Debug)]
 pub(crate) struct Locked<'a, T> {
     lock: &'a Lock<T>,
@@ -50,7 +50,7 @@ impl<'a, T> Locked<'a, T> {
         Locked { lock, guard }
     }
 
-    /// Lets go until `condvar` is notified.
+    /// Releases the lock until `condvar` is notified.
     pub fn wait(mut self, condvar: &Condvar) -> Self {
         let lock = self.lock;
         lock.holder.store(NOBODY, Ordering::Relaxed);
@@ -84,7 +84,7 @@ impl<T> DerefMut for Locked<'_, T> {
 
 const NOBODY: usize = 0;
 
-/// A number that no other living thread has.
+/// A number unique among living threads.
 fn this_thread() -> usize {
     thread_local!(static ANCHOR: u8 = const { 0 });
     ANCHOR.with(|anchor| std::ptr::from_ref(anchor).addr())

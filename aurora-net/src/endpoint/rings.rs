@@ -1,11 +1,11 @@
-//! The shared-memory side of an endpoint: rings to and from each rank of its node.
+//! The shared-memory side of an endpoint: rings to and from each node peer.
 
 use crate::shm::{BufferPool, Control, Duplex, Node, Presence, Sent};
 use crate::{Handler, Outbox, Outgoing, Rank, Traffic};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Into so many parts the time is divided after which a node peer that reads nothing is lost.
+/// The number of checks within the time after which a node peer that reads nothing is lost.
 const LOOKS: u32 = 4;
 
 pub(crate) struct Rings {
@@ -13,34 +13,34 @@ pub(crate) struct Rings {
     control: Arc<Control>,
     pool: Arc<BufferPool>,
     peers: Vec<NodePeer>,
-    /// Mates for whom something is queued that may find room.
+    /// Node peers with queued transfers that may find room.
     busy: Vec<usize>,
     silence: Duration,
-    /// When to look whether all node peers read.
+    /// When to check whether all node peers read.
     due: Option<Instant>,
-    /// How many have died, as far as we have acted upon it.
+    /// The number of dead ranks that have been handled.
     deaths: u32,
-    /// How long after its end a node peer is said to be lost.
+    /// The time between a node peer's end and its report as lost.
     grace: Duration,
 }
 
-/// One of the others.
+/// A node peer.
 struct NodePeer {
     rank: Rank,
-    /// Its number on the node.
+    /// Its node rank.
     number: usize,
     duplex: Duplex,
     is_busy: bool,
-    /// What it had read at a look, with something left to read; and when it was first seen there.
+    /// Its read position with something left to read, and when that position was first seen.
     stuck: Option<(u64, Instant)>,
-    /// When it is to be lost, having died.
+    /// It has died and will be reported as lost at this time.
     lost_at: Option<Instant>,
     is_lost: bool,
 }
 
 impl Rings {
-    /// None: nobody else is on this node. `grace` is left to a launcher that reports the end of a process itself and
-    /// ends the others: they die one after the other, and those still there must not blame those who went before.
+    /// `None`: this rank is alone on its node. `grace` is for launchers that report the end of a process themselves and
+    /// then end the others: these must not report each other as lost.
     pub fn new(node: &Arc<Node>, silence: Duration, grace: Duration) -> Option<Self> {
         let control = node.control()?.clone();
         let pool = BufferPool::new(control.clone());
@@ -57,22 +57,22 @@ impl Rings {
         Some(Rings { node, control, pool, peers, busy: Vec::new(), silence, due: None, deaths: 0, grace })
     }
 
-    /// The buffers that this rank can hand to its node peers.
+    /// The pool of buffers that this rank can hand to node peers.
     pub fn pool(&self) -> &Arc<BufferPool> {
         &self.pool
     }
 
-    /// Which of the node peers a rank is.
+    /// The index of a rank among the node peers.
     pub fn find(&self, rank: Rank) -> Option<usize> {
         self.peers.iter().position(|peer| peer.rank == rank)
     }
 
-    /// A node peer's number on the node.
+    /// The node rank of the node peer with this index.
     pub fn number(&self, peer: usize) -> usize {
         self.peers[peer].number
     }
 
-    /// Queues a transfer. The outgoing is given back where the node peer is lost.
+    /// Queues a transfer. Returns it if the node peer is lost.
     pub fn send(&mut self, peer: usize, outgoing: Outgoing) -> Result<(), Outgoing> {
         if self.peers[peer].is_lost {
             return Err(outgoing);
@@ -88,7 +88,7 @@ impl Rings {
         }
     }
 
-    /// Takes in what has arrived. Returns whether the handler was called, and whether there is more.
+    /// Receives what has arrived. Returns whether the handler was called, and whether more is waiting.
     pub fn receive(
         &mut self,
         handler: &mut impl Handler,
@@ -113,7 +113,7 @@ impl Rings {
                     if taken.nudge {
                         self.control.ring(peer.number);
                     }
-                    // What it has sent before it died is here.
+                    // Everything that it sent before its death has been received.
                     let is_dead = deaths != self.deaths && self.control.presence(peer.number) == Presence::Dead;
                     if is_dead && !taken.more {
                         handled |= self.on_death(index, handler, out);
@@ -125,7 +125,7 @@ impl Rings {
                     handled = true;
                 }
             }
-            // What waited for room finds it now, if there is any.
+            // Queued transfers may find room now.
             if self.peers[index].duplex.is_waiting() {
                 self.is_busy(index);
             }
@@ -136,7 +136,7 @@ impl Rings {
         (handled, more)
     }
 
-    /// Puts into the rings what fits, and nudges who has got something. True: the handler was called.
+    /// Writes queued transfers into the rings and wakes their receivers. True: the handler was called.
     pub fn transmit(&mut self, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         let mut called = false;
         for index in std::mem::take(&mut self.busy) {
@@ -165,14 +165,14 @@ impl Rings {
         called
     }
 
-    /// Has a rank look.
+    /// Makes a rank look for lazy messages.
     pub fn nudge(&self, rank: Rank) {
         if let Some(peer) = self.find(rank) {
             self.control.ring(self.peers[peer].number);
         }
     }
 
-    /// Whether a long transfer is under way, or something waits for room.
+    /// Whether a long transfer is arriving, or a transfer waits for room.
     pub fn is_moving(&self) -> bool {
         self.peers.iter().any(|peer| peer.duplex.is_moving())
     }
@@ -182,7 +182,7 @@ impl Rings {
         self.due
     }
 
-    /// Looks whether all node peers read what we send them. True: the handler was called.
+    /// Checks whether all node peers read what this rank sends. True: the handler was called.
     pub fn handle_timeout(&mut self, now: Instant, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         if self.due.is_none_or(|due| due > now) {
             return false;
@@ -206,7 +206,7 @@ impl Rings {
             };
             sooner(&mut self.due, now + self.silence / LOOKS);
             let (_, since) = *peer.stuck.get_or_insert((position, now));
-            // It may not have been woken for what is there.
+            // A lazy message may not have woken it.
             self.control.ring(peer.number);
             if peer.stuck != Some((position, since)) {
                 peer.stuck = Some((position, now));
@@ -218,7 +218,7 @@ impl Rings {
         called
     }
 
-    /// A node peer has died. True: the handler was called.
+    /// Handles the death of a node peer. True: the handler was called.
     fn on_death(&mut self, peer: usize, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         if self.grace.is_zero() {
             self.lose(peer, Duration::ZERO, handler, out);

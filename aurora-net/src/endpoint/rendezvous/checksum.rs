@@ -1,23 +1,23 @@
-//! The checksum behind each piece: a job must not end with a flipped bit, whatever MPI's own carrier looks after.
+//! The checksum behind each piece, which detects bit flips that MPI's transport does not.
 
 use crc_fast::{CrcAlgorithm, checksum};
 
-/// Bytes of it.
+/// Its length in bytes.
 pub(super) const LEN: usize = 4;
 
-/// Appends it to a piece.
+/// Appends the checksum to a piece.
 pub(super) fn append(piece: &mut Vec<u8>, id: u64, offset: usize) {
     let sum = checksum_of(piece, id, offset);
     piece.extend_from_slice(&sum);
 }
 
-/// The bytes of a piece that is as it was sealed, and the one that it is to be.
+/// The content of a received piece, if its checksum matches the content, the transfer and the offset.
 pub(super) fn verified(sealed: &[u8], id: u64, offset: usize) -> Option<&[u8]> {
     let (piece, sum) = sealed.split_last_chunk()?;
     (*sum == checksum_of(piece, id, offset)).then_some(piece)
 }
 
-/// CRC32C, and which piece it is.
+/// CRC32C of the content, combined with the transfer and the offset.
 fn checksum_of(piece: &[u8], id: u64, offset: usize) -> [u8; LEN] {
     let which = (id as u32).rotate_left(16) ^ offset as u32;
     (checksum(CrcAlgorithm::Crc32Iscsi, piece) as u32 ^ which).to_le_bytes()

@@ -1,4 +1,4 @@
-//! Ranks over a carrier in memory: messages take any order, and a piece moves only while both its ranks ask.
+//! Ranks over a carrier in memory: messages arrive in any order, and a piece moves only while both its ranks poll.
 
 use super::carrier::{Carrier, Completion, Piece, Tag};
 use super::{Declined, Limits, Rendezvous};
@@ -10,29 +10,29 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// What is under way between all carriers.
+/// The pieces in flight between all carriers.
 #[derive(Default)]
 pub(super) struct Wire {
-    /// Sends that have met no receive, in the order of their begin.
+    /// Unmatched sends in the order of their start.
     sends: Vec<(Rank, Tag, Piece, Vec<u8>)>,
     receives: Vec<(Rank, Tag, Piece, usize)>,
-    /// Whom a piece has reached, for it to hear.
+    /// Received pieces that have not been reported to their receivers.
     met: BTreeMap<Rank, Vec<(Piece, Vec<u8>)>>,
-    /// Who is to hear that a piece has been sent.
+    /// Sent pieces that have not been reported to their senders.
     sent: BTreeMap<Rank, VecDeque<Piece>>,
-    /// Says so at once, as MPI may of short messages; else when it meets its receive, as MPI does with long ones.
+    /// Reports sends at once, as MPI may do with short messages; otherwise when matched, as MPI does with long ones.
     pub is_eager: bool,
-    /// Flips a bit of the piece that arrives after so many others.
+    /// Flips a bit of a piece after this many others.
     pub damages: Option<usize>,
 }
 
 impl Wire {
-    /// To whom the pieces go that no receive has met.
+    /// The receivers of unmatched pieces.
     pub fn destinations(&self) -> Vec<usize> {
         self.sends.iter().map(|(_, _, piece, _)| piece.peer.index()).collect()
     }
 
-    /// Has one of a rank's sends reach its receive, if there is one. In MPI's order: of those with one tag the oldest.
+    /// Matches one of a rank's sends with its receive, if there is one: the oldest of its tag, as MPI does.
     fn go_on(&mut self, me: Rank) {
         let meets = |(from, tag, piece, _): &(Rank, Tag, Piece, Vec<u8>)| {
             let fits = |(to, with, expected, _): &(Rank, Tag, Piece, usize)| {
@@ -59,7 +59,7 @@ impl Wire {
     }
 }
 
-/// One rank's carrier. Also what has been sent goes on only while its sender asks.
+/// One rank's carrier. A send progresses only while its sender polls.
 pub(super) struct Fake {
     me: Rank,
     wire: Rc<RefCell<Wire>>,
@@ -90,13 +90,13 @@ impl Carrier for Fake {
             return Some(Completion::Sent(piece));
         }
         wire.go_on(self.me);
-        // The newest first: completions may overtake each other.
+        // The newest first: completions may come in any order.
         let (piece, bytes) = wire.met.get_mut(&self.me)?.pop()?;
         Some(Completion::Received(piece, bytes))
     }
 }
 
-/// A rank's library.
+/// A rank's handler.
 #[derive(Default)]
 pub(super) struct Library {
     lent: BTreeMap<u64, Vec<u8>>,
@@ -116,7 +116,7 @@ impl Library {
         Payload::Lent { token: Token(self.next), len }
     }
 
-    /// Takes all lent memory away, once it has been read so often.
+    /// Withdraws all lent memory after this many reads.
     pub fn withdraw_after(&mut self, reads: usize) {
         self.reads_left = Some(reads);
     }
@@ -184,21 +184,21 @@ pub(super) struct End {
     pub rendezvous: Rendezvous,
     pub library: Library,
     carrier: Fake,
-    /// Transfers that went as if there were no carrier.
+    /// Transfers that went by UDP instead of the carrier.
     pub by_udp: usize,
 }
 
-/// All of them.
+/// A cluster of such ranks.
 pub(super) struct Cluster {
     pub ends: Vec<End>,
     pub wire: Rc<RefCell<Wire>>,
-    /// Under way: from, to, and what.
+    /// Messages in flight: sender, receiver, content.
     pub messages: Vec<(Rank, Rank, Bytes)>,
     random: Random,
 }
 
 impl Cluster {
-    /// Shorter than this nothing is offered.
+    /// Shorter transfers do not use the carrier.
     pub const FROM: usize = 4;
 
     pub fn new(size: usize, limits: Limits, seed: u64) -> Self {
@@ -217,12 +217,12 @@ impl Cluster {
         }
     }
 
-    /// What `from` sends to `to` with this header.
+    /// The payload that `from` sends with this header.
     pub fn content(from: usize, header: u8, len: usize) -> Vec<u8> {
         (0..len).map(|i| (i * 7 + i / 251 + 31 * from + 13 * header as usize) as u8).collect()
     }
 
-    /// As the endpoint does. Odd headers lend their payload and are placed.
+    /// Sends as an endpoint does. Payloads with odd headers are lent and placed.
     pub fn send(&mut self, from: usize, to: usize, header: u8, len: usize) {
         let bytes = Cluster::content(from, header, len);
         let end = &mut self.ends[from];
@@ -256,7 +256,7 @@ impl Cluster {
         }
     }
 
-    /// Carries out what a rank has decided.
+    /// Carries out a rank's decisions.
     pub fn settle(&mut self, rank: usize) {
         let effects = self.ends[rank].rendezvous.effects();
         let me = Rank::new(rank);
@@ -277,13 +277,13 @@ impl Cluster {
         }
     }
 
-    /// One of the messages under way arrives, any of them.
+    /// Delivers a random message.
     pub fn deliver_message(&mut self) {
         let which = self.random.below(self.messages.len() as u64) as usize;
         self.deliver(which);
     }
 
-    /// This one.
+    /// Delivers this message.
     pub fn deliver(&mut self, which: usize) {
         let (from, to, message) = self.messages.swap_remove(which);
         let End { rendezvous, library, .. } = &mut self.ends[to.index()];
@@ -291,14 +291,14 @@ impl Cluster {
         self.settle(to.index());
     }
 
-    /// All of them, and what follows.
+    /// Delivers all messages and their consequences.
     pub fn deliver_messages(&mut self) {
         while !self.messages.is_empty() {
             self.deliver_message();
         }
     }
 
-    /// A rank's thread asks its carrier, unless it computes.
+    /// A rank polls its carrier, unless it computes.
     pub fn pump(&mut self, rank: usize) -> bool {
         let End { rendezvous, library, carrier, .. } = &mut self.ends[rank];
         if rendezvous.sessions == 0 && rendezvous.is_idle() {
@@ -309,7 +309,7 @@ impl Cluster {
         moved
     }
 
-    /// Whatever may happen happens, in random order, until all ranks have nothing left, or nothing has for long.
+    /// Delivers and polls in random order until nothing is left, or nothing moves for long.
     pub fn run(&mut self) {
         let mut still = 0;
         while still < 200 * self.ends.len() && !(self.messages.is_empty() && self.is_idle()) {

@@ -1,24 +1,24 @@
-//! A transfer that has been accepted, at its receiver.
+//! An accepted transfer, at its receiver.
 
 use super::carrier::Tag;
 use super::checksum::{self, verified};
 use crate::{Handler, Placement, Received, Token};
 use bytes::Bytes;
 
-/// Until all its pieces are here.
+/// It exists until all its pieces have arrived.
 #[derive(Debug)]
 pub(super) struct IncomingTransfer {
     pub header: Bytes,
     pub tag: Tag,
     pub len: usize,
-    /// Pieces that the carrier is to bring, and has not.
+    /// Pieces with a posted receive.
     pub posted: usize,
     destination: Destination,
-    /// Receives have been begun for the bytes before this.
+    /// Receives have been posted up to this offset.
     next: usize,
-    /// Bytes whose pieces are not here yet.
+    /// Payload bytes that have not arrived.
     left: usize,
-    /// A piece came empty: its sender has no more of it.
+    /// An empty piece has arrived: the sender has withdrawn the payload.
     withdrawn: bool,
 }
 
@@ -28,7 +28,7 @@ enum Destination {
     Buffer(Vec<u8>),
 }
 
-/// A piece is not what was sent.
+/// The checksum of a piece does not match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a piece of a transfer has arrived damaged")]
 pub(super) struct Damaged;
@@ -42,7 +42,7 @@ impl IncomingTransfer {
         IncomingTransfer { header, tag, len, posted: 0, destination, next: 0, left: len, withdrawn: false }
     }
 
-    /// Where the next piece lies for which nothing has been begun, and the room that it takes.
+    /// The offset of the next piece to post a receive for, and the room that it needs.
     pub fn expect(&mut self, longest: usize) -> Option<(usize, usize)> {
         let (offset, len) = (self.next, longest.min(self.len - self.next));
         self.next += len;
@@ -50,7 +50,7 @@ impl IncomingTransfer {
         (len > 0).then_some((offset, len + checksum::LEN))
     }
 
-    /// Takes a piece. True: that was the last.
+    /// Stores a received piece. True: it was the last.
     pub fn take(
         &mut self,
         (id, offset): (u64, usize),
@@ -78,7 +78,7 @@ impl IncomingTransfer {
         Ok(self.left == 0)
     }
 
-    /// What is to be delivered of it; nothing of what has been withdrawn.
+    /// The payload to deliver; `None` if it was withdrawn.
     pub fn received(self) -> Option<Received> {
         let received = match self.destination {
             Destination::At(token) => Received::Placed(token),

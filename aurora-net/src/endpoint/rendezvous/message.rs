@@ -1,5 +1,4 @@
-//! What two endpoints tell each other about transfers that a carrier may move: small transfers of their own, without a
-//! header.
+//! The messages between two endpoints about transfers by a carrier. They travel as small transfers without a header.
 //!
 //! ```text
 //! RTS      0 | id u64 | payload's length u64 | header
@@ -13,20 +12,20 @@
 use super::carrier::Tag;
 use bytes::Bytes;
 
-/// One of them; `id` is the number that the transfer's sender has given it.
+/// A message; `id` is the sender's number of the transfer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Message {
-    /// A transfer may come by the carrier.
+    /// Request to send: the sender could send a transfer by the carrier.
     Rts { id: u64, len: u64, header: Bytes },
-    /// It shall, with this tag.
+    /// Clear to send: the receiver expects it with this tag.
     Cts { id: u64, tag: Tag },
-    /// It shall not.
+    /// The receiver declines: the transfer goes by UDP.
     Nack { id: u64 },
-    /// The whole of it is here.
+    /// The receiver has the whole transfer.
     Fin { id: u64 },
-    /// Its sender or its receiver has given it up.
+    /// The sender or the receiver has given the transfer up.
     Abort { id: u64, by_sender: bool },
-    /// To be acknowledged, as all transfers are.
+    /// Asks for an acknowledgement, which every transfer gets.
     Ping,
 }
 
@@ -58,7 +57,7 @@ impl Message {
         bytes.into()
     }
 
-    /// None: it makes no sense.
+    /// `None`: malformed.
     pub fn decode(bytes: &[u8]) -> Option<Message> {
         let (kind, rest) = bytes.split_first()?;
         if *kind == 5 {

@@ -20,70 +20,70 @@ use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-/// Into so many parts the time is divided after which a silent rank is lost: how often one is asked on which something
-/// depends.
+/// The number of pings within the time after which a silent rank is lost.
 const PINGS: u32 = 4;
 
-/// How much may be under way at a time.
+/// Limits on concurrent pieces and transfers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Bytes of a piece.
+    /// The length of a piece in bytes.
     pub piece: usize,
-    /// Pieces of one transfer that are sent, or received, at the same time.
+    /// Concurrent pieces of one transfer.
     pub ahead: usize,
-    /// Pieces that are sent at the same time, of all transfers.
+    /// Concurrent pieces sent, of all transfers.
     pub in_flight: usize,
-    /// Pieces that are posted at the same time; only a transfer of which none is has another one beyond that.
+    /// Concurrent posted receives, of all transfers. A transfer without any gets one beyond this limit.
     pub posted: usize,
-    /// Transfers that are accepted at the same time.
+    /// Concurrent accepted transfers.
     pub incoming: usize,
 }
 
 impl Limits {
-    /// At most 4 MiB to be sent, and 16 MiB to be received; 64 where more than 64 ranks send at the same time.
+    /// At most 4 MiB in sends and 16 MiB in receives; 64 MiB in receives where more than 64 ranks send at the same
+    /// time.
     const ORDINARY: Limits = Limits { piece: 256 << 10, ahead: 4, in_flight: 16, posted: 64, incoming: 256 };
 }
 
-/// The transfers that a carrier moves, or may move: decides. What carries it out is `pump.rs`.
+/// The decisions about transfers by a carrier. `pump.rs` carries them out.
 #[derive(Debug)]
 pub(super) struct Rendezvous {
-    /// Shorter transfers are not worth an offer.
+    /// The shortest transfer for which a request is worthwhile.
     from: usize,
     limits: Limits,
     ping_after: Duration,
-    /// How often the rank's thread has said that it attends to the carrier.
+    /// The number of [`Endpoint::attend`](super::Endpoint::attend) guards.
     sessions: usize,
-    /// Nothing is to arrive any more.
+    /// The job has failed: no transfer need complete.
     failed: bool,
     lost: BTreeSet<Rank>,
-    /// The number of the next offer.
+    /// The number of the next request.
     next: u64,
     outgoing: BTreeMap<u64, OutgoingTransfer>,
-    /// Those of which the carrier is to have more, in turns.
+    /// Accepted outgoing transfers with unsent pieces, in round-robin order.
     turns: VecDeque<u64>,
-    /// Pieces of all of them that are under way.
+    /// Pieces being sent, of all transfers.
     in_flight: usize,
     incoming: BTreeMap<(Rank, u64), IncomingTransfer>,
     posted: usize,
     tags: BTreeSet<Tag>,
-    /// Dropped by their senders before their requests were here.
+    /// Transfers whose ABORT has arrived before their RTS.
     overtaken: BTreeSet<(Rank, u64)>,
-    /// When to ask again whether those are alive on whom something depends.
+    /// When to ping the ranks that transfers depend on.
     due: Option<Instant>,
     effects: Effects,
     carried: Traffic,
 }
 
-/// What the endpoint is to do.
+/// What the endpoint has to do.
 #[derive(Debug, Default)]
 pub(super) struct Effects {
-    /// To be sent without a header.
+    /// Messages to send, as transfers without a header.
     pub messages: Vec<(Rank, Bytes)>,
-    /// Transfers that go as if there were no carrier.
+    /// Transfers to send by UDP.
     pub declined: Vec<Declined>,
-    /// Lent memory to be given back.
+    /// Lent payloads to release.
     pub released: Vec<Token>,
-    /// Ranks that cannot be believed any more.
+    /// Ranks that have sent damaged pieces.
     pub broken: Vec<Rank>,
 }
 
@@ -103,7 +103,7 @@ impl Effects {
 }
 
 impl Rendezvous {
-    /// `silence`: what a rank may be silent for.
+    /// `silence`: the time after which a silent rank is lost.
     pub fn new(from: usize, silence: Duration) -> Self {
         Rendezvous::limited(from, silence, Limits::ORDINARY)
     }
@@ -130,38 +130,37 @@ impl Rendezvous {
         }
     }
 
-    /// The rank's thread attends to the carrier from now on: requests may be made and accepted.
+    /// The rank's thread starts to attend: requests may be sent and accepted.
     pub fn open(&mut self) {
         self.sessions += 1;
     }
 
-    /// It ends one of its sessions; after the last it stays until [`Rendezvous::is_idle`], while nothing new is offered
-    /// or accepted.
+    /// Ends one guard. After the last one no new transfer starts, and the thread stays until [`Rendezvous::is_idle`].
     pub fn shut(&mut self) {
         self.sessions -= 1;
     }
 
-    /// Whether the rank's thread may leave.
+    /// Whether the rank's thread may stop polling the carrier.
     pub fn may_leave(&self) -> bool {
         self.sessions > 0 || self.is_idle()
     }
 
-    /// Nothing depends on the carrier, or on an answer.
+    /// Whether no transfer depends on the carrier or on a reply.
     pub fn is_idle(&self) -> bool {
         self.outgoing.is_empty() && self.incoming.is_empty()
     }
 
-    /// Whether the carrier is to be looked after: more is under way than requests.
+    /// Whether the carrier has to be polled: a transfer has been accepted.
     pub fn is_moving(&self) -> bool {
         !self.incoming.is_empty() || self.outgoing.values().any(|outgoing| outgoing.tag.is_some())
     }
 
-    /// Whether a transfer is to be offered.
+    /// Whether to request a transfer by the carrier.
     pub fn takes(&self, to: Rank, payload: &Payload) -> bool {
         self.sessions > 0 && !self.failed && payload.len() >= self.from && !self.lost.contains(&to)
     }
 
-    /// Offers a transfer to its receiver.
+    /// Requests a transfer by the carrier.
     pub fn request_to_send(&mut self, to: Rank, header: Bytes, payload: Payload) {
         let (id, len) = (self.next, payload.len() as u64);
         self.next += 1;
@@ -169,7 +168,7 @@ impl Rendezvous {
         self.outgoing.insert(id, OutgoingTransfer::new(to, header, payload));
     }
 
-    /// Takes a message of another rank's.
+    /// Handles a message of another rank.
     pub fn handle_message(&mut self, from: Rank, message: &[u8], handler: &mut impl Handler) {
         match Message::decode(message) {
             Some(Message::Rts { id, len, header }) => self.handle_rts(from, id, len, header, handler),
@@ -206,7 +205,7 @@ impl Rendezvous {
         }
     }
 
-    /// At once, whatever it is: nobody waits for a rank that computes.
+    /// Replies at once, so that no rank waits for one that computes.
     fn handle_rts(&mut self, from: Rank, id: u64, len: u64, header: Bytes, handler: &mut impl Handler) {
         if self.failed || self.overtaken.remove(&(from, id)) {
             return self.message(from, &Message::Abort { id, by_sender: false });
@@ -221,7 +220,7 @@ impl Rendezvous {
         self.message(from, &Message::Cts { id, tag });
     }
 
-    /// A rank is lost: what was to come from it or go there is forgotten.
+    /// A rank is lost: drops all transfers from it and to it.
     pub fn lose(&mut self, rank: Rank) {
         self.lost.insert(rank);
         for id in self.incoming_from(rank) {
@@ -233,7 +232,7 @@ impl Rendezvous {
         }
     }
 
-    /// The job has failed: nothing need arrive any more, and nobody is to wait for it.
+    /// The job has failed: drops all transfers and informs their other ends.
     pub fn fail(&mut self) {
         self.failed = true;
         for (id, outgoing) in std::mem::take(&mut self.outgoing) {
@@ -252,8 +251,7 @@ impl Rendezvous {
         self.due
     }
 
-    /// Asks now and then whether those live on whom something depends: one that has been stopped is found out by its
-    /// silence.
+    /// Pings the ranks that transfers depend on: a stopped one is detected by its silence.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.is_idle() {
             self.due = None;
@@ -270,12 +268,12 @@ impl Rendezvous {
         }
     }
 
-    /// What the endpoint is to do by now.
+    /// Takes what the endpoint has to do.
     pub fn effects(&mut self) -> Effects {
         std::mem::take(&mut self.effects)
     }
 
-    /// Adds what is counted here.
+    /// Adds the counters of transfers by the carrier.
     pub fn count(&self, traffic: &mut Traffic) {
         traffic.transfers_in += self.carried.transfers_in;
         traffic.bytes_in += self.carried.bytes_in;
@@ -289,7 +287,7 @@ impl Rendezvous {
         self.effects.messages.push((to, message.encode()));
     }
 
-    /// A transfer of ours to this rank is no business of the carrier's any more.
+    /// Removes an outgoing transfer to this rank.
     fn remove_outgoing(&mut self, to: Rank, id: u64) -> Option<OutgoingTransfer> {
         self.outgoing.get(&id).filter(|outgoing| outgoing.to == to)?;
         let outgoing = self.outgoing.remove(&id)?;
@@ -298,7 +296,7 @@ impl Rendezvous {
         Some(outgoing)
     }
 
-    /// Gives up a transfer to us. Its tag is not used again: receives may have been begun with it.
+    /// Removes an incoming transfer. Its tag is not reused, since receives may have been posted with it.
     fn remove_incoming(&mut self, from: Rank, id: u64) -> Option<IncomingTransfer> {
         let incoming = self.incoming.remove(&(from, id))?;
         self.posted -= incoming.posted;

@@ -1,23 +1,23 @@
-//! A transfer that has been offered, at its sender.
+//! A requested transfer, at its sender.
 
 use super::carrier::Tag;
 use super::checksum::append;
 use crate::{Handler, Payload, Rank, Token};
 use bytes::Bytes;
 
-/// It is held here until its receiver has declined it or has the whole of it.
+/// It exists until its receiver has declined it or has all of it.
 #[derive(Debug)]
 pub(super) struct OutgoingTransfer {
     pub to: Rank,
     pub header: Bytes,
     pub payload: Payload,
-    /// None until it is accepted.
+    /// `None` until it is accepted.
     pub tag: Option<Tag>,
-    /// Pieces that the carrier has and is not done with.
+    /// Pieces that the carrier is sending.
     pub in_flight: usize,
-    /// Bytes before this are the carrier's.
+    /// The carrier has been given all bytes before this.
     next: usize,
-    /// Its memory has been taken away: what is left of it goes out empty.
+    /// The payload has been withdrawn: the remaining pieces are sent empty.
     withdrawn: bool,
 }
 
@@ -26,12 +26,12 @@ impl OutgoingTransfer {
         OutgoingTransfer { to, header, payload, tag: None, in_flight: 0, next: 0, withdrawn: false }
     }
 
-    /// Whether the carrier is still to be given a piece.
+    /// Whether pieces remain to be sent.
     pub fn has_more(&self) -> bool {
         self.next < self.payload.len()
     }
 
-    /// The lent memory that its handler is to have back.
+    /// The lent payload to release.
     pub fn token(&self) -> Option<Token> {
         match self.payload {
             Payload::Lent { token, .. } => Some(token),
@@ -39,7 +39,7 @@ impl OutgoingTransfer {
         }
     }
 
-    /// Puts the next piece, of at most `longest` bytes, into an empty buffer; returns where in the payload it lies.
+    /// Copies the next piece, of at most `longest` bytes, into an empty buffer. Returns its offset.
     pub fn load(&mut self, id: u64, longest: usize, handler: &mut impl Handler, buffer: &mut Vec<u8>) -> usize {
         let offset = self.next;
         let len = longest.min(self.payload.len() - offset);

@@ -1,14 +1,14 @@
-//! The thread that has the carrier moves what is to be moved.
+//! Gives the carrier its work and handles its completions, on the thread that the carrier belongs to.
 
 use super::carrier::{Carrier, Completion, Piece};
 use super::{Message, Rendezvous};
 use crate::{Handler, Outbox, Rank};
 
-/// Pieces dealt with before others get a chance at the lock.
+/// The most completions handled before the lock is released.
 const BATCH: usize = 64;
 
 impl Rendezvous {
-    /// Gives the carrier what there is to do, and takes what it has done. True: something has moved.
+    /// Posts sends and receives, and handles completions. True: there was progress.
     pub fn pump(&mut self, carrier: &mut dyn Carrier, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         if !self.is_idle() && handler.has_failed() {
             self.fail();
@@ -29,8 +29,8 @@ impl Rendezvous {
         true
     }
 
-    /// Begins receives. Each transfer that was accepted always has one: what its sender sends next is posted, whatever
-    /// it is that others send, so that nobody's pieces wait for others'.
+    /// Posts receives. Each accepted transfer always has one: the next piece of every sender is expected, so no rank's
+    /// pieces wait for those of others.
     fn expect(&mut self, carrier: &mut dyn Carrier) {
         let limits = self.limits;
         for ((from, id), incoming) in &mut self.incoming {
@@ -44,10 +44,10 @@ impl Rendezvous {
         }
     }
 
-    /// Begins sends: a piece of each transfer in turns, so that no receiver is asked for more than its part.
+    /// Starts sends, round-robin over the transfers, so that no receiver gets more than its share.
     fn load(&mut self, carrier: &mut dyn Carrier, handler: &mut impl Handler) {
         let limits = self.limits;
-        // How many could not be given a turn, one after the other.
+        // Transfers skipped in a row.
         let mut passed = 0;
         while self.in_flight < limits.in_flight
             && passed < self.turns.len()
@@ -71,7 +71,7 @@ impl Rendezvous {
     }
 
     fn sent(&mut self, piece: Piece) {
-        // Otherwise its receiver has said already that it has all of it.
+        // Otherwise its receiver has already sent FIN.
         if let Some(outgoing) = self.outgoing.get_mut(&piece.id) {
             outgoing.in_flight -= 1;
             self.in_flight -= 1;
@@ -88,7 +88,7 @@ impl Rendezvous {
             Ok(false) => {}
             Ok(true) => self.arrived(peer, id, handler, out),
             Err(damaged) => {
-                // Before its other pieces complete it: they may be here already.
+                // Before the transfer's other pieces complete it: they may have arrived already.
                 self.remove_incoming(peer, id);
                 tracing::error!("{damaged} by MPI from {peer}, which is given up");
                 self.effects.broken.push(peer);
@@ -96,7 +96,7 @@ impl Rendezvous {
         }
     }
 
-    /// All pieces of a transfer are here, so its tag is free for another.
+    /// All pieces of a transfer have arrived, so its tag is free.
     fn arrived(&mut self, from: Rank, id: u64, handler: &mut impl Handler, out: &mut Outbox) {
         let Some(mut incoming) = self.remove_incoming(from, id) else {
             return;

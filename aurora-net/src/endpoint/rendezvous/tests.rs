@@ -1,4 +1,4 @@
-//! Every way a transfer can go, and every way it can be cut short.
+//! All courses of a transfer, and all ways to end it early.
 
 use super::fake::Cluster;
 use super::message::Message;
@@ -8,11 +8,11 @@ use crate::sim::Random;
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
-/// As tight as can be: one piece at a time, of everything.
+/// The tightest limits: one piece at a time.
 const TIGHT: Limits = Limits { piece: 8, ahead: 1, in_flight: 1, posted: 1, incoming: 64 };
 const ROOMY: Limits = Limits { piece: 8, ahead: 3, in_flight: 5, posted: 6, incoming: 64 };
 
-/// Lengths about the borders of pieces.
+/// Lengths around multiples of the piece length.
 const LENGTHS: [usize; 8] = [4, 5, 7, 8, 9, 16, 17, 83];
 
 fn two(limits: Limits) -> Cluster {
@@ -23,7 +23,7 @@ fn attend(cluster: &mut Cluster, ranks: impl IntoIterator<Item = usize>) {
     ranks.into_iter().for_each(|rank| cluster.ends[rank].rendezvous.open());
 }
 
-/// Everything that was sent has come, once, and nothing is lent any more.
+/// Checks that all transfers have arrived once, and that no memory is still lent.
 #[track_caller]
 fn assert_arrived(cluster: &Cluster, to: usize, sent: &[(usize, u8, usize)]) {
     let mut expected: Vec<_> = sent
@@ -87,7 +87,7 @@ fn who_computes_declines_and_is_not_waited_for() {
     cluster.ends[0].rendezvous.shut();
     assert!(!cluster.ends[0].rendezvous.may_leave(), "two questions are open");
     cluster.deliver_messages();
-    // Its thread has never been asked.
+    // Its thread has never polled.
     assert!(cluster.ends[0].rendezvous.may_leave() && cluster.ends[1].rendezvous.is_idle());
     assert_eq!(cluster.ends[0].by_udp, 2);
     assert_arrived(&cluster, 1, &[(0, 1, 50), (0, 2, 60)]);
@@ -108,7 +108,7 @@ fn who_is_done_keeps_what_it_has_begun_and_begins_nothing() {
     cluster.send(0, 1, 1, 50);
     cluster.send(1, 0, 2, 60);
     cluster.ends[0].rendezvous.shut();
-    // Rank 0 is asked too late, and was answered in time.
+    // Rank 0 gets the request too late, but its own was accepted in time.
     cluster.deliver_messages();
     assert_eq!((cluster.ends[0].by_udp, cluster.ends[1].by_udp), (0, 1));
     cluster.send(0, 1, 4, 70);
@@ -129,7 +129,7 @@ fn who_attends_twice_attends_until_the_end_of_both() {
     assert_eq!(cluster.ends[0].rendezvous.carried.carried_out, 1);
 }
 
-/// The carrier has said so, and moves the bytes only as long as it is asked.
+/// The carrier has reported the send, but moves the bytes only while it is polled.
 #[test]
 fn a_sender_stays_until_the_receiver_has_all() {
     let mut cluster = two(ROOMY);
@@ -162,7 +162,7 @@ fn transfers_take_turns_piece_by_piece() {
     );
 }
 
-/// Everybody sends to everybody, leaves when it likes, and comes back.
+/// All ranks send to all others, and start and stop attending at random.
 #[test]
 fn in_a_circle_nobody_waits_for_ever() {
     for seed in 0..400 {
@@ -247,7 +247,7 @@ fn a_lost_rank_is_waited_for_by_nobody() {
         for pump in 0..pumps {
             cluster.pump(pump as usize % 3);
         }
-        // Rank 1 says and does nothing any more.
+        // Rank 1 stops.
         cluster.messages.retain(|(from, to, _)| *from != 1 && *to != 1);
         for rank in [0, 2] {
             cluster.ends[rank].rendezvous.lose(Rank::new(1));
@@ -275,7 +275,7 @@ fn a_failed_job_keeps_nobody() {
         for from in 0..3 {
             Rank::new(from).others(3).for_each(|to| cluster.send(from, to.index(), 1, 40));
         }
-        // Also before any offer has come.
+        // Also before any request has arrived.
         for step in 0..seed {
             cluster.pump(step as usize % 3);
             if step % 2 == 0 && !cluster.messages.is_empty() {
@@ -299,7 +299,7 @@ fn what_was_dropped_before_its_offer_came_is_not_accepted() {
     cluster.send(0, 1, 1, 40);
     cluster.ends[0].library.failed = true;
     cluster.pump(0);
-    // First that it is dropped.
+    // ABORT arrives first.
     cluster.deliver(1);
     cluster.deliver_messages();
     assert!(cluster.ends[1].rendezvous.is_idle());
@@ -323,7 +323,7 @@ fn what_comes_with_a_damaged_piece_completes_nothing() {
     for which in 0..3 {
         let mut cluster = two(ROOMY);
         attend(&mut cluster, [0, 1]);
-        // All three pieces are here before one is looked at.
+        // All three pieces arrive before one is handled.
         cluster.send(0, 1, 1, 3 * ROOMY.piece);
         cluster.deliver_messages();
         cluster.wire.borrow_mut().damages = Some(which);
@@ -352,7 +352,7 @@ fn those_on_whom_something_depends_are_asked_whether_they_live() {
     attend(&mut cluster, [0, 1]);
     assert_eq!((pings(&mut cluster, 0, at(0)), cluster.ends[0].rendezvous.poll_timeout()), (0, None));
     cluster.send(0, 1, 1, 40);
-    // One question in a second, of four that it may be silent.
+    // One ping per second: a rank may be silent for four.
     let seen: Vec<_> = (1..6).map(|second| pings(&mut cluster, 0, at(second))).collect();
     assert_eq!(seen, [0, 1, 1, 1, 1]);
     cluster.deliver_messages();
@@ -380,7 +380,7 @@ fn nonsense_changes_nothing() {
         cluster.messages.push((Rank::new(1), Rank::new(0), message.encode()));
     }
     cluster.messages.push((Rank::new(1), Rank::new(0), Bytes::from_static(&[99])));
-    // An answer of a rank that was not asked.
+    // A FIN from a rank that the transfer does not go to.
     let mut third = Cluster::new(3, ROOMY, 1);
     attend(&mut third, 0..3);
     third.send(0, 1, 1, 40);
