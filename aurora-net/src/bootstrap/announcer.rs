@@ -1,4 +1,4 @@
-//! Who says why a job ends that mpirun has started: one rank of each machine, once.
+//! Announces why a job under mpirun ends: once per machine.
 
 use super::Failure;
 use crate::Rank;
@@ -10,42 +10,41 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What mpirun may take to pass our words on: MPICH's forgets those that it has not passed on when a job is aborted.
+/// The time that mpirun may need to forward the message. MPICH's mpirun drops output that it has not forwarded when a
+/// job aborts.
 const FORWARDING: Duration = Duration::from_millis(100);
 
-/// How long a rank that has only heard of a failure waits to be ended. Longer would be better between machines, where
-/// Open MPI takes up to 3 s for that; but a rank that waits here is silent, and others must not take it for lost
-/// before.
+/// How long a rank that has only heard of a failure waits to be killed. Open MPI can take 3 s to kill ranks of other
+/// machines. A longer wait would make other ranks report this silent rank as lost.
 pub(super) const WAIT_TO_BE_ENDED: Duration = Duration::from_secs(3);
 
-/// Looks at what has come to an ear: more than the system keeps for one that nobody listens to.
+/// The most datagrams read from the announcement socket: more than the system keeps for a socket that nobody reads.
 const LOOKS: usize = 1024;
 
-/// The right to say why the job ends, one for each machine: whoever binds the job's abstract socket first. The name
-/// goes with the process that holds it, however that ends; so that it is not taken again by a rank that finds out later
-/// and lives a little longer, who has it first tells the others, each at an abstract socket of its own.
+/// The right to announce why the job ends, one per machine. The rank that first binds the job's abstract socket has it.
+/// The name becomes free when its process ends. So that a later rank does not take it then, the first rank sends a
+/// proof to all others, each at an abstract socket of its own.
 ///
-/// All processes of a machine see these names once they are bound, and can send to them. So each name is derived from
-/// the job's key: who knows one does not know the next, and cannot take it first; and what is sent has to prove that it
-/// comes from the job. Nobody connects to them, so there is no queue of connections to fill.
+/// All processes of a machine can see these names once they are bound, and can send to them. So each name is derived
+/// from the job's key: a process that knows one name cannot derive the next and bind it first. Datagrams must prove
+/// that they come from the job. Nobody connects to these sockets, so there is no connection queue to fill.
 pub(super) struct Announcer {
     key: JobKey,
     size: usize,
     held: Mutex<Option<UnixDatagram>>,
-    /// Where others say that they have spoken.
+    /// Where other ranks report that they have announced the failure.
     announced: Option<UnixDatagram>,
 }
 
 impl Announcer {
-    /// That of `rank`, in a job of `size` ranks.
+    /// The announcer of `rank`, in a job of `size` ranks.
     pub fn of_job(key: JobKey, rank: Rank, size: usize) -> Self {
         let announced =
             bind(&announced_at(&key, rank.index())).and_then(|socket| socket.set_nonblocking(true).map(|()| socket));
         Announcer { key, size, held: Mutex::new(None), announced: announced.ok() }
     }
 
-    /// Says why the job is about to end, unless another rank of this machine has said it: that one is left the time to
-    /// end us all.
+    /// Prints why the job is about to end. If another rank of this machine has done so, waits to be killed instead.
     pub fn announce(&self, failure: &Failure) {
         if !self.is_first() {
             thread::sleep(WAIT_TO_BE_ENDED);
@@ -55,7 +54,7 @@ impl Announcer {
         thread::sleep(FORWARDING);
     }
 
-    /// Whether nobody on this machine has it, or has had it.
+    /// Whether no rank on this machine has announced before.
     fn is_first(&self) -> bool {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         match bind(&format!("aurora-announcer-{}", self.key.prove("announcer", &[]).name())) {
@@ -67,7 +66,7 @@ impl Announcer {
                 }
                 free
             }
-            // Where the system gives us no socket, two announcers are better than none.
+            // If the system refuses a socket, two announcements are better than none.
             Err(error) => error.kind() != ErrorKind::AddrInUse,
         }
     }
@@ -83,13 +82,13 @@ impl Announcer {
         let Some(from) = &self.announced else { return };
         let proof = self.proof().to_bytes();
         for rank in 0..self.size {
-            // Those of other machines have no such socket here.
+            // The sockets of ranks on other machines do not exist here.
             let _ = SocketAddr::from_abstract_name(announced_at(&self.key, rank))
                 .and_then(|address| from.send_to_addr(&proof, &address));
         }
     }
 
-    /// What proves that a rank of this job has spoken.
+    /// The proof that a rank of this job has announced the failure.
     fn proof(&self) -> Proof {
         self.key.prove("announcer: announced", &[])
     }
@@ -99,7 +98,7 @@ fn bind(name: &str) -> io::Result<UnixDatagram> {
     SocketAddr::from_abstract_name(name).and_then(|address| UnixDatagram::bind_addr(&address))
 }
 
-/// Where a rank hears that another has spoken.
+/// The name of the socket at which a rank learns of an announcement.
 fn announced_at(key: &JobKey, rank: usize) -> String {
     format!("aurora-announced-{}", key.prove("announced", &[rank as u128]).name())
 }
@@ -119,7 +118,7 @@ mod tests {
         assert_eq!([&b, &a, &c, &b].map(Announcer::is_first), [true, false, false, false]);
     }
 
-    /// Who was late to find out what has happened is not killed yet when the first has ended.
+    /// A rank that detects the failure late may outlive the one that announced it.
     #[test]
     fn nor_does_another_when_the_first_has_gone() {
         let [a, b, c] = announcers();

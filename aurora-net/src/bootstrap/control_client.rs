@@ -1,4 +1,4 @@
-//! A rank's side of the control plane: keeps what the coordinator has said until the rank asks for it.
+//! A rank's side of the control plane: keeps the coordinator's notices until the rank asks for them.
 
 use super::Failure;
 use super::coordinator::{Notice, Report};
@@ -7,13 +7,13 @@ use crate::route::Contact;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Called once when another rank has failed.
+/// Called once, when another rank has failed.
 pub(crate) type OnFailure = Box<dyn Fn(Failure) + Send + Sync>;
 
-/// Takes a rank's reports to the coordinator; never blocks for long, from any thread.
+/// Sends a rank's reports to the coordinator. Does not block for long; any thread may call it.
 pub(crate) type Reporter = Arc<dyn Fn(Report) + Send + Sync>;
 
-/// What the coordinator has said to a rank.
+/// The notices that a rank has received.
 #[derive(Default)]
 pub(crate) struct Notices {
     state: Mutex<State>,
@@ -36,7 +36,7 @@ impl fmt::Debug for Notices {
 }
 
 impl Notices {
-    /// Takes a notice; runs the failure callback on the calling thread.
+    /// Stores a notice. Runs the failure callback on the calling thread.
     pub fn handle(&self, notice: Notice) {
         let mut state = self.lock();
         let mut callback = None;
@@ -63,7 +63,7 @@ impl Notices {
         state.failure.get_or_insert_with(|| failure.clone());
         drop(state);
         self.changed.notify_all();
-        // Dropped outside the lock, as in `leave`: it may close an endpoint whose daemon is about to tell us something.
+        // Outside the lock, as in `leave`: this may close an endpoint whose daemon is about to report a failure.
         drop(callback);
     }
 
@@ -96,7 +96,7 @@ impl Notices {
     }
 }
 
-/// The line of a rank whose control plane is a coordinator in this process or behind a socket.
+/// The control plane of a rank whose coordinator is in this process or behind a socket.
 pub(crate) struct ControlClient {
     pub notices: Arc<Notices>,
     pub reporter: Reporter,
@@ -125,7 +125,7 @@ impl ControlPlane for ControlClient {
     }
 
     fn leave(&self) {
-        // Dropped outside the lock: it may close an endpoint, whose daemon may be about to tell us something.
+        // Outside the lock: this may close an endpoint whose daemon is about to report a failure.
         let callback = self.notices.lock().on_failure.take();
         drop(callback);
     }

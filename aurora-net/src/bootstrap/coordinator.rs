@@ -1,25 +1,25 @@
-//! The control plane's decisions: who has to be told what. Plain values in and out; threads and sockets are elsewhere.
+//! The coordinator: the decisions of the control plane, as plain values without threads or sockets.
 
 use super::Failure;
 use crate::Rank;
 use crate::route::Contact;
 use serde::{Deserialize, Serialize};
 
-/// What a rank tells the coordinator.
+/// A report from a rank to the coordinator.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
-    /// Where it can be reached.
+    /// How the rank can be reached.
     Contact(Contact),
-    /// It needs nobody any more, and serves the others until they say the same.
+    /// The rank needs no other rank any more. It serves the others until all have finished.
     Finished,
-    /// It has failed, or has heard that another has.
+    /// The rank has failed, or has heard that another has.
     Failed(Failure),
 }
 
-/// What the coordinator tells a rank.
+/// A notice from the coordinator to a rank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Notice {
-    /// Where all ranks can be reached, by rank.
+    /// How all ranks can be reached, by rank.
     Contacts(Vec<Contact>),
     /// Every rank has finished.
     Finished,
@@ -40,12 +40,12 @@ impl Coordinator {
         Coordinator { contacts: vec![None; size], finished: vec![false; size], failure: None }
     }
 
-    /// The failure that the job is to be remembered by: the first that happened to its reporter, else the first.
+    /// The failure to report for the job: the first reported by the rank that it happened to, otherwise the first.
     pub fn failure(&self) -> Option<&Failure> {
         self.failure.as_ref()
     }
 
-    /// Takes a report and says who is to be told what.
+    /// Handles a report. Returns the notices to send.
     pub fn handle(&mut self, from: Rank, report: Report) -> Vec<(Rank, Notice)> {
         match report {
             Report::Contact(contact) => {

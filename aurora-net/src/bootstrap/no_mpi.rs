@@ -1,4 +1,4 @@
-//! In the place of MPI in a build without it.
+//! Replaces `mpi` in a build without MPI.
 
 use super::{BUILD_WITH_MPI, Failure, Options, Seat};
 

@@ -1,7 +1,7 @@
-//! Ranks that are threads of this process: for tests, examples in docs, debuggers.
+//! Ranks that are threads of this process: for tests, examples and debuggers.
 //!
-//! Rank 0 is the calling thread. A failure cannot end a thread from outside: the others learn of it at their next call,
-//! and the job returns when all have returned. `exit` in one ends the process, with a message and code 1.
+//! Rank 0 is the calling thread. A failure cannot end a thread from outside: the other ranks learn of it at their next
+//! call, and the job returns when all have returned. `exit` ends the process with a message and code 1.
 
 use super::control_client::{ControlClient, Notices};
 use super::coordinator::{Coordinator, Report};
@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// As much as a main thread has, so that a body that works on rank 0 works on the others.
+/// The stack size of a main thread, so that all ranks have the same.
 const STACK: usize = 8 << 20;
 
 pub(super) fn run<R: Send>(
@@ -42,7 +42,7 @@ pub(super) fn run<R: Send>(
             let started = thread::Builder::new()
                 .name(format!("aurora-rank-{}", rank.index()))
                 .stack_size(STACK)
-                // What it returns besides a failure, nobody asks for.
+                // Only its failure is of interest.
                 .spawn_scoped(scope, move || drop(rank_body(rank)));
             match started {
                 Ok(thread) => others.push(thread),
@@ -55,7 +55,7 @@ pub(super) fn run<R: Send>(
         }
         let outcome = rank_body(Rank::new(0));
         for thread in others {
-            // The end of the scope would wait for the bodies only; this waits for the threads.
+            // The end of the scope would wait only for the closures; this waits for the threads.
             thread.join().expect("a rank's panics are caught");
         }
         outcome
@@ -66,7 +66,7 @@ pub(super) fn run<R: Send>(
     }
 }
 
-/// The coordinator and the notices it speaks to.
+/// The coordinator and the ranks' notices.
 struct Control {
     coordinator: Mutex<Coordinator>,
     notices: Vec<Arc<Notices>>,

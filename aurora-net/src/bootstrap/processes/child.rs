@@ -1,4 +1,4 @@
-//! The side of a process that rank 0 has started.
+//! The side of a started process.
 
 use super::super::control_client::{ControlClient, Notices};
 use super::super::coordinator::{Notice, Report};
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Joins the job that `ticket` belongs to, runs the body, and ends the process.
+/// Joins the job of `ticket`, runs the body, and ends the process.
 pub(in super::super) fn run<R>(
     ticket: &str,
     options: Options,
@@ -32,8 +32,8 @@ pub(in super::super) fn run<R>(
     };
     let address = address_here(&options)?;
     let ticket: Ticket = ticket.parse().map_err(|()| stale(&"not its form"))?;
-    // Before the socket: a parent that dies after we have connected ends us by this, one that has died before by that.
-    // The signal comes when the thread ends that started us: that one waits in `run` for us.
+    // Before connecting: if the parent dies later, this signal kills us; if it has died before, connecting fails. The
+    // signal is sent when the parent's starting thread ends, which waits for us in `run`.
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| Failure::start(format_args!("prctl(PR_SET_PDEATHSIG): {error}")))?;
     let (mut incoming, outgoing) = join(&ticket).map_err(|error| match limits::open_files(&error) {
@@ -54,7 +54,7 @@ pub(in super::super) fn run<R>(
 
     let say = move |message: &Up| {
         let mut socket = outgoing.lock().unwrap_or_else(PoisonError::into_inner);
-        // A parent that does not listen any more ends us soon.
+        // A parent that does not read any more will kill us soon.
         let _ = socket.write_all(&encode(message));
     };
     let rank = ticket.rank;
@@ -80,7 +80,7 @@ pub(in super::super) fn run<R>(
     std::process::exit(i32::from(outcome.is_err()))
 }
 
-/// Connects to rank 0, and each proves to the other that it belongs to the job.
+/// Connects to rank 0. Each side proves to the other that it belongs to the job.
 fn join(ticket: &Ticket) -> io::Result<(Incoming, UnixStream)> {
     let address = SocketAddr::from_abstract_name(&ticket.socket)?;
     let mut socket = UnixStream::connect_addr(&address)?;
@@ -98,7 +98,7 @@ fn join(ticket: &Ticket) -> io::Result<(Incoming, UnixStream)> {
     }
 }
 
-/// Takes the coordinator's notices until rank 0 is gone, or until the time to leave after a failure is over: both end
+/// Handles the coordinator's notices until rank 0 closes the connection or the grace after a failure is over. Both end
 /// the process.
 fn control(incoming: &mut Incoming, notices: &Notices, grace: Duration) {
     while let Ok(Down::Notice(notice)) = incoming.next() {
@@ -131,7 +131,7 @@ impl Incoming {
         }
     }
 
-    /// From now on, silence for so long is an error.
+    /// From now on, this much silence is an error.
     fn end_after(&self, grace: Duration) -> io::Result<()> {
         self.socket.set_read_timeout(Some(grace.max(Duration::from_millis(1))))
     }

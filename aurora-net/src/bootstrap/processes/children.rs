@@ -1,4 +1,4 @@
-//! The processes that rank 0 has started, and their connections to it.
+//! The processes started by rank 0 and their connections.
 
 use super::frame::{Frames, Trust};
 use super::output::OutputPipe;
@@ -15,11 +15,11 @@ use std::os::unix::net::UnixStream;
 use std::process::Child;
 use std::sync::Arc;
 
-/// The started processes. Dropped, it ends them.
+/// The started processes. Dropping it kills them.
 #[derive(Debug, Default)]
 pub(super) struct Children(pub Vec<ChildRank>);
 
-/// One of them.
+/// A started process.
 #[derive(Debug)]
 pub(super) struct ChildRank {
     pub rank: Rank,
@@ -28,12 +28,12 @@ pub(super) struct ChildRank {
     pub output: [OutputPipe; 2],
     pub connection: Option<ControlSocket>,
     pub stopped_ticks: u32,
-    /// It has said that it is about to end.
+    /// It has reported that it is about to end.
     pub left: bool,
     pub ended: bool,
 }
 
-/// A connection to the control socket, from a process that may still have to say who it is.
+/// A connection to the control socket. Its process may not have proved its rank yet.
 #[derive(Debug)]
 pub(super) struct ControlSocket {
     pub socket: Arc<UnixStream>,
@@ -41,7 +41,7 @@ pub(super) struct ControlSocket {
 }
 
 impl Children {
-    /// Adds a process that has just been started with both its outputs piped.
+    /// Adds a newly started process, whose stdout and stderr are pipes.
     pub fn add(&mut self, rank: Rank, mut process: Child) -> io::Result<()> {
         let watched = ChildRank::watch(rank, &mut process);
         match watched {
@@ -66,13 +66,13 @@ impl Children {
         }
     }
 
-    /// Whether a process is one of these. The number of one that has ended may be another's by now.
+    /// Whether this is the process id of a child that has not ended. The id of an ended process may have been reused.
     pub fn has(&self, process: i32) -> bool {
         self.0.iter().any(|child| !child.ended && pid(&child.process).as_raw_pid() == process)
     }
 
-    /// Hears somebody who has connected: who proves to be one of these is taken in. Gives him back if he has not said
-    /// all yet.
+    /// Reads a stranger's hello. If it proves to be a child, stores its connection. Returns the stranger if the hello
+    /// is incomplete.
     pub fn check(&mut self, mut stranger: ControlSocket, control: &Control, key: &JobKey) -> Option<ControlSocket> {
         match stranger.next(Trust::Stranger) {
             Ok(None) => return Some(stranger),
@@ -84,7 +84,7 @@ impl Children {
                     child.connection = Some(stranger);
                 }
             }
-            // Not one of ours: dropped.
+            // Not a child: the connection is closed.
             Ok(Some(_)) | Err(_) => {}
         }
         None
@@ -95,7 +95,7 @@ impl Drop for Children {
     fn drop(&mut self) {
         for child in &mut self.0 {
             if !child.ended {
-                // Dead already: fine.
+                // An error means that it is already dead.
                 let _ = child.process.kill();
                 let _ = child.process.wait();
             }
@@ -127,7 +127,7 @@ impl ControlSocket {
         ControlSocket { socket: Arc::new(socket), frames: Frames::default() }
     }
 
-    /// The next message, if it is here; an error when there will be none.
+    /// The next message, if it has arrived. An error means that no further one will.
     pub fn next(&mut self, trust: Trust) -> io::Result<Option<Up>> {
         loop {
             if let Some(message) = self.frames.next(trust)? {

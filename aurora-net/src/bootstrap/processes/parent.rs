@@ -1,4 +1,4 @@
-//! Rank 0: starts the others, sits down among them, and returns when they have ended.
+//! Rank 0: starts the other processes, runs its own body, and returns when they have ended.
 
 use super::super::control_client::{ControlClient, Notices};
 use super::super::coordinator::{Coordinator, Notice, Report};
@@ -24,10 +24,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How long a notice may wait for a process that does not read; it is about to be found stopped or dead.
+/// The time limit for writing to a process that does not read. The supervisor will find it stopped or dead.
 const WRITE_LIMIT: Duration = Duration::from_secs(1);
 
-/// How long the supervisor may take, after the grace, to see the others out.
+/// How long the supervisor may take, after the grace, until all processes have ended.
 const SEEING_OUT: Duration = Duration::from_secs(5);
 
 pub(in super::super) fn run<R>(
@@ -65,8 +65,8 @@ pub(in super::super) fn run<R>(
         Arc::new(move || {
             control.set_body(Body::Exiting);
             control.report(root, Report::Failed(exited(root)));
-            // The supervisor sees the others out, says why, and ends the process; unless it has just been told that all
-            // is over.
+            // The supervisor waits for the others, prints the failure, and ends the process; unless it has already been
+            // told that the job is over.
             thread::sleep(limit);
         })
     });
@@ -81,8 +81,8 @@ pub(in super::super) fn run<R>(
     }
 }
 
-/// The started processes run `main` from its start and take the first `run` that they meet for theirs. So a program can
-/// do this once, unless it says with which arguments they find the right one.
+/// Started processes run `main` from its start and take their first `run` for this one. So a program can start
+/// processes once, unless it passes arguments that lead to the right `run`.
 fn refuse_second_start(options: &Options) -> Result<(), Failure> {
     static STARTED: AtomicBool = AtomicBool::new(false);
     if STARTED.swap(true, Ordering::Relaxed) && options.arguments.is_none() {
@@ -94,11 +94,11 @@ fn refuse_second_start(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The file that runs, even if another has taken its place (a build, say).
+/// The running executable, even if its file has been replaced.
 const OWN_FILE: &str = "/proc/self/exe";
 
 fn not_started(rank: Rank, error: io::Error) -> Failure {
-    // Where it is there, something else is missing.
+    // If the file exists, something else is missing.
     let error = match error.kind() == ErrorKind::NotFound && std::fs::symlink_metadata(OWN_FILE).is_err() {
         true => limits::proc_file(OWN_FILE)(error),
         false => Error::system("start a process")(error),
@@ -123,16 +123,16 @@ fn spawn(ticket: &Ticket, options: &Options) -> io::Result<Child> {
         .spawn()
 }
 
-/// Where rank 0's body is.
+/// The progress of rank 0's body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Body {
     Running,
     Returned,
-    /// It has called `exit`.
+    /// The body has called `exit`.
     Exiting,
 }
 
-/// The coordinator, and how to reach everyone from it.
+/// The coordinator, and the connections to all ranks.
 pub(super) struct Control {
     state: Mutex<State>,
     notices: Arc<Notices>,
@@ -160,12 +160,12 @@ impl Control {
         })
     }
 
-    /// What wakes the supervisor.
+    /// The eventfd that wakes the supervisor.
     pub fn wake(&self) -> &OwnedFd {
         &self.wake
     }
 
-    /// Takes a report and tells everyone concerned. Wakes the supervisor.
+    /// Handles a report, sends the resulting notices, and wakes the supervisor.
     pub fn report(&self, from: Rank, report: Report) {
         let mut state = self.lock();
         let notices: Vec<_> = state
@@ -179,14 +179,14 @@ impl Control {
             match socket {
                 Some(socket) => send(&socket, &Down::Notice(notice)),
                 None if to == 0 => self.notices.handle(notice),
-                // Not here yet; `welcome` will tell it.
+                // Not connected yet; `welcome` will notify it.
                 None => {}
             }
         }
         self.kick();
     }
 
-    /// Takes in a process that has proved who it is, about this number of its own. False: that rank is here already.
+    /// Accepts a process that has proved its rank, with its nonce. False: that rank has already connected.
     pub fn welcome(&self, rank: Rank, nonce: Nonce, socket: Arc<UnixStream>) -> bool {
         let mut state = self.lock();
         let place = &mut state.sockets[rank.index()];
@@ -194,7 +194,7 @@ impl Control {
             return false;
         }
         *place = Some(socket.clone());
-        // Under the lock: before any notice.
+        // Under the lock, so that it precedes any notice.
         send(&socket, &Down::Welcome { proof: Claim::Root.proof(&self.key, rank, nonce) });
         if let Some(failure) = state.coordinator.failure() {
             send(&socket, &Down::Notice(Notice::Failed(failure.heard())));
@@ -212,7 +212,7 @@ impl Control {
 
     fn set_body(&self, body: Body) {
         let mut state = self.lock();
-        // Who has called `exit` does not return, though its body may when the others end for it.
+        // After `exit` the body counts as exiting, even if it returns because the other ranks end.
         if state.body != Body::Exiting {
             state.body = body;
         }
@@ -229,7 +229,7 @@ impl Control {
     }
 
     fn kick(&self) {
-        // Full means that it is awake already.
+        // If the counter is full, the supervisor is awake already.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
 
@@ -239,7 +239,7 @@ impl Control {
 }
 
 fn send(mut socket: &UnixStream, message: &Down) {
-    // A process that cannot be told is noticed by its end.
+    // An error is ignored: the end of the process will be detected.
     let _ = socket.set_write_timeout(Some(WRITE_LIMIT));
     let _ = socket.write_all(&encode(message));
 }

@@ -1,4 +1,4 @@
-//! Rank 0's thread `aurora-control`: reports in, output through, processes watched until the last has ended.
+//! Rank 0's thread `aurora-control`: handles reports, prints output, and watches the processes until all have ended.
 
 use super::super::coordinator::Report;
 use super::super::{Failure, exit};
@@ -22,32 +22,32 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often it looks for stopped processes.
+/// The interval between checks for stopped processes.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Looks that must find a process stopped before it counts as failed. Looks, not time: whoever stops the whole job
-/// (Ctrl-Z) stops the looking too.
+/// Consecutive checks that must find a process stopped before it counts as failed. Checks, not time: stopping the whole
+/// job (Ctrl-Z) stops the checks too.
 const STOPPED_TICKS: u32 = 4;
 
-/// Connections taken in before it looks at everything else.
+/// The most connections accepted at a time.
 const BATCH: usize = 128;
 
-/// Between two looks where the system does not say when to look.
+/// The interval between two polls if `poll` itself fails.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// How long a process may take to end after the whole job has finished.
+/// How long a process may take to end after the job has finished.
 const ENDING: Duration = Duration::from_secs(10);
 
 pub(super) struct Supervisor {
     control: Arc<Control>,
-    /// None: nobody can be taken in any more.
+    /// `None`: no further process can be accepted.
     listener: Option<UnixListener>,
     key: JobKey,
     children: Children,
-    /// Connected, but not yet known.
+    /// Connections whose processes have not proved their rank.
     strangers: Strangers<ControlSocket>,
     grace: Duration,
-    /// When those that have not ended are ended.
+    /// When processes that have not ended are killed.
     deadline: Option<Instant>,
     next_tick: Instant,
 }
@@ -73,7 +73,8 @@ impl Supervisor {
         })
     }
 
-    /// Returns when all processes have ended and rank 0's body has returned; ends this process if it does not in time.
+    /// Returns when all processes have ended and rank 0's body has returned. Ends this process if the body does not
+    /// return in time.
     pub fn run(mut self) {
         loop {
             self.sleep();
@@ -120,15 +121,15 @@ impl Supervisor {
             }))
             .collect();
         let mut polled: Vec<PollFd<'_>> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-        // Woken by whatever, it looks everywhere.
+        // After any wake-up the loop looks at everything.
         if matches!(poll(&mut polled, wait.as_ref()), Err(error) if error != Errno::INTR) {
-            // It has more descriptors than are allowed now, say: it looks without being called.
+            // For example, the limit of descriptors has been lowered: poll by time instead.
             thread::sleep(RETRY_INTERVAL);
         }
         let _ = rustix::io::read(self.control.wake(), &mut [0; 8]);
     }
 
-    /// Takes in some of those who have connected: the others of the job are not to wait for strangers who come and go.
+    /// Accepts a limited number of connections, so that strangers cannot starve the rest of the job.
     fn accept(&mut self) {
         let Supervisor { listener: Some(listener), children, control, key, strangers, .. } = self else {
             return;
@@ -149,7 +150,7 @@ impl Supervisor {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if [ErrorKind::Interrupted, ErrorKind::ConnectionAborted].contains(&error.kind()) => {}
-                // No descriptor is left: who has said nothing yet gives up his.
+                // No descriptor is left: close a connection that has sent nothing.
                 Err(error) => match strangers.make_room(now) {
                     Room::Here => {}
                     Room::Later => return,
@@ -159,11 +160,11 @@ impl Supervisor {
         }
     }
 
-    /// Nobody can be taken in any more: says why, and ends those who wait for it.
+    /// No further process can be accepted: fails the job and kills the processes that have not connected.
     fn refuse(&mut self, error: io::Error) {
         let failure = Failure::of(Rank::new(0), Error::system("accept the connection of a started rank")(error));
         for child in self.children.0.iter_mut().filter(|child| child.connection.is_none() && !child.ended) {
-            // In its name, so that all others are told; it cannot be told itself.
+            // In its name, so that all others are notified; it cannot be notified itself.
             self.control.report(child.rank, Report::Failed(failure.clone()));
             let _ = child.process.kill();
         }
@@ -175,8 +176,8 @@ impl Supervisor {
         strangers.poll(Instant::now(), |stranger| children.check(stranger, control, key));
     }
 
-    /// Hears a process, passes its output on, and sees whether it has ended: in this order, so that its own words
-    /// count.
+    /// Reads a process's messages, prints its output, and checks whether it has ended: in this order, so that its own
+    /// report counts.
     fn attend(&mut self, index: usize) {
         let child = &mut self.children.0[index];
         if child.ended {
@@ -197,7 +198,7 @@ impl Supervisor {
         if let Some(status) = status {
             child.ended = true;
             child.output.iter_mut().for_each(OutputPipe::finish);
-            // Code 1 is how it ends after a failure that it has reported.
+            // A process ends with code 1 after a failure that it has reported.
             let expected = child.left && matches!(status.code(), Some(0 | 1));
             if !expected {
                 let failure = Failure::of(child.rank, describe(status, child.connection.is_some()));
@@ -206,7 +207,8 @@ impl Supervisor {
         }
     }
 
-    /// After a failure the ends of the others are its consequences; but not the end that others have noticed before us.
+    /// After a failure other processes end as a consequence. But the end that other ranks have already noticed is the
+    /// origin.
     fn report_end(&self, index: usize, failure: Failure) {
         let rank = self.children.0[index].rank;
         let failure = match self.control.failure() {
@@ -232,7 +234,7 @@ impl Supervisor {
                 let cause = format!("its process has been stopped for {:?}", TICK * STOPPED_TICKS);
                 let failure = Failure::of(child.rank, cause);
                 self.control.report(child.rank, Report::Failed(failure));
-                // It would use its grace for nothing.
+                // A stopped process cannot use its grace.
                 let _ = child.process.kill();
             }
         }
@@ -273,7 +275,7 @@ impl Supervisor {
     }
 }
 
-/// How a process has ended that should not have.
+/// Describes the unexpected end of a process.
 fn describe(status: ExitStatus, joined: bool) -> String {
     let when = if joined { "inside `run`" } else { "before it had joined the job in `run`" };
     match (status.signal(), status.code()) {
