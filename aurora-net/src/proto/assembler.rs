@@ -1,4 +1,4 @@
-//! One transfer on its way in.
+//! The assembly of one incoming transfer.
 
 use super::Payloads;
 use super::range_set::RangeSet;
@@ -6,16 +6,16 @@ use crate::wire::DatagramError;
 use crate::{Placement, Rank, Received, Token};
 use bytes::Bytes;
 
-/// Where its payload goes.
+/// Where the payload goes.
 #[derive(Debug)]
 enum Destination {
-    /// Grows with what arrives, never with what is merely announced.
+    /// Grows with the bytes that arrive, not with the announced length.
     Buffer(Vec<u8>),
-    /// Straight to where it belongs.
+    /// Directly to its final place.
     At(Token),
 }
 
-/// A transfer whose header is here and whose payload is not yet complete.
+/// A transfer whose header has arrived, but not all of its payload.
 #[derive(Debug)]
 pub(super) struct Assembler {
     header: Bytes,
@@ -25,14 +25,14 @@ pub(super) struct Assembler {
     destination: Destination,
 }
 
-/// What new bytes did.
+/// The effect of received bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Progress {
-    /// Something was new.
+    /// At least one byte was new.
     New,
-    /// Everything had been here before.
+    /// All bytes had arrived before.
     Redundant,
-    /// A transfer is whole now.
+    /// A transfer is complete now.
     Complete,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Finished {
 }
 
 impl Assembler {
-    /// Asks where the payload (not empty) is to go. `reserve`: how much memory to set aside for it at once, at most.
+    /// Asks the handler where the payload (not empty) goes. `reserve`: the most memory to reserve at once.
     pub(super) fn new(from: Rank, header: &[u8], total: u64, reserve: u64, io: &mut impl Payloads) -> Self {
         Assembler {
             header: Bytes::copy_from_slice(header),
@@ -60,12 +60,11 @@ impl Assembler {
         }
     }
 
-    /// Bytes that have not arrived.
     pub(super) fn missing(&self) -> u64 {
         self.missing
     }
 
-    /// Memory set aside beyond what has arrived.
+    /// Memory reserved beyond the bytes that have arrived.
     pub(super) fn reserved(&self) -> u64 {
         match &self.destination {
             Destination::Buffer(buffer) => (buffer.capacity() as u64).saturating_sub(self.total - self.missing),
@@ -73,7 +72,7 @@ impl Assembler {
         }
     }
 
-    /// Memory that is filled with nothing, because what belongs there has been overtaken.
+    /// Memory for bytes that have been overtaken by later ones.
     pub(super) fn gaps(&self) -> u64 {
         match &self.destination {
             Destination::Buffer(buffer) => (buffer.len() as u64).saturating_sub(self.total - self.missing),
@@ -81,7 +80,7 @@ impl Assembler {
         }
     }
 
-    /// Bytes of memory that it holds.
+    /// Bytes of memory held.
     pub(super) fn memory(&self) -> u64 {
         match &self.destination {
             Destination::Buffer(buffer) => buffer.capacity() as u64,
@@ -89,11 +88,11 @@ impl Assembler {
         }
     }
 
-    /// Takes in bytes, each only the first time.
+    /// Stores received bytes, each only the first time.
     ///
     /// # Errors
-    /// Bytes beyond the end; more separate pieces than `pieces`; bytes behind a gap and further ahead of what has
-    /// arrived than `ahead`: no sender that keeps to its window does any of this.
+    /// Bytes beyond the end, more separate pieces than `pieces`, or bytes behind a gap and more than `ahead` beyond
+    /// what has arrived. A sender that keeps to its window causes none of these.
     pub(super) fn write(
         &mut self,
         offset: u64,
@@ -138,7 +137,6 @@ impl Assembler {
         })
     }
 
-    /// What to deliver once it is complete.
     pub(super) fn finish(self) -> Finished {
         let size = self.header.len() as u64 + self.total;
         let payload = match self.destination {
@@ -149,7 +147,7 @@ impl Assembler {
     }
 }
 
-/// Writes `piece` at `at`, which is not beyond the end of `buffer`; appends what does not overlap.
+/// Writes `piece` at `at`, which is not beyond the end of `buffer`, and appends what exceeds the buffer.
 fn put(buffer: &mut Vec<u8>, at: usize, piece: &[u8]) {
     let (inside, beyond) = piece.split_at(piece.len().min(buffer.len() - at));
     buffer[at..at + inside.len()].copy_from_slice(inside);

@@ -1,4 +1,4 @@
-//! All connections of a rank: who sends next, whose time has come, who has something to say.
+//! All connections of a rank: which one sends next, whose timer expires, which one has events.
 
 use super::scheduler::Scheduler;
 use super::timers::Timers;
@@ -7,52 +7,51 @@ use crate::{Payload, Rank};
 use bytes::Bytes;
 use std::time::Duration;
 
-/// With less than this still to come, in bytes, every packet may be the one that is waited for.
+/// With fewer missing bytes than this, any packet may be the one that is waited for.
 const MUCH: u64 = 128 * 1024;
-/// Longer, and an interface might run out of what it has to send.
+/// With a longer pause an interface might run out of data to send.
 const LONGEST_LULL: Duration = Duration::from_millis(1);
-/// Shorter ones are not worth a sleep.
+/// A shorter pause is not worth sleeping.
 const SHORTEST_LULL: Duration = Duration::from_micros(100);
 
-/// How many datagrams may leave in one go.
+/// Limits on the datagrams of one send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trains {
-    /// At most so many.
+    /// The number of datagrams.
     pub segments: usize,
-    /// To the only peer that is sent bulk data: as many bytes as the system takes at once.
+    /// Bytes to the only peer that is sent bulk data: as much as the system takes at once.
     pub alone: usize,
-    /// Bytes where several peers are sent bulk data: so few that a switch's short queue has room for the trains of
-    /// several senders at once.
+    /// Bytes where several peers are sent bulk data: so few that a short switch queue holds trains of several senders.
     pub in_turns: usize,
 }
 
-/// A rank's connections to all others. Like a [`Connection`] it decides and does no I/O; what it costs depends on how
-/// many peers are active, not on how many there are.
+/// The connections of a rank to all others. Like a [`Connection`] it does no I/O. The cost of a call depends on the
+/// number of active peers, not of all peers.
 ///
-/// The shell's part of the bargain is that of a connection: after any call [`poll`](Self::poll) until `None`, then
+/// The caller has the duties of a connection's caller: after any call [`poll`](Self::poll) until `None`, then
 /// [`poll_transmit`](Self::poll_transmit) until `None` or until the socket is full, then
 /// [`poll_timeout`](Self::poll_timeout).
 #[derive(Debug)]
 pub struct Connections {
     key: u64,
-    /// By rank; none to ourselves and to those that are reached otherwise.
+    /// By rank; `None` for this rank and for peers on other routes.
     connections: Vec<Option<Box<Connection>>>,
     scheduler: Scheduler,
     timers: Timers,
-    /// Peers that may have something to say.
+    /// Peers that may have events.
     talking: Set,
     /// Peers whose timers may have changed.
     stale: Set,
-    /// Peers that we have bulk data for or on the way to.
+    /// Peers that this rank has bulk data for, queued or in flight.
     destinations: Set,
-    /// Peers that are sending us bulk data.
+    /// Peers that are sending bulk data to this rank.
     sources: Set,
-    /// Peers for whom something is queued or in flight.
+    /// Peers with data queued or in flight.
     busy: Set,
 }
 
 impl Connections {
-    /// No links yet, of rank `me` among `size` ranks that share `key`.
+    /// Creates an empty set of connections of rank `me`, in a job of `size` ranks.
     pub fn new(key: u64, me: Rank, size: usize) -> Self {
         Connections {
             key,
@@ -67,7 +66,7 @@ impl Connections {
         }
     }
 
-    /// Reaches `peer` over `connection`.
+    /// Adds the connection to `peer`.
     pub fn connect(&mut self, peer: Rank, connection: Connection) {
         self.connections[peer.index()] = Some(Box::new(connection));
     }
@@ -82,7 +81,7 @@ impl Connections {
         self.connections.iter().flatten().map(Box::as_ref)
     }
 
-    /// Whether nothing is queued and nothing waits for an acknowledgement.
+    /// Whether nothing is queued or waits for an acknowledgement.
     pub fn is_idle(&self) -> bool {
         self.busy.len() == 0
     }
@@ -97,10 +96,10 @@ impl Connections {
         self.touch(to.index());
     }
 
-    /// Takes in a datagram.
+    /// Handles a datagram.
     ///
     /// # Errors
-    /// What to count it as when it was dropped.
+    /// The reason why it was dropped.
     pub fn handle_datagram(
         &mut self,
         now: Instant,
@@ -109,13 +108,13 @@ impl Connections {
     ) -> Result<(), DatagramError> {
         let from = sender_of(self.key, datagram)?.index();
         let connection = self.connections.get_mut(from).and_then(Option::as_deref_mut);
-        // A rank that does not exist or is not reached this way: damaged, most likely.
+        // A rank that does not exist or is not reached by datagrams: most likely the datagram is damaged.
         let outcome = connection.ok_or(DatagramError::Corrupt)?.handle_datagram(now, datagram, io);
         self.touch(from);
         outcome
     }
 
-    /// Tells the connections the time whose time has come.
+    /// Handles all expired timers.
     pub fn handle_timeouts(&mut self, now: Instant) {
         self.refresh();
         while let Some(index) = self.timers.pop(now) {
@@ -126,13 +125,13 @@ impl Connections {
         }
     }
 
-    /// When [`handle_timeouts`](Self::handle_timeouts) is to be called, if at all.
+    /// When to call [`handle_timeouts`](Self::handle_timeouts), if at all.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         self.refresh();
         self.timers.next()
     }
 
-    /// The next event, and whose it is.
+    /// The next event and its peer.
     pub fn poll(&mut self) -> Option<(Rank, Event)> {
         while let Some(index) = self.talking.first() {
             if let Some(event) = self.connections[index].as_deref_mut().and_then(Connection::poll) {
@@ -143,7 +142,7 @@ impl Connections {
         None
     }
 
-    /// Appends a train of datagrams to `buf` and says for whom: bulk data of all peers in turns.
+    /// Appends a train of datagrams to `buf` and returns its peer. Bulk data goes to all peers round-robin.
     pub fn poll_transmit(
         &mut self,
         now: Instant,
@@ -161,7 +160,7 @@ impl Connections {
             let bulk = connection.has_bulk();
             self.destinations.put(index, connection.is_sending());
             self.busy.put(index, !connection.is_idle());
-            // Building it may have found a payload withdrawn.
+            // A payload may turn out to be withdrawn while its packet is built.
             self.talking.put(index, true);
             self.stale.put(index, true);
             if let Some(transmit) = transmit {
@@ -173,9 +172,8 @@ impl Connections {
         None
     }
 
-    /// For how long it is as well to leave what arrives alone: while much is still to come and round trips are long
-    /// because interfaces have long queues, a little later is early enough, and far cheaper than to wake for each
-    /// packet.
+    /// How long received data may be left alone. While much is missing and round trips are long because of full
+    /// interface queues, a short pause does no harm, and is far cheaper than a wake-up for each packet.
     pub fn lull(&self) -> Option<Duration> {
         let mut missing = 0;
         let mut lull = LONGEST_LULL;
@@ -186,7 +184,7 @@ impl Connections {
         (missing > MUCH && lull >= SHORTEST_LULL).then_some(lull)
     }
 
-    /// Something has happened to a connection.
+    /// Updates the sets after a change of a connection.
     fn touch(&mut self, index: usize) {
         let Some(connection) = &self.connections[index] else {
             return;
@@ -209,11 +207,11 @@ impl Connections {
     }
 }
 
-/// A set of indices that knows its size; in no particular order, but in the same one every time.
+/// A set of indices in a reproducible order.
 #[derive(Debug)]
 struct Set {
     members: Vec<u32>,
-    /// Where each index stands among the members, plus one; 0: it is none.
+    /// The position of each index among the members, plus one; 0: not a member.
     place: Vec<u32>,
 }
 

@@ -1,5 +1,4 @@
-//! The protocol core: reliable whole transfers between two ranks, without sockets, threads or clocks.
-//!
+//! The protocol core: reliable transfers between two ranks, without sockets, threads or clocks.
 #![doc = include_str!("README.md")]
 
 mod acks;

@@ -1,4 +1,4 @@
-//! Transfers on their way in.
+//! Incoming transfers.
 
 use super::assembler::{Assembler, Finished, Progress};
 use super::range_set::RangeSet;
@@ -9,43 +9,43 @@ use crate::{Placement, Rank, Received};
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What keeping a piece that came before its header costs beside its bytes.
+/// The overhead of an early piece in bytes.
 const EARLY_OVERHEAD: u64 = 64;
 
-/// A transfer that is not complete.
+/// An incomplete transfer.
 #[derive(Debug)]
 enum Incoming {
-    /// Pieces that have overtaken their header.
+    /// Pieces that have arrived before the header.
     Early(Vec<(u64, Vec<u8>)>),
     Open(Assembler),
 }
 
-/// Memory for transfers that are not complete, in bytes, placed payloads and fixed parts aside.
+/// The memory of incomplete transfers in bytes, without placed payloads and fixed parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Held {
-    /// Of pieces that have overtaken their header.
+    /// Pieces that have arrived before their header.
     pub(crate) early: u64,
-    /// Of payloads in buffers.
+    /// Payloads in buffers.
     pub(crate) buffered: u64,
-    /// How many transfers these are.
+    /// The number of these transfers.
     pub(crate) transfers: usize,
 }
 
-/// All that has arrived of transfers which are not complete, and which ones have been delivered. What it may hold is
-/// derived from the granted window: a sender that keeps to it never meets a limit.
+/// All incomplete transfers, and the numbers of the delivered ones. Its limits follow from the granted window: a sender
+/// that keeps to the window never reaches them.
 #[derive(Debug)]
 pub(super) struct ReceiveState {
     peer: Rank,
     window: u64,
-    /// Most transfers incomplete at once, pieces of one, gaps between finished ones.
+    /// The limit for incomplete transfers, for pieces of one, and for gaps between delivered ones.
     most: usize,
     incoming: BTreeMap<u64, Incoming>,
     finished: RangeSet,
-    /// Memory of early pieces, overhead included.
+    /// Memory of early pieces, with overhead.
     early: u64,
-    /// Memory set aside for what has been announced and has not arrived.
+    /// Memory reserved for announced bytes that have not arrived.
     reserved: u64,
-    /// Memory between what has arrived, for what has not.
+    /// Memory for bytes that have been overtaken by later ones.
     gaps: u64,
     pub(super) events: VecDeque<Event>,
     pub(super) transfers: u64,
@@ -70,7 +70,7 @@ impl ReceiveState {
         }
     }
 
-    /// The header of a transfer and the begin of its payload.
+    /// Handles a header and the beginning of its payload.
     pub(super) fn open(
         &mut self,
         number: u64,
@@ -101,7 +101,7 @@ impl ReceiveState {
         if let Some(Incoming::Early(pieces)) = before {
             for (offset, piece) in pieces {
                 self.early -= piece.len() as u64 + EARLY_OVERHEAD;
-                // A piece that does not fit its transfer is nobody's loss.
+                // Early pieces that do not fit the transfer are ignored.
                 if progress != Ok(Progress::Complete)
                     && self.write(number, offset, &piece, io) == Ok(Progress::Complete)
                 {
@@ -110,13 +110,13 @@ impl ReceiveState {
             }
         }
         match progress? {
-            // The header was new.
+            // At least the header was new.
             Progress::Redundant => Ok(Progress::New),
             progress => Ok(progress),
         }
     }
 
-    /// More of a payload.
+    /// Handles more of a payload.
     pub(super) fn data(
         &mut self,
         number: u64,
@@ -151,7 +151,7 @@ impl ReceiveState {
         Ok(Progress::New)
     }
 
-    /// Forgets everything: the peer is lost.
+    /// Drops everything: the peer is lost.
     pub(super) fn clear(&mut self) {
         self.incoming.clear();
         self.early = 0;
@@ -159,7 +159,7 @@ impl ReceiveState {
         self.gaps = 0;
     }
 
-    /// What is held for what is not complete, counted anew.
+    /// The memory held, counted anew.
     pub(super) fn held(&self) -> Held {
         let mut held = Held { transfers: self.incoming.len(), ..Held::default() };
         for incoming in self.incoming.values() {
@@ -182,7 +182,6 @@ impl ReceiveState {
         open.sum()
     }
 
-    /// Whether nothing is incomplete.
     pub(super) fn is_empty(&self) -> bool {
         self.incoming.is_empty()
     }
@@ -191,7 +190,7 @@ impl ReceiveState {
         self.finished.covers(&(number..number + 1))
     }
 
-    /// Whether there may be one more incomplete transfer (unless it is `known`) and one more gap.
+    /// Whether another incomplete transfer (unless `known`) and another gap are permitted.
     fn admit(&self, number: u64, known: bool) -> Result<(), DatagramError> {
         let limit = self.most;
         if !known && self.incoming.len() >= limit {
@@ -244,7 +243,7 @@ impl ReceiveState {
         result
     }
 
-    /// The short way for what comes in one piece.
+    /// The fast path for a transfer in one packet.
     fn deliver_whole(&mut self, number: u64, header: &[u8], bytes: &[u8], io: &mut impl Payloads) {
         let payload = match bytes.len() {
             0 => Received::Bytes(Vec::new()),

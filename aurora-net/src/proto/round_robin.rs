@@ -1,11 +1,11 @@
-//! Bulk transfers taking turns.
+//! Round-robin order of bulk transfers.
 
 use std::collections::VecDeque;
 
-/// So many share the path; more wait. It bounds what the receiver must hold open.
+/// The most transfers that share the path. It bounds what the receiver must hold open.
 pub(super) const MAX_ACTIVE: usize = 64;
 
-/// Slots of the transfers that have something new to send: some in turns, the rest waiting.
+/// Slots of the transfers with unsent data: some in round-robin order, the others waiting.
 #[derive(Debug, Default)]
 pub(super) struct RoundRobin {
     active: VecDeque<u32>,
@@ -21,19 +21,19 @@ impl RoundRobin {
         }
     }
 
-    /// Whose turn it is.
+    /// The slot to send from.
     pub(super) fn front(&self) -> Option<u32> {
         self.active.front().copied()
     }
 
-    /// The next one's turn.
+    /// Moves on to the next slot.
     pub(super) fn rotate(&mut self) {
         if self.active.len() > 1 {
             self.active.rotate_left(1);
         }
     }
 
-    /// This one, if it is there at all, has nothing new to send any more: the next one may start.
+    /// Removes a slot, if it is active, and lets a waiting one start.
     pub(super) fn retire(&mut self, slot: u32) {
         let before = self.active.len();
         if self.front() == Some(slot) {

@@ -1,21 +1,20 @@
-//! Whose turn it is to send.
+//! Which peer to send to next.
 
 use crate::Rank;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Peers that may have something to send, in two lanes. Who has no bulk data (acknowledgements, small transfers) goes
-/// first, since little is enough to make others wait. Bulk data takes turns, train by train: beginning with the rank
-/// after ourselves, so that in an exchange of all with all no receiver is everyone's first, and each is asked for no
-/// more than its port can carry; and going on where a full socket has interrupted it, so that no peer is always the
-/// last.
+/// Peers that may have data to send, in two lanes. Peers without bulk data (only acknowledgements and small transfers)
+/// go first, since little data is enough to keep others waiting. Bulk data is sent round-robin, one train at a time.
+/// The order begins with the rank after this one, so that in an exchange of all with all the receivers differ and none
+/// gets more than its port carries. After a full socket it continues where it stopped, so that no peer is always last.
 #[derive(Debug)]
 pub(super) struct Scheduler {
     me: usize,
     lane: Vec<Lane>,
     small: VecDeque<u32>,
-    /// As steps from `me`.
+    /// As distances from `me`.
     bulk: BTreeSet<usize>,
-    /// The next turn is this step's, or the next one's after it.
+    /// The next turn belongs to this distance, or to the next one after it.
     next: usize,
 }
 
@@ -38,14 +37,14 @@ impl Scheduler {
         }
     }
 
-    /// `peer` may have something to send, `bulk` data among it or not.
+    /// `peer` may have data to send, `bulk` or only small.
     pub(super) fn add(&mut self, peer: usize, bulk: bool) {
         match (self.lane[peer], bulk) {
             (Lane::Nowhere, false) => {
                 self.lane[peer] = Lane::Small;
                 self.small.push_back(peer as u32);
             }
-            // Who stands in the first lane with bulk data moves on to the second when it has had its turn there.
+            // A peer with new bulk data leaves the first lane after its turn there.
             (Lane::Nowhere, true) => {
                 self.lane[peer] = Lane::Bulk;
                 self.bulk.insert(self.step(peer));
@@ -54,13 +53,13 @@ impl Scheduler {
         }
     }
 
-    /// Whose turn it is.
+    /// The peer whose turn it is.
     pub(super) fn turn(&self) -> Option<usize> {
         let bulk = || self.bulk.range(self.next..).next().or_else(|| self.bulk.first());
         self.small.front().map(|peer| *peer as usize).or_else(|| Some((self.me + bulk()?) % self.lane.len()))
     }
 
-    /// `peer` has had its turn, and may have more of `bulk` or other data.
+    /// `peer` has used its turn and may have more data.
     pub(super) fn give(&mut self, peer: usize, bulk: bool) {
         let step = self.step(peer);
         if self.lane[peer] == Lane::Bulk {
@@ -70,7 +69,7 @@ impl Scheduler {
         self.add(peer, bulk);
     }
 
-    /// `peer`, whose turn it is, has nothing to send.
+    /// `peer` had the turn and nothing to send.
     pub(super) fn retire(&mut self, peer: usize) {
         match std::mem::take(&mut self.lane[peer]) {
             Lane::Nowhere => {}

@@ -1,4 +1,4 @@
-//! Two and more ends over the simulated network.
+//! Connections over the simulated network.
 
 mod census;
 mod faults;
