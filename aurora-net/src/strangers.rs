@@ -1,50 +1,49 @@
-//! Connections to a socket of a job that have not proved yet that they come from it.
+//! Strangers: connections to a job's socket that have not proved yet that they belong to the job.
 //!
-//! Any process of this user may connect. So nobody who has merely connected takes much, or for long: a stranger may say
-//! a few bytes, has [`TIMEOUT`] for that, and there is a limit to how many there are. Where another comes and there is
-//! no room, the oldest goes, if it has had [`PROTECTED`]; if not, the door stays closed for so long. A rank connects
-//! and says who it is in one go: it needs less. A connection that is known to come from a process of the job (by its
-//! number) waits as long as it wants, and is never dropped for others.
+//! Any process of this user can connect. So a stranger may send only a few bytes, within [`TIMEOUT`], and the number of
+//! strangers is limited. If there is no room for a new connection, the oldest stranger is closed once it has had
+//! [`PROTECTED`]; until then no connection is accepted. A rank sends its proof right after connecting, so it needs less
+//! time. A connection known by its process id to belong to the job has no time limit and is never closed for others.
 
 use rustix::process::{Resource, getrlimit};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How long a stranger may stay one.
+/// The time after which a stranger is closed.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a stranger is heard before it may be dropped for another.
+/// The time for which a stranger is not closed for another one.
 const PROTECTED: Duration = Duration::from_millis(100);
 
-/// How many there may be.
+/// The most strangers.
 const MOST: usize = 64;
 
-/// What a stranger may say before it is known, in bytes.
+/// The most bytes of a stranger's proof.
 pub(crate) const LONGEST: usize = 256;
 
-/// Connections of kind `T` that wait to be heard.
+/// The strangers, as connections of type `T`.
 #[derive(Debug)]
 pub(crate) struct Strangers<T> {
     waiting: VecDeque<Stranger<T>>,
     most: usize,
-    /// Nobody is taken in before.
+    /// No connection is accepted before this time.
     closed_until: Option<Instant>,
 }
 
-/// Whether there is room for another.
+/// Whether another connection can be accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Room {
     Here,
-    /// Soon: the door is closed for a moment.
+    /// Not yet: accepting has been suspended for a moment.
     Later,
-    /// All who wait are known to belong to the job.
+    /// Never: all connections belong to the job.
     None,
 }
 
 #[derive(Debug)]
 struct Stranger<T> {
     channel: T,
-    /// When it came; none of one that is known to belong to the job.
+    /// When it connected; `None` if it is known to belong to the job.
     since: Option<Instant>,
 }
 
@@ -56,18 +55,18 @@ impl<T> Strangers<T> {
         Strangers { waiting: VecDeque::new(), most, closed_until: None }
     }
 
-    /// Whether the door is open: only then somebody has to be looked for there.
+    /// Whether connections are accepted at present.
     pub fn is_open(&self, now: Instant) -> bool {
         self.closed_until.is_none_or(|until| until <= now)
     }
 
-    /// Makes room for another, if there is none.
+    /// Makes room for another stranger if necessary.
     pub fn room(&mut self, now: Instant) -> Room {
         let strangers = self.waiting.iter().filter(|stranger| stranger.since.is_some()).count();
         if strangers < self.most { Room::Here } else { self.make_room(now) }
     }
 
-    /// Makes room for another: there is no descriptor for it.
+    /// Closes a stranger, because there is no descriptor for another connection.
     pub fn make_room(&mut self, now: Instant) -> Room {
         let place = self.waiting.iter().position(|stranger| stranger.since.is_some());
         let Some((place, since)) = place.and_then(|place| Some((place, self.waiting[place].since?))) else {
@@ -81,15 +80,15 @@ impl<T> Strangers<T> {
         Room::Here
     }
 
-    /// Takes one in.
+    /// Adds a stranger.
     pub fn admit(&mut self, channel: T, is_known: bool, now: Instant) {
         self.waiting.push_back(Stranger { channel, since: (!is_known).then_some(now) });
     }
 
-    /// Drops those whose time is over, and hears all others: `poll` gives a stranger back that has not said all yet.
+    /// Reads all strangers, and closes those whose time is over. `poll` returns a stranger whose proof is incomplete.
     pub fn poll(&mut self, now: Instant, mut poll: impl FnMut(T) -> Option<T>) {
         for Stranger { channel, since } in std::mem::take(&mut self.waiting) {
-            // Heard first: what it has said in time counts, whenever we come to it.
+            // Read first: a proof sent in time counts, even if it is read late.
             if let Some(channel) = poll(channel)
                 && since.is_none_or(|since| now < since + TIMEOUT)
             {
@@ -98,7 +97,7 @@ impl<T> Strangers<T> {
         }
     }
 
-    /// When to look again, although nothing has happened.
+    /// When to poll again even if nothing arrives.
     pub fn deadline(&self, now: Instant) -> Option<Instant> {
         let over = self.waiting.iter().filter_map(|stranger| stranger.since).min().map(|since| since + TIMEOUT);
         let opened = self.closed_until.filter(|until| now < *until);
@@ -131,7 +130,7 @@ mod tests {
             assert_eq!(strangers.room(now), Room::Here);
             strangers.admit(channel, false, now);
         }
-        // Not before it has had time to speak.
+        // Not before it has had time to send its proof.
         assert_eq!((strangers.room(now), strangers.is_open(now)), (Room::Later, false));
         assert_eq!(strangers.deadline(now), Some(now + PROTECTED));
         let now = now + PROTECTED;
