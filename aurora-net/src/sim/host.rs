@@ -7,16 +7,16 @@ use bytes::Bytes;
 use std::fmt;
 use std::time::Duration;
 
-/// A transfer that has arrived whole.
+/// A delivered transfer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Delivery {
-    /// When.
+    /// When it arrived.
     pub at: Instant,
-    /// From whom.
+    /// Its sender.
     pub from: Rank,
-    /// As sent.
+    /// The header, as sent.
     pub header: Bytes,
-    /// As sent, wherever it was put.
+    /// The payload, buffered or placed.
     pub payload: Vec<u8>,
 }
 
@@ -31,36 +31,36 @@ pub struct LostPeer {
     pub silent_for: Duration,
 }
 
-/// What a host answers to a transfer, before anything else leaves it.
+/// A host's reply to a transfer, sent before anything else.
 pub type Responder = Box<dyn FnMut(&Delivery, &mut Memory) -> Option<(Bytes, Payload)>>;
 
-/// One rank: its memory, its connections and what it has seen.
+/// One rank: its memory, its connections and its record of events.
 pub struct Host {
     /// Lent and placed payloads.
     pub memory: Memory,
-    /// Everything delivered, in order.
+    /// Delivered transfers, in order.
     pub delivered: Vec<Delivery>,
-    /// How many transfers have arrived that nobody wanted to see ([`Memory::SINK`]).
+    /// The number of transfers to [`Memory::SINK`].
     pub sunk: u64,
-    /// When the last transfer arrived, of whatever kind.
+    /// When the last transfer of any kind arrived.
     pub last_delivery: Instant,
-    /// Every payload given back, in order.
+    /// Released payloads, in order.
     pub released: Vec<Token>,
-    /// Peers given up, when, and after which silence.
+    /// Lost peers.
     pub silent: Vec<LostPeer>,
-    /// Datagrams dropped, and why.
+    /// Dropped datagrams.
     pub dropped: Vec<DatagramError>,
-    /// Who answers at once.
+    /// Replies to transfers at once.
     pub responder: Option<Responder>,
     me: Rank,
-    /// Of any connection, but for the peer.
+    /// The configuration of all connections, except for the peer.
     config: Config,
-    /// Made when they are first needed.
+    /// Created when first needed.
     pub(super) connections: Connections,
-    /// Until when nobody drives this host; what arrives waits in its socket.
+    /// The host is stopped until this time; arriving datagrams wait in its socket.
     pub(super) stopped_until: Instant,
     pub(super) socket: Vec<Datagram>,
-    /// For when its next wake-up has been arranged.
+    /// The time of its planned wake-up.
     pub(super) wakes_at: Option<Instant>,
     /// As counted by the cluster.
     pub(super) is_busy: bool,
@@ -100,22 +100,22 @@ impl Host {
     /// The connection to `peer`.
     ///
     /// # Panics
-    /// If there has not been anything to say yet.
+    /// If it has not been used yet.
     pub fn connection(&self, peer: Rank) -> &Connection {
         self.connections.connection(peer).expect("made when it was first needed")
     }
 
-    /// How many peers there has been anything to say to or to hear from.
+    /// The number of connections used so far.
     pub fn connections(&self) -> usize {
         self.connections.connections().count()
     }
 
-    /// What all connections of this host have counted.
+    /// The sum of all connections' counters.
     pub fn counters(&self) -> Counters {
         self.connections.connections().map(Connection::counters).sum()
     }
 
-    /// Forgets all connections for good.
+    /// Drops all connections for good.
     pub fn clear(&mut self) {
         self.connections = Connections::new(self.config.key, self.me, 0);
     }
@@ -127,7 +127,7 @@ impl Host {
         self.connections.send(to, header, payload);
     }
 
-    /// Takes in a datagram from the socket.
+    /// Handles a datagram from the socket.
     pub(super) fn receive(&mut self, now: Instant, datagram: &Datagram) {
         self.connect(now, datagram.from);
         if let Err(error) = self.connections.handle_datagram(now, &datagram.bytes, &mut self.memory) {
@@ -135,7 +135,7 @@ impl Host {
         }
     }
 
-    /// Takes all events; answers are queued.
+    /// Handles all events; replies are queued.
     pub(super) fn take_events(&mut self, now: Instant) {
         while let Some((peer, event)) = self.connections.poll() {
             match event {
