@@ -1,6 +1,5 @@
 //! What Linux charges a receive buffer for a datagram.
 
-/// The length of the IP and UDP headers.
 pub(crate) const HEADERS: usize = 28;
 
 /// The size of Linux's buffer descriptor, and of the data behind the contents.

@@ -10,7 +10,6 @@
 const SMALLEST: usize = 64 << 10;
 /// Larger buffers are too rare to keep.
 const LARGEST: usize = 2 << 20;
-/// The most bytes kept.
 const MOST: usize = 8 << 20;
 
 /// Free buffers. The last one is taken first, since the processor's cache is most likely to hold it.
@@ -42,7 +41,6 @@ impl Spare {
         }
     }
 
-    /// An empty buffer of this capacity.
     pub(crate) fn take(&mut self, capacity: usize) -> Vec<u8> {
         // Not one that is far too large, since a small payload may hold it for long.
         let fits = |buffer: &Vec<u8>| (capacity..=4 * capacity).contains(&buffer.capacity());

@@ -15,7 +15,6 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
 /// The time for which a stranger is not closed for another one.
 const PROTECTED: Duration = Duration::from_millis(100);
 
-/// The most strangers.
 const MOST: usize = 64;
 
 /// The most bytes of a stranger's proof.
@@ -80,7 +79,6 @@ impl<T> Strangers<T> {
         Room::Here
     }
 
-    /// Adds a stranger.
     pub fn admit(&mut self, channel: T, is_known: bool, now: Instant) {
         self.waiting.push_back(Stranger { channel, since: (!is_known).then_some(now) });
     }

@@ -37,7 +37,6 @@ pub(super) struct Announcer {
 }
 
 impl Announcer {
-    /// The announcer of `rank`, in a job of `size` ranks.
     pub fn of_job(key: JobKey, rank: Rank, size: usize) -> Self {
         let announced =
             bind(&announced_at(&key, rank.index())).and_then(|socket| socket.set_nonblocking(true).map(|()| socket));

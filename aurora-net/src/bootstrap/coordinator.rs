@@ -19,15 +19,11 @@ pub(crate) enum Report {
 /// A notice from the coordinator to a rank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Notice {
-    /// How all ranks can be reached, by rank.
     Contacts(Vec<Contact>),
-    /// Every rank has finished.
     Finished,
-    /// The job has failed.
     Failed(Failure),
 }
 
-/// The state of a job.
 #[derive(Debug)]
 pub(crate) struct Coordinator {
     contacts: Vec<Option<Contact>>,

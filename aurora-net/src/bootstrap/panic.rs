@@ -30,7 +30,6 @@ pub fn capture<R>(rank: Rank, body: impl FnOnce() -> R) -> Result<R, Failure> {
     })
 }
 
-/// The text of a panic.
 fn message(payload: &(dyn Any + Send)) -> &str {
     payload
         .downcast_ref::<&str>()

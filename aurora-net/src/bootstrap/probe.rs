@@ -50,7 +50,6 @@ struct Pair {
     spent: Duration,
 }
 
-/// The rounds of one rank.
 struct Course<'a> {
     endpoint: Endpoint<Prober>,
     control: &'a dyn ControlPlane,
@@ -61,7 +60,6 @@ struct Course<'a> {
     round: u32,
 }
 
-/// The times of the rounds with one length.
 #[derive(Debug, Default)]
 struct Times {
     udp: Vec<Duration>,
@@ -69,7 +67,6 @@ struct Times {
 }
 
 impl Times {
-    /// The result for this length.
     fn verdict(&mut self, bytes: usize) -> Option<Probe> {
         self.mpi.sort_unstable();
         let (udp, mpi) = (self.udp.iter().min()?, self.mpi.get(self.mpi.len() / 2)?);
@@ -97,7 +94,6 @@ impl Course<'_> {
         Ok((probe.collect(), rounds))
     }
 
-    /// One round by each carrier.
     fn pair(&mut self, bytes: usize, times: &mut Times) -> Result<Pair, Error> {
         let (udp, _) = self.round(bytes, false)?;
         let (mpi, spent) = self.round(bytes, true)?;

@@ -53,7 +53,6 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// The number of machines.
     pub fn nodes(&self) -> usize {
         self.machines.len()
     }

@@ -66,7 +66,6 @@ pub(super) fn run<R: Send>(
     }
 }
 
-/// The coordinator and the ranks' notices.
 struct Control {
     coordinator: Mutex<Coordinator>,
     notices: Vec<Arc<Notices>>,

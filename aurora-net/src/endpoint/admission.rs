@@ -25,7 +25,6 @@ impl Admission {
         Admission { key, addresses, warned: false }
     }
 
-    /// The socket of `rank`.
     pub(super) fn address(&self, rank: Rank) -> Option<SocketAddr> {
         self.addresses[rank.index()]
     }

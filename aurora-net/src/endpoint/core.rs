@@ -18,7 +18,6 @@ const BATCH: usize = 64;
 /// The outcome of [`Core::take_in`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Progress {
-    /// Whether the handler has been called.
     pub handled: bool,
     /// Whether more can be done at once.
     pub more: bool,
@@ -31,11 +30,9 @@ pub(crate) struct Progress {
 pub(crate) enum Peer {
     /// Not at all: this rank itself, or a lost rank.
     Nobody,
-    /// A thread of this process.
     Local(LocalAddress),
     /// Through shared memory: its index in [`Rings`].
     Shm(usize),
-    /// Through the socket.
     Udp,
 }
 
@@ -136,7 +133,6 @@ impl<H: Handler> Core<H> {
         [self.handler.poll_timeout(), rings, datagrams, rendezvous].into_iter().flatten().min()
     }
 
-    /// The socket, if there is one.
     pub fn port(&self) -> Option<&UdpPort> {
         self.ways.datagrams.as_ref().map(Datagrams::port)
     }
@@ -145,7 +141,6 @@ impl<H: Handler> Core<H> {
         &self.handler
     }
 
-    /// The counters so far.
     pub fn traffic(&self) -> Traffic {
         let mut traffic = self.traffic;
         if let Some(datagrams) = &self.ways.datagrams {
@@ -164,7 +159,6 @@ impl<H: Handler> Core<H> {
         }
     }
 
-    /// It stops attending.
     pub fn attend_no_more(&mut self) {
         if let Some(rendezvous) = &mut self.rendezvous {
             rendezvous.shut();

@@ -105,7 +105,6 @@ impl Datagrams {
         &self.port
     }
 
-    /// Queues a transfer.
     pub fn send(&mut self, to: Rank, header: Bytes, payload: Payload) {
         self.connections.send(to, header, payload);
     }

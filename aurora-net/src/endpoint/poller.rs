@@ -14,7 +14,6 @@ use std::time::Duration;
 pub(crate) struct Waker(OwnedFd);
 
 impl Waker {
-    /// Creates an eventfd.
     pub fn new() -> io::Result<Self> {
         Ok(Waker(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
@@ -24,7 +23,6 @@ impl Waker {
         Waker(eventfd)
     }
 
-    /// A second handle.
     pub fn share(&self) -> io::Result<Self> {
         self.0.try_clone().map(Waker)
     }

@@ -41,7 +41,6 @@ pub(super) enum Progress {
 pub(super) struct Finished {
     pub(super) header: Bytes,
     pub(super) payload: Received,
-    /// Header and payload bytes.
     pub(super) size: u64,
 }
 

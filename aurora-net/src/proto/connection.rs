@@ -36,7 +36,6 @@ pub struct Connection {
     incoming: ReceiveState,
     silence: Silence,
     crowd: Crowd,
-    /// The peer is lost.
     lost: bool,
     verdict: Option<Event>,
     counters: Counters,

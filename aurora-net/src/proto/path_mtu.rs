@@ -66,7 +66,6 @@ impl PathMtu {
         }
     }
 
-    /// The present length of packets.
     pub(super) fn size(&self) -> usize {
         if self.fits(self.known) { self.known } else { self.base }
     }

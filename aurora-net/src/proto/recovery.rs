@@ -81,7 +81,6 @@ impl Recovery {
         self.window.rest();
     }
 
-    /// The present length of packets.
     pub(super) fn mtu(&self) -> usize {
         self.path.size()
     }

@@ -5,10 +5,11 @@ use super::sent::Content;
 /// A frame of a sent packet that must arrive.
 #[derive(Clone, Debug)]
 pub(super) enum SentFrame {
-    /// Bytes of a transfer.
     Part(Part),
     /// An abandoned transfer.
-    Reset { transfer: u64 },
+    Reset {
+        transfer: u64,
+    },
 }
 
 /// `len` payload bytes of a transfer from `offset` on.

@@ -33,7 +33,6 @@ pub(super) struct Window {
     network: Option<Network>,
     /// The charge of a full packet.
     packet: u64,
-    /// The length of a full packet.
     mtu: u64,
     granted: u64,
     congestion: u64,

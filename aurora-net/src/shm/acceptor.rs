@@ -84,7 +84,6 @@ impl Drop for Acceptor {
     }
 }
 
-/// The state of the thread.
 struct Accepting {
     over: Arc<Waker>,
     listener: Listener,
@@ -135,7 +134,6 @@ impl Accepting {
         !polled[0].revents().is_empty()
     }
 
-    /// Accepts queued connections.
     fn accept(&mut self) -> Result<(), Errno> {
         for _ in 0..=Listener::QUEUE {
             let now = Instant::now();

@@ -27,7 +27,6 @@ pub enum BarrierEntry {
 pub(crate) trait Table {
     type Position: Position;
 
-    /// The number of ranks.
     fn ranks(&self) -> usize;
     /// An entry of the rank with this node rank.
     fn entry(&self, rank: usize, entry: BarrierEntry) -> &Self::Position;

@@ -155,7 +155,6 @@ impl Drop for Reservation {
     }
 }
 
-/// The address of a buffer's bytes.
 struct Memory(NonNull<u8>);
 
 impl Memory {

@@ -150,7 +150,6 @@ pub(crate) struct Control {
     segment: Segment,
     layout: Layout,
     me: NodeRank,
-    /// The waker of each rank.
     wakers: Vec<Waker>,
     taken: AtomicBool,
     has_barrier: AtomicBool,
@@ -171,12 +170,10 @@ impl Control {
         Control { segment, layout, me, wakers, taken, has_barrier }
     }
 
-    /// The node rank of this rank.
     pub fn me(&self) -> NodeRank {
         self.me
     }
 
-    /// The number of ranks of the node.
     pub fn ranks(&self) -> usize {
         self.layout.ranks
     }
@@ -227,17 +224,14 @@ impl Control {
         NonNull::new(self.at(at).cast()).expect("inside a mapping")
     }
 
-    /// The number of buffers of each rank.
     pub fn buffers(&self) -> usize {
         self.layout.buffers
     }
 
-    /// The ownership word of a buffer.
     pub fn ownership(&self, owner: NodeRank, index: usize) -> &AtomicU32 {
         self.word(self.layout.ownership(owner, index))
     }
 
-    /// The address of a buffer.
     pub fn buffer(&self, owner: NodeRank, index: usize) -> NonNull<u8> {
         NonNull::new(self.at(self.layout.buffer(owner, index))).expect("inside a mapping")
     }
@@ -292,7 +286,6 @@ impl Control {
         doorbell.has_rung()
     }
 
-    /// The number of dead ranks.
     pub fn deaths(&self) -> u32 {
         self.word(0).load(Ordering::Acquire)
     }

@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 /// The most descriptors in one message (Linux permits 253).
 pub(super) const MOST_DESCRIPTORS: usize = 128;
 
-/// A received message.
 #[derive(Debug)]
 pub(super) struct Message {
     pub bytes: Vec<u8>,

@@ -58,7 +58,6 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// Starts to listen.
     pub fn new() -> Result<Self, Error> {
         let random = |_| Error::system("get random numbers")(io::Error::from(io::ErrorKind::Other));
         let (name, nonce) = (nonce().map_err(random)?, nonce().map_err(random)?);

@@ -113,7 +113,6 @@ pub(crate) enum Sent {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Done,
-    /// The ring has no room.
     Full,
 }
 
@@ -122,7 +121,6 @@ enum Step {
 pub(crate) struct TakenIn {
     /// The handler was called.
     pub handled: bool,
-    /// More records are waiting.
     pub more: bool,
     /// The node peer waits for room, there is some, and it has to be woken.
     pub nudge: bool,
@@ -153,7 +151,6 @@ impl Duplex {
         self.writer.capacity() / 4
     }
 
-    /// Queues a transfer.
     pub fn send(&mut self, outgoing: Outgoing) {
         if outgoing.payload.len() <= self.fragment_len() || matches!(outgoing.payload, Payload::Shared(_)) {
             self.short.push_back(outgoing);

@@ -61,7 +61,6 @@ pub(crate) trait Halves {
     unsafe fn with_mut(&self, half: usize, fill: impl FnOnce(&mut [u8]));
 }
 
-/// The sending end.
 #[derive(Debug)]
 pub(crate) struct Sender<H> {
     halves: H,
@@ -88,7 +87,6 @@ impl<H: Halves> Sender<H> {
     }
 }
 
-/// The receiving end.
 #[derive(Debug)]
 pub(crate) struct Receiver<H> {
     halves: H,
@@ -124,7 +122,6 @@ impl<H: Halves> Receiver<H> {
 #[derive(Debug)]
 pub(super) struct MailboxMemory {
     start: NonNull<u8>,
-    /// The length of a letter.
     len: usize,
 }
 

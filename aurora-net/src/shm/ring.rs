@@ -26,7 +26,6 @@ pub(super) mod model;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-/// A position in shared memory.
 pub(crate) trait Position {
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
@@ -109,7 +108,6 @@ fn parts(from: u64, len: usize, capacity: usize) -> [(usize, usize); 2] {
     [(at, first), (0, len - first)]
 }
 
-/// The writing side.
 #[derive(Debug)]
 pub(crate) struct Writer<C> {
     cells: C,
@@ -220,7 +218,6 @@ impl<C: Cells> Writer<C> {
     }
 }
 
-/// The reading side.
 #[derive(Debug)]
 pub(crate) struct Reader<C> {
     cells: C,

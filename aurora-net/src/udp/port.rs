@@ -26,9 +26,7 @@ const TRAIN_IN_TURNS: usize = 8 << 10;
 /// Where the peers are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
-    /// All on this machine.
     Host,
-    /// On a network of unknown kind.
     Network,
 }
 
@@ -110,7 +108,6 @@ impl UdpPort {
         self.socket.as_fd()
     }
 
-    /// Lengths of datagrams to send.
     pub fn mtu(&self) -> Mtu {
         self.mtu
     }

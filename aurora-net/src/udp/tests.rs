@@ -39,7 +39,6 @@ impl Wire {
         Some(wire)
     }
 
-    /// Runs `body` at one of the ends.
     fn at<R: Send>(&self, end: usize, body: impl FnOnce() -> R + Send) -> R {
         let namespace = File::open(format!("/run/netns/{}", self.names[end])).unwrap();
         let body = || {

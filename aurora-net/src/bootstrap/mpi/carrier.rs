@@ -35,7 +35,6 @@ pub(super) struct MpiCarrier {
     /// Completions that have not been returned yet.
     done: VecDeque<Completion>,
     spare: Vec<Vec<u8>>,
-    /// Outputs of `MPI_Testsome`.
     indices: Vec<c_int>,
     statuses: Vec<MaybeUninit<ffi::MPI_Status>>,
 }

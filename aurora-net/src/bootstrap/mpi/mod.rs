@@ -128,7 +128,6 @@ fn wrong_library(announced: usize, size: usize) -> Failure {
     ))
 }
 
-/// Shares the job's key.
 fn share_key(world: &SimpleCommunicator, rank: Rank) -> Result<JobKey, Failure> {
     let mut key = match rank.index() {
         0 => new_key()?.to_bytes(),
@@ -165,7 +164,6 @@ struct Network {
 }
 
 impl Network {
-    /// That of this process.
     fn own() -> Result<Network, Error> {
         let path = "/proc/self/ns/net";
         let namespace = fs::metadata(path).map_err(limits::proc_file(path))?.ino();
@@ -201,7 +199,6 @@ struct MpiControl {
     world: SimpleCommunicator,
     announcer: Arc<Announcer>,
     finished: Cell<bool>,
-    /// The carriers handed out.
     carriers: RefCell<Vec<Rc<RefCell<MpiCarrier>>>>,
 }
 

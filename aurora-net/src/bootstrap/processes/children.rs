@@ -19,7 +19,6 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(super) struct Children(pub Vec<ChildRank>);
 
-/// A started process.
 #[derive(Debug)]
 pub(super) struct ChildRank {
     pub rank: Rank,

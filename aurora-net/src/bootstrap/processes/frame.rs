@@ -15,11 +15,9 @@ const LONGEST: usize = 16 << 20;
 pub(crate) enum Trust {
     /// A process that has not proved yet that it belongs to the job.
     Stranger,
-    /// A rank of the job.
     Rank,
 }
 
-/// Encodes a message.
 pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
     let body = postcard::to_stdvec(message).expect("messages are plain data");
     let mut frame = Vec::with_capacity(LENGTH + body.len());
@@ -33,7 +31,6 @@ pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
 pub(crate) struct Frames(Vec<u8>);
 
 impl Frames {
-    /// Adds received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);
     }

@@ -77,8 +77,11 @@ impl Claim {
 #[derive(Debug, Serialize, Deserialize)]
 enum Up {
     /// The first message: the rank, and a nonce that both sides' proofs refer to.
-    Hello { rank: Rank, nonce: Nonce, proof: Proof },
-    /// For the coordinator.
+    Hello {
+        rank: Rank,
+        nonce: Nonce,
+        proof: Proof,
+    },
     Report(Report),
     /// The body has returned and its result has been reported; the process is about to end.
     Left,
@@ -87,8 +90,6 @@ enum Up {
 /// From rank 0 to a started process.
 #[derive(Debug, Serialize, Deserialize)]
 enum Down {
-    /// The reply to `Hello`.
     Welcome { proof: Proof },
-    /// From the coordinator.
     Notice(Notice),
 }

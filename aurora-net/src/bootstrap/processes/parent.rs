@@ -128,7 +128,6 @@ fn spawn(ticket: &Ticket, options: &Options) -> io::Result<Child> {
 pub(super) enum Body {
     Running,
     Returned,
-    /// The body has called `exit`.
     Exiting,
 }
 

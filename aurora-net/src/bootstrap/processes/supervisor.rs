@@ -275,7 +275,6 @@ impl Supervisor {
     }
 }
 
-/// Describes the unexpected end of a process.
 fn describe(status: ExitStatus, joined: bool) -> String {
     let when = if joined { "inside `run`" } else { "before it had joined the job in `run`" };
     match (status.signal(), status.code()) {

@@ -8,7 +8,6 @@ use std::str::FromStr;
 /// The job's control socket, this process's rank, and the job's key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Ticket {
-    /// The name of the abstract socket.
     pub socket: String,
     pub rank: Rank,
     pub size: usize,

@@ -16,7 +16,6 @@ pub(crate) trait Carrier {
     /// Takes back the buffer of a received piece.
     fn recycle(&mut self, buffer: Vec<u8>);
 
-    /// Starts to send a piece.
     fn send(&mut self, piece: Piece, tag: Tag, bytes: Vec<u8>);
 
     /// Starts to receive a piece of at most `room` bytes.
@@ -32,7 +31,6 @@ pub(crate) type Tag = u16;
 /// A part of a transfer's payload.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Piece {
-    /// The receiver or sender.
     pub peer: Rank,
     /// The transfer, by its sender's number.
     pub id: u64,
