@@ -127,7 +127,6 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// A barrier of both sides.
     fn barrier(&self) -> Result<(), Failure> {
         let before = self.endpoint.act(|blocks, out| {
             out.send(self.other, &b"m"[..], Payload::Empty);

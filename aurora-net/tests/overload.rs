@@ -67,7 +67,6 @@ fn dropped(port: u16) -> u64 {
 struct Case {
     senders: usize,
     len: usize,
-    /// The longest IP packet.
     mtu: usize,
     delay: Duration,
     /// The number and length of the receiver's pauses.

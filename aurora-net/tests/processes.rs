@@ -55,7 +55,6 @@ fn body_main(arguments: &[String]) {
     }
 }
 
-/// Open files and threads of this process.
 fn holdings() -> (usize, usize) {
     let count = |what| std::fs::read_dir(format!("/proc/self/{what}")).unwrap().count();
     (count("fd"), count("task"))

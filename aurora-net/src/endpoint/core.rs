@@ -25,7 +25,6 @@ pub(crate) struct Progress {
     pub lull: Option<Duration>,
 }
 
-/// How a rank is reached.
 #[derive(Debug)]
 pub(crate) enum Peer {
     /// Not at all: this rank itself, or a lost rank.
@@ -187,7 +186,6 @@ impl<H: Handler> Core<H> {
         moved
     }
 
-    /// Drops all queues and connections.
     pub fn close(&mut self) {
         self.traffic = self.traffic();
         self.closed = true;

@@ -26,7 +26,6 @@ pub(crate) struct Common {
 
 pub(crate) struct Datagrams {
     port: UdpPort,
-    /// The origin of the connections' time.
     origin: Instant,
     connections: Connections,
     admission: Admission,
@@ -137,7 +136,6 @@ impl Datagrams {
         more
     }
 
-    /// Handles expired timers of all connections.
     pub fn handle_timeouts(&mut self, now: Instant) {
         let now = self.moment(now);
         self.connections.handle_timeouts(now);
@@ -149,7 +147,6 @@ impl Datagrams {
         Some(self.origin + Duration::from_nanos(due.as_nanos()))
     }
 
-    /// See [`Connections::lull`].
     pub fn lull(&self) -> Option<Duration> {
         self.connections.lull()
     }
@@ -179,7 +176,6 @@ impl Datagrams {
         called
     }
 
-    /// Sends a message to another endpoint.
     pub fn send_message(&mut self, to: Rank, message: Bytes) {
         self.connections.send(to, Bytes::new(), Payload::Bytes(message));
     }

@@ -76,11 +76,9 @@ pub(super) struct State<H> {
     pub waiter: bool,
     /// The number of waiters that have driven so far.
     pub turns: u64,
-    /// The number of threads that sleep on `notify`.
     pub parked: usize,
     /// Whether the poller also reports room in the socket.
     pub wants_room: bool,
-    /// When the timer will fire.
     pub timer: Option<Instant>,
     /// Closed, or the daemon has panicked.
     pub ended: bool,
@@ -97,7 +95,6 @@ impl<H: Handler> Shared<H> {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Takes the lock and runs pending actions.
     pub fn enter(&self) -> Locked<'_, State<H>> {
         let mut state = self.lock.lock();
         while let Some(action) = self.later.next() {
@@ -189,7 +186,6 @@ impl<H: Handler> Shared<H> {
         }
     }
 
-    /// Takes in what has arrived.
     fn take_in(&self, state: &mut State<H>) -> Progress {
         // Before looking anywhere.
         if let Some(doorbell) = &self.doorbell {

@@ -8,7 +8,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// An action on the handler, run once.
 pub(super) type Action<H> = Box<dyn FnOnce(&mut H, &mut Outbox) + Send>;
 
-/// Pending actions in the order of the requests.
 pub(super) struct Later<H> {
     actions: Mutex<VecDeque<Action<H>>>,
     /// Whether there are any: checked each time the lock is taken.

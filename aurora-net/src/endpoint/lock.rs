@@ -12,7 +12,6 @@ pub(crate) struct Lock<T> {
     holder: AtomicUsize,
 }
 
-/// The guard.
 #[derive(Debug)]
 pub(crate) struct Locked<'a, T> {
     lock: &'a Lock<T>,
@@ -36,7 +35,6 @@ impl<T> Lock<T> {
         Locked::new(self, guard)
     }
 
-    /// Whether the calling thread holds it.
     pub fn is_mine(&self) -> bool {
         // Relaxed: only our own store can be equal, and a thread sees its own stores.
         self.holder.load(Ordering::Relaxed) == this_thread()

@@ -195,7 +195,6 @@ struct Owner<H: Handler> {
     bulk: BulkInfo,
 }
 
-/// The nodes of the job.
 pub(crate) struct Nodes {
     pub count: usize,
     /// Of each rank's node; the rank itself if it shares memory with no other rank.

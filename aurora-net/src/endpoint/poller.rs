@@ -103,7 +103,6 @@ impl Poller {
         Ok(())
     }
 
-    /// The poller's eventfd.
     pub fn waker(&self) -> &Arc<Waker> {
         &self.waker
     }

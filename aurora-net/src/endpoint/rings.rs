@@ -24,10 +24,8 @@ pub(crate) struct Rings {
     grace: Duration,
 }
 
-/// A node peer.
 struct NodePeer {
     rank: Rank,
-    /// Its node rank.
     number: usize,
     duplex: Duplex,
     is_busy: bool,
@@ -62,7 +60,6 @@ impl Rings {
         &self.pool
     }
 
-    /// The index of a rank among the node peers.
     pub fn find(&self, rank: Rank) -> Option<usize> {
         self.peers.iter().position(|peer| peer.rank == rank)
     }

@@ -164,7 +164,6 @@ impl Rig {
         self.peer.drive(self.now);
     }
 
-    /// Receives a forged packet of the peer.
     fn receive(&mut self, number: u64, distance: u64, frames: &[u8]) {
         let mut datagram = Vec::new();
         let floor = PacketNumber(number.saturating_sub(distance));

@@ -46,7 +46,6 @@ impl Slots {
         self.slots.len() == self.free.len()
     }
 
-    /// Removes all transfers.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Outgoing> {
         self.free.clear();
         self.slots.drain(..).flatten()

@@ -6,10 +6,7 @@ use super::sent::Content;
 #[derive(Clone, Debug)]
 pub(super) enum SentFrame {
     Part(Part),
-    /// An abandoned transfer.
-    Reset {
-        transfer: u64,
-    },
+    Reset { transfer: u64 },
 }
 
 /// `len` payload bytes of a transfer from `offset` on.

@@ -80,7 +80,6 @@ impl Window {
         }
     }
 
-    /// Sets the length of full packets.
     pub(super) fn set_mtu(&mut self, mtu: usize) {
         self.packet = charge(mtu) as u64;
         self.mtu = mtu as u64;

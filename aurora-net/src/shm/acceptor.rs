@@ -181,7 +181,6 @@ fn check(channel: Channel, handshake: &Handshake, accepted: &mut Accepted) -> Op
     None
 }
 
-/// Waits until `waker` is kicked.
 fn is_kicked(waker: &Waker) -> bool {
     let mut polled = [PollFd::new(waker, PollFlags::IN)];
     let _ = poll(&mut polled, None);

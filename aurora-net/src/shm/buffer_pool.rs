@@ -76,11 +76,9 @@ impl<F: Flag> Ownership<'_, F> {
     }
 }
 
-/// The buffer pool of a rank.
 #[derive(Debug)]
 pub(crate) struct BufferPool {
     control: Arc<Control>,
-    /// The number of reservations of each buffer.
     reservations: Mutex<Vec<u8>>,
 }
 
@@ -142,7 +140,6 @@ impl Reservation {
         &self.pool.control
     }
 
-    /// A second reservation of the same buffer.
     fn share(&self) -> Self {
         self.pool.reservations()[self.index] += 1;
         Reservation { pool: self.pool.clone(), index: self.index }

@@ -59,11 +59,9 @@ pub(super) const INLINE: usize = 16;
 /// The index of a rank among the ranks of its node.
 pub(crate) type NodeRank = usize;
 
-/// Whether a rank is alive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Presence {
     Here,
-    /// It has closed its endpoint.
     Closed,
     /// It has ended without closing its endpoint.
     Dead,
@@ -132,7 +130,6 @@ impl Layout {
     }
 }
 
-/// The offsets in a rank's slot.
 struct RankSlot;
 
 impl RankSlot {

@@ -25,7 +25,6 @@ pub(super) struct Message {
     pub descriptors: Vec<OwnedFd>,
 }
 
-/// The longest message in bytes.
 const LONGEST: usize = 64;
 
 /// The time limit for a connection to enter the listener's queue, and for the limit on descriptors in flight to permit
@@ -38,7 +37,6 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 type Room<const DESCRIPTORS: usize> = [MaybeUninit<u8>; DESCRIPTORS];
 const ROOM: usize = rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS));
 
-/// A socket that accepts channels.
 #[derive(Debug)]
 pub(super) struct Listener(OwnedFd);
 
@@ -75,7 +73,6 @@ impl Listener {
     }
 }
 
-/// A connection that carries messages.
 #[derive(Debug)]
 pub(super) struct Channel(OwnedFd);
 

@@ -118,7 +118,6 @@ impl Offer {
     }
 }
 
-/// A rank that knows its leader.
 #[derive(Debug)]
 pub(crate) struct Found {
     me: Rank,

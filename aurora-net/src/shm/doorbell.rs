@@ -24,7 +24,6 @@ const RUNG_LAZILY: u32 = 3;
 /// No thread looks, but one waits: the rank has to be woken for lazy rings too.
 const WAITING: u32 = 4;
 
-/// A rank's doorbell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Doorbell<'a, F>(pub &'a F);
 

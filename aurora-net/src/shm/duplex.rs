@@ -22,7 +22,6 @@ use std::sync::Arc;
 
 const UNIT: usize = 16;
 
-/// Length of a buffer's index.
 const NUMBER: usize = size_of::<u64>();
 
 /// The most records received before the lock is released.
@@ -37,7 +36,6 @@ enum Kind {
     Handed = 5,
 }
 
-/// The head of a record.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     kind: Kind,
@@ -71,7 +69,6 @@ impl Record {
         Ok(Record { kind, header, part: u32::from_ne_bytes([e, f, g, h]) as usize, total })
     }
 
-    /// Its length in the ring.
     fn len(self) -> usize {
         UNIT + self.header.next_multiple_of(UNIT) + self.part.next_multiple_of(UNIT)
     }
@@ -116,10 +113,8 @@ enum Step {
     Full,
 }
 
-/// The outcome of [`Duplex::receive`].
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct TakenIn {
-    /// The handler was called.
     pub handled: bool,
     pub more: bool,
     /// The node peer waits for room, there is some, and it has to be woken.

@@ -36,7 +36,6 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The capacity in letters.
 const ROOM: u64 = 2;
 
 /// The memory of a mailbox.

@@ -38,7 +38,6 @@ impl LastBarrier {
     /// The initial state: barrier 0 is complete.
     const NONE: LastBarrier = LastBarrier { number: 0, state: BarrierState::Agreed };
 
-    /// Arrives at the next barrier.
     fn arrive<T: Table>(&mut self, table: &T, me: usize, word: u64, wake: impl FnMut(usize)) -> BarrierState {
         self.next();
         self.number += 1;

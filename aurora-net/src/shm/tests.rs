@@ -51,7 +51,6 @@ fn ranks(node: &Node) -> Vec<usize> {
     node.ranks().iter().map(|rank| rank.index()).collect()
 }
 
-/// One number in shared memory.
 fn number(segment: &super::Segment, at: usize) -> &std::sync::atomic::AtomicU64 {
     assert!(at < segment.len() / 8);
     let start = segment.as_ptr().cast::<u64>();

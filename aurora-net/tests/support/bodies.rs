@@ -149,7 +149,6 @@ fn route(name: Option<&String>) -> Option<Route> {
     route
 }
 
-/// A number in shared memory.
 fn number(segment: &Segment, at: usize) -> &AtomicU64 {
     assert!(at < segment.len() / 8);
     let start = segment.as_ptr().cast::<u64>();

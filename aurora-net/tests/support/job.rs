@@ -18,7 +18,6 @@ pub fn check(condition: bool, what: impl FnOnce() -> String) -> Outcome {
     if condition { Ok(()) } else { Err(what().into()) }
 }
 
-/// A job under test.
 pub struct Job {
     pub process: Child,
     /// A text on the command line of each of its processes.

@@ -24,9 +24,7 @@ pub fn content(from: Rank, id: u64, len: usize) -> Vec<u8> {
 pub enum Kind {
     /// Counted and checked.
     Data = 0,
-    /// Answered.
     Ask = 1,
-    /// The answer.
     Answer = 2,
     /// The number of Data transfers that the sender has sent to this rank.
     Total = 3,

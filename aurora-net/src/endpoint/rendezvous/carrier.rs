@@ -28,13 +28,11 @@ pub(crate) trait Carrier {
 /// Distinguishes concurrent transfers from one rank. MPI guarantees tags up to 32767.
 pub(crate) type Tag = u16;
 
-/// A part of a transfer's payload.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Piece {
     pub peer: Rank,
     /// The transfer, by its sender's number.
     pub id: u64,
-    /// The position in the payload.
     pub offset: usize,
 }
 
@@ -44,7 +42,6 @@ pub(crate) struct Piece {
 pub(crate) enum Completion {
     /// Its buffer is free. The piece need not have arrived.
     Sent(Piece),
-    /// The piece has arrived.
     Received(Piece, Vec<u8>),
 }
 
@@ -57,7 +54,6 @@ pub(crate) struct Carriage {
     pub from: usize,
 }
 
-/// An endpoint's address and its carrier.
 type Registered = (usize, Weak<RefCell<dyn Carrier>>);
 
 thread_local! {

@@ -5,7 +5,6 @@ use crc_fast::{CrcAlgorithm, checksum};
 /// Its length in bytes.
 pub(super) const LEN: usize = 4;
 
-/// Appends the checksum to a piece.
 pub(super) fn append(piece: &mut Vec<u8>, id: u64, offset: usize) {
     let sum = checksum_of(piece, id, offset);
     piece.extend_from_slice(&sum);

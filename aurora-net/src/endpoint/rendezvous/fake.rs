@@ -96,7 +96,6 @@ impl Carrier for Fake {
     }
 }
 
-/// A rank's handler.
 #[derive(Default)]
 pub(super) struct Library {
     lent: BTreeMap<u64, Vec<u8>>,
@@ -179,7 +178,6 @@ impl Handler for Library {
     fn handle_timeout(&mut self, _: Instant, _: &mut Outbox) {}
 }
 
-/// A rank.
 pub(super) struct End {
     pub rendezvous: Rendezvous,
     pub library: Library,
@@ -188,7 +186,6 @@ pub(super) struct End {
     pub by_udp: usize,
 }
 
-/// A cluster of such ranks.
 pub(super) struct Cluster {
     pub ends: Vec<End>,
     pub wire: Rc<RefCell<Wire>>,
@@ -277,13 +274,11 @@ impl Cluster {
         }
     }
 
-    /// Delivers a random message.
     pub fn deliver_message(&mut self) {
         let which = self.random.below(self.messages.len() as u64) as usize;
         self.deliver(which);
     }
 
-    /// Delivers this message.
     pub fn deliver(&mut self, which: usize) {
         let (from, to, message) = self.messages.swap_remove(which);
         let End { rendezvous, library, .. } = &mut self.ends[to.index()];

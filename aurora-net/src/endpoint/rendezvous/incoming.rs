@@ -16,7 +16,6 @@ pub(super) struct IncomingTransfer {
     destination: Destination,
     /// Receives have been posted up to this offset.
     next: usize,
-    /// Payload bytes that have not arrived.
     left: usize,
     /// An empty piece has arrived: the sender has withdrawn the payload.
     withdrawn: bool,
@@ -28,7 +27,6 @@ enum Destination {
     Buffer(Vec<u8>),
 }
 
-/// The checksum of a piece does not match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a piece of a transfer has arrived damaged")]
 pub(super) struct Damaged;

@@ -23,10 +23,8 @@ use std::time::{Duration, Instant};
 /// The number of pings within the time after which a silent rank is lost.
 const PINGS: u32 = 4;
 
-/// Limits on concurrent pieces and transfers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// The length of a piece in bytes.
     pub piece: usize,
     /// Concurrent pieces of one transfer.
     pub ahead: usize,
@@ -74,20 +72,17 @@ pub(super) struct Rendezvous {
     carried: Traffic,
 }
 
-/// What the endpoint has to do.
 #[derive(Debug, Default)]
 pub(super) struct Effects {
     /// Messages to send, as transfers without a header.
     pub messages: Vec<(Rank, Bytes)>,
     /// Transfers to send by UDP.
     pub declined: Vec<Declined>,
-    /// Lent payloads to release.
     pub released: Vec<Token>,
     /// Ranks that have sent damaged pieces.
     pub broken: Vec<Rank>,
 }
 
-/// A transfer that its receiver has declined.
 #[derive(Debug)]
 pub(super) struct Declined {
     pub to: Rank,
@@ -168,7 +163,6 @@ impl Rendezvous {
         self.outgoing.insert(id, OutgoingTransfer::new(to, header, payload));
     }
 
-    /// Handles a message of another rank.
     pub fn handle_message(&mut self, from: Rank, message: &[u8], handler: &mut impl Handler) {
         match Message::decode(message) {
             Some(Message::Rts { id, len, header }) => self.handle_rts(from, id, len, header, handler),
@@ -287,7 +281,6 @@ impl Rendezvous {
         self.effects.messages.push((to, message.encode()));
     }
 
-    /// Removes an outgoing transfer to this rank.
     fn remove_outgoing(&mut self, to: Rank, id: u64) -> Option<OutgoingTransfer> {
         self.outgoing.get(&id).filter(|outgoing| outgoing.to == to)?;
         let outgoing = self.outgoing.remove(&id)?;
