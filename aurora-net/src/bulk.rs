@@ -165,8 +165,8 @@ mod tests {
         assert_eq!(BulkInfo::without_probe(Bulk::Mpi, Some(65536)).to_string(), "mpi from 65536 bytes on (asked for)");
         let found =
             BulkInfo::of_probe(vec![probe(100, 1000, 100), probe(200, 2000, 150)], 4, Duration::from_millis(61));
-        let text = "mpi from 100 bytes on (probed: 100 bytes in 1.00 ms by udp, 0.10 by mpi, 200 bytes in 2.00 ms by udp, \
-                    0.15 by mpi; 4 rounds in 61 ms)";
+        let text = "mpi from 100 bytes on (probed: 100 bytes in 1.00 ms by udp, 0.10 by mpi, 200 bytes in 2.00 ms by \
+                    udp, 0.15 by mpi; 4 rounds in 61 ms)";
         assert_eq!(found.to_string(), text);
     }
 

@@ -93,7 +93,8 @@ pub enum Error {
     },
     /// A rank shares no memory with this one.
     #[error(
-        "the route `shm` does not lead to {rank}: it runs on another machine or in another network namespace; use `auto`"
+        "the route `shm` does not lead to {rank}: it runs on another machine or in another network namespace; use \
+         `auto`"
     )]
     OtherNode {
         /// The rank that cannot be reached.
@@ -116,15 +117,15 @@ pub enum Error {
         source: io::Error,
     },
     /// The leader of this node has ended or closed its endpoint, or this rank has closed its own.
-    #[error("{rank} does not share memory any more: it has ended or failed")]
+    #[error("{rank} no longer shares memory: it has ended or failed")]
     NodePeerGone {
         /// The lowest rank of this node.
         rank: Rank,
     },
     /// The process at the leader's socket does not belong to the job.
     #[error(
-        "who answers in the place of {rank} is no rank of this job: has that rank ended, and another process taken the \
-         name of its socket?"
+        "the process at the socket of {rank} does not belong to this job: has that rank ended, and another process \
+         taken its socket's name?"
     )]
     Impostor {
         /// The lowest rank of this node.
@@ -132,8 +133,8 @@ pub enum Error {
     },
     /// The leader of this node does not accept connections.
     #[error(
-        "{rank}, which shares memory on this machine, takes no connection for {seconds} s: is its process stopped, or \
-         do others fill the queue of its unix socket?"
+        "{rank}, the leader of this node, has accepted no connection for {seconds} s: is its process stopped, or do \
+         other processes fill the queue of its unix socket?"
     )]
     NotLetIn {
         /// The lowest rank of this node.
@@ -142,7 +143,7 @@ pub enum Error {
         seconds: u64,
     },
     /// The leader of this node has skipped a call that this rank has made.
-    #[error("{leader} has shared memory number {next}, but not number {asked}, which this rank waits for")]
+    #[error("{leader} has shared memory with id {next}, but skipped id {asked}, which this rank waits for")]
     ShareSkipped {
         /// The lowest rank of this node.
         leader: Rank,

@@ -252,7 +252,7 @@ fn a_leader_that_is_gone_is_an_error_for_who_waits_and_who_comes_later() {
             // The leader dies, or closes while something still holds its node.
             let kept = close.then(|| leader.close()).map(|()| leader);
             let error = waiter.join().unwrap().unwrap_err();
-            assert_eq!(error.to_string(), "rank 0 does not share memory any more: it has ended or failed");
+            assert_eq!(error.to_string(), "rank 0 no longer shares memory: it has ended or failed");
             assert!(matches!(peers[1].share(1, 10), Err(Error::NodePeerGone { rank }) if rank == 0));
             drop(kept);
         });
@@ -300,7 +300,7 @@ fn what_one_rank_leaves_out_the_others_do_not_take_for_the_next() {
     assert_eq!(peer.share(2, 20).unwrap().len(), 20);
     leader.share(5, 50).unwrap();
     let error = peer.share(3, 30).unwrap_err().to_string();
-    assert!(error.contains("number 5, but not number 3"), "{error}");
+    assert!(error.contains("id 5, but skipped id 3"), "{error}");
     assert_eq!(peer.share(5, 50).unwrap().len(), 50);
 }
 

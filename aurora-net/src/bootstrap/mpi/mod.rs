@@ -123,8 +123,8 @@ fn wrong_library(announced: usize, size: usize) -> Failure {
     let library = library.split_whitespace().collect::<Vec<_>>().join(" ");
     Failure::start(format_args!(
         "the launcher has started {announced} ranks, but MPI sees {size}. This program was built for {library}; was it \
-         started by another MPI's mpirun? Start it with that MPI's mpirun, or build it again, in a target directory of its \
-         own, with MPICC set to the other's mpicc"
+         started by another MPI's mpirun? Start it with that MPI's mpirun, or build it again, in a target directory of \
+         its own, with MPICC set to the other's mpicc"
     ))
 }
 

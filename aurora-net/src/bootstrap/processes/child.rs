@@ -84,7 +84,8 @@ pub(in super::super) fn run<R>(
 fn join(ticket: &Ticket) -> io::Result<(Incoming, UnixStream)> {
     let address = SocketAddr::from_abstract_name(&ticket.socket)?;
     let mut socket = UnixStream::connect_addr(&address)?;
-    let impostor = || io::Error::new(ErrorKind::PermissionDenied, "who listens there does not belong to the job");
+    let impostor =
+        || io::Error::new(ErrorKind::PermissionDenied, "the process at that socket does not belong to the job");
     if !peer::is_same_user(&socket) {
         return Err(impostor());
     }

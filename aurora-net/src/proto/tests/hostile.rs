@@ -112,7 +112,10 @@ proptest! {
     #[test]
     fn sealed_nonsense_never_panics(
         packets in prop::collection::vec(
-            (0u64..50, 0u64..70_000, prop::collection::vec(mad_frame(), 0..6), prop::collection::vec(any::<u8>(), 0..20)), 0..60),
+            (
+                0u64..50, 0u64..70_000, prop::collection::vec(mad_frame(), 0..6),
+                prop::collection::vec(any::<u8>(), 0..20),
+            ), 0..60),
     ) {
         let (mut receiver, mut memory) = (connection(1), Memory::default());
         receiver.send(Bytes::from_static(b"x"), Payload::Bytes(Bytes::from(vec![0; 5000])));
