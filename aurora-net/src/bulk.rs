@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn all_plan_the_same_or_all_are_told() {
+    fn different_plans_are_an_error_on_all_ranks() {
         let contacts = |plans: &[Bulk]| -> Vec<Contact> {
             plans.iter().map(|bulk| Contact { bulk: *bulk, ..Contact::default() }).collect()
         };

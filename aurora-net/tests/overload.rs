@@ -134,7 +134,7 @@ fn a_receiver_slower_than_its_senders_loses_nothing() {
 }
 
 #[test]
-fn a_receiver_that_naps_loses_nothing() {
+fn a_receiver_that_pauses_loses_nothing() {
     for (senders, mtu) in [(3, 1500), (15, 1500), (3, 9000)] {
         let pause = Duration::from_millis(30);
         none_lost(&Case { senders, len: 1 << 20, mtu, delay: Duration::ZERO, pauses: 10, pause });

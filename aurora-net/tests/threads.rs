@@ -378,7 +378,7 @@ fn a_transfer_between_threads_of_one_process_counts_alike_on_every_route() {
 }
 
 #[test]
-fn ranks_that_ask_for_different_routes_are_told() {
+fn different_routes_are_an_error() {
     for routes in [[Route::Local, Route::Udp], [Route::Shm, Route::Udp], [Route::Local, Route::Shm]] {
         let outcome = threads(2, |seat| {
             let route = routes[seat.rank().index()];

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_send_silences_nobody() {
+    fn datagrams_of_other_processes_do_not_prevent_an_announcement() {
         let [a, b, _] = announcers();
         let stranger = UnixDatagram::unbound().unwrap();
         let address = SocketAddr::from_abstract_name(announced_at(&a.key, 0)).unwrap();

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_once_to_all_others_and_the_origin_is_remembered() {
+    fn all_other_ranks_get_one_notice_of_a_failure_and_the_origin_is_kept() {
         let mut coordinator = Coordinator::new(3);
         let original = Failure::of(rank(2), "lost");
         let notices = coordinator.handle(rank(1), Report::Failed(original.heard()));

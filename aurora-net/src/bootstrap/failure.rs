@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_reports_is_told_from_who_failed() {
+    fn the_reporting_rank_differs_from_the_failed_one() {
         let by_rank_1 = |cause| Failure::of(Rank::new(1), cause);
         assert_eq!(by_rank_1("no such file").to_string(), "rank 1 failed: no such file");
         assert_eq!(by_rank_1("rank 1 has had enough").to_string(), "rank 1 failed: rank 1 has had enough");

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_speaks_from_its_own_address_only() {
+    fn datagrams_from_another_address_are_dropped() {
         let mut admission = Admission::new(KEY, vec![None, Some(at(1)), Some(at(2))]);
         assert_eq!(admission.admit(at(1), &packet(1)), Ok(()));
         for source in [at(2), SocketAddr::from(([10, 0, 0, 2], 1))] {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_speaks_without_the_key_or_as_nobody() {
+    fn datagrams_without_the_key_or_a_rank_are_dropped() {
         let mut admission = Admission::new(KEY, vec![None, Some(at(1))]);
         let mut foreign = packet(1);
         foreign[0] ^= 1;

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn naps_are_longer_the_less_moves() {
+    fn pauses_grow_without_progress() {
         let mut backoff = Backoff::default();
         for _ in 0..HOT - 1 {
             backoff.idle += 1;

@@ -27,8 +27,8 @@ pub(crate) struct Progress {
 
 #[derive(Debug)]
 pub(crate) enum Peer {
-    /// Not at all: this rank itself, or a lost rank.
-    Nobody,
+    /// This rank itself, or a lost rank.
+    Unreachable,
     Local(LocalAddress),
     /// Through shared memory: its index in [`Rings`].
     Shm(usize),
@@ -191,7 +191,7 @@ impl<H: Handler> Core<H> {
         self.closed = true;
         self.ways = Ways::default();
         self.rendezvous = None;
-        self.peers.fill_with(|| Peer::Nobody);
+        self.peers.fill_with(|| Peer::Unreachable);
     }
 
     fn take_in_local(&mut self, progress: &mut Progress) {
@@ -302,7 +302,7 @@ impl<H: Handler> Core<H> {
         assert!(to != self.me, "{to} sends a transfer to itself");
         let header = trace::transfer(&self.handler, to, header, payload.len());
         match &self.peers[to.index()] {
-            Peer::Nobody => self.give_back(&payload),
+            Peer::Unreachable => self.give_back(&payload),
             Peer::Shm(peer) => {
                 let rings = self.ways.rings.as_mut().expect("open while peers are reached by them");
                 let (header_len, payload_len) = (header.len(), payload.len());

@@ -197,7 +197,7 @@ impl Setup {
     /// The best permitted route to a rank.
     fn peer(&self, rank: Rank, contact: &Contact, rings: Option<&Rings>) -> Result<Peer, Error> {
         if rank == self.me {
-            return Ok(Peer::Nobody);
+            return Ok(Peer::Unreachable);
         }
         let asked = self.transport.route;
         let may = |route| asked.is_none_or(|asked| asked == route);

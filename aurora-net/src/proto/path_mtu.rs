@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_found_something_in_between_looks_for_more_later() {
+    fn a_search_that_stops_below_the_limit_is_repeated() {
         let mut path = path(8972);
         let tried = search(&mut path, START, 4000);
         assert_eq!(tried[6], (220, 3656));

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn early_data_that_does_not_fit_harms_nobody() {
+    fn early_data_that_does_not_fit_is_ignored() {
         let (mut state, mut io) = state();
         assert_eq!(state.data(0, 900, b"beyond", &mut io), Ok(Progress::New));
         assert_eq!(state.open(0, b"", 4, b"ab", &mut io), Ok(Progress::New));

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_starts_when_another_retires() {
+    fn a_waiting_transfer_starts_when_another_retires() {
         let mut round_robin = RoundRobin::default();
         let last = MAX_ACTIVE as u32;
         (0..=last).for_each(|slot| round_robin.push(slot));

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn bulk_takes_turns_beginning_after_ourselves_and_going_round() {
+    fn bulk_goes_round_robin_from_the_next_rank() {
         let mut scheduler = scheduler();
         [0, 1, 3, 3].iter().for_each(|&peer| scheduler.add(peer, true));
         let mut order = Vec::new();

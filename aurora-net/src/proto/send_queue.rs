@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bounded_number_of_bulk_transfers_takes_turns() {
+    fn a_bounded_number_of_bulk_transfers_goes_round_robin() {
         let mut queue = queue(&[3000; MAX_ACTIVE + 10]);
         let mut turns = Vec::new();
         for _ in 0..2 * MAX_ACTIVE {

@@ -193,7 +193,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn all_come_to_the_same_end_and_nobody_sleeps_on() {
+    fn all_ranks_get_the_same_result_and_none_sleeps_on() {
         check(&[[7, 7], [8, 9]]);
     }
 

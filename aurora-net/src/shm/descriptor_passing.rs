@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn parcels_keep_their_bytes_and_descriptors_apart() {
+    fn messages_keep_their_bytes_and_descriptors_apart() {
         let (near, far) = pair();
         let file = std::fs::File::open("/dev/null").unwrap();
         near.send(b"one", &[file.as_fd(); 3]).unwrap();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn closing_wakes_who_waits() {
+    fn closing_wakes_a_waiting_thread() {
         let (near, far) = pair();
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| near.receive());
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_listens_is_refused_at_once() {
+    fn without_a_listener_connecting_fails_at_once() {
         assert_eq!(Channel::connect(b"aurora-test-nobody").unwrap_err(), Errno::CONNREFUSED);
     }
 }

@@ -53,7 +53,7 @@ impl LastBarrier {
 
     /// The parity of the last barrier: which contributions to read.
     fn last(&self) -> usize {
-        assert_ne!(self.state, BarrierState::Waiting, "contributions are read when all have come");
+        assert_ne!(self.state, BarrierState::Waiting, "contributions are read when all have arrived");
         self.number as usize % 2
     }
 }
@@ -165,12 +165,12 @@ mod tests {
     use loom::thread;
 
     /// Two contributions per rank: loom detects one that is written while it is read.
-    type Brought = [[UnsafeCell<u64>; 2]; RANKS];
+    type Contributions = [[UnsafeCell<u64>; 2]; RANKS];
 
-    fn run(table: &Small, brought: &Brought, me: usize, barriers: u64, contributions: usize) {
+    fn run(table: &Small, contributed: &Contributions, me: usize, barriers: u64, contributions: usize) {
         let mut last = LastBarrier::NONE;
         for number in 1..=barriers {
-            let own = &brought[me][last.next() % contributions];
+            let own = &contributed[me][last.next() % contributions];
             // SAFETY: what is tested.
             own.with_mut(|place| unsafe { *place = 10 * number + me as u64 });
             last.arrive(table, me, 0, |rank| table.kicks[rank].notify());
@@ -180,9 +180,9 @@ mod tests {
                     table.kicks[me].wait();
                 }
             }
-            for (rank, brought) in brought.iter().enumerate() {
+            for (rank, contributed) in contributed.iter().enumerate() {
                 // SAFETY: what is tested.
-                let found = brought[last.last() % contributions].with(|place| unsafe { *place });
+                let found = contributed[last.last() % contributions].with(|place| unsafe { *place });
                 assert_eq!(found, 10 * number + rank as u64);
             }
         }
@@ -193,18 +193,18 @@ mod tests {
         builder.preemption_bound = Some(3);
         builder.check(move || {
             let table = Small::new();
-            let brought: Arc<Brought> = Arc::new(std::array::from_fn(|_| std::array::from_fn(|_| UnsafeCell::new(0))));
+            let contributed: Arc<Contributions> = Arc::new(std::array::from_fn(|_| std::array::from_fn(|_| UnsafeCell::new(0))));
             let other = thread::spawn({
-                let (table, brought) = (table.clone(), brought.clone());
-                move || run(&table, &brought, 1, barriers, contributions)
+                let (table, contributed) = (table.clone(), contributed.clone());
+                move || run(&table, &contributed, 1, barriers, contributions)
             });
-            run(&table, &brought, 0, barriers, contributions);
+            run(&table, &contributed, 0, barriers, contributions);
             other.join().unwrap();
         });
     }
 
     #[test]
-    fn what_is_brought_is_read_by_all_and_never_written_meanwhile() {
+    fn what_is_contributed_is_read_by_all_and_never_written_meanwhile() {
         check(3, 2);
     }
 
@@ -215,14 +215,14 @@ mod tests {
     }
 
     #[test]
-    #[should_panic = "contributions are read when all have come"]
-    fn nobody_reads_before_all_have_come() {
+    #[should_panic = "contributions are read when all have arrived"]
+    fn contributions_are_not_read_before_all_have_arrived() {
         LastBarrier { number: 1, state: BarrierState::Waiting }.last();
     }
 
     #[test]
     #[should_panic = "a barrier begins when the one before it is over"]
-    fn nobody_writes_at_a_barrier() {
+    fn contributions_are_not_written_during_a_barrier() {
         LastBarrier { number: 1, state: BarrierState::Waiting }.next();
     }
 }

@@ -169,7 +169,7 @@ fn another_network_of_the_same_host_is_another_node() {
 }
 
 #[test]
-fn who_does_not_know_the_key_is_not_let_in() {
+fn a_process_without_the_key_is_not_accepted() {
     let offers = offers(2);
     let contacts = contacts(&offers);
     let socket = contacts[0].unwrap().socket();
@@ -216,7 +216,7 @@ fn a_leader_that_does_not_know_the_key_is_not_believed() {
 }
 
 #[test]
-fn another_user_is_told_nothing() {
+fn another_user_gets_no_message() {
     let somebody_else = |name: &[u8]| {
         thread::scope(|scope| {
             let listen = || {
@@ -233,7 +233,7 @@ fn another_user_is_told_nothing() {
 }
 
 #[test]
-fn a_mate_that_never_came_is_an_error_and_no_hang() {
+fn a_missing_node_peer_is_an_error_and_no_hang() {
     let offers = offers(2);
     let contacts = contacts(&offers);
     let first = seek(offers.into_iter().next().unwrap(), 0, key(), &contacts);
@@ -242,7 +242,7 @@ fn a_mate_that_never_came_is_an_error_and_no_hang() {
 }
 
 #[test]
-fn a_leader_that_is_gone_is_an_error_for_who_waits_and_who_comes_later() {
+fn a_lost_leader_is_an_error_for_present_and_later_waits() {
     for close in [false, true] {
         let mut nodes = node(3).into_iter();
         let (leader, peers) = (nodes.next().unwrap(), nodes.collect::<Vec<_>>());
@@ -260,7 +260,7 @@ fn a_leader_that_is_gone_is_an_error_for_who_waits_and_who_comes_later() {
 }
 
 #[test]
-fn a_mate_that_is_gone_holds_up_nobody() {
+fn a_lost_node_peer_does_not_delay_others() {
     let mut nodes = node(3);
     nodes.remove(1);
     for id in 1..1000 {
@@ -269,7 +269,7 @@ fn a_mate_that_is_gone_holds_up_nobody() {
 }
 
 #[test]
-fn closing_its_own_end_wakes_a_mate() {
+fn closing_its_own_end_wakes_a_node_peer() {
     let nodes = node(2);
     thread::scope(|scope| {
         let waiter = scope.spawn(|| nodes[1].share(1, 10));
@@ -280,7 +280,7 @@ fn closing_its_own_end_wakes_a_mate() {
 }
 
 #[test]
-fn who_has_closed_its_own_end_does_not_take_it_for_the_end_of_others() {
+fn a_closed_end_is_not_taken_for_the_end_of_others() {
     for closed in 0..3 {
         let nodes = node(3);
         nodes[closed].close();
@@ -292,7 +292,7 @@ fn who_has_closed_its_own_end_does_not_take_it_for_the_end_of_others() {
 }
 
 #[test]
-fn what_one_rank_leaves_out_the_others_do_not_take_for_the_next() {
+fn a_skipped_id_is_not_taken_for_the_next() {
     let nodes = node(2);
     let [leader, peer] = &nodes[..] else { unreachable!() };
     leader.share(1, 10).unwrap();
@@ -305,7 +305,7 @@ fn what_one_rank_leaves_out_the_others_do_not_take_for_the_next() {
 }
 
 #[test]
-fn what_the_leader_cannot_make_is_the_same_error_on_all() {
+fn what_the_leader_cannot_create_is_the_same_error_on_all() {
     let nodes = node(3);
     let errors: Vec<_> = nodes.iter().map(|node| node.share(1, usize::MAX).unwrap_err().to_string()).collect();
     assert!(errors[0].contains("Invalid argument") && errors.iter().all(|error| *error == errors[0]), "{errors:?}");

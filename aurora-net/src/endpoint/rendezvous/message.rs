@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_survive_the_wire_and_nonsense_does_not() {
+    fn messages_are_decoded_as_encoded_and_nonsense_is_not() {
         let messages = [
             Message::Rts { id: 1 << 40, len: 1 << 33, header: Bytes::from_static(b"header") },
             Message::Rts { id: 0, len: 1, header: Bytes::new() },

@@ -64,7 +64,7 @@ fn between_two_that_attend_all_lengths_go_by_the_carrier_both_ways_at_once() {
 }
 
 #[test]
-fn short_ones_and_empty_ones_are_not_offered() {
+fn short_and_empty_transfers_send_no_rts() {
     let mut cluster = two(ROOMY);
     attend(&mut cluster, [0, 1]);
     for len in 0..Cluster::FROM {
@@ -79,7 +79,7 @@ fn short_ones_and_empty_ones_are_not_offered() {
 }
 
 #[test]
-fn who_computes_declines_and_is_not_waited_for() {
+fn a_computing_rank_declines_and_delays_no_other() {
     let mut cluster = two(ROOMY);
     attend(&mut cluster, [0]);
     cluster.send(0, 1, 1, 50);
@@ -94,7 +94,7 @@ fn who_computes_declines_and_is_not_waited_for() {
 }
 
 #[test]
-fn who_computes_offers_nothing() {
+fn a_computing_rank_sends_no_rts() {
     let mut cluster = two(ROOMY);
     attend(&mut cluster, [1]);
     cluster.send(0, 1, 1, 50);
@@ -102,7 +102,7 @@ fn who_computes_offers_nothing() {
 }
 
 #[test]
-fn who_is_done_keeps_what_it_has_begun_and_begins_nothing() {
+fn after_the_guard_accepted_transfers_go_on_and_none_starts() {
     let mut cluster = two(TIGHT);
     attend(&mut cluster, [0, 1]);
     cluster.send(0, 1, 1, 50);
@@ -120,7 +120,7 @@ fn who_is_done_keeps_what_it_has_begun_and_begins_nothing() {
 }
 
 #[test]
-fn who_attends_twice_attends_until_the_end_of_both() {
+fn two_guards_attend_until_both_are_dropped() {
     let mut cluster = two(ROOMY);
     attend(&mut cluster, [0, 0, 1]);
     cluster.ends[0].rendezvous.shut();
@@ -148,7 +148,7 @@ fn a_sender_stays_until_the_receiver_has_all() {
 }
 
 #[test]
-fn transfers_take_turns_piece_by_piece() {
+fn transfers_go_round_robin_piece_by_piece() {
     let mut cluster = Cluster::new(3, Limits { in_flight: 6, ..ROOMY }, 1);
     attend(&mut cluster, 0..3);
     cluster.send(0, 1, 1, 80);
@@ -164,7 +164,7 @@ fn transfers_take_turns_piece_by_piece() {
 
 /// All ranks send to all others, and start and stop attending at random.
 #[test]
-fn in_a_circle_nobody_waits_for_ever() {
+fn no_deadlock_among_ranks_that_attend_at_random() {
     for seed in 0..400 {
         let mut random = Random::new(seed);
         let size = 2 + seed as usize % 4;
@@ -199,7 +199,7 @@ fn in_a_circle_nobody_waits_for_ever() {
 }
 
 #[test]
-fn more_than_there_is_room_for_is_declined() {
+fn transfers_beyond_the_limit_are_declined() {
     let mut cluster = two(Limits { incoming: 2, ..ROOMY });
     attend(&mut cluster, [0, 1]);
     let sent: Vec<_> = (0..5).map(|header| (0, header, 50)).collect();
@@ -234,7 +234,7 @@ fn withdrawn_memory_ends_its_transfer_and_delivers_nothing() {
 }
 
 #[test]
-fn a_lost_rank_is_waited_for_by_nobody() {
+fn no_rank_waits_for_a_lost_one() {
     for pumps in 0..12 {
         let mut cluster = Cluster::new(3, TIGHT, pumps);
         attend(&mut cluster, 0..3);
@@ -268,7 +268,7 @@ fn a_lost_rank_is_waited_for_by_nobody() {
 }
 
 #[test]
-fn a_failed_job_keeps_nobody() {
+fn a_failed_job_ends_all_transfers() {
     for seed in 0..60 {
         let mut cluster = Cluster::new(3, TIGHT, seed);
         attend(&mut cluster, 0..3);
@@ -293,7 +293,7 @@ fn a_failed_job_keeps_nobody() {
 }
 
 #[test]
-fn what_was_dropped_before_its_offer_came_is_not_accepted() {
+fn an_abort_before_its_rts_prevents_acceptance() {
     let mut cluster = two(TIGHT);
     attend(&mut cluster, [0, 1]);
     cluster.send(0, 1, 1, 40);
@@ -338,7 +338,7 @@ fn what_comes_with_a_damaged_piece_completes_nothing() {
 }
 
 #[test]
-fn those_on_whom_something_depends_are_asked_whether_they_live() {
+fn ranks_that_transfers_depend_on_are_pinged() {
     let mut cluster = two(ROOMY);
     let start = Instant::now();
     let at = |seconds| start + Duration::from_secs(seconds);

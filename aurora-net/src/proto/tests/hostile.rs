@@ -158,7 +158,7 @@ fn mad_frame() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn what_is_not_for_us_is_told_apart() {
+fn foreign_datagrams_are_distinguished() {
     let (mut receiver, mut memory) = (connection(1), Memory::default());
     let good = &datagrams()[0];
     let mut handle = |datagram: &[u8]| receiver.handle_datagram(NOW, datagram, &mut memory);

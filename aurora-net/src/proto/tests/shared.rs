@@ -26,7 +26,7 @@ fn arrivals(network: Network, link: &Link) -> [f64; 2] {
 }
 
 #[test]
-fn two_who_are_considerate_share_evenly() {
+fn two_ranks_on_a_shared_network_share_evenly() {
     let [one, other] = arrivals(Network::Shared, &Link::default());
     let bound = 2.0 * LEN as f64 / RATE as f64;
     assert!(one.max(other) < 1.3 * bound && one.min(other) > 0.6 * bound, "{one} {other} {bound}");

@@ -93,7 +93,7 @@ fn bulk_transfers_are_not_starved_by_small_ones() {
 }
 
 #[test]
-fn bulk_transfers_take_turns() {
+fn bulk_transfers_go_round_robin() {
     let link = Link { rate: Some(12_500_000), queue: 256 * 1024, ..Link::default() };
     let mut cluster = pair(0, &link);
     cluster.lend(0, 1, b"place long", vec![1; 1 << 20]);
@@ -152,7 +152,7 @@ fn a_link_that_comes_back_within_the_limit_is_forgiven() {
 }
 
 #[test]
-fn a_host_that_was_stopped_itself_blames_nobody() {
+fn a_stopped_host_does_not_report_its_peers() {
     let mut cluster = Cluster::new(2, 0, &Link::default(), |config| config.silence = SECOND);
     cluster.lend(0, 1, b"place", vec![1; 1 << 20]);
     cluster.stop(0, 60 * SECOND);

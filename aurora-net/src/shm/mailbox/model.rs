@@ -85,7 +85,7 @@ fn letters_arrive_in_order_and_no_half_has_two_users() {
 }
 
 #[test]
-fn who_waits_for_a_letter_is_woken() {
+fn a_rank_that_waits_for_a_letter_is_woken() {
     model(|| {
         let (sender, mut receiver) = ends(&Small::new());
         let rank = Sleeper::new();

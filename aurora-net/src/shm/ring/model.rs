@@ -190,7 +190,7 @@ pub(in crate::shm) fn model(body: impl Fn() + Sync + Send + 'static) {
 }
 
 #[test]
-fn nothing_is_lost_or_read_too_early_and_nobody_sleeps_on() {
+fn nothing_is_lost_or_read_too_early_and_no_rank_sleeps_on() {
     model(|| transfer(&[3, 3]));
 }
 
@@ -249,7 +249,7 @@ fn what_is_taken_back_was_never_there() {
 
 /// A waiting thread is woken by a lazy ring, even if another thread of its rank has looked and goes to sleep.
 #[test]
-fn who_waits_gets_hints() {
+fn a_waiting_thread_is_woken_by_lazy_rings() {
     model(|| {
         let (ring, rank) = (Small::new(), Sleeper::new());
         let (mut writer, mut reader) = ends(&ring);
@@ -282,7 +282,7 @@ fn who_waits_gets_hints() {
 
 /// A lazy ring does not wake a rank without a waiting thread; the rank sees the data after a normal ring.
 #[test]
-fn hints_wake_nobody_who_has_something_else_to_do() {
+fn lazy_rings_do_not_wake_a_computing_rank() {
     loom::model(|| {
         let doorbell = AtomicU32::new(0);
         let doorbell = Doorbell(&doorbell);
