@@ -4,8 +4,9 @@
 //!
 //! An endpoint has one lock, which protects the [`Handler`] and the connections, and one epoll instance. A thread
 //! *drives* the endpoint when it sleeps on that epoll instance and, once woken, takes the lock and handles everything
-//! that has arrived. Two threads may drive: the **daemon**, always, and one **waiter**, a thread in [`Endpoint::wait`].
-//! Further waiters *follow*: they sleep on a condition variable until something has been handled.
+//! that has arrived. Two threads may drive: the **daemon**, always, and one **waiter**, a thread in
+//! [`Endpoint::wait`](super::Endpoint::wait). Further waiters *follow*: they sleep on a condition variable until
+//! something has been handled.
 //!
 //! All events are edge-triggered, and Linux wakes one sleeper per event: the one that began to sleep last. A waiter
 //! began after the daemon, so the waiter itself gets the event, without a second context switch, and the daemon stays
@@ -17,8 +18,8 @@
 //!
 //! 1. A thread that takes an event then takes the lock and looks *everywhere* (queue, rings, socket, timer) until
 //!    nothing is left, or continues at once. Whatever arrives after that look is a new event.
-//! 2. A thread that may have made a waiter's condition true ([`Endpoint::act`]) kicks the eventfd and notifies the
-//!    followers.
+//! 2. A thread that may have made a waiter's condition true ([`Endpoint::act`](super::Endpoint::act)) kicks the eventfd
+//!    and notifies the followers.
 //! 3. An event may wake the daemon while the waiter is about to sleep, or is busy after an earlier event. A daemon that
 //!    finds a waiter kicks the eventfd and stands aside: it sleeps on the condition variable until that waiter has
 //!    left. Now no other thread can take the kick, so the waiter sees what the daemon has handled. During bulk
@@ -34,8 +35,8 @@
 //! and writes the eventfd only if the doorbell says that no thread of this rank looks. A thread acknowledges the
 //! doorbell before it looks. Before it sleeps, or leaves as a waiter, it checks the doorbell, and looks again or kicks
 //! the eventfd if it has rung. A *lazy* message wakes only a thread that waits; otherwise it stays in the ring until a
-//! thread looks ([`Endpoint::look`]). A waiter polls the doorbell for a short while before it sleeps: without system
-//! calls if there is a core for each rank, otherwise by yielding.
+//! thread looks ([`Endpoint::look`](super::Endpoint::look)). A waiter polls the doorbell for a short while before it
+//! sleeps: without system calls if there is a core for each rank, otherwise by yielding.
 //!
 //! There is one timerfd. It is set again only to an earlier time or after it has fired, so a timeout that moves back
 //! costs one needless wake-up. Nothing polls: an idle rank uses no CPU.
@@ -53,7 +54,7 @@ use std::sync::Condvar;
 use std::thread;
 use std::time::Instant;
 
-/// The most rounds of one [`Endpoint::look`].
+/// The most rounds of one [`Endpoint::look`](super::Endpoint::look).
 const LOOKS: usize = 16;
 
 pub(super) struct Shared<H> {

@@ -42,7 +42,7 @@ impl Accepted {
     }
 }
 
-const TAKING: &str = "take in a rank of this machine";
+const TAKING: &str = "accept a connection of a rank of this machine";
 
 /// The handle to the thread. Dropping it ends the thread and closes every connection.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Acceptor {
         let (accepted, strangers) = (Accepted::default(), Strangers::new());
         let accepting = Accepting { over: over.clone(), listener, handshake, accepted, strangers };
         let thread = thread::Builder::new()
-            .name(format!("aurora-acceptor-{}", me.index()))
+            .name(format!("aurora-accept-{}", me.index()))
             .spawn(move || accepting.run())
             .map_err(Error::system("start a thread"))?;
         Ok(Acceptor { over, thread: Some(thread) })

@@ -277,7 +277,7 @@ fn next(channel: &Channel, early: &mut Option<Shared>, id: u64) -> Result<Option
 pub(super) fn receive(channel: &Channel) -> Result<Option<Message>, Error> {
     match channel.receive() {
         Err(error @ Errno::MFILE) => {
-            Err(Error::system("take memory or an eventfd from the leader of this node")(error))
+            Err(Error::system("receive memory or an eventfd from the leader of this node")(error))
         }
         outcome => Ok(outcome.ok().flatten()),
     }

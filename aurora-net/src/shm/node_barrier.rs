@@ -193,7 +193,8 @@ mod tests {
         builder.preemption_bound = Some(3);
         builder.check(move || {
             let table = Small::new();
-            let contributed: Arc<Contributions> = Arc::new(std::array::from_fn(|_| std::array::from_fn(|_| UnsafeCell::new(0))));
+            let contributed: Arc<Contributions> =
+                Arc::new(std::array::from_fn(|_| std::array::from_fn(|_| UnsafeCell::new(0))));
             let other = thread::spawn({
                 let (table, contributed) = (table.clone(), contributed.clone());
                 move || run(&table, &contributed, 1, barriers, contributions)
