@@ -11,7 +11,7 @@ use crate::object::{Shared, SharedObject};
 use crate::polls::{Level, Look, Watcher};
 use crate::stats::{Clock, InCall, Times};
 use crate::{Error, Site};
-use aurora_net::{Attending, Endpoint, Met, Node, NodeBarrier, Outbox, Rank, Traffic};
+use aurora_net::{Attending, BarrierState, Endpoint, Node, NodeBarrier, Outbox, Rank, Traffic};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -258,7 +258,7 @@ impl Link {
             return None;
         }
         let began = self.clock.now();
-        self.endpoint.node().linger(has_come);
+        self.endpoint.node().spin(has_come);
         began
     }
 
@@ -268,17 +268,17 @@ impl Link {
         &self,
         what: What,
         site: &Site,
-        linger: impl FnOnce() -> Met,
-        mut met: impl FnMut(&mut Kernel) -> Result<Met>,
-    ) -> Result<Met> {
+        linger: impl FnOnce() -> BarrierState,
+        mut met: impl FnMut(&mut Kernel) -> Result<BarrierState>,
+    ) -> Result<BarrierState> {
         let came = self.clock.now();
         let soon = linger();
-        if soon != Met::Waiting && came.is_none() {
+        if soon != BarrierState::Waiting && came.is_none() {
             return Ok(soon);
         }
         // Where calls are timed that moment is a wait too, and noted as every other.
         self.wait_since(came, what, site, |kernel, _| match met(kernel) {
-            Ok(Met::Waiting) => None,
+            Ok(BarrierState::Waiting) => None,
             met => Some(met),
         })
     }

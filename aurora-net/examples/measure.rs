@@ -1,4 +1,4 @@
-//! What the transport does on this machine: bulk rate, round trips, and what an idle rank costs.
+//! Measures the transport on this machine: bulk rate, round trips, and the cost of an idle rank.
 //!
 //! `cargo run --release -p aurora-net --example measure -- threads|processes local|shm|udp [MiB]`
 #![allow(clippy::print_stdout)]
@@ -11,15 +11,15 @@ const ROUND_TRIPS: u32 = 20_000;
 const IDLE: Duration = Duration::from_secs(3);
 const REPEATS: usize = 5;
 
-/// One block to send from, one to receive into.
+/// A block to send from and one to receive into.
 struct Blocks {
     source: Vec<u8>,
     target: Vec<u8>,
-    /// Blocks that have arrived since the last time.
+    /// Blocks received since the last measurement.
     blocks: u32,
     pongs: u32,
-    /// How often the other side has come to a meeting, and how often both have.
-    meetings: u32,
+    /// The number of barriers at which the other side has arrived, and that both have passed.
+    barriers: u32,
     met: u32,
     failure: Option<Failure>,
 }
@@ -42,7 +42,7 @@ impl Handler for Blocks {
         match header[0] {
             b'?' => out.send(from, &b"!"[..], Payload::Empty),
             b'!' => self.pongs += 1,
-            b'm' => self.meetings += 1,
+            b'm' => self.barriers += 1,
             _ => self.blocks += 1,
         }
     }
@@ -88,7 +88,7 @@ fn measure(seat: &Seat, route: Route, len: usize) -> Result<(), Failure> {
     let me = seat.rank();
     let other = Rank::new(1 - me.index());
     let blocks =
-        Blocks { source: vec![1; len], target: vec![2; len], blocks: 0, pongs: 0, meetings: 0, met: 0, failure: None };
+        Blocks { source: vec![1; len], target: vec![2; len], blocks: 0, pongs: 0, barriers: 0, met: 0, failure: None };
     let endpoint = seat
         .connect(blocks, Transport { route: Some(route), ..Transport::default() })
         .map_err(|error| error.into_failure(me))?;
@@ -108,11 +108,11 @@ fn measure(seat: &Seat, route: Route, len: usize) -> Result<(), Failure> {
     say(format!("{} MiB one way    {:.2} GB/s", len >> 20, gigabytes(one)));
     say(format!("{} MiB both ways  {:.2} GB/s each", len >> 20, gigabytes(both)));
     say(format!("round trip       {:.1} us", bench.round_trips()? * 1e6));
-    bench.meet()?;
+    bench.barrier()?;
     let before = processor_time();
     std::thread::sleep(IDLE);
     say(format!("idle             {} ticks of 10 ms in {IDLE:?}", processor_time() - before));
-    bench.meet()?;
+    bench.barrier()?;
     say(format!("{:?}", endpoint.traffic()));
     seat.finish()?;
     endpoint.close();
@@ -127,22 +127,21 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Both sides are here.
-    fn meet(&self) -> Result<(), Failure> {
+    fn barrier(&self) -> Result<(), Failure> {
         let before = self.endpoint.act(|blocks, out| {
             out.send(self.other, &b"m"[..], Payload::Empty);
             blocks.met
         });
-        wait(self.endpoint, |blocks| blocks.meetings > before)?;
+        wait(self.endpoint, |blocks| blocks.barriers > before)?;
         self.endpoint.act(|blocks, _| blocks.met += 1);
         Ok(())
     }
 
-    /// The best time for the block, sent by so many of the two.
+    /// The best rate of transferring the block from `senders` of the two sides.
     fn bulk(&self, senders: usize) -> Result<f64, Failure> {
         let mut best = f64::INFINITY;
         for _ in 0..REPEATS {
-            self.meet()?;
+            self.barrier()?;
             let start = Instant::now();
             let before = self.endpoint.act(|blocks, out| {
                 if self.me.index() < senders {
@@ -154,15 +153,15 @@ impl Bench<'_> {
             let receives = self.other.index() < senders;
             wait(self.endpoint, |blocks| !receives || blocks.blocks > before)?;
             self.endpoint.act(|blocks, _| blocks.blocks = 0);
-            self.meet()?;
+            self.barrier()?;
             best = best.min(start.elapsed().as_secs_f64());
         }
         Ok(best)
     }
 
-    /// The mean time of a question and its answer. The other side sleeps.
+    /// The mean time of a request and its reply. The other side sleeps in between.
     fn round_trips(&self) -> Result<f64, Failure> {
-        self.meet()?;
+        self.barrier()?;
         let start = Instant::now();
         if self.me == 0 {
             for turn in 0..ROUND_TRIPS {
@@ -171,12 +170,12 @@ impl Bench<'_> {
             }
         }
         let seconds = start.elapsed().as_secs_f64() / f64::from(ROUND_TRIPS);
-        self.meet()?;
+        self.barrier()?;
         Ok(seconds)
     }
 }
 
-/// Of this process, in ticks.
+/// The CPU time of this process in clock ticks.
 fn processor_time() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');

@@ -1,6 +1,6 @@
-//! Bulk operations on a simulated network: a row for each combination of what is given.
+//! Bulk operations on a simulated network, with a row for each combination of the options.
 //!
-//! `cargo run --release -p aurora-net --example simulate -- --pattern allgather --ranks 4,8,16 --queue 128,32 --loss 0,0.1`
+//! `cargo run --release -p aurora-net --example simulate -- --pattern allgather --ranks 4,8,16 --queue 128,32`
 #![allow(clippy::print_stdout)]
 
 use aurora_net::proto::Network;
@@ -40,34 +40,34 @@ struct Options {
     /// Percent of datagrams lost by chance
     #[arg(long, value_delimiter = ',', default_value = "0")]
     loss: Vec<f64>,
-    /// The last rank enters so many milliseconds late
+    /// Milliseconds by which the last rank enters late
     #[arg(long, value_delimiter = ',', default_value = "0")]
     late: Vec<u64>,
-    /// MTU with which connections begin; what is more they find out [default: --mtu]
+    /// MTU that connections assume at first [default: --mtu]
     #[arg(long)]
     known_mtu: Option<usize>,
-    /// Send to only so many ranks each
+    /// Ranks that each rank sends to
     #[arg(long)]
     neighbours: Option<usize>,
     /// One-way latency in microseconds
     #[arg(long, default_value_t = 25)]
     latency: u64,
-    /// Ranks enter within so many microseconds, at random
+    /// Microseconds within which ranks enter, at random
     #[arg(long, default_value_t = 100)]
     skew: u64,
-    /// Ranks notice up to so many microseconds later, at random, what arrives and that there is room to send
+    /// Microseconds within which ranks notice arrivals and room to send, at random
     #[arg(long, default_value_t = 0)]
     wake_up: u64,
-    /// KiB of the send buffer as the kernel reports it; 0: infinitely fast interfaces
+    /// KiB of the send buffer as Linux reports it; 0: infinitely fast interfaces
     #[arg(long, default_value_t = 256)]
     send_buffer: usize,
-    /// KiB of the receive buffer as the kernel reports it
+    /// KiB of the receive buffer as Linux reports it
     #[arg(long, default_value_t = 8192)]
     receive_buffer: usize,
-    /// The network is used by others too
+    /// The network has other users too
     #[arg(long)]
     shared: bool,
-    /// Parts of an exchange vary by up to so many percent
+    /// Percent by which parts of an exchange vary
     #[arg(long, default_value_t = 0.0)]
     uneven: f64,
     /// Seeds, a row each
@@ -75,7 +75,7 @@ struct Options {
     seeds: Vec<u64>,
 }
 
-/// Bytes of memory that all connections hold: given back as they are forgotten.
+/// Bytes of memory held by all connections, measured by dropping them.
 fn memory_of(cluster: &mut Cluster) -> usize {
     let region = Region::new(ALLOCATOR);
     cluster.hosts.iter_mut().for_each(Host::clear);

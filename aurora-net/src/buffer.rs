@@ -1,9 +1,9 @@
-//! Memory that a payload is made in.
+//! Memory for a payload that is being made.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. `start` and `len` are those of the memory beside it, which is there, at the same address, until the buffer goes or is
-//!    turned into a payload; nothing else uses it meanwhile.
+//! 1. `start` and `len` describe `memory`, which stays at its address until the buffer is dropped or becomes a payload.
+//!    Nothing else accesses it meanwhile.
 #![allow(unsafe_code)]
 
 use crate::Payload;
@@ -12,11 +12,11 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// Memory for the payload of one transfer, from [`Outbox::buffer`](crate::Outbox::buffer): for a receiver that shares our memory it is filled
-/// in there, and never copied.
+/// Memory for the payload of one transfer, from [`Outbox::buffer`](crate::Outbox::buffer). If the receiver shares
+/// memory with this rank, it reads the payload in place, without a copy.
 pub struct Buffer {
     memory: Memory,
-    /// Of either kind, so that writing need not ask which it is.
+    /// Of either kind of memory, so that writes need no case distinction.
     start: NonNull<u8>,
     len: usize,
 }
@@ -27,7 +27,7 @@ enum Memory {
 }
 
 impl Buffer {
-    /// Of memory of our own.
+    /// A buffer in private memory.
     pub fn own(mut bytes: Vec<u8>) -> Self {
         let start = NonNull::from(bytes.as_mut_slice()).cast();
         Buffer { start, len: bytes.len(), memory: Memory::Own(bytes) }
@@ -37,16 +37,16 @@ impl Buffer {
         Buffer { start: buffer.as_ptr(), len: buffer.len(), memory: Memory::Shared(buffer) }
     }
 
-    /// Leaves the bytes from `len` on out.
+    /// Shortens the content to `len` bytes.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 }
 
-// SAFETY: invariant 1: it owns what it points to, and both kinds of memory may be sent.
+// SAFETY: invariant 1: it owns its memory, and both kinds may be sent.
 unsafe impl Send for Buffer {}
 
-// SAFETY: the same; a shared reference only reads.
+// SAFETY: as above; a shared reference only reads.
 unsafe impl Sync for Buffer {}
 
 impl Deref for Buffer {

@@ -1,4 +1,4 @@
-//! What moves the bulk of the data between nodes: our own datagrams, or MPI.
+//! The choice between our own datagrams and MPI for bulk data between nodes.
 
 use crate::Error;
 use crate::bootstrap::{Job, Launcher};
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// What moves long transfers between nodes, from a rank that waits to one that waits too. Everything else goes by UDP.
+/// What moves long transfers between nodes, if both ranks wait. Everything else goes by UDP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Bulk {
-    /// Whichever a short probe at the start finds to be faster, where the ranks are MPI's and on several nodes; else UDP. UDP, too, where a
-    /// route was asked for.
+    /// The faster one, as a short probe at the start finds, if MPI has started the ranks on several nodes; otherwise
+    /// UDP. UDP also if a route was requested.
     #[default]
     Auto,
     /// UDP.
@@ -30,55 +30,55 @@ impl fmt::Display for Bulk {
     }
 }
 
-/// What moves bulk data between the nodes of this job, and why.
+/// The carrier of bulk data between the nodes of a job, and the reason for it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct BulkInfo {
-    /// What was asked for.
+    /// The requested carrier.
     pub asked: Bulk,
-    /// From how many bytes of payload on MPI moves a transfer; `None`: none.
+    /// The shortest payload that MPI moves, in bytes; `None`: MPI moves none.
     pub mpi_from: Option<usize>,
-    /// What the probe has measured, if there was one, by sizes.
+    /// The results of the probe, if there was one, by length.
     pub probe: Vec<Probe>,
-    /// How often it has measured each of them, at least. Less than three times says nothing: UDP.
+    /// The smallest number of rounds with a length. Fewer than three prove nothing: UDP.
     pub rounds: usize,
-    /// How long that has taken, from the first rank's begin to the last one's end.
+    /// The duration of the probe on all ranks.
     pub probed_for: Option<Duration>,
 }
 
-/// One transfer from each node to the next, all at once: how long it took until all had arrived.
+/// One transfer from each node to the next, all at the same time: the time until all had arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Probe {
     /// Bytes of payload.
     pub bytes: usize,
-    /// By UDP, at best.
+    /// The shortest time by UDP.
     pub udp: Duration,
-    /// By MPI, in the middle of several times.
+    /// The median time by MPI.
     pub mpi: Duration,
 }
 
-/// Who is not faster by one part in so many is not taken for faster.
+/// A carrier is faster only if it saves at least this fraction of the time.
 const NOTABLY: u32 = 20;
 
-/// Fewer rounds say nothing. A network on which there is no time for so many is one whose line rate UDP reaches.
+/// Fewer rounds prove nothing. If there is no time for more, the network is so slow that UDP reaches its line rate.
 const ENOUGH: usize = 3;
 
 impl Probe {
-    /// So much has to be gained before MPI takes over: with it, nobody sends while a rank computes.
+    /// Whether MPI saves enough: with MPI, data to a computing rank does not move.
     fn is_for_mpi(&self) -> bool {
         self.mpi + self.udp / NOTABLY < self.udp
     }
 }
 
 impl BulkInfo {
-    /// Transfers shorter than this are not worth the question whether their receiver waits.
+    /// For shorter payloads a request to send does not pay.
     pub(crate) const WORTH_ASKING: usize = 64 << 10;
 
-    /// What was asked for by hand, or came of itself.
+    /// The result without a probe.
     pub(crate) fn without_probe(asked: Bulk, mpi_from: Option<usize>) -> Self {
         BulkInfo { asked, mpi_from, ..BulkInfo::default() }
     }
 
-    /// What follows from a probe: from the size on at which, and above which, MPI was faster.
+    /// The result of a probe: MPI moves payloads from the shortest length on at and above which it was faster.
     pub(crate) fn of_probe(probe: Vec<Probe>, rounds: usize, probed_for: Duration) -> Self {
         let for_mpi = probe.iter().rev().take_while(|probe| rounds >= ENOUGH && probe.is_for_mpi());
         let mpi_from = for_mpi.last().map(|probe| probe.bytes);
@@ -114,10 +114,10 @@ fn ms(time: &Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// What a rank of this job is to do: to let MPI move bulk data, not to, or, with `Auto`, to probe.
+/// The plan of this rank: MPI, UDP, or, with `Auto`, a probe.
 ///
 /// # Errors
-/// That there is no MPI to do it.
+/// MPI was requested and is not available.
 pub(crate) fn plan(job: &Job, transport: &Transport) -> Result<Bulk, Error> {
     let is_mpi = job.launcher == Launcher::Mpi;
     match transport.bulk {
@@ -127,7 +127,7 @@ pub(crate) fn plan(job: &Job, transport: &Transport) -> Result<Bulk, Error> {
     }
 }
 
-/// Whether all ranks plan the same: each is told the same otherwise, and none waits for what another does not do.
+/// Checks that all ranks have the same plan, since otherwise some would wait for others.
 pub(crate) fn agree(contacts: &[Contact]) -> Result<(), Error> {
     let first = contacts[0].bulk;
     match contacts.iter().position(|contact| contact.bulk != first) {
@@ -165,13 +165,13 @@ mod tests {
         assert_eq!(BulkInfo::without_probe(Bulk::Mpi, Some(65536)).to_string(), "mpi from 65536 bytes on (asked for)");
         let found =
             BulkInfo::of_probe(vec![probe(100, 1000, 100), probe(200, 2000, 150)], 4, Duration::from_millis(61));
-        let text = "mpi from 100 bytes on (probed: 100 bytes in 1.00 ms by udp, 0.10 by mpi, 200 bytes in 2.00 ms by udp, \
-                    0.15 by mpi; 4 rounds in 61 ms)";
+        let text = "mpi from 100 bytes on (probed: 100 bytes in 1.00 ms by udp, 0.10 by mpi, 200 bytes in 2.00 ms by \
+                    udp, 0.15 by mpi; 4 rounds in 61 ms)";
         assert_eq!(found.to_string(), text);
     }
 
     #[test]
-    fn all_plan_the_same_or_all_are_told() {
+    fn different_plans_are_an_error_on_all_ranks() {
         let contacts = |plans: &[Bulk]| -> Vec<Contact> {
             plans.iter().map(|bulk| Contact { bulk: *bulk, ..Contact::default() }).collect()
         };

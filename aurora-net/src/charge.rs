@@ -1,25 +1,24 @@
-//! What a datagram costs the socket that it waits in.
+//! What Linux charges a receive buffer for a datagram.
 
-/// Bytes of headers in front of a datagram's contents: IP and UDP.
 pub(crate) const HEADERS: usize = 28;
 
-/// The kernel's record of a buffer, and what stands behind the data in one.
+/// The size of Linux's buffer descriptor, and of the data behind the contents.
 const RECORD: usize = 256;
 const TRAILER: usize = 320;
-/// The room that it leaves in front for the interface's own header, and the alignment of what it stores.
+/// The headroom for the interface's header, and the alignment of the data.
 const HEADROOM: usize = 31;
 const LINE: usize = 64;
 
-/// What a datagram costs beside its contents where these lie in pages of their own, as they do with segmentation offload:
-/// 832 or 960 bytes, by how the kernel was built.
+/// The charge beyond the contents if they lie in pages of their own, as with segmentation offload: 832 or 960 bytes,
+/// depending on the configuration of Linux.
 const PAGED: usize = 960;
 
-/// From here on they always do.
+/// Longer contents always lie in pages of their own.
 const LONGEST_LINEAR: usize = 16 << 10;
 
-/// Bytes that the kernel takes off a socket's receive buffer for a datagram with `len` bytes of contents: not these, but
-/// the memory that they occupy, which is a power of two. Which of its two ways of storing them the kernel takes
-/// the sender does not know; so this is the dearer one (Linux, 4 KiB pages; measured in `udp/tests.rs`).
+/// Bytes that Linux charges a socket's receive buffer for a datagram with `len` bytes of contents: the memory that they
+/// occupy, rounded up to a power of two. The sender does not know which of its two layouts Linux uses, so this is the
+/// larger charge (4 KiB pages; measured in `udp/tests.rs`).
 pub(crate) fn charge(len: usize) -> usize {
     let linear = (HEADERS + len + HEADROOM).next_multiple_of(LINE) + TRAILER;
     match linear {

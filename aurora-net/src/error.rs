@@ -1,4 +1,4 @@
-//! What can go wrong before an endpoint stands.
+//! Errors of connecting a rank.
 
 use crate::bootstrap::{BUILD_WITH_MPI, Failure, Launcher};
 use crate::{Bulk, Rank, Route, limits};
@@ -6,22 +6,22 @@ use rustix::io::Errno;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// Why a rank could not be connected to the others.
+/// Why a rank could not connect to the others.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The job has failed in the meantime.
+    /// The job has failed meanwhile.
     #[error(transparent)]
     Failed(#[from] Failure),
-    /// The system refused something that an endpoint cannot do without.
+    /// The system refused a necessary call.
     #[error("cannot {doing}: {source}")]
     System {
         /// What was being done.
         doing: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A descriptor could not be had: a socket, shared memory, a pipe, or one that another rank has sent.
+    /// A descriptor was refused: for a socket, shared memory, a pipe, or one sent by another rank.
     #[error(
         "cannot {doing}: this process may have {allowed} open files, and needs more; allow more before it starts \
          (`ulimit -n`, LimitNOFILE of a service)"
@@ -29,168 +29,168 @@ pub enum Error {
     OpenFiles {
         /// What was being done.
         doing: &'static str,
-        /// How many files, sockets and the like this process may have open (`RLIMIT_NOFILE`).
+        /// The limit of open files of this process (`RLIMIT_NOFILE`).
         allowed: u64,
     },
-    /// The memory to be shared is longer than files of this process may be.
+    /// The shared memory would exceed the limit of the file size.
     #[error(
         "cannot share memory of {len} bytes: files of this process may have {allowed} bytes, and shared memory counts \
          as a file; allow more before it starts (`ulimit -f`)"
     )]
     FileSize {
-        /// Bytes asked for.
+        /// Requested length in bytes.
         len: usize,
-        /// How long a file may be (`RLIMIT_FSIZE`).
+        /// The limit of the file size (`RLIMIT_FSIZE`).
         allowed: u64,
     },
-    /// A file of the system cannot be read without which nobody knows who shares a machine.
+    /// A system file that tells machines apart cannot be read.
     #[error("cannot read {path}: {source}{}", limits::about_proc(.source))]
     Proc {
         /// The file.
         path: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A socket could not be bound.
+    /// The UDP socket could not be bound.
     #[error(
         "cannot bind a UDP socket to {address}: {source}; a port in use or an address of another machine? \
          Leave the port to the system, or choose another interface"
     )]
     Bind {
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The route asked for does not exist between ranks that were started this way.
+    /// The requested route does not exist between ranks started in this way.
     #[error("the route `{route}` does not exist between ranks that the launcher `{launcher}` started; use `udp`")]
     NoRoute {
-        /// The route asked for.
+        /// The requested route.
         route: Route,
-        /// Who started the ranks.
+        /// What has started the ranks.
         launcher: Launcher,
     },
-    /// MPI is to move bulk data, but the ranks are not MPI's.
+    /// MPI was requested for bulk data, but has not started the ranks.
     #[error(
         "MPI is to move bulk data (AURORA_BULK=mpi), but the launcher `{launcher}` has started the ranks: start \
          the program with mpirun, or use `auto`. {BUILD_WITH_MPI}"
     )]
     NoMpi {
-        /// Who started the ranks.
+        /// What has started the ranks.
         launcher: Launcher,
     },
-    /// Ranks were told differently what moves bulk data.
+    /// Ranks have different settings for bulk data.
     #[error(
         "rank 0 is told that `{first}` moves bulk data, {rank} that `{other}` does: set AURORA_BULK alike for all ranks"
     )]
     BulkDiffers {
-        /// What rank 0 is told.
+        /// The setting of rank 0.
         first: Bulk,
-        /// The first rank that is told something else.
+        /// The first rank with another setting.
         rank: Rank,
-        /// What it is told.
+        /// Its setting.
         other: Bulk,
     },
     /// A rank shares no memory with this one.
     #[error(
-        "the route `shm` does not lead to {rank}: it runs on another machine or in another network namespace; use `auto`"
+        "the route `shm` does not lead to {rank}: it runs on another machine or in another network namespace; use \
+         `auto`"
     )]
     OtherNode {
         /// The rank that cannot be reached.
         rank: Rank,
     },
-    /// A rank offers nothing that this one could send to.
+    /// A rank has no address on a permitted route.
     #[error("{rank} offers no address for the route `{route}`: do all ranks ask for the same one?")]
     NoAddress {
         /// The rank that cannot be reached.
         rank: Rank,
-        /// The route asked for.
+        /// The requested route.
         route: Route,
     },
-    /// The system refuses memory that is to be shared.
+    /// The system refused shared memory.
     #[error("cannot share memory of {len} bytes: {source}")]
     Segment {
-        /// Bytes asked for.
+        /// Requested length in bytes.
         len: usize,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The rank that hands out shared memory on this node has ended, or closed its endpoint; or this one has.
-    #[error("{rank} does not share memory any more: it has ended or failed")]
-    MateGone {
+    /// The leader of this node has ended or closed its endpoint, or this rank has closed its own.
+    #[error("{rank} no longer shares memory: it has ended or failed")]
+    NodePeerGone {
         /// The lowest rank of this node.
         rank: Rank,
     },
-    /// Somebody else is at the place of the rank that hands out shared memory on this node.
+    /// The process at the leader's socket does not belong to the job.
     #[error(
-        "who answers in the place of {rank} is no rank of this job: has that rank ended, and another process taken the \
-         name of its socket?"
+        "the process at the socket of {rank} does not belong to this job: has that rank ended, and another process \
+         taken its socket's name?"
     )]
     Impostor {
         /// The lowest rank of this node.
         rank: Rank,
     },
-    /// The rank that hands out shared memory on this node does not take connections.
+    /// The leader of this node does not accept connections.
     #[error(
-        "{rank}, which shares memory on this machine, takes no connection for {seconds} s: is its process stopped, or \
-         do others fill the queue of its unix socket?"
+        "{rank}, the leader of this node, has accepted no connection for {seconds} s: is its process stopped, or do \
+         other processes fill the queue of its unix socket?"
     )]
     NotLetIn {
         /// The lowest rank of this node.
         rank: Rank,
-        /// How long this one has waited.
+        /// How long this rank has waited.
         seconds: u64,
     },
-    /// The rank that hands out shared memory on this node has left out a piece that this one waits for.
-    #[error("{leader} has shared memory number {next}, but not number {asked}, which this rank waits for")]
+    /// The leader of this node has skipped a call that this rank has made.
+    #[error("{leader} has shared memory with id {next}, but skipped id {asked}, which this rank waits for")]
     ShareSkipped {
         /// The lowest rank of this node.
         leader: Rank,
-        /// What this rank waits for.
+        /// The id of this rank's call.
         asked: u64,
-        /// What has come instead.
+        /// The id of the leader's next call.
         next: u64,
     },
-    /// The longest packet asked for is impossible.
+    /// The requested packet length is not possible.
     #[error("packets of {asked} bytes are not possible: allow {least} to {most} (AURORA_MTU)")]
     MtuAllowed {
-        /// Bytes of an IP packet, as asked for.
+        /// Requested length of an IP packet in bytes.
         asked: usize,
-        /// What Aurora needs.
+        /// The least length that Aurora needs.
         least: usize,
-        /// What IP permits.
+        /// The greatest length that IP permits.
         most: usize,
     },
-    /// An interface carries only packets that are too short.
+    /// The interface's packets are too short.
     #[error(
         "the network interface of {address} carries packets of {carried} bytes, but {least} are needed: raise its MTU, \
          or choose another interface (AURORA_INTERFACE)"
     )]
     MtuCarried {
-        /// The address that was to be bound.
+        /// The address to bind.
         address: IpAddr,
-        /// Bytes of an IP packet.
+        /// The length of its IP packets in bytes.
         carried: usize,
-        /// What Aurora needs.
+        /// The least length that Aurora needs.
         least: usize,
     },
-    /// No network interface has the name asked for.
+    /// No network interface has the requested name.
     #[error("no network interface is called `{name}`; there are: {known}")]
     NoInterface {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names that exist.
+        /// The existing names.
         known: String,
     },
 }
 
 impl Error {
-    /// What it is for the job that `rank` could not be connected. That another rank is gone is only heard of: whoever
-    /// it happened to says why.
+    /// The failure of a job whose `rank` could not connect. If a node peer is gone, that rank's failure is the origin.
     pub fn into_failure(self, rank: Rank) -> Failure {
         match self {
             Error::Failed(failure) => failure,
-            gone @ Error::MateGone { .. } => Failure::of(rank, gone).heard(),
+            gone @ Error::NodePeerGone { .. } => Failure::of(rank, gone).heard(),
             error => Failure::of(rank, error),
         }
     }
@@ -206,7 +206,7 @@ impl Error {
         }
     }
 
-    /// The system refuses memory of `len` bytes that is to be shared.
+    /// For `map_err` after creating or mapping shared memory of `len` bytes.
     pub(crate) fn segment(len: usize) -> impl FnOnce(io::Error) -> Error {
         move |source| {
             let too_long = source.raw_os_error() == Some(Errno::FBIG.raw_os_error());

@@ -1,8 +1,8 @@
-//! The secret of a job, and what its ranks prove by it.
+//! The secret key of a job, and proofs of knowing it.
 //!
-//! The secret itself goes from rank 0 to the others by two ways only: the environment of the processes that rank 0
-//! starts, and MPI's broadcast. Everything else that is said, sent or used as a name is derived from it by a keyed hash
-//! (BLAKE3), so that who sees it learns neither the secret nor what else is derived.
+//! The key is passed on in two ways only: in the environment of processes started by rank 0, and by MPI's broadcast.
+//! Everything else that is sent or used as a name is derived from it by a keyed hash (BLAKE3). Such a value reveals
+//! neither the key nor other derived values.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -10,18 +10,18 @@ use std::str::FromStr;
 
 const LEN: usize = 32;
 
-/// The secret of a job, known to all its ranks and to nobody else.
+/// The key of a job, known to its ranks only.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JobKey([u8; LEN]);
 
-/// What only who knows the secret can say, about one thing.
+/// A value that only a rank of the job can compute, for one claim.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Proof([u8; LEN]);
 
-/// A number that is used once, so that a proof about it has not been heard before.
+/// A number used once, so that a proof cannot be replayed.
 pub(crate) type Nonce = u128;
 
-/// A number that nobody can guess.
+/// An unpredictable number.
 pub(crate) fn nonce() -> Result<Nonce, getrandom::Error> {
     Ok(u128::from(getrandom::u64()?) << 64 | u128::from(getrandom::u64()?))
 }
@@ -43,10 +43,10 @@ impl JobKey {
         JobKey(bytes)
     }
 
-    /// The proof that `claim` is made by a rank of this job; `about` says which of all claims of this kind.
+    /// The proof that a rank of this job makes `claim`; `about` tells claims of one kind apart.
     pub fn prove(&self, claim: &str, about: &[u128]) -> Proof {
         let mut hasher = blake3::Hasher::new_keyed(&self.0);
-        // The length first: no two claims make the same bytes.
+        // The length first, so that different claims are hashed differently.
         hasher.update(&(claim.len() as u64).to_le_bytes());
         hasher.update(claim.as_bytes());
         for number in about {
@@ -55,7 +55,7 @@ impl JobKey {
         Proof(*hasher.finalize().as_bytes())
     }
 
-    /// What datagrams of this job are marked with: it goes over the network as it is.
+    /// The mark of this job's datagrams, sent unencrypted.
     pub fn mark(&self) -> u64 {
         let [a, b, c, d, e, f, g, h, ..] = self.prove("datagrams", &[]).0;
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
@@ -70,12 +70,12 @@ impl Proof {
         self.0
     }
 
-    /// Whether `said` is this; how long that takes tells nothing.
+    /// Compares in constant time.
     pub fn is(&self, said: &[u8]) -> bool {
         blake3::Hash::from_bytes(self.0) == *said
     }
 
-    /// Some of it as text, for a name that nobody can guess.
+    /// A part as text, for a name that cannot be guessed.
     #[cfg(any(feature = "mpi", test))]
     pub fn name(&self) -> String {
         hex(&self.0[..LEN / 2])
@@ -92,7 +92,7 @@ impl fmt::Debug for JobKey {
     }
 }
 
-/// The key itself, for a place that nobody else can read.
+/// The key itself, for a place that other users cannot read.
 impl fmt::LowerHex for JobKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex(&self.0))

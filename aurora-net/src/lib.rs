@@ -1,16 +1,16 @@
-//! Transport between the ranks of an Aurora job: knows bytes, ranks and transfers, nothing of shared vectors.
+//! Transport between the ranks of an Aurora job. It knows bytes, ranks and transfers, but no shared vectors.
 //!
-//! A *job* has `size` equal *ranks*: threads, processes, or what an MPI launcher has started ([`bootstrap`]). Each takes its
-//! [`Seat`](bootstrap::Seat) and connects an [`Endpoint`] to all others. Through it they send *transfers*: a short header
-//! and a payload of any length, which arrive whole, once, intact, in no particular order. The library above is a
-//! [`Handler`]: it says where payloads come from and go to, and takes what is delivered.
+//! A *job* has `size` equal *ranks*: threads, processes, or processes started by an MPI launcher ([`bootstrap`]). Each
+//! rank uses its [`Seat`](bootstrap::Seat) to connect an [`Endpoint`] to all others. Endpoints send *transfers*: a
+//! short header and a payload of any length, which arrive whole, once, intact, in no particular order. The library
+//! above is a [`Handler`], which provides and receives the payloads.
 //!
 //! ```
 //! use aurora_net::bootstrap::{Failure, Launch, Options, run};
 //! use aurora_net::*;
 //! use std::time::{Duration, Instant};
 //!
-//! /// Takes greetings.
+//! /// Collects greetings.
 //! struct Guestbook(Vec<(Rank, Vec<u8>)>);
 //!
 //! impl Handler for Guestbook {
@@ -20,7 +20,7 @@
 //!     fn deliver(&mut self, from: Rank, header: &[u8], _: Received, _: &mut Outbox) {
 //!         self.0.push((from, header.to_vec()));
 //!     }
-//!     // It lends no memory, has no timers, and takes silence with patience.
+//!     // It lends no memory, has no timers, and ignores lost peers.
 //!     fn write(&mut self, _: Token, _: usize, _: &[u8]) {}
 //!     fn read(&mut self, _: Token, _: usize, _: &mut [u8]) -> bool { false }
 //!     fn released(&mut self, _: Token, _: &mut Outbox) {}
@@ -39,22 +39,31 @@
 //!         }
 //!     });
 //!     let count = endpoint.wait(|book, _| (book.0.len() == 2).then_some(book.0.len()));
-//!     seat.finish()?; // Until then the others may need our daemon.
+//!     seat.finish()?; // Until then other ranks may need this rank's daemon.
 //!     Ok(count)
 //! });
 //! assert_eq!(greetings, Ok(2));
 //! ```
 //!
-//! | module | what it is |
+//! | module | content |
 //! |---|---|
 //! | [`wire`] | packets and frames as bytes |
 //! | [`proto`] | one end of a connection, without I/O |
-//! | [`sim`] | a network in virtual time, to try it on |
+//! | [`sim`] | a network in virtual time, for tests and measurements |
 //! | `udp`, `shm`, `local` | the routes: datagrams, rings in shared memory, and a queue between threads |
-//! | `shm` | also the memory that ranks of one node share ([`Node`], [`Segment`]) |
-//! | `endpoint` | the I/O loop that joins them ([`Endpoint`]); what MPI carries of it |
-//! | `bulk` | whether it does ([`Bulk`]) |
-//! | [`bootstrap`] | how ranks come to be, find each other, and end together |
+//! | `shm` | also the memory shared by the ranks of a node ([`Node`], [`Segment`]) |
+//! | `endpoint` | the I/O loop ([`Endpoint`]); `endpoint/rendezvous`: transfers by MPI |
+//! | `bulk` | the choice between UDP and MPI ([`Bulk`]) |
+//! | [`bootstrap`] | starting, connecting and ending the ranks |
+//!
+//! | word | meaning |
+//! |---|---|
+//! | node, node peers, leader | ranks that share memory; the other ranks of a node; its lowest rank |
+//! | daemon, waiter | an endpoint's thread; a thread in [`Endpoint::wait`], which drives the endpoint |
+//! | doorbell, lazy, nudge | wakes a rank; a message that wakes only a waiter; makes a rank look for such messages |
+//! | buffer pool, mailbox | shared buffers handed over without a copy; repeated letters of one length |
+//! | rendezvous, carrier | a long transfer that both ends agree on first; what moves it: MPI |
+//! | stranger | a connection that has not proved yet that it belongs to the job |
 
 pub mod bootstrap;
 mod buffer;
@@ -89,7 +98,7 @@ pub use proto::Network;
 pub use rank::Rank;
 pub use route::{Route, Transport};
 pub use shm::{
-    LetterCount, MailboxReceiver, MailboxSender, MeetingEntry, MeetingPlace, Met, Node, NodeBarrier, Segment,
+    BarrierEntry, BarrierMemory, BarrierState, LetterCount, MailboxReceiver, MailboxSender, Node, NodeBarrier, Segment,
     SharedBuffer, SharedView,
 };
 pub use traffic::Traffic;

@@ -1,4 +1,4 @@
-//! What the system allows this process, for errors that say how much it is.
+//! Limits of the system, for error messages.
 
 use crate::Error;
 use rustix::io::Errno;
@@ -6,24 +6,24 @@ use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::io;
 
-/// How many descriptors this process may have, where the system has refused one for that.
+/// The limit of descriptors, if the system has refused one because of it.
 pub(crate) fn open_files(refused: &io::Error) -> Option<u64> {
-    // Those under way between the user's processes are limited by the same number.
+    // Descriptors in flight between the user's processes have the same limit.
     let counted = [Errno::MFILE, Errno::TOOMANYREFS];
     let errno = refused.raw_os_error()?;
     let limited = counted.iter().any(|counted| counted.raw_os_error() == errno);
     limited.then(|| getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX))
 }
 
-/// How long a file of this process may be, where that is less than `len`.
+/// The limit of the file size, if it is less than `len`.
 ///
-/// Shared memory counts as a file. The kernel answers to one that would be too long by a signal, which ends the process
-/// without a word; so this has to be asked first.
+/// Shared memory counts as a file. Linux ends a process that exceeds the limit by a signal, so this must be checked
+/// first.
 pub(crate) fn file_size(len: usize) -> Option<u64> {
     getrlimit(Resource::Fsize).current.filter(|allowed| *allowed < len as u64)
 }
 
-/// What to add to an error about a file below `/proc` that is not there.
+/// Advice for a missing file below `/proc`.
 pub(crate) fn about_proc(missing: &io::Error) -> &'static str {
     match missing.kind() {
         io::ErrorKind::NotFound => "; is /proc mounted? (`mount -t proc proc /proc`)",
@@ -31,13 +31,13 @@ pub(crate) fn about_proc(missing: &io::Error) -> &'static str {
     }
 }
 
-/// The number of the running kernel, in its letters: no other machine has it, nor this one after its next start.
+/// The boot id of the running system, as text: unique for each machine and start.
 pub(crate) fn boot_id() -> Result<String, Error> {
     let path = "/proc/sys/kernel/random/boot_id";
     fs::read_to_string(path).map_err(proc_file(path))
 }
 
-/// For `map_err` after a file below `/proc` was wanted.
+/// For `map_err` after reading a file below `/proc`.
 pub(crate) fn proc_file(path: &'static str) -> impl FnOnce(io::Error) -> Error {
     move |source| match open_files(&source) {
         Some(allowed) => Error::OpenFiles { doing: "read a file below /proc", allowed },

@@ -1,4 +1,4 @@
-//! The local route: a queue per rank, for ranks that are threads of one process.
+//! The local route: one queue per rank, for ranks that are threads of one process.
 
 use crate::Rank;
 use crate::endpoint::Waker;
@@ -7,7 +7,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A transfer on its way from one thread to another, complete.
+/// A complete transfer between two threads.
 #[derive(Debug)]
 pub(crate) struct LocalTransfer {
     pub from: Rank,
@@ -15,7 +15,7 @@ pub(crate) struct LocalTransfer {
     pub payload: LocalPayload,
 }
 
-/// Its payload: a lent one has been copied when it was sent.
+/// Its payload. A lent one is copied when sent.
 #[derive(Debug)]
 pub(crate) enum LocalPayload {
     Owned(Vec<u8>),
@@ -38,59 +38,58 @@ impl LocalPayload {
     }
 }
 
-/// The sending side of a rank's queue.
+/// The sending end of a rank's queue.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalAddress {
     queue: Sender<LocalTransfer>,
-    bell: Arc<Bell>,
+    doorbell: Arc<Doorbell>,
 }
 
-/// The receiving side.
+/// The receiving end.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     queue: Receiver<LocalTransfer>,
-    bell: Arc<Bell>,
+    doorbell: Arc<Doorbell>,
 }
 
-/// Wakes the receiver, but only once for everything that it finds at its next look.
+/// Wakes the receiver once for all transfers that it then finds.
 #[derive(Debug)]
-struct Bell {
+struct Doorbell {
     rung: AtomicBool,
     waker: Arc<Waker>,
 }
 
-/// A new queue whose receiver sleeps on `waker`.
+/// Creates a queue whose receiver sleeps on `waker`.
 pub(crate) fn queue(waker: Arc<Waker>) -> (LocalAddress, Inbox) {
     let (sender, receiver) = unbounded();
-    let bell = Arc::new(Bell { rung: AtomicBool::new(false), waker });
-    let address = LocalAddress { queue: sender, bell: bell.clone() };
-    let inbox = Inbox { queue: receiver, bell };
+    let doorbell = Arc::new(Doorbell { rung: AtomicBool::new(false), waker });
+    let address = LocalAddress { queue: sender, doorbell: doorbell.clone() };
+    let inbox = Inbox { queue: receiver, doorbell };
     (address, inbox)
 }
 
 impl LocalAddress {
-    /// Hands a transfer over; a receiver that is gone drops it.
+    /// Sends a transfer. Dropped if the receiver is gone.
     pub fn send(&self, transfer: LocalTransfer) {
-        // Put first, ring second; the receiver silences the bell first and looks second. So either it sees this
-        // transfer or the bell rings once more.
-        if self.queue.send(transfer).is_ok() && !self.bell.rung.swap(true, Ordering::SeqCst) {
-            self.bell.waker.kick();
+        // The sender queues first and rings second; the receiver clears the doorbell first and looks second. So either
+        // the receiver sees this transfer, or the doorbell rings again.
+        if self.queue.send(transfer).is_ok() && !self.doorbell.rung.swap(true, Ordering::SeqCst) {
+            self.doorbell.waker.kick();
         }
     }
 }
 
 impl Inbox {
-    /// Says that the receiver is about to empty the queue.
+    /// The receiver is about to empty the queue.
     pub fn silence(&self) {
-        self.bell.rung.swap(false, Ordering::SeqCst);
+        self.doorbell.rung.swap(false, Ordering::SeqCst);
     }
 
-    /// The oldest transfer.
+    /// The oldest transfer, if there is one.
     pub fn try_next(&self) -> Option<LocalTransfer> {
         self.queue.try_recv().ok()
     }
 
-    /// Whether there is another.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }

@@ -1,22 +1,22 @@
-//! Whose process is at the other end of a unix socket.
+//! The process at the other end of a unix socket.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. `ucred` is three integers: every value that the kernel may write is one. (A process of another PID namespace has
-//!    the number 0, so it must not be read as a type that cannot be 0.)
-//! 2. `getsockopt` writes no more bytes than `length` says, and `length` is the size of what is written to.
+//! 1. `ucred` consists of three integers, so every value that Linux may write is valid. (A process of another PID
+//!    namespace has the pid 0, so the field must not be of a type without 0.)
+//! 2. `getsockopt` writes at most `length` bytes, which is the size of the destination.
 #![allow(unsafe_code)]
 
 use rustix::process::geteuid;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The process that has connected, or that listened when we connected.
+/// The process that has connected, or the listening one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Peer {
-    /// Its number as this process would see it; 0 where it cannot.
+    /// Its process id, as seen by this process; 0 if not visible.
     pub pid: i32,
-    /// The user for whom it acted.
+    /// Its effective user when it connected or listened.
     pub uid: u32,
 }
 
@@ -40,13 +40,13 @@ impl Peer {
         }
     }
 
-    /// Whether it acts for the same user as this process.
+    /// Whether it has the same user as this process.
     pub fn is_same_user(self) -> bool {
         self.uid == geteuid().as_raw()
     }
 }
 
-/// Whether a process of the same user is at the other end.
+/// Whether the process at the other end has the same user.
 pub(crate) fn is_same_user(socket: impl AsFd) -> bool {
     Peer::of(socket).is_ok_and(Peer::is_same_user)
 }

@@ -1,9 +1,9 @@
-//! Who is who in a job.
+//! The ranks of a job.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One of the `size` equal members of a job, numbered from 0 (MPI's word).
+/// One of the `size` equal members of a job, numbered from 0, as in MPI.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Rank(u32);
 
@@ -11,7 +11,7 @@ impl Rank {
     /// Rank number `index`.
     ///
     /// # Panics
-    /// If `index` does not fit 32 bits; no job has that many ranks.
+    /// If `index` does not fit 32 bits.
     #[inline]
     pub fn new(index: usize) -> Self {
         Rank(u32::try_from(index).expect("a rank fits 32 bits"))
@@ -23,8 +23,8 @@ impl Rank {
         self.0 as usize
     }
 
-    /// Every rank of a job of `size` ranks but this one, starting at the next: the order in which a rank
-    /// sends to all others, so that no receiver is everyone's first.
+    /// All other ranks of a job of `size` ranks, beginning with the next one. A rank sends to all others in this order,
+    /// so that the ranks begin with different receivers.
     pub fn others(self, size: usize) -> impl Iterator<Item = Rank> + use<> {
         let me = self.index();
         (1..size).map(move |step| Rank::new((me + step) % size))
@@ -37,7 +37,8 @@ impl PartialEq<usize> for Rank {
     }
 }
 
-/// What does not fit becomes the largest, which no job has either: to be refused like any other rank that does not exist.
+/// An index that does not fit becomes the largest rank, which no job has: it is refused as any rank that does not
+/// exist.
 impl From<usize> for Rank {
     fn from(index: usize) -> Self {
         Rank(u32::try_from(index).unwrap_or(u32::MAX))

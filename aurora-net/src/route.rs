@@ -1,4 +1,4 @@
-//! How bytes get from one rank to another.
+//! Routes between ranks.
 
 use crate::Rank;
 use crate::bulk::Bulk;
@@ -12,12 +12,12 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// A way from one rank to another.
+/// How bytes get from one rank to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Route {
-    /// A queue in memory: the ranks are threads of one process.
+    /// A queue between threads of one process.
     Local,
-    /// Rings in shared memory: the ranks run on one node.
+    /// Rings in memory shared by ranks of one node.
     Shm,
     /// UDP datagrams.
     Udp,
@@ -33,38 +33,38 @@ impl fmt::Display for Route {
     }
 }
 
-/// How a rank talks to the others.
+/// The transport configuration of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transport {
-    /// By which way; `None`: the best one that reaches each, which is the first that does, in the order of [`Route`]s.
+    /// The route; `None`: the best one to each rank, which is the first possible one in the order of [`Route`].
     pub route: Option<Route>,
-    /// How long a peer may be silent, while something waits for its acknowledgement, before
-    /// [`Handler::peer_lost`](crate::Handler::peer_lost) is said of it.
+    /// The silence after which a peer is lost ([`Handler::peer_lost`](crate::Handler::peer_lost)), counted while
+    /// something waits for its acknowledgement.
     pub silence: Duration,
-    /// Who uses the network.
+    /// The users of the network.
     pub network: Network,
-    /// What moves the bulk of the data between nodes.
+    /// What moves bulk data between nodes.
     pub bulk: Bulk,
-    /// For tests: from how many bytes on MPI moves a transfer where it is told to; where it pays, if not said.
+    /// For tests: the shortest payload that MPI moves, if MPI was requested; `None`: where it pays.
     #[doc(hidden)]
     pub mpi_from: Option<usize>,
-    /// The longest IP packet to send, in bytes, one of [`Transport::MTU`]; `None`: as long as the path is found to carry. On the loopback
-    /// interface, which carries all of them, the length of full packets.
+    /// The longest IP packet in bytes, within [`Transport::MTU`]; `None`: what the path carries. On the loopback
+    /// interface, which carries all lengths, this is the length of full packets.
     pub mtu: Option<usize>,
-    /// For tests of jobs on several machines: takes ranks of this one for those of several, so many on each.
+    /// For tests: simulates nodes of this many ranks each on one machine.
     #[doc(hidden)]
     pub ranks_per_node: Option<usize>,
-    /// Receive buffer to ask the system for, in bytes; `None`: as much as bulk data can use.
+    /// The receive buffer to request, in bytes; `None`: as much as bulk data can use.
     pub receive_buffer: Option<usize>,
 }
 
 impl Transport {
-    /// What `mtu` may be: room for the longest header of a transfer, up to what IP itself permits.
+    /// The possible values of `mtu`: from the longest header of a transfer to the limit of IP.
     pub const MTU: RangeInclusive<usize> = Config::MIN_MTU + HEADERS..=65_535;
 }
 
 impl Default for Transport {
-    /// The best route, 5 s, a network of our own, packets and buffers as large as useful.
+    /// The best route, 5 s of silence, a dedicated network, packets and buffers as long as useful.
     fn default() -> Self {
         Transport {
             route: None,
@@ -79,29 +79,29 @@ impl Default for Transport {
     }
 }
 
-/// Where a rank can be reached; exchanged when the job starts.
+/// How a rank can be reached. Exchanged when the job starts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Contact {
-    /// Its queue; does not leave the process.
+    /// Its queue; never leaves the process.
     #[serde(skip)]
     pub local: Option<LocalAddress>,
-    /// Its socket, with what a sender has to know about it.
+    /// Its UDP socket.
     pub udp: Option<UdpContact>,
-    /// How the ranks of its node find it.
+    /// How node peers can find it.
     pub shm: Option<ShmContact>,
-    /// The lowest rank of its node; told in a second exchange, where anybody can be found in the first.
+    /// Its leader, sent in the second exchange, after discovery.
     pub leader: Option<Rank>,
-    /// Whether it will let MPI move bulk data, or probe that.
+    /// Its plan for bulk data: MPI, UDP or a probe.
     pub bulk: Bulk,
 }
 
-/// A socket and what a sender has to know about it.
+/// A UDP socket, as its senders need it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct UdpContact {
     /// Where it is bound.
     pub address: SocketAddr,
-    /// Bytes that each of the others may have in flight to it.
+    /// The bytes that each sender may have in flight to it.
     pub window: u64,
-    /// Longest datagram that its interface carries, in bytes of UDP payload.
+    /// The longest datagram of its interface, in bytes of UDP payload.
     pub mtu: usize,
 }

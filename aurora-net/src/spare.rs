@@ -1,34 +1,33 @@
-//! Buffers that go round.
+//! Reuse of large buffers.
 //!
-//! What a buffered payload has cost to allocate is small beside its bytes, unless the system gives and takes the memory anew for
-//! each: then every page of it is cleared and mapped first, which takes longer than all the rest. So the handler gives
-//! buffers back, and the next payloads go there.
+//! Allocating a large buffer is expensive if the system provides new pages each time, since it must clear and map each
+//! page. So the handler gives buffers back for the next payloads.
 //!
-//! No more are kept than were taken: what a rank sends to itself reaches the handler in a buffer that nobody here would ask for again.
+//! At most as many buffers are kept as were taken: transfers from a rank to itself reach the handler in buffers that
+//! are not taken here.
 
-/// Smaller ones the allocator keeps by itself.
+/// Smaller buffers are kept by the allocator itself.
 const SMALLEST: usize = 64 << 10;
-/// Larger ones come so rarely that they would only lie about.
+/// Larger buffers are too rare to keep.
 const LARGEST: usize = 2 << 20;
-/// Bytes that are kept at most.
 const MOST: usize = 8 << 20;
 
-/// Buffers to be used again, the last one first: it is the one that the processor's cache remembers.
+/// Free buffers. The last one is taken first, since the processor's cache is most likely to hold it.
 #[derive(Debug, Default)]
 pub(crate) struct Spare {
     buffers: Vec<Vec<u8>>,
     bytes: usize,
-    /// How many were taken that have not come back.
+    /// The number of buffers taken and not yet returned.
     taken: usize,
 }
 
-/// Whether a buffer of that many bytes is worth keeping.
+/// Whether a buffer of this length is worth keeping.
 fn worth(bytes: usize) -> bool {
     (SMALLEST..=LARGEST).contains(&bytes)
 }
 
 impl Spare {
-    /// Keeps a buffer for one that was taken, unless it is not worth it.
+    /// Keeps a buffer in exchange for one that was taken, if it is worth it.
     pub(crate) fn keep(&mut self, mut buffer: Vec<u8>) {
         let bytes = buffer.capacity();
         if !worth(bytes) || self.taken == 0 {
@@ -42,9 +41,8 @@ impl Spare {
         }
     }
 
-    /// An empty buffer with room for `capacity` bytes.
     pub(crate) fn take(&mut self, capacity: usize) -> Vec<u8> {
-        // Not one many times too large: it would be held for as long as a small payload is.
+        // Not one that is far too large, since a small payload may hold it for long.
         let fits = |buffer: &Vec<u8>| (capacity..=4 * capacity).contains(&buffer.capacity());
         let buffer = match self.buffers.iter().rposition(fits) {
             Some(at) => {

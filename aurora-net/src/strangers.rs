@@ -1,50 +1,48 @@
-//! Connections to a socket of a job that have not proved yet that they come from it.
+//! Strangers: connections to a job's socket that have not proved yet that they belong to the job.
 //!
-//! Any process of this user may connect. So nobody who has merely connected takes much, or for long: a stranger may say
-//! a few bytes, has [`PATIENCE`] for that, and there is a limit to how many there are. Where another comes and there is
-//! no room, the oldest goes, if it has had [`HASTE`]; if not, the door stays closed for so long. A rank connects and
-//! says who it is in one go: it needs less. A connection that is known to come from a process of the job (by its
-//! number) waits as long as it wants, and is never dropped for others.
+//! Any process of this user can connect. So a stranger may send only a few bytes, within [`TIMEOUT`], and the number of
+//! strangers is limited. If there is no room for a new connection, the oldest stranger is closed once it has had
+//! [`PROTECTED`]; until then no connection is accepted. A rank sends its proof right after connecting, so it needs less
+//! time. A connection known by its process id to belong to the job has no time limit and is never closed for others.
 
 use rustix::process::{Resource, getrlimit};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How long a stranger may stay one.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+/// The time after which a stranger is closed.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a stranger is heard before it may be dropped for another.
-const HASTE: Duration = Duration::from_millis(100);
+/// The time for which a stranger is not closed for another one.
+const PROTECTED: Duration = Duration::from_millis(100);
 
-/// How many there may be.
 const MOST: usize = 64;
 
-/// What a stranger may say before it is known, in bytes.
+/// The most bytes of a stranger's proof.
 pub(crate) const LONGEST: usize = 256;
 
-/// Connections of kind `T` that wait to be heard.
+/// The strangers, as connections of type `T`.
 #[derive(Debug)]
 pub(crate) struct Strangers<T> {
     waiting: VecDeque<Stranger<T>>,
     most: usize,
-    /// Nobody is taken in before.
+    /// No connection is accepted before this time.
     closed_until: Option<Instant>,
 }
 
-/// Whether there is room for another.
+/// Whether another connection can be accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Room {
     Here,
-    /// Soon: the door is closed for a moment.
+    /// Not yet: accepting has been suspended for a moment.
     Later,
-    /// All who wait are known to belong to the job.
+    /// Never: all connections belong to the job.
     None,
 }
 
 #[derive(Debug)]
 struct Stranger<T> {
-    line: T,
-    /// When it came; none of one that is known to belong to the job.
+    channel: T,
+    /// When it connected; `None` if it is known to belong to the job.
     since: Option<Instant>,
 }
 
@@ -56,57 +54,56 @@ impl<T> Strangers<T> {
         Strangers { waiting: VecDeque::new(), most, closed_until: None }
     }
 
-    /// Whether the door is open: only then somebody has to be looked for there.
+    /// Whether connections are accepted at present.
     pub fn is_open(&self, now: Instant) -> bool {
         self.closed_until.is_none_or(|until| until <= now)
     }
 
-    /// Makes room for another, if there is none.
+    /// Makes room for another stranger if necessary.
     pub fn room(&mut self, now: Instant) -> Room {
         let strangers = self.waiting.iter().filter(|stranger| stranger.since.is_some()).count();
         if strangers < self.most { Room::Here } else { self.make_room(now) }
     }
 
-    /// Makes room for another: there is no descriptor for it.
+    /// Closes a stranger, because there is no descriptor for another connection.
     pub fn make_room(&mut self, now: Instant) -> Room {
         let place = self.waiting.iter().position(|stranger| stranger.since.is_some());
         let Some((place, since)) = place.and_then(|place| Some((place, self.waiting[place].since?))) else {
             return Room::None;
         };
-        if now < since + HASTE {
-            self.closed_until = Some(since + HASTE);
+        if now < since + PROTECTED {
+            self.closed_until = Some(since + PROTECTED);
             return Room::Later;
         }
         self.waiting.remove(place);
         Room::Here
     }
 
-    /// Takes one in.
-    pub fn admit(&mut self, line: T, is_known: bool, now: Instant) {
-        self.waiting.push_back(Stranger { line, since: (!is_known).then_some(now) });
+    pub fn admit(&mut self, channel: T, is_known: bool, now: Instant) {
+        self.waiting.push_back(Stranger { channel, since: (!is_known).then_some(now) });
     }
 
-    /// Drops those whose time is over, and hears all others: `hear` gives a stranger back that has not said all yet.
-    pub fn hear(&mut self, now: Instant, mut hear: impl FnMut(T) -> Option<T>) {
-        for Stranger { line, since } in std::mem::take(&mut self.waiting) {
-            // Heard first: what it has said in time counts, whenever we come to it.
-            if let Some(line) = hear(line)
-                && since.is_none_or(|since| now < since + PATIENCE)
+    /// Reads all strangers, and closes those whose time is over. `poll` returns a stranger whose proof is incomplete.
+    pub fn poll(&mut self, now: Instant, mut poll: impl FnMut(T) -> Option<T>) {
+        for Stranger { channel, since } in std::mem::take(&mut self.waiting) {
+            // Read first: a proof sent in time counts, even if it is read late.
+            if let Some(channel) = poll(channel)
+                && since.is_none_or(|since| now < since + TIMEOUT)
             {
-                self.waiting.push_back(Stranger { line, since });
+                self.waiting.push_back(Stranger { channel, since });
             }
         }
     }
 
-    /// When to look again, although nothing has happened.
+    /// When to poll again even if nothing arrives.
     pub fn deadline(&self, now: Instant) -> Option<Instant> {
-        let over = self.waiting.iter().filter_map(|stranger| stranger.since).min().map(|since| since + PATIENCE);
+        let over = self.waiting.iter().filter_map(|stranger| stranger.since).min().map(|since| since + TIMEOUT);
         let opened = self.closed_until.filter(|until| now < *until);
         over.into_iter().chain(opened).min()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.waiting.iter().map(|stranger| &stranger.line)
+        self.waiting.iter().map(|stranger| &stranger.channel)
     }
 }
 
@@ -114,7 +111,7 @@ impl<T> Strangers<T> {
 mod tests {
     use super::*;
 
-    fn lines(strangers: &Strangers<usize>) -> Vec<usize> {
+    fn channels(strangers: &Strangers<usize>) -> Vec<usize> {
         strangers.iter().copied().collect()
     }
 
@@ -127,20 +124,20 @@ mod tests {
         let now = Instant::now();
         let mut strangers = of_at_most(3);
         strangers.admit(0, true, now);
-        for line in 1..=3 {
+        for channel in 1..=3 {
             assert_eq!(strangers.room(now), Room::Here);
-            strangers.admit(line, false, now);
+            strangers.admit(channel, false, now);
         }
-        // Not before it has had time to speak.
+        // Not before it has had time to send its proof.
         assert_eq!((strangers.room(now), strangers.is_open(now)), (Room::Later, false));
-        assert_eq!(strangers.deadline(now), Some(now + HASTE));
-        let now = now + HASTE;
+        assert_eq!(strangers.deadline(now), Some(now + PROTECTED));
+        let now = now + PROTECTED;
         assert!(strangers.is_open(now));
-        assert_eq!((strangers.room(now), lines(&strangers)), (Room::Here, vec![0, 2, 3]));
+        assert_eq!((strangers.room(now), channels(&strangers)), (Room::Here, vec![0, 2, 3]));
         strangers.admit(4, false, now);
-        assert_eq!((strangers.room(now), lines(&strangers)), (Room::Here, vec![0, 3, 4]));
-        assert_eq!([(); 3].map(|()| strangers.make_room(now + HASTE)), [Room::Here, Room::Here, Room::None]);
-        assert_eq!(lines(&strangers), [0]);
+        assert_eq!((strangers.room(now), channels(&strangers)), (Room::Here, vec![0, 3, 4]));
+        assert_eq!([(); 3].map(|()| strangers.make_room(now + PROTECTED)), [Room::Here, Room::Here, Room::None]);
+        assert_eq!(channels(&strangers), [0]);
     }
 
     #[test]
@@ -150,18 +147,18 @@ mod tests {
         assert_eq!(strangers.deadline(now), None);
         strangers.admit(0, true, now);
         strangers.admit(1, false, now);
-        strangers.admit(2, false, now + PATIENCE / 2);
-        assert_eq!(strangers.deadline(now), Some(now + PATIENCE));
-        strangers.hear(now + PATIENCE / 2, Some);
-        assert_eq!(lines(&strangers), [0, 1, 2]);
+        strangers.admit(2, false, now + TIMEOUT / 2);
+        assert_eq!(strangers.deadline(now), Some(now + TIMEOUT));
+        strangers.poll(now + TIMEOUT / 2, Some);
+        assert_eq!(channels(&strangers), [0, 1, 2]);
         let mut heard = Vec::new();
-        strangers.hear(now + PATIENCE, |line| {
-            heard.push(line);
-            Some(line)
+        strangers.poll(now + TIMEOUT, |channel| {
+            heard.push(channel);
+            Some(channel)
         });
-        assert_eq!((heard, lines(&strangers)), (vec![0, 1, 2], vec![0, 2]));
-        strangers.hear(now + 9 * PATIENCE, |line| (line != 0).then_some(line));
-        assert!(lines(&strangers).is_empty());
+        assert_eq!((heard, channels(&strangers)), (vec![0, 1, 2], vec![0, 2]));
+        strangers.poll(now + 9 * TIMEOUT, |channel| (channel != 0).then_some(channel));
+        assert!(channels(&strangers).is_empty());
     }
 
     #[test]

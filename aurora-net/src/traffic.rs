@@ -1,9 +1,9 @@
-//! What has passed through an endpoint.
+//! The counters of an endpoint.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Sub;
 
-/// Counters of one endpoint since it was made.
+/// Totals of an endpoint since its creation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Traffic {
     /// Transfers sent.
@@ -14,28 +14,28 @@ pub struct Traffic {
     pub bytes_out: u64,
     /// Headers and payloads of the transfers received, in bytes.
     pub bytes_in: u64,
-    /// Packets sent, first or again (UDP only).
+    /// Packets sent, repetitions included (UDP only).
     pub packets_out: u64,
-    /// Packets that carried bytes again (UDP only).
+    /// Packets that carried data again (UDP only).
     pub packets_resent: u64,
-    /// Of the transfers sent, those that MPI has carried.
+    /// Transfers sent by MPI, also counted in `transfers_out`.
     pub carried_out: u64,
-    /// Of the transfers received, those that MPI has carried.
+    /// Transfers received by MPI, also counted in `transfers_in`.
     pub carried_in: u64,
-    /// Payloads of those sent, in bytes.
+    /// Payloads sent by MPI, in bytes.
     pub carried_bytes_out: u64,
-    /// Payloads of those received, in bytes.
+    /// Payloads received by MPI, in bytes.
     pub carried_bytes_in: u64,
-    /// Datagrams dropped because they do not carry the job's key, or do not come from where the rank is that they name.
+    /// Datagrams dropped because they lack the job's key or do not come from the address of the rank that they name.
     pub datagrams_foreign: u64,
-    /// Datagrams dropped because they carry the key and are damaged or make no sense.
+    /// Datagrams dropped because they are damaged or malformed, with the job's key.
     pub datagrams_corrupt: u64,
 }
 
 impl Sub for Traffic {
     type Output = Traffic;
 
-    /// What has passed between two readings; nothing where the other one is the later.
+    /// The difference between two readings; zero where `earlier` is the later one.
     fn sub(self, earlier: Traffic) -> Traffic {
         Traffic {
             transfers_out: self.transfers_out.saturating_sub(earlier.transfers_out),

@@ -1,15 +1,15 @@
-//! Entering and ending a scope tells all others at once: p - 1 messages of each rank. The other way would be rounds, in each of which a
-//! rank passes on to one other what it has heard so far: log2(p) messages, one after the other. Which of them is over first, on a
-//! simulated network? Virtual time: the same on every machine.
+//! Entering or ending a scope sends an announcement to all others at once: p - 1 messages per rank. The alternative is
+//! rounds, in each of which a rank passes what it knows to one other rank: log2(p) messages, one after another. This
+//! test compares both on a simulated network, in virtual time, so equally on all machines.
 
 use aurora_net::sim::{Pattern, Scenario};
 use std::time::Duration;
 
-/// Of a message that brings no data.
+/// The length of a message without data.
 const BYTES: usize = 48;
 
-/// Until all have heard from so many others, which takes no rank any time but that of its wire: what speaks for rounds, since in each of
-/// them a rank has to be woken.
+/// Until all ranks have heard from this many others. Ranks need no time, except for their wires, which favours rounds:
+/// there a rank must be woken in each round.
 fn time(ranks: usize, mbit: u64, others: Option<usize>) -> Duration {
     let scenario = Scenario {
         rate: mbit * 1_000_000 / 8,

@@ -1,4 +1,4 @@
-//! The fuzz targets of `fuzz/` without a fuzzer: the same bodies over the same seeds, and over mutations of them.
+//! Runs the fuzz targets of `fuzz/` without a fuzzer, on the seeds and on mutations of them.
 #![allow(clippy::print_stdout)]
 
 use aurora_net::fuzz::{KEY, ME, Op, PEER, connection, packet};
@@ -25,7 +25,7 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// One change of an input; positions are parts of its length.
+/// A change of an input. Positions are fractions of its length.
 #[derive(Clone, Debug)]
 enum Edit {
     Flip(prop::sample::Index, u8),
@@ -33,13 +33,13 @@ enum Edit {
     Insert(prop::sample::Index, Vec<u8>),
     Remove(prop::sample::Index, usize),
     Repeat(prop::sample::Index, usize),
-    /// Puts a piece of another seed there.
+    /// Inserts a part of another seed.
     Splice(prop::sample::Index, prop::sample::Index, prop::sample::Index, usize),
 }
 
 fn edit() -> impl Strategy<Value = Edit> {
     let at = any::<prop::sample::Index>;
-    // Numbers at which things change.
+    // Boundary values are more likely.
     let byte = prop_oneof![any::<u8>(), Just(0), Just(1), Just(0x7f), Just(0x80), Just(0xff)];
     prop_oneof![
         (at(), 0..8_u8).prop_map(|(at, bit)| Edit::Flip(at, bit)),
@@ -89,7 +89,7 @@ impl Edit {
     }
 }
 
-/// Runs `body` over the seeds of `target`, and over so many mutations of them.
+/// Runs `body` on the seeds of `target`, and on `cases` mutations of them.
 fn mutate(target: &str, cases: u64, body: fn(&[u8])) {
     let named = read(target);
     for (name, input) in &named {
@@ -130,7 +130,7 @@ fn connections_to_which_anything_happens() {
     mutate("connection", 50_000, connection);
 }
 
-/// Memory of a sender.
+/// A sender's memory.
 struct Sevens;
 
 impl Payloads for Sevens {
@@ -144,7 +144,7 @@ impl Payloads for Sevens {
     }
 }
 
-/// Real datagrams of the peer: a bulk transfer and small ones, then a probe.
+/// Datagrams of a real peer: a bulk transfer, small transfers, and a probe.
 fn datagrams() -> Vec<Vec<u8>> {
     let config = Config { mtu: 1200, ..Config::new(KEY, Rank::new(PEER as usize), Rank::new(ME as usize)) };
     let mut sender = Connection::new(config, Instant::default());
@@ -292,7 +292,7 @@ fn connection_seeds() -> Vec<(String, Vec<u8>)> {
                 Op::Flawed { flaw: 3, frames: &[1] },
             ],
         ),
-        // Transfers that begin and never end, data of others that never begin, acknowledgements of what was never sent.
+        // Transfers that do not end, data of transfers that do not begin, acknowledgements of packets never sent.
         script(
             "mad",
             &[
@@ -306,10 +306,10 @@ fn connection_seeds() -> Vec<(String, Vec<u8>)> {
             ],
         ),
     ];
-    // Transfers that set aside as much as they can.
+    // Transfers that reserve as much memory as they can.
     let far: Vec<u8> = (0..40).flat_map(|transfer| [2, transfer, 0xfe, 0xff, 1, 3, transfer, 0, 60, 1]).collect();
     seeds.push(script("far", &[Op::Built { number: 1, frames: &far }]));
-    // As much as there may be of what has overtaken its header, and more.
+    // More data before its header than the limit permits.
     let early: Vec<u8> = (0..50).flat_map(|transfer| [3, transfer, 0, 1, 255]).collect();
     seeds.push(script("early", &[Op::Built { number: 1, frames: &early }, Op::Built { number: 1, frames: &early }]));
     for (name, frames) in frames() {
@@ -325,7 +325,7 @@ fn connection_seeds() -> Vec<(String, Vec<u8>)> {
     seeds
 }
 
-/// The seeds are what these functions make, and `found-` ones beside them.
+/// The seeds are what these functions create, beside those named `found-`.
 #[test]
 fn seeds_are_as_made() {
     for (target, made) in [("packet", packet_seeds()), ("connection", connection_seeds())] {

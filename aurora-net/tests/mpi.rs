@@ -1,4 +1,4 @@
-//! Ranks that mpirun has started. This binary is the test driver and, under mpirun, the job under test.
+//! Ranks started by mpirun. This binary is the test driver and, under mpirun, the job under test.
 //!
 //! `MPIRUN` names the mpirun of the MPI that this was built for, `OTHER_MPIRUN` that of another one, if there is one.
 
@@ -24,7 +24,7 @@ fn body_main(arguments: &[String]) {
     let launch = || Launch::Mpi { announced_size: size.parse().ok() };
     let mut outcome = run(launch(), Options::default(), |seat| body(&seat, name, rest));
     if name == "exchange" {
-        // A program may have several jobs one after another.
+        // A program may run several jobs in sequence.
         outcome = run(launch(), Options::default(), |seat| body(&seat, name, rest));
     }
     match outcome {
@@ -38,7 +38,7 @@ fn body_main(arguments: &[String]) {
 
 fn driver_main() {
     let mut arguments = Arguments::from_args();
-    // Most of them wait for somebody to be missed.
+    // Most of them wait for time-outs.
     arguments.test_threads = Some(2);
     let mut trials = vec![
         Trial::test("random_transfers_arrive_intact_between_1", || transfers(1, "shm")),
@@ -57,7 +57,7 @@ fn driver_main() {
     for fault in ["error", "panic", "exit0", "exit3", "kill", "stop"] {
         for rank in [0, 2] {
             let places: &[&str] = match (fault, rank) {
-                // It might only be late, as long as nobody misses its answer.
+                // A stopped rank is noticed only when a reply is missing.
                 ("stop", _) => &["ask"],
                 (_, 0) => &["wait", "share"],
                 _ => &["finish", "wait", "share", "compute"],
@@ -119,7 +119,7 @@ fn fault_trial(fault: &str, rank: usize, place: &str) -> Outcome {
         "error" => "out of tea",
         "panic" => "panicked: out of cheese (at aurora-net/tests/",
         "exit0" | "exit3" => "the program called `exit` inside `run`",
-        // mpirun itself says that; or a rank that has waited for it.
+        // The message is mpirun's, or that of a rank that has waited for it.
         _ => "",
     };
     let text = format!("{}{}", ended.stdout, ended.stderr);

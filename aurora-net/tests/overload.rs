@@ -1,5 +1,5 @@
-//! Many senders and one slow receiver with the small buffer that most systems grant: the receiving kernel must not have to
-//! drop anything. Over the loopback interface nothing else can be lost, so every loss is a window that counts wrongly.
+//! Many senders and one slow receiver with the small buffer that most systems grant. Linux must not drop any datagram.
+//! On the loopback interface nothing else is lost, so every loss means that a window counts wrongly.
 
 use aurora_net::bootstrap::{Failure, Launch, Options, run};
 use aurora_net::{Endpoint, Handler, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 const SMALL: usize = 212_992;
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Sends one block to rank 0, or receives all of them at its leisure.
+/// Sends one block to rank 0, or receives all of them slowly.
 struct Slow {
     len: usize,
-    /// For how long it holds up each piece of a payload.
+    /// The delay for each piece of a payload.
     delay: Duration,
     arrived: usize,
     released: usize,
@@ -56,7 +56,7 @@ impl Handler for Slow {
     fn handle_timeout(&mut self, _: Instant, _: &mut Outbox) {}
 }
 
-/// How many datagrams the kernel had no room for in the buffer of the socket at this port.
+/// The number of datagrams that Linux has dropped for lack of room in the socket at this port.
 fn dropped(port: u16) -> u64 {
     let table = std::fs::read_to_string("/proc/thread-self/net/udp").unwrap();
     let ours = format!(":{port:04X}");
@@ -67,15 +67,14 @@ fn dropped(port: u16) -> u64 {
 struct Case {
     senders: usize,
     len: usize,
-    /// The longest IP packet.
     mtu: usize,
     delay: Duration,
-    /// How often the receiver does nothing at all for a while, and for how long.
-    naps: u32,
-    nap: Duration,
+    /// The number and length of the receiver's pauses.
+    pauses: u32,
+    pause: Duration,
 }
 
-/// What the kernel dropped, what was sent again, and how many packets were sent in all.
+/// The number of datagrams dropped by Linux, of packets sent again, and of all packets.
 fn overload(case: &Case) -> (u64, u64, u64) {
     let counts = [const { AtomicU64::new(0) }; 3];
     run(Launch::Threads(case.senders + 1), Options::default(), |seat| {
@@ -92,10 +91,10 @@ fn overload(case: &Case) -> (u64, u64, u64) {
         let socket = endpoint.udp().unwrap();
         assert_eq!(socket.receive_buffer, 2 * SMALL, "as the kernel counts");
         if me == 0 {
-            for _ in 0..case.naps {
+            for _ in 0..case.pauses {
                 std::thread::sleep(Duration::from_millis(2));
-                // Whoever wants to drive has to wait for us.
-                endpoint.act(|_, _| std::thread::sleep(case.nap));
+                // Other threads that want to drive have to wait.
+                endpoint.act(|_, _| std::thread::sleep(case.pause));
             }
             wait(&endpoint, |slow| slow.arrived == case.senders);
             counts[0].store(dropped(socket.address.port()), Ordering::Relaxed);
@@ -130,14 +129,14 @@ fn a_receiver_slower_than_its_senders_loses_nothing() {
     for senders in [1, 3, 15, 40] {
         let len = (8 << 20) / senders;
         let delay = Duration::from_micros(30);
-        none_lost(&Case { senders, len, mtu: 1500, delay, naps: 0, nap: Duration::ZERO });
+        none_lost(&Case { senders, len, mtu: 1500, delay, pauses: 0, pause: Duration::ZERO });
     }
 }
 
 #[test]
-fn a_receiver_that_naps_loses_nothing() {
+fn a_receiver_that_pauses_loses_nothing() {
     for (senders, mtu) in [(3, 1500), (15, 1500), (3, 9000)] {
-        let nap = Duration::from_millis(30);
-        none_lost(&Case { senders, len: 1 << 20, mtu, delay: Duration::ZERO, naps: 10, nap });
+        let pause = Duration::from_millis(30);
+        none_lost(&Case { senders, len: 1 << 20, mtu, delay: Duration::ZERO, pauses: 10, pause });
     }
 }

@@ -1,5 +1,5 @@
-//! Ranks that are processes. This binary is the test driver, and, started by it with a body's name, the job under test,
-//! whose ranks it starts once more.
+//! Ranks that are processes. This binary is the test driver. Started by itself with a body's name, it is the job under
+//! test, which starts its ranks in the same way.
 
 mod support;
 
@@ -39,7 +39,7 @@ fn body_main(arguments: &[String]) {
     let before = holdings();
     let outcome = run(launch, options, |seat| body(&seat, name, rest));
     let deadline = Instant::now() + Duration::from_secs(1);
-    // A thread that has been joined is listed for a moment longer.
+    // A joined thread is still listed for a moment.
     while holdings() != before && Instant::now() < deadline {
         std::thread::yield_now();
     }
@@ -55,7 +55,6 @@ fn body_main(arguments: &[String]) {
     }
 }
 
-/// Open files and threads of this process.
 fn holdings() -> (usize, usize) {
     let count = |what| std::fs::read_dir(format!("/proc/self/{what}")).unwrap().count();
     (count("fd"), count("task"))
@@ -85,7 +84,7 @@ fn driver_main() {
     ];
     for fault in ["error", "panic", "exit0", "exit3", "kill", "stop"] {
         for rank in [0, 2] {
-            // Nobody ends a rank 0 that is stopped; its death has a test of its own.
+            // A stopped rank 0 stops the job; its death is tested separately.
             if rank == 0 && ["stop", "kill"].contains(&fault) {
                 continue;
             }
@@ -134,7 +133,7 @@ fn idle(route: &str) -> Outcome {
 }
 
 fn fault_trial(fault: &str, rank: usize, place: &str) -> Outcome {
-    // Ranks that compute use all of it.
+    // Computing ranks use all of it.
     let grace = if fault == "stop" { "2000" } else { "700" };
     let ended = Job::start(&[], 3, &["fault", fault, &rank.to_string(), place, grace]).end();
     let cause = match fault {
@@ -155,7 +154,7 @@ fn fault_trial(fault: &str, rank: usize, place: &str) -> Outcome {
 }
 
 fn orphans(signal: &str) -> Outcome {
-    // A script's background jobs ignore Ctrl-C, and so would what they start.
+    // Background jobs of a script ignore Ctrl-C, and so would their children.
     let job = Job::start(&["env", "--default-signal=INT"], 3, &["fault", "none", "9", "compute", "2000"]);
     let deadline = Instant::now() + LIMIT;
     while job.processes().len() < 3 {

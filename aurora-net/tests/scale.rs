@@ -1,7 +1,7 @@
-//! What a bulk operation costs as the ranks grow in number, and where they meet trouble: time as a multiple of the bound
-//! (payload into a node / rate), what was sent again, messages and memory. Virtual time: the same on every machine.
+//! The cost of bulk operations with growing numbers of ranks and under difficulties: time as a multiple of the bound
+//! (payload into a node / rate), packets sent again, messages and memory. In virtual time, so equal on all machines.
 //!
-//! A change of these numbers is a change of the protocol: look at it, then run with `SNAPSHOT=write`. For other networks
+//! A change of these numbers is a change of the protocol: review it, then run with `SNAPSHOT=write`. For other networks
 //! and numbers see `examples/simulate.rs`.
 
 use aurora_net::sim::{Cluster, Host, Outcome, Pattern, Scenario};
@@ -10,7 +10,7 @@ use std::alloc::System;
 use std::fmt::Write;
 use std::time::Duration;
 
-// A test to itself, since all threads of a process share it.
+// All threads of a process share it, so this test has a binary of its own.
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
@@ -23,7 +23,7 @@ const ETHERNET: usize = 1472;
 struct Table(String);
 
 impl Table {
-    /// Memory: what a rank's connections hold at the end, and what each of them does.
+    /// Memory: of a rank's connections at the end, and of each one.
     fn head(&mut self, title: &str) {
         let _ = writeln!(self.0, "{title}\n{:40} {}  KiB/rank  each", "", Outcome::HEADING);
     }
@@ -40,7 +40,7 @@ impl Table {
     }
 }
 
-/// Bytes of memory that all connections hold: given back as they are forgotten.
+/// Bytes of memory held by all connections, measured by dropping them.
 fn memory_of(cluster: &mut Cluster) -> usize {
     let region = Region::new(ALLOCATOR);
     cluster.hosts.iter_mut().for_each(Host::clear);
@@ -48,7 +48,7 @@ fn memory_of(cluster: &mut Cluster) -> usize {
     change.bytes_deallocated - change.bytes_allocated
 }
 
-/// The same bytes into each node, whatever their number.
+/// The same number of bytes into each node, with more and more nodes.
 fn growth(table: &mut Table) {
     for (pattern, name) in [(Pattern::Allgather, "allgather"), (Pattern::Exchange, "exchange")] {
         for mbit in [155, 1000] {
@@ -67,7 +67,7 @@ fn growth(table: &mut Table) {
             }
         }
     }
-    // All 1024 x 1023 connections are some gigabytes, and a matter for the example.
+    // All 1024 x 1023 connections would take some gigabytes.
     table.head("allgather, 155 Mbit/s, MTU 9000, port queue 128 KiB, each rank to 32 others and with as many");
     for ranks in [128, 1024] {
         let scenario = Scenario { neighbours: Some(32), ..Scenario::new(Pattern::Allgather, ranks, VECTOR / 128) };
@@ -76,7 +76,7 @@ fn growth(table: &mut Table) {
     table.0.push('\n');
 }
 
-/// What is hard: many to one, latecomers, loss.
+/// Difficulties: many senders to one, a late rank, loss.
 fn trouble(table: &mut Table) {
     table.head("155 Mbit/s, MTU 9000, port queue 128 KiB unless said");
     let gather = Scenario::new(Pattern::Gather, 16, MIB);

@@ -141,7 +141,7 @@ fn the_daemon_serves_while_its_rank_computes_and_after_its_body() {
                 wait(&endpoint, seat.rank(), |checker, _| checker.answers.pop())?;
             }
         }
-        // Rank 1 is away from its endpoint until then.
+        // Rank 1 does not use its endpoint until then.
         asked.wait();
         Ok(())
     })
@@ -175,7 +175,7 @@ fn a_condition_sees_what_comes_of_its_own_sends() {
         let endpoint = connect(&seat, None)?;
         let other = Rank::new(1 - seat.rank().index());
         let mut sent = false;
-        // Nothing else happens that could wake us.
+        // Nothing else could wake this thread.
         wait(&endpoint, seat.rank(), |checker, out| {
             if !std::mem::replace(&mut sent, true) {
                 checker.send(other, Kind::Data, 1, 100, out);
@@ -224,7 +224,7 @@ fn waiting_on_a_closed_endpoint_and_calling_it_from_inside_are_panics() {
     assert!(outcome.unwrap_err().cause.contains("from inside one of its own calls"));
 }
 
-/// Counts the actions that have been done.
+/// Counts the actions that have run.
 #[derive(Clone, Default)]
 struct Done(Arc<AtomicUsize>);
 
@@ -249,7 +249,7 @@ fn what_is_asked_for_inside_of_a_call_is_done_behind_it() {
             (0..3).for_each(|_| soon(done.clone()));
             assert!(done.is(1));
         });
-        // Nobody calls: it is the daemon's.
+        // No other thread takes the lock: the daemon runs it.
         let until = Instant::now() + Duration::from_secs(20);
         while !done.is(4) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
@@ -270,7 +270,7 @@ fn what_is_asked_for_inside_of_a_call_is_done_behind_it() {
 
 #[test]
 fn nothing_is_left_behind() {
-    // Names of our threads; other tests of this binary may run some of their own, with other sizes.
+    // The names of this job's threads; other tests of this binary have other sizes.
     let ours = || {
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         tasks
@@ -278,7 +278,7 @@ fn nothing_is_left_behind() {
             .filter(|name| ["aurora-rank-6", "aurora-daemon-6"].contains(&name.trim()))
             .count()
     };
-    // A thread names itself when it starts to run, and is still listed for a moment after it was joined.
+    // A thread sets its name when it starts to run, and is still listed for a moment after it was joined.
     let until = |condition: &dyn Fn() -> bool| {
         let deadline = Instant::now() + Duration::from_secs(5);
         while !condition() {
@@ -340,7 +340,7 @@ fn a_silent_peer_is_lost(route: Route) {
             endpoint.close();
             closed.wait();
         } else {
-            // Else it might take all that is sent to it, and owe nothing.
+            // Otherwise it might acknowledge everything before it closes.
             closed.wait();
             let start = Instant::now();
             let send = |checker: &mut Checker, out: &mut Outbox| {
@@ -349,7 +349,7 @@ fn a_silent_peer_is_lost(route: Route) {
             endpoint.act(send);
             endpoint.wait(|checker, _| (checker.lost == [1] && checker.lent() == 0).then_some(()));
             assert!((silence..silence * 5).contains(&start.elapsed()), "{:?}", start.elapsed());
-            // What is sent to it later comes back at once, and nobody is told again.
+            // Later transfers are released at once, and the loss is not reported again.
             endpoint.act(send);
             assert_eq!(endpoint.act(|checker, _| (checker.lent(), checker.lost.len())), (0, 1));
         }
@@ -378,7 +378,7 @@ fn a_transfer_between_threads_of_one_process_counts_alike_on_every_route() {
 }
 
 #[test]
-fn ranks_that_ask_for_different_routes_are_told() {
+fn different_routes_are_an_error() {
     for routes in [[Route::Local, Route::Udp], [Route::Shm, Route::Udp], [Route::Local, Route::Shm]] {
         let outcome = threads(2, |seat| {
             let route = routes[seat.rank().index()];
@@ -436,7 +436,7 @@ fn an_endpoint_knows_its_node_and_its_routes() {
 fn a_real_interface_works_with_datagrams_that_a_network_carries() {
     let interfaces = if_addrs::get_if_addrs().unwrap();
     let real = interfaces.iter().find(|known| !known.is_loopback() && known.ip().is_ipv4());
-    // A machine may have none.
+    // There may be no such interface.
     if let Some(interface) = real.map(|known| known.name.clone()) {
         let options = Options { interface: Some(interface), ..Options::default() };
         run(Launch::Threads(3), options, |seat| {
@@ -462,7 +462,7 @@ fn packets_are_no_longer_than_allowed() {
         wait(&endpoint, seat.rank(), |checker, _| {
             (checker.received[other.index()] == 1 && checker.lent() == 0).then_some(())
         })?;
-        // At least 70 of them, and acknowledgements.
+        // At least 70 packets, and acknowledgements.
         assert!(endpoint.traffic().packets_out >= 70);
         seat.finish()
     })

@@ -11,7 +11,7 @@ use crate::kernel::watch::What;
 use crate::link::{BulkCall, Link};
 use crate::memory::{Demand, Shortage};
 use crate::{Site, digest};
-use aurora_net::{Met, NodeBarrier, Outbox, Rank};
+use aurora_net::{BarrierState, NodeBarrier, Outbox, Rank};
 use bytes::Bytes;
 use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
@@ -95,15 +95,15 @@ impl Given<'_> {
             (_, Give::Nothing) => &[],
             (_, Give::Word(own) | Give::Text(own)) if rank == self.me => own,
             (_, Give::Pieces(step)) if rank == self.me => &step.bytes[(step.to)(rank)],
-            (Way::Node(barrier), Give::Word(own)) if own.len() <= NodeBarrier::NOTE => {
-                &barrier.noted(rank)[..own.len()]
+            (Way::Node(barrier), Give::Word(own)) if own.len() <= NodeBarrier::INLINE => {
+                &barrier.inline(rank)[..own.len()]
             }
-            (Way::Node(barrier), Give::Word(own)) => &barrier.brought(rank)[..own.len()],
+            (Way::Node(barrier), Give::Word(own)) => &barrier.contribution(rank)[..own.len()],
             (Way::Node(barrier), Give::Text(_)) => {
-                let (len, text) = barrier.brought(rank).split_at(LENGTH);
+                let (len, text) = barrier.contribution(rank).split_at(LENGTH);
                 &text[..bytemuck::pod_read_unaligned::<u64>(len) as usize]
             }
-            (Way::Node(barrier), Give::Pieces(step)) => &barrier.brought(rank)[(step.from)(rank)],
+            (Way::Node(barrier), Give::Pieces(step)) => &barrier.contribution(rank)[(step.from)(rank)],
             (Way::Words(words), _) => words.get(&Rank::new(rank)).map_or(&[], |word| word),
             (Way::Pieces(pieces), _) => pieces.get(&Rank::new(rank)).map_or(&[], |piece| piece),
         }
@@ -209,7 +209,7 @@ impl<'a> CollectiveCall<'a> {
         self.next = (number, 0);
         if let Some(barrier) = &self.link.barrier {
             let brought = if self.apart { Give::Nothing } else { give };
-            if self.meet(barrier, digest, brought)? == Met::Agreed {
+            if self.meet(barrier, digest, brought)? == BarrierState::Agreed {
                 return Ok(Agreed::default());
             }
         }
@@ -221,7 +221,7 @@ impl<'a> CollectiveCall<'a> {
     fn meet_again(&mut self, barrier: &RefCell<NodeBarrier>, give: Give<'_>) -> Result<()> {
         self.came.key = digest::add(self.came.key, self.next.1.into());
         self.link.act(self.site, |kernel, _| Ok(kernel.core.rendezvous.come()))?;
-        if self.meet(barrier, self.came.key, give)? == Met::Agreed {
+        if self.meet(barrier, self.came.key, give)? == BarrierState::Agreed {
             return Ok(());
         }
         self.confer(Give::Nothing)?;
@@ -229,7 +229,7 @@ impl<'a> CollectiveCall<'a> {
     }
 
     /// Brings to the node's barrier what this rank gives, and waits until all have come.
-    fn meet(&self, barrier: &RefCell<NodeBarrier>, word: u64, give: Give<'_>) -> Result<Met> {
+    fn meet(&self, barrier: &RefCell<NodeBarrier>, word: u64, give: Give<'_>) -> Result<BarrierState> {
         let Ok(mut at) = barrier.try_borrow_mut() else {
             panic!(
                 "an operation (`Op`) that a reduction applies has made a collective call: it must not use shared objects"
@@ -237,11 +237,13 @@ impl<'a> CollectiveCall<'a> {
         };
         match give {
             Give::Nothing => {}
-            Give::Word(word) if word.len() <= NodeBarrier::NOTE => at.note()[..word.len()].copy_from_slice(word),
-            Give::Word(bytes) => at.bring()[..bytes.len()].copy_from_slice(bytes),
+            Give::Word(word) if word.len() <= NodeBarrier::INLINE => {
+                at.inline_mut()[..word.len()].copy_from_slice(word)
+            }
+            Give::Word(bytes) => at.contribution_mut()[..bytes.len()].copy_from_slice(bytes),
             Give::Pieces(Step { bytes, to, .. }) => {
                 // The piece for this rank itself is not copied. A piece that is the same for all others is copied once.
-                let place = at.bring();
+                let place = at.contribution_mut();
                 let mut brought = 0..0;
                 for range in
                     (0..self.size()).filter(|rank| *rank != self.me()).map(to).filter(|range| !range.is_empty())
@@ -253,17 +255,17 @@ impl<'a> CollectiveCall<'a> {
                 }
             }
             Give::Text(text) => {
-                let (len, place) = at.bring().split_at_mut(LENGTH);
+                let (len, place) = at.contribution_mut().split_at_mut(LENGTH);
                 len.copy_from_slice(&(text.len() as u64).to_ne_bytes());
                 place[..text.len()].copy_from_slice(text);
             }
         }
-        let met = at.come(word);
+        let met = at.arrive(word);
         drop(at);
-        if met != Met::Waiting {
+        if met != BarrierState::Waiting {
             return Ok(met);
         }
-        let (what, linger) = (What::Rendezvous(self.came.what), || barrier.borrow_mut().linger());
+        let (what, linger) = (What::Rendezvous(self.came.what), || barrier.borrow_mut().spin());
         self.link.await_mates(what, self.site, linger, |_| Ok(barrier.borrow_mut().poll()))
     }
 

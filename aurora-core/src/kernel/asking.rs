@@ -71,7 +71,7 @@ impl Core {
             && let Some(call) = self.calls.get_mut(&id)
         {
             call.ahead = false;
-            out.call(call.to);
+            out.nudge(call.to);
         }
         received
     }

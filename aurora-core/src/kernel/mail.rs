@@ -94,7 +94,7 @@ impl Mail {
         }
         self.tally.sent(object, how.kind, header.len() + payload.len());
         match how.lazy {
-            true => out.send_quietly(to, header, payload),
+            true => out.send_lazily(to, header, payload),
             false => out.send(to, header, payload),
         }
     }

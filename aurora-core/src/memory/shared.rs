@@ -28,7 +28,7 @@ use super::gate;
 use super::patience::{Patience, Wait};
 use crate::element::Element;
 use crate::ids::Epoch;
-use aurora_net::{MeetingEntry, MeetingPlace, Met, Node, Rank, Segment};
+use aurora_net::{BarrierEntry, BarrierMemory, BarrierState, Node, Rank, Segment};
 use std::hint;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -114,19 +114,19 @@ impl Sharing {
         self.part(range)
     }
 
-    /// Collective over the node's ranks. Comes to the next meeting of this vector: [`Node::meet_at`].
-    pub(crate) fn meet(&self, Turn { number, word }: Turn) -> Met {
-        self.node.meet_at(self, number, word)
+    /// Collective over the node's ranks. Comes to the next meeting of this vector: [`Node::arrive_at`].
+    pub(crate) fn meet(&self, Turn { number, word }: Turn) -> BarrierState {
+        self.node.arrive_at(self, number, word)
     }
 
-    /// Waits a very short time for the others: [`Node::await_met_at`].
-    pub(crate) fn await_met(&self, turn: Turn) -> Met {
-        self.node.await_met_at(self, turn.number)
+    /// Waits a very short time for the others: [`Node::spin_at`].
+    pub(crate) fn await_met(&self, turn: Turn) -> BarrierState {
+        self.node.spin_at(self, turn.number)
     }
 
-    /// How it stands: [`Node::met_at`].
-    pub(crate) fn met(&self, turn: Turn) -> Met {
-        self.node.met_at(self, turn.number)
+    /// How it stands: [`Node::poll_at`].
+    pub(crate) fn met(&self, turn: Turn) -> BarrierState {
+        self.node.poll_at(self, turn.number)
     }
 
     /// Who has not come.
@@ -314,13 +314,13 @@ impl Doors for Sharing {
     }
 }
 
-impl MeetingPlace for Sharing {
-    fn entry(&self, rank: usize, entry: MeetingEntry) -> &AtomicU64 {
+impl BarrierMemory for Sharing {
+    fn entry(&self, rank: usize, entry: BarrierEntry) -> &AtomicU64 {
         let seat = self.seat(rank);
         match entry {
-            MeetingEntry::Number => &seat.meeting.number,
-            MeetingEntry::Word(turn) => &seat.meeting.words[(turn % 2) as usize],
-            MeetingEntry::Asleep => &seat.asleep.0,
+            BarrierEntry::Number => &seat.meeting.number,
+            BarrierEntry::Word(turn) => &seat.meeting.words[(turn % 2) as usize],
+            BarrierEntry::Asleep => &seat.asleep.0,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whatever happens to a connection.
+//! Fuzzes a connection.
 
 #![no_main]
 

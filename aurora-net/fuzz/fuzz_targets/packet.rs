@@ -1,4 +1,4 @@
-//! Whatever bytes are taken for a packet.
+//! Fuzzes the decoder of packets.
 
 #![no_main]
 

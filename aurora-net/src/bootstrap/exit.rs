@@ -1,12 +1,12 @@
-//! `exit` inside a job, noticed.
+//! Detects calls of `exit` inside a job.
 //!
-//! A rank that leaves by `exit`, with whatever code, has failed: the others would wait for it. The C library runs an
-//! `atexit` handler of ours then; it runs the actions that jobs of this process have armed and ends the process with
-//! code 1. Without an armed action it does nothing.
+//! A rank that calls `exit` has failed, whatever the exit code: the other ranks would wait for it. An `atexit` handler
+//! then runs the actions armed by this process's jobs and ends the process with code 1. Without an armed action it does
+//! nothing.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. The handler is a function item without captures: it lives as long as the process, and never unwinds into C.
+//! 1. The handler is a function item without captures: it exists as long as the process, and never unwinds into C.
 //! 2. `_exit` may be called at any time from any thread: it runs no code of this process.
 #![allow(unsafe_code)]
 
@@ -16,10 +16,10 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 type Action = Arc<dyn Fn() + Send + Sync>;
 
-/// The armed actions, by number: the one piece of state that the handler can reach.
+/// The armed actions, by number: the only state that the handler can reach.
 static ARMED: Mutex<(u64, Vec<(u64, Action)>)> = Mutex::new((0, Vec::new()));
 
-/// An action that runs if the process calls `exit` before this is dropped.
+/// Keeps an action armed. It runs if the process calls `exit` before the guard is dropped.
 #[must_use]
 pub(super) struct ExitGuard(u64);
 
@@ -29,7 +29,7 @@ impl fmt::Debug for ExitGuard {
     }
 }
 
-/// Arms `action`: it reports the failure; the process then ends with code 1.
+/// Arms `action`, which reports the failure. The process then ends with code 1.
 pub(super) fn guard(action: Action) -> ExitGuard {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
@@ -52,7 +52,7 @@ impl Drop for ExitGuard {
     }
 }
 
-/// Ends the process at once, without running exit handlers, while other threads still work.
+/// Ends the process at once, without exit handlers, while other threads may still run.
 pub(super) fn immediately(code: i32) -> ! {
     // SAFETY: invariant 2.
     unsafe { libc::_exit(code) }
@@ -68,7 +68,7 @@ extern "C" fn handler() {
         return;
     }
     for action in actions {
-        // What it had to say is lost; the exit code is not.
+        // A panic here loses the report, but not the exit code.
         let _ = catch_unwind(AssertUnwindSafe(|| action()));
     }
     immediately(1);

@@ -5,40 +5,41 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::panic::Location;
 
-/// A job's failure, as every rank of it learns it.
+/// A job's failure, as all its ranks learn it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
 pub struct Failure {
-    /// Who failed; nobody where the job could not start.
+    /// The rank that failed; `None` if the job could not start.
     pub rank: Option<Rank>,
     /// What happened, in words.
     pub cause: String,
-    /// Where in the source, as `file:line:column`.
+    /// The source position, as `file:line:column`.
     pub at: Option<String>,
-    /// Whether it happened to the rank that reports it; false where that rank only heard of it.
+    /// True on the rank that the failure happened to; false on ranks that have only heard of it.
     pub origin: bool,
-    /// The error itself, encoded for the other ranks, where it is the same for all of them and says which ranks it is about; else nothing.
+    /// The error itself, encoded for the other ranks, if it is the same for all and names the ranks concerned;
+    /// otherwise empty.
     pub error: Vec<u8>,
 }
 
 impl Failure {
-    /// `rank` failed for `cause`.
+    /// `rank` failed because of `cause`.
     pub fn of(rank: Rank, cause: impl fmt::Display) -> Self {
         Failure { rank: Some(rank), cause: cause.to_string(), at: None, origin: true, error: Vec::new() }
     }
 
-    /// The job could not start for `cause`.
+    /// The job could not start because of `cause`.
     pub fn start(cause: impl fmt::Display) -> Self {
         Failure { rank: None, cause: cause.to_string(), at: None, origin: true, error: Vec::new() }
     }
 
-    /// With the place in the source that it belongs to.
+    /// Adds the source position.
     #[must_use]
     pub fn at(mut self, location: &Location<'_>) -> Self {
         self.at = Some(location.to_string());
         self
     }
 
-    /// As those see it to whom it did not happen.
+    /// The same failure, as seen by the other ranks.
     #[must_use]
     pub fn heard(&self) -> Self {
         Failure { origin: false, ..self.clone() }
@@ -48,7 +49,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rank {
-            // The cause names the ranks that it is about, which may be others than the one that reports it.
+            // The cause names the ranks concerned, which may not include the reporting rank.
             Some(rank) if !self.error.is_empty() => match self.cause.starts_with(&format!("{rank} ")) {
                 true => f.write_str(&self.cause)?,
                 false => write!(f, "{rank} reports: {}", self.cause)?,
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_reports_is_told_from_who_failed() {
+    fn the_reporting_rank_differs_from_the_failed_one() {
         let by_rank_1 = |cause| Failure::of(Rank::new(1), cause);
         assert_eq!(by_rank_1("no such file").to_string(), "rank 1 failed: no such file");
         assert_eq!(by_rank_1("rank 1 has had enough").to_string(), "rank 1 failed: rank 1 has had enough");

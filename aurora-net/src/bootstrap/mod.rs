@@ -1,15 +1,17 @@
-//! How the ranks of a job come to be, find each other, and end together.
+//! Starts the ranks of a job, lets them find each other, and ends them together.
 //!
-//! [`run`] takes a body and calls it once per rank with a [`Seat`]. Whoever starts the ranks, the rules are the same:
+//! [`run`] takes a body and calls it once per rank with a [`Seat`]. The rules do not depend on how ranks are started:
 //!
 //! - A rank leaves by returning from the body. An error, a panic, death, or `exit` inside the body is a [`Failure`] of
-//!   the job; the first one is the job's.
-//! - The others are told ([`Seat::on_failure`]) and have [`Options::grace`] to return from their bodies.
+//!   the job; the job reports the first one.
+//! - After a failure the other ranks are notified ([`Seat::on_failure`]) and have [`Options::grace`] to return.
 
-mod desk;
+#[cfg(any(feature = "mpi", test))]
+mod announcer;
+mod control_client;
+mod coordinator;
 mod exit;
 mod failure;
-mod hub;
 #[cfg(feature = "mpi")]
 mod mpi;
 #[cfg(not(feature = "mpi"))]
@@ -20,8 +22,6 @@ mod probe;
 mod processes;
 mod seat;
 mod threads;
-#[cfg(any(feature = "mpi", test))]
-mod voice;
 
 pub use failure::Failure;
 pub use panic::capture;
@@ -36,38 +36,38 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// What to do with a program that was built without MPI and needs it.
-pub const BUILD_WITH_MPI: &str = "To build it with MPI, write `features = [\"mpi\"]` beside aurora-core in its Cargo.toml, or build it by \
-     `cargo build --features aurora-core/mpi` (a program of Aurora's own workspace: `--features mpi`); that needs an MPI with its compiler \
-     wrapper, and libclang";
+/// Advice for a program that needs MPI and was built without it.
+pub const BUILD_WITH_MPI: &str = "To build it with MPI, write `features = [\"mpi\"]` beside aurora-core in its \
+     Cargo.toml, or build it by `cargo build --features aurora-core/mpi` (a program of Aurora's own workspace: \
+     `--features mpi`); that needs an MPI with its compiler wrapper, and libclang";
 
-/// Who starts the ranks.
+/// How the ranks are started.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Launch {
-    /// So many threads of this process; rank 0 is the calling one, and its value is returned.
+    /// This many threads of this process. Rank 0 is the calling thread; its value is returned.
     Threads(usize),
-    /// So many processes of this machine: this one is rank 0, its value is returned, and it starts the others. They
-    /// run `main` again from its start.
+    /// This many processes of this machine. This process is rank 0 and starts the others, which run `main` from its
+    /// start. Rank 0's value is returned.
     Processes(usize),
-    /// A process that another one's [`Launch::Processes`] has started, with the contents of [`VARIABLE`]. [`run`] ends
-    /// the process; it returns only if there is no such job.
+    /// A process started by [`Launch::Processes`], with the contents of [`VARIABLE`]. [`run`] ends the process; it
+    /// returns only if there is no such job.
     Child(String),
-    /// Processes that an MPI launcher has started; each rank's value is its own. Where MPI sees another size than that
-    /// launcher has announced in the environment, it is another MPI's.
+    /// Processes started by an MPI launcher. Each rank returns its own value. If MPI reports another size than the
+    /// launcher has announced in the environment, the launcher belongs to another MPI.
     Mpi {
-        /// How many ranks the launcher says that there are.
+        /// The number of ranks announced by the launcher.
         announced_size: Option<usize>,
     },
 }
 
-/// Who has started the ranks.
+/// What has started the ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Launcher {
-    /// They are threads of this process.
+    /// The ranks are threads of this process.
     Threads,
-    /// Rank 0 started the others on this machine.
+    /// Rank 0 has started the other ranks on this machine.
     Processes,
-    /// MPI, or what speaks its start-up protocol.
+    /// An MPI launcher, or a compatible one.
     Mpi,
 }
 
@@ -81,15 +81,15 @@ impl fmt::Display for Launcher {
     }
 }
 
-/// What can be chosen about a job's start and end.
+/// Options for a job's start and end.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How long the ranks have to return from their bodies after one has failed.
+    /// How long the ranks have to return from their bodies after a failure.
     pub grace: Duration,
-    /// The network interface to use. Where none is given: the loopback interface if all ranks run on one machine, else one
-    /// whose network all of them share.
+    /// The network interface. By default the loopback interface if all ranks run on one machine, otherwise one whose
+    /// network all ranks share.
     pub interface: Option<String>,
-    /// The command line of the processes that [`Launch::Processes`] starts; this process's own where none is given.
+    /// The command line for [`Launch::Processes`]. By default that of this process.
     pub arguments: Option<Vec<OsString>>,
 }
 
@@ -101,10 +101,10 @@ impl Default for Options {
 
 /// Starts a job, or joins the one that this process belongs to, and runs `body` on each of its ranks.
 ///
-/// Returns when every rank has left its body; see [`Launch`] for whose value.
+/// Returns when every rank has left its body; [`Launch`] says whose value.
 ///
 /// # Errors
-/// The first failure of any rank, or why the job could not start.
+/// The first failure of any rank, or the reason why the job could not start.
 pub fn run<R: Send>(
     launch: Launch,
     options: Options,
@@ -127,7 +127,7 @@ fn new_key() -> Result<JobKey, Failure> {
     JobKey::random().map_err(no_random)
 }
 
-/// Where to bind the sockets of ranks that all run on this machine.
+/// The address to bind if all ranks run on this machine.
 fn address_here(options: &Options) -> Result<IpAddr, Failure> {
     on_one_machine(options.interface.as_deref()).map_err(Failure::start)
 }

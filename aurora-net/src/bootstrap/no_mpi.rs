@@ -1,4 +1,4 @@
-//! In the place of MPI in a build without it.
+//! Replaces `mpi` in a build without MPI.
 
 use super::{BUILD_WITH_MPI, Failure, Options, Seat};
 
@@ -9,6 +9,7 @@ pub(super) fn run<R>(
 ) -> Result<R, Failure> {
     let ranks = announced_size.map_or_else(|| "ranks".into(), |size| format!("{size} ranks"));
     Err(Failure::start(format_args!(
-        "an MPI launcher has started {ranks}, but this program was built without MPI: each would be alone. {BUILD_WITH_MPI}"
+        "an MPI launcher has started {ranks}, but this program was built without MPI: each would be alone. \
+         {BUILD_WITH_MPI}"
     )))
 }

@@ -1,4 +1,4 @@
-//! A panic inside a job's body as a value.
+//! Turns a panic inside a job's body into a failure.
 
 use super::Failure;
 use crate::Rank;
@@ -10,12 +10,12 @@ use std::sync::Once;
 thread_local! {
     /// Whether this thread runs a body whose panics become failures.
     static CAPTURING: Cell<bool> = const { Cell::new(false) };
-    /// Where the last captured panic of this thread happened.
+    /// The source position of this thread's last captured panic.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs `body`; a panic in it becomes the failure of `rank` and is not printed here, because it will be reported
-/// with that failure, once. With `RUST_BACKTRACE` set it is printed as usual too: somebody asked for the backtrace.
+/// Runs `body` and turns a panic into a failure of `rank`. The panic is not printed here, since it will be reported
+/// with the failure; with `RUST_BACKTRACE` set it is printed as usual, for the backtrace.
 ///
 /// # Errors
 /// That failure.
@@ -30,7 +30,6 @@ pub fn capture<R>(rank: Rank, body: impl FnOnce() -> R) -> Result<R, Failure> {
     })
 }
 
-/// The text of a panic.
 fn message(payload: &(dyn Any + Send)) -> &str {
     payload
         .downcast_ref::<&str>()
@@ -44,7 +43,7 @@ fn install_hook() {
     INSTALLED.call_once(|| {
         let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            // A thread-local may be gone while the thread ends.
+            // Thread-locals may be gone while a thread ends.
             let capturing = CAPTURING.try_with(Cell::get).unwrap_or(false);
             if capturing {
                 PLACE.set(info.location().map(ToString::to_string));

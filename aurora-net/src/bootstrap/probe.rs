@@ -1,11 +1,12 @@
-//! Which carrier is the faster one between the nodes of this job: a short probe before it starts.
+//! Finds out before a job starts whether UDP or MPI is faster between its nodes.
 //!
-//! The first rank of each node sends to that of the next one, all at once, by UDP and by MPI in turns. A round takes as long as the
-//! slowest rank; of UDP's rounds the quickest counts, of MPI's the middle one, so that MPI takes over only where chance has no part in it. All
-//! ranks know the same times and stop at the same moment: when the next rounds would not fit the time that is left.
+//! The first rank of each node sends to the first rank of the next node, all at the same time, by UDP and by MPI
+//! alternately. A round takes as long as the slowest rank. UDP is judged by its fastest round, MPI by its median, so
+//! that MPI is not chosen by chance. All ranks know the same times, and stop when the next rounds would exceed the
+//! budget.
 
 use super::Failure;
-use super::seat::{Job, Line};
+use super::seat::{ControlPlane, Job};
 use crate::bulk::{BulkInfo, Probe};
 use crate::endpoint::carrier::Carriage;
 use crate::endpoint::{Endpoint, Nodes, Setup};
@@ -13,53 +14,52 @@ use crate::{Error, Handler, Node, Outbox, Payload, Placement, Rank, Received, Ro
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
-/// Bytes of a transfer, the smaller first.
+/// The lengths of transfers in bytes, in ascending order.
 const SIZES: [usize; 2] = [32 << 10, 128 << 10];
 
-/// Rounds with each by each carrier; more would say nothing new.
+/// The most rounds with each length and carrier.
 const MOST: usize = 9;
 
-/// When the last round has to be over, by what the earlier ones took.
+/// The time for all rounds. The next rounds' time is estimated from the earlier ones.
 const BUDGET: Duration = Duration::from_millis(60);
 
-/// Collective. Measures, and says what follows.
-pub(super) fn probe(job: &Job, line: &dyn Line, transport: Transport) -> Result<BulkInfo, Error> {
+/// Collective. Measures and decides.
+pub(super) fn probe(job: &Job, control: &dyn ControlPlane, transport: Transport) -> Result<BulkInfo, Error> {
     let begun = Instant::now();
     let transport = Transport { route: Some(Route::Udp), ranks_per_node: None, ..transport };
     let setup = Setup::new(job, transport)?;
-    let contacts = line.exchange(setup.contact())?;
+    let contacts = control.exchange(setup.contact())?;
     let nodes = Nodes { count: job.size, leaders: (0..job.size).map(Rank::new).collect() };
-    let carriage = line.carrier().map(|carrier| Carriage { carrier, from: 1 });
+    let carriage = control.carrier().map(|carrier| Carriage { carrier, from: 1 });
     let carried = (BulkInfo::default(), carriage);
-    let endpoint = setup.start(Prober::default(), &contacts, (Node::alone(job.rank), nodes), carried, line.alarm())?;
+    let endpoint =
+        setup.start(Prober::default(), &contacts, (Node::alone(job.rank), nodes), carried, control.alarm())?;
     let next = job.machines.iter().position(|rank| *rank == job.rank);
     let next = next.map(|at| job.machines[(at + 1) % job.machines.len()]);
-    let mut course = Course { endpoint, line, me: job.rank, next, begun, round: 0 };
+    let mut course = Course { endpoint, control, me: job.rank, next, begun, round: 0 };
     let (probe, rounds) = course.run()?;
     course.endpoint.close();
-    let [probed_for, _] = line.slowest([begun.elapsed(), Duration::ZERO]);
+    let [probed_for, _] = control.slowest([begun.elapsed(), Duration::ZERO]);
     Ok(BulkInfo::of_probe(probe, rounds, probed_for))
 }
 
-/// How long a pair of rounds took, and all of them so far.
+/// The time of a pair of rounds, and of all rounds so far.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     took: Duration,
     spent: Duration,
 }
 
-/// The rounds of one rank.
 struct Course<'a> {
     endpoint: Endpoint<Prober>,
-    line: &'a dyn Line,
+    control: &'a dyn ControlPlane,
     me: Rank,
-    /// To whom it sends; who sends nothing receives nothing, but meets the others.
+    /// The rank to send to. A rank without one receives nothing either, but takes part in the synchronisation.
     next: Option<Rank>,
     begun: Instant,
     round: u32,
 }
 
-/// What rounds with one size took.
 #[derive(Debug, Default)]
 struct Times {
     udp: Vec<Duration>,
@@ -67,7 +67,6 @@ struct Times {
 }
 
 impl Times {
-    /// What counts of them.
     fn verdict(&mut self, bytes: usize) -> Option<Probe> {
         self.mpi.sort_unstable();
         let (udp, mpi) = (self.udp.iter().min()?, self.mpi.get(self.mpi.len() / 2)?);
@@ -76,10 +75,10 @@ impl Times {
 }
 
 impl Course<'_> {
-    /// What was measured of the sizes for which there was time, and how often of each at least.
+    /// The results for the lengths that there was time for, and the smallest number of rounds.
     fn run(&mut self) -> Result<(Vec<Probe>, usize), Error> {
         let mut times = [Times::default(), Times::default()];
-        // Connections are made, and the path's MTU is found out.
+        // Opens the connections and lets them find the path's MTU.
         let mut last = (SIZES[0], self.pair(SIZES[0], &mut Times::default())?);
         'rounds: for _ in 0..MOST {
             for (bytes, times) in SIZES.into_iter().zip(&mut times) {
@@ -95,7 +94,6 @@ impl Course<'_> {
         Ok((probe.collect(), rounds))
     }
 
-    /// A round by each carrier.
     fn pair(&mut self, bytes: usize, times: &mut Times) -> Result<Pair, Error> {
         let (udp, _) = self.round(bytes, false)?;
         let (mpi, spent) = self.round(bytes, true)?;
@@ -104,13 +102,13 @@ impl Course<'_> {
         Ok(Pair { took: udp + mpi, spent })
     }
 
-    /// How long the slowest rank took, and how long all of this has taken so far.
+    /// The time of the slowest rank, and the time of all rounds so far.
     fn round(&mut self, bytes: usize, by_mpi: bool) -> Result<(Duration, Duration), Error> {
         self.round += 1;
         let number = self.round;
-        // Before they meet: who comes first finds the others attending.
+        // Before the synchronisation, so that all ranks attend when the first one sends.
         let attending = by_mpi.then(|| self.endpoint.attend()).flatten();
-        self.line.slowest(Default::default());
+        self.control.slowest(Default::default());
         let begun = Instant::now();
         if let Some(next) = self.next {
             let payload = Payload::Bytes(Bytes::from(vec![0x5a; bytes]));
@@ -124,12 +122,12 @@ impl Course<'_> {
             }
         }
         drop(attending);
-        let [took, spent] = self.line.slowest([begun.elapsed(), self.begun.elapsed()]);
+        let [took, spent] = self.control.slowest([begun.elapsed(), self.begun.elapsed()]);
         Ok((took, spent))
     }
 }
 
-/// Counts the rounds that have arrived. One ends everywhere before the next one begins.
+/// Counts the rounds that have arrived. A round ends on all ranks before the next one starts.
 #[derive(Debug, Default)]
 struct Prober {
     rounds: u32,

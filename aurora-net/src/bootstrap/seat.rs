@@ -1,6 +1,6 @@
 //! A rank's place in its job.
 
-use super::desk::OnFailure;
+use super::control_client::OnFailure;
 use super::{Failure, Launcher, panic, probe};
 use crate::bulk::{self, Bulk, BulkInfo};
 use crate::endpoint::carrier::{Carriage, Held};
@@ -15,31 +15,31 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a rank needs of the control plane, whoever started it.
-pub(crate) trait Line {
-    /// Collective. Gives this rank's contact, takes everyone's.
+/// What a rank needs from the control plane.
+pub(crate) trait ControlPlane {
+    /// Collective. Sends this rank's contact and returns those of all ranks.
     fn exchange(&self, contact: Contact) -> Result<Vec<Contact>, Failure>;
-    /// Collective. Returns when every rank has called it; calling it again changes nothing.
+    /// Collective. Returns when every rank has called it. Further calls change nothing.
     fn finish(&self) -> Result<(), Failure>;
-    /// This rank has failed.
+    /// Reports that this rank has failed.
     fn fail(&self, failure: &Failure);
-    /// Registers the callback, or calls it at once where the failure is known already.
+    /// Registers the callback, or calls it at once if the job has already failed.
     fn on_failure(&self, callback: OnFailure);
-    /// Forgets the callback, which may hold an endpoint alive.
+    /// Drops the callback, which may keep an endpoint alive.
     fn leave(&self);
-    /// Reports a failure of this rank from a thread that is not the rank's own, its own callback included.
+    /// Reports a failure of this rank from another thread, and runs this rank's own callback.
     fn alarm(&self) -> Arc<dyn Fn(Failure) + Send + Sync>;
-    /// Collective. Another way for bulk data, if there is one; the calling thread's.
+    /// Collective. A carrier for bulk data, if there is one. It belongs to the calling thread.
     fn carrier(&self) -> Option<Held> {
         None
     }
-    /// Collective. The longest of everyone's times, one by one, where there is a carrier.
+    /// Collective. The element-wise maximum of all ranks' times, if there is a carrier.
     fn slowest(&self, times: [Duration; 2]) -> [Duration; 2] {
         times
     }
 }
 
-/// Who the ranks of a job are, and on how many machines.
+/// A job, as one of its ranks sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     pub rank: Rank,
@@ -48,23 +48,22 @@ pub(crate) struct Job {
     pub machines: Vec<Rank>,
     pub launcher: Launcher,
     pub key: JobKey,
-    /// Where to bind sockets.
+    /// The address to bind sockets to.
     pub address: IpAddr,
 }
 
 impl Job {
-    /// On how many machines its ranks are.
     pub fn nodes(&self) -> usize {
         self.machines.len()
     }
 }
 
-/// A rank's place in its job: who it is, how it reaches the others, and how it leaves.
+/// A rank's place in its job: its number, its connection to the others, and its end.
 ///
-/// Belongs to the thread that runs the rank's body.
+/// It belongs to the thread that runs the rank's body.
 pub struct Seat {
     job: Job,
-    line: Rc<dyn Line>,
+    control: Rc<dyn ControlPlane>,
 }
 
 impl fmt::Debug for Seat {
@@ -79,18 +78,18 @@ impl Seat {
         self.job.rank
     }
 
-    /// How many ranks the job has.
+    /// The number of ranks of the job.
     pub fn size(&self) -> usize {
         self.job.size
     }
 
-    /// How many machines they run on, as their launcher sees it. Whose memory is shared,
-    /// [`Endpoint::nodes`](crate::Endpoint::nodes) says.
+    /// The number of machines, as the launcher sees it. [`Endpoint::nodes`](crate::Endpoint::nodes) counts the groups
+    /// of ranks that share memory.
     pub fn nodes(&self) -> usize {
         self.job.nodes()
     }
 
-    /// Who started the ranks.
+    /// What has started the ranks.
     pub fn launcher(&self) -> Launcher {
         self.job.launcher
     }
@@ -98,7 +97,7 @@ impl Seat {
     /// Collective. Connects this rank to all others.
     ///
     /// # Errors
-    /// Where the system refuses a socket, the route does not exist here, or the job fails meanwhile.
+    /// The system refuses a socket, the route does not exist here, or the job fails meanwhile.
     pub fn connect<H: Handler>(&self, handler: H, transport: Transport) -> Result<Endpoint<H>, Error> {
         let launcher = self.job.launcher;
         if transport.route == Some(Route::Local) && launcher != Launcher::Threads && self.size() > 1 {
@@ -106,10 +105,10 @@ impl Seat {
         }
         let plan = bulk::plan(&self.job, &transport)?;
         let mut setup = Setup::new(&self.job, transport)?;
-        let contacts = self.line.exchange(Contact { bulk: plan, ..setup.contact() })?;
+        let contacts = self.control.exchange(Contact { bulk: plan, ..setup.contact() })?;
         bulk::agree(&contacts)?;
         let carried = self.carriage(plan, transport)?;
-        let met = setup.meet_mates(&contacts, |contact| self.line.exchange(contact))?;
+        let met = setup.discover_node(&contacts, |contact| self.control.exchange(contact))?;
         let (node, nodes) = match met {
             Some((node, leaders)) => {
                 let count = leaders.iter().enumerate().filter(|(rank, leader)| **leader == *rank).count();
@@ -120,15 +119,15 @@ impl Seat {
                 (Node::alone(self.rank()), Nodes { count: self.nodes(), leaders })
             }
         };
-        let endpoint = setup.start(handler, &contacts, (node, nodes), carried, self.line.alarm())?;
+        let endpoint = setup.start(handler, &contacts, (node, nodes), carried, self.control.alarm())?;
         if let Some(advice) = endpoint.udp().and_then(|udp| udp.advice()).filter(|_| self.rank() == 0) {
-            // Once for the job: its machines are alike.
+            // Once per job, since its machines are usually alike.
             tracing::warn!("{advice}");
         }
         Ok(endpoint)
     }
 
-    /// Collective. What MPI is to carry, and with what.
+    /// Collective. The carrier of bulk data, and the reason for the choice.
     fn carriage(&self, plan: Bulk, transport: Transport) -> Result<(BulkInfo, Option<Carriage>), Error> {
         let info = match plan {
             Bulk::Udp => return Ok((BulkInfo::without_probe(transport.bulk, None), None)),
@@ -136,65 +135,65 @@ impl Seat {
                 let from = transport.mpi_from.unwrap_or(BulkInfo::WORTH_ASKING);
                 BulkInfo::without_probe(Bulk::Mpi, Some(from))
             }
-            Bulk::Auto => probe::probe(&self.job, &*self.line, transport)?,
+            Bulk::Auto => probe::probe(&self.job, &*self.control, transport)?,
         };
-        let carriage = info.mpi_from.and_then(|from| Some(Carriage { carrier: self.line.carrier()?, from }));
+        let carriage = info.mpi_from.and_then(|from| Some(Carriage { carrier: self.control.carrier()?, from }));
         Ok((info, carriage))
     }
 
-    /// `callback` is called once when the control plane learns that another rank has failed, from another thread than
-    /// the rank's own; at once where it is known already. Not for a failure that this rank has reported itself.
+    /// Registers a callback for the failure of another rank. It is called once: from another thread than the rank's
+    /// own, or at once if the failure is already known. It is not called for a failure that this rank has reported.
     pub fn on_failure(&self, callback: Box<dyn Fn(Failure) + Send + Sync>) {
-        self.line.on_failure(callback);
+        self.control.on_failure(callback);
     }
 
-    /// Tells the control plane that this rank has failed, or that it gives up because another has.
+    /// Reports that this rank has failed, or that it gives up because another has.
     ///
-    /// Not needed for what the body returns: [`run`](super::run) tells that.
+    /// Not needed for errors that the body returns: [`run`](super::run) reports those.
     pub fn fail(&self, failure: &Failure) {
-        self.line.fail(failure);
+        self.control.fail(failure);
     }
 
-    /// Collective. Returns when every rank has called it: until then they may need our daemon. A body that returns
-    /// without it is taken to have called it at its end.
+    /// Collective. Returns when every rank has called it: until then other ranks may need this rank's daemon. A body
+    /// that returns without this call makes it at its end.
     ///
     /// # Errors
-    /// The job's failure, if it comes first.
+    /// The job's failure, if it happens first.
     pub fn finish(&self) -> Result<(), Failure> {
-        self.line.finish()
+        self.control.finish()
     }
 }
 
 thread_local! {
-    /// Whose body this thread runs.
-    static SITTING: Cell<Option<Rank>> = const { Cell::new(None) };
+    /// The rank whose body this thread runs.
+    static BODY_OF: Cell<Option<Rank>> = const { Cell::new(None) };
 }
 
-/// The failure of a rank whose program has called `exit`, on the thread that has; of `otherwise` if that is none of ours.
+/// The failure of a rank that has called `exit`: of the calling thread's rank, or of `otherwise` if it has none.
 pub(crate) fn exited(otherwise: Rank) -> Failure {
-    let rank = SITTING.get().unwrap_or(otherwise);
+    let rank = BODY_OF.get().unwrap_or(otherwise);
     Failure::of(rank, "the program called `exit` inside `run`")
 }
 
-/// Runs a rank's body: its panic or error goes to the control plane, its return waits for the others.
-pub(crate) fn sit<R>(
+/// Runs a rank's body. Reports its panic or error; after a normal return waits until all ranks have finished.
+pub(crate) fn run_body<R>(
     job: Job,
-    line: Rc<dyn Line>,
+    control: Rc<dyn ControlPlane>,
     body: impl FnOnce(Seat) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     let rank = job.rank;
-    let seat = Seat { job, line: line.clone() };
-    let outer = SITTING.replace(Some(rank));
+    let seat = Seat { job, control: control.clone() };
+    let outer = BODY_OF.replace(Some(rank));
     let outcome = panic::capture(rank, || body(seat)).flatten();
-    SITTING.set(outer);
+    BODY_OF.set(outer);
     let outcome = match outcome {
-        Ok(value) => line.finish().map(|()| value),
+        Ok(value) => control.finish().map(|()| value),
         Err(mut failure) => {
             failure.rank.get_or_insert(rank);
-            line.fail(&failure);
+            control.fail(&failure);
             Err(failure)
         }
     };
-    line.leave();
+    control.leave();
     outcome
 }

@@ -1,11 +1,11 @@
-//! Ranks that are threads of this process: for tests, examples in docs, debuggers.
+//! Ranks that are threads of this process: for tests, examples and debuggers.
 //!
-//! Rank 0 is the calling thread. A failure cannot end a thread from outside: the others learn of it at their next call,
-//! and the job returns when all have returned. `exit` in one ends the process, with a message and code 1.
+//! Rank 0 is the calling thread. A failure cannot end a thread from outside: the other ranks learn of it at their next
+//! call, and the job returns when all have returned. `exit` ends the process with a message and code 1.
 
-use super::desk::{Desk, HubLine};
-use super::hub::{Hub, Report};
-use super::seat::{Job, Seat, exited, sit};
+use super::control_client::{ControlClient, Notices};
+use super::coordinator::{Coordinator, Report};
+use super::seat::{Job, Seat, exited, run_body};
 use super::{Failure, Launcher, Options, address_here, exit, new_key};
 
 use crate::Rank;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// As much as a main thread has, so that a body that works on rank 0 works on the others.
+/// The stack size of a main thread, so that all ranks have the same.
 const STACK: usize = 8 << 20;
 
 pub(super) fn run<R: Send>(
@@ -22,13 +22,15 @@ pub(super) fn run<R: Send>(
     options: &Options,
     body: impl Fn(Seat) -> Result<R, Failure> + Sync,
 ) -> Result<R, Failure> {
-    let control =
-        Arc::new(Control { hub: Mutex::new(Hub::new(size)), desks: (0..size).map(|_| Arc::default()).collect() });
+    let control = Arc::new(Control {
+        coordinator: Mutex::new(Coordinator::new(size)),
+        notices: (0..size).map(|_| Arc::default()).collect(),
+    });
     let key = new_key()?;
     let address = address_here(options)?;
     let rank_body = |rank: Rank| {
         let job = Job { rank, size, machines: vec![Rank::new(0)], launcher: Launcher::Threads, key, address };
-        sit(job, Rc::new(control.line(rank)), &body)
+        run_body(job, Rc::new(control.client(rank)), &body)
     };
     let _guard = exit::guard(Arc::new(|| {
         let failure = exited(Rank::new(0));
@@ -40,7 +42,7 @@ pub(super) fn run<R: Send>(
             let started = thread::Builder::new()
                 .name(format!("aurora-rank-{}", rank.index()))
                 .stack_size(STACK)
-                // What it returns besides a failure, nobody asks for.
+                // Only its failure is of interest.
                 .spawn_scoped(scope, move || drop(rank_body(rank)));
             match started {
                 Ok(thread) => others.push(thread),
@@ -53,7 +55,7 @@ pub(super) fn run<R: Send>(
         }
         let outcome = rank_body(Rank::new(0));
         for thread in others {
-            // The end of the scope would wait for the bodies only; this waits for the threads.
+            // The end of the scope would wait only for the closures; this waits for the threads.
             thread.join().expect("a rank's panics are caught");
         }
         outcome
@@ -64,10 +66,9 @@ pub(super) fn run<R: Send>(
     }
 }
 
-/// The hub and the desks it speaks to.
 struct Control {
-    hub: Mutex<Hub>,
-    desks: Vec<Arc<Desk>>,
+    coordinator: Mutex<Coordinator>,
+    notices: Vec<Arc<Notices>>,
 }
 
 impl Control {
@@ -75,7 +76,7 @@ impl Control {
         let notices = self.lock().handle(from, report);
         // Outside the lock: a failure callback may take a while.
         for (to, notice) in notices {
-            self.desks[to.index()].handle(notice);
+            self.notices[to.index()].handle(notice);
         }
     }
 
@@ -83,14 +84,14 @@ impl Control {
         self.lock().failure().cloned()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Hub> {
-        self.hub.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, Coordinator> {
+        self.coordinator.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn line(self: &Arc<Self>, rank: Rank) -> HubLine {
+    fn client(self: &Arc<Self>, rank: Rank) -> ControlClient {
         let control = self.clone();
-        HubLine {
-            desk: self.desks[rank.index()].clone(),
+        ControlClient {
+            notices: self.notices[rank.index()].clone(),
             reporter: Arc::new(move |report| control.report(rank, report)),
         }
     }

@@ -1,8 +1,9 @@
-//! What an endpoint does under its lock: runs the handler, sends what it queues, takes in what has arrived.
+//! The part of an endpoint that works under its lock: runs the handler, sends what it queues, receives what has
+//! arrived.
 
 use super::datagrams::Datagrams;
-use super::freight::carrier::Carrier;
-use super::freight::{Freight, Orders};
+use super::rendezvous::carrier::Carrier;
+use super::rendezvous::{Declined, Effects, Rendezvous};
 use super::rings::Rings;
 use super::trace;
 use crate::handler::Lender;
@@ -11,30 +12,26 @@ use crate::udp::UdpPort;
 use crate::{Handler, Outbox, Outgoing, Payload, Placement, Rank, Received, Traffic};
 use std::time::{Duration, Instant};
 
-/// Transfers taken in before others get a chance at the lock.
+/// The most transfers received before the lock is released.
 const BATCH: usize = 64;
 
-/// What [`Core::take_in`] has done.
+/// The outcome of [`Core::take_in`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Progress {
-    /// Whether the handler has been called.
     pub handled: bool,
-    /// Whether there is more to do at once.
+    /// Whether more can be done at once.
     pub more: bool,
-    /// For how long it is as well to do nothing.
+    /// A time for which doing nothing costs no performance.
     pub lull: Option<Duration>,
 }
 
-/// The way to one rank.
 #[derive(Debug)]
 pub(crate) enum Peer {
-    /// Ourselves, or a rank that is lost: nothing can be sent there.
-    Nobody,
-    /// A thread of this process.
+    /// This rank itself, or a lost rank.
+    Unreachable,
     Local(LocalAddress),
-    /// Through shared memory: which of the mates it is.
+    /// Through shared memory: its index in [`Rings`].
     Shm(usize),
-    /// Through the socket.
     Udp,
 }
 
@@ -45,14 +42,14 @@ pub(crate) struct Core<H> {
     outbox: Outbox,
     ways: Ways,
     peers: Vec<Peer>,
-    /// What a carrier moves, where there is one.
-    freight: Option<Freight>,
-    /// Whom the waiting thread calls before it sleeps.
-    calls: Vec<Rank>,
+    /// Transfers by a carrier, if there is one.
+    rendezvous: Option<Rendezvous>,
+    /// Ranks to nudge before the waiting thread sleeps.
+    nudges: Vec<Rank>,
     closed: bool,
 }
 
-/// What brings something in; some of it may be there at the same time.
+/// The sources of incoming transfers. Several may exist.
 #[derive(Default)]
 pub(crate) struct Ways {
     pub inbox: Option<Inbox>,
@@ -61,41 +58,40 @@ pub(crate) struct Ways {
 }
 
 impl<H: Handler> Core<H> {
-    pub fn new(me: Rank, handler: H, ways: Ways, peers: Vec<Peer>, freight: Option<Freight>) -> Self {
-        let (traffic, mut outbox, calls) = (Traffic::default(), Outbox::default(), Vec::new());
+    pub fn new(me: Rank, handler: H, ways: Ways, peers: Vec<Peer>, rendezvous: Option<Rendezvous>) -> Self {
+        let (traffic, mut outbox, nudges) = (Traffic::default(), Outbox::default(), Vec::new());
         if let Some(rings) = &ways.rings {
-            let mates = peers.iter().map(|peer| match peer {
-                Peer::Shm(mate) => Some(rings.number(*mate)),
+            let node_ranks = peers.iter().map(|peer| match peer {
+                Peer::Shm(peer) => Some(rings.number(*peer)),
                 _ => None,
             });
-            outbox.set_lender(Lender { stock: rings.stock().clone(), mates: mates.collect() });
+            outbox.set_lender(Lender { pool: rings.pool().clone(), node_ranks: node_ranks.collect() });
         }
-        Core { handler, traffic, me, outbox, ways, peers, freight, calls, closed: false }
+        Core { handler, traffic, me, outbox, ways, peers, rendezvous, nudges, closed: false }
     }
 
-    /// Runs `action` on the handler and sends what it queues. True: the handler was told something after that.
+    /// Runs `action` on the handler and sends what it queues. True: this called the handler.
     pub fn run<R>(&mut self, action: impl FnOnce(&mut H, &mut Outbox) -> R) -> (R, bool) {
         let outcome = action(&mut self.handler, &mut self.outbox);
-        let told = !self.outbox.is_empty() && self.settle();
-        (outcome, told)
+        let called = !self.outbox.is_empty() && self.settle();
+        (outcome, called)
     }
 
-    /// The calling thread is about to ask the handler anew for whom it waits.
-    pub fn forget_calls(&mut self) {
-        self.calls.clear();
+    /// The waiting thread is about to evaluate its condition again, which repeats its nudges.
+    pub fn forget_nudges(&mut self) {
+        self.nudges.clear();
     }
 
-    /// The calling thread is about to sleep: has those look for whom the handler waits.
-    pub fn call(&mut self) {
-        for rank in self.calls.drain(..) {
+    /// Before the waiting thread sleeps: nudges the ranks that its condition named.
+    pub fn nudge(&mut self) {
+        for rank in self.nudges.drain(..) {
             if let Some(rings) = &self.ways.rings {
-                rings.call(rank);
+                rings.nudge(rank);
             }
         }
     }
 
-    /// Takes in what has arrived, in part if it is much, and what time has brought.
-    /// `ended`: a node-mate may have.
+    /// Receives what has arrived, up to a limit, and handles timeouts. `ended`: a node peer's process may have ended.
     pub fn take_in(&mut self, now: Instant, ended: bool) -> Progress {
         let mut progress = Progress::default();
         if self.closed {
@@ -111,32 +107,31 @@ impl<H: Handler> Core<H> {
             progress.more |= datagrams.receive(now, &mut self.handler);
             datagrams.handle_timeouts(now);
         }
-        if let Some(freight) = &mut self.freight {
-            freight.handle_timeout(now);
+        if let Some(rendezvous) = &mut self.rendezvous {
+            rendezvous.handle_timeout(now);
         }
         if self.handler.poll_timeout().is_some_and(|due| due <= now) {
             self.handler.handle_timeout(now, &mut self.outbox);
             progress.handled = true;
         }
         progress.handled |= self.settle();
-        // What moves through a ring would stop for as long.
+        // A pause would stall a ring transfer.
         let moving = self.ways.rings.as_ref().is_some_and(Rings::is_moving);
         progress.lull = self.ways.datagrams.as_ref().filter(|_| !moving).and_then(Datagrams::lull);
         progress
     }
 
-    /// When [`Core::take_in`] is to be called even if nothing arrives.
+    /// When to call [`Core::take_in`] even if nothing arrives.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         if self.closed {
             return None;
         }
         let datagrams = self.ways.datagrams.as_mut().and_then(Datagrams::poll_timeout);
         let rings = self.ways.rings.as_ref().and_then(Rings::poll_timeout);
-        let freight = self.freight.as_ref().and_then(Freight::poll_timeout);
-        [self.handler.poll_timeout(), rings, datagrams, freight].into_iter().flatten().min()
+        let rendezvous = self.rendezvous.as_ref().and_then(Rendezvous::poll_timeout);
+        [self.handler.poll_timeout(), rings, datagrams, rendezvous].into_iter().flatten().min()
     }
 
-    /// The socket, if there is one.
     pub fn port(&self) -> Option<&UdpPort> {
         self.ways.datagrams.as_ref().map(Datagrams::port)
     }
@@ -145,61 +140,58 @@ impl<H: Handler> Core<H> {
         &self.handler
     }
 
-    /// What has passed so far.
     pub fn traffic(&self) -> Traffic {
         let mut traffic = self.traffic;
         if let Some(datagrams) = &self.ways.datagrams {
             datagrams.count(&mut traffic);
         }
-        if let Some(freight) = &self.freight {
-            freight.count(&mut traffic);
+        if let Some(rendezvous) = &self.rendezvous {
+            rendezvous.count(&mut traffic);
         }
         traffic
     }
 
-    /// The thread that has the carrier attends to it from now on.
+    /// The thread that has the carrier starts to attend to it.
     pub fn attend(&mut self) {
-        if let Some(freight) = &mut self.freight {
-            freight.open();
+        if let Some(rendezvous) = &mut self.rendezvous {
+            rendezvous.open();
         }
     }
 
-    /// It does no more.
     pub fn attend_no_more(&mut self) {
-        if let Some(freight) = &mut self.freight {
-            freight.shut();
+        if let Some(rendezvous) = &mut self.rendezvous {
+            rendezvous.shut();
         }
     }
 
-    /// Whether nothing keeps that thread: the carrier has moved what it was to move.
+    /// Whether that thread may stop polling: no transfer depends on the carrier.
     pub fn may_leave(&self) -> bool {
-        self.freight.as_ref().is_none_or(Freight::may_leave)
+        self.rendezvous.as_ref().is_none_or(Rendezvous::may_leave)
     }
 
-    /// Whether the carrier has something to move.
+    /// Whether the carrier has to be polled.
     pub fn is_moving(&self) -> bool {
-        self.freight.as_ref().is_some_and(Freight::is_moving)
+        self.rendezvous.as_ref().is_some_and(Rendezvous::is_moving)
     }
 
-    /// Has the carrier move what there is to be moved. True: something has.
+    /// Polls the carrier. True: it made progress.
     pub fn carry(&mut self, carrier: &mut dyn Carrier) -> bool {
-        let Some(freight) = &mut self.freight else {
+        let Some(rendezvous) = &mut self.rendezvous else {
             return false;
         };
-        let moved = freight.pump(carrier, &mut self.handler, &mut self.outbox);
+        let moved = rendezvous.pump(carrier, &mut self.handler, &mut self.outbox);
         if moved {
             self.settle();
         }
         moved
     }
 
-    /// Drops every way in and out.
     pub fn close(&mut self) {
         self.traffic = self.traffic();
         self.closed = true;
         self.ways = Ways::default();
-        self.freight = None;
-        self.peers.fill_with(|| Peer::Nobody);
+        self.rendezvous = None;
+        self.peers.fill_with(|| Peer::Unreachable);
     }
 
     fn take_in_local(&mut self, progress: &mut Progress) {
@@ -237,83 +229,84 @@ impl<H: Handler> Core<H> {
         self.handler.deliver(from, &header, received, &mut self.outbox);
     }
 
-    /// Sends what is queued, tells the handler what comes of it, and so on until all is quiet. True: it was told something.
+    /// Sends what is queued and calls the handler with the consequences, until nothing is left. True: the handler was
+    /// called.
     fn settle(&mut self) -> bool {
-        let mut told = false;
+        let mut called = false;
         loop {
             let mut outbox = self.outbox.take();
             for outgoing in outbox.drain() {
-                told |= self.send(outgoing);
+                called |= self.send(outgoing);
             }
             if let Some(datagrams) = &mut self.ways.datagrams {
                 outbox.recycled().for_each(|buffer| datagrams.recycle(buffer));
             }
-            // Before sending: acknowledgements ride on the answers.
-            let mut again = self.tell();
+            // Before sending, so that replies carry acknowledgements.
+            let mut again = self.deliver_events();
             if let Some(rings) = &mut self.ways.rings {
                 again |= rings.transmit(&mut self.handler, &mut self.outbox);
             }
-            for rank in outbox.calls() {
-                if matches!(self.peers[rank.index()], Peer::Shm(_)) && !self.calls.contains(&rank) {
-                    self.calls.push(rank);
+            for rank in outbox.nudges() {
+                if matches!(self.peers[rank.index()], Peer::Shm(_)) && !self.nudges.contains(&rank) {
+                    self.nudges.push(rank);
                 }
             }
             if self.outbox.is_empty()
                 && let Some(datagrams) = &mut self.ways.datagrams
             {
                 datagrams.transmit(Instant::now(), &mut self.handler);
-                again |= self.tell();
+                again |= self.deliver_events();
             }
-            told |= again;
+            called |= again;
             if !again && self.outbox.is_empty() {
-                return told;
+                return called;
             }
         }
     }
 
-    fn tell(&mut self) -> bool {
+    fn deliver_events(&mut self) -> bool {
         let Some(datagrams) = &mut self.ways.datagrams else {
             return false;
         };
-        let told = datagrams.tell(&mut self.handler, &mut self.outbox, &mut self.traffic);
-        let (notes, lost) = datagrams.notes();
-        let Some(freight) = &mut self.freight else {
-            return told;
+        let called = datagrams.deliver_events(&mut self.handler, &mut self.outbox, &mut self.traffic);
+        let (messages, lost) = datagrams.messages();
+        let Some(rendezvous) = &mut self.rendezvous else {
+            return called;
         };
-        notes.iter().for_each(|(from, note)| freight.hear(*from, note, &mut self.handler));
-        lost.iter().for_each(|rank| freight.lose(*rank));
-        let orders = freight.orders();
-        // Who attends to the carrier is to look, also where only a note has come.
-        let heard = !notes.is_empty() || !orders.is_empty();
-        self.obey(orders);
-        told | heard
+        messages.iter().for_each(|(from, message)| rendezvous.handle_message(*from, message, &mut self.handler));
+        lost.iter().for_each(|rank| rendezvous.lose(*rank));
+        let effects = rendezvous.effects();
+        // A message alone is reason for the attending thread to poll the carrier.
+        let heard = !messages.is_empty() || !effects.is_empty();
+        self.apply(effects);
+        called | heard
     }
 
-    /// Does what has been decided about transfers that a carrier may move.
-    fn obey(&mut self, Orders { notes, declined, released, broken }: Orders) {
-        let datagrams = self.ways.datagrams.as_mut().expect("notes come by it");
-        notes.into_iter().for_each(|(to, note)| datagrams.send_note(to, note));
-        declined.into_iter().for_each(|(to, header, payload)| datagrams.send(to, header, payload));
+    /// Carries out the decisions of [`Rendezvous`].
+    fn apply(&mut self, Effects { messages, declined, released, broken }: Effects) {
+        let datagrams = self.ways.datagrams.as_mut().expect("messages come by it");
+        messages.into_iter().for_each(|(to, message)| datagrams.send_message(to, message));
+        declined.into_iter().for_each(|Declined { to, header, payload }| datagrams.send(to, header, payload));
         for token in released {
             self.handler.released(token, &mut self.outbox);
         }
         for rank in broken {
             self.handler.peer_lost(rank, Duration::ZERO, &mut self.outbox);
-            self.freight.as_mut().expect("whose orders these are").lose(rank);
+            self.rendezvous.as_mut().expect("whose effects these are").lose(rank);
         }
     }
 
-    /// True: the handler was told that it has its memory back.
+    /// True: the handler was called.
     fn send(&mut self, outgoing: Outgoing) -> bool {
-        let Outgoing { to, header, payload, quiet } = outgoing;
+        let Outgoing { to, header, payload, lazy } = outgoing;
         assert!(to != self.me, "{to} sends a transfer to itself");
         let header = trace::transfer(&self.handler, to, header, payload.len());
         match &self.peers[to.index()] {
-            Peer::Nobody => self.give_back(&payload),
-            Peer::Shm(mate) => {
+            Peer::Unreachable => self.give_back(&payload),
+            Peer::Shm(peer) => {
                 let rings = self.ways.rings.as_mut().expect("open while peers are reached by them");
                 let (header_len, payload_len) = (header.len(), payload.len());
-                match rings.send(*mate, Outgoing { to, header, payload, quiet }) {
+                match rings.send(*peer, Outgoing { to, header, payload, lazy }) {
                     Ok(()) => {
                         self.count_out(header_len, payload_len);
                         false
@@ -323,8 +316,10 @@ impl<H: Handler> Core<H> {
             }
             Peer::Udp => {
                 self.count_out(header.len(), payload.len());
-                match &mut self.freight {
-                    Some(freight) if freight.takes(to, &payload) => freight.offer(to, header, payload),
+                match &mut self.rendezvous {
+                    Some(rendezvous) if rendezvous.takes(to, &payload) => {
+                        rendezvous.request_to_send(to, header, payload)
+                    }
                     _ => {
                         let datagrams = self.ways.datagrams.as_mut();
                         datagrams.expect("open while peers are reached by it").send(to, header, payload);
@@ -343,7 +338,7 @@ impl<H: Handler> Core<H> {
                         whole.then_some(LocalPayload::Owned(copy))
                     }
                 };
-                // Nothing is left of a payload that has been withdrawn.
+                // A withdrawn payload is not sent.
                 if let Some(copy) = copy {
                     let from = self.me;
                     address.send(LocalTransfer { from, header: header.clone(), payload: copy });

@@ -1,7 +1,7 @@
-//! The UDP side of an endpoint: a socket, and a connection to each peer that is reached through it.
+//! The UDP side of an endpoint: the socket and a connection to each peer reached through it.
 
-use super::door::Door;
-use crate::proto::{self, Config, Connection, Event, Links, Network, Payloads};
+use super::admission::Admission;
+use crate::proto::{self, Config, Connection, Connections, Event, Network, Payloads};
 use crate::route::UdpContact;
 use crate::spare::Spare;
 use crate::udp::{Full, UdpPort};
@@ -10,44 +10,43 @@ use crate::{Handler, Outbox, Payload, Placement, Rank, Token, Traffic};
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
-/// Batches taken from the socket before others get a chance at the lock, and the peers their acknowledgements.
+/// Batches received before the lock is released and acknowledgements are sent.
 const BATCHES: usize = 2;
 
-/// What all connections of a rank have in common.
+/// Configuration common to all connections of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Common {
     pub me: Rank,
     pub key: u64,
     pub silence: Duration,
-    /// What we have told the others that each may have in flight to us.
+    /// The bytes that each peer may have in flight to this rank, as announced to the peers.
     pub window: u64,
     pub network: Network,
 }
 
 pub(crate) struct Datagrams {
     port: UdpPort,
-    /// The time that the connections count from.
     origin: Instant,
-    links: Links,
-    door: Door,
-    /// Where a train is put together.
+    connections: Connections,
+    admission: Admission,
+    /// The buffer in which a train of datagrams is built.
     train: Vec<u8>,
     spare: Spare,
-    /// What other endpoints have said to this one, and not to its handler.
-    notes: Vec<(Rank, Vec<u8>)>,
-    note_bytes: u64,
+    /// Messages between endpoints, which do not go to the handler.
+    messages: Vec<(Rank, Vec<u8>)>,
+    message_bytes: u64,
     lost: Vec<Rank>,
     foreign: u64,
     corrupt: u64,
 }
 
-/// The handler's memory, as a connection sees it, and buffers of our own.
+/// The handler's memory and this endpoint's spare buffers, as a connection sees them.
 struct Memory<'a, H>(&'a mut H, &'a mut Spare);
 
 impl<H: Handler> Payloads for Memory<'_, H> {
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
         match header {
-            // An endpoint's own.
+            // A message between endpoints.
             [] => Placement::Buffer,
             header => self.0.place(from, header, len),
         }
@@ -67,34 +66,34 @@ impl<H: Handler> Payloads for Memory<'_, H> {
 }
 
 impl Datagrams {
-    /// Connections over `port` to everyone who has given a contact.
+    /// Creates a connection to each rank with a contact.
     pub fn new(port: UdpPort, common: Common, contacts: &[Option<UdpContact>]) -> Self {
         let others = |index: usize| contacts[index].filter(|_| common.me != index);
-        let mut links = Links::new(common.key, common.me, contacts.len());
+        let mut connections = Connections::new(common.key, common.me, contacts.len());
         for (index, contact) in (0..contacts.len()).filter_map(|index| Some((index, others(index)?))) {
             let peer = Rank::new(index);
             let config = Config {
                 mtu: port.mtu().base.min(contact.mtu),
                 mtu_limit: port.mtu().limit.min(contact.mtu),
-                // Until the first acknowledgement both sides use the same number.
+                // Until the first acknowledgement both sides use the smaller window.
                 window: common.window.min(contact.window),
                 network: (!port.is_on_host()).then_some(common.network),
                 peers: contacts.len() - 1,
                 silence: common.silence,
                 ..Config::new(common.key, common.me, peer)
             };
-            links.connect(peer, Connection::new(config, proto::Instant::from_nanos(0)));
+            connections.connect(peer, Connection::new(config, proto::Instant::from_nanos(0)));
         }
         let addresses = (0..contacts.len()).map(|index| others(index).map(|contact| contact.address));
         Datagrams {
-            links,
-            door: Door::new(common.key, addresses.collect()),
+            connections,
+            admission: Admission::new(common.key, addresses.collect()),
             port,
             origin: Instant::now(),
             train: Vec::new(),
             spare: Spare::default(),
-            notes: Vec::new(),
-            note_bytes: 0,
+            messages: Vec::new(),
+            message_bytes: 0,
             lost: Vec::new(),
             foreign: 0,
             corrupt: 0,
@@ -105,27 +104,26 @@ impl Datagrams {
         &self.port
     }
 
-    /// Queues a transfer.
     pub fn send(&mut self, to: Rank, header: Bytes, payload: Payload) {
-        self.links.send(to, header, payload);
+        self.connections.send(to, header, payload);
     }
 
-    /// Takes back a buffer that a payload was delivered in.
+    /// Takes back the buffer of a delivered payload.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.spare.keep(buffer);
     }
 
-    /// Takes datagrams from the socket. True: there may be more.
+    /// Receives datagrams from the socket. True: more may be waiting.
     pub fn receive(&mut self, now: Instant, handler: &mut impl Handler) -> bool {
         let now = self.moment(now);
         let mut more = true;
         for _ in 0..BATCHES {
-            let (links, door, spare) = (&mut self.links, &mut self.door, &mut self.spare);
+            let (connections, admission, spare) = (&mut self.connections, &mut self.admission, &mut self.spare);
             let (foreign, corrupt) = (&mut self.foreign, &mut self.corrupt);
             more = self.port.receive(|source, datagram| {
-                let admitted = door.admit(source, datagram);
-                match admitted.and_then(|()| links.handle_datagram(now, datagram, &mut Memory(handler, spare))) {
-                    // One of a peer that has been given up is late, not damaged.
+                let admitted = admission.admit(source, datagram);
+                match admitted.and_then(|()| connections.handle_datagram(now, datagram, &mut Memory(handler, spare))) {
+                    // A late datagram of a lost peer is not damaged.
                     Ok(()) | Err(DatagramError::Lost) => {}
                     Err(DatagramError::ForeignKey | DatagramError::ForeignAddress { .. }) => *foreign += 1,
                     Err(_) => *corrupt += 1,
@@ -138,33 +136,31 @@ impl Datagrams {
         more
     }
 
-    /// Tells the connections the time whose time has come.
     pub fn handle_timeouts(&mut self, now: Instant) {
         let now = self.moment(now);
-        self.links.handle_timeouts(now);
+        self.connections.handle_timeouts(now);
     }
 
     /// When [`Datagrams::handle_timeouts`] is to be called, if at all.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
-        let due = self.links.poll_timeout()?;
+        let due = self.connections.poll_timeout()?;
         Some(self.origin + Duration::from_nanos(due.as_nanos()))
     }
 
-    /// For how long it is as well to leave what arrives alone.
     pub fn lull(&self) -> Option<Duration> {
-        self.links.lull()
+        self.connections.lull()
     }
 
-    /// Tells the handler what the connections have to say. True: there was something.
-    pub fn tell(&mut self, handler: &mut impl Handler, out: &mut Outbox, traffic: &mut Traffic) -> bool {
-        let mut told = false;
-        while let Some((from, event)) = self.links.poll() {
-            told = true;
+    /// Passes the connections' events to the handler. True: there were some.
+    pub fn deliver_events(&mut self, handler: &mut impl Handler, out: &mut Outbox, traffic: &mut Traffic) -> bool {
+        let mut called = false;
+        while let Some((from, event)) = self.connections.poll() {
+            called = true;
             match event {
                 Event::Delivered { header, payload } if header.is_empty() => {
-                    let note = payload.into_vec();
-                    self.note_bytes += note.len() as u64;
-                    self.notes.push((from, note));
+                    let message = payload.into_vec();
+                    self.message_bytes += message.len() as u64;
+                    self.messages.push((from, message));
                 }
                 Event::Delivered { header, payload } => {
                     traffic.transfers_in += 1;
@@ -177,23 +173,22 @@ impl Datagrams {
                 }
             }
         }
-        told
+        called
     }
 
-    /// Tells another endpoint something.
-    pub fn send_note(&mut self, to: Rank, note: Bytes) {
-        self.links.send(to, Bytes::new(), Payload::Bytes(note));
+    pub fn send_message(&mut self, to: Rank, message: Bytes) {
+        self.connections.send(to, Bytes::new(), Payload::Bytes(message));
     }
 
-    /// What others have told this one since the last time, and who was lost.
-    pub fn notes(&mut self) -> (Vec<(Rank, Vec<u8>)>, Vec<Rank>) {
-        (std::mem::take(&mut self.notes), std::mem::take(&mut self.lost))
+    /// Takes the messages received, and the peers lost, since the last call.
+    pub fn messages(&mut self) -> (Vec<(Rank, Vec<u8>)>, Vec<Rank>) {
+        (std::mem::take(&mut self.messages), std::mem::take(&mut self.lost))
     }
 
-    /// Sends what flow control and the socket permit.
+    /// Sends as much as flow control and the socket permit.
     pub fn transmit(&mut self, now: Instant, handler: &mut impl Handler) {
-        // Full: the poller says when to try again. The time that it takes an interface to make room is the clock of bulk
-        // data, so that no line rate need be known.
+        // `Full`: the poller reports when there is room again. This wait paces bulk data at the rate of the interface,
+        // so the line rate need not be known.
         let _ = self.try_transmit(now, handler);
     }
 
@@ -204,26 +199,26 @@ impl Datagrams {
         loop {
             self.train.clear();
             let transmit =
-                self.links.poll_transmit(now, &mut self.train, trains, &mut Memory(handler, &mut self.spare));
+                self.connections.poll_transmit(now, &mut self.train, trains, &mut Memory(handler, &mut self.spare));
             let Some((to, transmit)) = transmit else {
                 return Ok(());
             };
-            let address = self.door.address(to).expect("as many as connections");
+            let address = self.admission.address(to).expect("as many as connections");
             self.port.send(address, transmit.segment_size, &self.train)?;
         }
     }
 
-    /// Adds what is counted here.
+    /// Adds this endpoint's datagram counters.
     pub fn count(&self, traffic: &mut Traffic) {
         traffic.datagrams_foreign += self.foreign;
         traffic.datagrams_corrupt += self.corrupt;
-        for connection in self.links.connections() {
+        for connection in self.connections.connections() {
             let counters = connection.counters();
             traffic.packets_out += counters.packets_out;
             traffic.packets_resent += counters.packets_resent;
             traffic.bytes_in += counters.bytes_in;
         }
-        traffic.bytes_in = traffic.bytes_in.saturating_sub(self.note_bytes);
+        traffic.bytes_in = traffic.bytes_in.saturating_sub(self.message_bytes);
     }
 
     fn moment(&self, now: Instant) -> proto::Instant {

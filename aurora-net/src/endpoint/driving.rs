@@ -1,70 +1,73 @@
-//! Who drives an endpoint, who sleeps, and who wakes whom.
+//! Which thread drives an endpoint, which threads sleep, and how they are woken.
 //!
 //! # Who drives
 //!
-//! A rank's transport is a [`Handler`] and its connections under one lock, and an epoll instance to sleep on. A thread
-//! *drives* when it sleeps on that epoll instance and, woken, takes the lock and everything that has arrived. Two
-//! threads may do so: the **daemon**, always, and one **waiter**, a thread in [`Endpoint::wait`]. Further waiters
-//! *follow*: they sleep on a condition variable until something was handled.
+//! An endpoint has one lock, which protects the [`Handler`] and the connections, and one epoll instance. A thread
+//! *drives* the endpoint when it sleeps on that epoll instance and, once woken, takes the lock and handles everything
+//! that has arrived. Two threads may drive: the **daemon**, always, and one **waiter**, a thread in
+//! [`Endpoint::wait`](super::Endpoint::wait). Further waiters *follow*: they sleep on a condition variable until
+//! something has been handled.
 //!
-//! Everything in the epoll instance is edge-triggered, and the kernel wakes one sleeper per event, the last that came
-//! first. A waiter came after the daemon, so it gets the answer that it waits for itself, without a second switch of
-//! threads, and the daemon sleeps on; while nobody waits, the daemon serves.
+//! All events are edge-triggered, and Linux wakes one sleeper per event: the one that began to sleep last. A waiter
+//! began after the daemon, so the waiter itself gets the event, without a second context switch, and the daemon stays
+//! asleep. While no thread waits, the daemon handles all events.
 //!
 //! # Why no wake-up is lost
 //!
-//! None of this leans on *which* thread wakes:
+//! None of this depends on *which* thread wakes:
 //!
-//! 1. Whoever takes an event then takes the lock and looks *everywhere* (queue, rings, socket, timer) until nothing is left, or
-//!    goes on at once. What arrives after that look is a new edge.
-//! 2. Whatever may have made a waiter's condition true ([`Endpoint::act`] on another thread) kicks the eventfd and notifies
-//!    the followers.
-//! 3. A kick or an arrival may wake the daemon instead of the waiter, which is then on its way to sleep, or was woken
-//!    earlier and is busy. A daemon that finds a waiter kicks and stands aside: it sleeps on the condition variable until
-//!    that waiter has left. Now nobody else can take the kick, so the waiter looks at what the daemon has handled; and
-//!    during bulk transfers the two do not take turns at the lock. Then it sleeps on the epoll instance as before, also beside another waiter:
-//!    whose condition was asked after the daemon had handled anything.
-//! 4. A waiter that leaves while more is to be done kicks, for the daemon to go on, and wakes the followers, one of which
-//!    takes its place.
+//! 1. A thread that takes an event then takes the lock and looks *everywhere* (queue, rings, socket, timer) until
+//!    nothing is left, or continues at once. Whatever arrives after that look is a new event.
+//! 2. A thread that may have made a waiter's condition true ([`Endpoint::act`](super::Endpoint::act)) kicks the eventfd
+//!    and notifies the followers.
+//! 3. An event may wake the daemon while the waiter is about to sleep, or is busy after an earlier event. A daemon that
+//!    finds a waiter kicks the eventfd and stands aside: it sleeps on the condition variable until that waiter has
+//!    left. Now no other thread can take the kick, so the waiter sees what the daemon has handled. During bulk
+//!    transfers this also keeps the two from alternating at the lock. Then the daemon sleeps on the epoll instance as
+//!    before, even beside a new waiter, since that waiter evaluated its condition after the daemon had handled its
+//!    event.
+//! 4. A waiter that leaves work undone kicks the eventfd, so that the daemon continues, and notifies the followers, one
+//!    of which becomes the waiter.
 //!
 //! # Shared memory
 //!
-//! What node-mates put into their rings is no event of the epoll instance. They ring a bell for it (`shm/bell.rs`), and write our
-//! eventfd only if it says that nobody here looks. Whoever looks answers the bell first, and before a thread sleeps, or a
-//! waiter leaves, it dozes: if the bell has rung meanwhile it looks again, or kicks. For what is sent *quietly* they only hint:
-//! nobody is woken then but a thread that waits, and what is hinted at may lie there until somebody looks ([`Endpoint::look`]). A waiter waits for its bell for a
-//! short while before it sleeps, without a system call if there is a core for each rank, else by yielding (`pulse.rs`).
+//! Node peers' messages in the rings are not epoll events. The sender rings this rank's doorbell (`shm/doorbell.rs`),
+//! and writes the eventfd only if the doorbell says that no thread of this rank looks. A thread acknowledges the
+//! doorbell before it looks. Before it sleeps, or leaves as a waiter, it checks the doorbell, and looks again or kicks
+//! the eventfd if it has rung. A *lazy* message wakes only a thread that waits; otherwise it stays in the ring until a
+//! thread looks ([`Endpoint::look`](super::Endpoint::look)). A waiter polls the doorbell for a short while before it
+//! sleeps: without system calls if there is a core for each rank, otherwise by yielding.
 //!
-//! The timer is one timerfd, set again only to an earlier time or after it has fired; a time that moved back costs one
-//! idle wake-up. Nothing polls: an idle rank uses no CPU.
+//! There is one timerfd. It is set again only to an earlier time or after it has fired, so a timeout that moves back
+//! costs one needless wake-up. Nothing polls: an idle rank uses no CPU.
 
+use super::backoff::Backoff;
 use super::core::{Core, Progress};
-use super::freight::carrier::{Held, aboard};
+use super::doorbell::OwnDoorbell;
 use super::later::Later;
 use super::lock::{Lock, Locked};
-use super::nap::Nap;
 use super::poller::Poller;
-use super::pulse::Pulse;
+use super::rendezvous::carrier::{Held, carrier_of};
 use crate::shm::Look;
 use crate::{Handler, Rank};
 use std::sync::Condvar;
 use std::thread;
 use std::time::Instant;
 
-/// How often a look goes on while there is more.
+/// The most rounds of one [`Endpoint::look`](super::Endpoint::look).
 const LOOKS: usize = 16;
 
 pub(super) struct Shared<H> {
     pub me: Rank,
     pub poller: Poller,
-    /// By which node-mates call us, if there are any.
-    pub pulse: Option<Pulse>,
+    /// This rank's doorbell, if it has node peers.
+    pub doorbell: Option<OwnDoorbell>,
     pub lock: Lock<State<H>>,
-    /// What is to be done as soon as somebody takes the lock.
+    /// Actions for the next thread that takes the lock.
     pub later: Later<H>,
-    /// Followers sleep here, and a daemon that stands aside.
+    /// Followers, and a daemon that stands aside, sleep here.
     pub notify: Condvar,
-    /// Whether some thread has a carrier for it.
+    /// Whether a thread has a carrier for this endpoint.
     pub is_carried: bool,
 }
 
@@ -72,30 +75,27 @@ pub(super) struct State<H> {
     pub core: Core<H>,
     /// Whether a waiter drives.
     pub waiter: bool,
-    /// How many waiters have driven, one after the other.
+    /// The number of waiters that have driven so far.
     pub turns: u64,
-    /// How many threads sleep on `notify`.
     pub parked: usize,
-    /// Whether the poller watches for room in the socket.
+    /// Whether the poller also reports room in the socket.
     pub wants_room: bool,
-    /// When the timer will fire.
     pub timer: Option<Instant>,
     /// Closed, or the daemon has panicked.
     pub ended: bool,
 }
 
 impl<H: Handler> Shared<H> {
-    /// The carrier, if it is the calling thread's.
+    /// The carrier, if it belongs to the calling thread.
     pub fn carrier(&self) -> Option<Held> {
-        self.is_carried.then(|| aboard(self.address())).flatten()
+        self.is_carried.then(|| carrier_of(self.address())).flatten()
     }
 
-    /// What tells this endpoint from others of the process.
+    /// Identifies this endpoint within the process.
     pub fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Takes the lock, and does what waits for that.
     pub fn enter(&self) -> Locked<'_, State<H>> {
         let mut state = self.lock.lock();
         while let Some(action) = self.later.next() {
@@ -105,34 +105,34 @@ impl<H: Handler> Shared<H> {
         state
     }
 
-    /// Asks `ready` again and again, after everything that may have changed its answer, until it says `Some`; drives the transport meanwhile,
-    /// and the carrier if it is this thread's. `ready` also says whether the handler was told something by what it has sent.
+    /// Evaluates `ready` after every change until it returns `Some`. Meanwhile drives the transport, and the carrier if
+    /// it belongs to this thread. `ready` also returns whether sending its messages has called the handler.
     pub fn wait_until<R>(&self, mut ready: impl FnMut(&mut Core<H>) -> (Option<R>, bool)) -> R {
         let carrier = self.carrier();
-        // Before the lock, so that it is dropped after it, also by a panic.
+        // Declared before the lock, so that it is dropped after it, even by a panic.
         let mut driving = Driving { shared: self, active: false, progress: Progress::default() };
-        let mut nap = Nap::default();
+        let mut backoff = Backoff::default();
         let mut state = self.enter();
         loop {
-            state.core.forget_calls();
+            state.core.forget_nudges();
             let moved = carrier.as_ref().is_some_and(|carrier| state.core.carry(&mut *carrier.borrow_mut()));
             if moved {
                 self.moved(&state, driving.active);
             }
-            let (outcome, told) = ready(&mut state.core);
+            let (outcome, called) = ready(&mut state.core);
             if let Some(outcome) = outcome {
                 driving.leave(&mut state);
                 self.changed(&mut state);
                 return outcome;
             }
-            if told {
-                // By what came of its own sends: its answer may be another now, and that of other waiters.
+            if called {
+                // The handler was called: this condition, and those of other waiters, may have changed.
                 self.changed(&mut state);
                 continue;
             }
             self.arrange(&mut state);
             assert!(!state.ended, "waiting on the endpoint of {}, which is closed", self.me);
-            // What is under way in the carrier wakes nobody.
+            // A carrier wakes nobody.
             let carries = carrier.is_some() && state.core.is_moving();
             if driving.active || !state.waiter {
                 if !std::mem::replace(&mut driving.active, true) {
@@ -140,18 +140,20 @@ impl<H: Handler> Shared<H> {
                     state.turns += 1;
                 }
                 if carries {
-                    state.core.call();
+                    state.core.nudge();
                 }
                 drop(state);
                 match carries {
-                    true => nap.take(moved || driving.progress.handled || driving.progress.more, Some(&self.poller)),
+                    true => {
+                        backoff.wait(moved || driving.progress.handled || driving.progress.more, Some(&self.poller))
+                    }
                     false => self.rest(driving.progress, true),
                 }
                 state = self.enter();
                 driving.progress = self.take_in(&mut state);
             } else if carries {
                 drop(state);
-                nap.take(moved, None);
+                backoff.wait(moved, None);
                 state = self.enter();
             } else {
                 state = self.park(state);
@@ -159,7 +161,7 @@ impl<H: Handler> Shared<H> {
         }
     }
 
-    /// The carrier has moved something, which others may wait for.
+    /// The carrier has made progress, which other threads may wait for.
     fn moved(&self, state: &State<H>, by_waiter: bool) {
         if state.waiter && !by_waiter {
             self.wake();
@@ -167,9 +169,9 @@ impl<H: Handler> Shared<H> {
         self.notify_parked(state);
     }
 
-    /// Takes in what has arrived by now.
+    /// Receives what has arrived by now.
     pub fn look(&self) {
-        // Before the lock, so that it is dropped after it, also by a panic of the handler's.
+        // Declared before the lock, so that it is dropped after it, even if the handler panics.
         let mut looking = Looking { shared: self, left: None };
         let mut state = self.enter();
         if state.waiter || state.ended {
@@ -185,11 +187,10 @@ impl<H: Handler> Shared<H> {
         }
     }
 
-    /// Takes in what has arrived.
     fn take_in(&self, state: &mut State<H>) -> Progress {
         // Before looking anywhere.
-        if let Some(pulse) = &self.pulse {
-            pulse.answer();
+        if let Some(doorbell) = &self.doorbell {
+            doorbell.acknowledge();
         }
         let now = Instant::now();
         if state.timer.is_some_and(|due| due <= now) {
@@ -203,7 +204,7 @@ impl<H: Handler> Shared<H> {
         progress
     }
 
-    /// After the handler was called outside [`Shared::take_in`]: tells those who wait.
+    /// Wakes waiting threads after the handler was called outside [`Shared::take_in`].
     pub fn changed(&self, state: &mut State<H>) {
         if state.waiter {
             self.wake();
@@ -212,10 +213,10 @@ impl<H: Handler> Shared<H> {
         self.arrange(state);
     }
 
-    /// Wakes whoever sleeps first, or lets it look once more.
+    /// Wakes a sleeping thread, or makes a driving thread look again.
     fn wake(&self) {
-        match &self.pulse {
-            Some(pulse) => pulse.ring(),
+        match &self.doorbell {
+            Some(doorbell) => doorbell.ring(),
             None => self.poller.waker().kick(),
         }
     }
@@ -226,10 +227,11 @@ impl<H: Handler> Shared<H> {
         }
     }
 
-    /// A thread that has looked goes: has the daemon do what is left.
+    /// A thread that has looked leaves: wakes the daemon for the remaining work.
     fn depart(&self, state: &State<H>, left: Progress) {
-        // What has come since we looked, and nobody has been woken for; who waits, if somebody does, will see it.
-        let rung = !state.waiter && self.pulse.as_ref().is_some_and(|pulse| pulse.leave() == Look::Again);
+        // Messages since the last look have woken nobody. A waiter, if there is one, will see them.
+        let rung =
+            !state.waiter && self.doorbell.as_ref().is_some_and(|doorbell| doorbell.stop_polling() == Look::Again);
         if left.more || rung {
             self.poller.waker().kick();
         }
@@ -242,7 +244,7 @@ impl<H: Handler> Shared<H> {
         state
     }
 
-    /// Arranges to be woken for what does not arrive: time, and room in the socket.
+    /// Sets the timer, and watches for room in the socket if needed.
     pub fn arrange(&self, state: &mut State<H>) {
         if let Some(port) = state.core.port()
             && port.is_full() != state.wants_room
@@ -260,7 +262,7 @@ impl<H: Handler> Shared<H> {
         }
     }
 
-    /// Nothing will arrive any more: wakes everyone to see it.
+    /// Closes the core and wakes all threads.
     pub fn end(&self) {
         let mut state = self.lock.lock();
         state.ended = true;
@@ -270,16 +272,16 @@ impl<H: Handler> Shared<H> {
         self.poller.waker().kick();
     }
 
-    /// Sleeps until there is something to do after `progress`; `patient` waits a while before that.
-    fn rest(&self, progress: Progress, patient: bool) {
+    /// Sleeps until there is something to do; not at all after `progress.more`. `spins`: polls the doorbell first.
+    fn rest(&self, progress: Progress, spins: bool) {
         if progress.more {
             return;
         }
         if let Some(lull) = progress.lull {
             thread::sleep(lull);
         }
-        if let Some(pulse) = &self.pulse {
-            let again = if patient { self.linger(pulse) } else { self.withdraw(pulse) };
+        if let Some(doorbell) = &self.doorbell {
+            let again = if spins { self.spin_then_prepare_sleep(doorbell) } else { self.withdraw(doorbell) };
             if again == Look::Again {
                 return;
             }
@@ -287,21 +289,21 @@ impl<H: Handler> Shared<H> {
         self.poller.sleep();
     }
 
-    /// The waiter's last looks before it sleeps.
-    fn linger(&self, pulse: &Pulse) -> Look {
-        if pulse.linger() {
+    /// The waiter's last checks before it sleeps.
+    fn spin_then_prepare_sleep(&self, doorbell: &OwnDoorbell) -> Look {
+        if doorbell.spin() {
             return Look::Again;
         }
-        self.lock.lock().core.call();
-        pulse.doze()
+        self.lock.lock().core.nudge();
+        doorbell.prepare_sleep()
     }
 
-    /// The daemon's. While somebody waits the bell is the waiter's, who would not see hints any more; else what is in no hurry stays, or the
-    /// daemon would look for each of it once it looks at all.
-    fn withdraw(&self, pulse: &Pulse) -> Look {
-        // Under the lock: whoever begins to wait now comes before that, or after it.
+    /// The daemon's last check. While a thread waits, the doorbell is in the waiter's charge. Otherwise lazy messages
+    /// stay unread: once awake, the daemon would handle each of them.
+    fn withdraw(&self, doorbell: &OwnDoorbell) -> Look {
+        // Under the lock: a new waiter comes entirely before or after this.
         let state = self.lock.lock();
-        if state.waiter { Look::Sleep } else { pulse.leave() }
+        if state.waiter { Look::Sleep } else { doorbell.stop_polling() }
     }
 
     pub fn daemon(&self) {
@@ -310,7 +312,7 @@ impl<H: Handler> Shared<H> {
             self.rest(progress, false);
             let mut state = self.enter();
             if state.ended {
-                // A waiter may sleep on, having missed the kick that we took.
+                // This thread may have taken a kick meant for a waiter.
                 self.poller.waker().kick();
                 return;
             }
@@ -322,8 +324,8 @@ impl<H: Handler> Shared<H> {
         }
     }
 
-    /// Leaves the driving to the waiter: makes sure that it looks at what we have handled, and sleeps until it has left. The next one, if
-    /// there is one by then, has looked for itself: it need not wake us again when it leaves.
+    /// Leaves the driving to the waiter: makes it look at what the daemon has handled, and sleeps until it has left. A
+    /// next waiter has evaluated its condition itself and need not wake the daemon when it leaves.
     fn stand_aside(&self, mut state: Locked<'_, State<H>>) {
         self.poller.waker().kick();
         let turn = state.turns;
@@ -333,7 +335,7 @@ impl<H: Handler> Shared<H> {
     }
 }
 
-/// A thread that looks once, and what it leaves to the daemon.
+/// A thread in [`Shared::look`], and the work that it leaves.
 struct Looking<'a, H: Handler> {
     shared: &'a Shared<H>,
     left: Option<Progress>,
@@ -347,7 +349,7 @@ impl<H: Handler> Drop for Looking<'_, H> {
     }
 }
 
-/// The place of the driving waiter, given up also by a panic.
+/// The role of the driving waiter. It is given up even by a panic.
 struct Driving<'a, H: Handler> {
     shared: &'a Shared<H>,
     active: bool,
@@ -363,7 +365,7 @@ impl<H: Handler> Driving<'_, H> {
         self.shared.notify_parked(state);
         self.shared.depart(state, self.progress);
         if state.ended {
-            // Only we may have been woken for it.
+            // Possibly only this thread was woken for the end.
             self.shared.poller.waker().kick();
         }
     }

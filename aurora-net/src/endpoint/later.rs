@@ -1,17 +1,16 @@
-//! What a thread asks of its handler inside of a call of the same handler: it is done when that call is over.
+//! Actions on a handler that a thread requests from within a call of the same handler. They run after that call.
 
 use crate::{Handler, Outbox};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Something to do with a handler, once.
+/// An action on the handler, run once.
 pub(super) type Action<H> = Box<dyn FnOnce(&mut H, &mut Outbox) + Send>;
 
-/// Actions that wait, in the order in which they were asked for.
 pub(super) struct Later<H> {
     actions: Mutex<VecDeque<Action<H>>>,
-    /// Whether there are any, for who looks at each call.
+    /// Whether there are any: checked each time the lock is taken.
     any: AtomicBool,
 }
 
@@ -22,14 +21,14 @@ impl<H> Default for Later<H> {
 }
 
 impl<H: Handler> Later<H> {
-    /// Adds one: by the thread that holds the endpoint's lock.
+    /// Adds an action. The calling thread holds the endpoint's lock.
     pub fn add(&self, action: Action<H>) {
         self.actions().push_back(action);
-        // Relaxed: the endpoint's lock orders this with who looks.
+        // Relaxed: the endpoint's lock orders this with the readers.
         self.any.store(true, Ordering::Relaxed);
     }
 
-    /// The next one, which is the caller's to do: under the endpoint's lock. Those behind it stay, also if it panics.
+    /// Takes the next action, which the caller runs under the endpoint's lock. If it panics, the others stay queued.
     #[inline]
     pub fn next(&self) -> Option<Action<H>> {
         if self.any.load(Ordering::Relaxed) { self.pop() } else { None }

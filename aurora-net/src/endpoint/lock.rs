@@ -1,18 +1,17 @@
-//! The endpoint's one lock, and the rule that nobody takes it twice.
+//! The endpoint's lock, which detects recursive locking.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A mutex that panics instead of deadlocking when its holder locks it again, and that survives panics: what was
-/// under it belongs to a rank that is about to fail.
+/// A mutex that panics instead of deadlocking when its holder locks it again. It ignores poisoning: after a panic the
+/// rank is about to fail anyway.
 #[derive(Debug)]
 pub(crate) struct Lock<T> {
     value: Mutex<T>,
     holder: AtomicUsize,
 }
 
-/// The lock, held.
 #[derive(Debug)]
 pub(crate) struct Locked<'a, T> {
     lock: &'a Lock<T>,
@@ -29,14 +28,13 @@ impl<T> Lock<T> {
     pub fn lock(&self) -> Locked<'_, T> {
         assert!(
             !self.is_mine(),
-            "an endpoint was called from inside one of its own calls: what it calls, such as an operation (`Op`) or the serde \
-             implementation of a value, must not use shared objects"
+            "an endpoint was called from inside one of its own calls: what it calls, such as an operation (`Op`) or \
+             the serde implementation of a value, must not use shared objects"
         );
         let guard = self.value.lock().unwrap_or_else(PoisonError::into_inner);
         Locked::new(self, guard)
     }
 
-    /// Whether the calling thread holds it.
     pub fn is_mine(&self) -> bool {
         // Relaxed: only our own store can be equal, and a thread sees its own stores.
         self.holder.load(Ordering::Relaxed) == this_thread()
@@ -50,7 +48,7 @@ impl<'a, T> Locked<'a, T> {
         Locked { lock, guard }
     }
 
-    /// Lets go until `condvar` is notified.
+    /// Releases the lock until `condvar` is notified.
     pub fn wait(mut self, condvar: &Condvar) -> Self {
         let lock = self.lock;
         lock.holder.store(NOBODY, Ordering::Relaxed);
@@ -84,7 +82,7 @@ impl<T> DerefMut for Locked<'_, T> {
 
 const NOBODY: usize = 0;
 
-/// A number that no other living thread has.
+/// A number unique among living threads.
 fn this_thread() -> usize {
     thread_local!(static ANCHOR: u8 = const { 0 });
     ANCHOR.with(|anchor| std::ptr::from_ref(anchor).addr())

@@ -1,29 +1,29 @@
-//! The I/O loop of a rank: one lock, one place to sleep, and whoever waits drives.
+//! The endpoint: a rank's I/O loop, with one lock and one epoll instance. Waiting threads drive it themselves.
 //!
-//! Who drives when, and why no wake-up is lost: `driving.rs`. What MPI carries, where it does: `freight/`.
+//! `driving.rs` explains which thread drives and why no wake-up is lost; `rendezvous/` explains transfers by MPI.
 //!
 //! # After [`Endpoint::close`]
 //!
-//! The daemon is gone, nothing arrives, nothing is sent: [`Endpoint::act`] still runs its closure, and what it queues is
-//! dropped, lent payloads given back. What was still under way is forgotten: its memory is not read any more, and not given
-//! back either. Transfers that others send to a closed endpoint vanish.
+//! The daemon has ended, and nothing is sent or received. [`Endpoint::act`] still runs its closure, but drops what it
+//! queues and releases lent payloads. Transfers in progress are forgotten: their memory is neither read any more nor
+//! released. Transfers that others send to a closed endpoint are lost.
 
+mod admission;
+mod backoff;
 mod core;
 mod datagrams;
-mod door;
+mod doorbell;
 mod driving;
-mod freight;
 mod later;
 mod lock;
-mod nap;
 mod poller;
-mod pulse;
+mod rendezvous;
 mod rings;
 mod setup;
 mod trace;
 
-pub(crate) use freight::carrier;
 pub(crate) use poller::Waker;
+pub(crate) use rendezvous::carrier;
 pub(crate) use setup::Setup;
 
 use self::driving::Shared;
@@ -35,10 +35,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// A rank's end of the transport. Clones are handles to the same one; dropping the last closes it.
+/// A rank's end of the transport. Clones are handles to the same endpoint; dropping the last one closes it.
 ///
-/// Any thread may call any method, but only [`Endpoint::act_soon`] from inside a closure or a [`Handler`] method of the same
-/// endpoint: the others panic there, they do not deadlock.
+/// Any thread may call any method. From inside a closure or a [`Handler`] method of the same endpoint, only
+/// [`Endpoint::act_soon`] is permitted: the others panic instead of deadlocking.
 pub struct Endpoint<H: Handler> {
     owner: Arc<Owner<H>>,
 }
@@ -57,8 +57,8 @@ impl<H: Handler> fmt::Debug for Endpoint<H> {
 }
 
 impl<H: Handler> Endpoint<H> {
-    /// Runs `action` on the handler and sends what it queues, as far as flow control lets it; the rest follows by itself.
-    /// Never waits for a peer.
+    /// Runs `action` on the handler and sends what it queues as far as flow control permits; the rest follows
+    /// automatically. Never waits for a peer.
     pub fn act<R>(&self, action: impl FnOnce(&mut H, &mut Outbox) -> R) -> R {
         let shared = &*self.owner.shared;
         let mut state = shared.enter();
@@ -67,34 +67,36 @@ impl<H: Handler> Endpoint<H> {
         outcome
     }
 
-    /// As [`Endpoint::act`], for what goes out of scope, wherever that may be: inside of a call of this endpoint by the same thread it is
-    /// done when that call is over.
+    /// As [`Endpoint::act`]. If this thread is inside a call of this endpoint, the action runs after that call. For
+    /// destructors, which may run anywhere.
     pub fn act_soon(&self, action: impl FnOnce(&mut H, &mut Outbox) + Send + 'static) {
         let shared = &*self.owner.shared;
         if !shared.lock.is_mine() {
             return self.act(action);
         }
         shared.later.add(Box::new(action));
-        // Whoever takes the lock next does it: the daemon, if nobody else comes.
+        // The next thread that takes the lock runs it: the daemon at the latest.
         shared.poller.waker().kick();
     }
 
-    /// Runs `condition` on the handler again and again, after everything that may have changed its answer, until it says
-    /// `Some`. The calling thread drives the transport meanwhile.
+    /// Evaluates `condition` on the handler after every change until it returns `Some`. The calling thread drives the
+    /// transport meanwhile.
     ///
-    /// While it says `None`, `condition` may queue transfers but must not change what another waiter waits for.
+    /// A `condition` that returns `None` may queue transfers, but must not change what another waiter waits for.
     ///
     /// # Panics
-    /// If the endpoint is closed, or its daemon has panicked, while the condition is not met: nothing could ever change it.
+    /// If the endpoint is closed, or its daemon has panicked, while the condition is not met: it could never be met.
     pub fn wait<R>(&self, mut condition: impl FnMut(&mut H, &mut Outbox) -> Option<R>) -> R {
         self.owner.shared.wait_until(|core| core.run(&mut condition))
     }
 
-    /// Until what this gives is dropped, the calling thread attends to the carrier that moves long transfers between nodes: those that it, or
-    /// the daemon meanwhile, sends to ranks that attend too go by it. None where there is no carrier, or it is another thread's.
+    /// Until the returned guard is dropped, the calling thread attends to the carrier that moves long transfers between
+    /// nodes. Transfers that this rank sends meanwhile to other attending ranks go by the carrier. `None` if there is
+    /// no carrier, or it belongs to another thread.
     ///
-    /// For the time of one operation: the thread must not compute meanwhile, for others may wait for what it has to move. Dropping
-    /// it waits until that has been moved, which needs nothing of the others but that they attend, as they do.
+    /// Hold the guard for one operation and do not compute meanwhile: other ranks may wait for this thread to poll the
+    /// carrier. Dropping it waits until the accepted transfers are complete, which requires only that their other ends
+    /// attend, as they do.
     pub fn attend(&self) -> Option<Attending<'_, H>> {
         let shared = &*self.owner.shared;
         shared.carrier()?;
@@ -102,44 +104,44 @@ impl<H: Handler> Endpoint<H> {
         Some(Attending { shared, not_send: PhantomData })
     }
 
-    /// Takes in what has arrived by now, for a thread that has no reason to wait: the daemon need not be woken for it. Does nothing
-    /// where another thread waits, and does it.
+    /// Receives what has arrived by now, so that the daemon need not be woken. Does nothing while another thread waits,
+    /// since that thread does so.
     pub fn look(&self) {
         self.owner.shared.look();
     }
 
-    /// Reads the handler, and what has passed by the same moment.
+    /// Reads the handler, together with the counters of the same moment.
     pub fn read<R>(&self, read: impl FnOnce(&H) -> R) -> (R, Traffic) {
         let state = self.owner.shared.lock.lock();
         (read(state.core.handler()), state.core.traffic())
     }
 
-    /// What has passed so far.
+    /// The counters so far.
     pub fn traffic(&self) -> Traffic {
         self.owner.shared.lock.lock().core.traffic()
     }
 
-    /// What the system has given us as a UDP socket, if there is one.
+    /// Properties of the UDP socket, if there is one.
     pub fn udp(&self) -> Option<UdpInfo> {
         self.owner.shared.lock.lock().core.port().map(UdpPort::info)
     }
 
-    /// The ranks that share this one's memory. This one alone where [`Route::Local`] or [`Route::Udp`] was asked for.
+    /// The ranks that share memory with this one. This rank alone with [`Route::Local`] or [`Route::Udp`].
     pub fn node(&self) -> &Arc<Node> {
         &self.owner.node
     }
 
-    /// On how many nodes the ranks of the job are.
+    /// The number of nodes of the job.
     pub fn nodes(&self) -> usize {
         self.owner.nodes.count
     }
 
-    /// The leader of each rank's node, by ranks: those with the same one share memory.
+    /// The leader of each rank's node, by rank. Ranks with the same leader share memory.
     pub fn leaders(&self) -> &[Rank] {
         &self.owner.nodes.leaders
     }
 
-    /// The routes that lead from this rank to the others, best first.
+    /// The routes from this rank to the others, best first.
     pub fn routes(&self) -> &[Route] {
         &self.owner.routes
     }
@@ -149,20 +151,19 @@ impl<H: Handler> Endpoint<H> {
         &self.owner.bulk
     }
 
-    /// Ends the daemon and gives up queues and sockets. Closing again does nothing.
+    /// Ends the daemon and closes queues and sockets. Closing again does nothing.
     ///
-    /// To call when every rank has finished ([`Seat::finish`](crate::bootstrap::Seat::finish)): others may need the daemon
-    /// until then.
+    /// Call this after [`Seat::finish`](crate::bootstrap::Seat::finish): until then other ranks may need the daemon.
     pub fn close(&self) {
         self.owner.close();
     }
 }
 
-/// A thread that attends to the carrier of long transfers, from [`Endpoint::attend`].
+/// A guard during which the calling thread attends to the carrier, from [`Endpoint::attend`].
 #[must_use = "the thread attends for as long as this lives"]
 pub struct Attending<'a, H: Handler> {
     shared: &'a Shared<H>,
-    /// The carrier is this thread's.
+    /// The carrier belongs to this thread.
     not_send: PhantomData<*const ()>,
 }
 
@@ -173,8 +174,7 @@ impl<H: Handler> Drop for Attending<'_, H> {
         if !thread::panicking() {
             return moved();
         }
-        // What others have been promised has nothing to do with the panic. What is taken in meanwhile may panic too: that must not leave
-        // here, and there is less of it each time.
+        // Accepted transfers complete even during a panic. Handling them may panic again; each time less is left.
         while catch_unwind(AssertUnwindSafe(moved)).is_err() {}
     }
 }
@@ -185,7 +185,7 @@ impl<H: Handler> fmt::Debug for Attending<'_, H> {
     }
 }
 
-/// What the handles share. The daemon shares only the inner part, so that dropping the last handle ends it.
+/// The state shared by the handles. The daemon holds only the inner part, so dropping the last handle ends it.
 struct Owner<H: Handler> {
     shared: Arc<Shared<H>>,
     daemon: Mutex<Option<JoinHandle<()>>>,
@@ -195,10 +195,9 @@ struct Owner<H: Handler> {
     bulk: BulkInfo,
 }
 
-/// Who is where.
 pub(crate) struct Nodes {
     pub count: usize,
-    /// Of each rank's node; itself where it shares its memory with nobody.
+    /// Of each rank's node; the rank itself if it shares memory with no other rank.
     pub leaders: Vec<Rank>,
 }
 
@@ -210,7 +209,7 @@ impl<H: Handler> Owner<H> {
         if let Some(daemon) = daemon
             && daemon.thread().id() != thread::current().id()
         {
-            // It catches its panics.
+            // The daemon catches its panics.
             let _ = daemon.join();
         }
     }

@@ -1,4 +1,4 @@
-//! Where an endpoint sleeps: one epoll instance with a wake-up, a timer and, if there is one, a socket.
+//! The epoll instance on which an endpoint sleeps, with an eventfd, a timer and, if there is one, a socket.
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd, poll};
 use rustix::io::{Errno, write};
@@ -9,30 +9,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Wakes one thread that sleeps on the poller it belongs to, or the next one that is about to.
+/// Wakes one thread that sleeps on the poller, or that is about to.
 #[derive(Debug)]
 pub(crate) struct Waker(OwnedFd);
 
 impl Waker {
-    /// A new one.
     pub fn new() -> io::Result<Self> {
         Ok(Waker(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
-    /// The same one, received from another process.
+    /// An eventfd received from another process.
     pub fn of(eventfd: OwnedFd) -> Self {
         Waker(eventfd)
     }
 
-    /// Another handle to it.
     pub fn share(&self) -> io::Result<Self> {
         self.0.try_clone().map(Waker)
     }
 
-    /// Never blocks, from any thread.
+    /// Never blocks; any thread may call it.
     pub fn kick(&self) {
-        // Edge-triggered, so every write is an event and nobody has to read. The counter would overflow after 2^64
-        // kicks; a write that fails for it finds the event pending anyway.
+        // Edge-triggered: every write is an event, and the counter is never read. If it overflows after 2^64 kicks, the
+        // write fails, but then an event is pending.
         let _ = write(&self.0, &1u64.to_ne_bytes());
     }
 }
@@ -43,20 +41,20 @@ impl AsFd for Waker {
     }
 }
 
-/// One epoll instance, everything in it edge-triggered.
+/// An epoll instance whose events are all edge-triggered.
 #[derive(Debug)]
 pub(crate) struct Poller {
     epoll: OwnedFd,
     waker: Arc<Waker>,
     timer: OwnedFd,
-    /// Whether a watched connection has ended since that was asked for.
+    /// Whether a watched connection has ended since the last `take_ended`.
     ended: AtomicBool,
 }
 
-/// As many as are asked for at a time; what else has happened comes at the next sleep.
+/// The most events per call; further ones come with the next call.
 const SOURCES: usize = 4;
 
-/// What an event belongs to, where that is asked for.
+/// The kinds of events that are told apart.
 const SOMETHING: u64 = 0;
 const AN_END: u64 = 1;
 
@@ -71,7 +69,7 @@ impl Poller {
         Ok(poller)
     }
 
-    /// Adds a socket: wakes when something arrives.
+    /// Adds a socket: wakes when a datagram arrives.
     pub fn watch_socket(&self, socket: impl AsFd) -> io::Result<()> {
         self.watch(socket, epoll::EventFlags::IN)
     }
@@ -83,17 +81,17 @@ impl Poller {
         Ok(())
     }
 
-    /// Whether one of those connections has ended since the last time.
+    /// Whether a watched connection has ended since the last call.
     pub fn take_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed) && self.ended.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether to wake also when the socket has room again. Only while something waits for it: the kernel would report
-    /// room after each datagram that has left.
+    /// Sets whether room in the socket wakes. Only while data waits for room: Linux reports it after each datagram that
+    /// has left.
     pub fn watch_room(&self, socket: impl AsFd, wanted: bool) {
         let mut flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
         flags.set(epoll::EventFlags::OUT, wanted);
-        // Looks at the socket anew, so that room made in the meantime is not missed.
+        // This also rechecks the socket, so room made in the meantime is not missed.
         if let Err(error) = epoll::modify(&self.epoll, socket, epoll::EventData::new_u64(SOMETHING), flags) {
             unreachable!("epoll_ctl on a socket of ours: {error}");
         }
@@ -105,19 +103,18 @@ impl Poller {
         Ok(())
     }
 
-    /// What wakes this poller.
     pub fn waker(&self) -> &Arc<Waker> {
         &self.waker
     }
 
-    /// Sleeps until something has happened, or for so long.
-    pub fn doze(&self, longest: Duration) {
-        // Epoll itself counts in milliseconds.
+    /// Sleeps until an event, or for at most `longest`.
+    pub fn sleep_at_most(&self, longest: Duration) {
+        // `epoll_wait` counts in milliseconds.
         let _ = poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timespec(longest)));
         self.sleep_for(Some(&timespec(Duration::ZERO)));
     }
 
-    /// Sleeps until something has happened. What, the caller finds out by looking everywhere.
+    /// Sleeps until an event. The caller then looks everywhere.
     pub fn sleep(&self) {
         self.sleep_for(None);
     }
@@ -137,7 +134,7 @@ impl Poller {
         }
     }
 
-    /// Lets the timer wake the poller once, `after` from now; replaces what was set before.
+    /// Sets the timer to wake the poller once, `after` from now, instead of its earlier setting.
     pub fn set_timer(&self, after: Duration) {
         let spec = Itimerspec {
             it_interval: timespec(Duration::ZERO),

@@ -1,94 +1,91 @@
-//! The shared-memory side of an endpoint: rings to and from each rank of its node.
+//! The shared-memory side of an endpoint: rings to and from each node peer.
 
-use crate::shm::{Control, Link, Node, Presence, Sent, Stock};
+use crate::shm::{BufferPool, Control, Duplex, Node, Presence, Sent};
 use crate::{Handler, Outbox, Outgoing, Rank, Traffic};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Into so many parts the time is divided after which a mate that reads nothing is lost.
+/// The number of checks within the time after which a node peer that reads nothing is lost.
 const LOOKS: u32 = 4;
 
 pub(crate) struct Rings {
     node: Arc<Node>,
     control: Arc<Control>,
-    stock: Arc<Stock>,
-    mates: Vec<Mate>,
-    /// Mates for whom something is queued that may find room.
+    pool: Arc<BufferPool>,
+    peers: Vec<NodePeer>,
+    /// Node peers with queued transfers that may find room.
     busy: Vec<usize>,
     silence: Duration,
-    /// When to look whether all mates read.
+    /// When to check whether all node peers read.
     due: Option<Instant>,
-    /// How many have died, as far as we have acted upon it.
+    /// The number of dead ranks that have been handled.
     deaths: u32,
-    /// How long after its end a mate is said to be lost.
+    /// The time between a node peer's end and its report as lost.
     grace: Duration,
 }
 
-/// One of the others.
-struct Mate {
+struct NodePeer {
     rank: Rank,
-    /// Its number on the node.
     number: usize,
-    link: Link,
+    duplex: Duplex,
     is_busy: bool,
-    /// What it had read at a look, with something left to read; and when it was first seen there.
+    /// Its read position with something left to read, and when that position was first seen.
     stuck: Option<(u64, Instant)>,
-    /// When it is to be lost, having died.
-    mourned_until: Option<Instant>,
+    /// It has died and will be reported as lost at this time.
+    lost_at: Option<Instant>,
     is_lost: bool,
 }
 
 impl Rings {
-    /// None: nobody else is on this node. `grace` is left to a launcher that reports the end of a process itself and ends the
-    /// others: they die one after the other, and those still there must not blame those who went before.
+    /// `None`: this rank is alone on its node. `grace` is for launchers that report the end of a process themselves and
+    /// then end the others: these must not report each other as lost.
     pub fn new(node: &Arc<Node>, silence: Duration, grace: Duration) -> Option<Self> {
         let control = node.control()?.clone();
-        let stock = Stock::new(control.clone());
-        let mates = control.take_rings().into_iter().map(|(number, writer, reader)| Mate {
-            rank: node.ranks()[number],
-            number,
-            link: Link::new(number, writer, reader, stock.clone()),
+        let pool = BufferPool::new(control.clone());
+        let peers = control.take_rings().into_iter().map(|ends| NodePeer {
+            rank: node.ranks()[ends.peer],
+            number: ends.peer,
+            duplex: Duplex::new(ends, pool.clone()),
             is_busy: false,
             stuck: None,
-            mourned_until: None,
+            lost_at: None,
             is_lost: false,
         });
-        let (mates, node) = (mates.collect(), node.clone());
-        Some(Rings { node, control, stock, mates, busy: Vec::new(), silence, due: None, deaths: 0, grace })
+        let (peers, node) = (peers.collect(), node.clone());
+        Some(Rings { node, control, pool, peers, busy: Vec::new(), silence, due: None, deaths: 0, grace })
     }
 
-    /// The buffers that this rank can hand to its mates.
-    pub fn stock(&self) -> &Arc<Stock> {
-        &self.stock
+    /// The pool of buffers that this rank can hand to node peers.
+    pub fn pool(&self) -> &Arc<BufferPool> {
+        &self.pool
     }
 
-    /// Which of the mates a rank is.
     pub fn find(&self, rank: Rank) -> Option<usize> {
-        self.mates.iter().position(|mate| mate.rank == rank)
+        self.peers.iter().position(|peer| peer.rank == rank)
     }
 
-    /// A mate's number on the node.
-    pub fn number(&self, mate: usize) -> usize {
-        self.mates[mate].number
+    /// The node rank of the node peer with this index.
+    pub fn number(&self, peer: usize) -> usize {
+        self.peers[peer].number
     }
 
-    /// Queues a transfer. The outgoing is given back where the mate is lost.
-    pub fn send(&mut self, mate: usize, outgoing: Outgoing) -> Result<(), Outgoing> {
-        if self.mates[mate].is_lost {
+    /// Queues a transfer. Returns it if the node peer is lost.
+    pub fn send(&mut self, peer: usize, outgoing: Outgoing) -> Result<(), Outgoing> {
+        if self.peers[peer].is_lost {
             return Err(outgoing);
         }
-        self.mates[mate].link.send(outgoing);
-        self.is_busy(mate);
+        self.peers[peer].duplex.send(outgoing);
+        self.is_busy(peer);
         Ok(())
     }
 
-    fn is_busy(&mut self, mate: usize) {
-        if !std::mem::replace(&mut self.mates[mate].is_busy, true) {
-            self.busy.push(mate);
+    fn is_busy(&mut self, peer: usize) {
+        if !std::mem::replace(&mut self.peers[peer].is_busy, true) {
+            self.busy.push(peer);
         }
     }
 
-    /// Takes in what has arrived. Returns whether the handler was told something, and whether there is more.
+    /// Receives what has arrived. Returns whether the handler was called, and whether more is waiting.
     pub fn receive(
         &mut self,
         handler: &mut impl Handler,
@@ -101,32 +98,32 @@ impl Rings {
         }
         let deaths = self.control.deaths();
         let (mut handled, mut more) = (false, false);
-        for index in 0..self.mates.len() {
-            let mate = &mut self.mates[index];
-            if mate.is_lost {
+        for index in 0..self.peers.len() {
+            let peer = &mut self.peers[index];
+            if peer.is_lost {
                 continue;
             }
-            match mate.link.receive(mate.rank, handler, out, traffic) {
+            match peer.duplex.receive(peer.rank, handler, out, traffic) {
                 Ok(taken) => {
                     handled |= taken.handled;
                     more |= taken.more;
-                    if taken.call {
-                        self.control.ring(mate.number);
+                    if taken.nudge {
+                        self.control.ring(peer.number);
                     }
-                    // What it has sent before it died is here.
-                    let is_dead = deaths != self.deaths && self.control.presence(mate.number) == Presence::Dead;
+                    // Everything that it sent before its death has been received.
+                    let is_dead = deaths != self.deaths && self.control.presence(peer.number) == Presence::Dead;
                     if is_dead && !taken.more {
-                        handled |= self.mourn(index, handler, out);
+                        handled |= self.on_death(index, handler, out);
                     }
                 }
                 Err(corrupt) => {
-                    tracing::error!("{corrupt}: {} is given up", mate.rank);
+                    tracing::error!("{corrupt}: {} is given up", peer.rank);
                     self.lose(index, Duration::ZERO, handler, out);
                     handled = true;
                 }
             }
-            // What waited for room finds it now, if there is any.
-            if self.mates[index].link.is_waiting() {
+            // Queued transfers may find room now.
+            if self.peers[index].duplex.is_waiting() {
                 self.is_busy(index);
             }
         }
@@ -136,45 +133,45 @@ impl Rings {
         (handled, more)
     }
 
-    /// Puts into the rings what fits, and calls who has got something. True: the handler was told something.
+    /// Writes queued transfers into the rings and wakes their receivers. True: the handler was called.
     pub fn transmit(&mut self, handler: &mut impl Handler, out: &mut Outbox) -> bool {
-        let mut told = false;
+        let mut called = false;
         for index in std::mem::take(&mut self.busy) {
-            let mate = &mut self.mates[index];
-            mate.is_busy = false;
-            match mate.link.transmit(handler) {
+            let peer = &mut self.peers[index];
+            peer.is_busy = false;
+            match peer.duplex.transmit(handler) {
                 Ok(Sent::Nothing) => {}
                 Ok(sent) => {
                     match sent {
-                        Sent::Quietly => self.control.hint(mate.number),
-                        _ => self.control.ring(mate.number),
+                        Sent::Lazily => self.control.ring_lazily(peer.number),
+                        _ => self.control.ring(peer.number),
                     }
                     self.due.get_or_insert_with(|| Instant::now() + self.silence / LOOKS);
                 }
                 Err(corrupt) => {
-                    tracing::error!("{corrupt}: {} is given up", mate.rank);
+                    tracing::error!("{corrupt}: {} is given up", peer.rank);
                     self.lose(index, Duration::ZERO, handler, out);
-                    told = true;
+                    called = true;
                 }
             }
-            for token in self.mates[index].link.released() {
+            for token in self.peers[index].duplex.released() {
                 handler.released(token, out);
-                told = true;
+                called = true;
             }
         }
-        told
+        called
     }
 
-    /// Has a rank look.
-    pub fn call(&self, rank: Rank) {
-        if let Some(mate) = self.find(rank) {
-            self.control.ring(self.mates[mate].number);
+    /// Makes a rank look for lazy messages.
+    pub fn nudge(&self, rank: Rank) {
+        if let Some(peer) = self.find(rank) {
+            self.control.ring(self.peers[peer].number);
         }
     }
 
-    /// Whether a long transfer is under way, or something waits for room.
+    /// Whether a long transfer is arriving, or a transfer waits for room.
     pub fn is_moving(&self) -> bool {
-        self.mates.iter().any(|mate| mate.link.is_moving())
+        self.peers.iter().any(|peer| peer.duplex.is_moving())
     }
 
     /// When [`Rings::handle_timeout`] is to be called, if at all.
@@ -182,64 +179,64 @@ impl Rings {
         self.due
     }
 
-    /// Looks whether all mates read what we send them. True: the handler was told something.
+    /// Checks whether all node peers read what this rank sends. True: the handler was called.
     pub fn handle_timeout(&mut self, now: Instant, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         if self.due.is_none_or(|due| due > now) {
             return false;
         }
         self.due = None;
-        let mut told = false;
-        for index in 0..self.mates.len() {
-            let mate = &mut self.mates[index];
-            if let Some(until) = mate.mourned_until.filter(|_| !mate.is_lost) {
+        let mut called = false;
+        for index in 0..self.peers.len() {
+            let peer = &mut self.peers[index];
+            if let Some(until) = peer.lost_at.filter(|_| !peer.is_lost) {
                 if until <= now {
                     self.lose(index, Duration::ZERO, handler, out);
-                    told = true;
+                    called = true;
                 } else {
                     sooner(&mut self.due, until);
                 }
                 continue;
             }
-            let Some(position) = mate.link.unread().filter(|_| !mate.is_lost) else {
-                mate.stuck = None;
+            let Some(position) = peer.duplex.unread().filter(|_| !peer.is_lost) else {
+                peer.stuck = None;
                 continue;
             };
             sooner(&mut self.due, now + self.silence / LOOKS);
-            let (_, since) = *mate.stuck.get_or_insert((position, now));
-            // It may not have been woken for what is there.
-            self.control.ring(mate.number);
-            if mate.stuck != Some((position, since)) {
-                mate.stuck = Some((position, now));
+            let (_, since) = *peer.stuck.get_or_insert((position, now));
+            // A lazy message may not have woken it.
+            self.control.ring(peer.number);
+            if peer.stuck != Some((position, since)) {
+                peer.stuck = Some((position, now));
             } else if now - since >= self.silence {
                 self.lose(index, now - since, handler, out);
-                told = true;
+                called = true;
             }
         }
-        told
+        called
     }
 
-    /// A mate has died. True: the handler was told so.
-    fn mourn(&mut self, mate: usize, handler: &mut impl Handler, out: &mut Outbox) -> bool {
+    /// Handles the death of a node peer. True: the handler was called.
+    fn on_death(&mut self, peer: usize, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         if self.grace.is_zero() {
-            self.lose(mate, Duration::ZERO, handler, out);
+            self.lose(peer, Duration::ZERO, handler, out);
             return true;
         }
-        let until = *self.mates[mate].mourned_until.get_or_insert_with(|| Instant::now() + self.grace);
+        let until = *self.peers[peer].lost_at.get_or_insert_with(|| Instant::now() + self.grace);
         sooner(&mut self.due, until);
         false
     }
 
-    fn lose(&mut self, mate: usize, silent_for: Duration, handler: &mut impl Handler, out: &mut Outbox) {
-        let mate = &mut self.mates[mate];
-        mate.is_lost = true;
-        mate.link.give_up();
-        if self.control.presence(mate.number) == Presence::Dead {
-            self.stock.inherit(mate.number);
+    fn lose(&mut self, peer: usize, silent_for: Duration, handler: &mut impl Handler, out: &mut Outbox) {
+        let peer = &mut self.peers[peer];
+        peer.is_lost = true;
+        peer.duplex.give_up();
+        if self.control.presence(peer.number) == Presence::Dead {
+            self.pool.reclaim(peer.number);
         }
-        for token in mate.link.released() {
+        for token in peer.duplex.released() {
             handler.released(token, out);
         }
-        handler.peer_lost(mate.rank, silent_for, out);
+        handler.peer_lost(peer.rank, silent_for, out);
     }
 }
 

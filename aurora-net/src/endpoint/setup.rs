@@ -1,14 +1,14 @@
-//! From a rank's place in its job to an endpoint that reaches all others.
+//! Creates a rank's endpoint and connects it to all others.
 
 use super::core::{Core, Peer, Ways};
 use super::datagrams::{Common, Datagrams};
+use super::doorbell::OwnDoorbell;
 use super::driving::{Shared, State};
-use super::freight::Freight;
-use super::freight::carrier::{Carriage, board};
 use super::later::Later;
 use super::lock::Lock;
 use super::poller::Poller;
-use super::pulse::Pulse;
+use super::rendezvous::Rendezvous;
+use super::rendezvous::carrier::{Carriage, register};
 use super::rings::Rings;
 use super::{Endpoint, Nodes, Owner, trace};
 use crate::bootstrap::{self, Failure, Job, Launcher};
@@ -22,10 +22,10 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// In this time mpirun has ended those who are left after one has died, or after one has aborted the job, and said why.
+/// After a rank's death or abort, mpirun ends the remaining ranks and reports the cause within this time.
 const MPIRUN_ENDS_ALL: Duration = Duration::from_secs(2);
 
-/// An endpoint in the making: can be reached, but does not know the others yet.
+/// An endpoint whose sockets exist, but which does not know the other ranks yet.
 pub(crate) struct Setup {
     me: Rank,
     key: JobKey,
@@ -33,9 +33,9 @@ pub(crate) struct Setup {
     poller: Poller,
     local: Option<(LocalAddress, Inbox)>,
     udp: Option<(UdpPort, UdpContact)>,
-    /// How the ranks of its node find it, where it shares memory with them.
+    /// How node peers find this rank, if it can share memory.
     offer: Option<Offer>,
-    /// How long after its end a node-mate is said to be lost.
+    /// The time between a node peer's end and its report as lost.
     grace: Duration,
 }
 
@@ -46,10 +46,10 @@ impl Setup {
         let (me, key) = (job.rank, job.key);
         let mut setup = Setup { me, key, transport, poller, local: None, udp: None, offer: None, grace };
         if job.size == 1 {
-            // There is nobody to reach it.
+            // There are no other ranks.
             return Ok(setup);
         }
-        // Threads that pretend to be on several machines have no queues to each other.
+        // Threads that simulate several machines have no queues to each other.
         let threads = job.launcher == Launcher::Threads && transport.ranks_per_node.is_none();
         if transport.route == Some(Route::Local) || (transport.route.is_none() && threads) {
             setup.local = Some(local::queue(setup.poller.waker().clone()));
@@ -64,7 +64,7 @@ impl Setup {
             None => match Offer::new() {
                 Ok(offer) => Some(offer),
                 Err(error @ Error::OpenFiles { .. }) => return Err(error),
-                // Where the system does not let us, this rank shares its memory with nobody.
+                // If the system refuses a socket, this rank shares no memory.
                 Err(_) => None,
             },
             Some(Route::Shm) => Some(Offer::new()?),
@@ -75,7 +75,7 @@ impl Setup {
         Ok(setup)
     }
 
-    /// What the others have to know.
+    /// What the other ranks need in order to reach this one.
     pub fn contact(&self) -> Contact {
         Contact {
             local: self.local.as_ref().map(|(address, _)| address.clone()),
@@ -86,9 +86,9 @@ impl Setup {
         }
     }
 
-    /// Collective. Finds the ranks of this node: `exchange` gives everyone's contact for this rank's. None: nobody can be
-    /// found. With it: the leader of each rank's node.
-    pub fn meet_mates(
+    /// Collective. Discovers the ranks of this node and each rank's leader; `exchange` returns the contacts of all
+    /// ranks. `None`: no rank can share memory.
+    pub fn discover_node(
         &mut self,
         contacts: &[Contact],
         exchange: impl FnOnce(Contact) -> Result<Vec<Contact>, Failure>,
@@ -110,7 +110,8 @@ impl Setup {
         Ok(Some((node, leaders.collect())))
     }
 
-    /// Connects to the others. The calling thread has the carrier, if there is one. `alarm` is told if the daemon panics.
+    /// Connects to the other ranks. The carrier, if any, belongs to the calling thread. `alarm` is called if the daemon
+    /// panics.
     pub fn start<H: Handler>(
         self,
         handler: H,
@@ -129,10 +130,10 @@ impl Setup {
         if !by(|peer| matches!(peer, Peer::Shm(_))) {
             rings = None;
         }
-        let pulse = node.control().map(|control| Pulse::new(control.clone(), rings.is_some()));
+        let doorbell = node.control().map(|control| OwnDoorbell::new(control.clone(), rings.is_some()));
         if rings.is_some() {
             for end in node.ends() {
-                self.poller.watch_end(end).map_err(Error::system("watch a connection to a node-mate"))?;
+                self.poller.watch_end(end).map_err(Error::system("watch a connection to a node peer"))?;
             }
         }
         let datagrams = self.udp.filter(|_| by(|peer| matches!(peer, Peer::Udp))).map(|(port, own)| {
@@ -153,13 +154,13 @@ impl Setup {
         let routes = used.into_iter().filter(|(_, used)| *used).map(|(route, _)| route).collect();
         let ways = Ways { inbox: self.local.map(|(_, inbox)| inbox), rings, datagrams };
         let carriage = carriage.filter(|_| ways.datagrams.is_some());
-        let freight = carriage.as_ref().map(|carriage| Freight::new(carriage.from, self.transport.silence));
+        let rendezvous = carriage.as_ref().map(|carriage| Rendezvous::new(carriage.from, self.transport.silence));
         let shared = Arc::new(Shared {
             me,
             poller: self.poller,
-            pulse,
+            doorbell,
             lock: Lock::new(State {
-                core: Core::new(me, handler, ways, peers, freight),
+                core: Core::new(me, handler, ways, peers, rendezvous),
                 waiter: false,
                 turns: 0,
                 parked: 0,
@@ -172,9 +173,9 @@ impl Setup {
             is_carried: carriage.is_some(),
         });
         if let Some(carriage) = &carriage {
-            board(shared.address(), &carriage.carrier);
+            register(shared.address(), &carriage.carrier);
         }
-        // The handler may want to be called before anything arrives.
+        // The handler may already have a timeout.
         shared.arrange(&mut shared.lock.lock());
         let daemon = thread::Builder::new()
             .name(format!("aurora-daemon-{}", me.index()))
@@ -193,17 +194,17 @@ impl Setup {
         Ok(Endpoint { owner })
     }
 
-    /// The best way to a rank that is allowed and exists.
+    /// The best permitted route to a rank.
     fn peer(&self, rank: Rank, contact: &Contact, rings: Option<&Rings>) -> Result<Peer, Error> {
         if rank == self.me {
-            return Ok(Peer::Nobody);
+            return Ok(Peer::Unreachable);
         }
         let asked = self.transport.route;
         let may = |route| asked.is_none_or(|asked| asked == route);
-        let mate = rings.and_then(|rings| rings.find(rank));
-        match (&contact.local, mate, contact.udp) {
+        let peer = rings.and_then(|rings| rings.find(rank));
+        match (&contact.local, peer, contact.udp) {
             (Some(address), ..) if may(Route::Local) => Ok(Peer::Local(address.clone())),
-            (_, Some(mate), _) if may(Route::Shm) => Ok(Peer::Shm(mate)),
+            (_, Some(peer), _) if may(Route::Shm) => Ok(Peer::Shm(peer)),
             (.., Some(_)) if may(Route::Udp) && self.udp.is_some() => Ok(Peer::Udp),
             _ if asked == Some(Route::Shm) && contact.shm.is_some() => Err(Error::OtherNode { rank }),
             _ => Err(Error::NoAddress { rank, route: asked.unwrap_or(Route::Udp) }),

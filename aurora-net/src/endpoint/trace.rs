@@ -1,10 +1,10 @@
-//! Transfers as spans, for those who trace: from when they are sent until the other rank has them.
+//! A tracing span for each transfer, from sending until the receiver has all of it.
 
 use crate::{Handler, Rank};
 use bytes::Bytes;
 use tracing::{Dispatch, Level, Span, dispatcher, enabled, trace_span};
 
-/// A header that ends a span when it is dropped: whoever sends a transfer keeps its header until the other rank has the whole of it.
+/// A header that ends its span when dropped. A sender keeps the header until the receiver has the whole transfer.
 struct Traced {
     header: Bytes,
     _span: Span,
@@ -16,7 +16,7 @@ impl AsRef<[u8]> for Traced {
     }
 }
 
-/// The header of a transfer, whose span begins if anybody listens.
+/// Wraps the header of a transfer in a span, if tracing is enabled.
 pub(super) fn transfer(handler: &impl Handler, to: Rank, header: Bytes, payload: usize) -> Bytes {
     if !enabled!(target: "aurora::transfer", Level::TRACE) {
         return header;
@@ -26,11 +26,11 @@ pub(super) fn transfer(handler: &impl Handler, to: Rank, header: Bytes, payload:
     Bytes::from_owner(Traced { header, _span: span })
 }
 
-/// `thread` with whoever listens on this thread.
+/// Runs `thread` with the calling thread's tracing subscriber.
 pub(super) fn listening_as_here<R>(thread: impl FnOnce() -> R) -> impl FnOnce() -> R {
     let here = dispatcher::get_default(Dispatch::clone);
     move || match here.is::<tracing::subscriber::NoSubscriber>() {
-        // Who begins to listen later to all threads hears this one too.
+        // A global subscriber that is set later will see this thread too.
         true => thread(),
         false => dispatcher::with_default(&here, thread),
     }

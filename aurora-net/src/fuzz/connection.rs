@@ -1,4 +1,4 @@
-//! Whatever happens to a connection.
+//! Fuzzes a connection by a script of operations.
 
 use super::io::{Io, PLACE};
 use super::script::{Op, Script};
@@ -12,17 +12,17 @@ use std::time::Duration;
 /// Small, so that few bytes reach every limit.
 const WINDOW: u64 = 8 << 10;
 const MTU: usize = 1200;
-/// Datagrams kept on their way; older ones are lost.
+/// The most datagrams in flight; older ones are lost.
 const ON_THE_WAY: usize = 8;
-/// A connection has several timers, each of which may be due.
+/// The number of a connection's timers, each of which may be due.
 const TIMERS: usize = 5;
-/// So many trains at one moment: it would never end.
+/// This many trains at one moment mean an endless loop.
 const ENDLESS: usize = 2000;
 
-/// Does to a connection what `data` says (see [`Op`]), beside a peer that keeps to the protocol.
+/// Applies the operations in `data` (see [`Op`]) to a connection, whose peer keeps to the protocol.
 ///
 /// # Panics
-/// If the connection panics, takes more memory than it may, spins, or does anything twice that is to be done once.
+/// If the connection panics, exceeds its memory limits, spins, or repeats what must happen once.
 pub fn connection(data: &[u8]) {
     let mut rig = Rig::new();
     for op in Script(data) {
@@ -32,7 +32,7 @@ pub fn connection(data: &[u8]) {
     }
 }
 
-/// One end, and what has left it.
+/// One end and its outgoing datagrams.
 struct End {
     connection: Connection,
     io: Io,
@@ -45,7 +45,7 @@ struct Rig {
     now: Instant,
     me: End,
     peer: End,
-    /// Number of the last packet made up in the peer's name.
+    /// The number of the last forged packet.
     number: u64,
 }
 
@@ -83,7 +83,7 @@ impl End {
         }
     }
 
-    /// What a shell does, until no timer is due any more.
+    /// Does what a shell does, until no timer is due.
     fn drive(&mut self, now: Instant) {
         for calls in 0.. {
             self.transmit(now);
@@ -164,7 +164,6 @@ impl Rig {
         self.peer.drive(self.now);
     }
 
-    /// A packet in the peer's name.
     fn receive(&mut self, number: u64, distance: u64, frames: &[u8]) {
         let mut datagram = Vec::new();
         let floor = PacketNumber(number.saturating_sub(distance));
@@ -174,7 +173,7 @@ impl Rig {
         self.me.receive(self.now, &datagram);
     }
 
-    /// What `proto/README.md` promises. A growing buffer may be twice as long as what is in it and its gaps.
+    /// The limits promised by `proto/README.md`. A growing buffer may be twice as long as its content and its gaps.
     fn check(&self) {
         let held = self.me.connection.held();
         assert!(held.early <= 2 * WINDOW, "pieces before their header: {held:?}");
@@ -183,7 +182,7 @@ impl Rig {
     }
 }
 
-/// A packet that is not the peer's, not for us, not of this job, or damaged.
+/// A packet of another rank, for another rank, of another job, or damaged.
 fn flawed(flaw: u8, frames: &[u8]) -> Vec<u8> {
     let mut datagram = Vec::new();
     let (key, from, to) = match flaw % 4 {
@@ -202,13 +201,13 @@ fn flawed(flaw: u8, frames: &[u8]) -> Vec<u8> {
     datagram
 }
 
-/// Frames from five bytes each: well-formed, with numbers that may make no sense together.
+/// Well-formed frames with arbitrary numbers, from five bytes each.
 fn built(choices: &[u8]) -> Vec<u8> {
     let mut frames = Vec::new();
     for choice in choices.chunks_exact(5) {
         let [kind, transfer, low, high, len] = [choice[0], choice[1], choice[2], choice[3], choice[4]];
         let size = u64::from(u16::from_le_bytes([low, high]));
-        // Small numbers, and the largest there is.
+        // Small numbers, and the largest one.
         let large = |number: u64, limit: u64| if number == limit { (1 << 48) - 1 } else { number };
         let (transfer, size) = (large(u64::from(transfer), 255), large(size, 0xffff));
         let len = usize::from(len);
@@ -216,7 +215,7 @@ fn built(choices: &[u8]) -> Vec<u8> {
             0 => wire::put_ping(&mut frames),
             1 => wire::put_reset(&mut frames, transfer),
             2 => {
-                // Too little announced is malformed, which others try.
+                // Announcing too little is malformed, which other operations try.
                 let header: &[u8] = if kind >= 128 { &[PLACE] } else { b"" };
                 wire::put_open(&mut frames, transfer, header, size.max(len as u64), len);
                 frames.extend(std::iter::repeat_n(kind, len));

@@ -1,19 +1,19 @@
-//! Memory that notices what must not be done to it.
+//! Memory that detects forbidden accesses.
 
 use crate::proto::Payloads;
 use crate::{Payload, Placement, Rank, Token};
 use std::collections::BTreeMap;
 
-/// Headers that start so want their payload placed.
+/// The first byte of headers whose payloads are placed.
 pub(super) const PLACE: u8 = b'p';
 
-/// Lent and placed payloads, without any bytes.
+/// Lent and placed payloads, without their bytes.
 #[derive(Debug, Default)]
 pub(super) struct Io {
     next: u64,
-    /// Lent, and not yet given back; false: withdrawn.
+    /// Lent payloads; false: withdrawn.
     lent: BTreeMap<u64, bool>,
-    /// Placed: its length, and how much of it has been written.
+    /// Placed payloads: the length, and the number of bytes written.
     placed: BTreeMap<u64, (usize, usize)>,
 }
 
@@ -24,19 +24,19 @@ impl Io {
         Payload::Lent { token: Token(self.next), len }
     }
 
-    /// Takes one of the lent payloads away.
+    /// Withdraws one of the lent payloads.
     pub(super) fn withdraw(&mut self, which: usize) {
         if let Some(there) = self.lent.values_mut().nth(which) {
             *there = false;
         }
     }
 
-    /// A lent payload comes back.
+    /// A lent payload is released.
     pub(super) fn release(&mut self, token: Token) {
         assert!(self.lent.remove(&token.0).is_some(), "{token:?} comes back that is not lent");
     }
 
-    /// A placed payload is said to be whole.
+    /// A placed payload is reported complete.
     pub(super) fn finish(&mut self, token: Token) {
         let (len, written) = self.placed.remove(&token.0).expect("delivered once");
         assert_eq!(len, written, "each byte once");

@@ -1,10 +1,10 @@
-//! Whatever bytes are taken for a packet.
+//! Fuzzes the decoder of packets.
 
 use super::{KEY, me, peer};
 use crate::MAX_HEADER;
 use crate::wire::{self, Frame, Frames, MAX_ACK_RANGES, PacketNumber};
 
-/// Takes `data` for a datagram, and for the frames of an intact packet.
+/// Decodes `data` as a datagram, and as the frames of an intact packet.
 ///
 /// # Panics
 /// If the decoder is wrong.
@@ -20,7 +20,7 @@ pub fn packet(data: &[u8]) {
     envelope(data);
 }
 
-/// What is sealed can be opened, and nothing that differs from it by a bit.
+/// A sealed packet can be opened, but not with a flipped bit.
 fn envelope(data: &[u8]) {
     let mut buf = Vec::new();
     let number = PacketNumber(data.len() as u64);
@@ -46,7 +46,7 @@ fn frames(data: &[u8]) {
     assert!(count <= data.len());
 }
 
-/// What is understood can be written down again, and means the same.
+/// A decoded frame can be encoded and decoded again.
 fn survives(frame: &Frame<'_>) {
     let mut buf = Vec::new();
     match *frame {

@@ -1,60 +1,60 @@
-//! What happens to a connection, as bytes.
+//! Scripts: operations on a connection, encoded as bytes.
 
-/// Something that happens; each begins with a byte of its own. Numbers are little endian, whatever is missing at the end is 0,
-/// lengths are cut to what there is.
+/// An operation. Each begins with a byte of its own. Numbers are little endian. Missing bytes at the end are 0, and
+/// lengths are limited to the bytes that exist.
 #[derive(Clone, Debug)]
 pub enum Op<'a> {
-    /// `0, len u16, bytes`: a datagram as it comes.
+    /// `0, len u16, bytes`: a datagram.
     Raw(&'a [u8]),
     /// `1, number u16, distance u16, len u16, bytes`: a packet of the peer with these frames.
     Sealed {
-        /// Of the packet.
+        /// The packet's number.
         number: u16,
-        /// To the oldest that is asked about.
+        /// The distance to its floor.
         distance: u16,
-        /// Perhaps not well-formed.
+        /// Possibly malformed.
         frames: &'a [u8],
     },
-    /// `2, flaw u8, len u16, bytes`: the same, but not of this peer, for this rank, of this job, or intact.
+    /// `2, flaw u8, len u16, bytes`: as `Sealed`, but with a flaw in its envelope.
     Flawed {
-        /// Which of these.
+        /// The flaw: see `flawed`.
         flaw: u8,
-        /// What it carries.
+        /// The frames.
         frames: &'a [u8],
     },
     /// `3, number u8, count u8, count x (kind u8, transfer u8, size u16, len u8)`: a packet of well-formed frames.
     Built {
-        /// How far above the last one.
+        /// The increment of the packet number.
         number: u8,
-        /// Five bytes each.
+        /// Five bytes per frame.
         frames: &'a [u8],
     },
-    /// `4, u16`: so many milliseconds pass.
+    /// `4, u16`: this many milliseconds pass.
     Pass(u16),
-    /// `5, u8, u16`: we send a transfer, its payload lent or not, of so many bytes.
+    /// `5, u8, u16`: we send a transfer.
     Send {
-        /// Lent memory.
+        /// Whether its payload is lent.
         lent: bool,
         /// Length of the payload.
         len: u16,
     },
-    /// `6, u8, u16`: so does the peer.
+    /// `6, u8, u16`: the peer sends a transfer.
     PeerSends {
-        /// To be placed.
+        /// Whether its payload is placed.
         placed: bool,
         /// Length of the payload.
         len: u16,
     },
-    /// `7, u8, u8`: what the peer has sent reaches us, and ours the peer, each if its bit is set; the rest is lost.
+    /// `7, u8, u8`: datagrams in flight arrive if their bit is set; the others are lost.
     Exchange {
-        /// To us.
+        /// The bits of datagrams to us.
         here: u8,
-        /// To the peer.
+        /// The bits of datagrams to the peer.
         there: u8,
     },
-    /// `8, u8`: one of our lent payloads is taken away.
+    /// `8, u8`: one of our lent payloads is withdrawn.
     Withdraw(u8),
-    /// `9, u8, u8`: how many peers we send to and hear from.
+    /// `9, u8, u8`: the numbers of peers that we send to and receive from.
     Crowd(u8, u8),
 }
 
@@ -109,7 +109,7 @@ impl<'a> Iterator for Script<'a> {
 }
 
 impl Op<'_> {
-    /// Appends it to a script.
+    /// Appends the operation to a script.
     pub fn write(&self, script: &mut Vec<u8>) {
         let mut sized = |head: &[u8], bytes: &[u8]| {
             script.extend_from_slice(head);

@@ -1,38 +1,38 @@
-//! Which of the peer's packets have arrived, and when to say so.
+//! The peer's packets that have arrived, and when to acknowledge them.
 
 use super::Instant;
 use super::range_set::RangeSet;
 use super::rtt::MAX_ACK_DELAY;
 use crate::wire::{self, PacketNumber};
 
-/// Ranges kept; when there are more, the lowest numbers are no longer told apart (and their packets sent again).
+/// The most ranges kept. Beyond that the lowest numbers are merged, and their packets sent again.
 const MAX_RANGES: usize = 64;
-/// So many packets are acknowledged without further delay.
+/// This many packets are acknowledged without delay.
 const BATCH: u32 = 2;
 
 /// The receiving half of the packet number space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReceivedPackets {
     ranges: RangeSet,
-    /// Below this nobody wants to know any more.
+    /// The peer no longer needs acknowledgements below this number.
     floor: u64,
     largest: Option<u64>,
     largest_at: Instant,
     /// Packets that ask for an acknowledgement and have none yet.
     owed: u32,
-    /// They are to have it with the next chance to send.
+    /// An acknowledgement is due at the next chance to send.
     due: bool,
-    /// Or else from then on.
+    /// Otherwise it becomes due at this time.
     deadline: Option<Instant>,
 }
 
 impl ReceivedPackets {
-    /// Whether `number` has not been here before; what is too late to tell apart does not count as new.
+    /// Whether packet `number` is new. Packets below the floor do not count as new.
     pub(super) fn is_new(&self, number: PacketNumber) -> bool {
         number.0 >= self.floor && !self.ranges.covers(&(number.0..number.0 + 1))
     }
 
-    /// Records a new packet. `eliciting`: it asks for an acknowledgement; `urgent`: at once.
+    /// Records a new packet. `eliciting`: it asks for an acknowledgement; `urgent`: without delay.
     pub(super) fn record(&mut self, now: Instant, packet: &wire::Packet<'_>, eliciting: bool, urgent: bool) {
         let number = packet.number.0;
         let in_order = self.largest.is_none_or(|largest| largest + 1 == number);
@@ -52,7 +52,7 @@ impl ReceivedPackets {
         }
         if eliciting {
             self.owed += 1;
-            // A gap is news too: it lets the sender find a loss.
+            // A gap is reported at once, so that the sender detects the loss.
             let at_once = urgent || !in_order || self.owed >= BATCH;
             if at_once {
                 self.due = true;
@@ -63,7 +63,7 @@ impl ReceivedPackets {
         }
     }
 
-    /// When an acknowledgement becomes due that is not yet.
+    /// When an acknowledgement becomes due.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         self.deadline
     }
@@ -75,17 +75,17 @@ impl ReceivedPackets {
         }
     }
 
-    /// Whether one must leave now even if nothing else does.
+    /// Whether an acknowledgement must leave now, alone if necessary.
     pub(super) fn is_due(&self) -> bool {
         self.due
     }
 
-    /// Whether one is worth its bytes on a packet that leaves anyway.
+    /// Whether an acknowledgement is worth adding to a packet that leaves anyway.
     pub(super) fn is_owed(&self) -> bool {
         self.owed > 0
     }
 
-    /// Appends the acknowledgement of all that is known; nothing is owed then.
+    /// Appends an acknowledgement of all packets received.
     pub(super) fn put(&mut self, now: Instant, window: u64, sources: u32, buf: &mut Vec<u8>) {
         let delay = now - self.largest_at;
         wire::put_ack(buf, delay, window, sources, self.ranges.descending());

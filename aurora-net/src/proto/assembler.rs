@@ -1,4 +1,4 @@
-//! One transfer on its way in.
+//! The assembly of one incoming transfer.
 
 use super::Payloads;
 use super::range_set::RangeSet;
@@ -6,85 +6,92 @@ use crate::wire::DatagramError;
 use crate::{Placement, Rank, Received, Token};
 use bytes::Bytes;
 
-/// Where its payload goes.
+/// Where the payload goes.
 #[derive(Debug)]
-enum Sink {
-    /// Grows with what arrives, never with what is merely announced.
+enum Destination {
+    /// Grows with the bytes that arrive, not with the announced length.
     Buffer(Vec<u8>),
-    /// Straight to where it belongs.
+    /// Directly to its final place.
     At(Token),
 }
 
-/// A transfer whose header is here and whose payload is not yet complete.
+/// A transfer whose header has arrived, but not all of its payload.
 #[derive(Debug)]
 pub(super) struct Assembler {
     header: Bytes,
     total: u64,
     missing: u64,
     received: RangeSet,
-    sink: Sink,
+    destination: Destination,
 }
 
-/// What new bytes did.
+/// The effect of received bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Progress {
-    /// Something was new.
+    /// At least one byte was new.
     New,
-    /// Everything had been here before.
+    /// All bytes had arrived before.
     Redundant,
-    /// A transfer is whole now.
+    /// A transfer is complete now.
     Complete,
 }
 
+/// A transfer that has arrived whole.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub(super) header: Bytes,
+    pub(super) payload: Received,
+    pub(super) size: u64,
+}
+
 impl Assembler {
-    /// Asks where the payload (not empty) is to go. `reserve`: how much memory to set aside for it at once, at most.
+    /// Asks the handler where the payload (not empty) goes. `reserve`: the most memory to reserve at once.
     pub(super) fn new(from: Rank, header: &[u8], total: u64, reserve: u64, io: &mut impl Payloads) -> Self {
         Assembler {
             header: Bytes::copy_from_slice(header),
             total,
             missing: total,
             received: RangeSet::default(),
-            sink: match io.place(from, header, total as usize) {
-                Placement::Buffer => Sink::Buffer(io.buffer(total.min(reserve) as usize)),
-                Placement::At(token) => Sink::At(token),
+            destination: match io.place(from, header, total as usize) {
+                Placement::Buffer => Destination::Buffer(io.buffer(total.min(reserve) as usize)),
+                Placement::At(token) => Destination::At(token),
             },
         }
     }
 
-    /// Bytes that have not arrived.
     pub(super) fn missing(&self) -> u64 {
         self.missing
     }
 
-    /// Memory set aside beyond what has arrived.
+    /// Memory reserved beyond the bytes that have arrived.
     pub(super) fn reserved(&self) -> u64 {
-        match &self.sink {
-            Sink::Buffer(buffer) => (buffer.capacity() as u64).saturating_sub(self.total - self.missing),
-            Sink::At(_) => 0,
+        match &self.destination {
+            Destination::Buffer(buffer) => (buffer.capacity() as u64).saturating_sub(self.total - self.missing),
+            Destination::At(_) => 0,
         }
     }
 
-    /// Memory that is filled with nothing, because what belongs there has been overtaken.
+    /// Memory for bytes that have been overtaken by later ones.
     pub(super) fn gaps(&self) -> u64 {
-        match &self.sink {
-            Sink::Buffer(buffer) => (buffer.len() as u64).saturating_sub(self.total - self.missing),
-            Sink::At(_) => 0,
+        match &self.destination {
+            Destination::Buffer(buffer) => (buffer.len() as u64).saturating_sub(self.total - self.missing),
+            Destination::At(_) => 0,
         }
     }
 
-    /// Bytes of memory that it holds.
+    /// Bytes of memory held.
     pub(super) fn memory(&self) -> u64 {
-        match &self.sink {
-            Sink::Buffer(buffer) => buffer.capacity() as u64,
-            Sink::At(_) => 0,
+        match &self.destination {
+            Destination::Buffer(buffer) => buffer.capacity() as u64,
+            Destination::At(_) => 0,
         }
     }
 
-    /// Takes in bytes, each only the first time.
+    /// Stores received bytes, each only the first time.
     ///
     /// # Errors
-    /// Bytes beyond the end; more separate pieces than `pieces`; bytes behind a gap and further ahead of what has arrived
-    /// than `ahead`: no sender that keeps to its window does any of this.
+    /// Bytes beyond the end, more separate pieces than `pieces`, or bytes behind a gap and more than `ahead` beyond
+    /// what has arrived. A sender that keeps to its window causes none of these.
     pub(super) fn write(
         &mut self,
         offset: u64,
@@ -103,7 +110,7 @@ impl Assembler {
         if self.received.len() >= pieces && self.received.would_grow(&range) {
             return Err(DatagramError::Excess { what: "pieces", limit: pieces });
         }
-        if let Sink::Buffer(buffer) = &mut self.sink
+        if let Destination::Buffer(buffer) = &mut self.destination
             && offset > buffer.len() as u64
         {
             if range.end > self.total - self.missing + ahead {
@@ -112,13 +119,13 @@ impl Assembler {
             buffer.resize(offset as usize, 0);
         }
         let mut new = 0;
-        let sink = &mut self.sink;
+        let destination = &mut self.destination;
         self.received.insert(range, |part| {
             new += part.end - part.start;
             let piece = &bytes[(part.start - offset) as usize..(part.end - offset) as usize];
-            match sink {
-                Sink::At(token) => io.write(*token, part.start as usize, piece),
-                Sink::Buffer(buffer) => put(buffer, part.start as usize, piece),
+            match destination {
+                Destination::At(token) => io.write(*token, part.start as usize, piece),
+                Destination::Buffer(buffer) => put(buffer, part.start as usize, piece),
             }
         });
         self.missing -= new;
@@ -129,18 +136,17 @@ impl Assembler {
         })
     }
 
-    /// What to deliver once it is complete.
-    pub(super) fn finish(self) -> (Bytes, Received, u64) {
+    pub(super) fn finish(self) -> Finished {
         let size = self.header.len() as u64 + self.total;
-        let payload = match self.sink {
-            Sink::Buffer(buffer) => Received::Bytes(buffer),
-            Sink::At(token) => Received::Placed(token),
+        let payload = match self.destination {
+            Destination::Buffer(buffer) => Received::Bytes(buffer),
+            Destination::At(token) => Received::Placed(token),
         };
-        (self.header, payload, size)
+        Finished { header: self.header, payload, size }
     }
 }
 
-/// Writes `piece` at `at`, which is not beyond the end of `buffer`; appends what does not overlap.
+/// Writes `piece` at `at`, which is not beyond the end of `buffer`, and appends what exceeds the buffer.
 fn put(buffer: &mut Vec<u8>, at: usize, piece: &[u8]) {
     let (inside, beyond) = piece.split_at(piece.len().min(buffer.len() - at));
     buffer[at..at + inside.len()].copy_from_slice(inside);
@@ -169,13 +175,13 @@ mod tests {
             assert_eq!(write(7, b"hi"), Progress::Redundant);
             assert_eq!(write(1, b"bcd"), Progress::New);
             assert_eq!(write(0, b"abcdefgh"), Progress::Complete);
-            match assembler.finish() {
-                (_, Received::Placed(token), _) => {
+            match assembler.finish().payload {
+                Received::Placed(token) => {
                     assert!(placed);
                     assert_eq!(io.placed(token), b"abcdefghij");
                     assert_eq!(io.written, 10, "each byte once");
                 }
-                (_, payload, _) => assert!(!placed && payload.bytes() == b"abcdefghij"),
+                payload => assert!(!placed && payload.bytes() == b"abcdefghij"),
             }
         }
     }

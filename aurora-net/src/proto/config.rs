@@ -1,54 +1,54 @@
-//! What a connection is told about its job, its peer and its path.
+//! The configuration of a connection: its job, its peer and its path.
 
 use crate::Rank;
 use std::time::Duration;
 
-/// Who uses the network between the ranks.
+/// The users of the network between the ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Network {
-    /// This job alone. Its rate is unknown and its switches may have short queues; a little loss counts as damage.
+    /// This job alone. The rate is unknown and switches may have short queues; a little loss counts as damage.
     #[default]
     Dedicated,
-    /// Others too: any loss counts as congestion, and we back off.
+    /// Other users too: any loss counts as congestion.
     Shared,
 }
 
-/// Who competes with a connection, as its rank sees it.
+/// The competitors of a connection, as its rank sees them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Crowd {
-    /// Peers that we have bulk data for: they share our interface.
+    /// Peers that this rank has bulk data for: they share its interface.
     pub destinations: u32,
-    /// Peers that are sending us bulk data: they share our port of the switch.
+    /// Peers that send bulk data to this rank: they share its switch port.
     pub sources: u32,
 }
 
-/// One end of the path to one peer, as plain data.
+/// The configuration of one end of a connection.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The job's random key: a datagram without it is not looked at any further.
+    /// The job's random key. Datagrams without it are dropped.
     pub key: u64,
     /// The rank at this end.
     pub me: Rank,
     /// The rank at the other end.
     pub peer: Rank,
-    /// Longest datagram to send at first, in bytes of UDP payload; at least [`Config::MIN_MTU`]. Longer ones are understood.
+    /// The longest datagram at first, in bytes of UDP payload; at least [`Config::MIN_MTU`]. Longer ones are accepted.
     pub mtu: usize,
-    /// Longest datagram that may be tried once there is much to send: what the interfaces at both ends carry. Where this is
-    /// not more than `mtu`, nothing is tried.
+    /// The longest datagram to probe for once there is much to send: what the interfaces at both ends carry. Not above
+    /// `mtu`: no probes.
     pub mtu_limit: usize,
-    /// Bytes that the peer may have in flight to us, as a receiving kernel counts them. The peer says the same
-    /// of itself in each acknowledgement; until the first one arrives, this value stands for both.
+    /// The bytes that the peer may have in flight to this rank, in Linux's accounting of receive buffers.
+    /// Acknowledgements carry the peer's own value; until the first one, this value is used for both directions.
     pub window: u64,
-    /// What lies between the two; `None`: nothing, both are on one machine, where only the receiver's buffer can overflow.
+    /// The network in between; `None` if both ends are on one machine, where only the receive buffer can overflow.
     pub network: Option<Network>,
-    /// How many ranks can send to the peer.
+    /// The number of ranks that can send to the peer.
     pub peers: usize,
-    /// How long the peer may be silent, while something waits for its acknowledgement, before it counts as lost.
+    /// The silence after which the peer is lost, counted while something waits for its acknowledgement.
     pub silence: Duration,
 }
 
 impl Config {
-    /// The smallest `mtu`: a packet has room for the longest header of a transfer.
+    /// The smallest `mtu`: room for the longest header of a transfer.
     pub const MIN_MTU: usize = 1200;
 
     /// The defaults: datagrams for Ethernet (1472 bytes), a window of 256 KiB, silence of 10 s.

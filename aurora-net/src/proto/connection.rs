@@ -1,4 +1,4 @@
-//! One end of the path to one peer: the parts put together.
+//! One end of the path to one peer, composed of the other modules.
 
 use super::acks::ReceivedPackets;
 use super::assembler::Progress;
@@ -13,19 +13,19 @@ use crate::wire::{self, Frame, Frames, Packet};
 use bytes::Bytes;
 use std::time::Duration;
 
-/// A packet longer than this is acknowledged at once.
+/// A packet longer than this is acknowledged without delay.
 const LARGE: usize = 4096;
 
-/// One end of the path to one peer: decides what to send and when, does no I/O.
+/// One end of the path to one peer: decides what to send and when, without I/O.
 ///
-/// The shell's part of the bargain:
-/// - after any call that takes `now` or queues something, call [`poll`](Self::poll) until `None`, then (what the events
-///   brought about being queued, so that acknowledgements ride on it) [`poll_transmit`](Self::poll_transmit) until
-///   `None` or until the socket is full, then ask [`poll_timeout`](Self::poll_timeout) anew;
-/// - call [`handle_timeout`](Self::handle_timeout) when that time has come;
-/// - a datagram that could not be sent is simply forgotten: it counts as lost.
+/// The caller (the shell) has to:
+/// - after any call that takes `now` or queues something, call [`poll`](Self::poll) until `None` and queue the replies
+///   to its events, so that they carry acknowledgements; then [`poll_transmit`](Self::poll_transmit) until `None` or
+///   until the socket is full; then ask for [`poll_timeout`](Self::poll_timeout) again;
+/// - call [`handle_timeout`](Self::handle_timeout) at that time;
+/// - forget datagrams that could not be sent: they count as lost.
 ///
-/// There is no handshake and no end: a connection that has nothing to say sends nothing.
+/// There is no handshake and no end. An idle connection sends nothing.
 #[derive(Debug)]
 pub struct Connection {
     config: Config,
@@ -36,14 +36,13 @@ pub struct Connection {
     incoming: ReceiveState,
     silence: Silence,
     crowd: Crowd,
-    /// The peer has been given up.
     lost: bool,
     verdict: Option<Event>,
     counters: Counters,
 }
 
 impl Connection {
-    /// A connection that has not sent anything yet.
+    /// Creates a connection that has not sent anything.
     ///
     /// # Panics
     /// If the configured MTU is below [`Config::MIN_MTU`].
@@ -64,7 +63,7 @@ impl Connection {
         }
     }
 
-    /// Queues a transfer. To a peer that is lost nothing is sent; a lent payload comes back at once.
+    /// Queues a transfer. If the peer is lost, nothing is sent, and a lent payload is released at once.
     ///
     /// # Panics
     /// If the header is longer than [`MAX_HEADER`](crate::MAX_HEADER).
@@ -83,10 +82,10 @@ impl Connection {
         id
     }
 
-    /// Takes in a datagram.
+    /// Handles a datagram.
     ///
     /// # Errors
-    /// What to count it as when it was dropped; the connection is as good as before.
+    /// The reason why it was dropped. The connection is not affected.
     pub fn handle_datagram(
         &mut self,
         now: Instant,
@@ -104,7 +103,7 @@ impl Connection {
         }
         self.silence.heard();
         let (eliciting, urgent) = self.handle_frames(now, &packet, io)?;
-        // Whose share is a packet or two waits for each acknowledgement.
+        // A sender whose share is a packet or two waits for each acknowledgement.
         let urgent = urgent || self.crowd.sources > 1 || datagram.len() > LARGE;
         if self.is_idle() {
             self.recovery.rest();
@@ -114,7 +113,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The time of [`poll_timeout`](Self::poll_timeout) has come (earlier and later calls are harmless).
+    /// Handles the time of [`poll_timeout`](Self::poll_timeout). Earlier and later calls do no harm.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.lost {
             return;
@@ -127,8 +126,8 @@ impl Connection {
         (self.recovery).handle_timeout(now, &mut self.queue, &mut self.counters);
     }
 
-    /// Appends datagrams for the peer to `buf`: at most `max_segments` (at least 1), all of one length but the last,
-    /// which may be shorter. What GSO can take at once (64 KiB, 64 segments) is the caller's to observe.
+    /// Appends datagrams for the peer to `buf`: at most `max_segments` (at least 1), all of one length except the last,
+    /// which may be shorter. The caller observes the limits of GSO (64 KiB, 64 segments).
     pub fn poll_transmit(
         &mut self,
         now: Instant,
@@ -152,9 +151,9 @@ impl Connection {
         let mtu = self.recovery.mtu();
         let mut count = 0;
         let mut last = mtu;
-        // Only full datagrams can be followed by others in a train.
+        // In a train only the last datagram may be shorter.
         while count < max_segments.max(1) && last == mtu {
-            // A probe that has no room yet goes before more bulk data: or else it never would.
+            // A probe without room precedes further bulk data; otherwise it would never leave.
             let Some(len) = self.build(now, buf, mtu_probe.is_none(), max_segments > count + 1, io) else {
                 break;
             };
@@ -165,7 +164,7 @@ impl Connection {
         (count > 0).then(|| Transmit { segment_size: (buf.len() - start).min(mtu), segments: count })
     }
 
-    /// Who competes with this connection; to be told before [`poll_transmit`](Self::poll_transmit).
+    /// Sets the competitors. To be called before [`poll_transmit`](Self::poll_transmit).
     pub fn set_crowd(&mut self, crowd: Crowd) {
         self.crowd = crowd;
         self.recovery.set_crowd(crowd);
@@ -181,23 +180,23 @@ impl Connection {
         self.queue.has_bulk() || self.recovery.is_used()
     }
 
-    /// Payload bytes that the peer has announced and that have not arrived.
+    /// Announced payload bytes that have not arrived.
     pub fn missing(&self) -> u64 {
         self.incoming.missing()
     }
 
-    /// For how long the shell may leave what arrives alone: a part of the round trip that is felt by nobody.
+    /// How long the shell may leave received data alone: a part of the round trip too small to matter.
     pub fn lull(&self) -> Option<Duration> {
         self.config.network?;
         Some(self.recovery.round_trip()? / 8)
     }
 
-    /// Whether the peer is in the midst of sending bulk data.
+    /// Whether the peer is sending bulk data.
     pub fn is_receiving(&self) -> bool {
         !self.incoming.is_empty()
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called, if at all. A time that it has been called for is not
+    /// When to call [`handle_timeout`](Self::handle_timeout), if at all. A time that it has been called for is not
     /// reported again, even while the socket is full.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.lost {
@@ -216,17 +215,18 @@ impl Connection {
             .or_else(|| self.verdict.take())
     }
 
-    /// Whether nothing is queued and nothing waits for an acknowledgement.
+    /// Whether nothing is queued or waits for an acknowledgement.
     pub fn is_idle(&self) -> bool {
         self.queue.is_empty() && !self.recovery.is_in_flight()
     }
 
-    /// How long its packets may be now, in bytes of UDP payload: [`Config::mtu`] or what has been found to arrive.
+    /// The present length of packets in bytes of UDP payload: [`Config::mtu`], or a length that has been found to
+    /// arrive.
     pub fn mtu(&self) -> usize {
         self.recovery.mtu()
     }
 
-    /// Totals so far.
+    /// The counters so far.
     pub fn counters(&self) -> Counters {
         Counters {
             transfers_out: self.queue.settled.transfers,
@@ -238,12 +238,12 @@ impl Connection {
         }
     }
 
-    /// What is held for incomplete transfers of the peer.
+    /// The memory held for incomplete transfers.
     pub(crate) fn held(&self) -> Held {
         self.incoming.held()
     }
 
-    /// Takes in what a packet carries. Says whether it asks for an acknowledgement, and whether at once.
+    /// Handles the frames of a packet. Returns whether it asks for an acknowledgement, and whether without delay.
     fn handle_frames(
         &mut self,
         now: Instant,
@@ -253,7 +253,7 @@ impl Connection {
         let (mut eliciting, mut urgent, mut excess) = (false, false, None);
         for frame in Frames::new(packet.frames) {
             let frame = frame?;
-            // Nobody waits to hear that what came whole in one packet has arrived; an answer will say it, most likely.
+            // A transfer in one packet needs no quick acknowledgement: most likely a reply will carry it.
             let whole = matches!(frame, Frame::Open { total, bytes, .. } if total == bytes.len() as u64);
             let progress = match frame {
                 Frame::Ack(ack) => {
@@ -266,7 +266,7 @@ impl Connection {
                     self.incoming.open(transfer, header, total, bytes, io)?
                 }
                 Frame::Data { transfer, offset, bytes } => match self.incoming.data(transfer, offset, bytes, io) {
-                    // There is no room for more that has overtaken its header: that header may be the next frame.
+                    // No room for more data before its header: that header may be the next frame.
                     Err(error @ DatagramError::Excess { .. }) => {
                         excess = Some(error);
                         continue;
@@ -276,7 +276,7 @@ impl Connection {
                 Frame::Reset { transfer } => self.incoming.reset(transfer)?,
             };
             eliciting = true;
-            // What is sent again was not known to have arrived: say so.
+            // The peer does not know that repeated data had arrived.
             urgent |= match progress {
                 Progress::New => false,
                 Progress::Complete => !whole,
@@ -286,7 +286,7 @@ impl Connection {
         excess.map_or(Ok((eliciting, urgent)), Err)
     }
 
-    /// Whether something has been sent that the peer has not acknowledged.
+    /// Whether sent data waits for the peer's acknowledgement.
     fn answer_is_due(&self) -> bool {
         self.recovery.is_in_flight() || self.recovery.is_probing() || self.queue.has_lost()
     }
@@ -306,7 +306,7 @@ impl Connection {
         }
     }
 
-    /// Appends a packet of `len` bytes that carries nothing else, to see whether it arrives.
+    /// Appends a packet of `len` bytes that tests whether the path carries them.
     fn build_mtu_probe(&mut self, now: Instant, buf: &mut Vec<u8>, len: usize) {
         let start = buf.len();
         let (number, floor) = self.recovery.numbers();
@@ -319,8 +319,8 @@ impl Connection {
         self.counters.mtu_probes += 1;
     }
 
-    /// Appends one packet, if there is reason to, and says how long it is. `bulk`: with bulk data, if there is some;
-    /// `more`: another packet may follow it in its train.
+    /// Appends one packet, if there is reason to, and returns its length. `bulk`: it may carry bulk data; `more`:
+    /// another packet may follow in its train.
     fn build(
         &mut self,
         now: Instant,
@@ -354,7 +354,7 @@ impl Connection {
         let Space { content, resent, .. } = space;
         let mut eliciting = !content.is_empty();
         if !eliciting && !acks && !probe {
-            // All that wanted to leave had been withdrawn.
+            // Everything queued has been withdrawn.
             buf.truncate(start);
             return None;
         }
@@ -364,7 +364,7 @@ impl Connection {
         }
         let unused = end - wire::CHECKSUM - buf.len();
         if more && unused > 0 && unused <= mtu / 8 && self.queue.has_small() {
-            // The next small transfer did not fit any more: pad, so that its packet can share this one's train.
+            // The next small transfer does not fit: pad, so that its packet can join this train.
             wire::put_padding(buf, unused);
         }
         wire::seal(buf, start, self.config.peer);

@@ -1,8 +1,8 @@
-//! What a connection counts.
+//! The counters of a connection.
 
 use std::iter::Sum;
 
-/// Totals since the connection was made.
+/// Totals since the connection was created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Transfers acknowledged whole by the peer.
@@ -19,13 +19,13 @@ pub struct Counters {
     pub packets_in: u64,
     /// Packets given up as lost.
     pub packets_lost: u64,
-    /// Packets built that carry something again.
+    /// Packets built that carry data again.
     pub packets_resent: u64,
     /// Probe time-outs.
     pub probes: u64,
-    /// Packets built to find out whether the path carries their length; not among `packets_lost` if it does not.
+    /// Probes of the path's MTU. Lost ones are not counted in `packets_lost`.
     pub mtu_probes: u64,
-    /// Packets received again, or too late to be of use.
+    /// Packets received again, or too late.
     pub duplicates: u64,
     /// Transfers abandoned because their payload was withdrawn.
     pub withdrawn: u64,

@@ -1,4 +1,4 @@
-//! What crosses the border between the protocol core and its shell.
+//! The interface between the protocol core and its shell.
 
 use crate::{Placement, Rank, Received, Token};
 use bytes::Bytes;
@@ -8,39 +8,39 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TransferId(pub u64);
 
-/// Memory outside of the core: where payloads are read from and written to, each byte copied once.
+/// Memory outside of the core, from which payloads are read and to which they are written. Each byte is copied once.
 pub trait Payloads {
-    /// The header of a transfer from `from` is here; its payload has `len > 0` bytes. Where do they go?
+    /// The header of a transfer has arrived; its payload has `len > 0` bytes. Returns where they go.
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement;
 
-    /// An empty buffer with room for `capacity` bytes, for a payload without a place.
+    /// Returns an empty buffer of this capacity for a payload that is not placed.
     fn buffer(&mut self, capacity: usize) -> Vec<u8> {
         Vec::with_capacity(capacity)
     }
 
-    /// Bytes `offset..offset + bytes.len()` of a placed payload have arrived; said once for each byte.
+    /// Bytes `offset..offset + bytes.len()` of a placed payload have arrived. Called once for each byte.
     fn write(&mut self, token: Token, offset: usize, bytes: &[u8]);
 
     /// Fills `into` with a lent payload's bytes from `offset` on. False: withdrawn, the transfer is abandoned.
     fn read(&mut self, token: Token, offset: usize, into: &mut [u8]) -> bool;
 }
 
-/// What a connection has to say; see [`Connection::poll`](super::Connection::poll).
+/// An event of a connection; see [`Connection::poll`](super::Connection::poll).
 #[derive(Debug)]
 pub enum Event {
-    /// A transfer of the peer has arrived whole.
+    /// A transfer from the peer has arrived.
     Delivered {
-        /// As given to `send`.
+        /// The header, as sent.
         header: Bytes,
-        /// Buffered or already in its place.
+        /// The payload, buffered or placed.
         payload: Received,
     },
-    /// A lent payload is not needed any more: acknowledged, abandoned, or the peer is lost. Once for each `send` of one.
+    /// A lent payload is no longer needed: acknowledged, abandoned, or the peer is lost. Reported once for each `send`.
     Released(Token),
-    /// The peer has not been heard of for longer than [`Config::silence`](super::Config::silence). Said once; the
-    /// connection has dropped all that it held and stays mute.
+    /// The peer has been silent for [`Config::silence`](super::Config::silence). Reported once. The connection has
+    /// dropped everything and sends nothing more.
     Silent {
-        /// For how long, not counting time in which this end itself was not driven.
+        /// The silence, without times in which this end itself did not run.
         silent_for: Duration,
     },
 }
@@ -48,8 +48,8 @@ pub enum Event {
 /// Datagrams that [`Connection::poll_transmit`](super::Connection::poll_transmit) has appended, ready for one GSO send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transmit {
-    /// Length of each datagram; the last may be shorter.
+    /// The length of each datagram; the last may be shorter.
     pub segment_size: usize,
-    /// How many, at least 1.
+    /// Their number, at least 1.
     pub segments: usize,
 }

@@ -1,10 +1,10 @@
-//! Time as the protocol core sees it: told, never asked for.
+//! Time as an input of the protocol core.
 
 use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
-/// A moment in nanoseconds since an origin of the shell's choosing. There is no `now()`: whoever drives a
-/// [`Connection`](super::Connection) says what time it is, which is how a simulation runs hours in a second.
+/// Nanoseconds since an origin chosen by the shell. There is no `now()`: the caller of a
+/// [`Connection`](super::Connection) passes the time, so a simulation can run hours in a second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Instant(u64);
 
@@ -19,7 +19,7 @@ impl Instant {
         self.0
     }
 
-    /// Time since `earlier`, zero if that is later.
+    /// Time since `earlier`; zero if that is later.
     pub const fn saturating_since(self, earlier: Instant) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -43,7 +43,7 @@ impl AddAssign<Duration> for Instant {
 impl Sub<Instant> for Instant {
     type Output = Duration;
 
-    /// As [`saturating_since`](Instant::saturating_since): clocks of different threads may disagree by a little.
+    /// As [`saturating_since`](Instant::saturating_since): clocks of different threads may differ slightly.
     fn sub(self, earlier: Instant) -> Duration {
         self.saturating_since(earlier)
     }

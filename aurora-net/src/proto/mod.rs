@@ -1,22 +1,22 @@
-//! The protocol core: reliable whole transfers between two ranks, without sockets, threads or clocks.
-//!
+//! The protocol core: reliable transfers between two ranks, without sockets, threads or clocks.
 #![doc = include_str!("README.md")]
 
 mod acks;
 mod assembler;
 mod config;
 mod connection;
+mod connections;
 mod counters;
 mod event;
 mod instant;
-mod links;
 mod outgoing;
 mod path_mtu;
 mod range_set;
 mod receive;
 mod recovery;
-mod rounds;
+mod round_robin;
 mod rtt;
+mod scheduler;
 mod send_queue;
 mod sent;
 mod silence;
@@ -25,14 +25,13 @@ mod space;
 #[cfg(test)]
 mod tests;
 mod timers;
-mod turns;
 mod window;
 
 pub use config::{Config, Crowd, Network};
 pub use connection::Connection;
+pub use connections::{Connections, Trains};
 pub use counters::Counters;
 pub use event::{Event, Payloads, TransferId, Transmit};
 pub use instant::Instant;
-pub use links::{Links, Trains};
 
 pub use crate::wire::{DatagramError, sender_of};

@@ -1,4 +1,4 @@
-//! One transfer on its way out.
+//! One outgoing transfer.
 
 use super::Payloads;
 use super::space::{Part, Put, Space};
@@ -6,27 +6,27 @@ use crate::wire::{self, DATA_LEN, OPEN_LEN};
 use crate::{Payload, Token};
 use bytes::Bytes;
 
-/// Bulk data is not cut into smaller pieces than this to fill up a packet.
-pub(super) const MIN_PIECE: usize = 128;
+/// The smallest part of a bulk transfer that is used to fill up a packet.
+pub(super) const MIN_PART: usize = 128;
 
-/// Where a transfer stands at its sender. Each byte is at any time in exactly one place: not yet sent, in flight, lost and
-/// waiting to be sent again, or acknowledged; so counting what is left is enough.
+/// The state of a transfer at its sender. Each byte is in exactly one state: unsent, in flight, lost, or acknowledged.
+/// So counting the unacknowledged bytes is enough.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     /// Its number on the wire; `None` until its OPEN frame is built.
     pub(super) number: Option<u64>,
-    /// Fits into one packet, and is never cut.
+    /// It fits into one packet and is never split.
     pub(super) small: bool,
-    /// Payload bytes before this have been sent at least once.
+    /// All payload bytes before this have been sent at least once.
     pub(super) next: u64,
     header: Bytes,
     payload: Payload,
-    /// Payload bytes not yet acknowledged, and one for the OPEN frame.
+    /// Unacknowledged payload bytes, plus one for the OPEN frame.
     left: u64,
 }
 
 impl Outgoing {
-    /// Small if its OPEN frame with everything in it is not longer than `longest`.
+    /// A transfer is small if its OPEN frame with the whole payload has at most `longest` bytes.
     pub(super) fn new(header: Bytes, payload: Payload, longest: usize) -> Self {
         Outgoing {
             number: None,
@@ -38,17 +38,15 @@ impl Outgoing {
         }
     }
 
-    /// Length of the payload.
     pub(super) fn len(&self) -> u64 {
         self.payload.len() as u64
     }
 
-    /// Header and payload bytes.
     pub(super) fn size(&self) -> u64 {
         self.len() + self.header.len() as u64
     }
 
-    /// The memory to be given back at the end.
+    /// The lent payload to release at the end.
     pub(super) fn token(&self) -> Option<Token> {
         match self.payload {
             Payload::Lent { token, .. } => Some(token),
@@ -56,18 +54,18 @@ impl Outgoing {
         }
     }
 
-    /// So much of it (one for OPEN included) has been acknowledged. True: that was the last.
+    /// `amount` bytes (plus one for OPEN) have been acknowledged. True: the transfer is complete.
     pub(super) fn settle(&mut self, amount: u64) -> bool {
         self.left -= amount;
         self.left == 0
     }
 
-    /// Puts as much of a part as fits into a packet; all or nothing of a small transfer.
+    /// Writes a part into a packet as far as it fits; a small transfer only as a whole.
     pub(super) fn put(&self, part: &Part, space: &mut Space<'_>, io: &mut impl Payloads) -> Put {
         let (fixed, least) = match (part.opens, self.small) {
             (true, true) => (OPEN_LEN + self.header.len(), part.len as usize),
             (true, false) => (OPEN_LEN + self.header.len(), 0),
-            (false, _) => (DATA_LEN, MIN_PIECE.min(part.len as usize)),
+            (false, _) => (DATA_LEN, MIN_PART.min(part.len as usize)),
         };
         let Some(room) = space.room().checked_sub(fixed + least) else {
             return Put::Full;
@@ -86,7 +84,7 @@ impl Outgoing {
         Put::Done(len as u32)
     }
 
-    /// Appends payload bytes. False: they have been withdrawn.
+    /// Appends payload bytes. False: the payload has been withdrawn.
     fn copy(&self, offset: usize, len: usize, buf: &mut Vec<u8>, io: &mut impl Payloads) -> bool {
         match &self.payload {
             Payload::Bytes(bytes) => {

@@ -1,48 +1,48 @@
-//! How long a packet to the peer may be: found out by sending long ones, as RFC 8899 does.
+//! The length of packets to the peer, found by sending long ones, as in RFC 8899.
 
 use super::{Config, Instant};
 use crate::charge::charge;
 use std::time::Duration;
 
-/// What to try below the limit, longest first, in bytes of UDP payload. Jumbo Ethernet; the longest that the kernel keeps
-/// in 8 and in 4 KiB, which are also below what tunnels and clouds leave of a jumbo frame (8950, 8896, 8500) and below
-/// the older sizes above Ethernet's (4470, 4352, 4096); IP over InfiniBand. What lies between is not worth a search.
+/// The lengths to try below the limit, in bytes of UDP payload: jumbo Ethernet; the longest that Linux stores in 8 and
+/// 4 KiB, which are also below what tunnels and clouds leave of a jumbo frame (8950, 8896, 8500) and below older sizes
+/// above Ethernet's (4470, 4352, 4096); IP over InfiniBand. Lengths in between are not worth a search.
 const SIZES: [usize; 4] = [8972, 7752, 3656, 2016];
 
-/// How often each is tried, so that ordinary loss is not taken for the path's limit.
+/// The tries of each length, so that ordinary loss is not taken for the path's limit.
 const TRIES: u32 = 3;
-/// How long to wait after the first try in vain; ten times as long after the next.
+/// The pause after a length's first failed try; ten times as long after the second.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// In so many round trips in a row long packets were lost and none arrived: the path does not carry them any more.
+/// After this many round trips in a row that lost long packets and delivered none, the path no longer carries them.
 const SUSPICIONS: u32 = 3;
-/// How long to be content with less than the limit then, or after a search that has not reached it, perhaps because others'
-/// data filled the queues; twice as long each time, up to a minute.
+/// The pause before another search, then or after a search that did not reach the limit, perhaps because queues were
+/// full. It doubles each time, up to a minute.
 const REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
-/// The length of packets on one path: the base, which is taken on trust, until a probe of more has arrived.
+/// The length of packets on one path: the base length, which is assumed to arrive, until a longer probe has arrived.
 ///
-/// A probe is a packet that carries nothing but its length, so that nothing is lost with it. It leaves only while bulk data
-/// waits behind it; so there is no timer here, and a path that carries little is not probed at all.
+/// A probe is a packet without data, so its loss loses no data. It is sent only while bulk data waits behind it. So
+/// this needs no timer, and a path with little traffic is not probed.
 #[derive(Clone, Debug)]
 pub(super) struct PathMtu {
     base: usize,
     limit: usize,
-    /// The longest that is known to arrive.
+    /// The longest length known to arrive.
     known: usize,
-    /// The longest that may still be tried.
+    /// The longest length that may still be tried.
     ceiling: usize,
-    /// What the peer grants in flight: two packets must fit.
+    /// The peer's grant in bytes in flight: two packets must fit.
     granted: u64,
-    /// Bulk data queued so far, as far as it matters.
+    /// Bulk data queued so far, up to the limit.
     demand: usize,
-    /// The length of the probe that is on its way.
+    /// The length of the probe in flight.
     under_way: Option<usize>,
     tries: u32,
     not_before: Instant,
     suspicions: u32,
-    /// Long packets below this number have told all they have to tell.
+    /// Losses of long packets below this number belong to an earlier round trip.
     round: u64,
     rest: Duration,
 }
@@ -66,29 +66,28 @@ impl PathMtu {
         }
     }
 
-    /// How long packets are now.
     pub(super) fn size(&self) -> usize {
         if self.fits(self.known) { self.known } else { self.base }
     }
 
-    /// Whether a packet of `len` bytes would have been too long before anything was tried.
+    /// Whether a packet of `len` bytes is longer than the base.
     pub(super) fn is_long(&self, len: usize) -> bool {
         len > self.base
     }
 
-    /// What the peer grants in flight.
+    /// Sets the peer's grant.
     pub(super) fn grant(&mut self, granted: u64) {
         self.granted = granted;
     }
 
-    /// So much bulk data is to be sent. The first packet's worth of the limit is not worth a probe.
+    /// This much bulk data has been queued. Less than one packet of the limit in total is not worth a probe.
     pub(super) fn want(&mut self, bytes: usize) {
         self.demand = self.demand.saturating_add(bytes).min(self.limit);
     }
 
-    /// The length to try now, if any.
+    /// The length to probe now, if any.
     pub(super) fn candidate(&self, now: Instant) -> Option<usize> {
-        // First what is quickly told.
+        // The cheap checks first.
         let idle = self.known == self.limit || self.demand < self.limit || self.under_way.is_some();
         if idle || now < self.not_before {
             return None;
@@ -96,14 +95,12 @@ impl PathMtu {
         self.sizes().find(|&size| self.fits(size))
     }
 
-    /// A probe of `len` bytes leaves.
     pub(super) fn on_probe_sent(&mut self, now: Instant, len: usize) {
         self.under_way = Some(len);
         self.not_before = now + PAUSE * 10_u32.pow(self.tries);
         self.tries += 1;
     }
 
-    /// It has arrived.
     pub(super) fn on_probe_arrived(&mut self, now: Instant) {
         if let Some(len) = self.under_way.take() {
             self.known = len;
@@ -111,7 +108,6 @@ impl PathMtu {
         }
     }
 
-    /// It has not.
     pub(super) fn on_probe_lost(&mut self, now: Instant) {
         if let Some(len) = self.under_way.take()
             && self.tries >= TRIES
@@ -126,7 +122,7 @@ impl PathMtu {
         self.suspicions = 0;
     }
 
-    /// The long packet `number` is lost; `next` will be the next packet's number.
+    /// The long packet `number` is lost; `next` is the next packet's number.
     pub(super) fn on_lost(&mut self, now: Instant, number: u64, next: u64) {
         if number < self.round {
             return;
@@ -138,7 +134,7 @@ impl PathMtu {
         }
     }
 
-    /// Nothing that is long arrives any more: back to the base, and look again later.
+    /// Long packets no longer arrive: returns to the base, and searches again later.
     fn fall_back(&mut self, now: Instant) {
         self.suspicions = 0;
         if self.known == self.base {
@@ -148,7 +144,7 @@ impl PathMtu {
         self.rest(now);
     }
 
-    /// To the next size, if there is one.
+    /// Continues with the next length, if there is one.
     fn go_on(&mut self, now: Instant) {
         self.tries = 0;
         self.not_before = now;
@@ -157,7 +153,7 @@ impl PathMtu {
         }
     }
 
-    /// The search is over; another one later.
+    /// Ends the search and plans another one.
     fn rest(&mut self, now: Instant) {
         self.ceiling = self.limit;
         self.tries = 0;
@@ -165,7 +161,7 @@ impl PathMtu {
         self.rest = (2 * self.rest).min(LONGEST_REST);
     }
 
-    /// What may be tried, longest first.
+    /// The lengths to try, longest first.
     fn sizes(&self) -> impl Iterator<Item = usize> {
         let wanted = self.known + self.known / 8..=self.ceiling;
         [self.limit].into_iter().chain(SIZES).filter(move |size| wanted.contains(size))
@@ -189,7 +185,8 @@ mod tests {
         path
     }
 
-    /// Tries what there is to try on a path that carries `carries`, and lists it with the milliseconds since the start.
+    /// Runs the search on a path that carries `carries` bytes. Returns the lengths tried, with milliseconds since the
+    /// start.
     fn search(path: &mut PathMtu, from: Instant, carries: usize) -> Vec<(u128, usize)> {
         let mut tried = Vec::new();
         for ms in 0..5000 {
@@ -227,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_found_something_in_between_looks_for_more_later() {
+    fn a_search_that_stops_below_the_limit_is_repeated() {
         let mut path = path(8972);
         let tried = search(&mut path, START, 4000);
         assert_eq!(tried[6], (220, 3656));

@@ -1,38 +1,37 @@
-//! Sets of numbers that mostly lie side by side.
+//! Sets of mostly consecutive numbers.
 
 use std::ops::Range;
 
-/// A sorted list of disjoint ranges that do not touch. Cheap where numbers arrive almost in order: the list then has
-/// one entry and the search ends at its back.
+/// A sorted list of disjoint ranges that do not touch. Cheap for numbers that arrive almost in order: then the list has
+/// one entry, and the search ends at the last one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RangeSet {
     ranges: Vec<Range<u64>>,
 }
 
 impl RangeSet {
-    /// Number of ranges, not of numbers.
+    /// The number of ranges.
     pub(super) fn len(&self) -> usize {
         self.ranges.len()
     }
 
-    /// Ranges from the highest to the lowest.
     pub(super) fn descending(&self) -> impl Iterator<Item = Range<u64>> {
         self.ranges.iter().rev().cloned()
     }
 
-    /// Whether all of `range` (not empty) is in.
+    /// Whether the set contains all of `range` (not empty).
     pub(super) fn covers(&self, range: &Range<u64>) -> bool {
         let at = self.first_ending_after(range.start);
         (self.ranges.get(at)).is_some_and(|found| found.start <= range.start && range.end <= found.end)
     }
 
-    /// Whether inserting `range` would make the list longer.
+    /// Whether inserting `range` would add a range.
     pub(super) fn would_grow(&self, range: &Range<u64>) -> bool {
         let at = self.first_touching(range.start);
         self.ranges.get(at).is_none_or(|found| found.start > range.end)
     }
 
-    /// Inserts `range` and tells `fresh` those parts of it that were not in before, lowest first.
+    /// Inserts `range` and calls `fresh` with the parts that were not contained, lowest first.
     pub(super) fn insert(&mut self, range: Range<u64>, mut fresh: impl FnMut(Range<u64>)) {
         if range.is_empty() {
             return;
@@ -61,7 +60,7 @@ impl RangeSet {
         }
     }
 
-    /// Takes everything below `floor` out.
+    /// Removes all numbers below `floor`.
     pub(super) fn remove_below(&mut self, floor: u64) {
         let gone = self.first_ending_after(floor);
         self.ranges.drain(..gone);
@@ -70,7 +69,7 @@ impl RangeSet {
         }
     }
 
-    /// Takes the lowest range out.
+    /// Removes the lowest range.
     pub(super) fn pop_lowest(&mut self) -> Option<Range<u64>> {
         (!self.ranges.is_empty()).then(|| self.ranges.remove(0))
     }

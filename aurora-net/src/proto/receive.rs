@@ -1,6 +1,6 @@
-//! Transfers on their way in.
+//! Incoming transfers.
 
-use super::assembler::{Assembler, Progress};
+use super::assembler::{Assembler, Finished, Progress};
 use super::range_set::RangeSet;
 use super::{Config, Event, Payloads};
 use crate::charge::charge;
@@ -9,43 +9,43 @@ use crate::{Placement, Rank, Received};
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What keeping a piece that came before its header costs beside its bytes.
-const PIECE: u64 = 64;
+/// The overhead of an early piece in bytes.
+const EARLY_OVERHEAD: u64 = 64;
 
-/// A transfer that is not complete.
+/// An incomplete transfer.
 #[derive(Debug)]
 enum Incoming {
-    /// Pieces that have overtaken their header.
+    /// Pieces that have arrived before the header.
     Early(Vec<(u64, Vec<u8>)>),
     Open(Assembler),
 }
 
-/// Memory for transfers that are not complete, in bytes, placed payloads and fixed parts aside.
+/// The memory of incomplete transfers in bytes, without placed payloads and fixed parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Held {
-    /// Of pieces that have overtaken their header.
+    /// Pieces that have arrived before their header.
     pub(crate) early: u64,
-    /// Of payloads in buffers.
+    /// Payloads in buffers.
     pub(crate) buffered: u64,
-    /// How many transfers these are.
+    /// The number of these transfers.
     pub(crate) transfers: usize,
 }
 
-/// All that has arrived of transfers which are not complete, and which ones have been delivered. What it may hold is
-/// derived from the granted window: a sender that keeps to it never meets a limit.
+/// All incomplete transfers, and the numbers of the delivered ones. Its limits follow from the granted window: a sender
+/// that keeps to the window never reaches them.
 #[derive(Debug)]
 pub(super) struct ReceiveState {
     peer: Rank,
     window: u64,
-    /// Most transfers incomplete at once, pieces of one, gaps between finished ones.
+    /// The limit for incomplete transfers, for pieces of one, and for gaps between delivered ones.
     most: usize,
     incoming: BTreeMap<u64, Incoming>,
     finished: RangeSet,
-    /// Memory of early pieces, overhead included.
+    /// Memory of early pieces, with overhead.
     early: u64,
-    /// Memory set aside for what has been announced and has not arrived.
+    /// Memory reserved for announced bytes that have not arrived.
     reserved: u64,
-    /// Memory between what has arrived, for what has not.
+    /// Memory for bytes that have been overtaken by later ones.
     gaps: u64,
     pub(super) events: VecDeque<Event>,
     pub(super) transfers: u64,
@@ -70,7 +70,7 @@ impl ReceiveState {
         }
     }
 
-    /// The header of a transfer and the begin of its payload.
+    /// Handles a header and the beginning of its payload.
     pub(super) fn open(
         &mut self,
         number: u64,
@@ -100,8 +100,8 @@ impl ReceiveState {
         let mut progress = self.write(number, 0, bytes, io);
         if let Some(Incoming::Early(pieces)) = before {
             for (offset, piece) in pieces {
-                self.early -= piece.len() as u64 + PIECE;
-                // A piece that does not fit its transfer is nobody's loss.
+                self.early -= piece.len() as u64 + EARLY_OVERHEAD;
+                // Early pieces that do not fit the transfer are ignored.
                 if progress != Ok(Progress::Complete)
                     && self.write(number, offset, &piece, io) == Ok(Progress::Complete)
                 {
@@ -110,13 +110,13 @@ impl ReceiveState {
             }
         }
         match progress? {
-            // The header was new.
+            // At least the header was new.
             Progress::Redundant => Ok(Progress::New),
             progress => Ok(progress),
         }
     }
 
-    /// More of a payload.
+    /// Handles more of a payload.
     pub(super) fn data(
         &mut self,
         number: u64,
@@ -139,7 +139,7 @@ impl ReceiveState {
         self.admit(number, true)?;
         match self.incoming.remove(&number) {
             Some(Incoming::Early(pieces)) => {
-                self.early -= pieces.iter().map(|(_, piece)| piece.len() as u64 + PIECE).sum::<u64>();
+                self.early -= pieces.iter().map(|(_, piece)| piece.len() as u64 + EARLY_OVERHEAD).sum::<u64>();
             }
             Some(Incoming::Open(assembler)) => {
                 self.reserved -= assembler.reserved();
@@ -151,7 +151,7 @@ impl ReceiveState {
         Ok(Progress::New)
     }
 
-    /// Forgets everything: the peer is lost.
+    /// Drops everything: the peer is lost.
     pub(super) fn clear(&mut self) {
         self.incoming.clear();
         self.early = 0;
@@ -159,13 +159,13 @@ impl ReceiveState {
         self.gaps = 0;
     }
 
-    /// What is held for what is not complete, counted anew.
+    /// The memory held, counted anew.
     pub(super) fn held(&self) -> Held {
         let mut held = Held { transfers: self.incoming.len(), ..Held::default() };
         for incoming in self.incoming.values() {
             match incoming {
                 Incoming::Early(pieces) => {
-                    held.early += pieces.iter().map(|(_, piece)| piece.len() as u64 + PIECE).sum::<u64>();
+                    held.early += pieces.iter().map(|(_, piece)| piece.len() as u64 + EARLY_OVERHEAD).sum::<u64>();
                 }
                 Incoming::Open(assembler) => held.buffered += assembler.memory(),
             }
@@ -182,7 +182,6 @@ impl ReceiveState {
         open.sum()
     }
 
-    /// Whether nothing is incomplete.
     pub(super) fn is_empty(&self) -> bool {
         self.incoming.is_empty()
     }
@@ -191,7 +190,7 @@ impl ReceiveState {
         self.finished.covers(&(number..number + 1))
     }
 
-    /// Whether there may be one more incomplete transfer (unless it is `known`) and one more gap.
+    /// Whether another incomplete transfer (unless `known`) and another gap are permitted.
     fn admit(&self, number: u64, known: bool) -> Result<(), DatagramError> {
         let limit = self.most;
         if !known && self.incoming.len() >= limit {
@@ -204,7 +203,7 @@ impl ReceiveState {
     }
 
     fn keep(&mut self, number: u64, offset: u64, bytes: &[u8]) -> Result<Progress, DatagramError> {
-        let cost = bytes.len() as u64 + PIECE;
+        let cost = bytes.len() as u64 + EARLY_OVERHEAD;
         if self.early + cost > 2 * self.window {
             let limit = 2 * self.window as usize;
             return Err(DatagramError::Excess { what: "bytes before their header", limit });
@@ -238,13 +237,13 @@ impl ReceiveState {
             && let Some(Incoming::Open(assembler)) = self.incoming.remove(&number)
         {
             self.reserved -= assembler.reserved();
-            let (header, payload, size) = assembler.finish();
+            let Finished { header, payload, size } = assembler.finish();
             self.deliver(number, header, payload, size);
         }
         result
     }
 
-    /// The short way for what comes in one piece.
+    /// The fast path for a transfer in one packet.
     fn deliver_whole(&mut self, number: u64, header: &[u8], bytes: &[u8], io: &mut impl Payloads) {
         let payload = match bytes.len() {
             0 => Received::Bytes(Vec::new()),
@@ -298,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn early_data_that_does_not_fit_harms_nobody() {
+    fn early_data_that_does_not_fit_is_ignored() {
         let (mut state, mut io) = state();
         assert_eq!(state.data(0, 900, b"beyond", &mut io), Ok(Progress::New));
         assert_eq!(state.open(0, b"", 4, b"ab", &mut io), Ok(Progress::New));

@@ -1,4 +1,4 @@
-//! What becomes of our packets: acknowledged, lost, or worth a probe.
+//! The fate of sent packets: acknowledgement, loss, probes.
 
 use super::path_mtu::PathMtu;
 use super::rtt::Rtt;
@@ -10,21 +10,21 @@ use crate::charge::charge;
 use crate::wire::{Ack, PacketNumber};
 use std::time::Duration;
 
-/// So many probes in vain close the congestion window.
+/// After this many unanswered probes the congestion window closes.
 const COLLAPSE: u32 = 3;
 
-/// Packets in flight, the time they take, and how many of them there may be.
+/// Packets in flight, round-trip times, and the window.
 #[derive(Debug)]
 pub(super) struct Recovery {
     sent: SentPackets,
     rtt: Rtt,
     window: Window,
     path: PathMtu,
-    /// Packets of the peer below this have said all they had to say about its window.
+    /// Packets of the peer below this number carry an outdated window.
     granted_by: u64,
     /// Probe time-outs since the last acknowledgement.
     backoff: u32,
-    /// Packets that may leave although the window is full.
+    /// Packets that may leave even if the window is full.
     probes: u32,
 }
 
@@ -41,69 +41,60 @@ impl Recovery {
         }
     }
 
-    /// The next packet's number, and the oldest whose fate is unknown.
+    /// The next packet's number, and that of the oldest packet in flight.
     pub(super) fn numbers(&self) -> (PacketNumber, PacketNumber) {
         (self.sent.next(), self.sent.floor())
     }
 
-    /// Whether something that asks for an acknowledgement has none.
+    /// Whether a packet waits for its acknowledgement.
     pub(super) fn is_in_flight(&self) -> bool {
         self.sent.in_flight() > 0
     }
 
-    /// Whether the next packet is a probe, which leaves whatever the window says.
+    /// Whether the next packet is a probe, which leaves even if the window is full.
     pub(super) fn is_probing(&self) -> bool {
         self.probes > 0
     }
 
-    /// See [`Window::has_room`].
     pub(super) fn has_room(&self, now: Instant, keep_some: bool) -> bool {
         self.window.has_room(now, keep_some)
     }
 
-    /// See [`Rtt::smoothed`].
     pub(super) fn round_trip(&self) -> Option<Duration> {
         self.rtt.smoothed()
     }
 
-    /// See [`Window::is_used`].
     pub(super) fn is_used(&self) -> bool {
         self.window.is_used()
     }
 
-    /// See [`Window::poll_timeout`].
     pub(super) fn resumes_at(&self) -> Option<Instant> {
         self.window.poll_timeout()
     }
 
-    /// Who competes with us.
     pub(super) fn set_crowd(&mut self, crowd: Crowd) {
         self.window.set_crowd(crowd);
     }
 
-    /// Nothing is in flight or wants to be.
+    /// Nothing is queued or in flight.
     pub(super) fn rest(&mut self) {
         self.window.rest();
     }
 
-    /// How long packets may be.
     pub(super) fn mtu(&self) -> usize {
         self.path.size()
     }
 
-    /// So much bulk data has been queued.
     pub(super) fn on_bulk(&mut self, bytes: usize) {
         self.path.want(bytes);
     }
 
-    /// The length of a probe of the path's MTU that should leave before more bulk data does, if any; and whether there is
-    /// room for it.
+    /// The length of an MTU probe that should precede further bulk data, and whether the window has room for it.
     pub(super) fn mtu_probe(&self, now: Instant) -> Option<(usize, bool)> {
         let len = self.path.candidate(now).filter(|_| !self.is_probing())?;
         Some((len, self.window.has_room_for(now, charge(len) as u64)))
     }
 
-    /// Such a probe has been built.
     pub(super) fn on_mtu_probe(&mut self, now: Instant, len: usize) {
         self.path.on_probe_sent(now, len);
         self.on_sent(now, len, true, Content::Probe);
@@ -119,7 +110,7 @@ impl Recovery {
         }
     }
 
-    /// The peer's packet `number` acknowledges some of ours.
+    /// Handles an acknowledgement in the peer's packet `number`.
     pub(super) fn on_ack(
         &mut self,
         now: Instant,
@@ -157,7 +148,6 @@ impl Recovery {
         Ok(())
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         self.sent.loss_at().or_else(|| self.probe_at())
     }
@@ -172,13 +162,13 @@ impl Recovery {
         }
     }
 
-    /// The last of the bulk data has left: one more packet follows it at once, whose acknowledgement tells whether the last
-    /// ones have arrived; else only a time-out would, and that is long while much waits in our own interface.
+    /// The last bulk data has left. Another packet follows at once, whose acknowledgement tells whether the last ones
+    /// have arrived. Otherwise only a time-out would tell, which is long while much data waits in our own interface.
     pub(super) fn ask(&mut self) {
         self.probes = self.probes.max(1);
     }
 
-    /// Forgets everything: the peer is lost.
+    /// Drops everything: the peer is lost.
     pub(super) fn clear(&mut self) {
         self.sent = SentPackets::default();
         self.probes = 0;
@@ -188,7 +178,7 @@ impl Recovery {
         let delay = self.rtt.loss_delay();
         let lost = (self.sent).detect_losses(now, delay, |frame| queue.on_lost(frame));
         if let Some(charge) = lost.probe {
-            // Says something about packets of its length, and nothing about congestion.
+            // This tells about packets of this length, not about congestion.
             self.path.on_probe_lost(now);
             self.window.on_probe_lost(charge);
         }
@@ -200,13 +190,13 @@ impl Recovery {
             counters.packets_lost += lost.packets;
             self.window.on_lost(lost.charge, next);
         }
-        // By what has become known of the path.
+        // The length may have changed.
         self.window.set_mtu(self.path.size());
     }
 
-    /// Nothing has been acknowledged for too long: ask, whatever the window says. What is in flight may only be waiting in
-    /// our own interface, so nothing counts as lost before the answer tells so. A second time in a row ask twice, since
-    /// the path loses much.
+    /// Nothing has been acknowledged for too long: probes, even if the window is full. The packets may only wait in our
+    /// own interface, so none counts as lost before the reply. From the second time on sends two probes, since the path
+    /// loses much.
     fn probe(&mut self, counters: &mut Counters) {
         counters.probes += 1;
         self.probes = if self.backoff == 0 { 1 } else { 2 };
@@ -216,7 +206,7 @@ impl Recovery {
         }
     }
 
-    /// When to probe, unless a probe is waiting for its turn to be sent.
+    /// When to probe, unless a probe is already about to be sent.
     fn probe_at(&self) -> Option<Instant> {
         let timeout = self.rtt.probe_timeout(self.backoff);
         (self.is_in_flight() && self.probes == 0).then(|| self.sent.last_eliciting() + timeout)

@@ -1,16 +1,16 @@
-//! How long the path and back takes.
+//! Round-trip times.
 
 use std::time::Duration;
 
-/// The smallest probe time-out: waking a peer that shares its core may take this long.
+/// The smallest probe time-out: waking a peer that shares its core can take this long.
 const MIN_PROBE: Duration = Duration::from_millis(2);
-/// Where backing off ends: a link that is up again is noticed within this time.
+/// The largest probe time-out: after an outage the path is used again within this time.
 const MAX_PROBE: Duration = Duration::from_millis(250);
-/// The probe time-out before anything is known.
+/// The probe time-out before the first sample.
 const FIRST_PROBE: Duration = Duration::from_millis(10);
-/// What timers are off by, and how late an overtaken packet may be at least.
+/// The inaccuracy of timers, and the least delay after which an overtaken packet counts as lost.
 const GRANULARITY: Duration = Duration::from_micros(250);
-/// The longest that a receiver sits on an acknowledgement.
+/// The longest delay of an acknowledgement.
 pub(super) const MAX_ACK_DELAY: Duration = Duration::from_millis(1);
 
 /// Smoothed round-trip time (RFC 9002, section 5) and the time-outs that follow from it.
@@ -23,7 +23,8 @@ pub(super) struct Rtt {
 }
 
 impl Rtt {
-    /// A packet was acknowledged `latest` after it was sent; its receiver says that it waited for `ack_delay` of this.
+    /// A packet was acknowledged `latest` after it was sent; its receiver reports that it waited for `ack_delay` of
+    /// this.
     pub(super) fn sample(&mut self, latest: Duration, ack_delay: Duration) {
         let Some(smoothed) = self.smoothed else {
             *self = Rtt { smoothed: Some(latest), variance: latest / 2, min: latest, latest };
@@ -37,12 +38,12 @@ impl Rtt {
         self.smoothed = Some((7 * smoothed + sample) / 8);
     }
 
-    /// How long the path and back takes, once that is known.
+    /// The smoothed round-trip time, once there is a sample.
     pub(super) fn smoothed(&self) -> Option<Duration> {
         self.smoothed
     }
 
-    /// After how long without an acknowledgement to probe, for the `backoff`-th time in a row.
+    /// The time without an acknowledgement after which to probe, for the `backoff`-th time in a row.
     pub(super) fn probe_timeout(&self, backoff: u32) -> Duration {
         let base = match self.smoothed {
             None => FIRST_PROBE,
@@ -51,7 +52,7 @@ impl Rtt {
         (base * (1 << backoff.min(12))).min(MAX_PROBE.max(base))
     }
 
-    /// How long after it was sent a packet counts as lost, once a later one has been acknowledged.
+    /// The age at which a packet counts as lost once a later one has been acknowledged.
     pub(super) fn loss_delay(&self) -> Duration {
         let longest = self.latest.max(self.smoothed.unwrap_or_default());
         (longest * 9 / 8).max(GRANULARITY)

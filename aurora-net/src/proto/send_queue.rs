@@ -1,44 +1,42 @@
-//! Transfers on their way out, and which of them comes next.
+//! Outgoing transfers, and which of them goes next.
 
-use super::outgoing::{MIN_PIECE, Outgoing};
+use super::outgoing::{MIN_PART, Outgoing};
+use super::round_robin::RoundRobin;
 use super::slots::Slots;
 use super::space::{Part, Put, SentFrame, Space};
-use super::turns::Turns;
 use super::{Event, Payloads};
 use crate::Payload;
 use crate::wire::{self, RESET_LEN};
 use bytes::Bytes;
 use std::collections::VecDeque;
 
-/// After so many packets without bulk data, though there is some, one begins with it.
-const PATIENCE: u32 = 16;
+/// After this many packets without bulk data, one begins with bulk data if there is any.
+const MOST_WITHOUT_BULK: u32 = 16;
 
-/// What has come to its end, for the connection to take.
+/// Completed transfers, for the connection.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
-    /// Lent payloads to give back.
+    /// Lent payloads to release.
     pub(super) events: VecDeque<Event>,
     /// Transfers acknowledged whole.
     pub(super) transfers: u64,
-    /// Their headers and payloads.
     pub(super) bytes: u64,
-    /// Transfers abandoned.
     pub(super) withdrawn: u64,
 }
 
-/// All transfers that are not yet acknowledged. Small ones (one packet or less) go first, bulk ones take turns; in either
-/// lane what was lost comes before what is new.
+/// All transfers that are not yet acknowledged. Small ones (at most one packet) go first; bulk ones go round-robin. In
+/// both lanes lost data precedes new data.
 #[derive(Debug)]
 pub(super) struct SendQueue {
-    /// Bytes of frames in a packet of the length that every path carries: what fits there is small for good.
+    /// Bytes of frames in a packet of the base length: what fits there is small for good.
     capacity: usize,
     slots: Slots,
-    /// Number of the next transfer to be opened. Numbers are given out then and not before, so that the receiver's set
-    /// of finished ones has few gaps.
+    /// The number of the next transfer to be opened. Numbers are assigned only then, so that the receiver's set of
+    /// delivered ones has few gaps.
     next_number: u64,
     small_new: VecDeque<u32>,
     small_lost: VecDeque<Part>,
-    bulk_new: Turns,
+    bulk_new: RoundRobin,
     bulk_lost: VecDeque<Part>,
     resets: VecDeque<u64>,
     without_bulk: u32,
@@ -54,7 +52,7 @@ impl SendQueue {
             next_number: 0,
             small_new: VecDeque::new(),
             small_lost: VecDeque::new(),
-            bulk_new: Turns::default(),
+            bulk_new: RoundRobin::default(),
             bulk_lost: VecDeque::new(),
             resets: VecDeque::new(),
             without_bulk: 0,
@@ -62,7 +60,7 @@ impl SendQueue {
         }
     }
 
-    /// Queues a transfer. True: as bulk data.
+    /// Queues a transfer. True: it is a bulk transfer.
     pub(super) fn push(&mut self, header: Bytes, payload: Payload) -> bool {
         let transfer = Outgoing::new(header, payload, self.capacity);
         let small = transfer.small;
@@ -75,27 +73,26 @@ impl SendQueue {
         !small
     }
 
-    /// Whether a small transfer (or a reset) wants to leave.
+    /// Whether a small transfer or a RESET is to be sent.
     pub(super) fn has_small(&self) -> bool {
         !(self.resets.is_empty() && self.small_lost.is_empty() && self.small_new.is_empty())
     }
 
-    /// Whether bulk data wants to leave.
+    /// Whether bulk data is to be sent.
     pub(super) fn has_bulk(&self) -> bool {
         !self.bulk_lost.is_empty() || self.bulk_new.front().is_some()
     }
 
-    /// Whether bulk data has waited for so many packets of small transfers that the next one is its.
+    /// Whether bulk data has waited for so many small packets that the next one begins with it.
     pub(super) fn is_bulks_turn(&self) -> bool {
-        self.without_bulk >= PATIENCE && self.has_bulk()
+        self.without_bulk >= MOST_WITHOUT_BULK && self.has_bulk()
     }
 
-    /// Whether something that has been sent is to be sent again.
+    /// Whether lost data is to be sent again.
     pub(super) fn has_lost(&self) -> bool {
         !(self.resets.is_empty() && self.small_lost.is_empty() && self.bulk_lost.is_empty())
     }
 
-    /// Whether every transfer is acknowledged or abandoned.
     pub(super) fn is_empty(&self) -> bool {
         self.slots.is_empty() && self.resets.is_empty()
     }
@@ -108,15 +105,15 @@ impl SendQueue {
             bulk_bytes = self.fill_bulk(space, io);
         }
         self.fill_small(space, io);
-        if bulk && !turn && space.room() >= MIN_PIECE {
+        if bulk && !turn && space.room() >= MIN_PART {
             bulk_bytes = self.fill_bulk(space, io);
         }
         self.without_bulk = if wanted && bulk_bytes == 0 { self.without_bulk + 1 } else { 0 };
-        // Of payloads found withdrawn a moment ago.
+        // RESETs of payloads just found withdrawn.
         self.fill_resets(space);
     }
 
-    /// The next packets carry another bulk transfer, if there is one.
+    /// Makes the next packets carry another bulk transfer.
     pub(super) fn rotate(&mut self) {
         self.bulk_new.rotate();
     }
@@ -145,7 +142,7 @@ impl SendQueue {
         }
     }
 
-    /// Says how many bytes it has put in.
+    /// Returns the number of bytes written.
     fn fill_bulk(&mut self, space: &mut Space<'_>, io: &mut impl Payloads) -> usize {
         let before = space.buf.len();
         while let Some(part) = self.bulk_lost.pop_front() {
@@ -160,7 +157,7 @@ impl SendQueue {
             }
             let transfer = self.slots.get(slot);
             if transfer.is_some_and(|sent| sent.next < sent.len()) {
-                // It has filled the packet.
+                // The packet is full.
                 break;
             }
             self.bulk_new.retire(slot);
@@ -168,7 +165,7 @@ impl SendQueue {
         space.buf.len() - before
     }
 
-    /// Sends what has not been sent: the header and what fits beside it, or more of the payload.
+    /// Writes unsent data: the header and what fits beside it, or more of the payload.
     fn put_new(&mut self, slot: u32, space: &mut Space<'_>, io: &mut impl Payloads) -> Put {
         let Some(transfer) = self.slots.get_mut(slot) else {
             return Put::Gone;
@@ -197,7 +194,7 @@ impl SendQueue {
         put
     }
 
-    /// Sends again what a lost packet carried; what does not fit stays lost.
+    /// Writes lost data again. What does not fit stays lost.
     fn put_again(&mut self, part: &Part, space: &mut Space<'_>, io: &mut impl Payloads) -> Put {
         let Some(transfer) = self.slots.opened(part.slot, part.transfer) else {
             return Put::Gone;
@@ -223,7 +220,6 @@ impl SendQueue {
         put
     }
 
-    /// A frame has arrived.
     pub(super) fn on_acked(&mut self, frame: &SentFrame) {
         let SentFrame::Part(part) = frame else { return };
         if let Some(transfer) = self.slots.opened(part.slot, part.transfer)
@@ -235,7 +231,6 @@ impl SendQueue {
         }
     }
 
-    /// A frame has been lost.
     pub(super) fn on_lost(&mut self, frame: &SentFrame) {
         let part = match frame {
             SentFrame::Part(part) => part,
@@ -257,7 +252,7 @@ impl SendQueue {
         self.settled = settled;
     }
 
-    /// The payload has been withdrawn: the peer must learn not to wait for the rest.
+    /// The payload has been withdrawn: tells the peer not to wait for the rest.
     fn abandon(&mut self, slot: u32) {
         self.settled.withdrawn += 1;
         let transfer = self.slots.get(slot);
@@ -274,15 +269,15 @@ impl SendQueue {
 
 #[cfg(test)]
 mod tests {
+    use super::super::round_robin::MAX_ACTIVE;
     use super::super::sent::Content;
-    use super::super::turns::MAX_ACTIVE;
     use super::*;
     use crate::sim::Memory;
     use crate::wire::{Frame, Frames};
 
     const CAPACITY: usize = 1400;
 
-    /// Bytes and where they stand: `(transfer, offset, length)`; an OPEN frame's offset is 0.
+    /// Transfer, offset and length; the offset of an OPEN frame is 0.
     type Pieces = Vec<(u64, u64, usize)>;
 
     fn queue(lengths: &[usize]) -> SendQueue {
@@ -354,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bounded_number_of_bulk_transfers_takes_turns() {
+    fn a_bounded_number_of_bulk_transfers_goes_round_robin() {
         let mut queue = queue(&[3000; MAX_ACTIVE + 10]);
         let mut turns = Vec::new();
         for _ in 0..2 * MAX_ACTIVE {

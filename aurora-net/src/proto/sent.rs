@@ -1,4 +1,4 @@
-//! Packets on their way: what each carried, which have arrived, which are lost.
+//! Sent packets: what each one carried, and which ones are acknowledged or lost.
 
 use super::Instant;
 use super::space::SentFrame;
@@ -10,17 +10,15 @@ use std::time::Duration;
 /// A packet counts as lost once one with a number higher by this has arrived.
 const REORDERING: u64 = 3;
 
-/// What a packet carried that must arrive. Bulk packets carry one frame: no memory of their own.
+/// The frames of a packet that must arrive. Bulk packets carry one frame, which needs no allocation.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Content {
-    /// Nothing (an acknowledgement or a mere ping).
+    /// None: an acknowledgement or a ping.
     #[default]
     None,
-    /// Nothing but its length, which the path may not carry.
+    /// None: an MTU probe.
     Probe,
-    /// One frame.
     One(SentFrame),
-    /// Several.
     Many(Vec<SentFrame>),
 }
 
@@ -53,34 +51,34 @@ impl Content {
 struct Sent {
     at: Instant,
     charge: u32,
-    /// Longer than every path carries.
+    /// Longer than the base length.
     long: bool,
-    /// Its fate is still unknown and matters.
+    /// It waits for its acknowledgement.
     in_flight: bool,
     content: Content,
 }
 
-/// What an acknowledgement has told.
+/// The result of an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Acked {
-    /// What the newly acknowledged packets were charged.
+    /// The charge of the newly acknowledged packets.
     pub(super) charge: u64,
     /// The newest of them and when it was sent.
     pub(super) newest: Option<(u64, Instant)>,
-    /// Whether a probe of the path's MTU is among them.
+    /// Whether one of them was an MTU probe.
     pub(super) probe: bool,
-    /// Whether another long packet is.
+    /// Whether another one was long.
     pub(super) long: bool,
 }
 
-/// Packets just found to be lost.
+/// Packets newly found to be lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Lost {
     pub(super) packets: u64,
     pub(super) charge: u64,
-    /// What a probe of the path's MTU was charged that is lost too; it is not counted among the others.
+    /// The charge of a lost MTU probe, which is not included in the others.
     pub(super) probe: Option<u64>,
-    /// The newest long packet among the others.
+    /// The newest other long packet.
     pub(super) long: Option<u64>,
 }
 
@@ -99,47 +97,46 @@ impl Lost {
     }
 }
 
-/// The sending half of the packet number space: a ring of packets from the oldest of unknown fate on.
+/// The sending half of the packet number space: a ring of packets from the oldest one in flight on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SentPackets {
     ring: VecDeque<Sent>,
-    /// Number of the ring's first packet.
+    /// The number of the ring's first packet.
     base: u64,
     largest_acked: Option<u64>,
     in_flight: usize,
     last_eliciting: Instant,
-    /// When the oldest packet in flight will count as lost for its age alone.
+    /// When the oldest packet in flight will count as lost by its age.
     loss_at: Option<Instant>,
 }
 
 impl SentPackets {
-    /// The number of the next packet.
     pub(super) fn next(&self) -> PacketNumber {
         PacketNumber(self.base + self.ring.len() as u64)
     }
 
-    /// The oldest packet whose acknowledgement would still tell us something.
+    /// The oldest packet whose acknowledgement still matters.
     pub(super) fn floor(&self) -> PacketNumber {
         PacketNumber(self.base)
     }
 
-    /// How many packets in flight ask for an acknowledgement.
+    /// The number of packets that wait for an acknowledgement.
     pub(super) fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// When the youngest of them left.
+    /// When the newest of them was sent.
     pub(super) fn last_eliciting(&self) -> Instant {
         self.last_eliciting
     }
 
-    /// When to look for losses again though no acknowledgement has come.
+    /// When to detect losses even without an acknowledgement.
     pub(super) fn loss_at(&self) -> Option<Instant> {
         self.loss_at
     }
 
-    /// Records the packet that [`next`](Self::next) announced. `long`: the path may not carry it; `eliciting`: it asks
-    /// for an acknowledgement.
+    /// Records packet number [`next`](Self::next). `long`: longer than the base length; `eliciting`: it asks for an
+    /// acknowledgement.
     pub(super) fn push(&mut self, now: Instant, charge: u32, long: bool, eliciting: bool, content: Content) {
         debug_assert!(eliciting || content.is_empty());
         self.ring.push_back(Sent { at: now, charge, long, in_flight: eliciting, content });
@@ -150,7 +147,7 @@ impl SentPackets {
         self.drop_settled();
     }
 
-    /// Takes in acknowledged ranges; `arrived` hears of each frame that they settle.
+    /// Handles acknowledged ranges. Calls `arrived` for each frame newly acknowledged.
     pub(super) fn on_ack(
         &mut self,
         ranges: impl Iterator<Item = Range<u64>>,
@@ -182,7 +179,7 @@ impl SentPackets {
         acked
     }
 
-    /// Finds packets that were overtaken by enough others or by enough time; `missing` hears of each of their frames.
+    /// Detects packets overtaken by number or by time. Calls `missing` for each of their frames.
     pub(super) fn detect_losses(&mut self, now: Instant, delay: Duration, mut missing: impl FnMut(&SentFrame)) -> Lost {
         let mut lost = Lost::default();
         self.loss_at = None;
@@ -197,7 +194,7 @@ impl SentPackets {
             let number = self.base + index as u64;
             let overtaken = number + REORDERING <= largest;
             if !overtaken && now < sent.at + delay {
-                // Later ones are younger and less overtaken.
+                // All later ones are newer.
                 self.loss_at = Some(sent.at + delay);
                 break;
             }
@@ -229,7 +226,7 @@ mod tests {
         Instant::from_nanos(us * 1000)
     }
 
-    /// Packet `n` carries the reset of transfer `n` and leaves at `n` microseconds.
+    /// Packet `n` carries the RESET of transfer `n` and is sent at `n` microseconds.
     fn sent(count: u64) -> SentPackets {
         let mut sent = SentPackets::default();
         for n in 0..count {

@@ -1,12 +1,12 @@
-//! For how long the peer has said nothing although it should have.
+//! How long a reply of the peer has been missing.
 
 use super::Instant;
 use std::time::Duration;
 
-/// A driver that comes later than planned by more than this was stopped or suspended itself.
+/// A caller that is late by more than this was itself stopped or suspended.
 const STALL: Duration = Duration::from_millis(500);
 
-/// Adds up the time in which an answer was due, none came, and we were there to hear it.
+/// Adds up the time in which a reply was due, none came, and this end was running.
 #[derive(Clone, Debug)]
 pub(super) struct Silence {
     limit: Duration,
@@ -19,12 +19,12 @@ impl Silence {
         Silence { limit, silent_for: Duration::ZERO, last: now }
     }
 
-    /// Whether time has not gone on since it was last told.
+    /// Whether time has not advanced since the last call.
     pub(super) fn is_at(&self, now: Instant) -> bool {
         self.last == now
     }
 
-    /// Time goes on to `now`; the driver had been asked to call at `planned`; an answer was `due` or not.
+    /// Time advances to `now`. The next call had been planned for `planned`; a reply was `due` or not.
     pub(super) fn advance(&mut self, now: Instant, planned: Option<Instant>, due: bool) {
         if due {
             let expected = planned.map_or(self.last, |planned| planned.max(self.last));
@@ -36,17 +36,17 @@ impl Silence {
         self.last = self.last.max(now);
     }
 
-    /// The peer has said something new.
+    /// A new packet of the peer has arrived.
     pub(super) fn heard(&mut self) {
         self.silent_for = Duration::ZERO;
     }
 
-    /// The peer's silence, once it has reached the limit.
+    /// The peer's silence, if it has reached the limit.
     pub(super) fn exceeded(&self) -> Option<Duration> {
         (self.silent_for >= self.limit).then_some(self.silent_for)
     }
 
-    /// When the limit will be reached, if an answer stays due.
+    /// When the limit will be reached if a reply stays due.
     pub(super) fn deadline(&self) -> Instant {
         self.last + self.limit.saturating_sub(self.silent_for)
     }

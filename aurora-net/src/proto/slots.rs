@@ -1,8 +1,8 @@
-//! Where transfers are kept until they are acknowledged.
+//! Storage of unacknowledged transfers.
 
 use super::outgoing::Outgoing;
 
-/// Transfers by slot: a place in a list that is used again when its transfer is over.
+/// Transfers by slot. A slot is reused when its transfer is complete.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     slots: Vec<Option<Outgoing>>,
@@ -37,7 +37,7 @@ impl Slots {
         self.slots[slot as usize].as_mut()
     }
 
-    /// The transfer in `slot`, if it still is the one opened as `number`: a slot may have a new tenant.
+    /// The transfer in `slot`, if it is still number `number`: the slot may have been reused.
     pub(super) fn opened(&mut self, slot: u32, number: u64) -> Option<&mut Outgoing> {
         self.get_mut(slot).filter(|transfer| transfer.number == Some(number))
     }
@@ -46,7 +46,6 @@ impl Slots {
         self.slots.len() == self.free.len()
     }
 
-    /// All transfers that are left.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Outgoing> {
         self.free.clear();
         self.slots.drain(..).flatten()

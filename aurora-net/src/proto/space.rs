@@ -1,20 +1,18 @@
-//! A packet while it is filled.
+//! A packet that is being filled.
 
 use super::sent::Content;
 
-/// What a packet carried that must arrive.
+/// A frame of a sent packet that must arrive.
 #[derive(Clone, Debug)]
 pub(super) enum SentFrame {
-    /// Bytes of a transfer.
     Part(Part),
-    /// That a transfer has been abandoned.
     Reset { transfer: u64 },
 }
 
 /// `len` payload bytes of a transfer from `offset` on.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
-    /// The transfer's place at its sender.
+    /// The transfer's slot at its sender.
     pub(super) slot: u32,
     pub(super) transfer: u64,
     pub(super) offset: u64,
@@ -23,14 +21,14 @@ pub(super) struct Part {
     pub(super) opens: bool,
 }
 
-/// The room that a packet has for frames, and the record of those that must arrive.
+/// The room for frames in a packet, and a record of those that must arrive.
 #[derive(Debug)]
 pub(super) struct Space<'a> {
     pub(super) buf: &'a mut Vec<u8>,
     /// `buf` must not grow beyond this.
     pub(super) end: usize,
     pub(super) content: Content,
-    /// Whether it carries something that an earlier packet carried too.
+    /// Whether it carries data that an earlier packet carried.
     pub(super) resent: bool,
 }
 
@@ -44,13 +42,12 @@ impl<'a> Space<'a> {
     }
 }
 
-/// What became of an attempt to put a frame into a packet.
+/// The result of writing a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Put {
-    /// In, with so many bytes of payload.
+    /// Written, with this many bytes of payload.
     Done(u32),
-    /// Not enough room.
     Full,
-    /// Its payload has been withdrawn, or its transfer is over.
+    /// The payload has been withdrawn, or the transfer is complete.
     Gone,
 }

@@ -1,9 +1,9 @@
-//! When each of many wants to be called.
+//! One timer per index, with fast access to the earliest.
 
 use super::Instant;
 use std::collections::BTreeSet;
 
-/// One time or none for each index; the earliest is found at once.
+/// At most one time per index.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     set: Vec<Option<Instant>>,
@@ -11,7 +11,7 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    /// The time of `index` is now `due`.
+    /// Sets or clears the timer of `index`.
     pub(super) fn set(&mut self, index: usize, due: Option<Instant>) {
         if index >= self.set.len() {
             self.set.resize(index + 1, None);
@@ -26,12 +26,11 @@ impl Timers {
         self.ordered.extend(due.map(|due| (due, index)));
     }
 
-    /// The earliest time.
     pub(super) fn next(&self) -> Option<Instant> {
         self.ordered.first().map(|(due, _)| *due)
     }
 
-    /// An index whose time has come; it has none any more.
+    /// An index whose timer has expired; clears it.
     pub(super) fn pop(&mut self, now: Instant) -> Option<usize> {
         let (due, index) = *self.ordered.first()?;
         if due > now {

@@ -1,52 +1,51 @@
-//! How much may be in flight.
+//! How many bytes may be in flight.
 
 use super::{Config, Crowd, Instant, Network};
 use crate::charge::charge;
 use std::time::Duration;
 
-/// On a dedicated network loss of more than two packets and one part in so many of a window, in one round trip, makes us
-/// back off; less is taken for damage.
+/// On a dedicated network a loss of more than two packets and of more than this fraction of the window in one round
+/// trip shrinks the window; less counts as damage.
 const TOLERANCE: u64 = 50;
 
-/// What all senders together may have in flight towards one port of a switch, in bytes: it has to fit short queues, and to
-/// last for a round trip.
+/// Bytes that all senders together may have in flight to one switch port: few enough for short queues, enough for a
+/// round trip.
 const PORT: u64 = 80 * 1024;
 
-/// So many times its share may a rank that sends to several peers have in flight: its packets wait in its own interface, and
-/// the acknowledgements, which travel with the peer's data, in the peer's. In between it must never run out.
+/// A rank that sends to several peers may have this many times its share in flight. Its packets wait in its own
+/// interface, and the acknowledgements, which travel with the peer's data, in the peer's. In between the network must
+/// never run dry.
 const SPREAD: u64 = 4;
 
-/// Three limits, of which the lowest counts. All are in bytes as the receiving kernel charges them.
+/// Three limits, of which the lowest applies, in bytes as Linux charges them to a receive buffer:
 ///
-/// - What the peer *grants*: its share of the receiver's buffer.
-/// - The *crowd*: as soon as several ranks send to the peer, its port of the switch is the bottleneck, and they share
-///   [`PORT`] evenly, knowing from its acknowledgements how many they are. A rank that sends to `n` peers in turns gives each
-///   only a part of its own line, and most of what it has in flight waits in its own interface: it may have [`SPREAD`] times `n`
-///   times as much. So an exchange of all with all is hardly limited, and many senders to one not at all more than its port can hold.
-///   A share of less than one packet is kept by waiting between packets.
-/// - A *congestion* window, for what the first two do not know. It shrinks with loss and grows by a packet each round trip
-///   (AIMD). On a dedicated network it starts open and shrinks to seven tenths where more is lost than damage explains; on a
-///   shared one it doubles from a small start until the first loss, and any loss halves it.
+/// - The peer's *grant*: its share of the receive buffer.
+/// - The *crowd*: if several ranks send to the peer, its switch port is the bottleneck, and they share [`PORT`]
+///   equally; acknowledgements say how many they are. A rank that sends to `n` peers in turns gives each only a part of
+///   its own line, and most of its data in flight waits in its own interface: its share is [`SPREAD`] times `n` times
+///   as large. So an exchange of all with all is hardly limited, while many senders to one stay within what its port
+///   holds. A share of less than one packet is kept by pausing between packets.
+/// - The *congestion window*, for everything else. It shrinks with loss and grows by a packet per round trip (AIMD). On
+///   a dedicated network it starts open, and shrinks to seven tenths if more is lost than damage explains. On a shared
+///   one it doubles from a small start until the first loss, and any loss halves it.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     network: Option<Network>,
-    /// What one full packet is charged.
+    /// The charge of a full packet.
     packet: u64,
-    /// Its length.
     mtu: u64,
     granted: u64,
     congestion: u64,
     threshold: u64,
     in_flight: u64,
-    /// Peers that we have bulk data for.
     destinations: u64,
-    /// Ranks that send bulk data to the peer, as it has told.
+    /// Ranks that send bulk data to the peer, as reported by the peer.
     sources: u64,
-    /// What to believe of that when nothing has been told for long: all of them.
+    /// The value of `sources` after a long time without a report: all ranks.
     peers: u64,
-    /// Not before then, since our share is less than a packet.
+    /// The next packet may not leave before this time, since our share is less than a packet.
     resume: Option<Instant>,
-    /// The most in flight in the present round trip: a window that is not used does not grow.
+    /// The most bytes in flight in this round trip: an unused window does not grow.
     peak: u64,
     /// Packets from this number on belong to the present round trip.
     round: u64,
@@ -81,25 +80,24 @@ impl Window {
         }
     }
 
-    /// How long full packets are from now on.
     pub(super) fn set_mtu(&mut self, mtu: usize) {
         self.packet = charge(mtu) as u64;
         self.mtu = mtu as u64;
     }
 
-    /// What the peer grants, and how many ranks it says send to it.
+    /// The peer's grant, and the number of ranks that it reports as sources.
     pub(super) fn grant(&mut self, granted: u64, sources: u16) {
         self.granted = granted.max(2 * self.packet);
         self.sources = u64::from(sources);
     }
 
-    /// How many peers we send to.
+    /// Sets the number of peers that this rank sends to.
     pub(super) fn set_crowd(&mut self, crowd: Crowd) {
         self.destinations = u64::from(crowd.destinations.max(1));
     }
 
-    /// Whether one more full packet may leave. `keep_some`: and leave a little room, so that a small transfer need not
-    /// wait for an acknowledgement of bulk data.
+    /// Whether another full packet may leave. `keep_some`: and leave some room, so that a small transfer need not wait
+    /// for an acknowledgement of bulk data.
     pub(super) fn has_room(&self, now: Instant, keep_some: bool) -> bool {
         if self.in_flight == 0 {
             return !keep_some || self.resume.is_none_or(|at| at <= now);
@@ -109,7 +107,7 @@ impl Window {
         self.in_flight + self.packet + kept <= limit
     }
 
-    /// When a packet may leave that may not now for no other reason than the crowd.
+    /// When a packet may leave that only the crowd holds back.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         if self.in_flight == 0 { self.resume } else { None }
     }
@@ -136,7 +134,7 @@ impl Window {
         self.peak = self.peak.max(self.in_flight);
     }
 
-    /// Packets worth `charge`, the newest of them `newest`, have arrived `after` it was sent; `next` will be the next
+    /// Packets worth `charge` have been acknowledged, the newest of them `after` it was sent; `next` is the next
     /// packet's number.
     pub(super) fn on_acked(&mut self, now: Instant, charge: u64, newest: u64, after: Duration, next: u64) {
         let was_used = 2 * self.peak >= self.congestion;
@@ -158,7 +156,7 @@ impl Window {
         self.congestion = (self.congestion + growth).min(self.granted);
     }
 
-    /// Packets worth `charge` are lost; `next` will be the next packet's number.
+    /// Packets worth `charge` are lost; `next` is the next packet's number.
     pub(super) fn on_lost(&mut self, charge: u64, next: u64) {
         self.in_flight -= charge;
         self.lost_this_round += charge;
@@ -174,19 +172,19 @@ impl Window {
         }
     }
 
-    /// A probe of the path's MTU is lost, which was to be expected.
+    /// An MTU probe is lost, which says nothing about congestion.
     pub(super) fn on_probe_lost(&mut self, charge: u64) {
         self.in_flight -= charge;
     }
 
-    /// Several probes in a row have been in vain: nothing is known of the path any more, so start again.
+    /// Several probes in a row were unanswered: nothing is known of the path any more.
     pub(super) fn collapse(&mut self) {
         let before = self.congestion / 10 * 7;
         self.shrink_to(0);
         self.threshold = before.max(self.congestion);
     }
 
-    /// Nothing is in flight or wants to be: what is known of the crowd grows old.
+    /// Nothing is queued or in flight: the known number of sources becomes outdated.
     pub(super) fn rest(&mut self) {
         self.sources = self.peers;
         self.resume = None;
@@ -196,7 +194,7 @@ impl Window {
         self.granted.min(self.congestion).min(self.crowd())
     }
 
-    /// Our share of the peer's port.
+    /// This rank's share of the peer's port.
     fn crowd(&self) -> u64 {
         if self.network.is_none() || self.sources <= 1 {
             return u64::MAX;
@@ -208,15 +206,16 @@ impl Window {
         PORT * self.destinations * self.packet / (self.sources.max(1) * self.mtu)
     }
 
-    /// For how long to wait after a packet that took `after`, so that on average no more than our share is in flight.
+    /// The pause after a packet that took `after` to be acknowledged, which keeps the average in flight within our
+    /// share.
     fn pause(&self, after: Duration) -> Option<Duration> {
         let crowd = self.crowd().max(1);
         let missing = self.packet.checked_sub(crowd)?;
-        // No longer than for a port with all its queue full of others' packets.
+        // No longer than for a port whose queue is full of others' packets.
         Some(after.mul_f64(missing as f64 / crowd as f64).min(Duration::from_millis(100)))
     }
 
-    /// What is always safe on a dedicated network: half of what the port holds, shared with the crowd.
+    /// What is always safe on a dedicated network: half of what the port holds, divided among the sources.
     fn least(&self) -> u64 {
         let two = 2 * self.packet;
         match self.network {
@@ -250,7 +249,7 @@ mod tests {
         Window::new(&config(Some(network), 1))
     }
 
-    /// Sends while there is room, then acknowledges all of it; says how much it was.
+    /// Sends while there is room, then acknowledges everything. Returns how much it was.
     fn round_trip(window: &mut Window, next: &mut u64) -> u64 {
         let first = *next;
         while window.has_room(at(0), false) {

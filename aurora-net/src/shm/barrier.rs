@@ -1,223 +1,204 @@
-//! The barrier of a node's ranks, and what each brings to it for the others to read.
+//! A barrier for all ranks of a node, in shared memory, without messages.
 //!
-//! Each barrier is a [meeting](super::meeting). Before a rank comes to one, it may write a *contribution* into the control
-//! segment; once all have come, each reads those of all others where they lie. There are two contributions of each rank, used in
-//! turns: a rank writes for barrier n + 2 only after barrier n + 1, to which the others come only after they have read what was
-//! brought to barrier n. So nothing is written while it is read, and no second barrier is needed to end the reading.
+//! Barriers are numbered. A rank that arrives stores a word and then the barrier's number in its own entry. When all
+//! entries have that number, every rank compares all words and gets the same result. No rank can be more than one
+//! barrier ahead of another, so each rank needs only two words, used alternately.
 //!
-//! A *note* of 16 bytes, used in the same way, lies on the cache line of the rank's number and word, which the others fetch in any case.
-//!
-//! Invariants that the unsafe code here relies on:
-//!
-//! 1. A contribution lies inside the control segment, which stays mapped as long as a handle to it exists, and overlaps
-//!    nothing else (invariants 1 and 2 of `control.rs`).
-//! 2. A rank has one [`NodeBarrier`] ([`Control::take_barrier`]), and it alone writes that rank's contributions:
-//!    those for the next barrier, while it is at none ([`Turns::next`]). They are written before it comes (release), and
-//!    `come` takes `&mut self`, so no reference is left then.
-//! 3. It reads those of the last barrier, and only when all have come to it ([`Turns::last`], acquire). No reference is left when
-//!    it comes to the next one; by 2, applied to the others, nobody writes them before that.
-//! 4. The node's other ranks keep to 2 and 3: they run the same program.
-#![allow(unsafe_code)]
+//! A rank that stops spinning stores the number in [`BarrierEntry::Asleep`] and checks once more. An arriving rank
+//! stores its number first and then looks for sleepers. Both sides execute a fence in between, so either the first sees
+//! that all have arrived, or the second sees the sleeper. The last rank to arrive wakes all sleepers.
 
-use super::control::{Control, NOTE};
-use super::meeting::{self, Met, Table};
-use super::patience::Patience;
-use std::fmt;
-use std::sync::Arc;
+use super::ring::Position;
+use super::spin_budget::SpinBudget;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Which barrier a rank has come to last, and whether all have.
-#[derive(Clone, Copy, Debug)]
-struct Turns {
+/// A word that each rank stores for the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BarrierEntry {
+    /// The last barrier at which the rank has arrived.
+    Number,
+    /// The rank's word for the barrier with this number, modulo 2.
+    Word(u64),
+    /// The last barrier for which the rank went to sleep.
+    Asleep,
+}
+
+/// The entries of all ranks. All words start as 0.
+pub(crate) trait Table {
+    type Position: Position;
+
+    fn ranks(&self) -> usize;
+    /// An entry of the rank with this node rank.
+    fn entry(&self, rank: usize, entry: BarrierEntry) -> &Self::Position;
+}
+
+/// Shared memory for barriers other than the [`NodeBarrier`](super::NodeBarrier):
+/// [`Node::arrive_at`](super::Node::arrive_at).
+pub trait BarrierMemory {
+    /// An entry of a rank, by its index in [`Node::ranks`](super::Node::ranks). Only that rank writes it. All words
+    /// start as 0. Different ranks' entries, and [`BarrierEntry::Asleep`], should lie on cache lines of their own.
+    fn entry(&self, rank: usize, entry: BarrierEntry) -> &AtomicU64;
+}
+
+/// Barrier memory with the number of its ranks.
+pub(super) struct TableIn<'p, P>(pub &'p P, pub usize);
+
+impl<P: BarrierMemory> Table for TableIn<'_, P> {
+    type Position = AtomicU64;
+
+    fn ranks(&self) -> usize {
+        self.1
+    }
+
+    fn entry(&self, rank: usize, entry: BarrierEntry) -> &AtomicU64 {
+        self.0.entry(rank, entry)
+    }
+}
+
+/// The state of a barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BarrierState {
+    /// At least one rank has not arrived.
+    Waiting,
+    /// All ranks have arrived with equal words.
+    Agreed,
+    /// All ranks have arrived, with different words.
+    Disagreed,
+}
+
+/// Rank `me` arrives at barrier `number`; its numbers count up from 1. Calls `wake` for each rank that may need to be
+/// woken.
+pub(crate) fn arrive<T: Table>(
+    table: &T,
+    me: usize,
     number: u64,
-    met: Met,
+    word: u64,
+    mut wake: impl FnMut(usize),
+) -> BarrierState {
+    table.entry(me, BarrierEntry::Word(number % 2)).store(word, Ordering::Relaxed);
+    table.entry(me, BarrierEntry::Number).store(number, Ordering::Release);
+    T::Position::fence();
+    let state = state_of(table, me, number);
+    if state != BarrierState::Waiting {
+        let others = (0..table.ranks()).filter(|rank| *rank != me);
+        let asleep = others.filter(|rank| table.entry(*rank, BarrierEntry::Asleep).load(Ordering::Relaxed) == number);
+        asleep.for_each(&mut wake);
+    }
+    state
 }
 
-impl Turns {
-    /// None has been come to: barrier 0 is over.
-    const BEGIN: Turns = Turns { number: 0, met: Met::Agreed };
-
-    /// Comes to the next one.
-    fn come<T: Table>(&mut self, table: &T, me: usize, word: u64, wake: impl FnMut(usize)) -> Met {
-        self.next();
-        self.number += 1;
-        self.met = meeting::come(table, me, self.number, word, wake);
-        self.met
+/// The state of the last barrier at which rank `me` has arrived.
+pub(crate) fn state_of<T: Table>(table: &T, me: usize, number: u64) -> BarrierState {
+    let word = |rank| table.entry(rank, BarrierEntry::Word(number % 2)).load(Ordering::Relaxed);
+    if absent(table, number).next().is_some() {
+        return BarrierState::Waiting;
     }
-
-    /// Which contribution is for the next barrier: 0 or 1.
-    fn next(&self) -> usize {
-        assert_ne!(self.met, Met::Waiting, "a barrier begins when the one before it is over");
-        (self.number + 1) as usize % 2
-    }
-
-    /// Which contribution was for the last barrier.
-    fn last(&self) -> usize {
-        assert_ne!(self.met, Met::Waiting, "contributions are read when all have come");
-        self.number as usize % 2
-    }
+    let own = word(me);
+    if (0..table.ranks()).all(|rank| word(rank) == own) { BarrierState::Agreed } else { BarrierState::Disagreed }
 }
 
-/// A rank's end of the barrier of all ranks of its node.
-pub struct NodeBarrier {
-    control: Arc<Control>,
-    patience: Patience,
-    turns: Turns,
+/// As [`state_of`]. If the state is `Waiting`, rank `me` will be woken when all have arrived.
+pub(crate) fn prepare_sleep<T: Table>(table: &T, me: usize, number: u64) -> BarrierState {
+    table.entry(me, BarrierEntry::Asleep).store(number, Ordering::Relaxed);
+    T::Position::fence();
+    state_of(table, me, number)
 }
 
-impl NodeBarrier {
-    /// Bytes of a note.
-    pub const NOTE: usize = NOTE;
-
-    pub(super) fn new(control: Arc<Control>, patience: Patience) -> Self {
-        NodeBarrier { control, patience, turns: Turns::BEGIN }
-    }
-
-    /// The longest contribution, in bytes: 256 KiB, less where very many ranks share a machine. The same on all ranks of the node.
-    pub fn longest(&self) -> usize {
-        self.control.longest_contribution()
-    }
-
-    /// Memory for what this rank brings to the next barrier: [`NodeBarrier::longest`] bytes of any content, from a new page on.
-    ///
-    /// # Panics
-    /// If the last barrier is not over.
-    pub fn bring(&mut self) -> &mut [u8] {
-        let start = self.control.contribution(self.control.me(), self.turns.next());
-        // SAFETY: invariants 1 and 2.
-        unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), self.longest()) }
-    }
-
-    /// Memory for a note to the next barrier, of any content.
-    ///
-    /// # Panics
-    /// If the last barrier is not over.
-    pub fn note(&mut self) -> &mut [u8; NOTE] {
-        let mut note = self.control.note(self.control.me(), self.turns.next());
-        // SAFETY: invariants 1 and 2.
-        unsafe { note.as_mut() }
-    }
-
-    /// Collective over the node's ranks. Comes to the next barrier; `word` says what this rank came for. Does not wait.
-    ///
-    /// # Panics
-    /// If the last one is not over.
-    pub fn come(&mut self, word: u64) -> Met {
-        let control = &self.control;
-        self.turns.come(&**control, control.me(), word, |mate| control.ring(mate))
-    }
-
-    /// Waits a very short time for those who have not come, and handles nothing that arrives.
-    pub fn linger(&mut self) -> Met {
-        self.turns.met = meeting::linger(&*self.control, self.control.me(), self.turns.number, self.patience);
-        self.turns.met
-    }
-
-    /// How the last barrier stands: for the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is asked again when all
-    /// have come.
-    pub fn poll(&mut self) -> Met {
-        self.turns.met = meeting::sleep(&*self.control, self.control.me(), self.turns.number);
-        self.turns.met
-    }
-
-    /// Number of the last barrier to which this rank has come, from 1: for [`Node::absent`](super::Node::absent).
-    pub fn number(&self) -> u64 {
-        self.turns.number
-    }
-
-    /// The memory in which a rank, by its number among the [node's](super::Node::ranks), has brought something to the last barrier.
-    ///
-    /// # Panics
-    /// If not all have come to it.
-    pub fn brought(&self, mate: usize) -> &[u8] {
-        let start = self.control.contribution(mate, self.turns.last());
-        // SAFETY: invariants 1 and 3.
-        unsafe { std::slice::from_raw_parts(start.as_ptr(), self.longest()) }
-    }
-
-    /// A rank's note to the last barrier.
-    ///
-    /// # Panics
-    /// If not all have come to it.
-    pub fn noted(&self, mate: usize) -> &[u8; NOTE] {
-        let note = self.control.note(mate, self.turns.last());
-        // SAFETY: invariants 1 and 3.
-        unsafe { note.as_ref() }
-    }
+/// Polls until all have arrived, within `budget`.
+pub(crate) fn spin<T: Table>(table: &T, me: usize, number: u64, budget: SpinBudget) -> BarrierState {
+    let mut state = BarrierState::Waiting;
+    budget.spin_then_yield(|| {
+        state = state_of(table, me, number);
+        state != BarrierState::Waiting
+    });
+    state
 }
 
-impl fmt::Debug for NodeBarrier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NodeBarrier").field("turns", &self.turns).finish_non_exhaustive()
-    }
+/// The ranks that have not arrived at barrier `number`.
+pub(crate) fn absent<T: Table>(table: &T, number: u64) -> impl Iterator<Item = usize> {
+    // Acquire: a rank stores its word before its number.
+    (0..table.ranks()).filter(move |rank| table.entry(*rank, BarrierEntry::Number).load(Ordering::Acquire) < number)
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::shm::meeting::tests::{RANKS, Small};
-    use loom::cell::UnsafeCell;
-    use loom::sync::Arc;
+    use loom::sync::atomic::AtomicU64;
+    use loom::sync::{Arc, Notify};
     use loom::thread;
 
-    /// Two contributions of each rank: loom finds any that is written while it is read.
-    type Brought = [[UnsafeCell<u64>; 2]; RANKS];
+    pub(in crate::shm) const RANKS: usize = 2;
 
-    fn run(table: &Small, brought: &Brought, me: usize, barriers: u64, contributions: usize) {
-        let mut turns = Turns::BEGIN;
-        for number in 1..=barriers {
-            let own = &brought[me][turns.next() % contributions];
-            // SAFETY: what is tested.
-            own.with_mut(|place| unsafe { *place = 10 * number + me as u64 });
-            turns.come(table, me, 0, |rank| table.kicks[rank].notify());
-            while turns.met == Met::Waiting {
-                turns.met = meeting::sleep(table, me, number);
-                if turns.met == Met::Waiting {
-                    table.kicks[me].wait();
-                }
-            }
-            for (rank, brought) in brought.iter().enumerate() {
-                // SAFETY: what is tested.
-                let found = brought[turns.last() % contributions].with(|place| unsafe { *place });
-                assert_eq!(found, 10 * number + rank as u64);
-            }
+    /// Two ranks with their entries and wake-ups.
+    pub(in crate::shm) struct Small {
+        entries: [[AtomicU64; 4]; RANKS],
+        pub(in crate::shm) kicks: [Notify; RANKS],
+    }
+
+    impl Small {
+        pub(in crate::shm) fn new() -> Arc<Self> {
+            let entries = std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0)));
+            Arc::new(Small { entries, kicks: std::array::from_fn(|_| Notify::new()) })
         }
     }
 
-    fn check(barriers: u64, contributions: usize) {
+    impl Table for Small {
+        type Position = AtomicU64;
+
+        fn ranks(&self) -> usize {
+            RANKS
+        }
+
+        fn entry(&self, rank: usize, entry: BarrierEntry) -> &AtomicU64 {
+            &self.entries[rank][match entry {
+                BarrierEntry::Number => 0,
+                BarrierEntry::Asleep => 1,
+                BarrierEntry::Word(parity) => 2 + parity as usize,
+            }]
+        }
+    }
+
+    fn wait(table: &Small, me: usize, number: u64, word: u64) -> BarrierState {
+        let mut state = arrive(table, me, number, word, |rank| table.kicks[rank].notify());
+        while state == BarrierState::Waiting {
+            state = prepare_sleep(table, me, number);
+            if state == BarrierState::Waiting {
+                table.kicks[me].wait();
+            }
+        }
+        state
+    }
+
+    /// Both ranks pass barriers with these words.
+    fn check(words: &'static [[u64; RANKS]]) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
         builder.check(move || {
             let table = Small::new();
-            let brought: Arc<Brought> = Arc::new(std::array::from_fn(|_| std::array::from_fn(|_| UnsafeCell::new(0))));
+            let run = move |me: usize, table: Arc<Small>| {
+                for (number, words) in (1..).zip(words) {
+                    let wanted = if words[0] == words[1] { BarrierState::Agreed } else { BarrierState::Disagreed };
+                    assert_eq!(wait(&table, me, number, words[me]), wanted);
+                    // A rank that has passed knows that the other has arrived.
+                    assert_eq!(absent(&*table, number).count(), 0);
+                }
+            };
             let other = thread::spawn({
-                let (table, brought) = (table.clone(), brought.clone());
-                move || run(&table, &brought, 1, barriers, contributions)
+                let table = table.clone();
+                move || run(1, table)
             });
-            run(&table, &brought, 0, barriers, contributions);
+            run(0, table);
             other.join().unwrap();
         });
     }
 
     #[test]
-    fn what_is_brought_is_read_by_all_and_never_written_meanwhile() {
-        check(3, 2);
+    fn all_ranks_get_the_same_result_and_none_sleeps_on() {
+        check(&[[7, 7], [8, 9]]);
     }
 
     #[test]
-    #[should_panic]
-    fn with_one_contribution_for_all_barriers_it_is() {
-        check(2, 1);
-    }
-
-    #[test]
-    #[should_panic = "contributions are read when all have come"]
-    fn nobody_reads_before_all_have_come() {
-        Turns { number: 1, met: Met::Waiting }.last();
-    }
-
-    #[test]
-    #[should_panic = "a barrier begins when the one before it is over"]
-    fn nobody_writes_at_a_barrier() {
-        Turns { number: 1, met: Met::Waiting }.next();
+    fn an_old_word_is_never_taken_for_a_new_one() {
+        check(&[[1, 1], [2, 2], [1, 3]]);
     }
 }

@@ -1,33 +1,33 @@
-//! The control segment of a node: how its ranks reach each other.
+//! The control segment of a node: the memory through which its ranks communicate.
 //!
-//! | from | what | who writes |
+//! | offset | content | written by |
 //! |---|---|---|
-//! | 0 | how many ranks have died | whoever finds it out |
-//! | 256 | a place for each rank: its bell, whether it is there, its word at a meeting | see [`Place`] |
-//! | then | for each ordered pair of ranks the positions of their ring | both, see `ring.rs` |
-//! | the next page | for each ordered pair of ranks the bytes of their ring | the first of the pair |
-//! | then | for each rank whose turn it is with each of its buffers | both, see `stock.rs` |
-//! | the next page | for each rank the bytes of its buffers | that rank |
-//! | the next page | for each rank two contributions to barriers, used in turns | that rank, see `barrier.rs` |
+//! | 0 | number of dead ranks | the rank that detects a death |
+//! | 256 | per rank: doorbell, presence, barrier entries | see [`RankSlot`] |
+//! | then | per ordered pair of ranks: positions of their ring | both, see `ring.rs` |
+//! | next page | per ordered pair of ranks: bytes of their ring | the first rank of the pair |
+//! | then | per rank: ownership words of its buffers | both, see `buffer_pool.rs` |
+//! | next page | per rank: bytes of its buffers | the owner, see `buffer_pool.rs` |
+//! | next page | per rank: two barrier contributions, used alternately | that rank, see `node_barrier.rs` |
 //!
-//! What different ranks write lies on different cache lines, and far enough apart that fetching two at once does not hurt.
-//! Bytes that nobody has touched take no memory.
+//! Words written by different ranks lie on different cache lines, 128 bytes apart because some processors fetch lines
+//! in pairs. Pages that are never touched take no memory.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. A segment never changes its length, and is mapped as long as a handle to it exists ([`Segment`]); everything below
-//!    holds one.
-//! 2. Each offset is computed from the same two numbers on all ranks (`layout`), lies inside the segment, and is aligned for what
-//!    lies there. No two things overlap.
-//! 3. Whoever touches a word touches it as the same kind of atomic. All begin as 0.
-//! 4. The ends of each ring are given out once ([`Control::take_rings`]), its bytes are reached through them alone.
+//! 1. A segment never changes its length and stays mapped as long as a handle to it exists ([`Segment`]). Every type
+//!    below holds one.
+//! 2. All ranks compute each offset from the same number of ranks ([`Layout`]). It lies inside the segment and is
+//!    aligned for its content. No two regions overlap.
+//! 3. All accesses to a word use the same atomic type. All words start as 0.
+//! 4. The ends of each ring are created once ([`Control::take_rings`]), and only they access its bytes.
 #![allow(unsafe_code)]
 
-use super::bell::{Bell, Look};
-use super::meeting::{Entry, Table};
+use super::barrier::{BarrierEntry, Table};
+use super::buffer_pool::BUFFER;
+use super::doorbell::{Doorbell, Look};
 use super::ring::{Cells, Reader, Writer};
 use super::segment::Segment;
-use super::stock::BUFFER;
 use crate::endpoint::Waker;
 use std::fmt;
 use std::hint;
@@ -36,36 +36,34 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
 pub(super) const APART: usize = 128;
-const PLACES: usize = 2 * APART;
+const SLOTS: usize = 2 * APART;
 const PAGE: usize = 4096;
 
-/// What one ring holds: some pieces of a long transfer; less where many ranks make many rings.
+/// The capacity of a ring: several fragments of a long transfer. Smaller where many ranks need many rings.
 const RING: usize = 128 << 10;
 const ALL_RINGS: usize = 64 << 20;
 
-/// What the buffers of one rank hold; less where there are many ranks.
+/// The total length of a rank's buffers. Smaller where there are many ranks.
 const BUFFERS: usize = 8 << 20;
 const ALL_BUFFERS: usize = 512 << 20;
-/// Two words on one cache line would be fetched away from each other.
-const TURN: usize = 64;
+/// Each ownership word has a cache line of its own.
+const OWNERSHIP: usize = 64;
 
-/// The longest contribution of a rank to a barrier; less where there are many ranks.
+/// The longest contribution of a rank to a barrier. Smaller where there are many ranks.
 const CONTRIBUTION: usize = 256 << 10;
 const ALL_CONTRIBUTIONS: usize = 64 << 20;
 
-/// The length of a note, a contribution on the cache line of the rank's word.
-pub(super) const NOTE: usize = 16;
+/// The length of an inline contribution, which shares a cache line with the rank's barrier entries.
+pub(super) const INLINE: usize = 16;
 
-/// A rank of this node, by its number among them.
-pub(crate) type Mate = usize;
+/// The index of a rank among the ranks of its node.
+pub(crate) type NodeRank = usize;
 
-/// Whether a rank is still there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Presence {
     Here,
-    /// It has closed its endpoint.
     Closed,
-    /// It has ended without.
+    /// It has ended without closing its endpoint.
     Dead,
 }
 
@@ -73,7 +71,7 @@ const HERE: u32 = 0;
 const CLOSED: u32 = 1;
 const DEAD: u32 = 2;
 
-/// Where things lie in a control segment.
+/// The offsets in a control segment.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     ranks: usize,
@@ -90,41 +88,41 @@ impl Layout {
         Layout { ranks, capacity: RING.min(1 << share.ilog2()), buffers, contribution }
     }
 
-    fn place(self, mate: Mate) -> usize {
-        assert!(mate < self.ranks);
-        PLACES + mate * Place::LEN
+    fn slot(self, peer: NodeRank) -> usize {
+        assert!(peer < self.ranks);
+        SLOTS + peer * RankSlot::LEN
     }
 
-    fn positions(self, from: Mate, to: Mate) -> usize {
+    fn positions(self, from: NodeRank, to: NodeRank) -> usize {
         assert!(from < self.ranks && to < self.ranks);
-        PLACES + self.ranks * Place::LEN + (from * self.ranks + to) * Ring::POSITIONS
+        SLOTS + self.ranks * RankSlot::LEN + (from * self.ranks + to) * Ring::POSITIONS
     }
 
-    fn bytes(self, from: Mate, to: Mate) -> usize {
-        let positions = PLACES + self.ranks * Place::LEN + self.ranks * self.ranks * Ring::POSITIONS;
+    fn bytes(self, from: NodeRank, to: NodeRank) -> usize {
+        let positions = SLOTS + self.ranks * RankSlot::LEN + self.ranks * self.ranks * Ring::POSITIONS;
         positions.next_multiple_of(PAGE) + (from * self.ranks + to) * self.capacity
     }
 
-    fn turn(self, owner: Mate, index: usize) -> usize {
+    fn ownership(self, owner: NodeRank, index: usize) -> usize {
         assert!(owner < self.ranks && index < self.buffers);
         let rings = self.bytes(0, 0) + self.ranks * self.ranks * self.capacity;
-        rings + (owner * self.buffers + index) * TURN
+        rings + (owner * self.buffers + index) * OWNERSHIP
     }
 
-    fn buffer(self, owner: Mate, index: usize) -> usize {
+    fn buffer(self, owner: NodeRank, index: usize) -> usize {
         assert!(owner < self.ranks && index < self.buffers);
         let rings = self.bytes(0, 0) + self.ranks * self.ranks * self.capacity;
-        let turns = self.ranks * self.buffers * TURN;
-        (rings + turns).next_multiple_of(PAGE) + (owner * self.buffers + index) * BUFFER
+        let ownerships = self.ranks * self.buffers * OWNERSHIP;
+        (rings + ownerships).next_multiple_of(PAGE) + (owner * self.buffers + index) * BUFFER
     }
 
-    fn contribution(self, mate: Mate, turn: usize) -> usize {
-        assert!(mate < self.ranks && turn < 2);
+    fn contribution(self, peer: NodeRank, parity: usize) -> usize {
+        assert!(peer < self.ranks && parity < 2);
         let before = match self.buffers {
             0 => self.bytes(self.ranks - 1, self.ranks - 1) + self.capacity,
             buffers => self.buffer(self.ranks - 1, buffers - 1) + BUFFER,
         };
-        before.next_multiple_of(PAGE) + (2 * mate + turn) * self.contribution
+        before.next_multiple_of(PAGE) + (2 * peer + parity) * self.contribution
     }
 
     fn len(self) -> usize {
@@ -132,60 +130,56 @@ impl Layout {
     }
 }
 
-/// Offsets in a rank's place.
-struct Place;
+struct RankSlot;
 
-impl Place {
+impl RankSlot {
     const LEN: usize = 4 * APART;
-    const BELL: usize = 0;
+    const DOORBELL: usize = 0;
     const PRESENCE: usize = APART;
-    /// Number and two words, which it writes whenever it comes; behind them two notes.
-    const MEETING: usize = 2 * APART;
-    const NOTES: usize = Place::MEETING + 3 * 8;
+    /// The barrier entries (number and two words), followed by two inline contributions.
+    const BARRIER: usize = 2 * APART;
+    const INLINES: usize = RankSlot::BARRIER + 3 * 8;
     const ASLEEP: usize = 3 * APART;
 }
 
-/// A node's control segment, as one of its ranks uses it.
+/// A node's control segment, as used by one of its ranks.
 pub(crate) struct Control {
     segment: Segment,
     layout: Layout,
-    me: Mate,
-    /// What wakes each rank.
+    me: NodeRank,
     wakers: Vec<Waker>,
     taken: AtomicBool,
     has_barrier: AtomicBool,
 }
 
 impl Control {
-    /// Bytes that the control segment of so many ranks takes.
+    /// The length of the control segment for this number of ranks.
     pub fn len(ranks: usize) -> usize {
         Layout::of(ranks).len()
     }
 
     /// # Panics
-    /// If the segment has another length.
-    pub fn new(segment: Segment, me: Mate, wakers: Vec<Waker>) -> Self {
+    /// If the segment has the wrong length.
+    pub fn new(segment: Segment, me: NodeRank, wakers: Vec<Waker>) -> Self {
         let layout = Layout::of(wakers.len());
         assert_eq!(segment.len(), layout.len());
         let (taken, has_barrier) = (AtomicBool::new(false), AtomicBool::new(false));
         Control { segment, layout, me, wakers, taken, has_barrier }
     }
 
-    /// This rank.
-    pub fn me(&self) -> Mate {
+    pub fn me(&self) -> NodeRank {
         self.me
     }
 
-    /// How many ranks the node has.
     pub fn ranks(&self) -> usize {
         self.layout.ranks
     }
 
-    /// The rings to and from each of the others.
+    /// This rank's ends of the rings from and to each node peer.
     ///
     /// # Panics
-    /// The second time.
-    pub fn take_rings(&self) -> Vec<(Mate, Writer<Ring>, Reader<Ring>)> {
+    /// If called a second time.
+    pub fn take_rings(&self) -> Vec<RingEnds> {
         assert!(!self.taken.swap(true, Ordering::Relaxed), "rings have one end on each side");
         let ring = |from, to| Ring {
             segment: self.segment.clone(),
@@ -193,138 +187,134 @@ impl Control {
             bytes: self.layout.bytes(from, to),
             capacity: self.layout.capacity,
         };
-        let others = (0..self.ranks()).filter(|mate| *mate != self.me);
+        let others = (0..self.ranks()).filter(|peer| *peer != self.me);
         others
-            .map(|mate| {
-                // SAFETY: invariant 4: this rank alone writes the ring from it to another, and this is called once.
-                let writer = unsafe { Writer::new(ring(self.me, mate)) };
-                // SAFETY: and it alone reads the one from there.
-                let reader = unsafe { Reader::new(ring(mate, self.me)) };
-                (mate, writer, reader)
+            .map(|peer| {
+                // SAFETY: invariant 4: only this rank writes this ring, and this function runs once.
+                let writer = unsafe { Writer::new(ring(self.me, peer)) };
+                // SAFETY: invariant 4: only this rank reads that ring.
+                let reader = unsafe { Reader::new(ring(peer, self.me)) };
+                RingEnds { peer, writer, reader }
             })
             .collect()
     }
 
-    /// Whether this is the first call: a rank has one [`NodeBarrier`](super::NodeBarrier).
+    /// True for the first call only: a rank has one [`NodeBarrier`](super::NodeBarrier).
     pub fn take_barrier(&self) -> bool {
         !self.has_barrier.swap(true, Ordering::Relaxed)
     }
 
-    /// The longest contribution to a barrier, in bytes.
+    /// The maximal length of a contribution in bytes.
     pub fn longest_contribution(&self) -> usize {
         self.layout.contribution
     }
 
-    /// Where a contribution to barriers of this turn, 0 or 1, lies.
-    pub fn contribution(&self, mate: Mate, turn: usize) -> NonNull<u8> {
-        NonNull::new(self.at(self.layout.contribution(mate, turn))).expect("inside a mapping")
+    /// The address of a rank's contribution to barriers with even or odd numbers.
+    pub fn contribution(&self, peer: NodeRank, parity: usize) -> NonNull<u8> {
+        NonNull::new(self.at(self.layout.contribution(peer, parity))).expect("inside a mapping")
     }
 
-    /// Where the short one of [`NOTE`] bytes lies: beside the rank's word, and aligned to 8.
-    pub fn note(&self, mate: Mate, turn: usize) -> NonNull<[u8; NOTE]> {
-        assert!(turn < 2);
-        let at = self.layout.place(mate) + Place::NOTES + turn * NOTE;
+    /// The address of a rank's inline contribution, aligned to 8.
+    pub fn inline(&self, peer: NodeRank, parity: usize) -> NonNull<[u8; INLINE]> {
+        assert!(parity < 2);
+        let at = self.layout.slot(peer) + RankSlot::INLINES + parity * INLINE;
         NonNull::new(self.at(at).cast()).expect("inside a mapping")
     }
 
-    /// How many buffers each rank has.
     pub fn buffers(&self) -> usize {
         self.layout.buffers
     }
 
-    /// Whose turn it is with a buffer.
-    pub fn turn(&self, owner: Mate, index: usize) -> &AtomicU32 {
-        self.word(self.layout.turn(owner, index))
+    pub fn ownership(&self, owner: NodeRank, index: usize) -> &AtomicU32 {
+        self.word(self.layout.ownership(owner, index))
     }
 
-    /// Where a buffer lies.
-    pub fn buffer(&self, owner: Mate, index: usize) -> NonNull<u8> {
+    pub fn buffer(&self, owner: NodeRank, index: usize) -> NonNull<u8> {
         NonNull::new(self.at(self.layout.buffer(owner, index))).expect("inside a mapping")
     }
 
-    /// Tells a rank that there is something to see, and wakes it if it sleeps.
-    pub fn ring(&self, mate: Mate) {
-        if self.bell(mate).ring() {
-            self.wakers[mate].kick();
+    /// Rings a rank's doorbell: wakes the rank if it sleeps.
+    pub fn ring(&self, peer: NodeRank) {
+        if self.doorbell(peer).ring() {
+            self.wakers[peer].kick();
         }
     }
 
-    /// Tells a rank that there is something to see that is in no hurry, and wakes it only if one of its threads waits.
-    pub fn hint(&self, mate: Mate) {
-        if self.bell(mate).hint() {
-            self.wakers[mate].kick();
+    /// Rings a rank's doorbell lazily: wakes the rank only if one of its threads waits.
+    pub fn ring_lazily(&self, peer: NodeRank) {
+        if self.doorbell(peer).ring_lazily() {
+            self.wakers[peer].kick();
         }
     }
 
-    /// This rank is about to look.
-    pub fn answer(&self) {
-        self.bell(self.me).answer();
+    /// This rank is about to look for messages.
+    pub fn acknowledge(&self) {
+        self.doorbell(self.me).acknowledge();
     }
 
-    /// This rank will not look from now on, unless it is rung for, or hinted to: the calling thread waits for something.
-    pub fn doze(&self) -> Look {
-        self.bell(self.me).doze()
+    /// The calling thread waits and is about to sleep: see [`Doorbell::prepare_sleep`].
+    pub fn prepare_sleep(&self) -> Look {
+        self.doorbell(self.me).prepare_sleep()
     }
 
-    /// As [`Control::doze`], by a thread that has something else to do: leaves what is in no hurry.
-    pub fn leave(&self) -> Look {
-        self.bell(self.me).leave()
+    /// The calling thread stops polling and does not wait: see [`Doorbell::stop_polling`].
+    pub fn stop_polling(&self) -> Look {
+        self.doorbell(self.me).stop_polling()
     }
 
-    /// Waits a short while for this rank's bell: `spins` looks without giving up the core, then `yields` that do. True: rung.
-    pub fn linger(&self, spins: u32, yields: u32) -> bool {
-        let bell = self.bell(self.me);
-        if bell.rouse() {
+    /// Polls this rank's doorbell `spins` times, then `yields` times after giving up the core. True: it has rung.
+    pub fn spin(&self, spins: u32, yields: u32) -> bool {
+        let doorbell = self.doorbell(self.me);
+        if doorbell.start_polling() {
             return true;
         }
         for _ in 0..spins {
-            if bell.has_rung() {
+            if doorbell.has_rung() {
                 return true;
             }
             hint::spin_loop();
         }
         for _ in 0..yields {
-            if bell.has_rung() {
+            if doorbell.has_rung() {
                 return true;
             }
             thread::yield_now();
         }
-        bell.has_rung()
+        doorbell.has_rung()
     }
 
-    /// How many ranks have died.
     pub fn deaths(&self) -> u32 {
         self.word(0).load(Ordering::Acquire)
     }
 
-    pub fn presence(&self, mate: Mate) -> Presence {
-        match self.word(self.layout.place(mate) + Place::PRESENCE).load(Ordering::Acquire) {
+    pub fn presence(&self, peer: NodeRank) -> Presence {
+        match self.word(self.layout.slot(peer) + RankSlot::PRESENCE).load(Ordering::Acquire) {
             HERE => Presence::Here,
             CLOSED => Presence::Closed,
             _ => Presence::Dead,
         }
     }
 
-    /// This rank needs nobody any more.
+    /// This rank no longer needs its node peers.
     pub fn close(&self) {
-        self.word(self.layout.place(self.me) + Place::PRESENCE).store(CLOSED, Ordering::Release);
+        self.word(self.layout.slot(self.me) + RankSlot::PRESENCE).store(CLOSED, Ordering::Release);
     }
 
-    /// A rank's end has been seen: tells all, unless it has closed.
-    pub fn note_end(&self, mate: Mate) {
-        let presence = self.word(self.layout.place(mate) + Place::PRESENCE);
+    /// Records that a rank's process has ended, and wakes all ranks, unless it had closed its endpoint.
+    pub fn note_end(&self, peer: NodeRank) {
+        let presence = self.word(self.layout.slot(peer) + RankSlot::PRESENCE);
         if presence.compare_exchange(HERE, DEAD, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
             self.word(0).fetch_add(1, Ordering::AcqRel);
-            (0..self.ranks()).filter(|to| *to != mate).for_each(|to| self.ring(to));
+            (0..self.ranks()).filter(|to| *to != peer).for_each(|to| self.ring(to));
         }
     }
 
-    fn bell(&self, mate: Mate) -> Bell<'_, AtomicU32> {
-        Bell(self.word(self.layout.place(mate) + Place::BELL))
+    fn doorbell(&self, peer: NodeRank) -> Doorbell<'_, AtomicU32> {
+        Doorbell(self.word(self.layout.slot(peer) + RankSlot::DOORBELL))
     }
 
     fn word(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
+        // SAFETY: invariants 1 to 3; the reference does not outlive our handle.
         unsafe { AtomicU32::from_ptr(self.at(offset).cast()) }
     }
 
@@ -341,14 +331,14 @@ impl Table for Control {
         self.layout.ranks
     }
 
-    fn entry(&self, rank: Mate, entry: Entry) -> &AtomicU64 {
+    fn entry(&self, rank: NodeRank, entry: BarrierEntry) -> &AtomicU64 {
         let offset = match entry {
-            Entry::Number => Place::MEETING,
-            Entry::Word(turn) => Place::MEETING + 8 * (1 + (turn % 2) as usize),
-            Entry::Asleep => Place::ASLEEP,
+            BarrierEntry::Number => RankSlot::BARRIER,
+            BarrierEntry::Word(number) => RankSlot::BARRIER + 8 * (1 + (number % 2) as usize),
+            BarrierEntry::Asleep => RankSlot::ASLEEP,
         };
-        // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
-        unsafe { AtomicU64::from_ptr(self.at(self.layout.place(rank) + offset).cast()) }
+        // SAFETY: invariants 1 to 3; the reference does not outlive our handle.
+        unsafe { AtomicU64::from_ptr(self.at(self.layout.slot(rank) + offset).cast()) }
     }
 }
 
@@ -356,6 +346,13 @@ impl fmt::Debug for Control {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Control").field("layout", &self.layout).field("me", &self.me).finish_non_exhaustive()
     }
+}
+
+/// This rank's ends of its two rings with a node peer.
+pub(crate) struct RingEnds {
+    pub peer: NodeRank,
+    pub writer: Writer<Ring>,
+    pub reader: Reader<Ring>,
 }
 
 /// The ring from one rank to another, in a control segment.
@@ -376,7 +373,7 @@ impl Ring {
     }
 
     fn position(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
+        // SAFETY: invariants 1 to 3; the reference does not outlive our handle.
         unsafe { AtomicU64::from_ptr(self.at(self.positions + offset).cast()) }
     }
 
@@ -398,7 +395,7 @@ impl Cells for Ring {
     }
 
     fn wanting(&self) -> &AtomicU32 {
-        // SAFETY: invariants 1 to 3; the reference lives no longer than our handle.
+        // SAFETY: invariants 1 to 3; the reference does not outlive our handle.
         unsafe { AtomicU32::from_ptr(self.at(self.positions + 2 * APART).cast()) }
     }
 
@@ -408,13 +405,13 @@ impl Cells for Ring {
 
     unsafe fn with<R>(&self, at: usize, len: usize, show: impl FnOnce(&[u8]) -> R) -> R {
         self.check(at, len);
-        // SAFETY: invariants 1 and 2, and just checked; that nobody writes there the caller promises.
+        // SAFETY: invariants 1 and 2; bounds checked above; the caller guarantees that nobody writes these bytes.
         show(unsafe { std::slice::from_raw_parts(self.at(self.bytes + at), len) })
     }
 
     unsafe fn with_mut<R>(&self, at: usize, len: usize, fill: impl FnOnce(&mut [u8]) -> R) -> R {
         self.check(at, len);
-        // SAFETY: invariants 1 and 2, and just checked; that nobody else uses it the caller promises.
+        // SAFETY: invariants 1 and 2; bounds checked above; the caller guarantees exclusive access.
         fill(unsafe { std::slice::from_raw_parts_mut(self.at(self.bytes + at), len) })
     }
 }
@@ -428,20 +425,21 @@ mod tests {
         for ranks in [1, 2, 3, 7, 64] {
             let layout = Layout::of(ranks);
             let pairs = || (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
-            let mut pieces: Vec<(usize, usize)> = vec![(0, PLACES)];
-            pieces.extend((0..ranks).map(|mate| (layout.place(mate), Place::LEN)));
-            pieces.extend(pairs().map(|(from, to)| (layout.positions(from, to), Ring::POSITIONS)));
-            pieces.extend(pairs().map(|(from, to)| (layout.bytes(from, to), layout.capacity)));
-            assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
-            assert!(pieces.iter().all(|(at, _)| at % APART == 0));
+            let mut regions: Vec<(usize, usize)> = vec![(0, SLOTS)];
+            regions.extend((0..ranks).map(|peer| (layout.slot(peer), RankSlot::LEN)));
+            regions.extend(pairs().map(|(from, to)| (layout.positions(from, to), Ring::POSITIONS)));
+            regions.extend(pairs().map(|(from, to)| (layout.bytes(from, to), layout.capacity)));
+            assert!(regions.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
+            assert!(regions.iter().all(|(at, _)| at % APART == 0));
             let buffers = || (0..ranks).flat_map(|owner| (0..layout.buffers).map(move |index| (owner, index)));
-            pieces.extend(buffers().map(|(owner, index)| (layout.turn(owner, index), TURN)));
-            pieces.extend(buffers().map(|(owner, index)| (layout.buffer(owner, index), BUFFER)));
-            let contributions = || (0..ranks).flat_map(|mate| [(mate, 0), (mate, 1)]);
-            pieces.extend(contributions().map(|(mate, turn)| (layout.contribution(mate, turn), layout.contribution)));
-            assert!(pieces.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
-            const { assert!(Place::NOTES + 2 * NOTE <= Place::MEETING + 64, "on one cache line") };
-            let (at, len) = pieces[pieces.len() - 1];
+            regions.extend(buffers().map(|(owner, index)| (layout.ownership(owner, index), OWNERSHIP)));
+            regions.extend(buffers().map(|(owner, index)| (layout.buffer(owner, index), BUFFER)));
+            let contributions = || (0..ranks).flat_map(|peer| [(peer, 0), (peer, 1)]);
+            regions
+                .extend(contributions().map(|(peer, parity)| (layout.contribution(peer, parity), layout.contribution)));
+            assert!(regions.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{ranks}");
+            const { assert!(RankSlot::INLINES + 2 * INLINE <= RankSlot::BARRIER + 64, "on one cache line") };
+            let (at, len) = regions[regions.len() - 1];
             assert_eq!(at + len, Control::len(ranks));
         }
     }

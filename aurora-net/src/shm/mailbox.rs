@@ -1,65 +1,65 @@
-//! Mailboxes: letters of one length from a rank to a mate, through memory that both see and without a record in their ring.
+//! Mailboxes: letters of a fixed length from a rank to a node peer, through shared memory, without a record in a ring.
 //!
-//! For ranks that send each other the same again and again, the edges of their blocks: a letter costs a copy into the mailbox, a count and
-//! a hint, and one look at the count where it is waited for. No header, no queue, no lock of the endpoint.
+//! They serve ranks that exchange the same amount of data repeatedly, such as the edges of their blocks. A letter costs
+//! a copy, a counter and a lazy ring; the receiver polls the counter. There is no header, no queue, and no endpoint
+//! lock.
 //!
-//! A mailbox holds two letters. Its sender counts the letters that it has put, its receiver those that it has taken; each
-//! stores its count when it is done with the bytes (release), and reads the other's before it touches any (acquire). Letter `n` lies in
-//! half `n` modulo 2. The sender has that half until it has put letter `n`, and again once the receiver has taken it; so a sender
-//! that is two letters ahead finds no room, and never waits for it.
+//! A mailbox holds two letters. The sender counts letters put, the receiver letters taken. Each stores its counter
+//! after it has finished with the bytes (release), and loads the other's before it touches any (acquire). Letter `n`
+//! lies in half `n` modulo 2. The sender owns that half until it has put letter `n`, and again after the receiver has
+//! taken it. A sender that is two letters ahead finds no room; it never waits.
 //!
-//! The sender puts first and hints second, as with anything that it puts into a ring (`bell.rs`): a thread that waits, or begins to, sees the
-//! letter or is woken.
+//! The sender puts a letter first and rings second (`doorbell.rs`), so a waiting thread sees the letter or is woken.
 //!
-//! A mailbox is the rest of a buffer of the stock, behind a first letter that travels as its payload: with that it is handed over,
-//! and it comes home when both sides have let go of it. It is generic over where it lies, for the model checker ([`Halves`], `mailbox/model.rs`).
+//! A mailbox lies in a pool buffer, behind the first letter, which is handed over as a payload. The buffer becomes free
+//! when both ends are dropped. The memory is generic for the model checker ([`Halves`], `mailbox/model.rs`).
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. A mailbox has one [`Sender`] and one [`Receiver`], ever: who makes them promises it.
-//! 2. `with` and `with_mut` are called by whoever has that half, as said above. A mate that counts wrong breaks the protocol, which mates
-//!    are trusted not to; it leads to wrong bytes, never out of the buffer.
-//! 3. Counts and halves lie inside the buffer, behind the first letter, and overlap nothing ([`Place::behind`]). The buffer is neither
-//!    used for anything else nor unmapped while one of its ends is there: the sender's claim and the receiver's view see to that (`stock.rs`).
+//! 1. A mailbox has one [`Sender`] and one [`Receiver`], ever: their creator guarantees it.
+//! 2. Only the owner of a half, as defined above, calls `with` and `with_mut` on it. A node peer that counts wrong
+//!    breaks the protocol, which node peers are trusted not to do; the result is wrong bytes, never an access outside
+//!    the buffer.
+//! 3. Counters and halves lie inside the buffer, behind the first letter, and do not overlap
+//!    ([`MailboxMemory::behind`]). The sender's reservation and the receiver's view keep the buffer mapped and
+//!    otherwise unused while an end exists (`buffer_pool.rs`).
 #![allow(unsafe_code)]
 
 #[cfg(test)]
 mod model;
 
-use super::control::{APART, Mate};
+use super::buffer_pool::{BUFFER, Reservation, SharedView};
+use super::control::{APART, NodeRank};
 use super::ring::Position;
-use super::stock::{BUFFER, Claim, SharedView};
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Letters that it holds.
 const ROOM: u64 = 2;
 
-/// Where a mailbox lies.
+/// The memory of a mailbox.
 pub(crate) trait Halves {
     type Count: Position;
 
-    /// How many letters have been put.
+    /// The number of letters put.
     fn put(&self) -> &Self::Count;
-    /// How many letters have been taken.
+    /// The number of letters taken.
     fn taken(&self) -> &Self::Count;
 
-    /// Shows the letter in a half.
+    /// Reads the letter in a half.
     ///
     /// # Safety
-    /// Nobody writes there meanwhile.
+    /// Nobody writes it meanwhile.
     unsafe fn with<R>(&self, half: usize, show: impl FnOnce(&[u8]) -> R) -> R;
 
-    /// Lets the letter in a half be written.
+    /// Writes the letter in a half.
     ///
     /// # Safety
-    /// Nobody else uses it meanwhile.
+    /// Nobody else accesses it meanwhile.
     unsafe fn with_mut(&self, half: usize, fill: impl FnOnce(&mut [u8]));
 }
 
-/// The end that puts letters in.
 #[derive(Debug)]
 pub(crate) struct Sender<H> {
     halves: H,
@@ -68,17 +68,17 @@ pub(crate) struct Sender<H> {
 
 impl<H: Halves> Sender<H> {
     /// # Safety
-    /// It is the only one that this mailbox ever has, and the mailbox is empty.
+    /// It is the mailbox's only sender, ever, and the mailbox is empty.
     pub unsafe fn new(halves: H) -> Self {
         Sender { halves, put: 0 }
     }
 
-    /// Puts the next letter in. False: two are there that have not been taken, and it is not put.
+    /// Puts the next letter. False: the mailbox is full.
     pub fn put(&mut self, fill: impl FnOnce(&mut [u8])) -> bool {
         if self.put.wrapping_sub(self.halves.taken().load(Ordering::Acquire)) >= ROOM {
             return false;
         }
-        // SAFETY: invariant 2: what was in this half has been taken.
+        // SAFETY: invariant 2: the letter in this half has been taken.
         unsafe { self.halves.with_mut((self.put % ROOM) as usize, fill) };
         self.put += 1;
         self.halves.put().store(self.put, Ordering::Release);
@@ -86,7 +86,6 @@ impl<H: Halves> Sender<H> {
     }
 }
 
-/// The end that takes letters out.
 #[derive(Debug)]
 pub(crate) struct Receiver<H> {
     halves: H,
@@ -95,22 +94,22 @@ pub(crate) struct Receiver<H> {
 
 impl<H: Halves> Receiver<H> {
     /// # Safety
-    /// It is the only one that this mailbox ever has, and no letter has been taken.
+    /// It is the mailbox's only receiver, ever, and no letter has been taken.
     pub unsafe fn new(halves: H) -> Self {
         Receiver { halves, taken: 0 }
     }
 
-    /// Whether there is a letter.
+    /// Whether a letter has arrived.
     pub fn has_come(&self) -> bool {
         self.halves.put().load(Ordering::Acquire) > self.taken
     }
 
-    /// Takes the next letter, if it is there.
+    /// Takes the next letter, if it has arrived.
     pub fn take<R>(&mut self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         if !self.has_come() {
             return None;
         }
-        // SAFETY: invariant 2: it has been put, and nobody has said that it is taken.
+        // SAFETY: invariant 2: the letter has been put and not yet taken.
         let read = unsafe { self.halves.with((self.taken % ROOM) as usize, read) };
         self.taken += 1;
         self.halves.taken().store(self.taken, Ordering::Release);
@@ -118,33 +117,32 @@ impl<H: Halves> Receiver<H> {
     }
 }
 
-/// A mailbox in a buffer: two counts, each apart from all else, and two halves.
+/// A mailbox in a buffer: two counters on cache lines of their own, and two halves.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct MailboxMemory {
     start: NonNull<u8>,
-    /// Of a letter.
     len: usize,
 }
 
-// SAFETY: an address; who may use what is there, invariants 1 and 2 say of the ends, on whichever thread they are.
-unsafe impl Send for Place {}
-// SAFETY: the same; what a shared reference gives access to are atomics, and halves by the rules of `with` and `with_mut`.
-unsafe impl Sync for Place {}
+// SAFETY: only an address; invariants 1 and 2 restrict the ends, on any thread.
+unsafe impl Send for MailboxMemory {}
+// SAFETY: as above; a shared reference gives access to atomics, and to halves by the rules of `with` and `with_mut`.
+unsafe impl Sync for MailboxMemory {}
 
-impl Place {
+impl MailboxMemory {
     const HALVES: usize = 2 * APART;
 
-    /// Behind the first `len` bytes of a buffer, for letters of as many; none where they do not fit.
+    /// The memory behind the first `len` bytes of a buffer, for letters of that length; `None` if it does not fit.
     pub fn behind(buffer: NonNull<u8>, len: usize) -> Option<Self> {
         let letter = len.next_multiple_of(APART);
         if len == 0 || len > BUFFER || letter + Self::HALVES + ROOM as usize * letter > BUFFER {
             return None;
         }
-        // SAFETY: invariant 3: just compared with the length of a buffer.
-        Some(Place { start: unsafe { buffer.add(letter) }, len })
+        // SAFETY: invariant 3: compared with the length of a buffer above.
+        Some(MailboxMemory { start: unsafe { buffer.add(letter) }, len })
     }
 
-    /// Makes it empty, before it is known to anybody else.
+    /// Empties the mailbox before any other rank knows of it.
     pub fn clear(&self) {
         self.put().store(0, Ordering::Relaxed);
         self.taken().store(0, Ordering::Relaxed);
@@ -153,7 +151,7 @@ impl Place {
     fn count(&self, at: usize) -> &AtomicU64 {
         // SAFETY: invariant 3: inside the buffer.
         let count = unsafe { self.start.add(at) };
-        // SAFETY: aligned, as buffers are to pages; used by both sides as an atomic only.
+        // SAFETY: aligned, since buffers are page-aligned; both sides use it only as an atomic.
         unsafe { AtomicU64::from_ptr(count.as_ptr().cast()) }
     }
 
@@ -163,7 +161,7 @@ impl Place {
     }
 }
 
-impl Halves for Place {
+impl Halves for MailboxMemory {
     type Count = AtomicU64;
 
     fn put(&self) -> &AtomicU64 {
@@ -175,36 +173,36 @@ impl Halves for Place {
     }
 
     unsafe fn with<R>(&self, half: usize, show: impl FnOnce(&[u8]) -> R) -> R {
-        // SAFETY: invariant 3; that nobody writes there the caller promises.
+        // SAFETY: invariant 3; the caller guarantees that nobody writes it.
         show(unsafe { std::slice::from_raw_parts(self.half(half), self.len) })
     }
 
     unsafe fn with_mut(&self, half: usize, fill: impl FnOnce(&mut [u8])) {
-        // SAFETY: invariant 3; that nobody else uses it the caller promises.
+        // SAFETY: invariant 3; the caller guarantees exclusive access.
         fill(unsafe { std::slice::from_raw_parts_mut(self.half(half), self.len) });
     }
 }
 
-/// A mailbox to a mate, from [`Outbox::mailbox`](crate::Outbox::mailbox).
+/// The sending end of a mailbox to a node peer, from [`Outbox::mailbox`](crate::Outbox::mailbox).
 pub struct MailboxSender {
-    end: Sender<Place>,
-    claim: Claim,
-    to: Mate,
+    end: Sender<MailboxMemory>,
+    reservation: Reservation,
+    to: NodeRank,
 }
 
 impl MailboxSender {
-    /// In the buffer that is claimed, in which nobody has been given one before; it has not been handed to `to` yet.
-    pub(super) fn new(place: Place, claim: Claim, to: Mate) -> Self {
-        place.clear();
+    /// In the reserved buffer, which has no other mailbox and has not been handed to `to` yet.
+    pub(super) fn new(memory: MailboxMemory, reservation: Reservation, to: NodeRank) -> Self {
+        memory.clear();
         // SAFETY: invariants 1 and 3.
-        MailboxSender { end: unsafe { Sender::new(place) }, claim, to }
+        MailboxSender { end: unsafe { Sender::new(memory) }, reservation, to }
     }
 
-    /// Has the next letter written, and wakes the receiver if it waits. False: two are there that have not been taken, and it is not put.
+    /// Writes the next letter and wakes the receiver if it waits. False: the mailbox is full.
     pub fn put(&mut self, fill: impl FnOnce(&mut [u8])) -> bool {
         let put = self.end.put(fill);
         if put {
-            self.claim.control().hint(self.to);
+            self.reservation.control().ring_lazily(self.to);
         }
         put
     }
@@ -216,48 +214,48 @@ impl fmt::Debug for MailboxSender {
     }
 }
 
-/// A mailbox from a mate, from [`SharedView::into_mailbox`].
+/// The receiving end of a mailbox from a node peer, from [`SharedView::into_mailbox`].
 #[derive(Debug)]
 pub struct MailboxReceiver {
-    end: Receiver<Place>,
+    end: Receiver<MailboxMemory>,
     view: Arc<SharedView>,
 }
 
 impl MailboxReceiver {
-    /// Behind what a view shows, if there can be one.
+    /// The mailbox behind the view's content, if there is room for one.
     pub(super) fn behind(view: SharedView) -> Option<Self> {
-        let place = Place::behind(view.start(), view.len())?;
-        // SAFETY: invariants 1 and 3: a buffer that is handed over is opened once.
-        Some(MailboxReceiver { end: unsafe { Receiver::new(place) }, view: Arc::new(view) })
+        let memory = MailboxMemory::behind(view.start(), view.len())?;
+        // SAFETY: invariants 1 and 3: a buffer is opened once each time it is handed over.
+        Some(MailboxReceiver { end: unsafe { Receiver::new(memory) }, view: Arc::new(view) })
     }
 
-    /// Whether there is a letter.
+    /// Whether a letter has arrived.
     pub fn has_come(&self) -> bool {
         self.end.has_come()
     }
 
-    /// Takes the next letter, if it is there.
+    /// Takes the next letter, if it has arrived.
     pub fn take<R>(&mut self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         self.end.take(read)
     }
 
-    /// For those who only want to know how many letters have come.
+    /// A read-only counter of the letters that have arrived.
     pub fn count(&self) -> LetterCount {
-        let place = Place::behind(self.view.start(), self.view.len()).expect("it is there");
-        LetterCount { place, _view: self.view.clone() }
+        let memory = MailboxMemory::behind(self.view.start(), self.view.len()).expect("it is there");
+        LetterCount { memory, _view: self.view.clone() }
     }
 }
 
-/// How many letters have come to a mailbox, for any thread to look at.
+/// The number of letters that have arrived in a mailbox, readable by any thread.
 #[derive(Debug)]
 pub struct LetterCount {
-    place: Place,
+    memory: MailboxMemory,
     _view: Arc<SharedView>,
 }
 
 impl LetterCount {
-    /// So many until now.
+    /// The number so far.
     pub fn get(&self) -> u64 {
-        self.place.put().load(Ordering::Acquire)
+        self.memory.put().load(Ordering::Acquire)
     }
 }

@@ -1,35 +1,33 @@
-//! Memory shared by the ranks of one node: who they are, how a mapping gets from one to the others, and how they talk through it.
-//!
-//! `README.md` beside this file has the design.
+//! Memory shared by the ranks of one node: discovery, descriptor passing, and transfers. `README.md` has the design.
 
+mod acceptor;
 mod barrier;
-mod bell;
+mod buffer_pool;
 mod control;
-mod greeting;
-mod link;
+mod descriptor_passing;
+mod discovery;
+mod doorbell;
+mod duplex;
+mod handshake;
 mod mailbox;
-mod mates;
-mod meeting;
 mod node;
-mod parcel;
-mod patience;
-mod porter;
+mod node_barrier;
 mod ring;
 mod segment;
-mod stock;
+mod spin_budget;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use bell::Look;
-pub(crate) use control::{Control, Mate, Presence};
-pub(crate) use link::{Link, Sent};
-pub(crate) use mates::{Found, Offer, ShmContact};
-pub(crate) use patience::Patience;
-pub(crate) use stock::{BUFFER, Stock};
+pub(crate) use buffer_pool::{BUFFER, BufferPool};
+pub(crate) use control::{Control, NodeRank, Presence};
+pub(crate) use discovery::{Found, Offer, ShmContact};
+pub(crate) use doorbell::Look;
+pub(crate) use duplex::{Duplex, Sent};
+pub(crate) use spin_budget::SpinBudget;
 
-pub use barrier::NodeBarrier;
+pub use barrier::{BarrierEntry, BarrierMemory, BarrierState};
+pub use buffer_pool::{SharedBuffer, SharedView};
 pub use mailbox::{LetterCount, MailboxReceiver, MailboxSender};
-pub use meeting::{Entry as MeetingEntry, Met, Place as MeetingPlace};
 pub use node::Node;
+pub use node_barrier::NodeBarrier;
 pub use segment::Segment;
-pub use stock::{SharedBuffer, SharedView};

@@ -1,23 +1,24 @@
-//! A ring of bytes in shared memory: one rank writes, another reads, neither waits.
+//! A ring buffer in shared memory with one writer and one reader. Neither waits for the other.
 //!
-//! Bytes are numbered from 0 as they are written. `head` says how many have been written, `tail` how many have been read; byte
-//! `n` lies at `n` modulo the capacity. The writer owns the bytes from `head` to `tail + capacity`, the reader those from
-//! `tail` to `head`; each gives bytes away by moving its own position (release) and takes them by reading the other's
-//! (acquire). Both keep their own position to themselves, so that all that they believe of the other side is one number,
-//! which is checked.
+//! Bytes are numbered from 0 in the order of writing. `head` is the number of bytes written, `tail` the number read;
+//! byte `n` lies at `n` modulo the capacity. The writer owns the bytes from `head` to `tail + capacity`, the reader
+//! those from `tail` to `head`. Each side gives bytes away by storing its own position (release) and gets them by
+//! loading the other's (acquire). Each keeps a private copy of its own position, so the only value that it takes from
+//! the other side is one position, which it checks.
 //!
-//! A writer that finds no room says so in `wanting`; the reader takes that back when it has made room, and is told to call
-//! the writer. Both do it by exchanging the word, and exchanges of one word are ordered: either the writer comes second
-//! and sees the room that was made, or the reader does and sees that it is wanted.
+//! A writer without room sets `wanting`. The reader clears it after making room, and then has to wake the writer. Both
+//! use atomic exchanges of that word: either the writer's comes second and it sees the room, or the reader's does and
+//! it sees the request.
 //!
-//! The ring is generic over where it lies, so that a model checker can run it ([`Cells`], `ring/model.rs`).
+//! The memory is generic, for the model checker ([`Cells`], `ring/model.rs`).
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. A ring has one [`Writer`] and one [`Reader`], ever: who makes them promises it.
-//! 2. Positions only grow, each is stored by one side alone, and `head - capacity <= tail <= head`. What the other side says is
-//!    checked before it is believed; a mate that says something possible but untrue breaks the protocol, which mates are trusted not to.
-//! 3. `with` and `with_mut` are called only for bytes that the caller owns, and inside the capacity.
+//! 1. A ring has one [`Writer`] and one [`Reader`], ever: their creator guarantees it.
+//! 2. Positions only grow, only one side stores each, and `head - capacity <= tail <= head`. The other side's position
+//!    is checked. A node peer that stores a possible but wrong position breaks the protocol, which node peers are
+//!    trusted not to do.
+//! 3. `with` and `with_mut` are called only for bytes that the caller owns, inside the capacity.
 #![allow(unsafe_code)]
 
 #[cfg(test)]
@@ -25,11 +26,10 @@ pub(super) mod model;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-/// A position in shared memory.
 pub(crate) trait Position {
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
-    /// What was stored before it is seen by whoever loads after one of its own.
+    /// Orders earlier stores before later loads, with respect to other fences.
     fn fence();
 }
 
@@ -37,7 +37,7 @@ pub(crate) trait Position {
 pub(crate) trait Flag {
     fn load(&self, order: Ordering) -> u32;
     fn swap(&self, value: u32, order: Ordering) -> u32;
-    /// True: it was `from` and is `to` now.
+    /// Stores `to` and returns true if the value was `from`.
     fn compare_exchange(&self, from: u32, to: u32, order: Ordering) -> bool;
 }
 
@@ -69,59 +69,58 @@ impl Flag for AtomicU32 {
     }
 }
 
-/// Where a ring lies.
+/// The memory of a ring.
 pub(crate) trait Cells {
     type Position: Position;
     type Flag: Flag;
 
-    /// How many bytes have been written.
+    /// The number of bytes written.
     fn head(&self) -> &Self::Position;
-    /// How many bytes have been read.
+    /// The number of bytes read.
     fn tail(&self) -> &Self::Position;
     /// Not 0: the writer waits for room.
     fn wanting(&self) -> &Self::Flag;
-    /// How many bytes fit: the same for both sides, a power of two.
+    /// The capacity in bytes, equal on both sides: a power of two.
     fn capacity(&self) -> usize;
 
-    /// Shows bytes `at..at + len`.
+    /// Reads bytes `at..at + len`.
     ///
     /// # Safety
     /// They lie inside the capacity, and nobody writes them meanwhile.
     unsafe fn with<R>(&self, at: usize, len: usize, show: impl FnOnce(&[u8]) -> R) -> R;
 
-    /// Lets bytes `at..at + len` be written.
+    /// Writes bytes `at..at + len`.
     ///
     /// # Safety
-    /// They lie inside the capacity, and nobody else uses them meanwhile.
+    /// They lie inside the capacity, and nobody else accesses them meanwhile.
     unsafe fn with_mut<R>(&self, at: usize, len: usize, fill: impl FnOnce(&mut [u8]) -> R) -> R;
 }
 
-/// The other side's position cannot be: its memory has been overwritten.
+/// The other side's position is impossible: its memory has been overwritten.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the positions of a ring in shared memory make no sense")]
 pub(crate) struct Corrupt;
 
-/// Where the parts of `len` bytes from position `from` on lie: two of them where they go around the end.
+/// The offsets and lengths of `len` bytes from position `from` on: two parts if they wrap around.
 fn parts(from: u64, len: usize, capacity: usize) -> [(usize, usize); 2] {
     let at = (from & (capacity as u64 - 1)) as usize;
     let first = len.min(capacity - at);
     [(at, first), (0, len - first)]
 }
 
-/// The writing side.
 #[derive(Debug)]
 pub(crate) struct Writer<C> {
     cells: C,
-    /// What the reader has been shown, and what has been written in all.
+    /// Bytes published to the reader, and bytes written.
     shown: u64,
     written: u64,
-    /// The reader's position, as last seen.
+    /// The reader's position when last loaded.
     tail: u64,
 }
 
 impl<C: Cells> Writer<C> {
     /// # Safety
-    /// It is the only one that this ring ever has, and the ring is empty.
+    /// It is the ring's only writer, ever, and the ring is empty.
     pub unsafe fn new(cells: C) -> Self {
         Writer { cells, shown: 0, written: 0, tail: 0 }
     }
@@ -130,7 +129,8 @@ impl<C: Cells> Writer<C> {
         self.cells.capacity()
     }
 
-    /// How many bytes can be written now; looks at the reader's position only if fewer than `wanted` are known of.
+    /// The number of bytes that can be written. Loads the reader's position only if fewer than `wanted` are known to be
+    /// free.
     pub fn room(&mut self, wanted: usize) -> Result<usize, Corrupt> {
         if self.known_room() < wanted {
             self.look()?;
@@ -144,7 +144,7 @@ impl<C: Cells> Writer<C> {
 
     fn look(&mut self) -> Result<(), Corrupt> {
         let tail = self.cells.tail().load(Ordering::Acquire);
-        // Invariant 2: it only grows, and does not pass what has been shown.
+        // Invariant 2: the position only grows and does not pass what has been published.
         if !(self.tail..=self.shown).contains(&tail) {
             return Err(Corrupt);
         }
@@ -152,15 +152,15 @@ impl<C: Cells> Writer<C> {
         Ok(())
     }
 
-    /// Has `len` bytes filled in, in one part or two, each with its place among them; gives up when `fill` says false.
+    /// Writes `len` bytes by one or two calls of `fill` with an offset and a slice. Stops when `fill` returns false.
     ///
     /// # Panics
-    /// If there is no room for them.
+    /// If there is no room.
     pub fn write_with(&mut self, len: usize, mut fill: impl FnMut(usize, &mut [u8]) -> bool) -> bool {
         assert!(len <= self.known_room(), "{len} bytes into a ring without room");
         let mut done = 0;
         for (at, part) in parts(self.written, len, self.capacity()) {
-            // SAFETY: invariant 3: room was just checked, and what is not shown yet is the writer's.
+            // SAFETY: invariant 3: room was checked, and unpublished bytes belong to the writer.
             let whole = part == 0 || unsafe { self.cells.with_mut(at, part, |bytes| fill(done, bytes)) };
             if !whole {
                 return false;
@@ -174,7 +174,7 @@ impl<C: Cells> Writer<C> {
     /// Copies bytes in.
     ///
     /// # Panics
-    /// If there is no room for them.
+    /// If there is no room.
     pub fn write(&mut self, bytes: &[u8]) {
         self.write_with(bytes.len(), |from, part| {
             part.copy_from_slice(&bytes[from..from + part.len()]);
@@ -182,28 +182,28 @@ impl<C: Cells> Writer<C> {
         });
     }
 
-    /// Leaves out bytes up to the next multiple of `unit`, a power of two that divides the capacity.
+    /// Skips bytes up to the next multiple of `unit`, a power of two that divides the capacity.
     ///
     /// # Panics
-    /// If there is no room for them.
+    /// If there is no room.
     pub fn pad(&mut self, unit: usize) {
         let written = self.written.next_multiple_of(unit as u64);
         assert!((written - self.written) as usize <= self.known_room(), "padding into a ring without room");
         self.written = written;
     }
 
-    /// Shows the reader what has been written.
+    /// Publishes everything written so far.
     pub fn show(&mut self) {
         self.shown = self.written;
         self.cells.head().store(self.shown, Ordering::Release);
     }
 
-    /// Takes back what has been written since [`Writer::show`].
+    /// Discards everything written since [`Writer::show`].
     pub fn take_back(&mut self) {
         self.written = self.shown;
     }
 
-    /// Asks the reader to call when it has made room, half of the ring at least. True: it has done so just now.
+    /// Asks the reader for a wake-up once half of the ring is free. True: the reader has made room in the meantime.
     pub fn want_room(&mut self) -> Result<bool, Corrupt> {
         let before = self.tail;
         self.cells.wanting().swap(1, Ordering::AcqRel);
@@ -211,27 +211,26 @@ impl<C: Cells> Writer<C> {
         Ok(self.tail != before)
     }
 
-    /// The reader's position, if it has not read all that it has been shown.
+    /// The reader's position, if it has not read everything published.
     pub fn unread(&self) -> Option<u64> {
         let tail = self.cells.tail().load(Ordering::Relaxed);
         (tail != self.shown).then_some(tail)
     }
 }
 
-/// The reading side.
 #[derive(Debug)]
 pub(crate) struct Reader<C> {
     cells: C,
-    /// What the writer has back, and what has been read in all.
+    /// Bytes given back to the writer, and bytes read.
     released: u64,
     read: u64,
-    /// The writer's position, as last seen.
+    /// The writer's position when last loaded.
     head: u64,
 }
 
 impl<C: Cells> Reader<C> {
     /// # Safety
-    /// It is the only one that this ring ever has, and the ring is empty or was not read from.
+    /// It is the ring's only reader, ever, and nothing has been read.
     pub unsafe fn new(cells: C) -> Self {
         Reader { cells, released: 0, read: 0, head: 0 }
     }
@@ -240,11 +239,11 @@ impl<C: Cells> Reader<C> {
         self.cells.capacity()
     }
 
-    /// How many bytes can be read now; looks at the writer's position only if none are known of.
+    /// The number of bytes that can be read. Loads the writer's position only if none are known.
     pub fn available(&mut self) -> Result<usize, Corrupt> {
         if self.known() == 0 {
             let head = self.cells.head().load(Ordering::Acquire);
-            // Invariant 2: it only grows, and no further than there is room.
+            // Invariant 2: the position only grows and does not exceed the room.
             let most = self.released + self.capacity() as u64;
             if !(self.head..=most).contains(&head) {
                 return Err(Corrupt);
@@ -258,7 +257,7 @@ impl<C: Cells> Reader<C> {
         (self.head - self.read) as usize
     }
 
-    /// Shows the next `len` bytes, in one part or two, each with its place among them, and goes past them.
+    /// Reads the next `len` bytes by one or two calls of `show` with an offset and a slice.
     ///
     /// # Errors
     /// [`Corrupt`]: there are fewer.
@@ -286,7 +285,7 @@ impl<C: Cells> Reader<C> {
         self.read_with(into.len(), |from, part| into[from..from + part.len()].copy_from_slice(part))
     }
 
-    /// Goes past the bytes up to the next multiple of `unit`.
+    /// Skips bytes up to the next multiple of `unit`.
     ///
     /// # Errors
     /// [`Corrupt`]: there are fewer.
@@ -299,14 +298,14 @@ impl<C: Cells> Reader<C> {
         Ok(())
     }
 
-    /// Gives back what has been read. True: the writer wants to be called, as there is room again.
+    /// Gives the bytes read back to the writer. True: the writer waits for room and has to be woken.
     pub fn release(&mut self) -> bool {
         if self.released == self.read {
             return false;
         }
         self.released = self.read;
         self.cells.tail().store(self.released, Ordering::Release);
-        // Until then there is more to read, after which this comes true.
+        // Not earlier: as long as more is unread, a later call will come here.
         self.known() <= self.capacity() / 2 && self.cells.wanting().swap(0, Ordering::AcqRel) != 0
     }
 }

@@ -1,4 +1,4 @@
-//! A piece of memory that several ranks of a node have mapped.
+//! Memory mapped by several ranks of a node.
 
 use crate::{Error, limits};
 use memmap2::{Advice, MmapOptions, MmapRaw, UncheckedAdvice};
@@ -10,16 +10,17 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// Its length can never change again, so that no access inside it can fault.
+/// The length can never change, so no access inside the mapping faults.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
-/// From this length on large pages are of use.
+/// Mappings of at least this length use large pages.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Memory that ranks of one node share: a sealed memfd, mapped. Clones are handles to the same mapping; it goes with the
-/// last one, and the memory with the last mapping of the last rank, however that ends.
+/// Memory shared by ranks of one node: a sealed memfd, mapped. Clones refer to the same mapping, which ends with the
+/// last clone. The memory ends with the last mapping of the last process.
 ///
-/// Others write to it at any time, so it never is a slice: whoever makes one of a part says why nobody writes there.
+/// Other ranks write to it at any time, so it is never exposed as a slice. Code that makes a slice of a part must
+/// ensure that nobody writes there.
 #[derive(Clone)]
 pub struct Segment {
     map: Arc<MmapRaw>,
@@ -27,28 +28,28 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// New memory of `len` bytes, all 0, that nobody else has yet. Pages take room when they are first touched.
+    /// Creates `len` zero bytes that no other rank has mapped. Pages take memory when first touched.
     ///
     /// # Errors
-    /// [`Error::Segment`]: the system refuses it.
+    /// [`Error::Segment`]: the system refuses.
     pub fn create(len: usize) -> Result<Segment, Error> {
         create(len).map(|(segment, _)| segment).map_err(Error::segment(len))
     }
 
-    /// Length in bytes, as asked for.
+    /// The requested length in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has no byte.
+    /// Whether the length is 0.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Makes sure of pages for these bytes, which take room only when they are first touched otherwise.
+    /// Allocates the pages of these bytes, which would otherwise happen at the first access.
     ///
     /// # Errors
-    /// There is no memory for them. A kernel that cannot do this (Linux before 5.14) does nothing.
+    /// There is not enough memory. On Linux before 5.14 this does nothing.
     pub fn populate(&self, bytes: Range<usize>) -> io::Result<()> {
         match self.map.advise_range(Advice::PopulateWrite, bytes.start, bytes.len()) {
             Err(error) if error.raw_os_error() != Some(Errno::INVAL.raw_os_error()) => Err(error),
@@ -56,22 +57,22 @@ impl Segment {
         }
     }
 
-    /// Gives the memory of these bytes back to the system, as far as they are whole pages, for all who have mapped it. What was there
-    /// reads as 0 then; touched again, it takes room again. Where the system cannot, nothing happens.
+    /// Returns whole pages inside this range to the system, for all ranks that have mapped them. The bytes read as 0
+    /// afterwards, and take memory again when touched. Does nothing where the system cannot do it.
     ///
     /// # Safety
-    /// Nobody else reads or writes these bytes meanwhile: it is a write to them.
+    /// Nobody else accesses these bytes meanwhile: the call counts as a write.
     #[allow(unsafe_code)]
     pub unsafe fn discard(&self, bytes: Range<usize>) {
         let page = rustix::param::page_size();
         let pages = bytes.start.next_multiple_of(page)..bytes.end / page * page;
         if !pages.is_empty() && pages.end <= self.len {
-            // SAFETY: inside of the mapping, and used by nobody else, says the caller.
+            // SAFETY: inside the mapping; the caller guarantees exclusive access.
             let _ = unsafe { self.map.unchecked_advise_range(UncheckedAdvice::Remove, pages.start, pages.len()) };
         }
     }
 
-    /// Its first byte; page-aligned. Valid for [`Segment::len`] bytes as long as a handle exists.
+    /// The first byte, page-aligned. Valid for [`Segment::len`] bytes as long as a handle exists.
     pub fn as_ptr(&self) -> *mut u8 {
         self.map.as_mut_ptr()
     }
@@ -83,10 +84,10 @@ impl fmt::Debug for Segment {
     }
 }
 
-/// New memory, and the descriptor by which others can map it.
+/// Creates memory, and a descriptor by which other ranks can map it.
 pub(super) fn create(len: usize) -> io::Result<(Segment, OwnedFd)> {
     if limits::file_size(len).is_some() {
-        // The kernel would end this process by a signal (SIGXFSZ).
+        // Linux would send SIGXFSZ, which ends this process.
         return Err(Errno::FBIG.into());
     }
     let memory = memfd_create("aurora", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
@@ -96,7 +97,7 @@ pub(super) fn create(len: usize) -> io::Result<(Segment, OwnedFd)> {
     Ok((segment, memory))
 }
 
-/// Maps what another rank has created.
+/// Maps memory created by another rank.
 pub(super) fn open(memory: &OwnedFd, len: usize) -> io::Result<Segment> {
     let sealed = fcntl_get_seals(memory)?.contains(SEALS);
     if !sealed || fstat(memory)?.st_size as u64 != len as u64 {
@@ -106,10 +107,10 @@ pub(super) fn open(memory: &OwnedFd, len: usize) -> io::Result<Segment> {
 }
 
 fn map(memory: &OwnedFd, len: usize) -> io::Result<Segment> {
-    // An empty mapping is one page that nobody touches.
+    // An empty mapping is one page that is never touched.
     let map = MmapOptions::new().len(len).map_raw(memory)?;
     if len >= HUGE_PAGE {
-        // As far as the system gives them for shared memory: `/sys/kernel/mm/transparent_hugepage/shmem_enabled`.
+        // Only as `/sys/kernel/mm/transparent_hugepage/shmem_enabled` permits.
         let _ = map.advise(Advice::HugePage);
     }
     Ok(Segment { map: Arc::new(map), len })

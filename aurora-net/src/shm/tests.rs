@@ -1,8 +1,8 @@
-//! Nodes whose ranks are all in this test: nothing in finding each other waits for anybody.
+//! Nodes whose ranks all run in one test thread: discovery never waits.
 
-use super::mates::{Found, Offer, ShmContact};
+use super::descriptor_passing::{Channel, Listener};
+use super::discovery::{Found, Offer, ShmContact};
 use super::node::Node;
-use super::parcel::{Line, Listener};
 use crate::endpoint::Waker;
 use crate::key::JobKey;
 use crate::{Error, Rank};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// That of every job here but one.
+/// The key of all jobs here but one.
 fn key() -> JobKey {
     JobKey::from_bytes([0x5e; 32])
 }
@@ -51,12 +51,11 @@ fn ranks(node: &Node) -> Vec<usize> {
     node.ranks().iter().map(|rank| rank.index()).collect()
 }
 
-/// One number in shared memory.
 fn number(segment: &super::Segment, at: usize) -> &std::sync::atomic::AtomicU64 {
     assert!(at < segment.len() / 8);
     let start = segment.as_ptr().cast::<u64>();
     #[allow(unsafe_code)]
-    // SAFETY: inside the segment, aligned as it is, for no longer than the handle lives; all use it as an atomic.
+    // SAFETY: inside the segment and aligned; the reference does not outlive the handle; all ranks use it as an atomic.
     unsafe {
         std::sync::atomic::AtomicU64::from_ptr(start.wrapping_add(at))
     }
@@ -88,26 +87,26 @@ fn another_kernel_is_another_node() {
     let offers = offers(4);
     let mut contacts = contacts(&offers);
     let others: Vec<_> = contacts.iter().map(|contact| contact.map(ShmContact::elsewhere)).collect();
-    // Ranks 1 and 3 are said to run somewhere else; whom they themselves find does not matter here.
+    // Ranks 1 and 3 appear to run elsewhere; their own leaders do not matter here.
     for index in [1, 3] {
         contacts[index] = contacts[index].map(ShmContact::elsewhere);
     }
     let seek = |(index, offer): (usize, Offer)| self::seek(offer, index, key(), &contacts);
     let found: Vec<_> = offers.into_iter().enumerate().map(seek).collect();
     assert_eq!((found[0].leader(), found[2].leader()), (Rank::new(0), Rank::new(0)));
-    // And one who believes that all others run somewhere else, although he could connect.
+    // A rank that takes all others for ranks of other machines, although it could connect.
     for contacts in [others, vec![None; 4]] {
         assert_eq!(self::seek(Offer::new().unwrap(), 3, key(), &contacts).leader(), 3);
     }
 }
 
-/// A network namespace of this machine: the host's name, kernel and files are the same.
+/// A network namespace of this machine, with the same host name, boot id and files.
 struct OtherNetwork {
     keeper: Child,
 }
 
 impl OtherNetwork {
-    /// `None`: cannot be had here, as has been said.
+    /// `None`: not permitted here, which has been printed.
     fn new() -> Option<Self> {
         let spawned = Command::new("unshare")
             .args(["-n", "sh", "-c", "echo here; exec cat"])
@@ -115,15 +114,15 @@ impl OtherNetwork {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn();
-        let mut line = String::new();
+        let mut channel = String::new();
         if let Ok(mut keeper) = spawned {
-            let read = BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut line);
-            if read.is_ok() && line == "here\n" {
+            let read = BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut channel);
+            if read.is_ok() && channel == "here\n" {
                 return Some(OtherNetwork { keeper });
             }
             let _ = keeper.wait();
         }
-        // Not by a macro, whose output nobody sees.
+        // Not by a macro, whose output the test harness captures.
         let _ =
             writeln!(io::stderr(), "SKIPPED: a test of two networks on one host needs root, for network namespaces");
         None
@@ -151,7 +150,7 @@ fn another_network_of_the_same_host_is_another_node() {
     let Some(other) = OtherNetwork::new() else {
         return;
     };
-    // Ranks 1, 3 and 4 are there.
+    // Ranks 1, 3 and 4 run there.
     let there = [false, true, false, true, true];
     let offer = |there: bool| if there { other.inside(Offer::new) } else { Offer::new() };
     let offers: Vec<Offer> = there.iter().map(|there| offer(*there).unwrap()).collect();
@@ -170,13 +169,13 @@ fn another_network_of_the_same_host_is_another_node() {
 }
 
 #[test]
-fn who_does_not_know_the_key_is_not_let_in() {
+fn a_process_without_the_key_is_not_accepted() {
     let offers = offers(2);
     let contacts = contacts(&offers);
     let socket = contacts[0].unwrap().socket();
     let [first, second] = <[Offer; 2]>::try_from(offers).unwrap();
-    let silent: Vec<_> = (0..200).map(|_| Line::connect(&socket).unwrap()).collect();
-    let talker = Line::connect(&socket).unwrap();
+    let silent: Vec<_> = (0..200).map(|_| Channel::connect(&socket).unwrap()).collect();
+    let talker = Channel::connect(&socket).unwrap();
     talker.send(b"let me in", &[]).unwrap();
     let liar = seek(Offer::new().unwrap(), 1, JobKey::random().unwrap(), &contacts);
     let found = [seek(first, 0, key(), &contacts), seek(second, 1, key(), &contacts)];
@@ -186,10 +185,10 @@ fn who_does_not_know_the_key_is_not_let_in() {
     for stranger in silent.iter().chain([&talker]) {
         assert!(stranger.receive().unwrap().is_none());
     }
-    assert!(matches!(liar.gather(&leaders, Duration::ZERO), Err(Error::MateGone { .. })));
+    assert!(matches!(liar.gather(&leaders, Duration::ZERO), Err(Error::NodePeerGone { .. })));
 }
 
-/// A leader has ended, and another process has taken its socket's name before its mate comes.
+/// The leader has ended, and another process has taken its socket's name before the node peer connects.
 fn with_an_impostor(listen: impl FnOnce(&[u8]) -> Listener) -> Error {
     let offers = offers(2);
     let contacts = contacts(&offers);
@@ -200,13 +199,13 @@ fn with_an_impostor(listen: impl FnOnce(&[u8]) -> Listener) -> Error {
         Ok(found) => found,
         Err(error) => return error,
     };
-    let line = listener.accept().unwrap().expect("the mate has connected");
-    let (hello, _) = line.try_receive().unwrap().expect("and has said who it is");
-    // Its own words, and then memory.
-    line.send(&hello[8..], &[]).unwrap();
+    let channel = listener.accept().unwrap().expect("the node peer has connected");
+    let hello = channel.try_receive().unwrap().expect("and has said who it is").bytes;
+    // The node peer's own hello, and then memory.
+    channel.send(&hello[8..], &[]).unwrap();
     let (_, memory) = super::segment::create(super::Control::len(2)).unwrap();
-    line.send(&[0; 16], &[memory.as_fd()]).unwrap();
-    drop(line);
+    channel.send(&[0; 16], &[memory.as_fd()]).unwrap();
+    drop(channel);
     found.gather(&[Some(Rank::new(0)); 2], Duration::ZERO).unwrap_err()
 }
 
@@ -217,7 +216,7 @@ fn a_leader_that_does_not_know_the_key_is_not_believed() {
 }
 
 #[test]
-fn another_user_is_told_nothing() {
+fn another_user_gets_no_message() {
     let somebody_else = |name: &[u8]| {
         thread::scope(|scope| {
             let listen = || {
@@ -234,34 +233,34 @@ fn another_user_is_told_nothing() {
 }
 
 #[test]
-fn a_mate_that_never_came_is_an_error_and_no_hang() {
+fn a_missing_node_peer_is_an_error_and_no_hang() {
     let offers = offers(2);
     let contacts = contacts(&offers);
     let first = seek(offers.into_iter().next().unwrap(), 0, key(), &contacts);
     let error = first.gather(&[Some(Rank::new(0)); 2], Duration::ZERO).unwrap_err();
-    assert!(matches!(error, Error::MateGone { rank } if rank == 1), "{error}");
+    assert!(matches!(error, Error::NodePeerGone { rank } if rank == 1), "{error}");
 }
 
 #[test]
-fn a_leader_that_is_gone_is_an_error_for_who_waits_and_who_comes_later() {
+fn a_lost_leader_is_an_error_for_present_and_later_waits() {
     for close in [false, true] {
         let mut nodes = node(3).into_iter();
-        let (leader, mates) = (nodes.next().unwrap(), nodes.collect::<Vec<_>>());
+        let (leader, peers) = (nodes.next().unwrap(), nodes.collect::<Vec<_>>());
         thread::scope(|scope| {
-            let waiter = scope.spawn(|| mates[0].share(1, 10));
+            let waiter = scope.spawn(|| peers[0].share(1, 10));
             thread::sleep(Duration::from_millis(20));
-            // By its death, or because it gives up and something still holds its end.
+            // The leader dies, or closes while something still holds its node.
             let kept = close.then(|| leader.close()).map(|()| leader);
             let error = waiter.join().unwrap().unwrap_err();
-            assert_eq!(error.to_string(), "rank 0 does not share memory any more: it has ended or failed");
-            assert!(matches!(mates[1].share(1, 10), Err(Error::MateGone { rank }) if rank == 0));
+            assert_eq!(error.to_string(), "rank 0 no longer shares memory: it has ended or failed");
+            assert!(matches!(peers[1].share(1, 10), Err(Error::NodePeerGone { rank }) if rank == 0));
             drop(kept);
         });
     }
 }
 
 #[test]
-fn a_mate_that_is_gone_holds_up_nobody() {
+fn a_lost_node_peer_does_not_delay_others() {
     let mut nodes = node(3);
     nodes.remove(1);
     for id in 1..1000 {
@@ -270,47 +269,47 @@ fn a_mate_that_is_gone_holds_up_nobody() {
 }
 
 #[test]
-fn closing_its_own_end_wakes_a_mate() {
+fn closing_its_own_end_wakes_a_node_peer() {
     let nodes = node(2);
     thread::scope(|scope| {
         let waiter = scope.spawn(|| nodes[1].share(1, 10));
         thread::sleep(Duration::from_millis(20));
         nodes[1].close();
-        assert!(matches!(waiter.join().unwrap(), Err(Error::MateGone { .. })));
+        assert!(matches!(waiter.join().unwrap(), Err(Error::NodePeerGone { .. })));
     });
 }
 
 #[test]
-fn who_has_closed_its_own_end_does_not_take_it_for_the_end_of_others() {
+fn a_closed_end_is_not_taken_for_the_end_of_others() {
     for closed in 0..3 {
         let nodes = node(3);
         nodes[closed].close();
         for node in &nodes {
-            (0..3).for_each(|mate| assert!(!node.has_ended(mate), "{mate}, when {closed} has closed"));
+            (0..3).for_each(|peer| assert!(!node.has_ended(peer), "{peer}, when {closed} has closed"));
             assert_eq!(node.notes_ends(), closed != 0, "the leader alone sees the ends of all");
         }
     }
 }
 
 #[test]
-fn what_one_rank_leaves_out_the_others_do_not_take_for_the_next() {
+fn a_skipped_id_is_not_taken_for_the_next() {
     let nodes = node(2);
-    let [leader, mate] = &nodes[..] else { unreachable!() };
+    let [leader, peer] = &nodes[..] else { unreachable!() };
     leader.share(1, 10).unwrap();
     leader.share(2, 20).unwrap();
-    assert_eq!(mate.share(2, 20).unwrap().len(), 20);
+    assert_eq!(peer.share(2, 20).unwrap().len(), 20);
     leader.share(5, 50).unwrap();
-    let error = mate.share(3, 30).unwrap_err().to_string();
-    assert!(error.contains("number 5, but not number 3"), "{error}");
-    assert_eq!(mate.share(5, 50).unwrap().len(), 50);
+    let error = peer.share(3, 30).unwrap_err().to_string();
+    assert!(error.contains("id 5, but skipped id 3"), "{error}");
+    assert_eq!(peer.share(5, 50).unwrap().len(), 50);
 }
 
 #[test]
-fn what_the_leader_cannot_make_is_the_same_error_on_all() {
+fn what_the_leader_cannot_create_is_the_same_error_on_all() {
     let nodes = node(3);
     let errors: Vec<_> = nodes.iter().map(|node| node.share(1, usize::MAX).unwrap_err().to_string()).collect();
     assert!(errors[0].contains("Invalid argument") && errors.iter().all(|error| *error == errors[0]), "{errors:?}");
-    // Another length than the leader's is refused.
+    // A length that differs from the leader's is refused.
     let lens = [10, 20, 10];
     let outcomes: Vec<_> = nodes.iter().zip(lens).map(|(node, len)| node.share(2, len).is_ok()).collect();
     assert_eq!(outcomes, [true, false, true]);

@@ -8,38 +8,38 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::time::Duration;
 
-/// So many steps at one moment mean that a timer is not re-armed.
+/// This many steps without progress of time mean that a timer is not re-armed.
 const SPIN: u32 = 10_000;
 
 /// `size` ranks, each connected to every other, and the network between them.
 ///
-/// What happens costs time in proportion to the connections that it concerns, not to all there are.
+/// A step costs time in proportion to the connections concerned, not to all connections.
 #[derive(Debug)]
 pub struct Cluster {
-    /// The time it is.
+    /// The present time.
     pub now: Instant,
-    /// What carries the datagrams.
+    /// The network.
     pub network: Network,
     /// The ranks.
     pub hosts: Vec<Host>,
-    /// The longest trains of datagrams sent at once.
+    /// The limits of one send.
     pub trains: Trains,
-    /// Hosts notice up to so much later, at random, that something has arrived or that a full socket has room again: as long
-    /// as it takes to wake a process up.
+    /// The longest random delay after which a host notices an arrival, or room in its socket: the time to wake a
+    /// process.
     pub wake_up: Duration,
     random: Random,
-    /// When to look at which host. An entry may be out of date; none is missing.
+    /// The hosts' planned wake-ups. Entries may be outdated; none is missing.
     agenda: BinaryHeap<Reverse<(Instant, Rank)>>,
-    /// Hosts that are to be driven at this moment.
+    /// Hosts to drive at this moment.
     ready: BTreeSet<Rank>,
-    /// Hosts that have something to do.
+    /// The number of hosts with something to do.
     busy: usize,
     buffer: Vec<u8>,
     spun: u32,
 }
 
 impl Cluster {
-    /// `size` ranks over `link`s; `configure` may change what all connections are told.
+    /// `size` ranks over `link`s. `configure` may change the configuration of all connections.
     pub fn new(size: usize, seed: u64, link: &Link, configure: impl Fn(&mut Config)) -> Self {
         let now = Instant::from_nanos(1_000_000_000);
         let host = |me| {
@@ -63,14 +63,14 @@ impl Cluster {
         }
     }
 
-    /// Queues a transfer of bytes, and sends what can be sent.
+    /// Queues a transfer and sends what can be sent.
     pub fn send(&mut self, from: usize, to: usize, header: &[u8], payload: Payload) {
         self.queue(from, to, header, payload);
         self.drive(Rank::new(from));
     }
 
-    /// Queues a transfer and leaves it to the next [`step`](Self::step), which comes at this very moment, to send it: so
-    /// that a rank can queue several before any of them leaves.
+    /// Queues a transfer without sending it. The next [`step`](Self::step), at the same moment, sends it; so a rank can
+    /// queue several transfers first.
     pub fn queue(&mut self, from: usize, to: usize, header: &[u8], payload: Payload) {
         let (from, to) = (Rank::new(from), Rank::new(to));
         self.hosts[from.index()].send(self.now, to, Bytes::copy_from_slice(header), payload);
@@ -78,7 +78,7 @@ impl Cluster {
         self.wake(from, self.now);
     }
 
-    /// Queues a transfer of lent memory, sends what can be sent, and says under which token.
+    /// Queues a transfer of lent memory, sends what can be sent, and returns the token.
     pub fn lend(&mut self, from: usize, to: usize, header: &[u8], bytes: impl Into<Bytes>) -> Token {
         let payload = self.hosts[from].memory.lend(bytes);
         let token = match payload {
@@ -89,15 +89,15 @@ impl Cluster {
         token
     }
 
-    /// Nobody drives `host` for so long; what arrives waits.
+    /// Stops `host` for this time; arriving datagrams wait.
     pub fn stop(&mut self, host: usize, duration: Duration) {
         self.hosts[host].stopped_until = self.now + duration;
     }
 
-    /// Goes on to the next moment at which something happens; false: nothing ever will.
+    /// Advances to the next event. False: there is none.
     ///
     /// # Panics
-    /// If time does not go on.
+    /// If time does not advance.
     pub fn step(&mut self) -> bool {
         let Some(next) = self.poll_timeout() else {
             return false;
@@ -125,7 +125,7 @@ impl Cluster {
         true
     }
 
-    /// Steps until `done`, for `limit` at most; true: done.
+    /// Steps until `done`, or for at most `limit`. Returns whether it is done.
     pub fn run(&mut self, limit: Duration, done: impl Fn(&Cluster) -> bool) -> bool {
         let end = self.now + limit;
         while !done(self) {
@@ -143,13 +143,13 @@ impl Cluster {
         self.busy == 0
     }
 
-    /// When something happens next.
+    /// The time of the next event.
     fn poll_timeout(&self) -> Option<Instant> {
         let listed = self.agenda.peek().map(|Reverse((at, _))| *at);
         listed.into_iter().chain(self.network.poll_timeout()).min()
     }
 
-    /// Finds out whose time has come.
+    /// Moves the hosts whose time has come to `ready`.
     fn take_due(&mut self) {
         while let Some(&Reverse((at, rank))) = self.agenda.peek()
             && at <= self.now
@@ -167,7 +167,7 @@ impl Cluster {
         Duration::from_nanos(self.random.below(self.wake_up.as_nanos() as u64 + 1))
     }
 
-    /// Drives `host` at `at`, if nothing else does so before.
+    /// Plans to drive `host` at `at`, unless an earlier wake-up is planned.
     fn wake(&mut self, rank: Rank, at: Instant) {
         let host = &mut self.hosts[rank.index()];
         if host.wakes_at.is_none_or(|earlier| at < earlier) {
@@ -176,22 +176,22 @@ impl Cluster {
         }
     }
 
-    /// Notes whether a host has something to do.
+    /// Updates whether a host has something to do.
     fn settle(&mut self, rank: Rank) {
         let host = &mut self.hosts[rank.index()];
-        let is_busy = !host.links.is_idle();
+        let is_busy = !host.connections.is_idle();
         let was_busy = std::mem::replace(&mut host.is_busy, is_busy);
         self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
     }
 
-    /// What a shell does each time it wakes up.
+    /// Does what a shell does at each wake-up.
     fn drive(&mut self, me: Rank) {
         let now = self.now;
         let host = &mut self.hosts[me.index()];
         for datagram in std::mem::take(&mut host.socket) {
             host.receive(now, &datagram);
         }
-        host.links.handle_timeouts(now);
+        host.connections.handle_timeouts(now);
         host.take_events(now);
         let room_at = loop {
             let full_until = self.network.full_until(now, me);
@@ -199,7 +199,7 @@ impl Cluster {
                 break full_until;
             }
             self.buffer.clear();
-            let train = host.links.poll_transmit(now, &mut self.buffer, self.trains, &mut host.memory);
+            let train = host.connections.poll_transmit(now, &mut self.buffer, self.trains, &mut host.memory);
             let Some((to, train)) = train else { break None };
             let datagrams = self.buffer.chunks(train.segment_size);
             assert_eq!(datagrams.len(), train.segments);
@@ -207,9 +207,9 @@ impl Cluster {
                 self.network.send(now, Datagram { from: me, to, bytes: bytes.to_vec() });
             }
         };
-        // Of payloads that turned out to be withdrawn.
+        // Events of payloads that turned out to be withdrawn.
         host.take_events(now);
-        let due = host.links.poll_timeout();
+        let due = host.connections.poll_timeout();
         self.settle(me);
         let room_at = room_at.map(|at| at + self.delay());
         for at in [room_at, due].into_iter().flatten() {

@@ -1,55 +1,66 @@
 //! A rank on a simulated network.
 
 use super::{Datagram, Memory};
-use crate::proto::{Config, Connection, Counters, DatagramError, Event, Instant, Links};
+use crate::proto::{Config, Connection, Connections, Counters, DatagramError, Event, Instant};
 use crate::{Payload, Rank, Received, Token};
 use bytes::Bytes;
 use std::fmt;
 use std::time::Duration;
 
-/// A transfer that has arrived whole.
+/// A delivered transfer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Delivery {
-    /// When.
+    /// When it arrived.
     pub at: Instant,
-    /// From whom.
+    /// Its sender.
     pub from: Rank,
-    /// As sent.
+    /// The header, as sent.
     pub header: Bytes,
-    /// As sent, wherever it was put.
+    /// The payload, buffered or placed.
     pub payload: Vec<u8>,
 }
 
-/// What a host answers to a transfer, before anything else leaves it.
+/// A peer that has been given up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LostPeer {
+    /// Its rank.
+    pub peer: Rank,
+    /// When it was given up.
+    pub at: Instant,
+    /// How long it had been silent.
+    pub silent_for: Duration,
+}
+
+/// A host's reply to a transfer, sent before anything else.
 pub type Responder = Box<dyn FnMut(&Delivery, &mut Memory) -> Option<(Bytes, Payload)>>;
 
-/// One rank: its memory, its connections and what it has seen.
+/// One rank: its memory, its connections and its record of events.
 pub struct Host {
     /// Lent and placed payloads.
     pub memory: Memory,
-    /// Everything delivered, in order.
+    /// Delivered transfers, in order.
     pub delivered: Vec<Delivery>,
-    /// How many transfers have arrived that nobody wanted to see ([`Memory::SINK`]).
+    /// The number of transfers to [`Memory::SINK`].
     pub sunk: u64,
-    /// When the last transfer arrived, of whatever kind.
+    /// When the last transfer of any kind arrived.
     pub last_delivery: Instant,
-    /// Every payload given back, in order.
+    /// Released payloads, in order.
     pub released: Vec<Token>,
-    /// Peers given up, when, and after which silence.
-    pub silent: Vec<(Rank, Instant, Duration)>,
-    /// Datagrams dropped, and why.
+    /// Lost peers.
+    pub silent: Vec<LostPeer>,
+    /// Dropped datagrams.
     pub dropped: Vec<DatagramError>,
-    /// Who answers at once.
+    /// Replies to transfers at once.
     pub responder: Option<Responder>,
     me: Rank,
-    /// Of any connection, but for the peer.
+    /// The configuration of all connections, except for the peer.
     config: Config,
-    /// Made when they are first needed.
-    pub(super) links: Links,
-    /// Until when nobody drives this host; what arrives waits in its socket.
+    /// Created when first needed.
+    pub(super) connections: Connections,
+    /// The host is stopped until this time; arriving datagrams wait in its socket.
     pub(super) stopped_until: Instant,
     pub(super) socket: Vec<Datagram>,
-    /// For when its next wake-up has been arranged.
+    /// The time of its planned wake-up.
     pub(super) wakes_at: Option<Instant>,
     /// As counted by the cluster.
     pub(super) is_busy: bool,
@@ -60,7 +71,7 @@ impl fmt::Debug for Host {
         f.debug_struct("Host")
             .field("delivered", &self.delivered.len())
             .field("released", &self.released.len())
-            .field("links", &self.links)
+            .field("connections", &self.connections)
             .finish_non_exhaustive()
     }
 }
@@ -77,7 +88,7 @@ impl Host {
             dropped: Vec::new(),
             responder: None,
             me,
-            links: Links::new(config.key, me, size),
+            connections: Connections::new(config.key, me, size),
             config,
             stopped_until: Instant::default(),
             socket: Vec::new(),
@@ -89,50 +100,50 @@ impl Host {
     /// The connection to `peer`.
     ///
     /// # Panics
-    /// If there has not been anything to say yet.
+    /// If it has not been used yet.
     pub fn connection(&self, peer: Rank) -> &Connection {
-        self.links.connection(peer).expect("made when it was first needed")
+        self.connections.connection(peer).expect("made when it was first needed")
     }
 
-    /// How many peers there has been anything to say to or to hear from.
+    /// The number of connections used so far.
     pub fn connections(&self) -> usize {
-        self.links.connections().count()
+        self.connections.connections().count()
     }
 
-    /// What all connections of this host have counted.
+    /// The sum of all connections' counters.
     pub fn counters(&self) -> Counters {
-        self.links.connections().map(Connection::counters).sum()
+        self.connections.connections().map(Connection::counters).sum()
     }
 
-    /// Forgets all connections for good.
+    /// Drops all connections for good.
     pub fn clear(&mut self) {
-        self.links = Links::new(self.config.key, self.me, 0);
+        self.connections = Connections::new(self.config.key, self.me, 0);
     }
 
     /// Queues a transfer.
     pub(super) fn send(&mut self, now: Instant, to: Rank, header: Bytes, payload: Payload) {
         assert!(to != self.me, "a rank is not its own peer");
         self.connect(now, to);
-        self.links.send(to, header, payload);
+        self.connections.send(to, header, payload);
     }
 
-    /// Takes in a datagram from the socket.
+    /// Handles a datagram from the socket.
     pub(super) fn receive(&mut self, now: Instant, datagram: &Datagram) {
         self.connect(now, datagram.from);
-        if let Err(error) = self.links.handle_datagram(now, &datagram.bytes, &mut self.memory) {
+        if let Err(error) = self.connections.handle_datagram(now, &datagram.bytes, &mut self.memory) {
             self.dropped.push(error);
         }
     }
 
-    /// Takes all events; answers are queued.
+    /// Handles all events; replies are queued.
     pub(super) fn take_events(&mut self, now: Instant) {
-        while let Some((peer, event)) = self.links.poll() {
+        while let Some((peer, event)) = self.connections.poll() {
             match event {
                 Event::Released(token) => {
                     self.memory.withdraw(token);
                     self.released.push(token);
                 }
-                Event::Silent { silent_for } => self.silent.push((peer, now, silent_for)),
+                Event::Silent { silent_for } => self.silent.push(LostPeer { peer, at: now, silent_for }),
                 Event::Delivered { header, payload } => self.take_in(now, peer, header, payload),
             }
         }
@@ -152,15 +163,15 @@ impl Host {
         if let Some(responder) = &mut self.responder
             && let Some((header, payload)) = responder(&delivery, &mut self.memory)
         {
-            self.links.send(from, header, payload);
+            self.connections.send(from, header, payload);
         }
         self.delivered.push(delivery);
     }
 
     fn connect(&mut self, now: Instant, peer: Rank) {
-        if self.links.connection(peer).is_none() {
+        if self.connections.connection(peer).is_none() {
             let config = Config { peer, ..self.config.clone() };
-            self.links.connect(peer, Connection::new(config, now));
+            self.connections.connect(peer, Connection::new(config, now));
         }
     }
 }

@@ -1,34 +1,34 @@
-//! What one direction of a path does to datagrams.
+//! The properties of one direction of a path.
 
 use std::time::Duration;
 
-/// One direction of the path between two hosts. Probabilities are from 0 to 1 and for each datagram.
+/// One direction of the path between two hosts. Probabilities are per datagram, from 0 to 1.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// Time on the way, beside that of sending at [`rate`](Self::rate).
+    /// The delay, in addition to the time for sending at [`rate`](Self::rate).
     pub latency: Duration,
-    /// Up to so much more, at random; keeps the order.
+    /// The longest additional random delay. It keeps the order.
     pub jitter: Duration,
-    /// Lost.
+    /// The probability of loss.
     pub loss: f64,
-    /// Arrives twice, the second time later.
+    /// The probability of a duplicate, which arrives later.
     pub duplication: f64,
-    /// Arrives late, by up to four latencies: overtaken by others.
+    /// The probability of an additional delay of up to four latencies, without keeping the order.
     pub reorder: f64,
-    /// Arrives with one to three bits flipped.
+    /// The probability of one to three flipped bits.
     pub corruption: f64,
     /// Longer datagrams are lost.
     pub mtu: usize,
-    /// Bytes a second of the switch's port to the receiver, which all its senders share; `None`: no limit.
+    /// Bytes per second of the receiver's switch port, shared by all senders; `None`: no limit.
     pub rate: Option<u64>,
-    /// Bytes that this port can queue; what comes when it is full is lost.
+    /// The queue of that port in bytes. Datagrams that do not fit are lost.
     pub queue: usize,
-    /// A link that is down loses everything.
+    /// False: everything is lost.
     pub up: bool,
 }
 
 impl Default for Link {
-    /// A perfect link: 50 microseconds, whatever is sent.
+    /// A perfect link: 50 microseconds for any datagram.
     fn default() -> Self {
         Link {
             latency: Duration::from_micros(50),

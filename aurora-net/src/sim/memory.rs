@@ -5,21 +5,21 @@ use crate::{Payload, Placement, Rank, Token};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
-/// Lent and placed payloads. A header that starts with `place` has its payload placed; one that starts with
-/// [`SINK`](Memory::SINK) has it counted and forgotten; any other is buffered.
+/// Lent and placed payloads. The header decides: `place...` places the payload, [`SINK`](Memory::SINK) counts and drops
+/// it, anything else buffers it.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     lent: BTreeMap<u64, Bytes>,
     placed: BTreeMap<u64, Vec<u8>>,
     next: u64,
-    /// Bytes written into placed payloads, forgotten ones included.
+    /// Bytes written into placed payloads, dropped ones included.
     pub written: u64,
     /// Bytes read from lent payloads.
     pub read: u64,
 }
 
 impl Memory {
-    /// How headers start whose payload nobody wants: for runs that would not fit the memory of one machine.
+    /// The beginning of headers whose payloads are dropped: for runs that would not fit one machine's memory.
     pub const SINK: &[u8] = b"sink";
 
     /// Lends `bytes`.
@@ -30,17 +30,17 @@ impl Memory {
         Payload::Lent { token, len }
     }
 
-    /// Withdraws a lent payload. True: it was still there.
+    /// Withdraws a lent payload. Returns whether it was still lent.
     pub fn withdraw(&mut self, token: Token) -> bool {
         self.lent.remove(&token.0).is_some()
     }
 
-    /// How many payloads are lent.
+    /// The number of lent payloads.
     pub fn lent(&self) -> usize {
         self.lent.len()
     }
 
-    /// What has arrived so far of a placed payload.
+    /// The bytes of a placed payload that have arrived so far.
     ///
     /// # Panics
     /// If nothing was placed under this token.
@@ -48,7 +48,7 @@ impl Memory {
         &self.placed[&token.0]
     }
 
-    /// Takes a placed payload out.
+    /// Removes and returns a placed payload.
     pub fn take(&mut self, token: Token) -> Option<Vec<u8>> {
         self.placed.remove(&token.0)
     }

@@ -1,4 +1,4 @@
-//! Datagrams in virtual time.
+//! A network in virtual time.
 
 use super::{Link, Nic, Random};
 use crate::Rank;
@@ -7,67 +7,67 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
-/// Bytes of Ethernet, IP and UDP around each datagram, preamble and gap included.
+/// Bytes of Ethernet, IP and UDP around each datagram, including preamble and gap.
 pub(super) const FRAMING: usize = 66;
 
 /// A datagram at its destination.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Datagram {
-    /// Who sent it.
+    /// The sender.
     pub from: Rank,
-    /// To whom.
+    /// The receiver.
     pub to: Rank,
-    /// What arrived.
+    /// The contents, as received.
     pub bytes: Vec<u8>,
 }
 
-/// What has happened to datagrams so far.
+/// Counters of a network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
-    /// Given to the network.
+    /// Datagrams sent.
     pub sent: u64,
-    /// Bytes of these.
+    /// Their bytes.
     pub bytes: u64,
-    /// Lost by chance, by a link that is down, or too long.
+    /// Datagrams lost by chance, by a link that is down, or by the MTU.
     pub lost: u64,
-    /// Lost because a port's queue was full.
+    /// Datagrams lost because a port's queue was full.
     pub overflowed: u64,
 }
 
-/// Hosts that are joined by one switch: each pair of them by a [`Link`] in each direction. What a host sends leaves through
-/// its [`Nic`] one datagram after the other; the port to each host has one rate and one queue for all that comes to it.
+/// Hosts connected by one switch, with a [`Link`] for each direction of each pair. A host sends through its [`Nic`],
+/// one datagram after another. The switch port to each host has one rate and one queue for all its senders.
 #[derive(Clone, Debug)]
 pub struct Network {
     size: usize,
     nics: Vec<Nic>,
     link: Link,
-    /// Those that are not like `link`.
+    /// Links that differ from `link`.
     other_links: BTreeMap<usize, Link>,
-    /// When the port to each host will have sent what it holds.
+    /// When each host's port will have sent its queue.
     busy_until: Vec<Instant>,
-    /// When the last datagram of each link arrives: jitter does not reorder.
+    /// When the last datagram of each link arrives, since jitter keeps the order.
     last_arrival: Vec<Instant>,
     on_the_way: Journeys,
     random: Random,
     tally: Tally,
 }
 
-/// Where it gets to next.
+/// The next station of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Stage {
     Switch,
     Host,
 }
 
-/// When which datagram gets where; in their order.
+/// The time, a sequence number, the station, and the datagram's number: in this order.
 type Arrival = (Instant, u64, Stage, u32);
 
-/// Datagrams on their way.
+/// Datagrams in flight.
 #[derive(Clone, Debug, Default)]
 struct Journeys {
     arrivals: BinaryHeap<Reverse<Arrival>>,
     sequence: u64,
-    /// By number; apart from the heap, which moves its members about.
+    /// By number. Kept apart from the heap, which moves its entries.
     datagrams: Vec<Option<Datagram>>,
     free: Vec<u32>,
 }
@@ -95,7 +95,7 @@ impl Journeys {
 }
 
 impl Network {
-    /// `size` hosts, each pair joined by two of `link`; they send infinitely fast until told otherwise.
+    /// `size` hosts, each pair connected by two of `link`. Their interfaces have no limits at first.
     pub fn new(size: usize, seed: u64, link: &Link) -> Self {
         Network {
             size,
@@ -110,7 +110,7 @@ impl Network {
         }
     }
 
-    /// The link of one direction; may be changed at any time. What has not reached the switch yet meets the new one.
+    /// The link of one direction. Changes apply to datagrams that have not reached the switch yet.
     pub fn link_mut(&mut self, from: Rank, to: Rank) -> &mut Link {
         let index = from.index() * self.size + to.index();
         self.other_links.entry(index).or_insert_with(|| self.link.clone())
@@ -121,22 +121,22 @@ impl Network {
         &mut self.nics[host.index()]
     }
 
-    /// The same interface for each host.
+    /// Sets all hosts' interfaces.
     pub fn set_nics(&mut self, nic: &Nic) {
         self.nics.fill(nic.clone());
     }
 
-    /// `None`: the socket of `host` takes a train. Otherwise: when it will.
+    /// `None`: the socket of `host` accepts a train. Otherwise when it will.
     pub fn full_until(&mut self, now: Instant, host: Rank) -> Option<Instant> {
         self.nics[host.index()].full_until(now)
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     pub fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// A host sends a datagram.
+    /// Sends a datagram.
     pub fn send(&mut self, now: Instant, datagram: Datagram) {
         self.tally.sent += 1;
         self.tally.bytes += datagram.bytes.len() as u64;
@@ -145,12 +145,12 @@ impl Network {
         self.on_the_way.begin(left + latency, Stage::Switch, datagram);
     }
 
-    /// When something happens next to a datagram on its way, if there is one.
+    /// The time of the next event of a datagram in flight.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.on_the_way.next()
     }
 
-    /// A datagram that has arrived by `now`.
+    /// A datagram that has arrived by `now`, if there is one.
     pub fn poll(&mut self, now: Instant) -> Option<Datagram> {
         while self.poll_timeout()? <= now {
             let (at, to, datagram) = self.on_the_way.end()?;
@@ -162,7 +162,7 @@ impl Network {
         None
     }
 
-    /// A datagram reaches the switch, which queues or loses it.
+    /// A datagram reaches the switch, which queues or drops it.
     fn switch(&mut self, mut at: Instant, mut datagram: Datagram) {
         let index = self.index(&datagram);
         let link = self.other_links.get(&index).unwrap_or(&self.link);

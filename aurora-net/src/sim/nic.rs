@@ -1,38 +1,38 @@
-//! The interface through which a host sends.
+//! A host's network interface.
 
 use super::network::FRAMING;
 use crate::proto::Instant;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What the kernel charges a socket for a datagram beyond its bytes.
+/// Linux's charge to a socket for a datagram, beyond its bytes.
 const OVERHEAD: usize = 832;
 
-/// A host's network interface and the send buffer of the socket in front of it: datagrams leave one after the other.
+/// A host's network interface with the send buffer in front of it. Datagrams leave one after another.
 ///
-/// The buffer behaves as Linux's: a train is taken whole while there is any room; once there is none, the socket counts as
+/// The buffer behaves as Linux's: it accepts a whole train while it has any room. Once full, the socket becomes
 /// writable again when half of the buffer is free.
 #[derive(Clone, Debug, Default)]
 pub struct Nic {
-    /// Bytes a second; `None`: everything leaves at once.
+    /// Bytes per second; `None`: no limit.
     pub rate: Option<u64>,
-    /// Bytes that wait here at most, each datagram charged as the kernel does; `None`: no limit. It is what the kernel
-    /// reports, twice of what `SO_SNDBUF` was set to.
+    /// The length of the buffer in bytes, with Linux's charges; `None`: no limit. Linux reports this length, twice the
+    /// value set by `SO_SNDBUF`.
     pub send_buffer: Option<usize>,
-    /// When what waits will have left.
+    /// When all queued datagrams will have left.
     busy_until: Instant,
-    /// When each datagram will have left, and what it is charged.
+    /// When each datagram will have left, and its charge.
     waiting: VecDeque<(Instant, usize)>,
     charged: usize,
 }
 
 impl Nic {
-    /// An interface of `rate` bytes a second behind a send buffer.
+    /// An interface of `rate` bytes per second with a send buffer.
     pub fn new(rate: u64, send_buffer: usize) -> Self {
         Nic { rate: Some(rate), send_buffer: Some(send_buffer), ..Nic::default() }
     }
 
-    /// Takes a datagram of `len` bytes and says when its last bit will have left.
+    /// Accepts a datagram of `len` bytes. Returns when its last bit will have left.
     pub(super) fn take(&mut self, now: Instant, len: usize) -> Instant {
         let Some(rate) = self.rate else { return now };
         let nanos = (len + FRAMING) as u64 * 1_000_000_000 / rate;
@@ -44,7 +44,7 @@ impl Nic {
         self.busy_until
     }
 
-    /// `None`: there is room for a train. Otherwise: when the socket will be writable again.
+    /// `None`: there is room for a train. Otherwise when the socket will be writable again.
     pub(super) fn full_until(&mut self, now: Instant) -> Option<Instant> {
         let size = self.send_buffer?;
         while let Some((_, charge)) = self.waiting.pop_front_if(|(left, _)| *left <= now) {
@@ -91,7 +91,7 @@ mod tests {
         }
         assert_eq!(nic.full_until(START), Some(at(60)));
         assert_eq!(nic.full_until(at(9)), Some(at(60)));
-        // A sender who asks without having waited gets in earlier.
+        // A sender that asks without having waited is admitted earlier.
         assert_eq!(nic.full_until(at(10)), None);
     }
 }

@@ -1,6 +1,6 @@
-//! Chance from a seed.
+//! Pseudo-random numbers from a seed.
 
-/// A small generator of pseudo-random numbers (SplitMix64): the same seed, the same numbers, on every machine.
+/// A small generator of pseudo-random numbers (SplitMix64), equal on all machines for equal seeds.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -19,7 +19,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `limit`; 0 if that is 0.
+    /// A number below `limit`; 0 if `limit` is 0.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.bits() % limit.max(1)
     }

@@ -1,4 +1,4 @@
-//! Who sends what to whom over which network, and how long it takes.
+//! Bulk operations on a simulated network, and how long they take.
 
 use super::{Cluster, Host, Link, Memory, Nic, Random, Tally};
 use crate::Rank;
@@ -8,66 +8,66 @@ use bytes::Bytes;
 use std::fmt;
 use std::time::Duration;
 
-/// No run takes longer, unless it hangs.
+/// The limit of a run, which only a hanging one exceeds.
 const LIMIT: Duration = Duration::from_secs(10_000);
 
-/// Who sends to whom.
+/// Which ranks send to which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
-    /// Every rank its block to all others, as a `ReadCache` does.
+    /// Every rank sends its block to all others, as a `ReadCache` does.
     Allgather,
-    /// Every rank an equal part of its bytes to each other, as a sort does.
+    /// Every rank sends an equal part of its bytes to each other, as a sort does.
     Exchange,
-    /// All others to rank 0.
+    /// All others send to rank 0.
     Gather,
-    /// Rank 0 to rank 1.
+    /// Rank 0 sends to rank 1.
     Stream,
 }
 
 /// A bulk operation on a network with one switch.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// Who sends to whom.
+    /// Which ranks send to which.
     pub pattern: Pattern,
-    /// How many ranks.
+    /// The number of ranks.
     pub ranks: usize,
-    /// What each rank that sends contributes: its block, or the sum of its parts for all ranks (its own among them).
+    /// The bytes of each sending rank: its block, or the sum of its parts for all ranks, including itself.
     pub bytes: usize,
-    /// [`Allgather`](Pattern::Allgather) and [`Exchange`](Pattern::Exchange) go to only so many ranks, those after the
-    /// sender, though all could send: a large world in little memory. `None`: to all.
+    /// In [`Allgather`](Pattern::Allgather) and [`Exchange`](Pattern::Exchange) each rank sends only to this many ranks
+    /// after it, as if to all: a large world in little memory. `None`: to all.
     pub neighbours: Option<usize>,
-    /// The parts of an [`Exchange`](Pattern::Exchange) are longer or shorter than equal ones by up to this fraction.
+    /// Parts of an [`Exchange`](Pattern::Exchange) differ from equal ones by up to this fraction.
     pub uneven: f64,
-    /// Bytes a second of each interface and each port.
+    /// Bytes per second of each interface and port.
     pub rate: u64,
-    /// Longest datagram that the network carries, in bytes of UDP payload.
+    /// The longest datagram of the network, in bytes of UDP payload.
     pub mtu: usize,
-    /// With what connections begin; what is more they find out.
+    /// The length of datagrams that connections assume at first.
     pub known_mtu: usize,
-    /// Bytes that a port of the switch can queue.
+    /// The queue of each switch port in bytes.
     pub queue: usize,
-    /// Part of the datagrams that is lost by chance.
+    /// The probability of loss.
     pub loss: f64,
-    /// Of each datagram on its way, beside that of sending it twice.
+    /// The delay of each datagram, in addition to the time for sending it twice.
     pub latency: Duration,
-    /// Ranks enter the operation within so long, at random.
+    /// Ranks enter the operation within this time, at random.
     pub skew: Duration,
-    /// The last rank enters so much later than that.
+    /// The last rank enters later by this time.
     pub late: Duration,
     /// See [`Cluster::wake_up`].
     pub wake_up: Duration,
     /// See [`Nic::send_buffer`]; `None`: hosts send infinitely fast.
     pub send_buffer: Option<usize>,
-    /// Of each socket, as the kernel reports it.
+    /// The receive buffer of each socket, as Linux reports it.
     pub receive_buffer: usize,
-    /// What the protocol is told about it.
+    /// The network, as the protocol's configuration names it.
     pub network: Network,
-    /// Of all chance.
+    /// The seed of all random numbers.
     pub seed: u64,
 }
 
 impl Scenario {
-    /// On the network of the paper: 155 Mbit/s, jumbo frames, 128 KB of queue at each port.
+    /// On the paper's network: 155 Mbit/s, jumbo frames, port queues of 128 KB.
     pub fn new(pattern: Pattern, ranks: usize, bytes: usize) -> Self {
         Scenario {
             pattern,
@@ -91,7 +91,7 @@ impl Scenario {
         }
     }
 
-    /// Runs it.
+    /// Runs the operation.
     ///
     /// # Panics
     /// If it does not end.
@@ -99,7 +99,7 @@ impl Scenario {
         self.run_and(|_| ())
     }
 
-    /// Runs it and shows what is left of its cluster.
+    /// Runs the operation and calls `look` with the cluster at the end.
     ///
     /// # Panics
     /// If it does not end.
@@ -113,7 +113,7 @@ impl Scenario {
         Outcome { time: end - start, bound: self.bound(), ranks: self.ranks, counters, tally }
     }
 
-    /// What the busiest wire needs for the payload alone.
+    /// The time that the busiest wire needs for the payload alone.
     pub fn bound(&self) -> Duration {
         let (all, some) = (self.ranks as u64 - 1, self.peers() as u64);
         let bytes = match self.pattern {
@@ -159,7 +159,8 @@ impl Scenario {
         cluster
     }
 
-    /// Everybody enters, and queues what it has to send. Says when the time begins: as the first enters, or the late one.
+    /// Lets all ranks enter and queue their transfers. Returns the start time: when the first rank enters, or the late
+    /// one.
     fn enter(&self, cluster: &mut Cluster) -> Instant {
         let mut random = Random::new(self.seed);
         let mut at = |rank| {
@@ -182,7 +183,7 @@ impl Scenario {
         origin + first.max(self.late)
     }
 
-    /// What `rank` sends to whom.
+    /// The transfers of `rank`: receivers and lengths.
     fn sends(&self, rank: usize) -> Vec<(usize, usize)> {
         let others = Rank::new(rank).others(self.ranks).map(Rank::index).take(self.peers());
         match self.pattern {
@@ -194,36 +195,36 @@ impl Scenario {
         }
     }
 
-    /// How many ranks each rank sends to, where all do the same.
+    /// The number of ranks that each rank sends to, if all do the same.
     fn peers(&self) -> usize {
         self.neighbours.unwrap_or(usize::MAX).min(self.ranks - 1)
     }
 
-    /// What `from` has for `to` in an exchange.
+    /// The bytes from `from` to `to` in an exchange.
     fn part(&self, from: usize, to: usize) -> usize {
         let chance = Random::new((from * self.ranks + to) as u64).below(2001) as f64 / 1000.0 - 1.0;
         ((self.bytes / self.ranks) as f64 * (1.0 + self.uneven * chance)) as usize
     }
 }
 
-/// What came of a [`Scenario`]. Displayed, it is a row of the table that [`Outcome::HEADING`] heads.
+/// The result of a [`Scenario`]. Displayed, it is a row below [`Outcome::HEADING`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// From entry to the last delivery.
+    /// The time from entry to the last delivery.
     pub time: Duration,
     /// See [`Scenario::bound`].
     pub bound: Duration,
-    /// How many ranks there were.
+    /// The number of ranks.
     pub ranks: usize,
-    /// Of all ranks together.
+    /// The sum of all ranks' counters.
     pub counters: Counters,
-    /// Of the network.
+    /// The network's counters.
     pub tally: Tally,
 }
 
 impl Outcome {
-    /// The names of the columns: time as a multiple of the bound, packets sent again, datagrams that a port or chance has
-    /// dropped, probes, and for each rank transfers and packets (acknowledgements among them) sent.
+    /// The columns: time as a multiple of the bound, packets sent again, datagrams dropped by a port or by chance,
+    /// probes, and per rank the transfers and packets sent, acknowledgements included.
     pub const HEADING: &str = "x bound resent% dropped    lost  probes transfers packets";
 
     /// Time as a multiple of the bound.
@@ -231,7 +232,7 @@ impl Outcome {
         self.time.as_secs_f64() / self.bound.as_secs_f64()
     }
 
-    /// Percentage of the packets that carried something again.
+    /// The percentage of packets that carried data again.
     pub fn resent(&self) -> f64 {
         self.counters.packets_resent as f64 * 100.0 / self.counters.packets_out as f64
     }

@@ -1,4 +1,4 @@
-//! Which of a machine's addresses the others can reach.
+//! The addresses of a machine by which other ranks can reach it.
 
 use crate::Error;
 use if_addrs::{IfAddr, get_if_addrs};
@@ -19,7 +19,7 @@ impl Candidate {
     }
 }
 
-/// The addresses of this machine that lead to others, those of `interface` alone where one is named.
+/// The addresses of this machine, without the loopback address, or those of `interface`.
 pub(crate) fn candidates(interface: Option<&str>) -> Result<Vec<Candidate>, Error> {
     let all = get_if_addrs().map_err(Error::system("list the network interfaces"))?;
     if let Some(name) = interface
@@ -40,7 +40,7 @@ pub(crate) fn candidates(interface: Option<&str>) -> Result<Vec<Candidate>, Erro
         .collect())
 }
 
-/// The address to bind where all ranks run on this machine: that of `interface`, or the loopback address.
+/// The address to bind if all ranks run on this machine: that of `interface`, or the loopback address.
 pub(crate) fn on_one_machine(interface: Option<&str>) -> Result<IpAddr, Error> {
     match interface {
         None => Ok(Ipv4Addr::LOCALHOST.into()),
@@ -48,8 +48,8 @@ pub(crate) fn on_one_machine(interface: Option<&str>) -> Result<IpAddr, Error> {
     }
 }
 
-/// The address of the rank whose candidates are `own` to bind, given everyone's: in the first of its networks that all share, else
-/// its first; the loopback address if it has none.
+/// The address to bind, from this rank's candidates and those of all ranks: in the first network that all ranks share,
+/// otherwise the first candidate, otherwise the loopback address.
 pub(crate) fn choose(own: &[Candidate], all: &[Vec<Candidate>]) -> IpAddr {
     let shared = own.iter().find(|candidate| {
         let network = candidate.network();

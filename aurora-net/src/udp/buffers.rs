@@ -1,21 +1,21 @@
-//! How much a socket may hold, and what part of it each peer may fill.
+//! The lengths of socket buffers, and each peer's share of them.
 
 use super::mtu::Mtu;
 use crate::charge::charge;
 
-/// Receive buffer to ask for. The kernel doubles it, and charges datagrams with what they cost it.
+/// The receive buffer to request. Linux doubles it and charges each datagram's overhead to it.
 pub(super) const RECEIVE: usize = 4 << 20;
 
-/// Send buffer on a real interface: small, so that a full interface queue is felt here and not in a switch, and that what is small
-/// and urgent does not wait long behind bulk data. The kernel doubles it, and charges packets with what they cost it: room for 8
-/// packets of 9000 bytes, which an interface of 155 Mbit/s needs 4 ms for.
+/// The send buffer on a real interface. It is small, so that a full interface queue is noticed here and not in a
+/// switch, and small transfers do not wait long behind bulk data. Linux doubles it and charges each packet's overhead:
+/// room for 8 packets of 9000 bytes, which take 4 ms at 155 Mbit/s.
 pub(super) const SEND: usize = 64 << 10;
 
-/// No peer needs more in flight to be fast.
+/// The largest useful number of bytes in flight to one peer.
 const LARGEST_WINDOW: u64 = 1 << 20;
 
-/// The bytes that each of `peers` may have in flight to a socket with `receive_buffer` bytes (as the kernel counts): together
-/// half of it, at least two datagrams each.
+/// The bytes that each of `peers` may have in flight to a socket with `receive_buffer` bytes (in Linux's accounting):
+/// together half of it, at least two datagrams each.
 pub(super) fn window(receive_buffer: usize, peers: usize, mtu: Mtu) -> u64 {
     let share = (receive_buffer / 2 / peers.max(1)) as u64;
     let two = 2 * charge(mtu.base) as u64;

@@ -1,9 +1,8 @@
-//! Datagrams in and out: one non-blocking socket per rank, in batches where the kernel offers it.
+//! One non-blocking UDP socket per rank, used in batches where Linux supports it.
 //!
-//! Sending goes through GSO (one call, many datagrams of one size) and receiving through `recvmmsg` and GRO where there is
-//! such a thing; `quinn-udp` finds out and falls back by itself. Nothing here is reliable: what the system does not take is
-//! lost, as it might be on the wire, except that a full send buffer makes us wait; that wait is what clocks bulk data to
-//! the rate of the network interface.
+//! It sends by GSO (one call for many datagrams of one length) and receives by `recvmmsg` and GRO where available;
+//! `quinn-udp` finds out and falls back. Nothing here is reliable: datagrams that the system refuses are lost. The
+//! exception is a full send buffer, which makes the sender wait, and so paces bulk data at the rate of the interface.
 
 pub(crate) mod address;
 mod buffers;
@@ -17,36 +16,36 @@ pub(crate) use port::{Full, UdpPort};
 use std::fmt;
 use std::net::SocketAddr;
 
-/// What an endpoint's socket has got from the system.
+/// Properties of an endpoint's UDP socket.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UdpInfo {
-    /// Where it is bound.
+    /// Its bound address.
     pub address: SocketAddr,
-    /// Its receive buffer in bytes, as the kernel counts: with what a datagram costs beside its contents.
+    /// Its receive buffer in bytes, in Linux's accounting, which includes each datagram's overhead.
     pub receive_buffer: usize,
-    /// What was asked for.
+    /// The requested receive buffer.
     pub receive_buffer_wanted: usize,
     /// Its send buffer in bytes.
     pub send_buffer: usize,
-    /// Longest datagram that it sends at first, in bytes.
+    /// The longest datagram that it sends at first, in bytes.
     pub mtu: usize,
-    /// Longest datagram that its interface carries: as long as they get where the path is found to carry them.
+    /// The longest datagram of its interface, which it sends once the path is found to carry it.
     pub mtu_limit: usize,
-    /// Datagrams that one call can send.
+    /// The most datagrams of one send call.
     pub gso_segments: usize,
-    /// Whether the kernel joins arriving datagrams.
+    /// Whether Linux joins arriving datagrams (GRO).
     pub gro: bool,
 }
 
 impl UdpInfo {
-    /// What to do about a receive buffer smaller than we asked for, if it is.
+    /// Advice if the receive buffer is smaller than requested.
     pub fn advice(&self) -> Option<String> {
         (self.receive_buffer < self.receive_buffer_wanted).then(|| {
             format!(
                 "the system grants UDP sockets a receive buffer of {} KiB only; bulk transfers are faster with \
                  `sysctl -w net.core.rmem_max={}`",
                 self.receive_buffer >> 10,
-                // The kernel doubles what is asked for, for its own bookkeeping.
+                // Linux doubles the requested value.
                 self.receive_buffer_wanted / 2,
             )
         })

@@ -1,4 +1,4 @@
-//! How long datagrams may be: by the interface, and by what the user allows.
+//! The length of datagrams, by the interface and the user's setting.
 
 use super::port::Reach;
 use crate::charge::HEADERS;
@@ -8,23 +8,23 @@ use socket2::{Domain, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// What an interface carries of which nothing is known: Ethernet's.
+/// The assumed MTU of an unknown interface: Ethernet's.
 const ETHERNET: usize = 1500;
 
-/// The longest datagram worth sending: just under what the kernel keeps in 32 KiB; twice that is slower.
+/// The longest useful datagram: just below what Linux stores in 32 KiB. Twice that is slower.
 const LARGEST: usize = 31 << 10;
 
 /// Lengths of datagrams, in bytes of UDP payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Mtu {
-    /// Taken on trust. On the loopback interface that is all it carries, on a network what every Ethernet does.
+    /// The length assumed to arrive: on the loopback interface all that it carries, on a network Ethernet's.
     pub base: usize,
-    /// What the interface carries; whether the path does has to be found out.
+    /// What the interface carries. The path may carry less.
     pub limit: usize,
 }
 
 impl Mtu {
-    /// For a socket bound to `ip`; `allowed`: the longest IP packet that the user wants to see, in bytes.
+    /// For a socket bound to `ip`; `allowed`: the user's limit of IP packets in bytes.
     pub fn of(ip: IpAddr, allowed: Option<usize>) -> Result<Self, Error> {
         let (least, most) = Transport::MTU.into_inner();
         if let Some(asked) = allowed.filter(|asked| !Transport::MTU.contains(asked)) {
@@ -32,7 +32,7 @@ impl Mtu {
         }
         let carried = match carried(ip) {
             Ok(carried) => carried,
-            // Where the system does not tell, the path has to be believed to carry Ethernet's packets, and no more.
+            // If the system does not tell, assume that the path carries Ethernet's packets.
             Err(error) if limits::open_files(&error).is_none() => ETHERNET,
             Err(error) => return Err(Error::system("ask an interface for its MTU")(error)),
         };
@@ -43,7 +43,7 @@ impl Mtu {
     }
 
     fn within(reach: Reach, carried: usize, allowed: Option<usize>) -> Self {
-        // Who allows more than the largest on the loopback interface wants to measure it.
+        // A longer setting on the loopback interface is meant for measurements.
         let largest = match (reach, allowed) {
             (Reach::Host, Some(allowed)) => allowed,
             _ => LARGEST + HEADERS,
@@ -56,11 +56,11 @@ impl Mtu {
     }
 }
 
-/// The MTU of the interface that has the address `ip`, in bytes of an IP packet.
+/// The MTU of the interface with the address `ip`, in bytes of an IP packet.
 ///
-/// A socket's route to a multicast address leads to the interface of the address that it is bound to, whatever the routing
-/// table says; and the socket tells its route's MTU. Unlike files below /sys this is right in a network namespace too,
-/// and nothing is sent.
+/// A socket's route to a multicast address uses the interface of its bound address, whatever the routing table says,
+/// and the socket reports its route's MTU. Unlike files below /sys this is right in a network namespace too. Nothing is
+/// sent.
 pub(super) fn carried(ip: IpAddr) -> io::Result<usize> {
     let everyone = SocketAddr::new(Ipv4Addr::new(224, 0, 0, 1).into(), 9);
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;

@@ -11,24 +11,22 @@ use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Messages taken from the socket in one call.
+/// The most messages received by one call.
 const BATCH: usize = 8;
 
-/// The longest that one of them can be, joined by GRO or not.
+/// The longest message, joined by GRO or not.
 const LONGEST: usize = 64 << 10;
 
-/// The longest run of datagrams for one send, in bytes.
+/// The longest train of datagrams in one send call, in bytes.
 const LONGEST_TRAIN: usize = 65_000;
 
-/// The same where several senders may meet at a switch with short queues: a quarter of such a queue of 32 KiB.
+/// The same where the trains of several senders may meet in a short switch queue: a quarter of 32 KiB.
 const TRAIN_IN_TURNS: usize = 8 << 10;
 
-/// How far away the peers are.
+/// Where the peers are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
-    /// All on this machine.
     Host,
-    /// On a network of unknown kind.
     Network,
 }
 
@@ -38,11 +36,11 @@ impl Reach {
     }
 }
 
-/// The send buffer is full; what did not fit is kept and goes first.
+/// The send buffer is full. What did not fit is kept and goes first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Full;
 
-/// Datagrams that the full send buffer has refused.
+/// Datagrams refused by the full send buffer.
 #[derive(Debug)]
 struct Unsent {
     to: SocketAddr,
@@ -50,7 +48,7 @@ struct Unsent {
     bytes: Vec<u8>,
 }
 
-/// A bound, non-blocking UDP socket and what it takes to use it in batches.
+/// A bound, non-blocking UDP socket with its offload state.
 pub(crate) struct UdpPort {
     socket: Socket,
     offload: UdpSocketState,
@@ -81,7 +79,7 @@ impl UdpPort {
             .map_err(Error::system(doing))?;
         socket.bind(&address.into()).map_err(|source| Error::Bind { address, source })?;
         let mtu = Mtu::of(address.ip(), transport.mtu)?;
-        // What is refused is seen in `info`.
+        // A refused size is visible in `info`.
         let receive_buffer = transport.receive_buffer.unwrap_or(buffers::RECEIVE);
         let _ = socket.set_recv_buffer_size(receive_buffer);
         if reach == Reach::Network {
@@ -95,7 +93,7 @@ impl UdpPort {
             offload,
             reach,
             mtu,
-            // The kernel doubles it, for its own bookkeeping.
+            // Linux doubles the requested value.
             receive_buffer_wanted: 2 * receive_buffer,
             arrived: vec![0; BATCH * LONGEST],
             unsent: None,
@@ -110,17 +108,16 @@ impl UdpPort {
         self.socket.as_fd()
     }
 
-    /// Lengths of datagrams to send.
     pub fn mtu(&self) -> Mtu {
         self.mtu
     }
 
-    /// Bytes that each of `peers` may have in flight to us.
+    /// The bytes that each of `peers` may have in flight to this socket.
     pub fn window(&self, peers: usize) -> u64 {
         buffers::window(self.info().receive_buffer, peers, self.mtu)
     }
 
-    /// How much may go into one [`UdpPort::send`].
+    /// The limits of one [`UdpPort::send`].
     pub fn trains(&self) -> Trains {
         let in_turns = if self.is_on_host() { LONGEST_TRAIN } else { TRAIN_IN_TURNS };
         Trains { segments: self.offload.max_gso_segments(), alone: LONGEST_TRAIN, in_turns }
@@ -144,7 +141,7 @@ impl UdpPort {
         }
     }
 
-    /// Takes what has arrived, at most a batch, and shows it datagram by datagram, with where each comes from. True: there may be more.
+    /// Receives at most one batch and calls `datagram` for each datagram and its source. True: more may be waiting.
     pub fn receive(&mut self, mut datagram: impl FnMut(SocketAddr, &[u8])) -> bool {
         let mut meta = [RecvMeta::default(); BATCH];
         let mut buffers = self.arrived.chunks_exact_mut(LONGEST).map(IoSliceMut::new);
@@ -154,7 +151,7 @@ impl UdpPort {
         let count = match self.offload.recv(socket, &mut buffers, &mut meta) {
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
-            // An echo of something that we have sent in vain.
+            // An ICMP error for an earlier send.
             Err(_) => return true,
         };
         for (meta, buffer) in meta[..count].iter().zip(&buffers) {
@@ -163,14 +160,14 @@ impl UdpPort {
                 len => buffer[..len].chunks(meta.stride).for_each(|bytes| datagram(meta.addr, bytes)),
             }
         }
-        // The kernel stops short when there is nothing left, and announces what comes later.
+        // A short batch means that the socket is empty; later arrivals are new events.
         count == BATCH
     }
 
-    /// Sends `bytes` as datagrams of `segment_size`, the last one perhaps shorter.
+    /// Sends `bytes` as datagrams of `segment_size` bytes, of which the last may be shorter.
     ///
     /// # Errors
-    /// [`Full`]: they are kept, and nothing else may be sent before [`UdpPort::send_rest`] has succeeded.
+    /// [`Full`]: they are kept. Nothing else may be sent before [`UdpPort::send_rest`] has succeeded.
     pub fn send(&mut self, to: SocketAddr, segment_size: usize, bytes: &[u8]) -> Result<(), Full> {
         debug_assert!(self.unsent.is_none(), "the rest goes first");
         match self.try_send(to, segment_size, bytes) {
@@ -178,15 +175,15 @@ impl UdpPort {
                 self.unsent = Some(Unsent { to, segment_size, bytes: bytes.to_vec() });
                 Err(Full)
             }
-            // Any other error is a loss like one on the wire.
+            // Any other error counts as loss.
             Ok(()) | Err(_) => Ok(()),
         }
     }
 
-    /// Sends what an earlier [`UdpPort::send`] could not.
+    /// Sends what an earlier [`UdpPort::send`] has kept.
     ///
     /// # Errors
-    /// [`Full`] still.
+    /// [`Full`] again.
     pub fn send_rest(&mut self) -> Result<(), Full> {
         let Some(unsent) = self.unsent.take() else {
             return Ok(());
@@ -200,7 +197,7 @@ impl UdpPort {
         }
     }
 
-    /// Whether something waits for room in the send buffer.
+    /// Whether kept datagrams wait for room.
     pub fn is_full(&self) -> bool {
         self.unsent.is_some()
     }
@@ -210,7 +207,7 @@ impl UdpPort {
             |contents| Transmit { destination, ecn: None, contents, segment_size: Some(segment_size), src_ip: None };
         let outcome = self.offload.try_send(UdpSockRef::from(&self.socket), &transmit(bytes));
         match outcome {
-            // The interface cannot do it after all; from now on trains are of one.
+            // The interface does not support it after all: `offload` now sends single datagrams.
             Err(_) if bytes.len() > segment_size && self.offload.max_gso_segments() == 1 => bytes
                 .chunks(segment_size)
                 .try_for_each(|one| self.offload.try_send(UdpSockRef::from(&self.socket), &transmit(one))),

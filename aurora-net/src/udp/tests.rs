@@ -1,4 +1,4 @@
-//! What the kernel does with our datagrams: real sockets, on the loopback interface and between two network namespaces.
+//! How Linux treats our datagrams: with real sockets, on the loopback interface and between two network namespaces.
 
 use super::mtu::carried;
 use crate::charge::charge;
@@ -19,10 +19,10 @@ struct Wire {
 const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 99, 0, 1), Ipv4Addr::new(10, 99, 0, 2)];
 
 impl Wire {
-    /// `None`: cannot be had here, as has been said.
+    /// `None`: not permitted here, which has been printed.
     fn new(test: &str) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
-            // Not by a macro, whose output nobody sees.
+            // Not by a macro, whose output the test harness captures.
             let _ = writeln!(io::stderr(), "SKIPPED: a test of packets on a wire needs root, for network namespaces");
             return None;
         }
@@ -39,7 +39,6 @@ impl Wire {
         Some(wire)
     }
 
-    /// Runs `body` at one of the ends.
     fn at<R: Send>(&self, end: usize, body: impl FnOnce() -> R + Send) -> R {
         let namespace = File::open(format!("/run/netns/{}", self.names[end])).unwrap();
         let body = || {
@@ -63,7 +62,7 @@ fn ip(arguments: &str) {
     assert!(done.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// What the kernel has charged the socket at `address` of this thread's namespace for what waits in it.
+/// Linux's charge for the datagrams waiting at `address` in this thread's namespace.
 fn charged(address: SocketAddr) -> usize {
     let table = std::fs::read_to_string("/proc/thread-self/net/udp").unwrap();
     let port = format!(":{:04X}", address.port());
@@ -72,7 +71,7 @@ fn charged(address: SocketAddr) -> usize {
     usize::from_str_radix(queues.split_once(':').unwrap().1, 16).unwrap()
 }
 
-/// The kernel's charge for one of `count` datagrams of `len` bytes, one train if there are several.
+/// Linux's charge per datagram, for `count` datagrams of `len` bytes; several form one train.
 fn measure(from: &UdpSocket, to: &UdpSocket, look: impl Fn() -> usize, len: usize, count: usize) -> usize {
     let offload = UdpSocketState::new(UdpSockRef::from(from)).unwrap();
     let train = vec![7; len * count];
@@ -130,7 +129,7 @@ fn the_kernel_charges_what_we_expect_on_a_wire() {
     let address = to.local_addr().unwrap();
     let look = || wire.at(1, || charged(address));
     check(&from, &to, look, &LENGTHS);
-    // A train that the interface does not cut is cut before it.
+    // If the interface does not split a train, Linux does before.
     ip(&format!("netns exec {} ethtool -K eth0 tx-udp-segmentation off", wire.names[0]));
     check(&from, &to, look, &LENGTHS);
 }

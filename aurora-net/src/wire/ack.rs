@@ -4,36 +4,36 @@
 //! largest u48 | delay u32 (ns) | window u32 | sources u16 | count u8 | length u16 | count x (gap u16, length u16)
 //! ```
 //!
-//! Ranges go downwards from the largest packet number; a length is that of the range, a gap counts the numbers missing
-//! between two. What does not fit 16 bits is cut: an acknowledgement may always say less than it could.
+//! Ranges descend from the largest packet number. A length is that of a range; a gap is the number of missing packets
+//! between two ranges. Values beyond 16 bits are clipped: an acknowledgement may report less than has arrived.
 
 use super::reader::{Reader, put_u48};
 use super::{PacketNumber, frame::ACK};
 use std::ops::Range;
 use std::time::Duration;
 
-/// The most ranges in one frame, so that acknowledging never takes much of a packet.
+/// The most ranges in a frame, which limits its length.
 pub const MAX_ACK_RANGES: usize = 32;
 
-/// Which packets have arrived.
+/// An acknowledgement of packets that have arrived.
 #[derive(Clone, Debug)]
 pub struct Ack<'a> {
     /// The largest of them.
     pub largest: PacketNumber,
-    /// How long the receiver sat on the largest before it said so.
+    /// The time between the arrival of the largest and this acknowledgement.
     pub delay: Duration,
-    /// Bytes that the receiver grants to its peer in flight.
+    /// The bytes that the peer may have in flight.
     pub window: u32,
-    /// How many peers are sending it bulk data at this time, this one included or not.
+    /// The number of peers that are sending bulk data to the acknowledging rank.
     pub sources: u16,
     first: u16,
     rest: &'a [u8],
 }
 
-/// The longest such frame.
+/// The maximal length of the frame.
 pub const MAX_ACK_LEN: usize = 1 + 6 + 4 + 4 + 2 + 1 + 2 + 4 * (MAX_ACK_RANGES - 1);
 
-/// Appends an acknowledgement of `ranges`: disjoint, not touching, the highest first, at least one.
+/// Appends an acknowledgement of `ranges`: at least one, disjoint, not touching, the highest first.
 pub fn put_ack(
     buf: &mut Vec<u8>,
     delay: Duration,
@@ -84,7 +84,7 @@ impl<'a> Ack<'a> {
         let first = reader.u16()?;
         let rest = reader.take(4 * count)?;
         let ack = Ack { largest, delay, window, sources, first, rest };
-        // Walked once here, so that later readers need not doubt it.
+        // Checked once here, so that `ranges` need not check.
         ack.is_sound().then_some(ack)
     }
 

@@ -1,52 +1,52 @@
-//! Why a datagram was not used.
+//! Why a datagram was dropped.
 
 use crate::Rank;
 use thiserror::Error;
 
-/// A datagram that is counted and dropped. Never fatal: anybody can send us anything, and networks damage packets.
+/// A datagram that was counted and dropped. Never fatal: any process may send datagrams, and networks damage packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum DatagramError {
-    /// Too short to be ours.
+    /// Too short for a packet.
     #[error("a datagram of {len} bytes is too short to be a packet")]
     Truncated {
         /// Its length.
         len: usize,
     },
-    /// Not of this job.
+    /// Without this job's key.
     #[error("a datagram without this job's key")]
     ForeignKey,
-    /// Of this job, but not from where the rank that it names is.
+    /// Not from the address of the rank that it names.
     #[error("a packet of {claimed} from an address that is not its own")]
     ForeignAddress {
-        /// Who the packet says it is from.
+        /// The rank that the packet names.
         claimed: Rank,
     },
-    /// The checksum is wrong: damaged on the way, or meant for another rank.
+    /// The checksum is wrong: damaged, or for another rank.
     #[error("a packet with a wrong checksum")]
     Corrupt,
     /// Intact, but not from this connection's peer.
     #[error("a packet of {claimed} on the connection to {peer}")]
     ForeignRank {
-        /// Who the packet says it is from.
+        /// The rank that the packet names.
         claimed: Rank,
-        /// Who it should have been.
+        /// The connection's peer.
         peer: Rank,
     },
-    /// Intact, but its frames make no sense.
+    /// Intact, but with a malformed frame.
     #[error("a packet with a malformed {frame} frame")]
     Malformed {
-        /// Which.
+        /// The kind of frame.
         frame: &'static str,
     },
-    /// Would take more memory than the granted window allows for; the sender tries again.
+    /// It would take more memory than the granted window permits. The sender will repeat it.
     #[error("a packet beyond the limit of {limit} {what}")]
     Excess {
-        /// Of what there would be too much.
+        /// What is limited.
         what: &'static str,
-        /// How much there may be.
+        /// The limit.
         limit: usize,
     },
-    /// The connection has given its peer up.
+    /// The connection's peer is lost.
     #[error("a packet of a peer that has been given up as lost")]
     Lost,
 }

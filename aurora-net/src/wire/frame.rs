@@ -1,4 +1,4 @@
-//! What packets carry.
+//! The frames of a packet.
 //!
 //! ```text
 //! PADDING 0 | (the rest of the packet)
@@ -9,7 +9,7 @@
 //! RESET   5 | transfer u48
 //! ```
 //!
-//! A transfer's header always travels whole, in its OPEN frame, together with as much payload as fits.
+//! An OPEN frame contains the transfer's whole header, and as much of the payload as fits.
 
 use super::reader::{Reader, put_u48};
 use super::{Ack, DatagramError};
@@ -36,29 +36,29 @@ pub enum Frame<'a> {
     Ping,
     /// Acknowledges packets.
     Ack(Ack<'a>),
-    /// A transfer's header and the begin of its payload.
+    /// A transfer's header and the beginning of its payload.
     Open {
         /// The transfer's number, in the order of OPEN frames.
         transfer: u64,
-        /// For the handler.
+        /// The header.
         header: &'a [u8],
         /// Length of the whole payload.
         total: u64,
         /// Its first bytes.
         bytes: &'a [u8],
     },
-    /// More of a transfer's payload.
+    /// More of a payload.
     Data {
-        /// Which transfer.
+        /// The transfer's number.
         transfer: u64,
-        /// Where in the payload.
+        /// The position in the payload.
         offset: u64,
         /// At least one byte.
         bytes: &'a [u8],
     },
     /// The sender has abandoned the transfer.
     Reset {
-        /// Which.
+        /// The transfer's number.
         transfer: u64,
     },
 }
@@ -68,12 +68,12 @@ pub fn put_ping(buf: &mut Vec<u8>) {
     buf.push(PING);
 }
 
-/// Fills up with `len` bytes that mean nothing; the last frame of its packet.
+/// Appends `len` bytes of padding, as the last frame of a packet.
 pub fn put_padding(buf: &mut Vec<u8>, len: usize) {
     buf.resize(buf.len() + len, PADDING);
 }
 
-/// Appends an OPEN frame up to its payload bytes: the caller appends `len` of them.
+/// Appends an OPEN frame without its payload. The caller appends `len` bytes.
 pub fn put_open(buf: &mut Vec<u8>, transfer: u64, header: &[u8], total: u64, len: usize) {
     buf.push(OPEN);
     put_u48(buf, transfer);
@@ -83,7 +83,7 @@ pub fn put_open(buf: &mut Vec<u8>, transfer: u64, header: &[u8], total: u64, len
     buf.extend_from_slice(header);
 }
 
-/// Appends a DATA frame up to its payload bytes: the caller appends `len` of them.
+/// Appends a DATA frame without its payload. The caller appends `len` bytes.
 pub fn put_data(buf: &mut Vec<u8>, transfer: u64, offset: u64, len: usize) {
     buf.push(DATA);
     put_u48(buf, transfer);
@@ -104,7 +104,7 @@ pub struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// Over [`Packet::frames`](super::Packet::frames).
+    /// Iterates over [`Packet::frames`](super::Packet::frames).
     pub fn new(frames: &'a [u8]) -> Self {
         Frames { reader: Reader::new(frames) }
     }

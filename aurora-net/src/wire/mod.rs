@@ -1,14 +1,14 @@
-//! Bytes to values and back; no state.
+//! The encoding of packets, without state.
 //!
-//! A datagram is one packet, everything little endian:
+//! A datagram is one packet, in little endian:
 //!
 //! ```text
 //! key u64 | sender u32 | packet number u48 | distance u16 | frames ... | CRC32C u32
 //! ```
 //!
-//! 24 bytes around the frames. The *distance* says how far below this packet's number the sender's oldest packet
-//! is whose fate it does not know yet: nothing below that need be acknowledged any more. The checksum starts from the
-//! number of the rank that the packet is for, so that a datagram that reaches the wrong rank does not pass.
+//! The frames have 24 bytes around them. The *distance* is the difference between this packet's number and that of the
+//! sender's oldest packet in flight: lower numbers need no acknowledgement. The checksum includes the receiving rank,
+//! so a datagram that reaches the wrong rank is dropped.
 
 mod ack;
 mod error;

@@ -1,34 +1,33 @@
-//! The envelope of a packet: whose it is, which it is, and whether it arrived as it was sent.
+//! The envelope of a packet: sender, number and checksum.
 
 use super::DatagramError;
 use super::reader::{Reader, put_u48};
 use crate::Rank;
 use crc_fast::CrcAlgorithm;
 
-/// A packet's number at its sender: never used twice, not even for the same bytes.
+/// A packet's number at its sender. Never reused, even for the same data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PacketNumber(pub u64);
 
-/// Bytes of a packet that are not frames.
+/// Bytes of a packet beside its frames.
 pub const OVERHEAD: usize = HEADER + CHECKSUM;
 
 const HEADER: usize = 8 + 4 + 6 + 2;
-/// Bytes of the checksum at the end of a packet.
+/// The length of the checksum at the end of a packet.
 pub const CHECKSUM: usize = 4;
 
-/// A packet that has passed every check of its envelope.
+/// A packet with a valid envelope.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// Which.
+    /// Its number.
     pub number: PacketNumber,
-    /// Nothing below this need be acknowledged.
+    /// Lower numbers need no acknowledgement.
     pub floor: PacketNumber,
-    /// What it carries.
+    /// Its frames, encoded.
     pub frames: &'a [u8],
 }
 
-/// Whom a datagram claims to be from: what a shell needs to find the connection. Looks at the key before anything
-/// else; the rest is checked by [`open`].
+/// The sender that a datagram names, which selects the connection. Checks the key first; [`open`] checks the rest.
 ///
 /// # Errors
 /// [`DatagramError::Truncated`] and [`DatagramError::ForeignKey`].
@@ -57,7 +56,7 @@ pub fn open(key: u64, from: Rank, to: Rank, datagram: &[u8]) -> Result<Packet<'_
     if checksum_of(to, sealed) != u32::from_le_bytes(*checksum) {
         return Err(DatagramError::Corrupt);
     }
-    // After the checksum, so that damage is not taken for a stranger.
+    // After the checksum, so that damage is not taken for a foreign rank.
     if claimed != from {
         return Err(DatagramError::ForeignRank { claimed, peer: from });
     }
@@ -73,7 +72,7 @@ pub fn begin(buf: &mut Vec<u8>, key: u64, from: Rank, number: PacketNumber, floo
     buf.extend_from_slice(&key.to_le_bytes());
     buf.extend_from_slice(&(from.index() as u32).to_le_bytes());
     put_u48(buf, number.0);
-    // A floor that is said lower than it is does no harm.
+    // A lower floor than necessary does no harm.
     let distance = u16::try_from(number.0 - floor.0).unwrap_or(u16::MAX);
     buf.extend_from_slice(&distance.to_le_bytes());
 }
@@ -84,7 +83,7 @@ pub fn seal(buf: &mut Vec<u8>, start: usize, to: Rank) {
     buf.extend_from_slice(&checksum.to_le_bytes());
 }
 
-/// CRC32C (one of the fast ways of this machine), and for whom it is: different for each two ranks.
+/// CRC32C combined with the receiving rank.
 fn checksum_of(to: Rank, bytes: &[u8]) -> u32 {
     crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32 ^ to.index() as u32
 }

@@ -1,6 +1,6 @@
-//! Taking little-endian numbers off the front of a slice.
+//! Decoding of little-endian numbers.
 
-/// A cursor over received bytes; every `take` says `None` where they end too early.
+/// A cursor over received bytes. Each method returns `None` if the bytes end too early.
 #[derive(Clone, Debug)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],

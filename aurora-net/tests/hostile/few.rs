@@ -1,16 +1,15 @@
-//! Jobs whose system gives them little: few descriptors, no file of any length, no `/proc`.
-//!
-//! Each either works or says in a moment what is missing; none hangs.
+//! Jobs with few descriptors, without files of any length, or without `/proc`. Each job either works or quickly reports
+//! what is missing; none hangs.
 
 use super::support::job::{Ended, Job, Outcome, check};
 use libtest_mimic::Trial;
 use rustix::process::geteuid;
 use std::time::Duration;
 
-/// Ten times what a failed start may take.
+/// Ten times the duration of a failed start.
 const LATEST: Duration = Duration::from_secs(10);
 
-/// Descriptors allowed: from hardly enough to start a program to enough for everything.
+/// Limits of descriptors, from hardly enough to start a program to enough for everything.
 const ALLOWED: std::ops::RangeInclusive<usize> = 8..=42;
 
 pub fn trials() -> Vec<Trial> {
@@ -47,7 +46,7 @@ fn mpirun() -> Vec<String> {
     words
 }
 
-/// Runs a job whose ranks a shell starts, which does `first`.
+/// Runs a job in a shell that first executes `first`.
 fn run(launcher: &[String], first: &str, size: usize, body: &[&str]) -> Ended {
     let script = format!("{first}; exec \"$0\" \"$@\"");
     let words = launcher.iter().map(String::as_str).chain(["sh", "-c", &script]);

@@ -1,4 +1,4 @@
-//! Descriptors that are under way between a user's processes count too, and are limited like those of one process.
+//! The limit of descriptors in flight between a user's processes.
 
 use super::support::job::{Job, Outcome, check};
 use libtest_mimic::Trial;
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const ALLOWED: u64 = 100;
 
-/// So long others keep the descriptors under way that this job needs.
+/// How long other processes keep the descriptors in flight.
 const KEPT: Duration = Duration::from_millis(300);
 
 pub fn trials() -> Vec<Trial> {
@@ -31,7 +31,7 @@ fn waited_for() -> Outcome {
     check(ended.status.success() && ended.stdout == "shared by 4 of 4\n", || format!("{ended:?}"))
 }
 
-/// Becomes a user of whom as many descriptors are under way as may be; they arrive a little later.
+/// Changes to a user with the maximal number of descriptors in flight. They are received a little later.
 pub fn begin() -> JoinHandle<()> {
     set_thread_uid(Uid::from_raw(54_321)).expect("root may become anybody");
     let maximum = getrlimit(Resource::Nofile).maximum;

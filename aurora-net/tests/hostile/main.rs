@@ -1,6 +1,6 @@
-//! Jobs in hostile surroundings: strangers at their sockets, too few descriptors, no files, no `/proc`.
+//! Jobs in hostile surroundings: strangers at their sockets, few descriptors, no files, no `/proc`.
 //!
-//! This binary is the test driver, and, started by it with a body's name, the job under test.
+//! This binary is the test driver and, started by itself with a body's name, the job under test.
 
 mod few;
 mod flight;

@@ -1,4 +1,4 @@
-//! Processes that have no business at a job's unix sockets, and connect all the same.
+//! Strangers that connect to a job's unix sockets.
 
 use super::GATE;
 use super::support::bodies::print_error;
@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What takes no time may take so long on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A generous limit for quick operations on slow machines.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 const RANKS: usize = 3;
 
@@ -41,7 +41,7 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// A job whose rank 0 listens at all its sockets, while the others wait for a gate. Dropped, it ends.
+/// A job whose rank 0 listens at all its sockets while the others wait for a file. Dropping it ends the job.
 struct Waiting {
     job: Option<Job>,
     pid: u32,
@@ -67,9 +67,9 @@ impl Waiting {
         Waiting { pid: job.process.id(), job: Some(job), gate }
     }
 
-    /// The name of the one socket of rank 0 that listens and begins so.
+    /// The name of rank 0's only listening socket with this prefix.
     fn socket(&self, prefix: &str) -> Result<String, String> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         while Instant::now() < until {
             let found = listening(self.pid).into_iter().find(|name| {
                 name.strip_prefix(prefix).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -82,7 +82,7 @@ impl Waiting {
         Err(format!("rank 0 has no socket {prefix}..."))
     }
 
-    /// Lets the others come: all goes well.
+    /// Lets the other ranks start, and expects success.
     fn goes_well(mut self) -> Outcome {
         fs::write(&self.gate, "")?;
         let ended = self.job.take().expect("it is still there").end();
@@ -113,8 +113,8 @@ fn stranger(name: &str) -> std::io::Result<UnixStream> {
     UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?)
 }
 
-/// A stranger at the socket of node-mates; none where its queue is full.
-fn mate(name: &str) -> Option<OwnedFd> {
+/// A stranger at the socket for node peers; `None` if its queue is full.
+fn peer(name: &str) -> Option<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).ok()?;
     connect(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes()).ok()?).ok()?;
@@ -122,10 +122,10 @@ fn mate(name: &str) -> Option<OwnedFd> {
     Some(socket)
 }
 
-/// Waits until the other side closes.
+/// Waits until the other side closes the connection.
 fn is_closed(line: &mut UnixStream) -> bool {
-    line.set_read_timeout(Some(PATIENCE)).unwrap();
-    // Reset, where something was left unread.
+    line.set_read_timeout(Some(TIMEOUT)).unwrap();
+    // Reset if the other side has left something unread.
     match line.read(&mut [0; 64]) {
         Ok(length) => length == 0,
         Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
@@ -141,9 +141,9 @@ fn long_frames() -> Outcome {
     let lines: Vec<_> = (0..60).filter_map(|_| stranger(&name).ok()).collect();
     thread::scope(|scope| {
         for mut line in &lines {
-            line.set_write_timeout(Some(PATIENCE)).unwrap();
+            line.set_write_timeout(Some(TIMEOUT)).unwrap();
             let bytes = &bytes;
-            // Refused, after some of it.
+            // Refused after a part of it.
             scope.spawn(move || line.write_all(bytes));
         }
     });
@@ -152,19 +152,19 @@ fn long_frames() -> Outcome {
     waiting.goes_well()
 }
 
-/// What a process has in memory, in KiB.
+/// The resident memory of a process in KiB.
 fn memory(pid: u32) -> usize {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse().ok()).unwrap_or(0)
 }
 
-/// Says something every 100 ms, until the other side closes; false if that takes too long.
+/// Sends something every 100 ms until the other side closes. False: that takes too long.
 fn closed_in_time(mut say: impl FnMut(&mut UnixStream) -> bool) -> Outcome {
     let waiting = Waiting::start(&[]);
     let mut line = stranger(&waiting.socket("aurora-")?)?;
     line.set_read_timeout(Some(Duration::from_millis(100)))?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     loop {
         let said = say(&mut line);
         let heard = line.read(&mut [0; 64]);
@@ -177,7 +177,7 @@ fn closed_in_time(mut say: impl FnMut(&mut UnixStream) -> bool) -> Outcome {
     waiting.goes_well()
 }
 
-/// A message that is allowed, so slowly that it takes 25 s.
+/// A permitted message, sent so slowly that it takes 25 s.
 fn drip() -> Outcome {
     let mut bytes = [250, 0, 0, 0].into_iter().chain(std::iter::repeat(0));
     closed_in_time(|line| line.write_all(&[bytes.next().unwrap()]).is_ok())
@@ -185,14 +185,14 @@ fn drip() -> Outcome {
 
 fn waiting_strangers() -> Outcome {
     let waiting = Waiting::start(&[]);
-    let (control, mates) = (waiting.socket("aurora-")?, waiting.socket("aurora-mates-")?);
-    let held: Vec<_> = (0..200).map(|_| (stranger(&control), mate(&mates))).collect();
+    let (control, peers) = (waiting.socket("aurora-")?, waiting.socket("aurora-node-")?);
+    let held: Vec<_> = (0..200).map(|_| (stranger(&control), peer(&peers))).collect();
     waiting.goes_well()?;
     drop(held);
     Ok(())
 }
 
-/// More than the system lets wait at a socket.
+/// More connections than a socket's queue holds.
 fn full_queues() -> Outcome {
     let most = fs::read_to_string("/proc/sys/net/core/somaxconn")?.trim().parse::<usize>()?;
     let own = getrlimit(Resource::Nofile);
@@ -203,8 +203,8 @@ fn full_queues() -> Outcome {
         return Ok(());
     }
     let waiting = Waiting::start(&["sh", "-c", "ulimit -n 1024; exec \"$0\" \"$@\""]);
-    let mates = waiting.socket("aurora-mates-")?;
-    let held: Vec<_> = (0..most + 10).map_while(|_| mate(&mates)).collect();
+    let peers = waiting.socket("aurora-node-")?;
+    let held: Vec<_> = (0..most + 10).map_while(|_| peer(&peers)).collect();
     check(held.len() > most / 2, || format!("only {} of {most} connections", held.len()))?;
     waiting.goes_well()?;
     drop(held);
@@ -214,7 +214,7 @@ fn full_queues() -> Outcome {
 fn few_descriptors() -> Outcome {
     let waiting = Waiting::start(&["sh", "-c", "ulimit -n 48; exec \"$0\" \"$@\""]);
     let control = waiting.socket("aurora-")?;
-    waiting.socket("aurora-mates-")?;
+    waiting.socket("aurora-node-")?;
     let held: Vec<_> = (0..100).map(|_| stranger(&control)).collect();
     thread::sleep(Duration::from_millis(200));
     waiting.goes_well()?;

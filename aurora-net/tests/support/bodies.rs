@@ -1,4 +1,4 @@
-//! What the ranks of a job under test do.
+//! The bodies of jobs under test.
 
 use super::{Kind, by_mpi, connect, connect_by, exchange, exchange_by, wait};
 use aurora_net::bootstrap::{Failure, Seat};
@@ -36,9 +36,9 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
             for id in 1..100 {
                 let segment = node.share(id, 8 * seat.size()).map_err(|error| error.into_failure(me))?;
                 number(&segment, me.index()).store(id, SeqCst);
-                // Whoever sees the others' numbers sees the same memory.
+                // A rank that sees the others' numbers shares their memory.
                 while !(0..seat.size()).all(|rank| number(&segment, rank).load(SeqCst) == id) {
-                    // Another may not have been given its memory.
+                    // Another rank may not have got its memory.
                     if let Some(failure) = endpoint.act(|checker, _| checker.failure.clone()) {
                         return Err(failure);
                     }
@@ -72,7 +72,7 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
             };
             if me == rank.parse::<usize>().unwrap() {
                 let _endpoint = (place != "finish" && place != "compute").then(|| connect(seat, None)).transpose()?;
-                // So that the others are where they are meant to be.
+                // Gives the other ranks time to get where they are meant to be.
                 std::thread::sleep(Duration::from_millis(200));
                 return Err(commit(seat, fault));
             }
@@ -95,7 +95,7 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
                         if let Some(failure) = endpoint.act(|checker, _| checker.failure.clone()) {
                             return Err(failure);
                         }
-                        // What has become of the leader is for others to say.
+                        // The leader's failure is reported by others.
                         let shared = endpoint.node().share(id, 1 << 16);
                         shared.map_err(|error| Failure::of(me, error).heard())?;
                         std::thread::sleep(Duration::from_millis(1));
@@ -112,14 +112,15 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
     }
 }
 
-/// What a rank says before it is killed, while another does not listen.
+/// The transfers that a rank sends before it is killed, while another does not read.
 pub const LAST_WORDS: u64 = 300;
 
-/// Rank 1 fills a part of its ring to rank 2, which cannot read it before rank 0, its leader, has noted that it is dead.
+/// Rank 1 writes into its ring to rank 2, which cannot read before the leader, rank 0, has recorded the death of rank
+/// 1.
 fn last_words(seat: &Seat) -> Result<String, Failure> {
     let endpoint = connect(seat, Some(Route::Shm))?;
     if seat.rank() == 1 {
-        // Not before the other has stopped listening.
+        // Not before rank 2 has stopped reading.
         std::thread::sleep(Duration::from_millis(200));
         endpoint.act(|checker, out| {
             (0..LAST_WORDS).for_each(|id| checker.send(Rank::new(2), Kind::Data, 2 * id, 100, out));
@@ -127,7 +128,7 @@ fn last_words(seat: &Seat) -> Result<String, Failure> {
         return Err(commit(seat, "kill"));
     }
     if seat.rank() == 2 {
-        // Nobody else reads while the handler is busy.
+        // No other thread reads while this one holds the lock.
         endpoint.act(|checker, _| {
             std::thread::sleep(Duration::from_millis(600));
             assert_eq!(checker.received[1], 0);
@@ -136,30 +137,29 @@ fn last_words(seat: &Seat) -> Result<String, Failure> {
     let heard = endpoint.wait(|checker, _| checker.died.map(|_| checker.received[1]));
     let faults = endpoint.act(|checker, _| std::mem::take(&mut checker.faults));
     print(&format!("heard {heard}, faults {faults:?}"));
-    // The first who leaves ends them all.
+    // The first rank that leaves ends all of them.
     std::thread::sleep(Duration::from_secs(1));
     Ok("done".into())
 }
 
-/// By its name; the best one where there is none.
+/// By its name; the best one without a name.
 fn route(name: Option<&String>) -> Option<Route> {
     let route = [Route::Local, Route::Shm, Route::Udp].into_iter().find(|route| Some(&route.to_string()) == name);
     assert_eq!(route.is_some(), name.is_some());
     route
 }
 
-/// One number in shared memory.
 fn number(segment: &Segment, at: usize) -> &AtomicU64 {
     assert!(at < segment.len() / 8);
     let start = segment.as_ptr().cast::<u64>();
     #[allow(unsafe_code)]
-    // SAFETY: inside the segment, aligned as it is, for no longer than the handle lives; all use it as an atomic.
+    // SAFETY: inside the segment and aligned; the reference does not outlive the handle; all ranks use it as an atomic.
     unsafe {
         AtomicU64::from_ptr(start.wrapping_add(at))
     }
 }
 
-/// What the driver asks a rank to do wrong.
+/// Commits the fault that the driver asks for.
 fn commit(seat: &Seat, fault: &str) -> Failure {
     match fault {
         "error" => return Failure::of(seat.rank(), "out of tea"),
@@ -175,7 +175,7 @@ fn commit(seat: &Seat, fault: &str) -> Failure {
     panic!("alive after {fault}");
 }
 
-/// Of this process, in clock ticks.
+/// The CPU time of this process in clock ticks.
 fn processor_time() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields = stat.rsplit(") ").next().unwrap().split(' ');

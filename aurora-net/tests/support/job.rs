@@ -1,4 +1,4 @@
-//! A job under test, as a user sees it: started, ended, and what it has left behind.
+//! A job under test: starts it, and checks its end and what it leaves behind.
 
 use super::Random;
 use std::ffi::OsStr;
@@ -6,10 +6,10 @@ use std::io::Read;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// No job takes longer, failures included.
+/// The longest duration of a job, failures included.
 pub const LIMIT: Duration = Duration::from_secs(15);
 
-/// What the end after a failure may take.
+/// The longest time from a failure to the end.
 pub const FAILURE_LIMIT: Duration = Duration::from_secs(5);
 
 pub type Outcome = Result<(), libtest_mimic::Failed>;
@@ -18,10 +18,9 @@ pub fn check(condition: bool, what: impl FnOnce() -> String) -> Outcome {
     if condition { Ok(()) } else { Err(what().into()) }
 }
 
-/// A job under test.
 pub struct Job {
     pub process: Child,
-    /// Found on the command line of each of its processes.
+    /// A text on the command line of each of its processes.
     pub marker: String,
     start: Instant,
 }
@@ -36,7 +35,7 @@ pub struct Ended {
 }
 
 impl Job {
-    /// Starts this binary with `body`; `launcher` is the command line in front of it.
+    /// Starts this binary with `body`; `launcher` precedes it on the command line.
     pub fn start(launcher: &[&str], size: usize, body: &[&str]) -> Self {
         let seed = Instant::now().elapsed().as_nanos() as u64 ^ u64::from(std::process::id());
         let clock = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
@@ -87,7 +86,7 @@ impl Job {
             std::thread::sleep(Duration::from_millis(5));
         };
         let took = self.start.elapsed();
-        // The kernel ends orphans a moment later.
+        // Linux ends orphans a moment later.
         std::thread::sleep(Duration::from_millis(50));
         let leftover = self.processes();
         for pid in &leftover {

@@ -1,4 +1,4 @@
-//! A handler that sends and checks random transfers, and the body that every launcher and route must pass.
+//! A handler that sends and checks random transfers, and a body for every launcher and route.
 #![allow(dead_code, missing_docs)]
 
 pub mod bodies;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 pub const SILENCE: Duration = Duration::from_secs(2);
 
-/// The bytes that `from` sends under the number `id`.
+/// The bytes that `from` sends with the number `id`.
 pub fn content(from: Rank, id: u64, len: usize) -> Vec<u8> {
     let mut random = Random::new((id << 8) | from.index() as u64);
     let mut bytes: Vec<u8> = (0..len.div_ceil(8)).flat_map(|_| random.bits().to_le_bytes()).collect();
@@ -24,11 +24,9 @@ pub fn content(from: Rank, id: u64, len: usize) -> Vec<u8> {
 pub enum Kind {
     /// Counted and checked.
     Data = 0,
-    /// Answered.
     Ask = 1,
-    /// The answer.
     Answer = 2,
-    /// The number of Data transfers that the sender has sent to us.
+    /// The number of Data transfers that the sender has sent to this rank.
     Total = 3,
 }
 
@@ -56,7 +54,7 @@ pub struct Checker {
     pub failure: Option<Failure>,
     pub alarm: Option<Instant>,
     pub alarms: usize,
-    /// Threads of ours that have sent all they wanted.
+    /// The number of this rank's threads that have sent everything.
     pub done: usize,
 }
 
@@ -168,7 +166,7 @@ impl Handler for Checker {
     }
 }
 
-/// Waits like a library would: the job's failure and a lost peer end it.
+/// Waits as a library would: ends on a failure of the job or a lost peer.
 pub fn wait<R>(
     endpoint: &Endpoint<Checker>,
     me: Rank,
@@ -179,7 +177,7 @@ pub fn wait<R>(
             return Some(Err(failure.clone()));
         }
         if let Some(rank) = checker.died {
-            // Of what, its launcher knows.
+            // Its launcher knows the cause.
             return Some(Err(Failure::of(rank, "it is gone").heard()));
         }
         if let Some(rank) = checker.lost.first() {
@@ -193,7 +191,7 @@ pub fn connect(seat: &Seat, route: Option<Route>) -> Result<Endpoint<Checker>, F
     connect_by(seat, Transport { route, ..Transport::default() })
 }
 
-/// MPI carries whatever has a payload.
+/// MPI moves every payload.
 pub fn by_mpi() -> Transport {
     Transport { route: Some(Route::Udp), bulk: Bulk::Mpi, mpi_from: Some(1), ..Transport::default() }
 }
@@ -210,7 +208,7 @@ pub fn connect_by(seat: &Seat, transport: Transport) -> Result<Endpoint<Checker>
     Ok(endpoint)
 }
 
-/// Several threads of each rank send random transfers to all others, several wait for answers, all at once.
+/// Several threads of each rank send random transfers to all others, while others wait for replies.
 pub fn exchange(seat: &Seat, route: Option<Route>, seed: u64, count: u64) -> Result<u64, Failure> {
     exchange_by(seat, Transport { route, ..Transport::default() }, seed, count)
 }
@@ -253,9 +251,9 @@ pub fn exchange_by(seat: &Seat, transport: Transport, seed: u64, count: u64) -> 
             .all(|from| checker.totals[from.index()].is_some_and(|total| total == checker.received[from.index()]));
         complete.then(|| checker.received.iter().sum())
     })?;
-    // The others may still offer something.
+    // Other ranks may still send requests.
     drop(attending);
-    // What we lend comes back when the others have it, whether or not we wait for them.
+    // Lent payloads are released when the other ranks have them, even without waiting.
     wait(&endpoint, me, |checker, _| (checker.lent() == 0).then_some(()))?;
     let faults = endpoint.act(|checker, _| std::mem::take(&mut checker.faults));
     assert!(faults.is_empty(), "seed {seed}: {faults:?}");
@@ -267,7 +265,7 @@ pub fn exchange_by(seat: &Seat, transport: Transport, seed: u64, count: u64) -> 
     Ok(received)
 }
 
-/// Where MPI carries: attends to it now and then until so many threads are done, so that some transfers find this rank attending.
+/// With MPI: attends again and again until `threads` threads are done, so that some transfers find this rank attending.
 fn come_and_go(endpoint: &Endpoint<Checker>, me: Rank, threads: usize) -> Result<(), Failure> {
     while let Some(attending) = endpoint.attend() {
         let until = endpoint.read(|checker| checker.received.iter().sum::<u64>()).0 + 5;
@@ -303,7 +301,7 @@ fn choose(others: &[Rank], random: &mut Random) -> (Rank, u64, usize) {
     (to, id, len)
 }
 
-/// How many transfers `send_many` has sent to `to`: the same choices again.
+/// The number of transfers that `send_many` has sent to `to`, by repeating its choices.
 fn sent_to(others: &[Rank], to: Rank, seed: u64, me: Rank, count: u64) -> u64 {
     (0..2)
         .map(|thread| {

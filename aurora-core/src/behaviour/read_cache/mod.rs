@@ -20,7 +20,7 @@ use crate::memory::{Kept, Reading};
 use crate::vector::copies::A_CACHE;
 use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
-use aurora_net::Met;
+use aurora_net::BarrierState;
 use std::ops::Deref;
 
 /// What comes next on the way into a load.
@@ -159,7 +159,7 @@ impl<T: Element> GVector<T> {
         })?;
         if let Some((sharing, turn)) = meeting {
             let mut met = sharing.meet(turn);
-            if met == Met::Waiting {
+            if met == BarrierState::Waiting {
                 let linger = || sharing.await_met(turn);
                 met = self.link.await_mates(What::Load { object: self.id, epoch }, site, linger, |kernel| {
                     kernel.sound(self.id)?;
@@ -167,7 +167,7 @@ impl<T: Element> GVector<T> {
                 })?;
             }
             self.link.on(site, |object, cx| {
-                object.have_met(epoch, met == Met::Agreed, cx);
+                object.have_met(epoch, met == BarrierState::Agreed, cx);
                 Ok(())
             })?;
         }

@@ -91,7 +91,7 @@ impl<T: Element> Sender<T> for Batches {
             if object.outstanding[owner.index()] >= AHEAD {
                 object.behind = (self.opening.window, self.epoch - 1);
                 if owner != cx.me() {
-                    cx.out.call(owner);
+                    cx.out.nudge(owner);
                 }
                 return None;
             }

@@ -1,17 +1,18 @@
 //! MPI's nonblocking point-to-point calls as a carrier of bulk data.
 //!
-//! rsmpi ties a request to a borrow of its buffer; here requests come and go in any order with buffers of their own, so the four calls are
-//! made directly.
+//! rsmpi ties a request to a borrow of its buffer. Here requests own their buffers and complete in any order, so the
+//! four MPI functions are called directly.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. While a request is active its slot owns the buffer, whose bytes stay where they are when the slot moves, and which nobody
-//!    reads, writes or gives back: only [`MpiCarrier::poll`] takes a slot apart, once MPI has said that its request is complete, and
-//!    dropping the carrier leaks the buffers of those that are not.
-//! 2. MPI is initialised and not finalised, and this is the thread that may call it: a carrier is not `Send`, is made by a
-//!    [`MpiLine`](super::MpiLine) on that thread and goes before MPI is finalised there. It has a communicator of its own, so that its tags
-//!    meet nobody else's.
-//! 3. An MPI call that fails ends the process, as a carrier's communicator is told: what returns has written what it is to write.
+//! 1. While a request is active its slot owns the buffer. The bytes do not move with the slot, and nothing accesses or
+//!    frees them. Only [`MpiCarrier::poll`] takes a slot apart, once MPI has reported its request complete. Dropping
+//!    the carrier leaks the buffers of active requests.
+//! 2. MPI is initialised and not finalised, and this thread may call it: a carrier is not `Send`, is created by an
+//!    [`MpiControl`](super::MpiControl) on that thread, and is dropped there before MPI is finalised. It has its own
+//!    communicator, so its tags match nothing else.
+//! 3. A failing MPI call ends the process, by the communicator's error handler. A call that returns has written its
+//!    results.
 #![allow(unsafe_code)]
 
 use crate::endpoint::carrier::{Carrier, Completion, Piece, Tag};
@@ -23,18 +24,17 @@ use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-/// Buffers that are kept for the next pieces, at most.
+/// The most buffers kept for later pieces.
 const SPARE: usize = 32;
 
 pub(super) struct MpiCarrier {
     world: SimpleCommunicator,
-    /// Active requests, and beside each what it is about.
+    /// Active requests; `slots` has the same indices.
     requests: Vec<ffi::MPI_Request>,
     slots: Vec<Slot>,
-    /// Complete, and not yet asked for.
+    /// Completions that have not been returned yet.
     done: VecDeque<Completion>,
     spare: Vec<Vec<u8>>,
-    /// What MPI says about complete requests.
     indices: Vec<c_int>,
     statuses: Vec<MaybeUninit<ffi::MPI_Status>>,
 }
@@ -49,8 +49,8 @@ impl MpiCarrier {
     /// Collective.
     pub fn new(world: &SimpleCommunicator) -> Self {
         let world = world.duplicate();
-        // A program that has initialised MPI itself may want errors of its communicators returned, which a duplicate inherits.
-        // SAFETY: invariant 2, and the communicator is ours alone.
+        // A program that has initialised MPI itself may have errors returned, which a duplicate inherits.
+        // SAFETY: invariant 2, and the communicator belongs to this carrier alone.
         unsafe { ffi::MPI_Comm_set_errhandler(world.as_raw(), ffi::RSMPI_ERRORS_ARE_FATAL) };
         MpiCarrier {
             world,
@@ -63,7 +63,7 @@ impl MpiCarrier {
         }
     }
 
-    /// Looks whether something that was sent is still under way. A receive that is, was given up: all else has been taken.
+    /// Whether a send is still active. An active receive has been given up, since all others have completed.
     pub fn is_busy(&mut self) -> bool {
         self.test();
         self.slots.iter().any(|slot| !slot.receives)
@@ -74,7 +74,7 @@ impl MpiCarrier {
         self.slots.push(slot);
     }
 
-    /// Takes the slots apart whose requests are complete.
+    /// Takes the slots of completed requests apart.
     fn test(&mut self) {
         let active = self.requests.len();
         if active == 0 {
@@ -83,7 +83,7 @@ impl MpiCarrier {
         self.indices.resize(active, 0);
         self.statuses.resize(active, MaybeUninit::uninit());
         let mut count = 0;
-        // SAFETY: invariant 2; each of the arrays has as many elements as there are requests.
+        // SAFETY: invariant 2; each array has as many elements as there are requests.
         unsafe {
             ffi::MPI_Testsome(
                 active as c_int,
@@ -93,7 +93,7 @@ impl MpiCarrier {
                 self.statuses.as_mut_ptr().cast(),
             );
         }
-        // From the last on, so that what takes the place of one that goes is not one that is still to go.
+        // In descending order, so that `swap_remove` does not move a slot that is still to be removed.
         let mut complete: Vec<(usize, usize)> =
             (0..count.max(0) as usize).map(|at| (self.indices[at] as usize, at)).collect();
         complete.sort_unstable();
@@ -101,7 +101,7 @@ impl MpiCarrier {
             self.requests.swap_remove(index);
             let Slot { piece, mut buffer, receives } = self.slots.swap_remove(index);
             if receives {
-                // SAFETY: invariant 3: MPI has written as many statuses as it says.
+                // SAFETY: invariant 3: MPI has written `count` statuses.
                 let status = Status::from_raw(unsafe { self.statuses[at].assume_init() });
                 buffer.truncate(status.count(u8::equivalent_datatype()) as usize);
                 self.done.push_back(Completion::Received(piece, buffer));
@@ -147,7 +147,7 @@ impl Carrier for MpiCarrier {
     }
 
     fn receive(&mut self, piece: Piece, tag: Tag, room: usize) {
-        // What an earlier piece has left in there costs nothing to keep.
+        // Content left by an earlier piece does no harm.
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.resize(room, 0);
         let mut request = MaybeUninit::uninit();

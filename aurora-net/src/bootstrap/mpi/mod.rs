@@ -1,24 +1,25 @@
-//! Ranks that an MPI launcher has started. This folder alone names the crate `mpi`.
+//! Ranks started by an MPI launcher. Only this folder uses the crate `mpi`.
 //!
-//! MPI is the control plane: who we are, the exchange of contacts, the common end; and, where it is the better one, a carrier of bulk data
-//! (`carrier.rs`). All its calls are made on the thread that calls [`run`](super::run) (`Funneled`). Waiting for the others' end tests a nonblocking barrier and sleeps in
-//! between, because a blocked MPI call would take a core from the ranks that still compute.
+//! MPI is the control plane: it numbers the ranks, exchanges contacts, and ends the job. It may also be a carrier of
+//! bulk data (`carrier.rs`). All MPI calls are made on the thread that calls [`run`](super::run) (`Funneled`). The wait
+//! for the other ranks' end tests a nonblocking barrier and sleeps in between, since a blocking MPI call would take a
+//! core from ranks that still compute.
 //!
-//! MPI stays initialised when the job is over, so that a program can have several; it is finalised when that thread ends. A
-//! program that has initialised MPI itself keeps it.
+//! MPI stays initialised after a job, so that a program can run several. It is finalised when that thread ends, unless
+//! the program has initialised MPI itself.
 //!
-//! After a failure the rank that it happened to says so and aborts the job; mpirun ends the others, and may add words of its
-//! own. Where several find something at the same time, the first of each machine speaks for all of it (see [`Voice`]), and each
-//! waits a little longer than the one before it, so that mpirun ends those of other machines before they speak. A rank that
-//! is killed is mpirun's to report. Ranks that have only heard of a failure are quiet for a while first. `run` returns an
-//! error only where the job cannot start.
+//! After a failure the rank that it happened to announces it and aborts the job; mpirun kills the other ranks, and may
+//! print a message of its own. If several ranks detect a failure at the same time, one rank of each machine announces
+//! it ([`Announcer`]). Each rank waits a little longer than the one before it, so that mpirun kills ranks of other
+//! machines before they announce. The death of a killed rank is reported by mpirun. A rank that has only heard of a
+//! failure first waits to be killed. `run` returns an error only if the job cannot start.
 
 mod carrier;
 
 use self::carrier::MpiCarrier;
-use super::desk::OnFailure;
-use super::seat::{Job, Line, Seat, exited, sit};
-use super::voice::{QUIET, Voice};
+use super::announcer::{Announcer, WAIT_TO_BE_ENDED};
+use super::control_client::OnFailure;
+use super::seat::{ControlPlane, Job, Seat, exited, run_body};
 use super::{Failure, Launcher, Options, exit, new_key};
 use crate::endpoint::carrier::Held;
 use crate::key::JobKey;
@@ -42,19 +43,19 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// How much longer each rank waits before it speaks than the one before it, and how long the last.
+/// How much longer each rank waits than the one before it, and at most.
 const STAGGER: Duration = Duration::from_millis(300);
 const LONGEST_STAGGER: Duration = Duration::from_millis(1500);
 
-/// Between two looks at what all have to come to: at first, and at most.
-const FIRST_NAP: Duration = Duration::from_micros(50);
-const LONGEST_NAP: Duration = Duration::from_millis(5);
+/// The first and the longest pause of a wait for all ranks.
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// Looks without a nap where every microsecond is measured.
+/// Polls without a pause, where microseconds are measured.
 const EAGER: u32 = 2000;
 
 thread_local! {
-    /// MPI between two jobs. Not while one runs: `exit` inside it would finalise MPI and wait for the others.
+    /// MPI between two jobs. Not kept here during a job: `exit` would finalise MPI, which waits for the other ranks.
     static IDLE: RefCell<Option<Universe>> = const { RefCell::new(None) };
 }
 
@@ -74,31 +75,32 @@ pub(super) fn run<R>(
     let rank = Rank::new(world.rank() as usize);
     let key = share_key(&world, rank)?;
     let started = join(&world, rank, key, options);
-    let voice = Arc::new(Voice::of_job(key, rank, size));
-    let line = Rc::new(MpiLine {
+    let announcer = Arc::new(Announcer::of_job(key, rank, size));
+    let control = Rc::new(MpiControl {
         rank,
         world,
-        voice: voice.clone(),
+        announcer: announcer.clone(),
         finished: Cell::new(false),
         carriers: RefCell::default(),
     });
-    let job = started.unwrap_or_else(|failure| line.end(&failure));
+    let job = started.unwrap_or_else(|failure| control.end(&failure));
     let guard = exit::guard(Arc::new(move || {
-        // Not an MPI call: this may be any thread. mpirun ends a job one of whose processes ends without finalising.
-        voice.last_words(&exited(rank));
+        // No MPI call, since this may be any thread. mpirun ends a job if one of its processes ends without finalising
+        // MPI.
+        announcer.announce(&exited(rank));
     }));
-    let outcome = sit(job, line.clone(), body);
+    let outcome = run_body(job, control.clone(), body);
     drop(guard);
     match outcome {
         Ok(value) => {
             IDLE.set(universe);
             Ok(value)
         }
-        Err(failure) => line.end(&failure),
+        Err(failure) => control.end(&failure),
     }
 }
 
-/// None where the program has initialised MPI itself.
+/// `None` if the program has initialised MPI itself.
 fn initialise() -> Result<Option<Universe>, Failure> {
     if let Some(universe) = IDLE.take() {
         return Ok(Some(universe));
@@ -114,19 +116,18 @@ fn initialise() -> Result<Option<Universe>, Failure> {
     Ok(Some(universe))
 }
 
-/// The launcher of another MPI: each process would believe itself alone.
+/// The launcher belongs to another MPI: each process would be a job of one rank.
 fn wrong_library(announced: usize, size: usize) -> Failure {
     let library = library_version().unwrap_or_default();
     let library = library.split([',', '\n']).next().unwrap_or_default().trim();
     let library = library.split_whitespace().collect::<Vec<_>>().join(" ");
     Failure::start(format_args!(
         "the launcher has started {announced} ranks, but MPI sees {size}. This program was built for {library}; was it \
-         started by another MPI's mpirun? Start it with that MPI's mpirun, or build it again, in a target directory of its \
-         own, with MPICC set to the other's mpicc"
+         started by another MPI's mpirun? Start it with that MPI's mpirun, or build it again, in a target directory of \
+         its own, with MPICC set to the other's mpicc"
     ))
 }
 
-/// Agrees on the job's key.
 fn share_key(world: &SimpleCommunicator, rank: Rank) -> Result<JobKey, Failure> {
     let mut key = match rank.index() {
         0 => new_key()?.to_bytes(),
@@ -136,9 +137,9 @@ fn share_key(world: &SimpleCommunicator, rank: Rank) -> Result<JobKey, Failure> 
     Ok(JobKey::from_bytes(key))
 }
 
-/// Finds out who is where.
+/// Finds out on which machine each rank is.
 fn join(world: &SimpleCommunicator, rank: Rank, key: JobKey, options: &Options) -> Result<Job, Failure> {
-    // Not what MPI calls a node: it goes by host names, which repeat.
+    // MPI's own notion of a node uses host names, which repeat.
     let refused = |error: Error| Failure::of(rank, error);
     let own = Network::own().map_err(refused)?;
     let networks: Vec<Network> = gather(world, &own).map_err(|error| garbled(rank, &error))?;
@@ -155,7 +156,7 @@ fn join(world: &SimpleCommunicator, rank: Rank, key: JobKey, options: &Options) 
     Ok(Job { rank, size: world.size() as usize, machines, launcher: Launcher::Mpi, key, address })
 }
 
-/// Which kernel, and which of its network namespaces: whose are equal, reach each other by the loopback interface.
+/// A running system and a network namespace: processes with equal ones reach each other by the loopback interface.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 struct Network {
     boot: String,
@@ -163,7 +164,6 @@ struct Network {
 }
 
 impl Network {
-    /// The one that this process is in.
     fn own() -> Result<Network, Error> {
         let path = "/proc/self/ns/net";
         let namespace = fs::metadata(path).map_err(limits::proc_file(path))?.ino();
@@ -171,7 +171,7 @@ impl Network {
     }
 }
 
-/// Collective. Everyone's value, by rank.
+/// Collective. The values of all ranks, by rank.
 fn gather<T: Serialize + DeserializeOwned>(world: &SimpleCommunicator, own: &T) -> Result<Vec<T>, postcard::Error> {
     let own = postcard::to_stdvec(own)?;
     let mut counts = vec![0_i32; world.size() as usize];
@@ -194,45 +194,44 @@ fn garbled(rank: Rank, error: &postcard::Error) -> Failure {
     Failure::of(rank, format_args!("MPI has delivered something else than was sent: {error}"))
 }
 
-struct MpiLine {
+struct MpiControl {
     rank: Rank,
     world: SimpleCommunicator,
-    voice: Arc<Voice>,
+    announcer: Arc<Announcer>,
     finished: Cell<bool>,
-    /// Those that were handed out.
     carriers: RefCell<Vec<Rc<RefCell<MpiCarrier>>>>,
 }
 
-/// Waits for a request, which takes no core from the others for long: `eagerly` for a moment only, else not at all.
+/// Waits for a request without taking a core from other ranks for long. `eagerly`: polls without pauses at first.
 fn complete<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>, eagerly: bool) {
     let mut looks = if eagerly { EAGER } else { 0 };
-    let mut nap = FIRST_NAP;
+    let mut pause = FIRST_PAUSE;
     while let Err(unfinished) = request.test() {
         request = unfinished;
         if looks > 0 {
             looks -= 1;
             thread::yield_now();
         } else {
-            thread::sleep(nap);
-            nap = (nap * 2).min(LONGEST_NAP);
+            thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 }
 
-impl MpiLine {
-    /// Says what has happened, if it has happened here, and ends the job.
+impl MpiControl {
+    /// Announces the failure if it happened here, and ends the job.
     fn end(&self, failure: &Failure) -> ! {
         if !failure.origin {
-            // If the one that it happened to has not spoken by then, it does not know or does not care.
-            thread::sleep(QUIET);
+            // By then the rank that it happened to should have announced it and ended the job.
+            thread::sleep(WAIT_TO_BE_ENDED);
         }
         thread::sleep((STAGGER * self.rank.index() as u32).min(LONGEST_STAGGER));
-        self.voice.last_words(failure);
+        self.announcer.announce(failure);
         self.world.abort(1)
     }
 }
 
-impl Line for MpiLine {
+impl ControlPlane for MpiControl {
     fn exchange(&self, contact: Contact) -> Result<Vec<Contact>, Failure> {
         gather(&self.world, &contact).map_err(|error| garbled(self.rank, &error))
     }
@@ -241,12 +240,12 @@ impl Line for MpiLine {
         if self.finished.replace(true) {
             return Ok(());
         }
-        // What the carriers have sent has been received, but MPI may not have been told so: the others look after theirs until the
-        // barrier, which comes after.
-        let mut nap = FIRST_NAP;
+        // All sends have been received, but MPI may not have reported it: the other ranks poll their carriers until the
+        // barrier below.
+        let mut pause = FIRST_PAUSE;
         while self.carriers.borrow().iter().any(|carrier| carrier.borrow_mut().is_busy()) {
-            thread::sleep(nap);
-            nap = (nap * 2).min(LONGEST_NAP);
+            thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
         complete(self.world.immediate_barrier(), false);
         Ok(())
@@ -272,16 +271,16 @@ impl Line for MpiLine {
         all.map(Duration::from_nanos)
     }
 
-    /// Never called: who hears of a failure here is about to be ended by mpirun.
+    /// Never called: mpirun kills a rank when another one fails.
     fn on_failure(&self, _: OnFailure) {}
 
     fn leave(&self) {}
 
     fn alarm(&self) -> Arc<dyn Fn(Failure) + Send + Sync> {
-        // From another thread, so without MPI: mpirun ends a job one of whose processes ends without finalising.
-        let voice = self.voice.clone();
+        // On another thread, so without MPI. mpirun ends a job if one of its processes ends without finalising MPI.
+        let announcer = self.announcer.clone();
         Arc::new(move |failure| {
-            voice.last_words(&failure);
+            announcer.announce(&failure);
             exit::immediately(1)
         })
     }

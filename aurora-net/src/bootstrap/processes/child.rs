@@ -1,8 +1,8 @@
-//! The side of a process that rank 0 has started.
+//! The side of a started process.
 
-use super::super::desk::{Desk, HubLine};
-use super::super::hub::{Notice, Report};
-use super::super::seat::{Job, Seat, exited, sit};
+use super::super::control_client::{ControlClient, Notices};
+use super::super::coordinator::{Notice, Report};
+use super::super::seat::{Job, Seat, exited, run_body};
 use super::super::{Failure, Launcher, Options, address_here, exit};
 use super::frame::{Frames, Trust, encode};
 use super::ticket::Ticket;
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Joins the job that `ticket` belongs to, runs the body, and ends the process.
+/// Joins the job of `ticket`, runs the body, and ends the process.
 pub(in super::super) fn run<R>(
     ticket: &str,
     options: Options,
@@ -32,8 +32,8 @@ pub(in super::super) fn run<R>(
     };
     let address = address_here(&options)?;
     let ticket: Ticket = ticket.parse().map_err(|()| stale(&"not its form"))?;
-    // Before the socket: a parent that dies after we have connected ends us by this, one that has died before by that.
-    // The signal comes when the thread ends that started us: that one waits in `run` for us.
+    // Before connecting: if the parent dies later, this signal kills us; if it has died before, connecting fails. The
+    // signal is sent when the parent's starting thread ends, which waits for us in `run`.
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| Failure::start(format_args!("prctl(PR_SET_PDEATHSIG): {error}")))?;
     let (mut incoming, outgoing) = join(&ticket).map_err(|error| match limits::open_files(&error) {
@@ -42,19 +42,19 @@ pub(in super::super) fn run<R>(
     })?;
     let outgoing = Arc::new(Mutex::new(outgoing));
 
-    let desk: Arc<Desk> = Arc::default();
+    let notices: Arc<Notices> = Arc::default();
     let grace = options.grace;
     thread::Builder::new()
         .name("aurora-control".into())
         .spawn({
-            let desk = desk.clone();
-            move || control(&mut incoming, &desk, grace)
+            let notices = notices.clone();
+            move || control(&mut incoming, &notices, grace)
         })
         .map_err(|error| Failure::start(format_args!("cannot start a thread: {error}")))?;
 
     let say = move |message: &Up| {
         let mut socket = outgoing.lock().unwrap_or_else(PoisonError::into_inner);
-        // A parent that does not listen any more ends us soon.
+        // A parent that does not read any more will kill us soon.
         let _ = socket.write_all(&encode(message));
     };
     let rank = ticket.rank;
@@ -74,17 +74,18 @@ pub(in super::super) fn run<R>(
         key: ticket.key,
         address,
     };
-    let outcome = sit(job, Rc::new(HubLine { desk, reporter }), body);
+    let outcome = run_body(job, Rc::new(ControlClient { notices, reporter }), body);
     say(&Up::Left);
     drop(guard);
     std::process::exit(i32::from(outcome.is_err()))
 }
 
-/// Connects to rank 0, and each proves to the other that it belongs to the job.
+/// Connects to rank 0. Each side proves to the other that it belongs to the job.
 fn join(ticket: &Ticket) -> io::Result<(Incoming, UnixStream)> {
     let address = SocketAddr::from_abstract_name(&ticket.socket)?;
     let mut socket = UnixStream::connect_addr(&address)?;
-    let impostor = || io::Error::new(ErrorKind::PermissionDenied, "who listens there does not belong to the job");
+    let impostor =
+        || io::Error::new(ErrorKind::PermissionDenied, "the process at that socket does not belong to the job");
     if !peer::is_same_user(&socket) {
         return Err(impostor());
     }
@@ -98,13 +99,14 @@ fn join(ticket: &Ticket) -> io::Result<(Incoming, UnixStream)> {
     }
 }
 
-/// Takes the hub's notices until rank 0 is gone, or until the time to leave after a failure is over: both end the process.
-fn control(incoming: &mut Incoming, desk: &Desk, grace: Duration) {
+/// Handles the coordinator's notices until rank 0 closes the connection or the grace after a failure is over. Both end
+/// the process.
+fn control(incoming: &mut Incoming, notices: &Notices, grace: Duration) {
     while let Ok(Down::Notice(notice)) = incoming.next() {
         if matches!(notice, Notice::Failed(_)) && incoming.end_after(grace).is_err() {
             break;
         }
-        desk.handle(notice);
+        notices.handle(notice);
     }
     exit::immediately(1)
 }
@@ -130,7 +132,7 @@ impl Incoming {
         }
     }
 
-    /// From now on, silence for so long is an error.
+    /// From now on, this much silence is an error.
     fn end_after(&self, grace: Duration) -> io::Result<()> {
         self.socket.set_read_timeout(Some(grace.max(Duration::from_millis(1))))
     }

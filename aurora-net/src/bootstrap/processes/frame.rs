@@ -1,4 +1,4 @@
-//! Messages on the control socket: a length, then the value in postcard's form.
+//! Messages on the control socket: a length, then the value encoded by postcard.
 
 use crate::strangers;
 use serde::Serialize;
@@ -7,19 +7,17 @@ use std::io::{self, ErrorKind};
 
 const LENGTH: usize = 4;
 
-/// More than the contacts of any job take.
+/// More than the contacts of any job need.
 const LONGEST: usize = 16 << 20;
 
-/// How long a message may be, by who sends it.
+/// The permitted length of a message, by its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Trust {
-    /// Somebody who has not proved yet that he belongs to the job.
+    /// A process that has not proved yet that it belongs to the job.
     Stranger,
-    /// A process of the job.
     Rank,
 }
 
-/// `message` as bytes for the socket.
 pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
     let body = postcard::to_stdvec(message).expect("messages are plain data");
     let mut frame = Vec::with_capacity(LENGTH + body.len());
@@ -28,17 +26,16 @@ pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
     frame
 }
 
-/// Bytes that have arrived, until they make a message.
+/// Received bytes that do not form a whole message yet.
 #[derive(Debug, Default)]
 pub(crate) struct Frames(Vec<u8>);
 
 impl Frames {
-    /// Adds what has arrived.
     pub fn push(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);
     }
 
-    /// The next whole message; an error where the bytes make none, or a longer one than its sender may send.
+    /// The next whole message. An error if the bytes are malformed or the message is too long for its sender.
     pub fn next<T: DeserializeOwned>(&mut self, trust: Trust) -> io::Result<Option<T>> {
         let Some(length) = self.0.first_chunk::<LENGTH>() else {
             return Ok(None);

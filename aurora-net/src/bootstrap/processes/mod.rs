@@ -1,40 +1,42 @@
 //! Ranks that are processes of this machine, started by rank 0 from its own executable.
 //!
-//! # Who lives and dies with whom
+//! # How processes end
 //!
-//! Rank 0 is the process that the user has started. It starts the others from the thread that calls `run` and listens on
-//! an abstract unix socket, which leaves nothing behind. One thread of it, `aurora-control`, does all that follows: it
-//! takes in the others' reports, prints their output, and watches them end (by pidfd) and stop (it looks twice a second,
-//! which is all that an idle job does).
+//! Rank 0 is the process that the user has started. It starts the others from the thread that calls `run`, and listens
+//! on an abstract unix socket, which leaves no file behind. Its thread `aurora-control` receives the others' reports,
+//! prints their output, and detects when they end (by pidfd) or are stopped (by checking twice a second; an idle job
+//! does nothing else).
 //!
-//! | what happens | who notices | then |
+//! | event | detected by | consequence |
 //! |---|---|---|
-//! | a body returns an error or panics | that rank reports it | |
+//! | a body returns an error or panics | that rank, which reports it | |
 //! | a process dies, or ends without leaving | rank 0, by its pidfd | cause: signal or exit code |
-//! | `exit` inside the body | an `atexit` handler reports it | exit code 1, whatever was asked for |
+//! | `exit` inside the body | an `atexit` handler, which reports it | exit code 1 |
 //! | a process is stopped for 2 s | rank 0 | it is killed |
-//! | rank 0 dies, by whatever | the kernel (`PR_SET_PDEATHSIG`), the socket's end | the others end at once |
+//! | rank 0 dies | Linux (`PR_SET_PDEATHSIG`), the end of the socket | the others end at once |
 //!
-//! After a failure everyone is told and has [`Options::grace`](super::Options::grace) to return from its body. Started processes never print the
-//! failure: they end with code 1. In rank 0 `run` returns it, for `main` to print; if rank 0's body does not return in
-//! time, or has called `exit`, rank 0 prints it and ends with code 1. Either way: once.
+//! After a failure all ranks are notified and have [`Options::grace`](super::Options::grace) to return from their
+//! bodies. The failure is printed once. Started processes do not print it; they end with code 1. On rank 0 `run`
+//! returns it, for `main` to print. If rank 0's body does not return in time, or has called `exit`, rank 0 prints it
+//! and ends with code 1.
 //!
-//! `PR_SET_PDEATHSIG` is sent when the *thread* ends that started the process: here the caller of `run`, which waits until
-//! the others have ended. A process is covered from its own `run` on; one whose parent dies before that finds no socket.
-//! A rank 0 that is *stopped* stops the job: its peers give up when the transport does, it learns of that when it goes on.
+//! Linux sends `PR_SET_PDEATHSIG` when the *thread* that started the process ends: here the caller of `run`, which
+//! waits for the others. A process is protected from its own `run` on; if its parent dies earlier, it finds no socket.
+//! If rank 0 is *stopped*, the whole job stops: the other ranks report rank 0 as lost by its silence, which it learns
+//! when it continues.
 
-//! # Who is let in
+//! # Authentication
 //!
-//! Any process of the machine can connect to an abstract socket, and see its name. Rank 0 closes connections of other
-//! users when it takes them in. One of this user is a stranger until its `Hello` proves that it knows the job's key,
-//! which is in the environment of the started processes: until then it may send 256 bytes, and has 2 s; there are at
-//! most 64 strangers, and fewer where few descriptors are allowed ([`Strangers`](crate::strangers::Strangers)). A
-//! connection of a started process, which the kernel names, is neither hurried nor dropped, so a rank that is slow to
-//! come is not lost. A process looks whose socket it has reached before it says anything, never says the key itself,
-//! and believes only a rank 0 that proves the same about a number of the process's own.
+//! Any process of the machine can see an abstract socket's name and connect. Rank 0 closes connections of other users
+//! when it accepts them. A connection of this user is a stranger until its `Hello` proves that it knows the job's key,
+//! which started processes get in their environment. A stranger may send 256 bytes within 2 s. There are at most 64
+//! strangers, fewer if few descriptors are permitted ([`Strangers`](crate::strangers::Strangers)). Connections from
+//! started processes, which Linux identifies, have no time limit and are not dropped. A started process checks the user
+//! of the socket before it sends anything. It never sends the key, and requires rank 0 to prove the same about the
+//! process's own nonce.
 
 mod child;
-mod crew;
+mod children;
 mod frame;
 mod output;
 mod parent;
@@ -44,20 +46,20 @@ mod ticket;
 pub(super) use child::run as join;
 pub(super) use parent::run as start;
 
-use super::hub::{Notice, Report};
+use super::coordinator::{Notice, Report};
 use crate::Rank;
 use crate::key::{JobKey, Nonce, Proof};
 use serde::{Deserialize, Serialize};
 
-/// The environment variable by which a started process knows its job.
+/// The environment variable with a started process's ticket.
 pub const VARIABLE: &str = "AURORA_JOB";
 
-/// What rank 0 proves to a started process, or that to rank 0.
+/// The claims that rank 0 and a started process prove to each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Claim {
     /// "I am this rank."
     Rank,
-    /// "I am rank 0, and this is my answer to that rank."
+    /// "I am rank 0, in reply to that rank."
     Root,
 }
 
@@ -74,20 +76,20 @@ impl Claim {
 /// From a started process to rank 0.
 #[derive(Debug, Serialize, Deserialize)]
 enum Up {
-    /// The first message: who this is, with a number of its own about which both sides prove that they know the job's
-    /// key.
-    Hello { rank: Rank, nonce: Nonce, proof: Proof },
-    /// For the hub.
+    /// The first message: the rank, and a nonce that both sides' proofs refer to.
+    Hello {
+        rank: Rank,
+        nonce: Nonce,
+        proof: Proof,
+    },
     Report(Report),
-    /// The body has returned and been reported; the process is about to end.
+    /// The body has returned and its result has been reported; the process is about to end.
     Left,
 }
 
 /// From rank 0 to a started process.
 #[derive(Debug, Serialize, Deserialize)]
 enum Down {
-    /// The answer to `Hello`.
     Welcome { proof: Proof },
-    /// From the hub.
     Notice(Notice),
 }

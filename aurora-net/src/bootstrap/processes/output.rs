@@ -1,14 +1,14 @@
-//! The output of a started process, line by line on our stderr with its rank in front.
+//! Prints the output of a started process on stderr, each line with its rank.
 
 use crate::Rank;
 use rustix::io::Errno;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// A line longer than this is cut.
+/// Longer lines are split.
 const LONGEST: usize = 64 << 10;
 
-/// One end of a pipe whose other end is a process's stdout or stderr.
+/// The reading end of a process's stdout or stderr.
 #[derive(Debug)]
 pub(crate) struct OutputPipe {
     pipe: Option<OwnedFd>,
@@ -17,19 +17,19 @@ pub(crate) struct OutputPipe {
 
 impl OutputPipe {
     /// # Errors
-    /// Where the pipe cannot be made non-blocking.
+    /// The pipe cannot be made non-blocking.
     pub fn new(rank: Rank, pipe: impl Into<OwnedFd>) -> io::Result<Self> {
         let pipe = pipe.into();
         rustix::io::ioctl_fionbio(&pipe, true)?;
         Ok(OutputPipe { pipe: Some(pipe), lines: Lines::new(rank) })
     }
 
-    /// What to poll, until the other side has closed it.
+    /// The descriptor to poll, until the pipe is closed.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(AsFd::as_fd)
     }
 
-    /// Prints the whole lines of what is there now.
+    /// Prints all complete lines that have arrived.
     pub fn forward(&mut self) {
         let mut chunk = [0; 16 << 10];
         while let Some(pipe) = &self.pipe {
@@ -43,8 +43,8 @@ impl OutputPipe {
         }
     }
 
-    /// Prints what is there, the last line too if it has no end, and closes the pipe: a process that outlives the rank
-    /// that started it may hold the other side open.
+    /// Prints the rest, even if its last line is incomplete, and closes the pipe. Another process may hold the other
+    /// end open after the rank has ended.
     pub fn finish(&mut self) {
         if self.pipe.take().is_some() {
             print(&self.lines.rest());
@@ -54,12 +54,12 @@ impl OutputPipe {
 
 fn print(bytes: &[u8]) {
     if !bytes.is_empty() {
-        // A stderr that is closed is no reason to fail.
+        // Errors are ignored: stderr may be closed.
         let _ = io::stderr().lock().write_all(bytes);
     }
 }
 
-/// Cuts bytes into lines and puts the rank in front of each.
+/// Splits bytes into lines and prefixes each with the rank.
 #[derive(Debug)]
 struct Lines {
     prefix: Vec<u8>,

@@ -1,10 +1,10 @@
-//! Rank 0: starts the others, sits down among them, and returns when they have ended.
+//! Rank 0: starts the other processes, runs its own body, and returns when they have ended.
 
-use super::super::desk::{Desk, HubLine};
-use super::super::hub::{Hub, Notice, Report};
-use super::super::seat::{Job, Seat, exited, sit};
+use super::super::control_client::{ControlClient, Notices};
+use super::super::coordinator::{Coordinator, Notice, Report};
+use super::super::seat::{Job, Seat, exited, run_body};
 use super::super::{Failure, Launcher, Options, address_here, exit, new_key, no_random};
-use super::crew::Crew;
+use super::children::Children;
 use super::frame::encode;
 use super::supervisor::Supervisor;
 use super::ticket::Ticket;
@@ -24,10 +24,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How long a notice may wait for a process that does not read; it is about to be found stopped or dead.
+/// The time limit for writing to a process that does not read. The supervisor will find it stopped or dead.
 const WRITE_LIMIT: Duration = Duration::from_secs(1);
 
-/// How long the supervisor may take, after the grace, to see the others out.
+/// How long the supervisor may take, after the grace, until all processes have ended.
 const SEEING_OUT: Duration = Duration::from_secs(5);
 
 pub(in super::super) fn run<R>(
@@ -45,14 +45,14 @@ pub(in super::super) fn run<R>(
         .map_err(cannot("listen on a unix socket"))?;
     let control = Arc::new(Control::new(size, key).map_err(cannot("make an eventfd"))?);
 
-    let mut crew = Crew::default();
+    let mut children = Children::default();
     for rank in (1..size).map(Rank::new) {
         let ticket = Ticket { socket: socket.clone(), rank, size, key };
         spawn(&ticket, &options)
-            .and_then(|process| crew.add(rank, process))
+            .and_then(|process| children.add(rank, process))
             .map_err(|error| not_started(rank, error))?;
     }
-    let supervisor = Supervisor::new(control.clone(), listener, key, crew, options.grace)
+    let supervisor = Supervisor::new(control.clone(), listener, key, children, options.grace)
         .map_err(cannot("watch over the other ranks"))?;
     let supervision = thread::Builder::new()
         .name("aurora-control".into())
@@ -61,17 +61,17 @@ pub(in super::super) fn run<R>(
 
     let root = Rank::new(0);
     let guard = exit::guard({
-        let (control, patience) = (control.clone(), options.grace + SEEING_OUT);
+        let (control, limit) = (control.clone(), options.grace + SEEING_OUT);
         Arc::new(move || {
             control.set_body(Body::Exiting);
             control.report(root, Report::Failed(exited(root)));
-            // The supervisor sees the others out, says why, and ends the process; unless it has just been told that all is
-            // over.
-            thread::sleep(patience);
+            // The supervisor waits for the others, prints the failure, and ends the process; unless it has already been
+            // told that the job is over.
+            thread::sleep(limit);
         })
     });
     let job = Job { rank: root, size, machines: vec![Rank::new(0)], launcher: Launcher::Processes, key, address };
-    let outcome = sit(job, Rc::new(control.line()), body);
+    let outcome = run_body(job, Rc::new(control.client()), body);
     control.set_body(Body::Returned);
     drop(guard);
     supervision.join().expect("the supervisor does not panic");
@@ -81,8 +81,8 @@ pub(in super::super) fn run<R>(
     }
 }
 
-/// The started processes run `main` from its start and take the first `run` that they meet for theirs. So a program can
-/// do this once, unless it says with which arguments they find the right one.
+/// Started processes run `main` from its start and take their first `run` for this one. So a program can start
+/// processes once, unless it passes arguments that lead to the right `run`.
 fn refuse_second_start(options: &Options) -> Result<(), Failure> {
     static STARTED: AtomicBool = AtomicBool::new(false);
     if STARTED.swap(true, Ordering::Relaxed) && options.arguments.is_none() {
@@ -94,11 +94,11 @@ fn refuse_second_start(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The file that runs, even if another has taken its place (a build, say).
+/// The running executable, even if its file has been replaced.
 const OWN_FILE: &str = "/proc/self/exe";
 
 fn not_started(rank: Rank, error: io::Error) -> Failure {
-    // Where it is there, something else is missing.
+    // If the file exists, something else is missing.
     let error = match error.kind() == ErrorKind::NotFound && std::fs::symlink_metadata(OWN_FILE).is_err() {
         true => limits::proc_file(OWN_FILE)(error),
         false => Error::system("start a process")(error),
@@ -123,25 +123,24 @@ fn spawn(ticket: &Ticket, options: &Options) -> io::Result<Child> {
         .spawn()
 }
 
-/// Where rank 0's body is.
+/// The progress of rank 0's body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Body {
     Running,
     Returned,
-    /// It has called `exit`.
     Exiting,
 }
 
-/// The hub, and how to reach everyone from it.
+/// The coordinator, and the connections to all ranks.
 pub(super) struct Control {
     state: Mutex<State>,
-    desk: Arc<Desk>,
+    notices: Arc<Notices>,
     wake: OwnedFd,
     key: JobKey,
 }
 
 struct State {
-    hub: Hub,
+    coordinator: Coordinator,
     sockets: Vec<Option<Arc<UnixStream>>>,
     body: Body,
 }
@@ -150,22 +149,26 @@ impl Control {
     fn new(size: usize, key: JobKey) -> io::Result<Self> {
         Ok(Control {
             key,
-            state: Mutex::new(State { hub: Hub::new(size), sockets: vec![None; size], body: Body::Running }),
-            desk: Arc::default(),
+            state: Mutex::new(State {
+                coordinator: Coordinator::new(size),
+                sockets: vec![None; size],
+                body: Body::Running,
+            }),
+            notices: Arc::default(),
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
         })
     }
 
-    /// What wakes the supervisor.
+    /// The eventfd that wakes the supervisor.
     pub fn wake(&self) -> &OwnedFd {
         &self.wake
     }
 
-    /// Takes a report and tells everyone concerned. Wakes the supervisor.
+    /// Handles a report, sends the resulting notices, and wakes the supervisor.
     pub fn report(&self, from: Rank, report: Report) {
         let mut state = self.lock();
         let notices: Vec<_> = state
-            .hub
+            .coordinator
             .handle(from, report)
             .into_iter()
             .map(|(to, notice)| (to, state.sockets[to.index()].clone(), notice))
@@ -173,16 +176,16 @@ impl Control {
         drop(state);
         for (to, socket, notice) in notices {
             match socket {
-                Some(socket) => tell(&socket, &Down::Notice(notice)),
-                None if to == 0 => self.desk.handle(notice),
-                // Not here yet; `welcome` will tell it.
+                Some(socket) => send(&socket, &Down::Notice(notice)),
+                None if to == 0 => self.notices.handle(notice),
+                // Not connected yet; `welcome` will notify it.
                 None => {}
             }
         }
         self.kick();
     }
 
-    /// Takes in a process that has proved who it is, about this number of its own. False: that rank is here already.
+    /// Accepts a process that has proved its rank, with its nonce. False: that rank has already connected.
     pub fn welcome(&self, rank: Rank, nonce: Nonce, socket: Arc<UnixStream>) -> bool {
         let mut state = self.lock();
         let place = &mut state.sockets[rank.index()];
@@ -190,16 +193,16 @@ impl Control {
             return false;
         }
         *place = Some(socket.clone());
-        // Under the lock: before any notice.
-        tell(&socket, &Down::Welcome { proof: Claim::Root.proof(&self.key, rank, nonce) });
-        if let Some(failure) = state.hub.failure() {
-            tell(&socket, &Down::Notice(Notice::Failed(failure.heard())));
+        // Under the lock, so that it precedes any notice.
+        send(&socket, &Down::Welcome { proof: Claim::Root.proof(&self.key, rank, nonce) });
+        if let Some(failure) = state.coordinator.failure() {
+            send(&socket, &Down::Notice(Notice::Failed(failure.heard())));
         }
         true
     }
 
     pub fn failure(&self) -> Option<Failure> {
-        self.lock().hub.failure().cloned()
+        self.lock().coordinator.failure().cloned()
     }
 
     pub fn body(&self) -> Body {
@@ -208,7 +211,7 @@ impl Control {
 
     fn set_body(&self, body: Body) {
         let mut state = self.lock();
-        // Who has called `exit` does not return, though its body may when the others end for it.
+        // After `exit` the body counts as exiting, even if it returns because the other ranks end.
         if state.body != Body::Exiting {
             state.body = body;
         }
@@ -216,13 +219,16 @@ impl Control {
         self.kick();
     }
 
-    fn line(self: &Arc<Self>) -> HubLine {
+    fn client(self: &Arc<Self>) -> ControlClient {
         let control = self.clone();
-        HubLine { desk: self.desk.clone(), reporter: Arc::new(move |report| control.report(Rank::new(0), report)) }
+        ControlClient {
+            notices: self.notices.clone(),
+            reporter: Arc::new(move |report| control.report(Rank::new(0), report)),
+        }
     }
 
     fn kick(&self) {
-        // Full means that it is awake already.
+        // If the counter is full, the supervisor is awake already.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
 
@@ -231,8 +237,8 @@ impl Control {
     }
 }
 
-fn tell(mut socket: &UnixStream, message: &Down) {
-    // A process that cannot be told is noticed by its end.
+fn send(mut socket: &UnixStream, message: &Down) {
+    // An error is ignored: the end of the process will be detected.
     let _ = socket.set_write_timeout(Some(WRITE_LIMIT));
     let _ = socket.write_all(&encode(message));
 }

@@ -1,9 +1,9 @@
-//! Rank 0's thread `aurora-control`: reports in, output through, processes watched until the last has ended.
+//! Rank 0's thread `aurora-control`: handles reports, prints output, and watches the processes until all have ended.
 
-use super::super::hub::Report;
+use super::super::coordinator::Report;
 use super::super::{Failure, exit};
 use super::Up;
-use super::crew::{ControlSocket, Crew};
+use super::children::{Children, ControlSocket};
 use super::frame::Trust;
 use super::output::OutputPipe;
 use super::parent::{Body, Control};
@@ -22,32 +22,32 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often it looks for stopped processes.
+/// The interval between checks for stopped processes.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Looks that must find a process stopped before it counts as failed. Looks, not time: whoever stops the whole job
-/// (Ctrl-Z) stops the looking too.
+/// Consecutive checks that must find a process stopped before it counts as failed. Checks, not time: stopping the whole
+/// job (Ctrl-Z) stops the checks too.
 const STOPPED_TICKS: u32 = 4;
 
-/// Connections taken in before it looks at everything else.
+/// The most connections accepted at a time.
 const BATCH: usize = 128;
 
-/// Between two looks where the system does not say when to look.
-const NAP: Duration = Duration::from_millis(10);
+/// The interval between two polls if `poll` itself fails.
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// How long a process may take to end after the whole job has finished.
+/// How long a process may take to end after the job has finished.
 const ENDING: Duration = Duration::from_secs(10);
 
 pub(super) struct Supervisor {
     control: Arc<Control>,
-    /// None: nobody can be taken in any more.
+    /// `None`: no further process can be accepted.
     listener: Option<UnixListener>,
     key: JobKey,
-    crew: Crew,
-    /// Connected, but not yet known.
+    children: Children,
+    /// Connections whose processes have not proved their rank.
     strangers: Strangers<ControlSocket>,
     grace: Duration,
-    /// When those that have not ended are ended.
+    /// When processes that have not ended are killed.
     deadline: Option<Instant>,
     next_tick: Instant,
 }
@@ -57,7 +57,7 @@ impl Supervisor {
         control: Arc<Control>,
         listener: UnixListener,
         key: JobKey,
-        crew: Crew,
+        children: Children,
         grace: Duration,
     ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
@@ -65,7 +65,7 @@ impl Supervisor {
             control,
             listener: Some(listener),
             key,
-            crew,
+            children,
             strangers: Strangers::new(),
             grace,
             deadline: None,
@@ -73,13 +73,14 @@ impl Supervisor {
         })
     }
 
-    /// Returns when all processes have ended and rank 0's body has returned; ends this process if it does not in time.
+    /// Returns when all processes have ended and rank 0's body has returned. Ends this process if the body does not
+    /// return in time.
     pub fn run(mut self) {
         loop {
             self.sleep();
             self.accept();
-            self.hear_strangers();
-            for index in 0..self.crew.0.len() {
+            self.poll_strangers();
+            for index in 0..self.children.0.len() {
                 self.attend(index);
             }
             self.look_for_stopped();
@@ -88,11 +89,11 @@ impl Supervisor {
             if overdue {
                 self.end_all();
             }
-            if self.crew.0.iter().all(|member| member.ended) {
+            if self.children.0.iter().all(|child| child.ended) {
                 match (self.control.body(), self.control.failure()) {
                     (Body::Returned, _) => return,
-                    (Body::Exiting, Some(failure)) => self.last_words(&failure),
-                    (Body::Running, Some(failure)) if overdue => self.last_words(&failure),
+                    (Body::Exiting, Some(failure)) => self.print_and_exit(&failure),
+                    (Body::Running, Some(failure)) if overdue => self.print_and_exit(&failure),
                     _ => {}
                 }
             }
@@ -100,7 +101,7 @@ impl Supervisor {
     }
 
     fn sleep(&self) {
-        let someone = self.crew.0.iter().any(|member| !member.ended);
+        let someone = self.children.0.iter().any(|child| !child.ended);
         let now = Instant::now();
         let wake_at = [self.deadline, someone.then_some(self.next_tick), self.strangers.deadline(now)];
         let wait = wake_at.into_iter().flatten().min().map(|at| {
@@ -108,29 +109,29 @@ impl Supervisor {
             Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
         });
         let strangers = self.strangers.iter();
-        let members = self.crew.0.iter().filter(|member| !member.ended);
+        let running = self.children.0.iter().filter(|child| !child.ended);
         let fds: Vec<BorrowedFd<'_>> = [self.control.wake().as_fd()]
             .into_iter()
             .chain(self.listener.as_ref().filter(|_| self.strangers.is_open(now)).map(AsFd::as_fd))
             .chain(strangers.map(|stranger| stranger.socket.as_fd()))
-            .chain(members.flat_map(|member| {
-                let line = member.line.as_ref().map(|line| line.socket.as_fd());
-                let output = member.output.iter().filter_map(OutputPipe::fd);
-                output.chain(line).chain([member.pidfd.as_fd()])
+            .chain(running.flat_map(|child| {
+                let connection = child.connection.as_ref().map(|connection| connection.socket.as_fd());
+                let output = child.output.iter().filter_map(OutputPipe::fd);
+                output.chain(connection).chain([child.pidfd.as_fd()])
             }))
             .collect();
         let mut polled: Vec<PollFd<'_>> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-        // Woken by whatever, it looks everywhere.
+        // After any wake-up the loop looks at everything.
         if matches!(poll(&mut polled, wait.as_ref()), Err(error) if error != Errno::INTR) {
-            // It has more descriptors than are allowed now, say: it looks without being called.
-            thread::sleep(NAP);
+            // For example, the limit of descriptors has been lowered: poll by time instead.
+            thread::sleep(RETRY_INTERVAL);
         }
         let _ = rustix::io::read(self.control.wake(), &mut [0; 8]);
     }
 
-    /// Takes in some of those who have connected: the others of the job are not to wait for strangers who come and go.
+    /// Accepts a limited number of connections, so that strangers cannot starve the rest of the job.
     fn accept(&mut self) {
-        let Supervisor { listener: Some(listener), crew, control, key, strangers, .. } = self else {
+        let Supervisor { listener: Some(listener), children, control, key, strangers, .. } = self else {
             return;
         };
         for _ in 0..BATCH {
@@ -143,13 +144,13 @@ impl Supervisor {
                     let Some(peer) = Peer::of(&socket).ok().filter(|peer| peer.is_same_user()) else {
                         continue;
                     };
-                    if let Some(stranger) = crew.hear(ControlSocket::new(socket), control, key) {
-                        strangers.admit(stranger, crew.has(peer.pid), now);
+                    if let Some(stranger) = children.check(ControlSocket::new(socket), control, key) {
+                        strangers.admit(stranger, children.has(peer.pid), now);
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if [ErrorKind::Interrupted, ErrorKind::ConnectionAborted].contains(&error.kind()) => {}
-                // No descriptor is left: who has said nothing yet gives up his.
+                // No descriptor is left: close a connection that has sent nothing.
                 Err(error) => match strangers.make_room(now) {
                     Room::Here => {}
                     Room::Later => return,
@@ -159,55 +160,57 @@ impl Supervisor {
         }
     }
 
-    /// Nobody can be taken in any more: says why, and ends those who wait for it.
+    /// No further process can be accepted: fails the job and kills the processes that have not connected.
     fn refuse(&mut self, error: io::Error) {
         let failure = Failure::of(Rank::new(0), Error::system("accept the connection of a started rank")(error));
-        for member in self.crew.0.iter_mut().filter(|member| member.line.is_none() && !member.ended) {
-            // In its name, so that all others are told; it cannot be told itself.
-            self.control.report(member.rank, Report::Failed(failure.clone()));
-            let _ = member.process.kill();
+        for child in self.children.0.iter_mut().filter(|child| child.connection.is_none() && !child.ended) {
+            // In its name, so that all others are notified; it cannot be notified itself.
+            self.control.report(child.rank, Report::Failed(failure.clone()));
+            let _ = child.process.kill();
         }
         self.listener = None;
     }
 
-    fn hear_strangers(&mut self) {
-        let Supervisor { crew, control, key, strangers, .. } = self;
-        strangers.hear(Instant::now(), |stranger| crew.hear(stranger, control, key));
+    fn poll_strangers(&mut self) {
+        let Supervisor { children, control, key, strangers, .. } = self;
+        strangers.poll(Instant::now(), |stranger| children.check(stranger, control, key));
     }
 
-    /// Hears a process, passes its output on, and sees whether it has ended: in this order, so that its own words count.
+    /// Reads a process's messages, prints its output, and checks whether it has ended: in this order, so that its own
+    /// report counts.
     fn attend(&mut self, index: usize) {
-        let member = &mut self.crew.0[index];
-        if member.ended {
+        let child = &mut self.children.0[index];
+        if child.ended {
             return;
         }
-        let status = member.process.try_wait().ok().flatten();
-        while let Some(line) = &mut member.line {
-            match line.next(Trust::Rank) {
+        let status = child.process.try_wait().ok().flatten();
+        while let Some(connection) = &mut child.connection {
+            match connection.next(Trust::Rank) {
                 Ok(None) => break,
-                Ok(Some(Up::Report(report))) => self.control.report(member.rank, report),
-                Ok(Some(Up::Left)) => member.left = true,
-                Ok(Some(Up::Hello { .. })) | Err(_) => member.line = None,
+                Ok(Some(Up::Report(report))) => self.control.report(child.rank, report),
+                Ok(Some(Up::Left)) => child.left = true,
+                Ok(Some(Up::Hello { .. })) | Err(_) => child.connection = None,
             }
         }
-        for output in &mut member.output {
+        for output in &mut child.output {
             output.forward();
         }
         if let Some(status) = status {
-            member.ended = true;
-            member.output.iter_mut().for_each(OutputPipe::finish);
-            // Code 1 is how it ends after a failure that it has reported.
-            let expected = member.left && matches!(status.code(), Some(0 | 1));
+            child.ended = true;
+            child.output.iter_mut().for_each(OutputPipe::finish);
+            // A process ends with code 1 after a failure that it has reported.
+            let expected = child.left && matches!(status.code(), Some(0 | 1));
             if !expected {
-                let failure = Failure::of(member.rank, describe(status, member.line.is_some()));
+                let failure = Failure::of(child.rank, describe(status, child.connection.is_some()));
                 self.report_end(index, failure);
             }
         }
     }
 
-    /// After a failure the ends of the others are its consequences; but not the end that others have noticed before us.
+    /// After a failure other processes end as a consequence. But the end that other ranks have already noticed is the
+    /// origin.
     fn report_end(&self, index: usize, failure: Failure) {
-        let rank = self.crew.0[index].rank;
+        let rank = self.children.0[index].rank;
         let failure = match self.control.failure() {
             Some(known) if known.origin || known.rank != Some(rank) => failure.heard(),
             _ => failure,
@@ -221,18 +224,18 @@ impl Supervisor {
             return;
         }
         self.next_tick = now + TICK;
-        for member in self.crew.0.iter_mut().filter(|member| !member.ended) {
-            if !member.is_stopped() {
-                member.stopped_ticks = 0;
+        for child in self.children.0.iter_mut().filter(|child| !child.ended) {
+            if !child.is_stopped() {
+                child.stopped_ticks = 0;
                 continue;
             }
-            member.stopped_ticks += 1;
-            if member.stopped_ticks == STOPPED_TICKS {
+            child.stopped_ticks += 1;
+            if child.stopped_ticks == STOPPED_TICKS {
                 let cause = format!("its process has been stopped for {:?}", TICK * STOPPED_TICKS);
-                let failure = Failure::of(member.rank, cause);
-                self.control.report(member.rank, Report::Failed(failure));
-                // It would use its grace for nothing.
-                let _ = member.process.kill();
+                let failure = Failure::of(child.rank, cause);
+                self.control.report(child.rank, Report::Failed(failure));
+                // A stopped process cannot use its grace.
+                let _ = child.process.kill();
             }
         }
     }
@@ -249,30 +252,29 @@ impl Supervisor {
     }
 
     fn end_all(&mut self) {
-        for index in 0..self.crew.0.len() {
-            let member = &mut self.crew.0[index];
-            if member.ended {
+        for index in 0..self.children.0.len() {
+            let child = &mut self.children.0[index];
+            if child.ended {
                 continue;
             }
-            let failure = Failure::of(member.rank, "its process has not ended in time");
-            let _ = member.process.kill();
-            let _ = member.process.wait();
-            for output in &mut member.output {
+            let failure = Failure::of(child.rank, "its process has not ended in time");
+            let _ = child.process.kill();
+            let _ = child.process.wait();
+            for output in &mut child.output {
                 output.forward();
                 output.finish();
             }
-            member.ended = true;
+            child.ended = true;
             self.report_end(index, failure);
         }
     }
 
-    fn last_words(&self, failure: &Failure) -> ! {
+    fn print_and_exit(&self, failure: &Failure) -> ! {
         let _ = writeln!(io::stderr(), "aurora: {failure}");
         exit::immediately(1)
     }
 }
 
-/// How a process has ended that should not have.
 fn describe(status: ExitStatus, joined: bool) -> String {
     let when = if joined { "inside `run`" } else { "before it had joined the job in `run`" };
     match (status.signal(), status.code()) {

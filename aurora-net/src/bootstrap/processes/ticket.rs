@@ -1,14 +1,13 @@
-//! What a started process needs to join its job, as one environment variable.
+//! What a started process needs in order to join its job, in one environment variable.
 
 use crate::Rank;
 use crate::key::JobKey;
 use std::fmt;
 use std::str::FromStr;
 
-/// Where the job's control socket is, who this process is, and the key that proves it.
+/// The job's control socket, this process's rank, and the job's key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Ticket {
-    /// Name of the abstract socket.
     pub socket: String,
     pub rank: Rank,
     pub size: usize,

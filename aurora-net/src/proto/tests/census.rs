@@ -1,4 +1,4 @@
-//! How many packets and bytes a transfer takes, to the byte: counted on a path that loses nothing.
+//! The exact number of packets and bytes of a transfer, on a path without loss.
 
 use super::*;
 use crate::proto::{Connection, Instant};
@@ -11,21 +11,21 @@ const KEY: u64 = 7;
 const HEADER: usize = 20;
 /// An acknowledgement of one range.
 const ACK_LEN: usize = 1 + 6 + 4 + 4 + 2 + 1 + 2;
-/// From one datagram to the next.
+/// The time between two datagrams.
 const TICK: Duration = Duration::from_micros(10);
 
-/// Packets of one direction by what they are for.
+/// The packets of one direction by purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Census {
-    /// Carrying transfers.
+    /// With transfers.
     payload: usize,
-    /// And among it acknowledgements.
+    /// Those that also carry an acknowledgement.
     with_ack: usize,
-    /// Their bytes.
+    /// The bytes of `payload`.
     bytes: usize,
-    /// Merely acknowledging.
+    /// With an acknowledgement only.
     acks: usize,
-    /// Merely asking.
+    /// With a ping only.
     pings: usize,
 }
 
@@ -48,7 +48,7 @@ impl Census {
     }
 }
 
-/// Two ends that take turns to send a datagram, which arrives at once.
+/// Two ends that send alternately. A datagram arrives at once.
 struct Pair {
     ends: [Connection; 2],
     memories: [Memory; 2],
@@ -79,7 +79,7 @@ impl Pair {
         self.ends[from].send(Bytes::from_static(&[b'p'; HEADER]), payload);
     }
 
-    /// Until both have nothing more to do.
+    /// Runs until both are idle.
     fn run(mut self) -> [Census; 2] {
         let mut now = Instant::default();
         while self.ends.iter().any(|end| !end.is_idle() || end.poll_timeout().is_some()) {
@@ -103,7 +103,7 @@ impl Pair {
     }
 }
 
-/// Packets that a transfer takes, and their bytes.
+/// The packets that a transfer needs, and their bytes.
 fn least(mtu: usize, len: usize) -> (usize, usize) {
     let first = mtu - OVERHEAD - OPEN_LEN - HEADER;
     let other = mtu - OVERHEAD - DATA_LEN;
@@ -121,9 +121,9 @@ fn a_transfer_takes_no_packet_and_no_byte_more_than_it_must() {
             let [there, back] = pair.run();
             assert_eq!((there.payload, there.bytes), least(mtu, len), "{len} bytes in packets of {mtu}");
             assert_eq!((there.acks, back.payload), (0, 0));
-            // One question at the end of bulk data, lest its last packet be lost unnoticed.
+            // One ping at the end of bulk data, so that the loss of its last packet is detected.
             assert!(there.pings <= usize::from(len > first), "{there:?}");
-            // Every second packet of Ethernet's size, every jumbo packet, the end and the question.
+            // Every second packet of Ethernet's size, every jumbo packet, the end and the ping.
             let acks = if mtu > 4096 { there.payload } else { there.payload.div_ceil(2) };
             assert!(back.acks <= acks + there.pings + 1, "{acks}: {back:?} of {there:?}");
         }

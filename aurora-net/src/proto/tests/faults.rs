@@ -1,4 +1,4 @@
-//! Everything arrives, once and intact, whatever the network does.
+//! Every transfer arrives once and intact on a faulty network.
 
 use super::*;
 use crate::Payload;
@@ -6,7 +6,7 @@ use crate::sim::Host;
 use bytes::Bytes;
 use std::fmt::Write;
 
-/// What is sent in one case: by both ranks, lent and in bytes, to be placed and to be buffered.
+/// A transfer of a test case: in either direction, lent or in bytes, placed or buffered.
 struct Sent {
     from: usize,
     header: Vec<u8>,
@@ -32,7 +32,7 @@ fn send_all(cluster: &mut Cluster, seed: u64, lengths: &[usize]) -> Vec<Sent> {
     sent
 }
 
-/// What is wrong with what arrived.
+/// Compares what has arrived with what was sent.
 fn check(cluster: &mut Cluster, sent: &[Sent]) -> Result<(), String> {
     let mut wrong = String::new();
     for (at, host) in cluster.hosts.iter().enumerate() {
@@ -74,7 +74,7 @@ fn run(seed: u64, link: &Link, lengths: &[usize]) -> Result<Cluster, String> {
 fn lengths(seed: u64) -> Vec<usize> {
     let packet = one_packet(8);
     let mut lengths = vec![0, 1, packet - 1, packet, packet + 1, 30_000, 1, 200];
-    // A whole MiB for some.
+    // Some cases send a whole MiB.
     if seed.is_multiple_of(4) {
         lengths.push(1 << 20);
     }

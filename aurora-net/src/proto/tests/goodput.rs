@@ -1,13 +1,13 @@
-//! How fast the protocol is where loss and queues are in its way: numbers in virtual time, the same on every machine.
+//! Goodput with loss and short queues, in virtual time, so equal on all machines.
 
 use crate::sim::{Pattern, Scenario};
 use std::fmt::Write;
 
 const MIB: usize = 1 << 20;
-/// Runs that each number is the mean of.
+/// The number of runs per mean.
 const SEEDS: u64 = 5;
 
-/// Per mille of the rate that payload takes.
+/// Payload per mille of the line rate.
 fn goodput(scenario: &Scenario) -> u64 {
     let multiples = (0..SEEDS).map(|seed| Scenario { seed, ..scenario.clone() }.run().multiple());
     (1000.0 * SEEDS as f64 / multiples.sum::<f64>()).round() as u64
@@ -40,7 +40,7 @@ fn table() -> String {
     table
 }
 
-/// A change of these numbers is a change of the protocol: look at it, then run with `SNAPSHOT=write`.
+/// A change of these numbers is a change of the protocol: review it, then run with `SNAPSHOT=write`.
 #[test]
 fn goodput_is_as_recorded() {
     let (path, table) = (concat!(env!("CARGO_MANIFEST_DIR"), "/src/proto/tests/goodput.txt"), table());

@@ -1,4 +1,4 @@
-//! Datagrams that nobody of ours has sent like this: never a panic, unbounded memory, or wrong bytes.
+//! Hostile datagrams cause no panic, no unbounded memory, and no wrong bytes.
 
 use super::*;
 use crate::proto::{Connection, DatagramError, Event, Instant};
@@ -15,7 +15,7 @@ fn connection(me: usize) -> Connection {
     Connection::new(Config::new(KEY, Rank::new(me), Rank::new(1 - me)), NOW)
 }
 
-/// Every datagram of rank 0 for a few transfers, sent into the void for a while.
+/// All datagrams of rank 0 for a few transfers without a reply.
 fn datagrams() -> Vec<Vec<u8>> {
     let mut sender = connection(0);
     let mut memory = Memory::default();
@@ -56,7 +56,7 @@ fn is_right(header: &[u8], payload: &[u8]) -> bool {
     }
 }
 
-/// A packet with the right key and checksum around whatever frames.
+/// A packet with arbitrary frames and the right key and checksum.
 fn sealed(number: u64, distance: u64, frames: &[u8]) -> Vec<u8> {
     let mut buf = Vec::new();
     let floor = PacketNumber(number.saturating_sub(distance));
@@ -91,7 +91,7 @@ proptest! {
         prop_assert!(receiver.poll().is_none());
     }
 
-    /// Any selection of datagrams in any order, any of them repeated, later than later ones.
+    /// Any selection of datagrams, in any order, with repetitions.
     #[test]
     fn replays_deliver_nothing_twice(picks in prop::collection::vec(any::<prop::sample::Index>(), 0..200)) {
         let (mut receiver, mut memory) = (connection(1), Memory::default());
@@ -108,11 +108,14 @@ proptest! {
         prop_assert!(memory.written <= 9000);
     }
 
-    /// A peer that has the key and has gone mad.
+    /// A peer with the key that sends nonsense.
     #[test]
     fn sealed_nonsense_never_panics(
         packets in prop::collection::vec(
-            (0u64..50, 0u64..70_000, prop::collection::vec(mad_frame(), 0..6), prop::collection::vec(any::<u8>(), 0..20)), 0..60),
+            (
+                0u64..50, 0u64..70_000, prop::collection::vec(mad_frame(), 0..6),
+                prop::collection::vec(any::<u8>(), 0..20),
+            ), 0..60),
     ) {
         let (mut receiver, mut memory) = (connection(1), Memory::default());
         receiver.send(Bytes::from_static(b"x"), Payload::Bytes(Bytes::from(vec![0; 5000])));
@@ -131,14 +134,14 @@ proptest! {
     }
 }
 
-/// Well-formed frames with numbers that may make no sense together.
+/// Well-formed frames with arbitrary numbers.
 fn mad_frame() -> impl Strategy<Value = Vec<u8>> {
     let number = prop_oneof![0u64..6, Just((1 << 48) - 1)];
     let size = prop_oneof![0u64..40, Just(1u64 << 40), Just((1 << 48) - 1)];
     (0..5, number, size, 0usize..30, any::<bool>()).prop_map(|(kind, number, size, len, place)| {
         let mut buf = Vec::new();
         let header: &[u8] = if place { b"place" } else { b"buffer" };
-        // A placed payload is the handler's to bound; this one allocates what it is told.
+        // A placed payload is bounded by the handler; this one allocates what it is told.
         let total = if place { size.min(1 << 20) } else { size };
         match kind {
             0 => wire::put_ping(&mut buf),
@@ -155,7 +158,7 @@ fn mad_frame() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn what_is_not_for_us_is_told_apart() {
+fn foreign_datagrams_are_distinguished() {
     let (mut receiver, mut memory) = (connection(1), Memory::default());
     let good = &datagrams()[0];
     let mut handle = |datagram: &[u8]| receiver.handle_datagram(NOW, datagram, &mut memory);
@@ -200,7 +203,7 @@ fn a_header_is_read_behind_data_that_there_is_no_room_for() {
     let (mut receiver, mut memory) = (connection(1), Memory::default());
     let mut frames = Vec::new();
     let mut number = 0;
-    // Everything of a transfer but its header, which was lost, until nothing more is kept.
+    // All of a transfer but its header, which was lost, until nothing more is kept.
     loop {
         frames.clear();
         wire::put_data(&mut frames, 5, 1 + number * 1000, 1000);
@@ -210,7 +213,7 @@ fn a_header_is_read_behind_data_that_there_is_no_room_for() {
             break;
         }
     }
-    // The sender's next packet has more of that before the header of another, and builds the same again if it is dropped.
+    // The sender's next packet has more of that before another header. If dropped, it is built again unchanged.
     wire::put_open(&mut frames, 9, b"buffer", 3, 3);
     frames.extend(*b"abc");
     let outcome = receiver.handle_datagram(NOW, &sealed(number + 1, 0, &frames), &mut memory);

@@ -1,4 +1,4 @@
-//! Two and more ends over the simulated network.
+//! Connections over the simulated network.
 
 mod census;
 mod faults;
@@ -16,7 +16,6 @@ use std::time::Duration;
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Two ranks over a link.
 fn pair(seed: u64, link: &Link) -> Cluster {
     Cluster::new(2, seed, link, |_| ())
 }

@@ -1,4 +1,4 @@
-//! Packets as long as the path carries, whatever the interfaces say.
+//! Packets grow to what the path carries, which may be less than the interfaces do.
 
 use super::*;
 use crate::Payload;
@@ -26,7 +26,7 @@ fn mtu(cluster: &Cluster) -> usize {
     cluster.hosts[0].connection(1.into()).mtu()
 }
 
-/// Sends `len` bytes from rank 0 to rank 1, checks that they arrive, and says how many packets that took.
+/// Sends `len` bytes from rank 0 to rank 1, checks them, and returns the number of packets.
 fn transfer(cluster: &mut Cluster, len: usize) -> u64 {
     let before = cluster.hosts[0].counters().packets_out;
     let payload = bytes(len as u64, len);
@@ -37,7 +37,7 @@ fn transfer(cluster: &mut Cluster, len: usize) -> u64 {
     cluster.hosts[0].counters().packets_out - before
 }
 
-/// Packets of `mtu` bytes for `len` bytes of payload, the first with a header of 5; and one that asks whether the last has arrived.
+/// The packets of `mtu` bytes for `len` bytes of payload, the first with a header of 5, and the final ping.
 fn packets(len: usize, mtu: usize) -> u64 {
     let room = mtu - crate::wire::OVERHEAD;
     let opens = room - crate::wire::OPEN_LEN - 5;
@@ -97,12 +97,12 @@ fn a_path_that_shrinks_in_mid_transfer_stops_nothing_for_long() {
         cluster.run(MS * (5 + seed as u32), |_| false);
         assert_eq!(mtu(&cluster), JUMBO);
         carry(&mut cluster, 1472);
-        // It has found that out a few probe time-outs later; the rest goes on at nearly the rate.
+        // The length falls back after a few probe time-outs; the rest takes little longer than usual.
         assert!(cluster.run(150 * MS, Cluster::is_idle), "replay with SEED={seed} {cluster:#?}");
         assert!(cluster.hosts[1].delivered[0].payload == bytes(seed, 8 * MIB));
         assert_eq!(mtu(&cluster), 1472);
 
-        // Long after, it looks again.
+        // After a long time it searches again.
         carry(&mut cluster, JUMBO);
         cluster.run(SECOND, |_| false);
         cluster.hosts[1].delivered.clear();
@@ -120,7 +120,7 @@ fn a_path_that_shrinks_is_noticed_while_small_transfers_get_through() {
     let start = cluster.now;
     let mut sent = 0;
     while mtu(&cluster) > 1472 {
-        // Each is acknowledged: there is no silence that could tell.
+        // Each of these is acknowledged, so the peer is never silent.
         cluster.send(1, 0, b"ask", Payload::Empty);
         cluster.send(0, 1, b"small", Payload::Empty);
         sent += 1;
@@ -188,6 +188,6 @@ fn long_packets_never_meet_a_limit_of_their_receiver() {
         assert_eq!((cluster.hosts[1].delivered.len(), &cluster.hosts[1].dropped[..]), (7, &[][..]), "SEED={seed}");
         grown += u64::from(mtu(&cluster) == longest);
     }
-    // Those whose probe was lost or late have nothing more to send when it could be tried again.
+    // Ranks whose probe was lost may have no more data when it could be tried again.
     assert!(grown >= 20 || seeds(30).count() == 1, "{grown}");
 }

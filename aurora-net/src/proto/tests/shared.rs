@@ -1,4 +1,4 @@
-//! A network that others use too.
+//! A network with other users.
 
 use super::*;
 use crate::proto::Network;
@@ -8,7 +8,7 @@ use crate::sim::Nic;
 const RATE: u64 = 125_000_000;
 const LEN: usize = 8 << 20;
 
-/// Ranks 1 and 2 send to rank 0 through its port, told that the network is such; when each has arrived, in seconds.
+/// Ranks 1 and 2 send to rank 0 through its port on this kind of network. Returns the seconds until each has arrived.
 fn arrivals(network: Network, link: &Link) -> [f64; 2] {
     let link = Link { rate: Some(RATE), queue: 128 * 1024, ..link.clone() };
     let mut cluster = Cluster::new(3, 1, &link, |config| config.network = Some(network));
@@ -26,7 +26,7 @@ fn arrivals(network: Network, link: &Link) -> [f64; 2] {
 }
 
 #[test]
-fn two_who_are_considerate_share_evenly() {
+fn two_ranks_on_a_shared_network_share_evenly() {
     let [one, other] = arrivals(Network::Shared, &Link::default());
     let bound = 2.0 * LEN as f64 / RATE as f64;
     assert!(one.max(other) < 1.3 * bound && one.min(other) > 0.6 * bound, "{one} {other} {bound}");

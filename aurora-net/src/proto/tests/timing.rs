@@ -1,11 +1,12 @@
-//! Latency, silence and links that fail: all in virtual time.
+//! Latency, silence and failing links, in virtual time.
 
 use super::*;
 use crate::Payload;
 use crate::proto::rtt::MAX_ACK_DELAY;
+use crate::sim::LostPeer;
 use bytes::Bytes;
 
-/// Rank 1 answers each transfer with `len` bytes at once.
+/// Rank 1 replies to each transfer with `len` bytes at once.
 fn answering(cluster: &mut Cluster, len: usize) {
     cluster.hosts[1].responder = Some(Box::new(move |delivery, _| {
         let payload = Payload::Bytes(Bytes::from(vec![7; len]));
@@ -49,7 +50,7 @@ fn a_lent_payload_comes_back_after_one_round_trip() {
         let start = cluster.now;
         cluster.lend(0, 1, b"place", vec![1; len]);
         assert!(cluster.run(SECOND, |cluster| cluster.hosts[0].memory.lent() == 0));
-        // What fits a packet is in no hurry.
+        // A transfer in one packet is acknowledged with delay.
         let limit = match len {
             1 => 2 * link.latency + MAX_ACK_DELAY,
             5000 => 2 * link.latency,
@@ -71,7 +72,7 @@ fn small_transfers_overtake_bulk_ones() {
         cluster.send(0, 1, b"small", Payload::Bytes(Bytes::from_static(b"payload")));
     }
     assert!(cluster.run(SECOND, |cluster| cluster.hosts[1].delivered.len() == 20));
-    // A window's worth is in the port's queue before them.
+    // A window of data precedes them in the port's queue.
     assert!(cluster.now - start < 25 * MS, "{:?}", cluster.now - start);
     assert!(cluster.run(SECOND, |cluster| cluster.hosts[1].delivered.len() == 21));
     assert_eq!(&cluster.hosts[1].delivered[20].header[..], b"place bulk");
@@ -92,7 +93,7 @@ fn bulk_transfers_are_not_starved_by_small_ones() {
 }
 
 #[test]
-fn bulk_transfers_take_turns() {
+fn bulk_transfers_go_round_robin() {
     let link = Link { rate: Some(12_500_000), queue: 256 * 1024, ..Link::default() };
     let mut cluster = pair(0, &link);
     cluster.lend(0, 1, b"place long", vec![1; 1 << 20]);
@@ -115,10 +116,11 @@ fn silence_is_reported_at_the_limit_and_no_earlier() {
     assert!(cluster.hosts[0].silent.is_empty(), "{cluster:#?}");
     assert!(cluster.run(2 * SECOND, |cluster| !cluster.hosts[0].silent.is_empty()));
     assert_eq!(cluster.now - start, limit);
-    assert_eq!(cluster.hosts[0].silent[0], (1.into(), cluster.now, limit));
+    let lost = LostPeer { peer: 1.into(), at: cluster.now, silent_for: limit };
+    assert_eq!(cluster.hosts[0].silent[0], lost);
     assert_eq!(cluster.hosts[0].released, [token]);
     assert!(cluster.is_idle());
-    // Whatever comes later comes back at once, and it is said once.
+    // Later transfers are released at once, and the loss is reported once.
     let token = cluster.lend(0, 1, b"place", vec![1; 10]);
     cluster.run(10 * SECOND, |_| false);
     assert_eq!(cluster.hosts[0].released[1..], [token]);
@@ -143,14 +145,14 @@ fn a_link_that_comes_back_within_the_limit_is_forgiven() {
         let start = cluster.now;
         assert!(cluster.run(20 * SECOND, Cluster::is_idle), "replay with SEED={seed}");
         assert_eq!(cluster.hosts[1].delivered.len(), 1);
-        // Found up again by the next probe, and not crawling after it.
+        // The next probe detects the repaired link, and the transfer continues at full rate.
         assert!(cluster.now - start < SECOND, "{:?}", cluster.now - start);
         assert!(cluster.hosts[0].silent.is_empty());
     }
 }
 
 #[test]
-fn a_host_that_was_stopped_itself_blames_nobody() {
+fn a_stopped_host_does_not_report_its_peers() {
     let mut cluster = Cluster::new(2, 0, &Link::default(), |config| config.silence = SECOND);
     cluster.lend(0, 1, b"place", vec![1; 1 << 20]);
     cluster.stop(0, 60 * SECOND);
@@ -165,7 +167,7 @@ fn a_peer_that_is_stopped_for_long_is_lost() {
     cluster.stop(1, 60 * SECOND);
     cluster.lend(0, 1, b"place", vec![1; 100]);
     assert!(cluster.run(5 * SECOND, |cluster| cluster.hosts[0].silent.len() == 1));
-    // What it sends when it wakes up is dropped, and so is what it still gets.
+    // A lost peer's packets are dropped, and so are packets to it.
     cluster.send(1, 0, b"late", Payload::Empty);
     cluster.run(100 * SECOND, |_| false);
     assert!(cluster.hosts[0].delivered.is_empty());

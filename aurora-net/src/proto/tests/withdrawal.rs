@@ -1,4 +1,4 @@
-//! Payloads that are taken away under a transfer.
+//! Payloads that are withdrawn during their transfer.
 
 use super::*;
 use crate::Payload;
@@ -27,7 +27,7 @@ fn a_withdrawn_transfer_is_abandoned_on_both_sides() {
 fn withdrawn_before_anything_was_sent() {
     for len in [10, 10_000] {
         let mut cluster = pair(0, &Link::default());
-        // Fill the window, so that what follows must wait.
+        // Fills the window, so that the next transfer must wait.
         cluster.send(0, 1, b"first", Payload::Bytes(vec![0; 1 << 20].into()));
         let payload = cluster.hosts[0].memory.lend(vec![0; len]);
         let Payload::Lent { token, .. } = payload else { unreachable!() };

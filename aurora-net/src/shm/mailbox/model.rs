@@ -1,4 +1,4 @@
-//! A mailbox under a model checker, which tries every order of every step.
+//! Loom model of a mailbox: the checker tries every interleaving.
 
 use super::{Halves, Receiver, Sender};
 use crate::shm::ring::model::{Sleeper, model};
@@ -8,7 +8,7 @@ use loom::sync::atomic::AtomicU64;
 use loom::thread;
 use std::sync::atomic::Ordering;
 
-/// One whose letters are a byte long, which the checker watches.
+/// A mailbox with letters of one byte, whose accesses the checker records.
 struct Small {
     put: AtomicU64,
     taken: AtomicU64,
@@ -34,33 +34,33 @@ impl Halves for Arc<Small> {
     }
 
     unsafe fn with<R>(&self, half: usize, show: impl FnOnce(&[u8]) -> R) -> R {
-        // SAFETY: the checker finds out whether anybody writes meanwhile.
+        // SAFETY: the checker detects concurrent writes.
         show(&[self.halves[half].with(|byte| unsafe { *byte })])
     }
 
     unsafe fn with_mut(&self, half: usize, fill: impl FnOnce(&mut [u8])) {
         let mut letter = [0];
         fill(&mut letter);
-        // SAFETY: the checker finds out whether anybody else uses it meanwhile.
+        // SAFETY: the checker detects concurrent accesses.
         self.halves[half].with_mut(|byte| unsafe { *byte = letter[0] });
     }
 }
 
 fn ends(mailbox: &Arc<Small>) -> (Sender<Arc<Small>>, Receiver<Arc<Small>>) {
     #[allow(clippy::multiple_unsafe_ops_per_block)]
-    // SAFETY: the only ones of a new mailbox.
+    // SAFETY: the only ends of a new mailbox.
     unsafe {
         (Sender::new(mailbox.clone()), Receiver::new(mailbox.clone()))
     }
 }
 
 /// Puts letters 1 to `count`, each as soon as there is room.
-fn put_all(mut sender: Sender<Arc<Small>>, count: u8, mut hint: impl FnMut()) {
+fn put_all(mut sender: Sender<Arc<Small>>, count: u8, mut ring: impl FnMut()) {
     for letter in 1..=count {
         while !sender.put(|bytes| bytes[0] = letter) {
             thread::yield_now();
         }
-        hint();
+        ring();
     }
 }
 
@@ -85,13 +85,13 @@ fn letters_arrive_in_order_and_no_half_has_two_users() {
 }
 
 #[test]
-fn who_waits_for_a_letter_is_woken() {
+fn a_rank_that_waits_for_a_letter_is_woken() {
     model(|| {
         let (sender, mut receiver) = ends(&Small::new());
         let rank = Sleeper::new();
         let other = thread::spawn({
             let rank = rank.clone();
-            move || put_all(sender, 2, || rank.hint())
+            move || put_all(sender, 2, || rank.ring_lazily())
         });
         for letter in [1, 2] {
             rank.until(|| receiver.take(|bytes| assert_eq!(bytes[0], letter)).is_some());
@@ -112,7 +112,7 @@ fn two_letters_and_no_more() {
     });
 }
 
-/// The receiver says that it has taken a letter before it reads it.
+/// The receiver counts a letter as taken before it reads it.
 #[test]
 #[should_panic]
 fn a_receiver_that_counts_too_early_is_found_out() {

@@ -1,15 +1,15 @@
-//! The ring and the bells under a model checker, which tries every order of every step; and the ring with numbers that cannot be.
+//! Loom models of the ring, the doorbell and the ownership word; and tests of the ring with impossible positions.
 
 use super::{Cells, Corrupt, Flag, Position, Reader, Writer};
-use crate::shm::bell::{Bell, Look};
-use crate::shm::stock::Turn;
+use crate::shm::buffer_pool::Ownership;
+use crate::shm::doorbell::{Doorbell, Look};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
 use loom::sync::{Arc, Mutex, Notify};
 use loom::thread;
 use std::sync::atomic::Ordering;
 
-/// A small ring whose bytes the checker watches one by one.
+/// A small ring whose bytes the checker watches.
 struct Small {
     head: AtomicU64,
     tail: AtomicU64,
@@ -80,7 +80,7 @@ impl Cells for Arc<Small> {
 
     unsafe fn with<R>(&self, at: usize, len: usize, show: impl FnOnce(&[u8]) -> R) -> R {
         let cells = self.bytes[at..at + len].iter();
-        // SAFETY: the checker finds out whether anybody writes meanwhile.
+        // SAFETY: the checker detects concurrent writes.
         let bytes: Vec<u8> = cells.map(|cell| cell.with(|byte| unsafe { *byte })).collect();
         show(&bytes)
     }
@@ -89,7 +89,7 @@ impl Cells for Arc<Small> {
         let mut bytes = vec![0; len];
         let outcome = fill(&mut bytes);
         for (cell, byte) in self.bytes[at..at + len].iter().zip(bytes) {
-            // SAFETY: the checker finds out whether anybody else uses it meanwhile.
+            // SAFETY: the checker detects concurrent accesses.
             cell.with_mut(|place| unsafe { *place = byte });
         }
         outcome
@@ -98,53 +98,53 @@ impl Cells for Arc<Small> {
 
 fn ends(ring: &Arc<Small>) -> (Writer<Arc<Small>>, Reader<Arc<Small>>) {
     #[allow(clippy::multiple_unsafe_ops_per_block)]
-    // SAFETY: the only ones of a new ring.
+    // SAFETY: the only ends of a new ring.
     unsafe {
         (Writer::new(ring.clone()), Reader::new(ring.clone()))
     }
 }
 
-/// A rank that sleeps: its bell, what wakes it, and whether somebody waits.
+/// A rank that can sleep: its doorbell, its wake-up, and whether a thread waits.
 pub(in crate::shm) struct Sleeper {
-    bell: AtomicU32,
+    doorbell: AtomicU32,
     kick: Notify,
     waiter: Mutex<bool>,
 }
 
 impl Sleeper {
     pub fn new() -> Arc<Self> {
-        Arc::new(Sleeper { bell: AtomicU32::new(0), kick: Notify::new(), waiter: Mutex::new(false) })
+        Arc::new(Sleeper { doorbell: AtomicU32::new(0), kick: Notify::new(), waiter: Mutex::new(false) })
     }
 
     fn ring(&self) {
-        if Bell(&self.bell).ring() {
+        if Doorbell(&self.doorbell).ring() {
             self.kick.notify();
         }
     }
 
-    pub fn hint(&self) {
-        if Bell(&self.bell).hint() {
+    pub fn ring_lazily(&self) {
+        if Doorbell(&self.doorbell).ring_lazily() {
             self.kick.notify();
         }
     }
 
-    /// As an endpoint does: looks, and sleeps only if nobody has rung since it began to look.
+    /// As an endpoint: looks, and sleeps only if the doorbell has not rung since it began to look.
     pub fn until(&self, mut look: impl FnMut() -> bool) {
         *self.waiter.lock().unwrap() = true;
         loop {
-            Bell(&self.bell).answer();
+            Doorbell(&self.doorbell).acknowledge();
             if look() {
                 return;
             }
-            let missed = Bell(&self.bell).rouse() || Bell(&self.bell).has_rung();
-            if !missed && Bell(&self.bell).doze() == Look::Sleep {
+            let missed = Doorbell(&self.doorbell).start_polling() || Doorbell(&self.doorbell).has_rung();
+            if !missed && Doorbell(&self.doorbell).prepare_sleep() == Look::Sleep {
                 self.kick.wait();
             }
         }
     }
 }
 
-/// Every byte arrives, in order, through a ring that is too small for them; whoever sleeps is woken.
+/// Every byte arrives in order through a ring smaller than the data, and sleepers are woken.
 fn transfer(lens: &'static [usize]) {
     let total: usize = lens.iter().sum();
     let ring = Small::new();
@@ -190,7 +190,7 @@ pub(in crate::shm) fn model(body: impl Fn() + Sync + Send + 'static) {
 }
 
 #[test]
-fn nothing_is_lost_or_read_too_early_and_nobody_sleeps_on() {
+fn nothing_is_lost_or_read_too_early_and_no_rank_sleeps_on() {
     model(|| transfer(&[3, 3]));
 }
 
@@ -215,7 +215,7 @@ fn positions_that_cannot_be_are_an_error() {
             ring.head.store(wrong, Ordering::Relaxed);
             assert_eq!(reader.available(), Err(Corrupt));
         }
-        // Backwards, after something has been read.
+        // Backwards, after a read.
         let ring = Small::new();
         let (mut writer, mut reader) = ends(&ring);
         writer.write(&[1, 2, 3]);
@@ -247,56 +247,56 @@ fn what_is_taken_back_was_never_there() {
     });
 }
 
-/// Who waits is woken for what is in no hurry, whenever another thread of its rank has looked and goes to sleep.
+/// A waiting thread is woken by a lazy ring, even if another thread of its rank has looked and goes to sleep.
 #[test]
-fn who_waits_gets_hints() {
+fn a_waiting_thread_is_woken_by_lazy_rings() {
     model(|| {
         let (ring, rank) = (Small::new(), Sleeper::new());
         let (mut writer, mut reader) = ends(&ring);
-        let mate = thread::spawn({
+        let peer = thread::spawn({
             let rank = rank.clone();
             move || {
                 assert_eq!(writer.room(1), Ok(CAPACITY));
                 writer.write(&[1]);
                 writer.show();
-                rank.hint();
+                rank.ring_lazily();
             }
         });
         let daemon = thread::spawn({
             let rank = rank.clone();
             move || {
                 let waiter = rank.waiter.lock().unwrap();
-                Bell(&rank.bell).answer();
-                // It finds nothing, or leaves it to the one who waits.
+                Doorbell(&rank.doorbell).acknowledge();
+                // It finds nothing, or leaves the lazy data to the waiting thread.
                 match *waiter {
                     true => rank.kick.notify(),
-                    false => drop(Bell(&rank.bell).leave()),
+                    false => drop(Doorbell(&rank.doorbell).stop_polling()),
                 }
             }
         });
         rank.until(|| reader.available().unwrap() > 0);
-        mate.join().unwrap();
+        peer.join().unwrap();
         daemon.join().unwrap();
     });
 }
 
-/// A rank that does not wait is not woken for hints, and looks at them when it is rung for.
+/// A lazy ring does not wake a rank without a waiting thread; the rank sees the data after a normal ring.
 #[test]
-fn hints_wake_nobody_who_has_something_else_to_do() {
+fn lazy_rings_do_not_wake_a_computing_rank() {
     loom::model(|| {
-        let bell = AtomicU32::new(0);
-        let bell = Bell(&bell);
-        assert!(!bell.hint() && !bell.has_rung());
-        bell.answer();
-        assert!(!bell.hint() && bell.has_rung());
-        assert_eq!((bell.leave(), bell.hint(), bell.ring()), (Look::Sleep, false, true));
-        assert_eq!(bell.leave(), Look::Again);
-        bell.answer();
-        assert_eq!((bell.doze(), bell.hint(), bell.has_rung()), (Look::Sleep, true, true));
+        let doorbell = AtomicU32::new(0);
+        let doorbell = Doorbell(&doorbell);
+        assert!(!doorbell.ring_lazily() && !doorbell.has_rung());
+        doorbell.acknowledge();
+        assert!(!doorbell.ring_lazily() && doorbell.has_rung());
+        assert_eq!((doorbell.stop_polling(), doorbell.ring_lazily(), doorbell.ring()), (Look::Sleep, false, true));
+        assert_eq!(doorbell.stop_polling(), Look::Again);
+        doorbell.acknowledge();
+        assert_eq!((doorbell.prepare_sleep(), doorbell.ring_lazily(), doorbell.has_rung()), (Look::Sleep, true, true));
     });
 }
 
-/// A buffer that goes round: nobody reads what is still being written, or writes what is still being read.
+/// A buffer that is handed back and forth is never read and written at the same time.
 #[test]
 fn a_buffer_is_used_by_one_side_at_a_time() {
     model(|| {
@@ -304,14 +304,14 @@ fn a_buffer_is_used_by_one_side_at_a_time() {
         let reader = thread::spawn({
             let buffer = buffer.clone();
             move || {
-                let turn = Turn(&buffer.0);
+                let ownership = Ownership(&buffer.0);
                 let mut read = Vec::new();
                 while read.len() < 2 {
-                    if turn.take(1) {
-                        assert!(!turn.take(1), "once");
-                        // SAFETY: the checker finds out whether anybody writes meanwhile.
+                    if ownership.acquire(1) {
+                        assert!(!ownership.acquire(1), "once");
+                        // SAFETY: the checker detects concurrent writes.
                         read.push(buffer.1.with(|byte| unsafe { *byte }));
-                        turn.give_back();
+                        ownership.release();
                     } else {
                         thread::yield_now();
                     }
@@ -320,13 +320,13 @@ fn a_buffer_is_used_by_one_side_at_a_time() {
             }
         });
         for byte in [1, 2] {
-            let turn = Turn(&buffer.0);
-            while !turn.is_at_home() {
+            let ownership = Ownership(&buffer.0);
+            while !ownership.is_free() {
                 thread::yield_now();
             }
-            // SAFETY: the checker finds out whether anybody else uses it meanwhile.
+            // SAFETY: the checker detects concurrent accesses.
             buffer.1.with_mut(|place| unsafe { *place = byte });
-            turn.hand_to(1);
+            ownership.hand_to(1);
         }
         assert_eq!(reader.join().unwrap(), [1, 2]);
     });
@@ -335,15 +335,15 @@ fn a_buffer_is_used_by_one_side_at_a_time() {
 #[test]
 fn a_buffer_comes_back_from_the_dead_alone() {
     loom::model(|| {
-        let turn = AtomicU32::new(0);
-        let turn = Turn(&turn);
+        let ownership = AtomicU32::new(0);
+        let ownership = Ownership(&ownership);
         for taken in [false, true] {
-            turn.hand_to(3);
-            assert!(!taken || turn.take(3));
-            turn.inherit(2);
-            assert!(!turn.is_at_home() && !turn.take(2));
-            turn.inherit(3);
-            assert!(turn.is_at_home() && !turn.take(3));
+            ownership.hand_to(3);
+            assert!(!taken || ownership.acquire(3));
+            ownership.reclaim(2);
+            assert!(!ownership.is_free() && !ownership.acquire(2));
+            ownership.reclaim(3);
+            assert!(ownership.is_free() && !ownership.acquire(3));
         }
     });
 }

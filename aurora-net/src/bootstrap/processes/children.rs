@@ -1,0 +1,144 @@
+//! The processes started by rank 0 and their connections.
+
+use super::frame::{Frames, Trust};
+use super::output::OutputPipe;
+use super::parent::Control;
+use super::{Claim, Up};
+use crate::Rank;
+use crate::key::JobKey;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::Child;
+use std::sync::Arc;
+
+/// The started processes. Dropping it kills them.
+#[derive(Debug, Default)]
+pub(super) struct Children(pub Vec<ChildRank>);
+
+#[derive(Debug)]
+pub(super) struct ChildRank {
+    pub rank: Rank,
+    pub process: Child,
+    pub pidfd: OwnedFd,
+    pub output: [OutputPipe; 2],
+    pub connection: Option<ControlSocket>,
+    pub stopped_ticks: u32,
+    /// It has reported that it is about to end.
+    pub left: bool,
+    pub ended: bool,
+}
+
+/// A connection to the control socket. Its process may not have proved its rank yet.
+#[derive(Debug)]
+pub(super) struct ControlSocket {
+    pub socket: Arc<UnixStream>,
+    frames: Frames,
+}
+
+impl Children {
+    /// Adds a newly started process, whose stdout and stderr are pipes.
+    pub fn add(&mut self, rank: Rank, mut process: Child) -> io::Result<()> {
+        let watched = ChildRank::watch(rank, &mut process);
+        match watched {
+            Ok((pidfd, output)) => {
+                self.0.push(ChildRank {
+                    rank,
+                    process,
+                    pidfd,
+                    output,
+                    connection: None,
+                    stopped_ticks: 0,
+                    left: false,
+                    ended: false,
+                });
+                Ok(())
+            }
+            Err(error) => {
+                process.kill()?;
+                process.wait()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether this is the process id of a child that has not ended. The id of an ended process may have been reused.
+    pub fn has(&self, process: i32) -> bool {
+        self.0.iter().any(|child| !child.ended && pid(&child.process).as_raw_pid() == process)
+    }
+
+    /// Reads a stranger's hello. If it proves to be a child, stores its connection. Returns the stranger if the hello
+    /// is incomplete.
+    pub fn check(&mut self, mut stranger: ControlSocket, control: &Control, key: &JobKey) -> Option<ControlSocket> {
+        match stranger.next(Trust::Stranger) {
+            Ok(None) => return Some(stranger),
+            Ok(Some(Up::Hello { rank, nonce, proof })) if Claim::Rank.proof(key, rank, nonce).is(&proof.to_bytes()) => {
+                let child = self.0.iter_mut().find(|child| child.rank == rank);
+                if let Some(child) = child
+                    && control.welcome(rank, nonce, stranger.socket.clone())
+                {
+                    child.connection = Some(stranger);
+                }
+            }
+            // Not a child: the connection is closed.
+            Ok(Some(_)) | Err(_) => {}
+        }
+        None
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            if !child.ended {
+                // An error means that it is already dead.
+                let _ = child.process.kill();
+                let _ = child.process.wait();
+            }
+        }
+    }
+}
+
+impl ChildRank {
+    fn watch(rank: Rank, process: &mut Child) -> io::Result<(OwnedFd, [OutputPipe; 2])> {
+        let pidfd = pidfd_open(pid(process), PidfdFlags::empty())?;
+        let stdout = process.stdout.take().expect("piped");
+        let stderr = process.stderr.take().expect("piped");
+        let output = [OutputPipe::new(rank, stdout)?, OutputPipe::new(rank, stderr)?];
+        Ok((pidfd, output))
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        let look = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        matches!(waitid(WaitId::Pid(pid(&self.process)), look), Ok(Some(status)) if status.stopped())
+    }
+}
+
+fn pid(process: &Child) -> Pid {
+    Pid::from_child(process)
+}
+
+impl ControlSocket {
+    pub fn new(socket: UnixStream) -> Self {
+        ControlSocket { socket: Arc::new(socket), frames: Frames::default() }
+    }
+
+    /// The next message, if it has arrived. An error means that no further one will.
+    pub fn next(&mut self, trust: Trust) -> io::Result<Option<Up>> {
+        loop {
+            if let Some(message) = self.frames.next(trust)? {
+                return Ok(Some(message));
+            }
+            let mut chunk = [0; 4096];
+            match recv(&self.socket, &mut chunk, RecvFlags::DONTWAIT) {
+                Ok((_, 0)) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok((_, length)) => self.frames.push(&chunk[..length]),
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}

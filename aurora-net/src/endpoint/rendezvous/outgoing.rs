@@ -1,0 +1,64 @@
+//! A requested transfer, at its sender.
+
+use super::carrier::Tag;
+use super::checksum::append;
+use crate::{Handler, Payload, Rank, Token};
+use bytes::Bytes;
+
+/// It exists until its receiver has declined it or has all of it.
+#[derive(Debug)]
+pub(super) struct OutgoingTransfer {
+    pub to: Rank,
+    pub header: Bytes,
+    pub payload: Payload,
+    /// `None` until it is accepted.
+    pub tag: Option<Tag>,
+    /// Pieces that the carrier is sending.
+    pub in_flight: usize,
+    /// The carrier has been given all bytes before this.
+    next: usize,
+    /// The payload has been withdrawn: the remaining pieces are sent empty.
+    withdrawn: bool,
+}
+
+impl OutgoingTransfer {
+    pub fn new(to: Rank, header: Bytes, payload: Payload) -> Self {
+        OutgoingTransfer { to, header, payload, tag: None, in_flight: 0, next: 0, withdrawn: false }
+    }
+
+    /// Whether pieces remain to be sent.
+    pub fn has_more(&self) -> bool {
+        self.next < self.payload.len()
+    }
+
+    /// The lent payload to release.
+    pub fn token(&self) -> Option<Token> {
+        match self.payload {
+            Payload::Lent { token, .. } => Some(token),
+            Payload::Empty | Payload::Bytes(_) | Payload::Shared(_) => None,
+        }
+    }
+
+    /// Copies the next piece, of at most `longest` bytes, into an empty buffer. Returns its offset.
+    pub fn load(&mut self, id: u64, longest: usize, handler: &mut impl Handler, buffer: &mut Vec<u8>) -> usize {
+        let offset = self.next;
+        let len = longest.min(self.payload.len() - offset);
+        self.next += len;
+        self.in_flight += 1;
+        match &self.payload {
+            _ if self.withdrawn => {}
+            Payload::Bytes(bytes) => buffer.extend_from_slice(&bytes[offset..offset + len]),
+            Payload::Shared(bytes) => buffer.extend_from_slice(&bytes[offset..offset + len]),
+            Payload::Lent { token, .. } => {
+                buffer.resize(len, 0);
+                self.withdrawn = !handler.read(*token, offset, buffer);
+            }
+            Payload::Empty => unreachable!("nothing is not offered"),
+        }
+        match self.withdrawn {
+            true => buffer.clear(),
+            false => append(buffer, id, offset),
+        }
+        offset
+    }
+}

@@ -1,0 +1,192 @@
+//! The leader's acceptor thread: accepts connections until all node peers are known to have connected.
+//!
+//! Any process can connect to an abstract socket. So no connection may fill the queue before the node peers connect, or
+//! hold descriptors of the leader for long: connections of other users are closed at once, unauthenticated ones of this
+//! user after a short time ([`Strangers`]).
+
+use super::descriptor_passing::{Channel, Listener, Message};
+use super::handshake::Handshake;
+use crate::endpoint::Waker;
+use crate::strangers::{Room, Strangers};
+use crate::{Error, Rank, peer};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// A node peer that has proved its rank.
+#[derive(Debug)]
+pub(super) struct AcceptedPeer {
+    pub rank: Rank,
+    pub channel: Channel,
+    pub waker: Waker,
+}
+
+/// The node peers that have connected so far.
+#[derive(Debug, Default)]
+pub(super) struct Accepted {
+    pub all: Vec<AcceptedPeer>,
+    /// A connection was dropped because its descriptor could not be received.
+    refused: Option<Errno>,
+}
+
+impl Accepted {
+    /// The error for a node peer that has not connected.
+    pub fn why_missing(&self, peer: Rank) -> Error {
+        match self.refused {
+            Some(refused) => Error::system(TAKING)(refused),
+            None => Error::NodePeerGone { rank: peer },
+        }
+    }
+}
+
+const TAKING: &str = "accept a connection of a rank of this machine";
+
+/// The handle to the thread. Dropping it ends the thread and closes every connection.
+#[derive(Debug)]
+pub(super) struct Acceptor {
+    over: Arc<Waker>,
+    thread: Option<JoinHandle<Result<Accepted, Error>>>,
+}
+
+impl Acceptor {
+    pub fn start(me: Rank, listener: Listener, handshake: Arc<Handshake>) -> Result<Self, Error> {
+        let over = Arc::new(Waker::new().map_err(Error::system("make an eventfd"))?);
+        let (accepted, strangers) = (Accepted::default(), Strangers::new());
+        let accepting = Accepting { over: over.clone(), listener, handshake, accepted, strangers };
+        let thread = thread::Builder::new()
+            .name(format!("aurora-accept-{}", me.index()))
+            .spawn(move || accepting.run())
+            .map_err(Error::system("start a thread"))?;
+        Ok(Acceptor { over, thread: Some(thread) })
+    }
+
+    /// Returns the connected node peers. Call this once all of them are known to have connected.
+    pub fn finish(mut self) -> Result<Accepted, Error> {
+        self.over.kick();
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(outcome)) => outcome,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => Ok(Accepted::default()),
+        }
+    }
+}
+
+impl Drop for Acceptor {
+    fn drop(&mut self) {
+        self.over.kick();
+        if let Some(thread) = self.thread.take() {
+            // Its result is not needed.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Accepting {
+    over: Arc<Waker>,
+    listener: Listener,
+    handshake: Arc<Handshake>,
+    accepted: Accepted,
+    strangers: Strangers<Channel>,
+}
+
+impl Accepting {
+    fn run(mut self) -> Result<Accepted, Error> {
+        while !self.sleep() {
+            if let Err(error) = self.accept() {
+                // The node peers keep waiting, so that the leader reports the failure.
+                while !is_kicked(&self.over) {}
+                return Err(Error::system(TAKING)(error));
+            }
+            let Accepting { handshake, accepted, strangers, .. } = &mut self;
+            strangers.poll(Instant::now(), |channel| check(channel, handshake, accepted));
+        }
+        self.take_the_rest().map_err(Error::system(TAKING))?;
+        Ok(self.accepted)
+    }
+
+    /// Reads every connection once, without waiting: all node peers have already sent their hello.
+    fn take_the_rest(&mut self) -> Result<(), Errno> {
+        let Accepting { listener, handshake, accepted, strangers, .. } = self;
+        strangers.poll(Instant::now(), |channel| check(channel, handshake, accepted).and(None));
+        // At most one full queue, however fast strangers connect.
+        for _ in 0..=Listener::QUEUE {
+            match listener.accept()? {
+                None => break,
+                Some(channel) if peer::is_same_user(&channel) => drop(check(channel, handshake, accepted)),
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Sleeps until there is something to do. Returns true when the acceptor is to stop.
+    fn sleep(&self) -> bool {
+        let now = Instant::now();
+        let wait = self.strangers.deadline(now).map(|at| timespec(at.saturating_duration_since(now)));
+        let listener = self.strangers.is_open(now).then_some(self.listener.as_fd());
+        let fds = [self.over.as_fd()].into_iter().chain(listener).chain(self.strangers.iter().map(AsFd::as_fd));
+        let mut polled: Vec<PollFd<'_>> = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        // After any wake-up the caller looks at everything.
+        let _ = poll(&mut polled, wait.as_ref());
+        !polled[0].revents().is_empty()
+    }
+
+    fn accept(&mut self) -> Result<(), Errno> {
+        for _ in 0..=Listener::QUEUE {
+            let now = Instant::now();
+            if self.strangers.room(now) == Room::Later {
+                break;
+            }
+            match self.listener.accept() {
+                Ok(None) => break,
+                Ok(Some(channel)) if !peer::is_same_user(&channel) => {}
+                Ok(Some(channel)) => {
+                    if let Some(channel) = check(channel, &self.handshake, &mut self.accepted) {
+                        self.strangers.admit(channel, false, now);
+                    }
+                }
+                // No descriptor is left: close a connection that has sent nothing.
+                Err(error) => match self.strangers.make_room(now) {
+                    Room::Here => {}
+                    Room::Later => break,
+                    Room::None => return Err(error),
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads one connection's hello. Returns the connection if the hello has not arrived yet.
+fn check(channel: Channel, handshake: &Handshake, accepted: &mut Accepted) -> Option<Channel> {
+    let Message { bytes, descriptors } = match channel.try_receive() {
+        Ok(Some(message)) => message,
+        Err(Errno::AGAIN) => return Some(channel),
+        Err(error @ Errno::MFILE) => {
+            // This may have been a node peer: it will be reported as missing.
+            accepted.refused = Some(error);
+            return None;
+        }
+        // The connection is closed.
+        Ok(None) | Err(_) => return None,
+    };
+    let rank = handshake.who(&bytes)?;
+    let waker = Waker::of(descriptors.into_iter().next()?);
+    if accepted.all.iter().all(|peer| peer.rank != rank) {
+        accepted.all.push(AcceptedPeer { rank, channel, waker });
+    }
+    None
+}
+
+fn is_kicked(waker: &Waker) -> bool {
+    let mut polled = [PollFd::new(waker, PollFlags::IN)];
+    let _ = poll(&mut polled, None);
+    !polled[0].revents().is_empty()
+}
+
+fn timespec(wait: Duration) -> Timespec {
+    Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
+}

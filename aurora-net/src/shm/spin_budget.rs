@@ -1,0 +1,49 @@
+//! How long a waiting rank polls before it sleeps.
+
+use std::hint;
+use std::thread;
+
+/// Polls without giving up the core: about 20 us, the cost of sleeping and being woken.
+const SPINS: u32 = 1500;
+
+/// Polls that each give up the core first.
+const YIELDS: u32 = 20;
+
+/// A number of polls of each kind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpinBudget {
+    /// Without giving up the core.
+    pub spins: u32,
+    /// Each after giving up the core.
+    pub yields: u32,
+}
+
+impl SpinBudget {
+    /// The budget of one of `ranks` ranks of a node. Without a core for each rank, spinning would only delay the rank
+    /// that is waited for.
+    pub fn of(ranks: usize) -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let spins = if ranks <= cores { SPINS } else { 0 };
+        SpinBudget { spins, yields: YIELDS }
+    }
+
+    /// Polls without giving up the core. Returns whether the condition holds.
+    pub fn spin(self, mut has_come: impl FnMut() -> bool) -> bool {
+        for _ in 0..self.spins {
+            if has_come() {
+                return true;
+            }
+            hint::spin_loop();
+        }
+        has_come()
+    }
+
+    /// Polls, in the end giving up the core each time. Returns whether the condition holds.
+    pub fn spin_then_yield(self, mut has_come: impl FnMut() -> bool) -> bool {
+        let yielded = |has_come: &mut dyn FnMut() -> bool| {
+            thread::yield_now();
+            has_come()
+        };
+        self.spin(&mut has_come) || (0..self.yields).any(|_| yielded(&mut has_come))
+    }
+}
