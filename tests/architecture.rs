@@ -1,0 +1,199 @@
+//! The rules of the sources: which module may import which, where `unsafe` and the clock may stand, how long a file
+//! and a line may be.
+//!
+//! The tables below are the rules. `tests/architecture.allowed` lists the violations of today; a violation that is not
+//! listed fails the test, and so does a listed one that is gone: the list may only shrink.
+//! `UPDATE=1 cargo test --test architecture` strikes out what is gone. `UPDATE=ALLOW` also adds what is new, which a
+//! file that has been renamed needs.
+//!
+//! A module is known by where its file lies. Every path counts, in `use` lines, in expressions, types and macros, and a
+//! name that another module exports again leads to where it is defined. Code for tests alone may import what it likes,
+//! and is not counted in the length of its file.
+
+#[path = "architecture/allowed.rs"]
+mod allowed;
+#[path = "architecture/check.rs"]
+mod check;
+#[path = "architecture/imports.rs"]
+mod imports;
+#[path = "architecture/proof.rs"]
+mod proof;
+#[path = "architecture/source.rs"]
+mod source;
+#[path = "architecture/tree.rs"]
+mod tree;
+
+use allowed::{Allowed, Update};
+use std::collections::BTreeSet;
+use std::env;
+use std::path::Path;
+
+/// Leaves: they import other leaves and other crates, and nothing else of their own crate. Modules that are not there
+/// yet are bound as soon as they are.
+const LEAVES: &[InCrate] = &[InCrate {
+    of: "aurora-core",
+    modules: &[
+        "digest",
+        "distribution",
+        "element",
+        "environment",
+        "error",
+        "halo",
+        "ids",
+        "notice",
+        "operation",
+        "polls",
+        "site",
+        "stats",
+        "trace",
+        "window",
+    ],
+}];
+
+/// Imports that some modules may not have.
+const BANS: &[Ban] = &[
+    Ban {
+        rule: "io",
+        modules: InCrate { of: "aurora-net", modules: &["proto", "wire"] },
+        banned: &[
+            "crate::bootstrap",
+            "crate::endpoint",
+            "crate::local",
+            "crate::shm",
+            "crate::sim",
+            "crate::udp",
+            "libc",
+            "mpi",
+            "quinn_udp",
+            "rustix",
+            "socket2",
+            "std::fs",
+            "std::io",
+            "std::net",
+            "std::os",
+            "std::process",
+            "std::thread",
+        ],
+        mend: "the protocol decides and does no I/O: what it needs to know is an argument, what is to be done a result",
+    },
+    Ban {
+        rule: "below",
+        modules: InCrate { of: "aurora-core", modules: &["kernel", "object", "epoch"] },
+        banned: &["crate::behaviour", "crate::scalar", "crate::vector"],
+        mend: "the kernel knows no kind of object: name a method of `SharedObject`, or a word of the epoch",
+    },
+];
+
+/// Crates whose top modules do not import each other, two by two.
+const NO_CYCLES: &[&str] = &["aurora-core", "aurora-net"];
+
+/// Where each folder or file is a behaviour and imports no other.
+const BEHAVIOURS: InCrate = InCrate { of: "aurora-core", modules: &["behaviour"] };
+
+/// Except for these, which all behaviours share.
+const SHARED_BY_BEHAVIOURS: &[&str] = &["buffers", "marks", "rows", "sealed", "shown"];
+
+/// And except for these: a behaviour, and those that it is made of.
+const MADE_OF: &[(&str, &[&str])] = &[
+    ("accumulate", &["release"]),
+    ("blocks", &["read_cache"]),
+    ("combined", &["read_cache", "release"]),
+    ("halo", &["owner"]),
+];
+
+/// Machines: they are told the time (`cx.now`) and never read the clock, so that tests run in virtual time.
+const MACHINES: &[InCrate] = &[
+    InCrate {
+        of: "aurora-core",
+        modules: &[
+            "behaviour",
+            "collective",
+            "epoch",
+            "global",
+            "kernel",
+            "link",
+            "message",
+            "object",
+            "scalar",
+            "service",
+            "vector",
+        ],
+    },
+    InCrate { of: "aurora-net", modules: &["proto", "sim", "wire"] },
+];
+
+/// The files that may have `unsafe` code. They have some.
+const UNSAFE: &[&str] = &[
+    "aurora-apps/src/mpi_ranks/in_place.rs",
+    "aurora-apps/src/mpi_ranks/neighbours.rs",
+    "aurora-apps/src/mpi_ranks/posted.rs",
+    "aurora-core/src/memory/array.rs",
+    "aurora-core/src/memory/arriving.rs",
+    "aurora-core/src/memory/cells.rs",
+    "aurora-core/src/memory/direct.rs",
+    "aurora-core/src/memory/door.rs",
+    "aurora-core/src/memory/gate.rs",
+    "aurora-core/src/memory/lent.rs",
+    "aurora-core/src/memory/prefetch.rs",
+    "aurora-core/src/memory/shared.rs",
+    "aurora-core/src/memory/word.rs",
+    "aurora-net/src/bootstrap/exit.rs",
+    "aurora-net/src/bootstrap/mpi/carrier.rs",
+    "aurora-net/src/buffer.rs",
+    "aurora-net/src/peer.rs",
+    "aurora-net/src/shm/barrier.rs",
+    "aurora-net/src/shm/control.rs",
+    "aurora-net/src/shm/mailbox.rs",
+    "aurora-net/src/shm/mailbox/model.rs",
+    "aurora-net/src/shm/ring.rs",
+    "aurora-net/src/shm/ring/model.rs",
+    "aurora-net/src/shm/segment.rs",
+    "aurora-net/src/shm/stock.rs",
+    "aurora-net/src/shm/tests.rs",
+    "aurora-net/tests/support/bodies.rs",
+];
+
+/// A file has at most so many lines, those of its unit tests not counted.
+const LINES: usize = 500;
+
+/// A line has at most so many columns, comments included.
+const COLUMNS: usize = 120;
+
+/// Top modules of a crate; all that lies in them is meant too.
+struct InCrate {
+    of: &'static str,
+    modules: &'static [&'static str],
+}
+
+/// What some modules may not import: modules of their crate, others, and all that lies in these.
+struct Ban {
+    rule: &'static str,
+    modules: InCrate,
+    banned: &'static [&'static str],
+    mend: &'static str,
+}
+
+/// Where the violations of today are listed.
+const ALLOWED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/architecture.allowed");
+
+#[test]
+fn the_sources_obey_the_rules() {
+    let update = match env::var("UPDATE").as_deref() {
+        Ok("ALLOW") => Update::Allow,
+        Ok("1") => Update::Shrink,
+        _ => Update::Never,
+    };
+    let files = tree::rust_files(Path::new(env!("CARGO_MANIFEST_DIR"))).expect("the sources can be read");
+    let found = check::violations(&files).expect("the sources can be parsed");
+    let complaints = Allowed::new(ALLOWED).compare(&found, update).expect("the list can be read and written");
+    assert!(complaints.is_empty(), "{} complaints:\n\n{}\n", complaints.len(), complaints.join("\n"));
+}
+
+#[test]
+fn the_files_with_unsafe_code_have_some() {
+    let files = tree::rust_files(Path::new(env!("CARGO_MANIFEST_DIR"))).expect("the sources can be read");
+    let with = check::with_unsafe(&files).expect("the sources can be parsed");
+    let listed: BTreeSet<&str> = UNSAFE.iter().copied().collect();
+    let without: Vec<_> = listed.difference(&with).collect();
+    assert!(without.is_empty(), "strike them out of `UNSAFE` in tests/architecture.rs: {without:?}");
+}

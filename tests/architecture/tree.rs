@@ -1,0 +1,34 @@
+//! The Rust files of the workspace.
+
+use std::path::Path;
+use std::{fs, io};
+
+/// A file: its path from the root of the workspace, with `/`, and its text.
+pub struct File {
+    pub path: String,
+    pub text: String,
+}
+
+/// All of them below `root`, but for hidden folders and what has been built.
+pub fn rust_files(root: &Path) -> io::Result<Vec<File>> {
+    let mut files = Vec::new();
+    walk(root, "", &mut files)?;
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+fn walk(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = entry.path();
+        let (is_folder, relative) = (entry.file_type()?.is_dir(), format!("{prefix}{name}"));
+        // Cargo puts this tag into each folder that it builds in.
+        if is_folder && !name.starts_with('.') && name != "target" && !path.join("CACHEDIR.TAG").exists() {
+            walk(&path, &format!("{relative}/"), files)?;
+        } else if !is_folder && name.ends_with(".rs") {
+            files.push(File { text: fs::read_to_string(&path)?, path: relative });
+        }
+    }
+    Ok(())
+}
