@@ -105,19 +105,7 @@ const MADE_OF: &[(&str, &[&str])] = &[
 const MACHINES: &[InCrate] = &[
     InCrate {
         of: "aurora-core",
-        modules: &[
-            "behaviour",
-            "collective",
-            "epoch",
-            "global",
-            "kernel",
-            "link",
-            "message",
-            "object",
-            "scalar",
-            "service",
-            "vector",
-        ],
+        modules: &["behaviour", "collective", "epoch", "kernel", "link", "object", "scalar", "vector"],
     },
     InCrate { of: "aurora-net", modules: &["proto", "sim", "wire"] },
 ];
@@ -141,14 +129,14 @@ const UNSAFE: &[&str] = &[
     "aurora-net/src/bootstrap/mpi/carrier.rs",
     "aurora-net/src/buffer.rs",
     "aurora-net/src/peer.rs",
-    "aurora-net/src/shm/barrier.rs",
+    "aurora-net/src/shm/buffer_pool.rs",
     "aurora-net/src/shm/control.rs",
     "aurora-net/src/shm/mailbox.rs",
     "aurora-net/src/shm/mailbox/model.rs",
+    "aurora-net/src/shm/node_barrier.rs",
     "aurora-net/src/shm/ring.rs",
     "aurora-net/src/shm/ring/model.rs",
     "aurora-net/src/shm/segment.rs",
-    "aurora-net/src/shm/stock.rs",
     "aurora-net/src/shm/tests.rs",
     "aurora-net/tests/support/bodies.rs",
 ];
