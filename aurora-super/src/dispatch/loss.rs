@@ -13,7 +13,7 @@ impl<P: Program> Dispatch<P> {
         if self.members.get(lost as usize).is_none_or(Member::is_lost) {
             return;
         }
-        let outstanding = self.members[lost as usize].lose();
+        let outstanding = self.change(lost, Member::lose);
         self.lost.add(lost);
         if let Some(weights) = &mut self.weights {
             weights.lose(lost);

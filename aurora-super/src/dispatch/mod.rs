@@ -66,6 +66,8 @@ pub struct Dispatch<P> {
     blocks: Vec<Block>,
     groups: Groups,
     members: Vec<Member>,
+    /// How many of them the next step waits for.
+    playing: usize,
     lost: Lost,
     /// They have asked, and there was nothing for them.
     waiting: VecDeque<Node>,
@@ -100,6 +102,7 @@ impl<P: Program> Dispatch<P> {
             groups: Groups::new(groups),
             lost: Lost::none(parts.nodes()),
             members: vec![Member::default(); parts.nodes() as usize],
+            playing: parts.nodes() as usize,
             waiting: VecDeque::new(),
             stepping: Vec::new(),
             orders: VecDeque::new(),
@@ -171,15 +174,14 @@ impl<P: Program> Dispatch<P> {
 
     /// Begins the next step if all who take part have ended the last.
     fn step(&mut self) {
-        let playing = self.members.iter().filter(|member| member.is_playing()).count();
-        if self.stepping.len() < playing {
+        if self.stepping.len() < self.playing {
             return;
         }
         let mut nodes = std::mem::take(&mut self.stepping);
         nodes.sort_unstable();
         for node in nodes {
             if !self.grant(node) {
-                self.members[node as usize].retire();
+                self.change(node, Member::retire);
                 self.wait(node);
             }
         }
@@ -190,10 +192,19 @@ impl<P: Program> Dispatch<P> {
         for _ in 0..self.waiting.len() {
             let node = self.waiting.pop_front().expect("as many as there were");
             match self.grant(node) {
-                true => self.members[node as usize].set_waiting(false),
+                true => self.change(node, |member| member.set_waiting(false)),
                 false => self.waiting.push_back(node),
             }
         }
+    }
+
+    /// Changes what is known of a node, and counts who takes part in steps.
+    fn change<T>(&mut self, node: Node, change: impl FnOnce(&mut Member) -> T) -> T {
+        let member = &mut self.members[node as usize];
+        let before = member.is_playing();
+        let changed = change(member);
+        self.playing = self.playing + usize::from(member.is_playing()) - usize::from(before);
+        changed
     }
 
     fn wait(&mut self, node: Node) {
@@ -324,7 +335,7 @@ impl<P: Program> Dispatch<P> {
         if self.config.policy.version == Version::Mixture {
             self.retry();
         } else if self.members[node as usize].is_waiting() && self.grant(node) {
-            self.members[node as usize].set_waiting(false);
+            self.change(node, |member| member.set_waiting(false));
             self.waiting.retain(|other| *other != node);
         }
     }
