@@ -23,7 +23,7 @@ impl Random {
     }
 }
 
-/// A number that `value` determines and that looks like chance.
+/// A number that `value` determines and that looks like chance; only that of 0 is 0.
 pub fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -13,6 +13,12 @@ pub(crate) fn quoted(found: &str) -> String {
     text
 }
 
+/// A number as a message can print it: in scientific form if it is very large or very small.
+pub(crate) fn number(value: f64) -> String {
+    let is_common = !value.is_finite() || value == 0.0 || (1e-9..1e15).contains(&value.abs());
+    if is_common { value.to_string() } else { format!("{value:e}") }
+}
+
 /// The one of `known` that `name` is most probably a misspelling of.
 pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
     if name.len() > LONGEST_NAME {
@@ -42,6 +48,12 @@ mod tests {
         assert_eq!(quoted("\u{1b}[31m\n"), "\u{fffd}[31m\u{fffd}");
         assert_eq!(quoted(&"é".repeat(50)), "é".repeat(50));
         assert_eq!(quoted(&"é".repeat(1_000_000)), "é".repeat(50) + "...");
+    }
+
+    #[test]
+    fn long_numbers_are_in_scientific_form() {
+        let told = [0.0, -0.5, 20_000.0, 1e308, -1e15, 1e-60, f64::NAN, f64::INFINITY].map(number);
+        assert_eq!(told, ["0", "-0.5", "20000", "1e308", "-1e15", "1e-60", "NaN", "inf"]);
     }
 
     #[test]
