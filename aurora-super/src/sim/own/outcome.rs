@@ -4,7 +4,8 @@ use super::super::setting::{Outcome, shares};
 use crate::Group;
 use std::collections::BTreeMap;
 
-/// What a simulation in own mode comes to.
+/// What a simulation in own mode comes to. What runs again after a loss counts as computed, so a loss can raise the efficiency: compare the
+/// makespans of runs with losses, not their efficiencies.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OwnOutcome {
     /// What paper mode has too. Shares are of the work that all cores could have done until the dispatcher knew that all is complete, those
