@@ -56,8 +56,8 @@ pub struct Product {
 }
 
 impl Product {
-    /// Of a matrix of `rows` x `inner` blocks and one of `inner` x `columns`. `None` if one of the three matrices has no block, or if all of
-    /// them together have more than `u32::MAX` blocks.
+    /// Of a matrix of `rows` x `inner` blocks and one of `inner` x `columns`. `None` if one of the three matrices has
+    /// no block, or if all of them together have more than `u32::MAX` blocks.
     pub fn new(rows: u32, inner: u32, columns: u32) -> Option<Self> {
         let areas = [(rows, inner), (inner, columns), (rows, columns)].map(|(a, b)| u128::from(a) * u128::from(b));
         let fits = areas.iter().all(|area| *area > 0) && areas.iter().sum::<u128>() <= u128::from(u32::MAX);
@@ -138,15 +138,17 @@ impl Hash for Parts {
 }
 
 impl Parts {
-    /// Parts that are rectangles. A grid row of nodes gets rows of blocks in proportion to the sum of its nodes' speeds, and a grid column
-    /// gets columns of blocks in the same way. `None` if there are no speeds, or if one is not a number above 0 and up to 1e290.
+    /// Parts that are rectangles. A grid row of nodes gets rows of blocks in proportion to the sum of its nodes'
+    /// speeds, and a grid column gets columns of blocks in the same way. `None` if there are no speeds, or if one is
+    /// not a number above 0 and up to 1e290.
     ///
-    /// A part is in proportion to the speed of its node only if all grid rows have their speeds in the same ratios: equal speeds, or 1:3 by
-    /// turns. Else a slow node beside fast ones gets more than its share. So sort the speeds, or take a policy that corrects the parts at
-    /// the end: [`TAIL`](crate::Policy::TAIL) or [`ECT`](crate::Policy::ECT).
+    /// A part is in proportion to the speed of its node only if all grid rows have their speeds in the same ratios:
+    /// equal speeds, or 1:3 by turns. Else a slow node beside fast ones gets more than its share. So sort the speeds,
+    /// or take a policy that corrects the parts at the end: [`TAIL`](crate::Policy::TAIL) or
+    /// [`ECT`](crate::Policy::ECT).
     ///
-    /// The grid has `2^floor(log2(p) / 2)` rows if that divides the number of nodes p, else the largest number below it that does: 8 nodes
-    /// stand as 2 x 4, 12 as 2 x 6, and 7 as 1 x 7.
+    /// The grid has `2^floor(log2(p) / 2)` rows if that divides the number of nodes p, else the largest number below it
+    /// that does: 8 nodes stand as 2 x 4, 12 as 2 x 6, and 7 as 1 x 7.
     ///
     /// ```
     /// use aurora_super::{Parts, Product, Program};

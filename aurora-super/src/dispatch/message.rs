@@ -30,8 +30,8 @@ pub enum Order {
     Accept(Part),
     /// Its incarnation of a group's result is not needed any more.
     Drop(Group),
-    /// Another node is lost. What it hosted is hosted by the [next](crate::execute::Lost::host) that is not. Modifiers on their way to it
-    /// are gone: [what a driver does then](crate::execute#what-a-driver-keeps-to).
+    /// Another node is lost. What it hosted is hosted by the [next](crate::execute::Lost::host) that is not. Modifiers
+    /// on their way to it are gone: [what a driver does then](crate::execute#what-a-driver-keeps-to).
     Lost(Node),
 }
 

@@ -44,10 +44,11 @@ impl Config {
 ///
 /// [`Dispatch::handle`] takes what a node reports, in any order that keeps the reports of one node in theirs; [`Dispatch::lose`] is told of a
 /// node that is lost. After either, [`Dispatch::poll`] gives orders until there are none; those to one node have to reach it in their
-/// order, and once. Equal inputs give equal orders. [`execute`](crate::execute) has a driver as an example, and what a driver keeps to.
+/// order, and once. Equal inputs give equal orders. [`execute`](crate::execute) has a driver as an example, and what a
+/// driver keeps to.
 ///
-/// A method panics if a block is in a state that its instructions do not allow: a bug of this crate, or of a [`Program`] whose methods do
-/// not always return the same.
+/// A method panics if a block is in a state that its instructions do not allow: a bug of this crate, or of a
+/// [`Program`] whose methods do not always return the same.
 ///
 /// # What holds
 ///
@@ -136,8 +137,9 @@ impl<P: Program> Dispatch<P> {
         &self.blocks[block as usize]
     }
 
-    /// Whether all results are complete. The result of group `g` is then at `dispatch.block(program.result(g)).host()`, as soon as that
-    /// node has merged all that it was ordered to: orders may still be in [`poll`](Self::poll) or under way.
+    /// Whether all results are complete. The result of group `g` is then at `dispatch.block(program.result(g)).host()`,
+    /// as soon as that node has merged all that it was ordered to: orders may still be in [`poll`](Self::poll) or under
+    /// way.
     pub fn is_done(&self) -> bool {
         self.groups.is_done()
     }

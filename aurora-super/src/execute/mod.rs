@@ -1,7 +1,7 @@
 //! An instruction execution unit (S0 section 1): one node.
 //!
-//! A driver carries out the [`Command`]s of all nodes, and carries messages between them and the [`Dispatch`](crate::Dispatch). This one
-//! does both at once for two nodes that multiply matrices of 2 x 2 blocks:
+//! A driver carries out the [`Command`]s of all nodes, and carries messages between them and the
+//! [`Dispatch`](crate::Dispatch). This one does both at once for two nodes that multiply matrices of 2 x 2 blocks:
 //!
 //! ```
 //! use aurora_super::dispatch::Config;
@@ -47,18 +47,18 @@
 //!
 //! # What a driver keeps to
 //!
-//! 1. Reports of one node reach the dispatcher in their order. Orders to one node reach it in their order, each once. Blocks,
-//!    incarnations and modifiers may overtake each other and the messages.
-//! 2. Under [`Privilege::RemoteUpdate`] the driver sends the modifier of a task that has run to [`Task::result_at`], asks that node
-//!    whether it [merges](Execute::merges) it, and hands [`Event::Ran`] to the sender when it is merged.
-//! 3. When [`Order::Lost`] has been delivered to a node, the driver hands that node [`Event::Ran`] for each task whose modifier it has
-//!    sent to the lost node and that has had no [`Event::Ran`]. A confirmation that comes later does not count. From then on the driver
-//!    sends no modifier to the lost node: such a task has [`Event::Ran`] as soon as it has run. The dispatcher does not count these tasks,
-//!    and hands them out again.
-//! 4. Whoever hosts an input block has to be able to give it. If a node is lost, that is the [next](Lost::host) one that is not: it
-//!    reads the block from a file or from a replica, or makes it again.
-//! 5. A driver goes on until [`Dispatch::is_done`](crate::Dispatch::is_done), and then until all orders are delivered and all
-//!    incarnations are merged.
+//! 1. Reports of one node reach the dispatcher in their order. Orders to one node reach it in their order, each once.
+//!    Blocks, incarnations and modifiers may overtake each other and the messages.
+//! 2. Under [`Privilege::RemoteUpdate`] the driver sends the modifier of a task that has run to [`Task::result_at`],
+//!    asks that node whether it [merges](Execute::merges) it, and hands [`Event::Ran`] to the sender when it is merged.
+//! 3. When [`Order::Lost`] has been delivered to a node, the driver hands that node [`Event::Ran`] for each task whose
+//!    modifier it has sent to the lost node and that has had no [`Event::Ran`]. The driver drops a confirmation that
+//!    comes later. From then on the driver sends no modifier to the lost node: such a task has [`Event::Ran`] as soon
+//!    as it has run. The dispatcher does not count these tasks, and hands them out again.
+//! 4. Whoever hosts an input block has to be able to give it. If a node is lost, that is the [next](Lost::host) one
+//!    that is not: it reads the block from a file or from a replica, or makes it again.
+//! 5. A driver goes on until [`Dispatch::is_done`](crate::Dispatch::is_done), and then until all orders are delivered
+//!    and all incarnations are merged.
 
 mod cache;
 
@@ -95,7 +95,8 @@ pub enum Event {
     /// A copy of a block has come.
     Arrived(BlockId),
     /// An instruction has run. Under [`Privilege::RemoteUpdate`]: send it only after the node of the result has
-    /// [merged](Execute::merges) the modifier, or when that node is lost (see [the module](self)). Each [`Command::Run`] has one.
+    /// [merged](Execute::merges) the modifier, or when that node is lost (see [the module](self)). Each
+    /// [`Command::Run`] has one.
     Ran(Instruction),
     /// Another node has asked for a block that this one hosts.
     Wanted {
@@ -250,8 +251,8 @@ impl<P: Program> Execute<P> {
     /// A node that has nothing yet.
     ///
     /// # Panics
-    /// If a limit is 0, `in_flight` is below `running`, or the budget is too small for one instruction. Later if `owners` are not the
-    /// [`owners`] of this program and these parts.
+    /// If a limit is 0, `in_flight` is below `running`, or the budget is too small for one instruction. Later if
+    /// `owners` are not the [`owners`] of this program and these parts.
     pub fn new(me: Node, program: P, parts: &Parts, owners: Arc<[Node]>, limits: Limits) -> Self {
         assert!(limits.running > 0 && limits.in_flight >= limits.running, "a node runs something");
         assert!(limits.budget.is_none_or(|budget| budget >= 2), "an instruction has two inputs");
@@ -279,8 +280,8 @@ impl<P: Program> Execute<P> {
     /// Something happens. What is to be done is appended to `out`.
     ///
     /// # Panics
-    /// If an instruction has run that was not to run, or for the second time; if a block has come that the program does not have; or if it
-    /// is told that all nodes are lost, itself among them. These are bugs of the driver.
+    /// If an instruction has run that was not to run, or for the second time; if a block has come that the program does
+    /// not have; or if it is told that all nodes are lost, itself among them. These are bugs of the driver.
     pub fn handle(&mut self, event: Event, out: &mut Vec<Command>) {
         match event {
             Event::Order(order) => self.obey(order, out),
@@ -292,10 +293,12 @@ impl<P: Program> Execute<P> {
         self.go_on(out);
     }
 
-    /// Whether the modifier of a task is to be merged: not if that was done before, for a node that was lost before it could say so.
+    /// Whether the modifier of a task is to be merged: not if that was done before, for a node that was lost before it
+    /// could say so.
     ///
-    /// Call it once for each modifier of a [`Privilege::RemoteUpdate`], at the node [`Task::result_at`], also when that is the node that ran
-    /// the task; merge the modifier if it returns true, and hand [`Event::Ran`] to the node that ran the task in either case.
+    /// Call it once for each modifier of a [`Privilege::RemoteUpdate`], at the node [`Task::result_at`], also when that
+    /// is the node that ran the task; merge the modifier if it returns true, and hand [`Event::Ran`] to the node that
+    /// ran the task in either case.
     pub fn merges(&mut self, task: &Task) -> bool {
         let Instruction { group, k } = task.instruction;
         self.merged.entry((group, task.attempt)).or_default().add(k..k + 1)

@@ -110,8 +110,8 @@ pub enum SettingError {
     None(&'static str),
     /// More run than are in flight.
     #[error(
-        "{running} instructions run and {in_flight} are in flight: those that run are among them, so set `in_flight` to {running} \
-         or more"
+        "{running} instructions run and {in_flight} are in flight: those that run are among them, so set \
+         `in_flight` to {running} or more"
     )]
     InFlight {
         /// Instructions that run at the same time.
@@ -216,7 +216,8 @@ pub struct Outcome {
     pub imbalance: f64,
     /// The share in which nodes sent and received blocks.
     pub communication: f64,
-    /// The share in which they computed. With lost nodes that counts what was computed again: see [`OwnOutcome`](super::OwnOutcome).
+    /// The share in which they computed. With lost nodes that counts what was computed again: see
+    /// [`OwnOutcome`](super::OwnOutcome).
     pub efficiency: f64,
     /// Blocks that nodes have asked others for.
     pub loads: u64,
