@@ -1,4 +1,6 @@
-//! Names that are not known.
+//! Names that are not known, and what else a message quotes.
+
+use std::fmt::Display;
 
 /// No name of anything is longer, in bytes. What compares names takes time and memory in proportion to the product of their lengths.
 pub(crate) const LONGEST_NAME: usize = 100;
@@ -17,6 +19,16 @@ pub(crate) fn quoted(found: &str) -> String {
 pub(crate) fn number(value: f64) -> String {
     let is_common = !value.is_finite() || value == 0.0 || (1e-9..1e15).contains(&value.abs());
     if is_common { value.to_string() } else { format!("{value:e}") }
+}
+
+/// The first dozen of some things, and how many more there are.
+pub(crate) fn listed(things: impl ExactSizeIterator<Item = impl Display>, separator: &str) -> String {
+    let more = things.len().saturating_sub(12);
+    let mut text = things.take(12).map(|thing| thing.to_string()).collect::<Vec<_>>().join(separator);
+    if more > 0 {
+        text += &format!("{separator}and {more} more");
+    }
+    text
 }
 
 /// The one of `known` that `name` is most probably a misspelling of.
@@ -54,6 +66,13 @@ mod tests {
     fn long_numbers_are_in_scientific_form() {
         let told = [0.0, -0.5, 20_000.0, 1e308, -1e15, 1e-60, f64::NAN, f64::INFINITY].map(number);
         assert_eq!(told, ["0", "-0.5", "20000", "1e308", "-1e15", "1e-60", "NaN", "inf"]);
+    }
+
+    #[test]
+    fn a_dozen_is_listed() {
+        assert_eq!(listed([1, 2, 3].iter(), ", "), "1, 2, 3");
+        assert_eq!(listed(["a"; 12].iter(), ""), "aaaaaaaaaaaa");
+        assert_eq!(listed([0; 1000].iter(), ";"), "0;".repeat(12) + "and 988 more");
     }
 
     #[test]
