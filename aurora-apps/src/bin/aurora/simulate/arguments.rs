@@ -30,7 +30,7 @@ pub struct SimulateArguments {
     /// Who receives a block that one node asks for
     #[arg(long, value_enum, default_value_t)]
     pub transfers: TransfersName,
-    /// The program multiplies two matrices of N x N blocks, 1024 at most: N x N x N instructions
+    /// The program multiplies two matrices of N x N blocks, by N x N x N instructions; N is 1024 at most
     #[arg(long, value_name = "N", default_value_t = 32, allow_negative_numbers = true)]
     #[arg(value_parser = value_parser!(u32).range(1..=1024))]
     pub blocks: u32,
