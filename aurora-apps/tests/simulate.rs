@@ -91,6 +91,9 @@ fn own_mode_has_cases_versions_and_numbers_of_instructions_in_flight() {
     };
     assert!(parallelism(1) <= 1.0 && parallelism(6) > 4.0, "{} {}", parallelism(1), parallelism(6));
 
+    let by_ssp = objects("simulate --mode own --case 256r1 --nodes 2 --schedule ssp --in-flight 4 --reps 1 --json");
+    let names: Vec<_> = by_ssp.iter().filter_map(|point| point["policy"].as_str()).collect();
+    assert_eq!(names, ["G", "D ssp", "N"]);
     let ssp =
         objects("simulate --mode own --version S,D --schedule ssp --blocks 8 --nodes 4 --reps 1 --latency 0 --json");
     let names: Vec<_> = ssp.iter().filter_map(|point| point["policy"].as_str()).collect();
@@ -202,20 +205,36 @@ fn arguments_that_cannot_be_are_exit_code_2_and_say_what_can() {
         ("--load NaN", "a number of units from 0"),
         ("--mode real", "possible values: paper, own"),
         ("--transfers broadcast", "unicast, multicast"),
-        ("--speeds 1:4", "Speeds are `homogeneous`, `1:3`, or the name of a file with one speed a line"),
-        ("--case 256r2", "'--mode <MODE>': `--case <CASE>` belongs to own mode: add `--mode own`"),
-        ("--in-flight 4", "`--in-flight <LIST>` belongs to own mode"),
-        ("--version S", "`--version <LIST>` belongs to own mode"),
+        (
+            "--speeds 1:4",
+            "Speeds are `homogeneous`, `1:3`, or the name of a file with one speed a line; of ratios only 1:3 is",
+        ),
+        (
+            "--case 256r2",
+            "the argument '--case <CASE>' cannot be used here: it belongs to own mode: add `--mode own`, or leave",
+        ),
+        ("--in-flight 4", "'--in-flight <LIST>' cannot be used here: it belongs to own mode"),
+        ("--schedule ssp", "'--schedule <SCHEDULE>' cannot be used here: it belongs to own mode"),
+        ("--policy S --schedule bss", "it belongs to own mode"),
+        ("--version S", "'--version <LIST>' cannot be used here: it belongs to own mode"),
         ("--mode own --transfers multicast", "own mode sends each block to who asks for it"),
         ("--mode own --in-flight 0", "`0` is not a number of instructions: write numbers from 1 to 65536"),
         ("--mode own --case 512s", "there is no case `512s`: it is one of 256r1, 256r2, 128r, 256s, 128s"),
-        ("--mode own --case 256s --nodes 5", "2, 4, 6 and 8; say which it is on 5 by `--latency`"),
+        ("--mode own --case 256s --nodes 5", "2, 4, 6 and 8; give the latency on 5 by `--latency`"),
         ("--mode own --case 256s --blocks 4", "cannot be used with"),
         ("--mode own --version S,X", "there is no version `X`: it is one of S, R, D, M, G, N"),
         ("--mode own --version S --policy S", "cannot be used with"),
         ("--mode own --latency -1", "a number of units from 0"),
-        ("--mode own --schedule ssp", "--version"),
-        ("--seed -1", "'--seed <N>'"),
+        ("--mode own --schedule ssp", "a schedule is one of versions: add `--version <LIST>`, or `--case <CASE>`"),
+        (
+            "--mode own --policy S --schedule ssp",
+            "'--schedule <SCHEDULE>' cannot be used here: a schedule is one of versions",
+        ),
+        ("--mode own --case 256r2 --policy S --schedule ssp", "a schedule is one of versions"),
+        ("--mode own --case none --blocks 8", "there is no case `none`: it is one of 256r1"),
+        ("--seed -1", "'--seed <N>': a whole number from 0 to 18446744073709551615"),
+        ("--seed 18446744073709551616", "a whole number from 0 to 18446744073709551615"),
+        ("--in-flight 4", "Usage: aurora simulate [OPTIONS]"),
         ("--reps -1", "1..=1000000"),
         ("--blocks -1", "1..=1024"),
         ("--label mine=1", "--json"),

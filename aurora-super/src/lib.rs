@@ -4,6 +4,13 @@
 //! This crate is what decides. It has no thread, no clock, no socket and no file: [`Dispatch`] hands out instructions, [`Execute`] is one
 //! node that executes them, and the two meet only through messages. [`sim`] runs them in virtual time; a runtime can run them over ranks.
 //!
+//! What S0 and S2 are in these pages:
+//!
+//! - **S0**: Dejiang Jin and Sotirios G. Ziavras, *Modeling distributed data representation and its effect on parallel
+//!   data accesses*, Journal of Parallel and Distributed Computing 65 (2005).
+//! - **S2**: Dejiang Jin and Sotirios G. Ziavras, *A super-programming technique for large sparse matrix multiplication
+//!   on PC clusters*, IEICE Transactions on Information and Systems E87-D (2004).
+//!
 //! | module | what |
 //! |---|---|
 //! | [`data`] | the seven states of a block and the transitions between them |

@@ -56,14 +56,15 @@ pub struct Product {
 }
 
 impl Product {
-    /// Of a matrix of `rows` x `inner` blocks and one of `inner` x `columns`. `None` if there are none, or more than numbers for them.
+    /// Of a matrix of `rows` x `inner` blocks and one of `inner` x `columns`. `None` if one of the three matrices has
+    /// no block, or if all of them together have more than `u32::MAX` blocks.
     pub fn new(rows: u32, inner: u32, columns: u32) -> Option<Self> {
-        let areas = [(rows, inner), (inner, columns), (rows, columns)].map(|(a, b)| u64::from(a) * u64::from(b));
-        let fits = areas.iter().all(|area| *area > 0) && areas.iter().sum::<u64>() <= u64::from(u32::MAX);
+        let areas = [(rows, inner), (inner, columns), (rows, columns)].map(|(a, b)| u128::from(a) * u128::from(b));
+        let fits = areas.iter().all(|area| *area > 0) && areas.iter().sum::<u128>() <= u128::from(u32::MAX);
         fits.then_some(Product { rows, inner, columns })
     }
 
-    /// Of two square matrices of `n` x `n` blocks.
+    /// Of two square matrices of `n` x `n` blocks; `None` as for [`new`](Self::new).
     pub fn square(n: u32) -> Option<Self> {
         Product::new(n, n, n)
     }
@@ -115,6 +116,11 @@ impl Program for Product {
     }
 }
 
+/// Whether a node can have this speed. The sum of all nodes' speeds is finite.
+pub(crate) fn is_speed(speed: f64) -> bool {
+    speed > 0.0 && speed <= 1e290
+}
+
 /// The nodes in a grid, and the part of each matrix that each node owns from the start (S2 section 3.4: *static*).
 ///
 /// Node `n` stands in grid row `n / columns` and grid column `n % columns`.
@@ -132,11 +138,34 @@ impl Hash for Parts {
 }
 
 impl Parts {
-    /// Parts in proportion to the speeds of the nodes, in rectangles. Without speeds there are no nodes: `None`.
+    /// Parts that are rectangles. A grid row of nodes gets rows of blocks in proportion to the sum of its nodes'
+    /// speeds, and a grid column gets columns of blocks in the same way. `None` if there are no speeds, or if one is
+    /// not a number above 0 and up to 1e290.
     ///
-    /// The grid has `2^floor(log2(p) / 2)` rows if that divides the number of nodes p, else the largest number below it that does.
+    /// A part is in proportion to the speed of its node only if all grid rows have their speeds in the same ratios:
+    /// equal speeds, or 1:3 by turns. Else a slow node beside fast ones gets more than its share. So sort the speeds,
+    /// or take a policy that corrects the parts at the end: [`TAIL`](crate::Policy::TAIL) or
+    /// [`ECT`](crate::Policy::ECT).
+    ///
+    /// The grid has `2^floor(log2(p) / 2)` rows if that divides the number of nodes p, else the largest number below it
+    /// that does: 8 nodes stand as 2 x 4, 12 as 2 x 6, and 7 as 1 x 7.
+    ///
+    /// ```
+    /// use aurora_super::{Parts, Product, Program};
+    ///
+    /// // Node 0 stands in the slow row, but node 2 makes its column a fast one.
+    /// let parts = Parts::by_speed(&[1.0, 1.0, 7.0, 1.0]).unwrap();
+    /// let product = Product::square(10).unwrap();
+    /// let mut blocks = [0; 4];
+    /// parts.owners(&product).take(100).for_each(|node| blocks[node as usize] += 1);
+    /// assert_eq!((parts.grid(), blocks), ((2, 2), [16, 4, 64, 16]));
+    /// assert_eq!(Parts::by_speed(&[1.0, f64::NAN]), None);
+    /// ```
     pub fn by_speed(speeds: &[f64]) -> Option<Self> {
         let nodes = u32::try_from(speeds.len()).ok().filter(|nodes| *nodes > 0)?;
+        if !speeds.iter().copied().all(is_speed) {
+            return None;
+        }
         let wanted = 1_u32 << (nodes.ilog2() / 2);
         let rows = (1..=wanted).rev().find(|rows| nodes.is_multiple_of(*rows)).expect("1 divides");
         let columns = nodes / rows;
@@ -230,6 +259,16 @@ mod tests {
     }
 
     #[test]
+    fn blocks_that_have_no_numbers_are_refused() {
+        for [rows, inner, columns] in [[u32::MAX; 3], [1 << 31, 1 << 31, 3 << 30], [u32::MAX, 1, 1], [1, u32::MAX, 1]] {
+            assert_eq!(Product::new(rows, inner, columns), None, "{rows} x {inner} x {columns}");
+        }
+        assert_eq!(Product::square(u32::MAX), None);
+        let most = Product::new((1 << 31) - 1, 1, 1).unwrap();
+        assert_eq!(most.blocks(), u32::MAX);
+    }
+
+    #[test]
     fn parts_follow_speeds() {
         let parts = Parts::by_speed(&[1.0; 8]).unwrap();
         assert_eq!(parts.grid(), (2, 4));
@@ -239,6 +278,16 @@ mod tests {
         assert_eq!(Parts::by_speed(&[1.0; 6]).unwrap().grid(), (2, 3));
         assert_eq!(Parts::by_speed(&[1.0; 7]).unwrap().grid(), (1, 7));
         assert_eq!(Parts::by_speed(&[]), None);
+    }
+
+    #[test]
+    fn speeds_that_cannot_be_have_no_parts() {
+        for bad in [0.0, -0.0, -2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX] {
+            assert_eq!(Parts::by_speed(&[1.0, bad]), None, "{bad}");
+            assert_eq!(Parts::by_speed(&[bad; 4]), None, "{bad}");
+        }
+        let (program, parts) = (Product::square(4).unwrap(), Parts::by_speed(&[1e290; 9]).unwrap());
+        assert_eq!(parts.owners(&program).count(), 48);
     }
 
     #[test]

@@ -23,7 +23,14 @@ impl Random {
     }
 }
 
-/// A number that `value` determines and that looks like chance.
+/// A number that `value` determines and that looks like chance. That of 0, and of no other value, is 0.
+///
+/// ```
+/// use aurora_super::{Instruction, Product, mix, sim::Work};
+/// assert_eq!(mix(0), 0);
+/// let (work, product) = (Work { below: 20_000, seed: 0 }, Product::square(2).unwrap());
+/// assert_eq!(work.of(&product, Instruction { group: 0, k: 0 }), 0.0);
+/// ```
 pub fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

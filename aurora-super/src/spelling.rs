@@ -1,4 +1,6 @@
-//! Names that are not known.
+//! Names that are not known, and what else a message quotes.
+
+use std::fmt::Display;
 
 /// No name of anything is longer, in bytes. What compares names takes time and memory in proportion to the product of their lengths.
 pub(crate) const LONGEST_NAME: usize = 100;
@@ -9,6 +11,22 @@ pub(crate) fn quoted(found: &str) -> String {
     let mut text: String = found.chars().take(most).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if found.chars().nth(most).is_some() {
         text += "...";
+    }
+    text
+}
+
+/// A number as a message can print it: in scientific form if it is very large or very small.
+pub(crate) fn number(value: f64) -> String {
+    let is_common = !value.is_finite() || value == 0.0 || (1e-9..1e15).contains(&value.abs());
+    if is_common { value.to_string() } else { format!("{value:e}") }
+}
+
+/// The first dozen of some things, and how many more there are.
+pub(crate) fn listed(things: impl ExactSizeIterator<Item = impl Display>, separator: &str) -> String {
+    let more = things.len().saturating_sub(12);
+    let mut text = things.take(12).map(|thing| thing.to_string()).collect::<Vec<_>>().join(separator);
+    if more > 0 {
+        text += &format!("{separator}and {more} more");
     }
     text
 }
@@ -42,6 +60,19 @@ mod tests {
         assert_eq!(quoted("\u{1b}[31m\n"), "\u{fffd}[31m\u{fffd}");
         assert_eq!(quoted(&"é".repeat(50)), "é".repeat(50));
         assert_eq!(quoted(&"é".repeat(1_000_000)), "é".repeat(50) + "...");
+    }
+
+    #[test]
+    fn long_numbers_are_in_scientific_form() {
+        let told = [0.0, -0.5, 20_000.0, 1e308, -1e15, 1e-60, f64::NAN, f64::INFINITY].map(number);
+        assert_eq!(told, ["0", "-0.5", "20000", "1e308", "-1e15", "1e-60", "NaN", "inf"]);
+    }
+
+    #[test]
+    fn a_dozen_is_listed() {
+        assert_eq!(listed([1, 2, 3].iter(), ", "), "1, 2, 3");
+        assert_eq!(listed(["a"; 12].iter(), ""), "aaaaaaaaaaaa");
+        assert_eq!(listed([0; 1000].iter(), ";"), "0;".repeat(12) + "and 988 more");
     }
 
     #[test]

@@ -114,8 +114,10 @@ fn heterogeneity_exceeds_1_by_equation_7_and_not_by_processor() {
     let told = |table: &Measurements, configuration: &str| {
         let machines = table.machines();
         let configuration = machines.configuration(configuration).unwrap();
-        let (of_machines, of_processors) =
-            (machines.heterogeneity(&configuration), machines.heterogeneity_per_processor(&configuration));
+        let (of_machines, of_processors) = (
+            machines.heterogeneity(&configuration).unwrap(),
+            machines.heterogeneity_per_processor(&configuration).unwrap(),
+        );
         format!("{of_machines:.4} {of_processors:.4}")
     };
     assert_eq!(told(&tsp, "CSNT=2"), "0.1179 0.0589");
@@ -129,13 +131,13 @@ fn heterogeneity_exceeds_1_by_equation_7_and_not_by_processor() {
 fn the_prediction_for_six_and_two() {
     let table = review(TABLE_2).measurements;
     let to = table.machines().configuration("SH=6,CSNT=2").unwrap();
-    let prediction = table.predict(&to, "77.8%".parse().unwrap());
+    let prediction = table.predict(&to, "77.8%".parse().unwrap()).unwrap();
     assert_eq!(format!("{:.4}, {:.1} s", prediction.speedup, prediction.seconds), "6.1323, 5806.9 s");
     let measured = table.run(&to).unwrap().seconds().value();
     assert_eq!(format!("{:+.2} %", 100.0 * (prediction.seconds / measured - 1.0)), "+3.08 %");
 
     let nearest = table.nearest(&to).unwrap();
-    assert_eq!(table.machines().describe(nearest.configuration()), "SH=4,CSNT=2");
+    assert_eq!(nearest.configuration().to_string(), "SH=4,CSNT=2");
     // The efficiency of this problem does not fall with the processors, and the curve says that it does not fit.
     let curve = table.curve(&to).unwrap();
     assert_eq!(curve.runs, 4);
@@ -147,7 +149,8 @@ fn a_slow_processor_should_not_take_a_last_unit() {
     let table = review(TABLE_3).measurements;
     let farm = Farm::of(&table, 36.try_into().unwrap());
     let told = |configuration: &str| {
-        let makespans = farm.makespans(table.machines(), &table.machines().configuration(configuration).unwrap());
+        let makespans =
+            farm.makespans(table.machines(), &table.machines().configuration(configuration).unwrap()).unwrap();
         format!("{:.2} {:.2} {:.2}", makespans.first_come, makespans.earliest_completion, makespans.ideal)
     };
     assert_eq!(told("SH=3,CSNT=3"), "46.80 46.80 45.46");

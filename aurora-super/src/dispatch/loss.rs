@@ -8,12 +8,16 @@ use crate::policy::Pace;
 use crate::{Group, Node, Program};
 
 impl<P: Program> Dispatch<P> {
-    /// A node is lost, with all that it had.
+    /// A node is lost, with all that it had. All others have an [`Order::Lost`]. A node that is lost already, or that
+    /// there is not, does not count. If all nodes are lost there is no order, and what is not complete stays so.
+    ///
+    /// Also a result that was complete is made again if only the lost node had it: [`is_done`](Dispatch::is_done) may
+    /// be false again.
     pub fn lose(&mut self, lost: Node) {
         if self.members.get(lost as usize).is_none_or(Member::is_lost) {
             return;
         }
-        let outstanding = self.members[lost as usize].lose();
+        let outstanding = self.change(lost, Member::lose);
         self.lost.add(lost);
         if let Some(weights) = &mut self.weights {
             weights.lose(lost);

@@ -6,7 +6,7 @@ use crate::{Group, Instruction, Node, Range};
 /// Said by a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Report {
-    /// It has room for a grant. It does not say so again before it has got one.
+    /// It has room for a grant. It does not say so again before it has got one: who asks twice is granted twice.
     Ask,
     /// It has executed instructions of a group.
     Committed(Run),
@@ -30,7 +30,8 @@ pub enum Order {
     Accept(Part),
     /// Its incarnation of a group's result is not needed any more.
     Drop(Group),
-    /// Another node is lost. What it hosted is hosted by the [next](crate::execute::Lost::host) that is not.
+    /// Another node is lost. What it hosted is hosted by the [next](crate::execute::Lost::host) that is not. Modifiers
+    /// on their way to it are gone: [what a driver does then](crate::execute#what-a-driver-keeps-to).
     Lost(Node),
 }
 
@@ -52,7 +53,7 @@ pub struct Run {
     pub group: Group,
     /// Their numbers.
     pub run: Range,
-    /// How often nothing of the group had been left, and it had begun again, when they were granted.
+    /// Which attempt at the group, from 0. A group begins again when all that was made for it is lost.
     pub attempt: u32,
 }
 
@@ -71,7 +72,7 @@ pub struct Grant {
     pub what: Run,
     /// What they may do with the group's result.
     pub privilege: Privilege,
-    /// The incarnation that they change, where it is not the node's own: of [`Privilege::RemoteUpdate`].
+    /// The node of the incarnation that they change; the node itself except under [`Privilege::RemoteUpdate`].
     pub result_at: Node,
     /// The node joins a group that another has begun: what it makes is merged at the end.
     pub joins: bool,

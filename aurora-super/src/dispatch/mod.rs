@@ -44,7 +44,11 @@ impl Config {
 ///
 /// [`Dispatch::handle`] takes what a node reports, in any order that keeps the reports of one node in theirs; [`Dispatch::lose`] is told of a
 /// node that is lost. After either, [`Dispatch::poll`] gives orders until there are none; those to one node have to reach it in their
-/// order, and once. Equal inputs give equal orders.
+/// order, and once. Equal inputs give equal orders. [`execute`](crate::execute) has a driver as an example, and what a
+/// driver keeps to.
+///
+/// A method panics if a block is in a state that its instructions do not allow: a bug of this crate, or of a
+/// [`Program`] whose methods do not always return the same.
 ///
 /// # What holds
 ///
@@ -66,6 +70,8 @@ pub struct Dispatch<P> {
     blocks: Vec<Block>,
     groups: Groups,
     members: Vec<Member>,
+    /// How many of them the next step waits for.
+    playing: usize,
     lost: Lost,
     /// They have asked, and there was nothing for them.
     waiting: VecDeque<Node>,
@@ -100,6 +106,7 @@ impl<P: Program> Dispatch<P> {
             groups: Groups::new(groups),
             lost: Lost::none(parts.nodes()),
             members: vec![Member::default(); parts.nodes() as usize],
+            playing: parts.nodes() as usize,
             waiting: VecDeque::new(),
             stepping: Vec::new(),
             orders: VecDeque::new(),
@@ -123,11 +130,16 @@ impl<P: Program> Dispatch<P> {
     }
 
     /// What it knows of a block.
+    ///
+    /// # Panics
+    /// If the program has no such block.
     pub fn block(&self, block: crate::BlockId) -> &Block {
         &self.blocks[block as usize]
     }
 
-    /// Whether all results are complete.
+    /// Whether all results are complete. The result of group `g` is then at `dispatch.block(program.result(g)).host()`,
+    /// as soon as that node has merged all that it was ordered to: orders may still be in [`poll`](Self::poll) or under
+    /// way.
     pub fn is_done(&self) -> bool {
         self.groups.is_done()
     }
@@ -171,15 +183,14 @@ impl<P: Program> Dispatch<P> {
 
     /// Begins the next step if all who take part have ended the last.
     fn step(&mut self) {
-        let playing = self.members.iter().filter(|member| member.is_playing()).count();
-        if self.stepping.len() < playing {
+        if self.stepping.len() < self.playing {
             return;
         }
         let mut nodes = std::mem::take(&mut self.stepping);
         nodes.sort_unstable();
         for node in nodes {
             if !self.grant(node) {
-                self.members[node as usize].retire();
+                self.change(node, Member::retire);
                 self.wait(node);
             }
         }
@@ -190,10 +201,19 @@ impl<P: Program> Dispatch<P> {
         for _ in 0..self.waiting.len() {
             let node = self.waiting.pop_front().expect("as many as there were");
             match self.grant(node) {
-                true => self.members[node as usize].set_waiting(false),
+                true => self.change(node, |member| member.set_waiting(false)),
                 false => self.waiting.push_back(node),
             }
         }
+    }
+
+    /// Changes what is known of a node, and counts who takes part in steps.
+    fn change<T>(&mut self, node: Node, change: impl FnOnce(&mut Member) -> T) -> T {
+        let member = &mut self.members[node as usize];
+        let before = member.is_playing();
+        let changed = change(member);
+        self.playing = self.playing + usize::from(member.is_playing()) - usize::from(before);
+        changed
     }
 
     fn wait(&mut self, node: Node) {
@@ -324,7 +344,7 @@ impl<P: Program> Dispatch<P> {
         if self.config.policy.version == Version::Mixture {
             self.retry();
         } else if self.members[node as usize].is_waiting() && self.grant(node) {
-            self.members[node as usize].set_waiting(false);
+            self.change(node, |member| member.set_waiting(false));
             self.waiting.retain(|other| *other != node);
         }
     }

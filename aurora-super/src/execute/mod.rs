@@ -1,4 +1,64 @@
 //! An instruction execution unit (S0 section 1): one node.
+//!
+//! A driver carries out the [`Command`]s of all nodes, and carries messages between them and the
+//! [`Dispatch`](crate::Dispatch). This one does both at once for two nodes that multiply matrices of 2 x 2 blocks:
+//!
+//! ```
+//! use aurora_super::dispatch::Config;
+//! use aurora_super::execute::{Command, Event, Limits, owners};
+//! use aurora_super::{Dispatch, Execute, Node, Parts, Policy, Product, Program};
+//! use std::collections::VecDeque;
+//!
+//! let (program, parts) = (Product::square(2).unwrap(), Parts::by_speed(&[1.0, 1.0]).unwrap());
+//! let owners = owners(&program, &parts);
+//! let mut nodes = [0, 1].map(|me| Execute::new(me, program, &parts, owners.clone(), Limits::ONE));
+//! let mut dispatch = Dispatch::new(program, parts, Config::new(Policy::TAIL));
+//! let (mut to_do, mut ran, mut out) = (VecDeque::new(), 0, Vec::new());
+//! for node in 0..2 {
+//!     nodes[node as usize].begin(&mut out);
+//!     to_do.extend(out.drain(..).map(|command| (node, command)));
+//! }
+//! while let Some((node, command)) = to_do.pop_front() {
+//!     let mut events: Vec<(Node, Event)> = Vec::new();
+//!     match command {
+//!         Command::Report(report) => {
+//!             dispatch.handle(node, report);
+//!             events.extend(std::iter::from_fn(|| dispatch.poll()).map(|(to, order)| (to, Event::Order(order))));
+//!         }
+//!         Command::Fetch { block, from } => events.push((from, Event::Wanted { block, by: node })),
+//!         Command::Send { block, to } => events.push((to, Event::Arrived(block))), // with the block
+//!         Command::Run(task) => {
+//!             ran += 1; // multiplies program.inputs(task.instruction), and adds the product to its own incarnation
+//!             events.push((node, Event::Ran(task.instruction)));
+//!         }
+//!         Command::SendPart { part, to } => events.push((to, Event::Brought(part))), // with the incarnation
+//!         Command::Merge(_) => {} // adds the incarnation that was brought to its own
+//!         Command::DropPart(_) | Command::Drop(_) => {} // frees it
+//!     }
+//!     for (to, event) in events {
+//!         nodes[to as usize].handle(event, &mut out);
+//!         to_do.extend(out.drain(..).map(|command| (to, command)));
+//!     }
+//! }
+//! assert!(dispatch.is_done() && ran == 8);
+//! let hosts = [0, 1, 2, 3].map(|group| dispatch.block(program.result(group)).host());
+//! assert_eq!(hosts, [0, 1, 0, 1]);
+//! ```
+//!
+//! # What a driver keeps to
+//!
+//! 1. Reports of one node reach the dispatcher in their order. Orders to one node reach it in their order, each once.
+//!    Blocks, incarnations and modifiers may overtake each other and the messages.
+//! 2. Under [`Privilege::RemoteUpdate`] the driver sends the modifier of a task that has run to [`Task::result_at`],
+//!    asks that node whether it [merges](Execute::merges) it, and hands [`Event::Ran`] to the sender when it is merged.
+//! 3. When [`Order::Lost`] has been delivered to a node, the driver hands that node [`Event::Ran`] for each task whose
+//!    modifier it has sent to the lost node and that has had no [`Event::Ran`]. The driver drops a confirmation that
+//!    comes later. From then on the driver sends no modifier to the lost node: such a task has [`Event::Ran`] as soon
+//!    as it has run. The dispatcher does not count these tasks, and hands them out again.
+//! 4. Whoever hosts an input block has to be able to give it. If a node is lost, that is the [next](Lost::host) one
+//!    that is not: it reads the block from a file or from a replica, or makes it again.
+//! 5. A driver goes on until [`Dispatch::is_done`](crate::Dispatch::is_done), and then until all orders are delivered
+//!    and all incarnations are merged.
 
 mod cache;
 
@@ -34,7 +94,9 @@ pub enum Event {
     Order(Order),
     /// A copy of a block has come.
     Arrived(BlockId),
-    /// An instruction has run; of a remote update: and its modifier is [merged](Execute::merges) where the result is.
+    /// An instruction has run. Under [`Privilege::RemoteUpdate`]: send it only after the node of the result has
+    /// [merged](Execute::merges) the modifier, or when that node is lost (see [the module](self)). Each
+    /// [`Command::Run`] has one.
     Ran(Instruction),
     /// Another node has asked for a block that this one hosts.
     Wanted {
@@ -90,9 +152,9 @@ pub struct Task {
     pub instruction: Instruction,
     /// What it may do with its group's result.
     pub privilege: Privilege,
-    /// Where the incarnation is that it changes.
+    /// The node of the incarnation that it changes; the node itself except under [`Privilege::RemoteUpdate`].
     pub result_at: Node,
-    /// The attempt at the group that it belongs to.
+    /// To which attempt at the group it belongs, from 0.
     pub attempt: u32,
     /// The first of a group that this node joins: what it makes is merged at the end.
     pub joins: bool,
@@ -189,7 +251,8 @@ impl<P: Program> Execute<P> {
     /// A node that has nothing yet.
     ///
     /// # Panics
-    /// If a limit is 0, or the budget too small for one instruction.
+    /// If a limit is 0, `in_flight` is below `running`, or the budget is too small for one instruction. Later if
+    /// `owners` are not the [`owners`] of this program and these parts.
     pub fn new(me: Node, program: P, parts: &Parts, owners: Arc<[Node]>, limits: Limits) -> Self {
         assert!(limits.running > 0 && limits.in_flight >= limits.running, "a node runs something");
         assert!(limits.budget.is_none_or(|budget| budget >= 2), "an instruction has two inputs");
@@ -217,7 +280,8 @@ impl<P: Program> Execute<P> {
     /// Something happens. What is to be done is appended to `out`.
     ///
     /// # Panics
-    /// If an instruction has run that was not to run, or a block has come that the program does not have: a bug of who carries out commands.
+    /// If an instruction has run that was not to run, or for the second time; if a block has come that the program does
+    /// not have; or if it is told that all nodes are lost, itself among them. These are bugs of the driver.
     pub fn handle(&mut self, event: Event, out: &mut Vec<Command>) {
         match event {
             Event::Order(order) => self.obey(order, out),
@@ -229,8 +293,12 @@ impl<P: Program> Execute<P> {
         self.go_on(out);
     }
 
-    /// The modifier of a remote update has come to this node, which has the result, or was made here. Whether it is to be merged: not if that
-    /// was done before, for a node that was lost before it could say so.
+    /// Whether the modifier of a task is to be merged: not if that was done before, for a node that was lost before it
+    /// could say so.
+    ///
+    /// Call it once for each modifier of a [`Privilege::RemoteUpdate`], at the node [`Task::result_at`], also when that
+    /// is the node that ran the task; merge the modifier if it returns true, and hand [`Event::Ran`] to the node that
+    /// ran the task in either case.
     pub fn merges(&mut self, task: &Task) -> bool {
         let Instruction { group, k } = task.instruction;
         self.merged.entry((group, task.attempt)).or_default().add(k..k + 1)
@@ -415,6 +483,25 @@ mod tests {
             }
         }
         assert_eq!(fetched, [0, 3, 4, 1]);
+    }
+
+    #[test]
+    fn a_modifier_on_its_way_to_a_lost_node_does_not_stop_its_sender() {
+        let (program, parts) = (crate::Product::new(1, 2, 1).unwrap(), Parts::by_speed(&[1.0; 2]).unwrap());
+        let mut node = Execute::new(0, program, &parts, owners(&program, &parts), Limits::ONE);
+        let (what, mut out) = (Run { group: 0, run: 0..1, attempt: 0 }, Vec::new());
+        let grant = Grant { what, privilege: Privilege::RemoteUpdate, result_at: 1, joins: false };
+        node.handle(Event::Order(Order::Grant(grant)), &mut out);
+        while let Some(at) = out.iter().position(|command| matches!(command, Command::Fetch { .. })) {
+            let Command::Fetch { block, .. } = out.remove(at) else { unreachable!("it is one") };
+            node.handle(Event::Arrived(block), &mut out);
+        }
+        let [Command::Run(task)] = out[..] else { panic!("{out:?}") };
+        out.clear();
+        node.handle(Event::Order(Order::Lost(1)), &mut out);
+        assert_eq!((&out[..], node.running()), (&[][..], 1));
+        node.handle(Event::Ran(task.instruction), &mut out);
+        assert!(out.contains(&Command::Report(Report::Ask)) && node.running() == 0, "{out:?}");
     }
 
     #[test]

@@ -1,12 +1,25 @@
 //! The share of a configuration's power that a run makes use of.
 
 use super::error::{Error, positive};
+use crate::spelling::quoted;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 /// The efficiency E of a run, equation (6): a fraction, 1 for a run that uses all of its processors' power. A run that caches
 /// help can have more.
+///
+/// That of a run is [`Measurements::efficiency`](super::Measurements::efficiency); any other is read from per cent:
+///
+/// ```
+/// use aurora_super::model::Efficiency;
+/// let efficiency: Efficiency = "77.8%".parse()?;
+/// assert_eq!(efficiency.fraction(), 0.778);
+/// let measured = 0.925;
+/// let efficiency: Efficiency = format!("{}%", 100.0 * measured).parse()?;
+/// assert_eq!(efficiency.percent(), 92.5);
+/// # Ok::<(), aurora_super::model::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Serialize)]
 #[serde(transparent)]
 pub struct Efficiency(f64);
@@ -35,7 +48,8 @@ impl FromStr for Efficiency {
     fn from_str(text: &str) -> Result<Self, Error> {
         let percent = text.trim().strip_suffix('%').and_then(|number| number.trim_end().parse().ok());
         let expected = "an efficiency: write per cent, a positive number and `%`, 77.8% say";
-        positive(percent.unwrap_or(f64::NAN), || "efficiency".into(), text, expected).map(|p| Efficiency(p / 100.0))
+        positive(percent.unwrap_or(f64::NAN), || "efficiency".into(), quoted(text), expected)
+            .map(|p| Efficiency(p / 100.0))
     }
 }
 

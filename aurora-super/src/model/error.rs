@@ -48,9 +48,17 @@ pub enum Error {
         what: &'static str,
     },
     /// No elapsed times.
-    #[error("there is no column `seconds`, the elapsed time of each run{}", meant(.nearest))]
+    #[error("there is no column `seconds`, the elapsed time of each run{}", renamed(.nearest))]
     NoTimes {
-        /// The column whose name is most like it.
+        /// The column that is most probably meant.
+        nearest: Option<String>,
+    },
+    /// No elapsed time of a run whose columns are its own.
+    #[error("{row} has no `seconds`, its elapsed time{}", renamed(.nearest))]
+    NoTime {
+        /// Which run.
+        row: Row,
+        /// The key that is most probably meant.
         nearest: Option<String>,
     },
     /// Cells that are separated by commas.
@@ -84,6 +92,14 @@ pub enum Error {
         at: String,
         /// Its name.
         name: String,
+    },
+    /// A machine that a configuration names twice.
+    #[error("configuration {configuration}: `{machine}` is named twice: name it once, with the sum of its processors")]
+    NamedTwice {
+        /// What was asked for.
+        configuration: String,
+        /// The machine.
+        machine: String,
     },
     /// A machine called like a column of another kind, or whose name could not be written in a configuration.
     #[error(
@@ -165,7 +181,20 @@ pub enum Error {
         machine: String,
         /// The one that is called almost the same.
         nearest: Option<String>,
-        /// All of them.
+        /// Those that there are, a dozen at most.
+        known: String,
+    },
+    /// A configuration that another table made.
+    #[error(
+        "the configuration {configuration} is one of {machines}, and here the machines are {known}: make it with \
+         the `configuration` of these"
+    )]
+    OtherMachines {
+        /// What was asked for.
+        configuration: String,
+        /// The machines that it is made of.
+        machines: String,
+        /// Those that there are.
         known: String,
     },
     /// Something that is not `MACHINE=PROCESSORS`.
@@ -181,7 +210,7 @@ pub enum Error {
     NotMeasured {
         /// What was asked for.
         configuration: String,
-        /// All that there are.
+        /// Those that there are, a dozen at most.
         known: String,
     },
     /// Nothing to predict from.
@@ -206,6 +235,11 @@ pub enum Error {
         /// What the parser says.
         what: String,
     },
+}
+
+/// What to do about a column that is most probably called otherwise.
+fn renamed(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |nearest| format!(" (is `{nearest}` meant? Then call it `seconds`)"))
 }
 
 /// `value`, if the model can calculate with it.

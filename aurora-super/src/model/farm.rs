@@ -3,6 +3,7 @@
 use super::error::{Error, positive};
 use super::machines::{Configuration, Machines};
 use super::measurements::Measurements;
+use crate::spelling::number;
 use serde::Serialize;
 use std::num::NonZeroU32;
 
@@ -33,7 +34,7 @@ impl Farm {
     /// A time that is not a positive number.
     pub fn new(units: NonZeroU32, unit_seconds: f64) -> Result<Self, Error> {
         let expected = "the time of a unit: write seconds, a positive number";
-        let unit_seconds = positive(unit_seconds, || "unit".into(), unit_seconds, expected)?;
+        let unit_seconds = positive(unit_seconds, || "unit".into(), number(unit_seconds), expected)?;
         Ok(Farm { units, unit_seconds })
     }
 
@@ -59,20 +60,24 @@ impl Farm {
     /// let machines = Machines::from_speeds([("fast", 4.0), ("slow", 1.0)])?;
     /// let both = machines.configuration("fast=1,slow=1")?;
     /// let farm = Farm::new(7.try_into().unwrap(), 1.0)?;
-    /// let makespans = farm.makespans(&machines, &both);
+    /// let makespans = farm.makespans(&machines, &both)?;
     /// // The slow processor takes a second unit at 4 s. The fast one, though busy until 5 s, would complete it at 6 s.
     /// assert_eq!((makespans.first_come, makespans.earliest_completion, makespans.ideal), (8.0, 6.0, 5.6));
     /// # Ok::<(), aurora_super::model::Error>(())
     /// ```
-    pub fn makespans(&self, machines: &Machines, configuration: &Configuration) -> Makespans {
+    ///
+    /// # Errors
+    /// [`Error::OtherMachines`].
+    pub fn makespans(&self, machines: &Machines, configuration: &Configuration) -> Result<Makespans, Error> {
+        let power = machines.power(configuration)?;
         let used = machines.weights().iter().zip(configuration.processors()).filter(|(_, count)| **count > 0);
         let lots: Vec<Lot> =
             used.map(|(weight, count)| Lot { unit: self.unit_seconds / weight, size: *count }).collect();
-        Makespans {
+        Ok(Makespans {
             first_come: self.hand_out(&lots, |lot, handed| lot.completed(handed)),
             earliest_completion: self.hand_out(&lots, |lot, handed| lot.completed(handed + 1)),
-            ideal: self.unit_seconds * f64::from(self.units.get()) / machines.power(configuration),
-        }
+            ideal: self.unit_seconds * f64::from(self.units.get()) / power,
+        })
     }
 
     /// Gives units to the lot whose `turn` comes first, and says when all are completed.
@@ -114,9 +119,12 @@ mod tests {
 
     #[test]
     fn a_unit_takes_time() {
-        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e308] {
             let text = Farm::new(NonZeroU32::MIN, bad).unwrap_err().to_string();
-            assert_eq!(text, format!("unit: `{bad}` is not the time of a unit: write seconds, a positive number"));
+            assert_eq!(
+                text,
+                format!("unit: `{}` is not the time of a unit: write seconds, a positive number", number(bad))
+            );
         }
     }
 
@@ -124,7 +132,7 @@ mod tests {
     fn fewer_units_than_processors() {
         let machines = Machines::from_speeds([("slow", 1.0), ("fast", 3.0)]).unwrap();
         let all = machines.configuration("slow=1000000000,fast=2").unwrap();
-        let makespans = Farm::new(2.try_into().unwrap(), 1.0).unwrap().makespans(&machines, &all);
+        let makespans = Farm::new(2.try_into().unwrap(), 1.0).unwrap().makespans(&machines, &all).unwrap();
         assert_eq!((makespans.first_come, makespans.earliest_completion), (3.0, 1.0));
     }
 }

@@ -1,18 +1,36 @@
 //! Machines, their power weights, and how many processors of each a run uses.
 
 use super::error::{Error, positive};
-use crate::spelling::{nearest, quoted};
+use crate::spelling::{listed, nearest, number, quoted};
+use std::fmt::{self, Display, Formatter};
+use std::sync::Arc;
 
 /// Machines that are compared by one application, each with its power weight W: 1 for the fastest, less for others.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Machines {
-    names: Vec<String>,
+    names: Arc<[String]>,
     weights: Vec<f64>,
 }
 
-/// How many processors of each machine are used, at least one in all. It belongs to the [`Machines`] that made it.
+/// How many processors of each machine are used, at least one in all.
+///
+/// It knows the names of its machines: [`Machines`] that have other names, or the same in another order, refuse it. It
+/// is written as [`Machines::configuration`] reads it.
+///
+/// ```
+/// use aurora_super::model::{Error, Machines};
+/// let machines = Machines::from_speeds([("new", 3.0), ("old", 1.0)])?;
+/// let configuration = machines.configuration("old=2, new=1")?;
+/// assert_eq!((configuration.to_string().as_str(), configuration.total()), ("new=1,old=2", 3));
+/// let others = Machines::from_speeds([("old", 1.0), ("new", 3.0)])?;
+/// assert!(matches!(others.power(&configuration), Err(Error::OtherMachines { .. })));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Configuration(Vec<u32>);
+pub struct Configuration {
+    processors: Vec<u32>,
+    machines: Arc<[String]>,
+}
 
 /// A slower machine is taken for one whose number has another unit. Also keeps H' below 1.
 const SMALLEST_WEIGHT: f64 = 1e-9;
@@ -48,11 +66,11 @@ impl Machines {
         faster: impl Fn(f64, f64) -> f64,
     ) -> Result<Self, Error> {
         let (names, numbers): (Vec<String>, Vec<f64>) = machines.into_iter().map(|(n, x)| (n.into(), x)).unzip();
-        for (index, (name, number)) in names.iter().zip(&numbers).enumerate() {
+        for (index, (name, value)) in names.iter().zip(&numbers).enumerate() {
             if names[..index].contains(name) {
                 return Err(Error::Duplicate { at: format!("machine {}", index + 1), name: name.clone() });
             }
-            positive(*number, || format!("machine {name}"), number, expected)?;
+            positive(*value, || format!("machine {name}"), number(*value), expected)?;
         }
         let best = numbers.iter().copied().reduce(faster).ok_or(Error::Empty { what: "machines" })?;
         let weights: Vec<f64> = numbers.iter().map(|number| weight(*number, best)).collect();
@@ -61,7 +79,7 @@ impl Machines {
             let fastest = numbers.iter().position(|number| *number == best).unwrap_or(0);
             return Err(Error::TooSlow { machine: names[slow].clone(), fastest: names[fastest].clone() });
         }
-        Ok(Machines { names, weights })
+        Ok(Machines { names: names.into(), weights })
     }
 
     /// Their names.
@@ -86,50 +104,74 @@ impl Machines {
             let (machine, count) = (machine.trim(), count.trim());
             let index = self.names.iter().position(|name| name == machine).ok_or_else(|| self.unknown(machine))?;
             if processors[index] > 0 {
-                return Err(Error::Duplicate { at: format!("configuration {}", quoted(text)), name: machine.into() });
+                return Err(Error::NamedTwice { configuration: quoted(text), machine: machine.into() });
             }
-            let expected = "a number of processors: write a whole number from 1 on, or leave the machine out";
+            let expected =
+                "a number of processors: write a whole number from 1 to 4294967295, or leave the machine out";
             processors[index] = count.parse().ok().filter(|count| *count > 0).ok_or_else(|| Error::Number {
                 at: format!("machine {machine}"),
                 found: quoted(count),
                 expected,
             })?;
         }
-        Configuration::new(processors, || "configuration".into())
+        Configuration::new(processors, self.names.clone(), || "configuration".into())
     }
 
-    /// A configuration as [`configuration`](Self::configuration) reads it.
-    pub fn describe(&self, configuration: &Configuration) -> String {
-        let used = self.names.iter().zip(&configuration.0).filter(|(_, count)| **count > 0);
-        used.map(|(name, count)| format!("{name}={count}")).collect::<Vec<_>>().join(",")
+    /// The power of a configuration in processors of the fastest machine, the denominator of (6): sum(W_j n_j).
+    ///
+    /// # Errors
+    /// [`Error::OtherMachines`].
+    pub fn power(&self, configuration: &Configuration) -> Result<f64, Error> {
+        self.check(configuration)?;
+        Ok(self.power_of(configuration))
     }
 
-    /// The power of a configuration in processors of the fastest machine: sum(W_j n_j), the denominator of equation (6).
-    pub fn power(&self, configuration: &Configuration) -> f64 {
+    /// The same of a configuration that is known to be of these machines.
+    pub(super) fn power_of(&self, configuration: &Configuration) -> f64 {
         self.sum(configuration, |weight| weight)
     }
 
     /// The heterogeneity H of a configuration, equation (7). Its denominator is the number of machines in use, not of
     /// processors: 0 for processors of the fastest machine alone, and above 1 for many slow ones.
-    pub fn heterogeneity(&self, configuration: &Configuration) -> f64 {
-        self.sum(configuration, |weight| 1.0 - weight)
-            / configuration.0.iter().filter(|count| **count > 0).count() as f64
+    ///
+    /// # Errors
+    /// [`Error::OtherMachines`].
+    pub fn heterogeneity(&self, configuration: &Configuration) -> Result<f64, Error> {
+        self.check(configuration)?;
+        let used = configuration.processors.iter().filter(|count| **count > 0).count();
+        Ok(self.sum(configuration, |weight| 1.0 - weight) / used as f64)
     }
 
     /// The mean of 1 - W over all processors of a configuration, in [0, 1). Not in the paper: equation (7) with the number of
     /// processors as its denominator.
-    pub fn heterogeneity_per_processor(&self, configuration: &Configuration) -> f64 {
-        self.sum(configuration, |weight| 1.0 - weight) / configuration.total() as f64
+    ///
+    /// # Errors
+    /// [`Error::OtherMachines`].
+    pub fn heterogeneity_per_processor(&self, configuration: &Configuration) -> Result<f64, Error> {
+        self.check(configuration)?;
+        Ok(self.sum(configuration, |weight| 1.0 - weight) / configuration.total() as f64)
     }
 
     fn sum(&self, configuration: &Configuration, of: impl Fn(f64) -> f64) -> f64 {
-        debug_assert_eq!(self.weights.len(), configuration.0.len(), "a configuration of other machines");
-        self.weights.iter().zip(&configuration.0).map(|(weight, count)| of(*weight) * f64::from(*count)).sum()
+        self.weights.iter().zip(&configuration.processors).map(|(weight, count)| of(*weight) * f64::from(*count)).sum()
+    }
+
+    /// Whether a configuration is of these machines.
+    pub(super) fn check(&self, configuration: &Configuration) -> Result<(), Error> {
+        if configuration.machines == self.names {
+            return Ok(());
+        }
+        let machines = listed(configuration.machines.iter(), ", ");
+        Err(Error::OtherMachines { machines, configuration: configuration.to_string(), known: self.known() })
+    }
+
+    fn known(&self) -> String {
+        listed(self.names.iter(), ", ")
     }
 
     fn unknown(&self, machine: &str) -> Error {
         let names = || self.names.iter().map(String::as_str);
-        let known = self.names.join(", ");
+        let known = self.known();
         Error::UnknownMachine { machine: quoted(machine), nearest: nearest(machine, names()), known }
     }
 
@@ -139,26 +181,42 @@ impl Machines {
 }
 
 impl Configuration {
-    pub(super) fn new(processors: Vec<u32>, at: impl FnOnce() -> String) -> Result<Self, Error> {
+    pub(super) fn new(
+        processors: Vec<u32>,
+        machines: Arc<[String]>,
+        at: impl FnOnce() -> String,
+    ) -> Result<Self, Error> {
         if processors.iter().all(|count| *count == 0) {
             return Err(Error::NoProcessors { at: at() });
         }
-        Ok(Configuration(processors))
+        Ok(Configuration { processors, machines })
+    }
+
+    /// As many processors of each machine, as `processors` says.
+    pub(super) fn with(&self, processors: Vec<u32>) -> Self {
+        Configuration { processors, machines: self.machines.clone() }
     }
 
     /// How many processors of each machine.
     pub fn processors(&self) -> &[u32] {
-        &self.0
+        &self.processors
     }
 
     /// How many processors in all.
     pub fn total(&self) -> u64 {
-        self.0.iter().copied().map(u64::from).sum()
+        self.processors.iter().copied().map(u64::from).sum()
     }
 
     /// How many processors would have to be added or removed to make one of the other.
     pub(super) fn distance(&self, other: &Configuration) -> u64 {
-        self.0.iter().zip(&other.0).map(|(a, b)| u64::from(a.abs_diff(*b))).sum()
+        self.processors.iter().zip(&other.processors).map(|(a, b)| u64::from(a.abs_diff(*b))).sum()
+    }
+}
+
+impl Display for Configuration {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let used = self.machines.iter().zip(&self.processors).filter(|(_, count)| **count > 0);
+        f.pad(&used.map(|(name, count)| format!("{name}={count}")).collect::<Vec<_>>().join(","))
     }
 }
 
@@ -174,8 +232,8 @@ mod tests {
     fn one_processor_of_each_machine_is_equations_4_and_5() {
         let machines = Machines::from_speeds([("a", 4.0), ("b", 1.0), ("c", 2.0)]).unwrap();
         let each = machines.configuration("a=1,b=1,c=1").unwrap();
-        assert_eq!(machines.power(&each), 1.0 + 0.25 + 0.5);
-        assert_eq!(machines.heterogeneity(&each), (0.75 + 0.5) / 3.0);
+        assert_eq!(machines.power(&each), Ok(1.0 + 0.25 + 0.5));
+        assert_eq!(machines.heterogeneity(&each), Ok((0.75 + 0.5) / 3.0));
         assert_eq!(machines.heterogeneity(&each), machines.heterogeneity_per_processor(&each));
     }
 
@@ -183,8 +241,30 @@ mod tests {
     fn configurations_are_read_as_they_are_written() {
         let configuration = machines().configuration(" CSNT=2, SH=6 ").unwrap();
         assert_eq!((configuration.processors(), configuration.total()), (&[6, 2][..], 8));
-        assert_eq!(machines().describe(&configuration), "SH=6,CSNT=2");
-        assert_eq!(machines().describe(&machines().configuration("CSNT=1").unwrap()), "CSNT=1");
+        assert_eq!(configuration.to_string(), "SH=6,CSNT=2");
+        assert_eq!(machines().configuration("CSNT=1").unwrap().to_string(), "CSNT=1");
+    }
+
+    #[test]
+    fn configurations_of_other_machines_are_refused() {
+        let configuration = machines().configuration("CSNT=2").unwrap();
+        assert!(machines().power(&configuration).is_ok());
+        for names in [&["CSNT", "SH"][..], &["SH"], &["SH", "CSNT", "RCF"], &["a", "b"]] {
+            let others = Machines::from_speeds(names.iter().map(|name| (*name, 1.0))).unwrap();
+            let refused = others.power(&configuration).unwrap_err();
+            assert_eq!(
+                refused.to_string(),
+                format!(
+                    "the configuration CSNT=2 is one of SH, CSNT, and here the machines are {}: make it with the \
+                     `configuration` of these",
+                    names.join(", ")
+                )
+            );
+            let farm = crate::model::Farm::new(2.try_into().unwrap(), 1.0).unwrap();
+            assert_eq!(others.heterogeneity(&configuration), Err(refused.clone()));
+            assert_eq!(others.heterogeneity_per_processor(&configuration), Err(refused.clone()));
+            assert_eq!(farm.makespans(&others, &configuration), Err(refused));
+        }
     }
 
     #[test]
@@ -196,14 +276,14 @@ mod tests {
         assert_eq!(told("SH"), "`SH` is not MACHINE=PROCESSORS: write a configuration as SH=2,CSNT=2");
         assert_eq!(
             told("SH=6,SH=1"),
-            "configuration SH=6,SH=1: `SH` is named twice: give each machine and each column a name of its own"
+            "configuration SH=6,SH=1: `SH` is named twice: name it once, with the sum of its processors"
         );
-        for count in ["0", "-1", "1.5", "", "4294967296", "NaN"] {
+        for count in ["0", "-1", "1.5", "", "99999999999", "NaN"] {
             assert_eq!(
                 told(&format!("SH={count}")),
                 format!(
-                    "machine SH: `{count}` is not a number of processors: write a whole number from 1 on, or leave the \
-                     machine out"
+                    "machine SH: `{count}` is not a number of processors: write a whole number from 1 to 4294967295, \
+                     or leave the machine out"
                 )
             );
         }
@@ -213,11 +293,12 @@ mod tests {
 
     #[test]
     fn numbers_that_cannot_be() {
-        for speed in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-200, 1e200] {
+        for speed in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-200, 1e308] {
+            let told = number(speed);
             let speeds = Machines::from_speeds([("a", 1.0), ("b", speed)]).unwrap_err().to_string();
-            assert_eq!(speeds, format!("machine b: `{speed}` is not a speed: write a positive number"));
+            assert_eq!(speeds, format!("machine b: `{told}` is not a speed: write a positive number"));
             let times = Machines::from_times([("a", 1.0), ("b", speed)]).unwrap_err().to_string();
-            assert_eq!(times, format!("machine b: `{speed}` is not an elapsed time: write seconds, a positive number"));
+            assert_eq!(times, format!("machine b: `{told}` is not an elapsed time: write seconds, a positive number"));
         }
         let told = |speeds: &[(&str, f64)]| Machines::from_speeds(speeds.iter().copied()).unwrap_err().to_string();
         assert_eq!(

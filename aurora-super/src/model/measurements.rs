@@ -4,8 +4,9 @@ use super::decimal::Decimal;
 use super::efficiency::Efficiency;
 use super::error::{Error, Row, positive};
 use super::machines::{Configuration, Machines};
-use crate::spelling::{LONGEST_NAME, nearest, quoted};
+use crate::spelling::{LONGEST_NAME, listed, nearest, number, quoted};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Columns of a table that are not machines.
 pub(super) const COLUMNS: [&str; 4] = ["total", "seconds", "speedup", "efficiency"];
@@ -95,12 +96,12 @@ impl Measurements {
         machines: impl IntoIterator<Item = N>,
         runs: impl IntoIterator<Item = Run>,
     ) -> Result<Self, Error> {
-        let names: Vec<String> = machines.into_iter().map(Into::into).collect();
+        let names: Arc<[String]> = machines.into_iter().map(Into::into).collect();
         if let Some(name) = names.iter().find(|name| !is_name(name)) {
             return Err(Error::Name { name: quoted(name) });
         }
         let runs = runs.into_iter().enumerate();
-        let mut runs = runs.map(|(index, run)| check(index, run, names.len())).collect::<Result<Vec<_>, _>>()?;
+        let mut runs = runs.map(|(index, run)| check(index, run, &names)).collect::<Result<Vec<_>, _>>()?;
         as_columns(&mut runs);
         if runs.is_empty() {
             return Err(Error::Empty { what: "runs" });
@@ -117,15 +118,11 @@ impl Measurements {
         }
         let references: Vec<usize> = found.into_iter().flatten().collect();
         let times = references.iter().map(|run| runs[*run].seconds.value());
-        let machines = Machines::from_times(names.into_iter().zip(times))?;
+        let machines = Machines::from_times(names.iter().cloned().zip(times))?;
         let mut seen = BTreeMap::new();
         for run in &runs {
             if let Some(first) = seen.insert(&run.configuration, run.row) {
-                return Err(Error::Repeated {
-                    row: run.row,
-                    first,
-                    configuration: machines.describe(&run.configuration),
-                });
+                return Err(Error::Repeated { row: run.row, first, configuration: run.configuration.to_string() });
             }
         }
         Ok(Measurements { machines, runs, references })
@@ -156,25 +153,21 @@ impl Measurements {
         self.fastest_seconds() / run.seconds.value()
     }
 
-    /// Efficiency E, equation (6): exactly 1 on one processor.
+    /// Efficiency E, equation (6), of a run of this table: exactly 1 on one processor.
     pub fn efficiency(&self, run: &Measured) -> Efficiency {
-        Efficiency::of(self.speedup(run) / self.machines.power(&run.configuration))
+        Efficiency::of(self.speedup(run) / self.machines.power_of(&run.configuration))
     }
 
     /// The run with this configuration.
     ///
     /// # Errors
-    /// [`Error::NotMeasured`].
+    /// [`Error::NotMeasured`], or [`Error::OtherMachines`].
     pub fn run(&self, configuration: &Configuration) -> Result<&Measured, Error> {
+        self.machines.check(configuration)?;
         let found = self.runs.iter().find(|run| run.configuration == *configuration);
         found.ok_or_else(|| Error::NotMeasured {
-            configuration: self.machines.describe(configuration),
-            known: self
-                .runs
-                .iter()
-                .map(|run| self.machines.describe(&run.configuration))
-                .collect::<Vec<_>>()
-                .join("; "),
+            configuration: configuration.to_string(),
+            known: listed(self.runs.iter().map(|run| &run.configuration), "; "),
         })
     }
 
@@ -196,26 +189,24 @@ fn is_name(name: &str) -> bool {
     is_short && !COLUMNS.contains(&name) && !name.contains(|c: char| matches!(c, '=' | ',') || c.is_control())
 }
 
-fn check(index: usize, run: Run, machines: usize) -> Result<Measured, Error> {
+fn check(index: usize, run: Run, machines: &Arc<[String]>) -> Result<Measured, Error> {
     let row = run.row.unwrap_or(Row::Row(index + 1));
-    if run.processors.len() != machines {
-        return Err(Error::Machines { row, found: run.processors.len(), machines });
+    if run.processors.len() != machines.len() {
+        return Err(Error::Machines { row, found: run.processors.len(), machines: machines.len() });
     }
-    let number = |number: &Decimal, column: &str, expected| {
-        positive(number.value(), || format!("{row}, column `{column}`"), number, expected)
+    let check = |decimal: &Decimal, column: &str, expected| {
+        let found = Some(decimal.to_string()).filter(|text| text.len() <= 30);
+        let found = found.unwrap_or_else(|| number(decimal.value()));
+        positive(decimal.value(), || format!("{row}, column `{column}`"), found, expected)
     };
-    number(&run.seconds, "seconds", "an elapsed time: write seconds, a positive number")?;
+    check(&run.seconds, "seconds", "an elapsed time: write seconds, a positive number")?;
     if let Some(speedup) = &run.speedup {
-        number(speedup, "speedup", "a speed-up: write a positive number, or `-` if it is not known")?;
+        check(speedup, "speedup", "a speed-up: write a positive number, or `-` if it is not known")?;
     }
     if let Some(efficiency) = &run.efficiency {
-        number(
-            efficiency,
-            "efficiency",
-            "an efficiency: write per cent, a positive number, or `-` if it is not known",
-        )?;
+        check(efficiency, "efficiency", "an efficiency: write per cent, a positive number, or `-` if it is not known")?;
     }
-    let configuration = Configuration::new(run.processors, || row.to_string())?;
+    let configuration = Configuration::new(run.processors, machines.clone(), || row.to_string())?;
     Ok(Measured { row, configuration, seconds: run.seconds, speedup: run.speedup, efficiency: run.efficiency })
 }
 
@@ -240,12 +231,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_named_with_its_row_and_column() {
-        for seconds in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        for seconds in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e308] {
+            let said = number(seconds);
             assert_eq!(
                 told(&["a"], &[(&[1], 1.0), (&[2], seconds)]),
-                format!(
-                    "row 2, column `seconds`: `{seconds}` is not an elapsed time: write seconds, a positive number"
-                )
+                format!("row 2, column `seconds`: `{said}` is not an elapsed time: write seconds, a positive number")
             );
         }
         assert_eq!(

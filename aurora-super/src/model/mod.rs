@@ -34,12 +34,12 @@
 //!
 //! // Two more processors of SH, at the same efficiency.
 //! let more = table.machines().configuration("SH=6,CSNT=2")?;
-//! let prediction = table.predict(&more, table.efficiency(run));
+//! let prediction = table.predict(&more, table.efficiency(run))?;
 //! assert_eq!(format!("{:.1}", prediction.seconds), "5807.6");
 //!
 //! // A hundred units of equal work, each given to a processor that would finish it first.
 //! let farm = Farm::of(&table, NonZeroU32::new(100).unwrap());
-//! assert!(farm.makespans(table.machines(), &more).earliest_completion < 4_700.0);
+//! assert!(farm.makespans(table.machines(), &more)?.earliest_completion < 4_700.0);
 //! # Ok::<(), aurora_super::model::Error>(())
 //! ```
 //!

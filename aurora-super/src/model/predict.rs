@@ -21,9 +21,12 @@ pub struct Prediction {
 
 impl Measurements {
     /// What `to` would do at this efficiency: SP = E sum(W_j n_j), T = min T_j / SP (section 3).
-    pub fn predict(&self, to: &Configuration, efficiency: Efficiency) -> Prediction {
-        let speedup = efficiency.fraction() * self.machines().power(to);
-        Prediction { efficiency, speedup, seconds: self.fastest_seconds() / speedup }
+    ///
+    /// # Errors
+    /// [`Error::OtherMachines`].
+    pub fn predict(&self, to: &Configuration, efficiency: Efficiency) -> Result<Prediction, Error> {
+        let speedup = efficiency.fraction() * self.machines().power(to)?;
+        Ok(Prediction { efficiency, speedup, seconds: self.fastest_seconds() / speedup })
     }
 
     /// The run whose efficiency says most about `to`: the one with the fewest processors to add or remove, and of several the one
@@ -31,19 +34,21 @@ impl Measurements {
     /// so that a prediction can be compared with it. For one processor it is that machine's reference.
     ///
     /// # Errors
-    /// [`Error::NoParallelRun`].
+    /// [`Error::NoParallelRun`], or [`Error::OtherMachines`].
     pub fn nearest(&self, to: &Configuration) -> Result<&Measured, Error> {
+        self.machines().check(to)?;
         let rank = |run: &&Measured| (run.configuration().distance(to), Reverse(run.configuration().total()));
-        self.telling(to).min_by_key(rank).ok_or_else(|| self.no_parallel_run(to))
+        self.telling(to).min_by_key(rank).ok_or_else(|| no_parallel_run(to))
     }
 
     /// The [`Curve`] through the efficiencies of the runs that count for `to`, as for [`nearest`](Self::nearest).
     ///
     /// # Errors
-    /// [`Error::NoParallelRun`].
+    /// [`Error::NoParallelRun`], or [`Error::OtherMachines`].
     pub fn curve(&self, to: &Configuration) -> Result<Curve, Error> {
+        self.machines().check(to)?;
         let points = self.telling(to).map(|run| (run.configuration().total(), self.efficiency(run)));
-        Curve::through(points).ok_or_else(|| self.no_parallel_run(to))
+        Curve::through(points).ok_or_else(|| no_parallel_run(to))
     }
 
     fn telling(&self, to: &Configuration) -> impl Iterator<Item = &Measured> {
@@ -54,15 +59,16 @@ impl Measurements {
         };
         self.runs().iter().filter(counts)
     }
+}
 
-    fn no_parallel_run(&self, to: &Configuration) -> Error {
-        Error::NoParallelRun { configuration: self.machines().describe(to) }
-    }
+fn no_parallel_run(to: &Configuration) -> Error {
+    Error::NoParallelRun { configuration: to.to_string() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::read;
+    use super::*;
 
     const TABLE: &str = "a b seconds\n1 0 10\n0 1 20\n4 0 4\n2 0 6\n0 2 11\n";
 
@@ -71,7 +77,7 @@ mod tests {
         let table = read(TABLE).unwrap();
         let nearest = |text| {
             let run = table.nearest(&table.machines().configuration(text).unwrap()).unwrap();
-            table.machines().describe(run.configuration())
+            run.configuration().to_string()
         };
         assert_eq!(nearest("a=9"), "a=4");
         assert_eq!(nearest("a=1,b=2"), "b=2");
@@ -88,7 +94,7 @@ mod tests {
         let alone = table.machines().configuration("b=1").unwrap();
         let curve = table.curve(&alone).unwrap();
         assert_eq!((curve.runs, curve.serial_fraction), (2, 0.0));
-        assert_eq!(table.predict(&alone, curve.efficiency(1)).seconds, 20.0);
+        assert_eq!(table.predict(&alone, curve.efficiency(1)).unwrap().seconds, 20.0);
     }
 
     #[test]
@@ -107,5 +113,26 @@ mod tests {
         let table = read(TABLE).unwrap();
         let text = table.run(&table.machines().configuration("a=3").unwrap()).unwrap_err().to_string();
         assert_eq!(text, "no run has the configuration a=3; measured are a=1; b=1; a=4; a=2; b=2");
+        let many = (1..=1000).map(|count| format!("{count} {count}\n")).collect::<String>();
+        let table = read(&format!("a seconds\n{many}")).unwrap();
+        let text = table.run(&table.machines().configuration("a=2000").unwrap()).unwrap_err().to_string();
+        assert!(
+            text.ends_with("measured are a=1; a=2; a=3; a=4; a=5; a=6; a=7; a=8; a=9; a=10; a=11; a=12; and 988 more")
+        );
+    }
+
+    #[test]
+    fn configurations_of_another_table_are_refused() {
+        let (table, other) = (read(TABLE).unwrap(), read("b a seconds\n1 0 20\n0 1 10\n").unwrap());
+        let to = other.machines().configuration("a=4").unwrap();
+        let efficiency = "80%".parse().unwrap();
+        for refused in [
+            table.predict(&to, efficiency).map(|_| ()),
+            table.nearest(&to).map(|_| ()),
+            table.curve(&to).map(|_| ()),
+            table.run(&to).map(|_| ()),
+        ] {
+            assert!(matches!(refused, Err(Error::OtherMachines { .. })), "{refused:?}");
+        }
     }
 }

@@ -139,18 +139,25 @@ fn measurements(rows: &[Cells]) -> Result<Measurements, Error> {
     }
     if !rows.is_empty() && rows.iter().all(|row| row.cell("seconds").is_none()) {
         let is_cut_by_commas = machines.iter().any(|name| name.split(',').any(|part| COLUMNS.contains(&part.trim())));
-        return Err(if is_cut_by_commas {
-            Error::Commas
-        } else {
-            Error::NoTimes { nearest: nearest("seconds", machines) }
-        });
+        return Err(if is_cut_by_commas { Error::Commas } else { Error::NoTimes { nearest: like_seconds(&machines) } });
     }
     let runs = rows.iter().map(|row| row.run(&machines)).collect::<Result<Vec<_>, _>>()?;
     Measurements::new(machines, runs)
 }
 
+/// The column that most probably has the elapsed times.
+fn like_seconds(columns: &[&str]) -> Option<String> {
+    const SAME: [&str; 9] = ["time", "times", "elapsed", "runtime", "duration", "wall", "sec", "s", "t"];
+    let same = columns.iter().find(|column| SAME.contains(&column.to_lowercase().as_str()));
+    nearest("seconds", columns.iter().copied()).or_else(|| same.map(|column| column.to_string()))
+}
+
 impl Cells {
     fn run(&self, machines: &[&str]) -> Result<Run, Error> {
+        if self.cell("seconds").is_none() {
+            let keys: Vec<&str> = self.cells.iter().map(|(key, _)| key.as_str()).collect();
+            return Err(Error::NoTime { row: self.row, nearest: like_seconds(&keys) });
+        }
         let processors = machines.iter().map(|machine| self.count(machine)).collect::<Result<Vec<_>, _>>()?;
         let sum = processors.iter().copied().map(u64::from).sum();
         if let Some(total) = self.known("total") {
@@ -180,8 +187,8 @@ impl Cells {
     }
 
     fn count(&self, machine: &str) -> Result<u32, Error> {
-        let expected = "a number of processors: write a whole number from 0 on. Every column but `total`, `seconds`, `speedup` \
-                        and `efficiency` is a machine";
+        let expected = "a number of processors: write a whole number from 0 to 4294967295. Every column but `total`, \
+                        `seconds`, `speedup` and `efficiency` is a machine";
         let parse = |count: &str| count.parse().map_err(|_| self.number(machine, count, expected));
         self.known(machine).map_or(Ok(0), parse)
     }
@@ -227,11 +234,11 @@ mod tests {
 
     #[test]
     fn a_bad_number_is_named_with_its_line_and_column() {
-        let counts = "is not a number of processors: write a whole number from 0 on. Every column but `total`, `seconds`, \
-                      `speedup` and `efficiency` is a machine";
+        let counts = "is not a number of processors: write a whole number from 0 to 4294967295. Every column but \
+                      `total`, `seconds`, `speedup` and `efficiency` is a machine";
         for bad in ["-1", "1.5", "x", "NaN", "4294967296"] {
             assert_eq!(told(&format!("a b seconds\n1 {bad} 3")), format!("line 2, column `b`: `{bad}` {counts}"));
-            let text = told(&format!(r#"[{{"a": 1, "seconds": 3}}, {{"a": 2, "b": "{bad}"}}]"#));
+            let text = told(&format!(r#"[{{"a": 1, "seconds": 3}}, {{"a": 2, "b": "{bad}", "seconds": 2}}]"#));
             assert_eq!(text, format!("row 2, column `b`: `\"{bad}\"` {counts}"));
         }
         for bad in ["0", "-3", "NaN", "inf", "-", "1,5", "1e400"] {
@@ -263,8 +270,17 @@ mod tests {
         }
         assert_eq!(
             told("a second\n1 3"),
-            "there is no column `seconds`, the elapsed time of each run (is `second` meant?)"
+            "there is no column `seconds`, the elapsed time of each run (is `second` meant? Then call it `seconds`)"
         );
+        for name in ["time", "Time", "elapsed", "t", "sec"] {
+            let hint = format!("(is `{name}` meant? Then call it `seconds`)");
+            assert!(told(&format!("a {name}\n1 3")).ends_with(&hint), "{name}");
+        }
+        assert_eq!(
+            told("[{\"a\": 1, \"seconds\": 3}, {\"a\": 2, \"second\": 1.5}]"),
+            "row 2 has no `seconds`, its elapsed time (is `second` meant? Then call it `seconds`)"
+        );
+        assert_eq!(told("[{\"a\": 1, \"seconds\": 3}, {\"a\": 2}]"), "row 2 has no `seconds`, its elapsed time");
         assert_eq!(told("[{\"a\": 1}]"), "there is no column `seconds`, the elapsed time of each run");
         assert_eq!(
             told("a seconds\n1 3 4"),

@@ -135,17 +135,17 @@ fn explain(table: &Measurements, run: &Measured, printed: &Decimal) -> Finding {
     }
     let speedup = table.speedup(run);
     let explains = |other: &Configuration| {
-        agreement(&printed, 100.0 * speedup / machines.power(other), slack) != Agreement::Contradiction
+        agreement(&printed, 100.0 * speedup / machines.power_of(other), slack) != Agreement::Contradiction
     };
     match others(machines, configuration, 100.0 * speedup / printed.value()).find(explains) {
         Some(other) => Finding::Denominator {
             row,
             printed,
             speedup,
-            taken: machines.describe(&other),
-            taken_power: machines.power(&other),
-            configuration: machines.describe(configuration),
-            power: machines.power(configuration),
+            taken: other.to_string(),
+            taken_power: machines.power_of(&other),
+            configuration: configuration.to_string(),
+            power: machines.power_of(configuration),
             recomputed,
         },
         None => Finding::Unexplained { row, column: "efficiency", printed, recomputed },
@@ -156,7 +156,7 @@ fn explain(table: &Measurements, run: &Measured, printed: &Decimal) -> Finding {
 /// processors of one machine are taken for another's, fewest first.
 fn others(machines: &Machines, configuration: &Configuration, wanted: f64) -> impl Iterator<Item = Configuration> {
     let (weights, processors) = (machines.weights(), configuration.processors());
-    let lacking = wanted - machines.power(configuration);
+    let lacking = wanted - machines.power_of(configuration);
     let mut moves = Vec::new();
     for (from, to) in (0..weights.len()).flat_map(|from| (0..weights.len()).map(move |to| (from, to))) {
         // Between machines of one speed nothing changes: not a number, or infinite, and as u32 none or too many.
@@ -179,7 +179,7 @@ fn others(machines: &Machines, configuration: &Configuration, wanted: f64) -> im
         other[fastest] = total;
         other
     });
-    moved.chain(alone).filter_map(|other| Configuration::new(other, String::new).ok())
+    moved.chain(alone).map(|other| configuration.with(other))
 }
 
 fn agreement(printed: &Decimal, value: f64, slack: f64) -> Agreement {

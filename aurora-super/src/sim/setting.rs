@@ -1,5 +1,7 @@
 //! What is simulated, and what comes of it.
 
+use crate::program::is_speed;
+use crate::spelling::number;
 use crate::{Instruction, Node, Policy, Product, Program, mix};
 use thiserror::Error;
 
@@ -13,7 +15,7 @@ pub(super) const LOAD: f64 = 250.0;
 pub struct Setting {
     /// The program.
     pub program: Product,
-    /// Units a millisecond and 1000 of each node.
+    /// Units of work that each node does in a unit of time.
     pub speeds: Vec<f64>,
     /// Who works on what.
     pub policy: Policy,
@@ -52,6 +54,8 @@ impl Speeds {
 }
 
 /// What instructions cost, in units: drawn evenly from 0 to a bound for each instruction, the same for every policy.
+///
+/// With seed 0 instruction 0 of group 0 costs nothing, because [`mix`](crate::mix) makes 0 of 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Work {
     /// All are below it.
@@ -74,13 +78,13 @@ impl Work {
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum SettingError {
     /// There is no node.
-    #[error("a cluster has at least one node: say how many, as in `--nodes 2,4,8`")]
+    #[error("`speeds` is empty: a cluster has at least one node")]
     NoNodes,
     /// More than are numbered.
     #[error("{0} nodes are more than can be simulated: 65536 are the most")]
     TooManyNodes(u64),
     /// A speed that is none.
-    #[error("node {node} has speed {speed}: a speed is a number above 0")]
+    #[error("node {node} has speed {}: a speed is a number above 0 and up to 1e290", number(*.speed))]
     Speed {
         /// Whose.
         node: Node,
@@ -88,10 +92,10 @@ pub enum SettingError {
         speed: f64,
     },
     /// A cost that is none.
-    #[error("a load of {0} units: it is a number of 0 or more")]
+    #[error("a load of {} units: it is a number of 0 or more", number(*.0))]
     Load(f64),
     /// A time or a cost that is none.
-    #[error("{what} takes {units} units: it is a number of 0 or more")]
+    #[error("{what} takes {} units: it is a number of 0 or more", number(*.units))]
     Cost {
         /// Of what.
         what: &'static str,
@@ -99,14 +103,15 @@ pub enum SettingError {
         units: f64,
     },
     /// A rate at which nothing arrives.
-    #[error("a rate of {0} bytes a unit: it is a number above 0, and 0.125 is 1 Mbit/s")]
+    #[error("a rate of {} bytes a unit: it is a number above 0, and 0.125 is 1 Mbit/s", number(*.0))]
     Rate(f64),
     /// Something of which there has to be one.
     #[error("`{0}` is 0: at least 1 is needed")]
     None(&'static str),
     /// More run than are in flight.
     #[error(
-        "{running} instructions run and {in_flight} are in flight: those that run are among them, so ask for `--in-flight {running}` or more"
+        "{running} instructions run and {in_flight} are in flight: those that run are among them, so set \
+         `in_flight` to {running} or more"
     )]
     InFlight {
         /// Instructions that run at the same time.
@@ -128,7 +133,10 @@ pub enum SettingError {
         nodes: Node,
     },
     /// A change of speed that leaves none.
-    #[error("node {node} is slowed down by {factor}: a factor is a number above 0, and 0.5 is half as fast")]
+    #[error(
+        "node {node} is slowed down by {}: a factor is a number above 0, and 0.5 is half as fast",
+        number(*.factor)
+    )]
     Factor {
         /// Whose.
         node: Node,
@@ -136,14 +144,14 @@ pub enum SettingError {
         factor: f64,
     },
     /// The dispatcher's node is lost.
-    #[error("node 0 is to be lost: it has the dispatcher, without which no job goes on; lose another")]
+    #[error("node 0 is to be lost: it has the dispatcher, without which no job goes on; lose another node")]
     DispatcherLost,
     /// A node is lost again.
-    #[error("node {0} is to be lost twice")]
+    #[error("node {0} is to be lost twice: name it once in `losses`, with the earlier time")]
     LostTwice(Node),
     /// A case of a paper for which the paper has no latency.
     #[error(
-        "case {case} on {nodes} nodes: the paper measured the latency at 2, 4, 6 and 8; say which it is on {nodes}"
+        "case {case} on {nodes} nodes: the paper measured the latency at 2, 4, 6 and 8; give the latency on {nodes}"
     )]
     NoLatency {
         /// Which.
@@ -172,7 +180,6 @@ impl SettingError {
         if count > 1 << 16 {
             return Err(SettingError::TooManyNodes(count));
         }
-        let is_speed = |speed: f64| speed.is_finite() && speed > 0.0;
         match (0..).zip(speeds).find(|(_, speed)| !is_speed(**speed)) {
             Some((node, speed)) => Err(SettingError::Speed { node, speed: *speed }),
             None => Ok(()),
@@ -203,13 +210,14 @@ impl Setting {
 /// `sum(speed) * makespan`. Of a run that takes no time nothing is lost: its efficiency is 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Outcome {
-    /// When the last instruction has run, in units of speed 1.
+    /// When the last instruction has run and all blocks are paid for, in units of time, 1000 a millisecond.
     pub makespan: f64,
     /// The share in which nodes had nothing to do.
     pub imbalance: f64,
     /// The share in which nodes sent and received blocks.
     pub communication: f64,
-    /// The share in which they computed.
+    /// The share in which they computed. With lost nodes that counts what was computed again: see
+    /// [`OwnOutcome`](super::OwnOutcome).
     pub efficiency: f64,
     /// Blocks that nodes have asked others for.
     pub loads: u64,

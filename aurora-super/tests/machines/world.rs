@@ -76,6 +76,10 @@ pub struct World {
     orders: Vec<VecDeque<Order>>,
     transfers: Vec<Transfer>,
     tasks: Vec<(Node, Task)>,
+    /// By their nodes, tasks whose modifiers were sent to a node that is lost.
+    stranded: Vec<(Node, Task)>,
+    /// Who has been told of a loss, and of which.
+    told: BTreeSet<(Node, Node)>,
     /// By node and group.
     results: BTreeMap<(Node, Group), Vec<u32>>,
     brought: BTreeMap<(Node, Part), Vec<u32>>,
@@ -100,6 +104,8 @@ impl World {
             orders: vec![VecDeque::new(); count],
             transfers: Vec::new(),
             tasks: Vec::new(),
+            stranded: Vec::new(),
+            told: BTreeSet::new(),
             results: BTreeMap::new(),
             brought: BTreeMap::new(),
             executed: 0,
@@ -146,16 +152,22 @@ impl World {
             }
             Step::Order(node) => {
                 let order = self.orders[node as usize].pop_front().expect("one is under way");
+                let lost = if let Order::Lost(lost) = order { Some(lost) } else { None };
                 self.tell(node, Event::Order(order));
+                if let Some(lost) = lost {
+                    self.learn(node, lost);
+                }
             }
             Step::Transfer(at) => self.arrive(at),
             Step::Task(at) => {
                 let (node, task) = self.tasks.remove(at);
                 let is_remote = task.privilege == Privilege::RemoteUpdate && task.result_at != node;
-                if is_remote {
-                    self.transfers.push(Transfer::Modifier { task, by: node });
-                } else {
+                if !is_remote || self.told.contains(&(node, task.result_at)) {
                     self.commit(node, &task);
+                } else if self.is_lost(task.result_at) {
+                    self.stranded.push((node, task));
+                } else {
+                    self.transfers.push(Transfer::Modifier { task, by: node });
                 }
             }
         }
@@ -176,6 +188,30 @@ impl World {
         self.orders[node as usize].clear();
         self.results.retain(|(at, _), _| *at != node);
         self.tasks.retain(|(at, _)| *at != node);
+        self.stranded.retain(|(by, _)| *by != node);
+        let (gone, rest) = std::mem::take(&mut self.transfers)
+            .into_iter()
+            .partition(|transfer| matches!(transfer, Transfer::Modifier { task, .. } if task.result_at == node));
+        self.transfers = rest;
+        let gone: Vec<Transfer> = gone;
+        for transfer in gone {
+            if let Transfer::Modifier { task, by } = transfer
+                && !self.is_lost(by)
+            {
+                self.stranded.push((by, task));
+            }
+        }
+        self.stranded.sort_by_key(|(by, task)| (*by, task.instruction));
+    }
+
+    /// A node has been told of a loss: tasks whose modifiers it had sent there have run.
+    fn learn(&mut self, node: Node, lost: Node) {
+        self.told.insert((node, lost));
+        let is_gone = |(by, task): &(Node, Task)| *by == node && task.result_at == lost;
+        let (gone, rest) = std::mem::take(&mut self.stranded).into_iter().partition(is_gone);
+        self.stranded = rest;
+        let gone: Vec<(Node, Task)> = gone;
+        gone.into_iter().for_each(|(_, task)| self.commit(node, &task));
     }
 
     /// The dispatcher learns of a loss.

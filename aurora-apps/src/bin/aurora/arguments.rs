@@ -212,7 +212,8 @@ pub struct ModelArguments {
     pub from: Option<String>,
     /// Take the program for a farm of so many equal units, and give them to processors first come, first served, and by earliest
     /// completion time
-    #[arg(long, value_name = "UNITS", value_parser = value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long, value_name = "UNITS", allow_negative_numbers = true)]
+    #[arg(value_parser = value_parser!(u32).range(1..=10_000_000))]
     pub farm: Option<u32>,
     /// How long a unit takes on a processor of the fastest machine [default: the program's time there / UNITS]
     #[arg(long, value_name = "SECONDS", requires = "farm", allow_negative_numbers = true)]

@@ -107,6 +107,6 @@ pub fn check(
             implementation::Refusal::TooFewRanks { ranks, .. } => ("--ranks <N>", ranks.to_string()),
             _ => ("--impl <IMPL>", implementation.name().into()),
         };
-        Refusal { argument, value, reason: Reason::Implementation(refusal) }
+        Refusal { argument, value: Some(value), reason: Reason::Implementation(refusal) }
     })
 }

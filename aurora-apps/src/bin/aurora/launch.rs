@@ -24,12 +24,16 @@ pub fn config(world: &WorldArguments, starter: Surroundings) -> Result<Config, R
         if let Some(ranks) = world.ranks.filter(|ranks| *ranks as usize != size) {
             return Err(Refusal {
                 argument: "--ranks <N>",
-                value: ranks.to_string(),
+                value: Some(ranks.to_string()),
                 reason: Reason::OtherSize { started: size },
             });
         }
         if world.route == RouteName::Local && size > 1 {
-            return Err(Refusal { argument: "--route <ROUTE>", value: "local".into(), reason: Reason::NotThreads });
+            return Err(Refusal {
+                argument: "--route <ROUTE>",
+                value: Some("local".into()),
+                reason: Reason::NotThreads,
+            });
         }
     }
     let config = match world.ranks {

@@ -27,7 +27,7 @@ use aurora_apps::{diffusion, histogram, indexgather, mm2, psrs, tsp};
 use aurora_core::Surroundings;
 use aurora_core::prelude::*;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use launch::speaks;
 use memory::Demand;
 use progress::Progress;
@@ -44,9 +44,14 @@ const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
     let starter = Surroundings::detect();
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
+    let mut matches = match Arguments::command().try_get_matches() {
+        Ok(matches) => matches,
         Err(error) => return refuse(&error, starter),
+    };
+    let called = called(&matches);
+    let arguments = match Arguments::from_arg_matches_mut(&mut matches) {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error.format(&mut Arguments::command()), starter),
     };
     let outcome = match &arguments.command {
         Command::Mm2(mm2) => run_mm2(mm2, starter),
@@ -62,9 +67,24 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::start(arguments, starter),
     };
     outcome.unwrap_or_else(|refusal| {
-        let error = Arguments::command().error(ErrorKind::ValueValidation, refusal);
-        refuse(&error, starter)
+        let mut command = Arguments::command();
+        // So that each command knows by which words it is called.
+        command.build();
+        let command =
+            called.iter().fold(&mut command, |command, name| command.find_subcommand_mut(name).expect("it was called"));
+        refuse(&command.error(ErrorKind::ValueValidation, refusal), starter)
     })
+}
+
+/// The words by which a command was called: `bench`, `put`.
+fn called(matches: &ArgMatches) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut matches = matches;
+    while let Some((name, inner)) = matches.subcommand() {
+        names.push(name.to_string());
+        matches = inner;
+    }
+    names
 }
 
 fn run_mm2(arguments: &Mm2Arguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
@@ -163,7 +183,7 @@ fn prepare(world: &WorldArguments, starter: Surroundings, demand: Option<Demand>
 fn labelled(labels: &[Label]) -> Result<Labels, Refusal> {
     Labels::of(labels.iter().cloned()).map_err(|bad| {
         let value = labels.iter().map(|label| format!("{}={}", label.key, label.value)).collect::<Vec<_>>();
-        Refusal { argument: "--label <KEY=VALUE>", value: value.join(", "), reason: Reason::Label(bad) }
+        Refusal { argument: "--label <KEY=VALUE>", value: Some(value.join(", ")), reason: Reason::Label(bad) }
     })
 }
 

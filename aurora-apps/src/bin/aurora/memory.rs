@@ -99,7 +99,7 @@ impl Demand {
         }
         Err(Refusal {
             argument: self.argument,
-            value: self.value.to_string(),
+            value: Some(self.value.to_string()),
             reason: Reason::Memory { ranks, needed, available, most: self.most(ranks, available) },
         })
     }

@@ -8,12 +8,12 @@ use thiserror::Error;
 
 /// An argument whose value is well formed and yet impossible here.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("invalid value '{value}' for '{argument}': {reason}")]
+#[error("{}: {reason}", refused(.argument, .value))]
 pub struct Refusal {
     /// The argument, as the help names it.
     pub argument: &'static str,
-    /// What the user gave.
-    pub value: String,
+    /// What the user gave; none where no value would do.
+    pub value: Option<String>,
     /// Why not, and what is allowed.
     #[source]
     pub reason: Reason,
@@ -65,14 +65,22 @@ pub enum Reason {
     #[error("{0}")]
     Speeds(BadSpeeds),
     /// An option of another mode.
-    #[error("`{argument}` belongs to own mode: add `--mode own`, or leave it out")]
-    OwnMode {
-        /// Which.
-        argument: &'static str,
-    },
+    #[error("it belongs to own mode: add `--mode own`, or leave it out")]
+    OwnMode,
     /// The same the other way round.
     #[error("own mode sends each block to who asks for it: leave it out, or add `--mode paper`")]
     PaperMode,
+    /// A schedule without anything that it is a schedule of.
+    #[error(
+        "a schedule is one of versions: add `--version <LIST>`, or `--case <CASE>` without `--policy`, or leave it out"
+    )]
+    Schedule,
+    /// Nothing that an efficiency could be taken from.
+    #[error("write a configuration ({example}), per cent with its sign (`77.8%`), or `curve`")]
+    Origin {
+        /// A configuration that this table could have.
+        example: String,
+    },
     /// Something else that cannot be simulated.
     #[error("{0}")]
     Simulation(String),
@@ -90,6 +98,14 @@ pub enum Reason {
         /// Bytes that can be had.
         available: u64,
     },
+}
+
+/// What is wrong with an argument: its value, if it has one that is.
+fn refused(argument: &str, value: &Option<String>) -> String {
+    match value {
+        Some(value) => format!("invalid value '{value}' for '{argument}'"),
+        None => format!("the argument '{argument}' cannot be used here"),
+    }
 }
 
 /// `bytes` in the largest unit that leaves a whole number of at least one.
@@ -112,7 +128,7 @@ mod tests {
     fn the_message_names_argument_value_and_what_is_allowed() {
         let refusal = Refusal {
             argument: "--size <N>",
-            value: "90000".into(),
+            value: Some("90000".into()),
             reason: Reason::Memory { ranks: 2, needed: 3 << 40, available: 23 << 30, most: 16_000 },
         };
         assert_eq!(

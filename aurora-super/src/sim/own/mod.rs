@@ -33,6 +33,7 @@ use std::sync::Arc;
 /// let whole = own(&setting)?;
 /// setting.losses.push(Loss { node: 3, at: whole.common.makespan / 2.0, noticed_after: 10_000.0 });
 /// let broken = own(&setting)?;
+/// // Makespans are compared, not efficiencies: what runs again counts as computed.
 /// assert!(broken.repeated > 0 && broken.common.makespan > whole.common.makespan);
 /// # Ok::<(), aurora_super::sim::SettingError>(())
 /// ```
@@ -142,7 +143,11 @@ impl<'a> Machine<'a> {
             Happening::Whole(transfer) => self.arrive(transfer),
             Happening::Ran(node, _) | Happening::Confirmed(node, _) if self.is_lost(node) => {}
             Happening::Ran(node, task) => self.ran(node, task),
-            Happening::Confirmed(node, instruction) => self.tell(node, Event::Ran(instruction)),
+            Happening::Confirmed(node, instruction) => {
+                if self.sites[node as usize].confirm(instruction) {
+                    self.tell(node, Event::Ran(instruction));
+                }
+            }
             Happening::Lost(node) => self.lose(node),
             Happening::Noticed(node) => self.dispatch(|dispatch| dispatch.lose(node)),
         }
@@ -177,10 +182,9 @@ impl<'a> Machine<'a> {
         }
         let lost = if let Order::Lost(lost) = order { Some(lost) } else { None };
         self.tell(node, Event::Order(order));
-        // What it has sent to the lost node for a result is gone with that.
-        for instruction in lost.into_iter().flat_map(|lost| self.sites[node as usize].learn(lost)).collect::<Vec<_>>() {
-            self.tell(node, Event::Ran(instruction));
-        }
+        // The modifiers that it has sent to the lost node are gone with that.
+        let gone = lost.map(|lost| self.sites[node as usize].learn(lost)).unwrap_or_default();
+        gone.into_iter().for_each(|instruction| self.tell(node, Event::Ran(instruction)));
     }
 
     /// Something happens to a node, which does what comes of it.
@@ -237,6 +241,7 @@ impl<'a> Machine<'a> {
         match goes_to.filter(|at| !site.knows_lost(*at)) {
             Some(to) => {
                 self.tally.modifiers += 1;
+                site.send(to, task.instruction);
                 self.send(node, to, Freight::Modifier(task));
                 self.compute(node);
             }
@@ -261,11 +266,6 @@ impl<'a> Machine<'a> {
 
     fn arrive(&mut self, Transfer { from, to, left, what }: Transfer) {
         if self.is_lost(to) {
-            if let Freight::Modifier(Task { instruction, .. }) = what
-                && self.sites[from as usize].miss(to, instruction)
-            {
-                self.tell(from, Event::Ran(instruction));
-            }
             return;
         }
         if self.sites[from as usize].lost_at.is_some_and(|lost_at| lost_at < left) {

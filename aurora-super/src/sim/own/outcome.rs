@@ -4,7 +4,8 @@ use super::super::setting::{Outcome, shares};
 use crate::Group;
 use std::collections::BTreeMap;
 
-/// What a simulation in own mode comes to.
+/// What a simulation in own mode comes to. What runs again after a loss counts as computed, so a loss can raise the
+/// efficiency: compare the makespans of runs with losses, not their efficiencies.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OwnOutcome {
     /// What paper mode has too. Shares are of the work that all cores could have done until the dispatcher knew that all is complete, those
@@ -17,8 +18,8 @@ pub struct OwnOutcome {
     pub miss_ratio: f64,
     /// How long a block was under way from the moment it was asked for, in units: t_r of S0 section 4, a mean.
     pub load_time: f64,
-    /// p_c of S0 section 4: blocks asked for per instruction * their time / the time of an instruction on a core. With less parallelism the
-    /// latency is not hidden.
+    /// p_c of S0 section 4: blocks asked for per instruction * their time / the time of an instruction on a core: the
+    /// parallelism that is needed to hide the latency.
     pub critical: f64,
     /// Incarnations that were merged into another.
     pub merges: u64,

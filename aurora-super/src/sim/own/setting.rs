@@ -191,12 +191,13 @@ mod tests {
         let loss = |node| Loss { node, at: 1.0, noticed_after: 0.0 };
         let slow_down = |node, factor| SlowDown { node, at: 0.0, factor };
         for (told, wanted) in [
-            (refused(|s| s.speeds.clear()), "at least one node"),
+            (refused(|s| s.speeds.clear()), "`speeds` is empty"),
             (refused(|s| s.speeds[2] = 0.0), "node 2 has speed 0"),
             (refused(|s| s.speeds[1] = f64::NAN), "node 1 has speed NaN"),
+            (refused(|s| s.speeds[1] = 1e308), "node 1 has speed 1e308: a speed is a number above 0 and up to 1e290"),
             (refused(|s| s.limits.in_flight = 0), "`in_flight` is 0"),
             (refused(|s| s.limits.running = 0), "`running` is 0"),
-            (refused(|s| s.limits.running = 5), "ask for `--in-flight 5`"),
+            (refused(|s| s.limits.running = 5), "set `in_flight` to 5 or more"),
             (refused(|s| s.limits.budget = Some(1)), "a budget of 1 blocks"),
             (refused(|s| s.cores = 0), "`cores` is 0"),
             (refused(|s| s.dispatch.grain = 0), "`grain` is 0"),
@@ -208,11 +209,12 @@ mod tests {
             (refused(|s| s.link.packet = 0), "`packet` is 0"),
             (refused(|s| s.dispatcher = -0.5), "a message at the dispatcher takes -0.5 units"),
             (refused(|s| s.merging = -1.0), "a merge takes -1 units"),
+            (refused(|s| s.merging = -1e300), "a merge takes -1e300 units"),
             (refused(|s| s.slow_downs.push(slow_down(3, 0.5))), "node 3 of 3 is to be slowed down: the last one is 2"),
             (refused(|s| s.slow_downs.push(slow_down(1, 0.0))), "node 1 is slowed down by 0"),
             (refused(|s| s.losses.push(loss(7))), "node 7 of 3 is to be lost"),
             (refused(|s| s.losses.push(loss(0))), "it has the dispatcher"),
-            (refused(|s| s.losses.extend([loss(1), loss(1)])), "node 1 is to be lost twice"),
+            (refused(|s| s.losses.extend([loss(1), loss(1)])), "node 1 is to be lost twice: name it once in `losses`"),
             (refused(|s| s.losses.push(Loss { at: -1.0, ..loss(1) })), "the time until a loss takes -1 units"),
         ] {
             assert!(told.contains(wanted), "{told}");

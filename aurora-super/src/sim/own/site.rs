@@ -15,8 +15,8 @@ pub(super) struct Site {
     asked: SmallVec<[(BlockId, f64); 4]>,
     /// The nodes that it knows to be lost.
     knows_lost: Vec<Node>,
-    /// Instructions whose results it has sent to a node that was lost by then, which it does not know.
-    missed: Vec<(Node, Instruction)>,
+    /// Instructions whose modifiers it has sent, to whom, and of which it does not know that they are merged.
+    sent: Vec<(Node, Instruction)>,
 }
 
 impl Site {
@@ -27,7 +27,7 @@ impl Site {
             lost_at: None,
             asked: SmallVec::new(),
             knows_lost: Vec::new(),
-            missed: Vec::new(),
+            sent: Vec::new(),
         }
     }
 
@@ -48,20 +48,22 @@ impl Site {
         self.knows_lost.contains(&node)
     }
 
-    /// The result of an instruction did not reach a lost node. Whether this one knows of the loss; if not, it waits until it does.
-    pub(super) fn miss(&mut self, lost: Node, instruction: Instruction) -> bool {
-        let knows = self.knows_lost(lost);
-        if !knows {
-            self.missed.push((lost, instruction));
-        }
-        knows && self.lost_at.is_none()
+    /// It sends the modifier of an instruction.
+    pub(super) fn send(&mut self, to: Node, instruction: Instruction) {
+        self.sent.push((to, instruction));
     }
 
-    /// It learns that a node is lost. The instructions whose results did not reach that.
-    pub(super) fn learn(&mut self, lost: Node) -> impl Iterator<Item = Instruction> + use<> {
+    /// The modifier of an instruction is merged. Whether it waits for that.
+    pub(super) fn confirm(&mut self, instruction: Instruction) -> bool {
+        let at = self.sent.iter().position(|(_, sent)| *sent == instruction);
+        at.map(|at| self.sent.swap_remove(at)).is_some()
+    }
+
+    /// It learns that a node is lost. The instructions whose modifiers it has sent there.
+    pub(super) fn learn(&mut self, lost: Node) -> Vec<Instruction> {
         self.knows_lost.push(lost);
-        let (missed, rest) = std::mem::take(&mut self.missed).into_iter().partition::<Vec<_>, _>(|(to, _)| *to == lost);
-        self.missed = rest;
-        missed.into_iter().map(|(_, instruction)| instruction)
+        let (gone, rest) = std::mem::take(&mut self.sent).into_iter().partition::<Vec<_>, _>(|(to, _)| *to == lost);
+        self.sent = rest;
+        gone.into_iter().map(|(_, instruction)| instruction).collect()
     }
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::Policy;
 use crate::dispatch::Config;
 use crate::execute::Limits;
+use crate::policy::Version;
 use crate::sim::{Case, Link, Setting, Speeds, SuperProgram, Work, paper};
 use proptest::prelude::*;
 
@@ -210,6 +211,27 @@ prop_compose! {
             ..OwnSetting::new(policy, speeds, seed)
         }
     }
+}
+
+#[test]
+fn a_modifier_on_its_way_to_a_lost_node_holds_nobody_up() {
+    let policy = Policy::schedule(false, Version::Remote);
+    let setting = OwnSetting {
+        program: Product::new(1, 8, 2).unwrap(),
+        dispatch: Config::new(policy),
+        limits: Limits::ONE,
+        cost: Cost::Fixed(1_000.0),
+        // A modifier is under way for a million units.
+        link: Link { rate: 1.0, ..Link::FREE },
+        bytes: 1,
+        result_bytes: 1_000_000,
+        dispatcher: 0.0,
+        // Node 0 has run all of its own group when node 1 is lost, and sends modifiers to that.
+        losses: vec![Loss { node: 1, at: 3_000.0, noticed_after: 0.0 }],
+        ..OwnSetting::new(policy, vec![10.0, 1.0], 0)
+    };
+    let outcome = own(&setting).unwrap();
+    assert!(outcome.modifiers > 0 && outcome.common.makespan < 10_000.0, "{outcome:?}");
 }
 
 proptest! {

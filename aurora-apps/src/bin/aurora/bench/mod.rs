@@ -27,7 +27,7 @@ pub fn start(command: &BenchCommand, starter: Surroundings) -> Result<ExitCode, 
 fn check(operation: Operation) -> Result<(), Refusal> {
     match operation {
         Operation::Reads { reads, batch, .. } if batch > reads => {
-            Err(Refusal { argument: "--batch <N>", value: batch.to_string(), reason: Reason::Batch { reads } })
+            Err(Refusal { argument: "--batch <N>", value: Some(batch.to_string()), reason: Reason::Batch { reads } })
         }
         _ => Ok(()),
     }

@@ -139,6 +139,9 @@ impl Model {
         }
         let farm = arguments.farm.and_then(NonZeroU32::new);
         let farm = farm.map(|units| Farmed::of(table, units, arguments.unit_seconds, &wanted)).transpose()?;
+        let run = |(index, printed)| Run::of(&review, index, printed);
+        let runs = printed.runs().iter().enumerate().map(run).collect::<Result<Vec<_>, _>>();
+        let runs = runs.map_err(|error| refusal("<FILE>", &file, error))?;
         let named = machines.names().iter().zip(machines.weights()).zip(table.references());
         Ok(Model {
             file,
@@ -149,7 +152,7 @@ impl Model {
                     power_weight: *weight,
                 })
                 .collect(),
-            runs: (0..table.runs().len()).map(|index| Run::of(&review, index, &printed.runs()[index])).collect(),
+            runs,
             findings: review
                 .findings
                 .iter()
@@ -162,10 +165,10 @@ impl Model {
 }
 
 impl Run {
-    fn of(review: &Review, index: usize, printed: &Measured) -> Self {
+    fn of(review: &Review, index: usize, printed: &Measured) -> Result<Self, Error> {
         let table = &review.measurements;
         let (run, machines) = (&table.runs()[index], table.machines());
-        Run {
+        Ok(Run {
             row: run.row(),
             processors: run.configuration().processors().into(),
             seconds: run.seconds().clone(),
@@ -180,9 +183,9 @@ impl Run {
                 printed: run.printed_efficiency().cloned(),
                 agreement: review.efficiencies[index],
             },
-            heterogeneity: machines.heterogeneity(run.configuration()),
-            heterogeneity_per_processor: machines.heterogeneity_per_processor(run.configuration()),
-        }
+            heterogeneity: machines.heterogeneity(run.configuration())?,
+            heterogeneity_per_processor: machines.heterogeneity_per_processor(run.configuration())?,
+        })
     }
 }
 
@@ -190,35 +193,41 @@ impl Run {
 fn predict(table: &Measurements, to: &Configuration, from: Option<&str>) -> Result<Vec<Predicted>, Refusal> {
     let machines = table.machines();
     let curve = || table.curve(to).map(|curve| (curve.efficiency(to.total()), Origin::Curve(curve)));
-    let named = |run: &Measured| machines.describe(run.configuration());
+    let named = |run: &Measured| run.configuration().to_string();
     let origins: Result<Vec<(Efficiency, Origin)>, Error> = match from {
         None => {
             table.nearest(to).and_then(|run| Ok(vec![(table.efficiency(run), Origin::Nearest(named(run))), curve()?]))
         }
         Some("curve") => curve().map(|origin| vec![origin]),
         Some(percent) if percent.ends_with('%') => percent.parse().map(|efficiency| vec![(efficiency, Origin::Given)]),
+        Some(text) if !text.contains('=') => {
+            let example = machines.names().iter().take(2).map(|name| format!("{name}=2")).collect::<Vec<_>>().join(",");
+            let (argument, value) = ("--from <ORIGIN>", Some(text.to_string()));
+            return Err(Refusal { argument, value, reason: Reason::Origin { example } });
+        }
         Some(text) => machines
             .configuration(text)
             .and_then(|measured| table.run(&measured))
             .map(|run| vec![(table.efficiency(run), Origin::Measured(named(run)))]),
     };
-    let origins = origins.map_err(|error| match (from, error) {
-        (Some(text), error) => refusal("--from <ORIGIN>", text, error),
-        (None, error) => refusal("--predict <CONFIGURATION>", &machines.describe(to), error),
-    })?;
+    let refused = |error| match from {
+        Some(text) => refusal("--from <ORIGIN>", text, error),
+        None => refusal("--predict <CONFIGURATION>", &to.to_string(), error),
+    };
+    let origins = origins.map_err(refused)?;
     let measured = table.run(to).ok().map(|run| run.seconds().value());
     let predicted = origins.into_iter().map(|(efficiency, from)| {
-        let prediction = table.predict(to, efficiency);
-        Predicted {
-            configuration: machines.describe(to),
+        let prediction = table.predict(to, efficiency).map_err(refused)?;
+        Ok(Predicted {
+            configuration: to.to_string(),
             efficiency: efficiency.percent(),
             speedup: prediction.speedup,
             seconds: prediction.seconds,
             measured,
             from,
-        }
+        })
     });
-    Ok(predicted.collect())
+    predicted.collect()
 }
 
 impl Farmed {
@@ -232,27 +241,33 @@ impl Farmed {
         let machines = table.machines();
         let own = |seconds: f64| {
             let farm = Farm::new(units, seconds);
-            farm.map_err(|error| refusal("--unit-seconds <SECONDS>", &seconds.to_string(), error))
+            farm.map_err(|error| {
+                let found = if let Error::Number { found, .. } = &error { found.clone() } else { seconds.to_string() };
+                refusal("--unit-seconds <SECONDS>", &found, error)
+            })
         };
         let farm = unit_seconds.map_or_else(|| Ok(Farm::of(table, units)), own)?;
         let parallel = table.runs().iter().filter(|run| run.configuration().total() > 1);
         let measured = parallel.map(|run| (run.configuration(), Some(run.seconds().value())));
         let others = wanted.iter().filter(|configuration| table.run(configuration).is_err());
-        let on = |(configuration, seconds): (&Configuration, Option<f64>)| OnFarm {
-            configuration: machines.describe(configuration),
-            measured: seconds.filter(|_| unit_seconds.is_none()),
-            makespans: farm.makespans(machines, configuration),
+        let on = |(configuration, seconds): (&Configuration, Option<f64>)| {
+            let makespans = farm.makespans(machines, configuration);
+            Ok(OnFarm {
+                configuration: configuration.to_string(),
+                measured: seconds.filter(|_| unit_seconds.is_none()),
+                makespans: makespans.map_err(|error| refusal("--farm <UNITS>", &units.to_string(), error))?,
+            })
         };
         let fastest = machines.names().iter().zip(machines.weights()).find(|(_, weight)| **weight == 1.0);
         Ok(Farmed {
             units: units.get(),
             unit_seconds: farm.unit_seconds(),
             fastest: fastest.map(|(name, _)| name.clone()).unwrap_or_default(),
-            configurations: measured.chain(others.map(|other| (other, None))).map(on).collect(),
+            configurations: measured.chain(others.map(|other| (other, None))).map(on).collect::<Result<_, _>>()?,
         })
     }
 }
 
 fn refusal(argument: &'static str, value: &str, error: Error) -> Refusal {
-    Refusal { argument, value: value.into(), reason: Reason::Model(error.into()) }
+    Refusal { argument, value: Some(value.into()), reason: Reason::Model(error.into()) }
 }

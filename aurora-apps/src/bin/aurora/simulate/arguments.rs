@@ -21,23 +21,25 @@ pub struct SimulateArguments {
     /// On which machine
     #[arg(long, value_enum, default_value_t)]
     pub mode: ModeName,
-    /// How fast the nodes are: `homogeneous`, `1:3` (nodes with odd numbers 3 times as fast), or a file with one
-    /// speed a line
+    /// How fast the nodes are: `homogeneous`, `1:3` (nodes with odd numbers 3 times as fast; no other ratio is built
+    /// in), or a file with one speed a line, from 0.000001 to 1000000, where `#` begins a comment and empty lines do
+    /// not count. Node n stands in row n / columns of a grid; rows and columns get blocks in proportion to the sums of
+    /// their speeds, so a slow node beside fast ones gets more than its share: sort the list, or take tail or ect
     #[arg(long, value_name = "SPEEDS", default_value = "homogeneous")]
     pub speeds: Source,
     /// Who receives a block that one node asks for
     #[arg(long, value_enum, default_value_t)]
     pub transfers: TransfersName,
-    /// The program multiplies two matrices of N x N blocks: N x N x N instructions
+    /// The program multiplies two matrices of N x N blocks, by N x N x N instructions; N is 1024 at most
     #[arg(long, value_name = "N", default_value_t = 32, allow_negative_numbers = true)]
     #[arg(value_parser = value_parser!(u32).range(1..=1024))]
     pub blocks: u32,
-    /// How often to simulate it, each time with other work; means are shown
+    /// How often to simulate it, 1000000 times at most, each time with other work; means are shown
     #[arg(long, value_name = "N", default_value_t = 16, allow_negative_numbers = true)]
     #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub reps: u32,
     /// Seed of the first repetition; the others have those that follow
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
     /// What a block costs who receives it, and as much who sends it, in units: 1000 are 1 ms of a node of speed 1
     #[arg(long, value_name = "UNITS", default_value_t = 250.0, value_parser = load, allow_negative_numbers = true)]
@@ -48,7 +50,7 @@ pub struct SimulateArguments {
     pub work: u32,
     #[command(flatten)]
     pub own: OwnArguments,
-    /// Print one JSON object a line, for each policy and number of nodes
+    /// Print one JSON object a line, for each policy and number of nodes; times in units, 1000 a millisecond
     #[arg(long)]
     pub json: bool,
     /// What the JSON objects are to say about the run, several times if need be
@@ -101,6 +103,10 @@ impl From<TransfersName> for Transfers {
             TransfersName::Multicast => Transfers::Multicast,
         }
     }
+}
+
+fn seed(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "a whole number from 0 to 18446744073709551615")
 }
 
 /// Costs that add up without losing those of instructions.

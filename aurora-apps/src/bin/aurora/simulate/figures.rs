@@ -18,7 +18,7 @@ pub struct Figures {
     pub efficiency: f64,
     /// Blocks that nodes have asked others for.
     pub loads: f64,
-    /// When the last instruction has run, in units of speed 1.
+    /// When the last instruction has run, in units of time, 1000 a millisecond.
     pub makespan: f64,
     /// Instructions of a repetition.
     pub instructions: u64,
@@ -39,7 +39,7 @@ pub struct OwnFigures {
     pub miss_ratio: f64,
     /// From asking for a block to having it.
     pub load_time: f64,
-    /// With less parallelism the latency is not hidden.
+    /// The parallelism that is needed to hide the latency.
     pub p_c: f64,
     /// Of a block that had several incarnations, until it has one.
     pub synchronisation: f64,

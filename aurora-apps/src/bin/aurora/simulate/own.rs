@@ -1,6 +1,6 @@
 //! What `aurora simulate --mode own` has beside paper mode: S0's cases and versions, prefetching, latency.
 
-use aurora_super::sim::{Case, SuperProgram, UnknownCase, UnknownVersion};
+use aurora_super::sim::{Case, SuperProgram, UnknownVersion};
 use clap::{Args, ValueEnum};
 use std::str::FromStr;
 use thiserror::Error;
@@ -16,8 +16,8 @@ pub struct OwnArguments {
     /// remotely, updated in many places, the last only at the end), G, N (S and M by the schedule ssp), or `all`
     #[arg(long, value_name = "LIST", conflicts_with = "policy")]
     pub version: Option<Versions>,
-    /// Own mode: how versions hand out groups [default: bss, and ssp for G and N]
-    #[arg(long, value_enum, requires = "version")]
+    /// Own mode: how versions hand out groups, those of `--version` or of a case [default: bss, and ssp for G and N]
+    #[arg(long, value_enum)]
     pub schedule: Option<ScheduleName>,
     /// Own mode: most instructions that a node has in flight; several between commas, one after the other [default: 4,
     /// and of a case what the paper has tried]
@@ -27,9 +27,9 @@ pub struct OwnArguments {
     /// of a case what follows from the paper]
     #[arg(long, value_name = "UNITS", value_parser = super::arguments::load, allow_negative_numbers = true)]
     pub latency: Option<f64>,
-    /// Own mode: a case of the paper on data representation: 256r1, 256r2, 128r, 256s, 128s, or `none`
+    /// Own mode: a case of the paper on data representation: 256r1, 256r2, 128r, 256s or 128s
     #[arg(long, value_name = "CASE", conflicts_with_all = ["blocks", "work", "load", "speeds", "transfers"])]
-    pub case: Option<CaseName>,
+    pub case: Option<Case>,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,18 +38,6 @@ pub enum ScheduleName {
     Bss,
     /// Those whose operands a node has worked with
     Ssp,
-}
-
-/// A case, or none.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CaseName(pub Option<Case>);
-
-impl FromStr for CaseName {
-    type Err = UnknownCase;
-
-    fn from_str(text: &str) -> Result<Self, UnknownCase> {
-        if text == "none" { Ok(CaseName(None)) } else { text.parse().map(|case| CaseName(Some(case))) }
-    }
 }
 
 /// Versions, in the paper's order.
@@ -73,13 +61,20 @@ impl FromStr for Versions {
 }
 
 impl Versions {
-    /// By a schedule, if one is asked for.
+    /// By a schedule, if one is asked for; each once.
     pub fn by(&self, schedule: Option<ScheduleName>) -> Vec<SuperProgram> {
         let smart = |version: &SuperProgram| match schedule {
             Some(schedule) => SuperProgram { smart: schedule == ScheduleName::Ssp, ..*version },
             None => *version,
         };
-        self.0.iter().map(smart).collect()
+        let mut versions: Vec<SuperProgram> = Vec::new();
+        for version in self.0.iter().map(smart) {
+            let same = |other: &SuperProgram| other.version == version.version && other.smart == version.smart;
+            if !versions.iter().any(same) {
+                versions.push(version);
+            }
+        }
+        versions
     }
 }
 
@@ -135,6 +130,7 @@ mod tests {
         assert_eq!(names("all", None), ["S", "R", "D", "M", "G", "N"]);
         assert_eq!(names("S,R,D,M", Some(ScheduleName::Ssp)), ["G", "R ssp", "D ssp", "N"]);
         assert_eq!(names("G,N", Some(ScheduleName::Bss)), ["S", "M"]);
+        assert_eq!(names("S,D,M,G,N", Some(ScheduleName::Ssp)), ["G", "D ssp", "N"]);
         assert!("S,X".parse::<Versions>().is_err());
     }
 

@@ -90,7 +90,7 @@ fn of_speeds(arguments: &SimulateArguments, error: BadSpeeds) -> Refusal {
 
 /// The case of S0 that is asked for.
 pub fn case(arguments: &SimulateArguments) -> Option<Case> {
-    arguments.own.case.and_then(|case| case.0)
+    arguments.own.case
 }
 
 /// Policies, or the policies of versions.
@@ -102,7 +102,7 @@ fn policies(arguments: &SimulateArguments) -> Vec<Named> {
         (None, Some(Policies(policies)), _) => policies.clone(),
         (None, None, Some(case)) => {
             let tried = case.versions.join(",").parse::<Versions>();
-            versions(&tried.map(|tried| tried.0).unwrap_or_default())
+            versions(&tried.map(|tried| tried.by(arguments.own.schedule)).unwrap_or_default())
         }
         (None, None, None) => Policy::ALL.to_vec(),
     }
@@ -164,13 +164,18 @@ fn check_mode(arguments: &SimulateArguments) -> Result<(), Refusal> {
     let own = &arguments.own;
     let given = [
         ("--version <LIST>", own.version.is_some()),
+        ("--schedule <SCHEDULE>", own.schedule.is_some()),
         ("--in-flight <LIST>", own.in_flight.is_some()),
         ("--latency <UNITS>", own.latency.is_some()),
         ("--case <CASE>", case(arguments).is_some()),
     ];
     let only_own = given.iter().find(|(_, is_given)| arguments.mode == ModeName::Paper && *is_given);
     if let Some((argument, _)) = only_own {
-        return Err(refused("--mode <MODE>", &"paper", Reason::OwnMode { argument }));
+        return Err(Refusal { argument, value: None, reason: Reason::OwnMode });
+    }
+    let has_versions = own.version.is_some() || case(arguments).is_some() && arguments.policy.is_none();
+    if own.schedule.is_some() && !has_versions {
+        return Err(Refusal { argument: "--schedule <SCHEDULE>", value: None, reason: Reason::Schedule });
     }
     if arguments.mode == ModeName::Own && arguments.transfers == TransfersName::Multicast {
         return Err(refused("--transfers <TRANSFERS>", &"multicast", Reason::PaperMode));
@@ -179,7 +184,7 @@ fn check_mode(arguments: &SimulateArguments) -> Result<(), Refusal> {
 }
 
 pub fn refused(argument: &'static str, value: &dyn ToString, reason: Reason) -> Refusal {
-    Refusal { argument, value: value.to_string(), reason }
+    Refusal { argument, value: Some(value.to_string()), reason }
 }
 
 /// What the arguments' own rules have let through, as said by the simulator.

@@ -30,7 +30,10 @@ pub enum Source {
 /// Why there are no speeds.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum BadSpeeds {
-    #[error("it cannot be read: {0}. Speeds are `homogeneous`, `1:3`, or the name of a file with one speed a line")]
+    #[error(
+        "it cannot be read: {0}. Speeds are `homogeneous`, `1:3`, or the name of a file with one speed a line; of \
+         ratios only 1:3 is built in"
+    )]
     File(String),
     #[error("longer than {} MiB, so no list of speeds: a line has the speed of one node", LONGEST >> 20)]
     Long,

@@ -54,11 +54,18 @@ impl Display for Table<'_> {
         if first.own.is_some() {
             writeln!(
                 f,
-                "asked others for; parallelism: instructions delivered and not committed, on a node; p_c: what hides the latency;"
+                "asked others for; seconds: until all is complete; parallelism: instructions delivered and not \
+                 committed, on a node;"
+            )?;
+            writeln!(
+                f,
+                "miss ratio: blocks asked for / operands read; p_c: parallelism needed to hide the latency; \
+                 sync ms: from the last"
             )?;
             return writeln!(
                 f,
-                "management: the simulator's time for an instruction, more than what a dispatcher needs"
+                "commit of a result in several parts until it is one; management: the simulator's time for an \
+                 instruction, more than\nwhat a dispatcher needs"
             );
         }
         writeln!(
