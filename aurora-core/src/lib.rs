@@ -66,6 +66,7 @@
 //! | `window` | the part of a vector that a scope is about |
 //! | `collective` | what all ranks do together: rendezvous, and the steps that reductions are made of |
 //! | `epoch` | the collective scopes of one object: who has entered what, and when it is settled |
+//! | `object` | what the kernel and an object want of each other: the contract of a shared object |
 //! | `kernel` | what a rank's daemon decides: messages, calls, faults, the watch over waiting ranks |
 //! | `polls` | who reads the same again and again |
 //! | `stats`, `trace` | what a rank has sent, waited for and done when |
