@@ -119,7 +119,7 @@ const UNSAFE: &[&str] = &[
     "aurora-core/src/memory/arriving.rs",
     "aurora-core/src/memory/cells.rs",
     "aurora-core/src/memory/direct.rs",
-    "aurora-core/src/memory/door.rs",
+    "aurora-core/src/memory/latch.rs",
     "aurora-core/src/memory/gate.rs",
     "aurora-core/src/memory/lent.rs",
     "aurora-core/src/memory/prefetch.rs",

@@ -6,7 +6,7 @@ use crate::ids::ObjectId;
 use crate::kernel::Kernel;
 use crate::kernel::nodes::Nodes;
 use crate::kernel::watch::What;
-use crate::memory::Patience;
+use crate::memory::HolderTimeout;
 use crate::object::{Shared, SharedObject};
 use crate::polls::{Level, Look, Watcher};
 use crate::stats::{Clock, InCall, Times};
@@ -39,7 +39,7 @@ pub(crate) struct Link {
     /// Who shares the memory of vectors with whom.
     pub(crate) nodes: Arc<Nodes>,
     pub(crate) modes: Modes,
-    pub(crate) patience: Arc<Patience>,
+    pub(crate) holder_timeout: Arc<HolderTimeout>,
     next_object: Rc<Cell<u64>>,
     /// The object whose way it is.
     pub(crate) object: Cell<Option<ObjectId>>,
@@ -53,13 +53,13 @@ pub(crate) struct Link {
 impl Link {
     /// That of a rank, for its job. `timed`: calls are timed from the begin.
     pub(crate) fn new(endpoint: Endpoint<Kernel>, me: Rank, size: usize, timed: bool) -> Self {
-        let (node, nodes, modes, patience, polls) = endpoint.act(|kernel, _| {
+        let (node, nodes, modes, holder_timeout, polls) = endpoint.act(|kernel, _| {
             let polls = kernel.core.polling.polls.clone();
             (
                 kernel.core.node.clone(),
                 kernel.core.nodes.clone(),
                 kernel.core.modes,
-                kernel.core.patience.clone(),
+                kernel.core.holder_timeout.clone(),
                 polls,
             )
         });
@@ -67,7 +67,7 @@ impl Link {
         let (next_object, object, quiet) = (Rc::new(Cell::new(0)), Cell::new(None), Cell::new(false));
         let clock = Rc::new(Clock::start(timed));
         let watcher = Rc::new(Watcher::new(polls));
-        Link { endpoint, me, size, barrier, nodes, modes, patience, next_object, object, quiet, clock, watcher }
+        Link { endpoint, me, size, barrier, nodes, modes, holder_timeout, next_object, object, quiet, clock, watcher }
     }
 
     /// Another one for an object; it keeps the kernel alive, not the job.
@@ -80,7 +80,7 @@ impl Link {
             endpoint: self.endpoint.clone(),
             barrier: self.barrier.clone(),
             nodes: self.nodes.clone(),
-            patience: self.patience.clone(),
+            holder_timeout: self.holder_timeout.clone(),
             next_object: self.next_object.clone(),
             object: Cell::new(None),
             quiet: Cell::new(false),
@@ -139,7 +139,7 @@ impl Link {
     }
 
     /// A call of this name begins in which all ranks meet. Where all share a node's memory that needs no message, and what of it is not
-    /// waiting, which [`Link::await_mates`] counts, takes no longer than looking at the clock.
+    /// waiting, which [`Link::await_node_peers`] counts, takes no longer than looking at the clock.
     pub(crate) fn meeting(&self, name: &'static str) -> InCall<'_> {
         match self.barrier.is_some() || self.size == 1 {
             true => Clock::short_call(name),
@@ -162,7 +162,7 @@ impl Link {
         })
     }
 
-    /// What ended the job, if that is why a mate has gone; whoever it happened to tells all, but not all at the same moment. Else
+    /// What ended the job, if that is why a node peer has gone; whoever it happened to tells all, but not all at the same moment. Else
     /// `error`.
     pub(crate) fn why(&self, error: Error, site: &Site) -> Error {
         const TOLD: Duration = Duration::from_secs(2);
@@ -264,7 +264,7 @@ impl Link {
 
     /// Waits for the others at a meeting in the node's memory: for a moment, in which it does nothing but look (`linger`), then as for
     /// anything else, until `met` says that all have come.
-    pub(crate) fn await_mates(
+    pub(crate) fn await_node_peers(
         &self,
         what: What,
         site: &Site,

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::kernel::message::encode_error;
 use crate::kernel::nodes::Nodes;
-use crate::memory::{Budget, Patience};
+use crate::memory::{Budget, HolderTimeout};
 use crate::trace::Tracer;
 use crate::world::{About, World};
 use crate::{Error, Site};
@@ -92,7 +92,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
             kernel.core.node = (size > 1 && node.ranks().len() == size).then(|| node.clone());
             kernel.core.nodes = Arc::new(Nodes::new(endpoint.leaders()));
             kernel.core.budget = Budget::new(cache_limit);
-            kernel.core.patience = Arc::new(Patience::new(transport.silence));
+            kernel.core.holder_timeout = Arc::new(HolderTimeout::new(transport.silence));
         });
         let watched = endpoint.clone();
         seat.on_failure(Box::new(move |failure| {
@@ -101,9 +101,9 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
             watched.node().close();
         }));
         let shared = endpoint.act(|kernel, _| kernel.core.node.is_some());
-        let (mates, routes) = (endpoint.node().ranks().to_vec(), endpoint.routes().to_vec());
+        let (node_ranks, routes) = (endpoint.node().ranks().to_vec(), endpoint.routes().to_vec());
         let bulk = endpoint.bulk().clone();
-        let about = About { launcher: seat.launcher(), nodes, mates, routes, bulk, shared };
+        let about = About { launcher: seat.launcher(), nodes, node_ranks, routes, bulk, shared };
         let world = World::new(endpoint.clone(), me, size, about, stats);
         let aligned = match &tracer {
             Some(tracer) => world.clock_ahead(&site).map(|ahead| tracer.align(ahead)),

@@ -139,7 +139,7 @@ fn damaged_streams(world: &World) -> Result<()> {
 /// kept from the processor for as long.
 fn streams_of(world: &World, data: Data) -> Result<()> {
     const SLOW: Duration = Duration::from_millis(30);
-    let alone = world.about().mates.len() == 1;
+    let alone = world.about().node_ranks.len() == 1;
     let mut v = matrix(world)?;
     let (mut slow, mut late) = (0, Vec::new());
     for round in 0..ROUNDS {

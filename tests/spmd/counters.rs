@@ -71,16 +71,16 @@ fn announcements(world: &World) -> u64 {
     if nodes(world) == 1 { 0 } else { world.size() as u64 - 1 }
 }
 
-/// Messages by which a rank tells its mates of blocks of other nodes that it has received for them, at most.
+/// Messages by which a rank tells its node peers of blocks of other nodes that it has received for them, at most.
 fn words(world: &World) -> u64 {
-    if nodes(world) == 1 { 0 } else { world.about().mates.len() as u64 - 1 }
+    if nodes(world) == 1 { 0 } else { world.about().node_ranks.len() as u64 - 1 }
 }
 
 fn a_read_cache_is_one_transfer_to_each(world: &World) -> Result<()> {
     let (others, abroad, words) = (announcements(world), nodes(world) - 1, words(world));
     for len in [10, 1000, 100_001] {
         let mut v = GVector::<u32>::new(world, len)?;
-        // To each other node once; what its mates have before their eyes is not sent.
+        // To each other node once; what its node peers have before their eyes is not sent.
         let block = 4 * v.local_range().len() as u64;
         let mut exact = Vec::new();
         let cost = least(world, |round| {
@@ -126,7 +126,7 @@ fn each_node_receives_each_block_once(world: &World) -> Result<()> {
 fn a_part_costs_what_it_shows(world: &World) -> Result<()> {
     let (others, words, abroad, about) = (announcements(world), words(world), nodes(world) - 1, world.about());
     let alone = about.nodes == 1 && !about.shared;
-    let apart = if alone { world.size() - 1 } else { world.size() - about.mates.len() } as u64;
+    let apart = if alone { world.size() - 1 } else { world.size() - about.node_ranks.len() } as u64;
     let (sent, wanted) = (GScalar::new(world, 0, 0u64)?, GScalar::new(world, 0, 0u64)?);
     for len in [100, 100_003] {
         let mut v = GVector::<u32>::new(world, len)?;
@@ -140,7 +140,7 @@ fn a_part_costs_what_it_shows(world: &World) -> Result<()> {
             check::same(&seen, part.start, |_| round)?;
             drop(seen);
             let (messages, bytes) = (after.0 - before.0, after.1 - before.1);
-            // What it receives for its mates, from each rank of other nodes at most.
+            // What it receives for its node peers, from each rank of other nodes at most.
             assert!(
                 (others..=others + words * apart).contains(&messages) && bytes >= abroad * own,
                 "{messages}, {bytes}"
@@ -202,10 +202,10 @@ fn an_unchanged_block_is_not_sent_again(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Streamed or not, a load is one transfer to each; besides, each block that a rank receives for its node is told its mates by itself.
+/// Streamed or not, a load is one transfer to each; besides, each block that a rank receives for its node is told its node peers by itself.
 fn a_streaming_read_cache_sends_the_same(world: &World) -> Result<()> {
     let (others, abroad) = (announcements(world), nodes(world) - 1);
-    let words = words(world) * (world.size() - world.about().mates.len()) as u64;
+    let words = words(world) * (world.size() - world.about().node_ranks.len()) as u64;
     let mut v = GVector::<u32>::new(world, 100_001)?;
     let block = 4 * v.local_range().len() as u64;
     let mut exact = Vec::new();
@@ -454,7 +454,7 @@ fn what_a_line_costs(world: &World) -> Result<()> {
     let remote = 100 - v.local_range().len() as u64;
     let messages = at.map_or(0, |at| at.usage.messages);
     if world.about().nodes < world.size() {
-        // Those of other nodes, and of mates that were not there yet.
+        // Those of other nodes, and of node peers that were not there yet.
         assert!(messages <= remote, "{messages} messages");
         return Ok(());
     }

@@ -337,10 +337,10 @@ fn messages_are_batches(world: &World) -> Result<()> {
     const BATCH: usize = 8192;
     let (p, count) = (world.size(), 100_000);
     let v = GVector::from_fn(world, 10_007 * p, want)?;
-    // Until then a mate that has not come so far is asked by message.
+    // Until then a node peer that has not come so far is asked by message.
     world.barrier()?;
     let indices = picked(&mut random(world, 17), count, v.len());
-    let here = |rank: usize| world.about().mates.iter().any(|mate| *mate == rank);
+    let here = |rank: usize| world.about().node_ranks.iter().any(|peer| *peer == rank);
     let mut elements = vec![0_usize; p];
     indices.iter().for_each(|index| elements[v.owner(*index).index()] += 1);
     let asked = || elements.iter().enumerate().filter(|(owner, _)| !here(*owner));
@@ -386,7 +386,7 @@ fn who_is_asked_ahead_is_not_waited_for(world: &World) -> Result<()> {
             let mut queue = gather.queue();
             queue.push(1)?;
             // Where memory is shared it is read, and waited for, at once.
-            if !world.about().mates.iter().any(|mate| *mate == 1) {
+            if !world.about().node_ranks.iter().any(|peer| *peer == 1) {
                 queue.send()?;
             }
             check::equal("what was late", late.at(2)?, 5)?;

@@ -98,7 +98,7 @@ fn rows_come_whole(world: &World) -> Result<()> {
 /// Over a network, of blocks that take a while. It may be that all of it has come before anybody looks: hardly each time.
 fn pieces_come_before_the_whole(world: &World) -> Result<()> {
     const MOST_ROUNDS: u64 = 60;
-    let apart = world.about().routes == [Route::Udp] && world.about().mates.len() == 1;
+    let apart = world.about().routes == [Route::Udp] && world.about().node_ranks.len() == 1;
     let mut v = GVector::<u64>::new(world, 500_000 * world.size())?;
     let mut content = GVector::<u64>::new(world, world.size())?;
     let mut most = 0;

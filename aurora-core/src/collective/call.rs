@@ -266,7 +266,7 @@ impl<'a> CollectiveCall<'a> {
             return Ok(met);
         }
         let (what, linger) = (What::Rendezvous(self.came.what), || barrier.borrow_mut().spin());
-        self.link.await_mates(what, self.site, linger, |_| Ok(barrier.borrow_mut().poll()))
+        self.link.await_node_peers(what, self.site, linger, |_| Ok(barrier.borrow_mut().poll()))
     }
 
     /// Agrees with all ranks by the rounds of a rendezvous.

@@ -76,7 +76,7 @@ impl Ledger {
             mine: None,
             mine_complete: false,
             from: vec![Arrival::default(); size],
-            made: vec![0; size],
+            marks: vec![0; size],
         })
     }
 

@@ -20,7 +20,7 @@ pub(crate) struct Arrival {
     /// ReadCache: its block lies in memory that its node shares: if we are on it, it was not sent.
     pub(crate) at_home: bool,
     /// ReadCache: up to which number its block contains the writes of other ranks.
-    pub(crate) contains: u64,
+    pub(crate) writes: u64,
     /// ReadCache: its correction, applied when the load completes: the version it makes, and a batch.
     pub(crate) correction: Option<(u64, Vec<u8>)>,
     /// ReadCache: it made too many writes for its announcement; their list comes by itself.
@@ -48,7 +48,7 @@ pub(crate) struct Record {
     pub(crate) mine_complete: bool,
     pub(crate) from: Vec<Arrival>,
     /// ReadCache: of each owner's block, the highest number of a write before, as announced so far.
-    pub(crate) made: Vec<u64>,
+    pub(crate) marks: Vec<u64>,
 }
 
 impl Record {
@@ -60,6 +60,6 @@ impl Record {
     /// ReadCache: once all have announced, whether a rank's block contains all that was written before, as it comes or with the
     /// correction that is here.
     pub(crate) fn is_final(&self, rank: Rank) -> bool {
-        self.from[rank.index()].contains >= self.made[rank.index()]
+        self.from[rank.index()].writes >= self.marks[rank.index()]
     }
 }

@@ -71,7 +71,7 @@ impl Handler for Kernel {
             return self.fail_job(malformed(from), out);
         };
         let _span = crate::trace::deliver(from, || self.word(&header), payload.bytes().len());
-        self.hear(out);
+        self.act_on_headers(out);
         if header.is_counted() {
             self.core.mail.received[from.index()] += 1;
             self.core.watch.progress();
@@ -103,7 +103,7 @@ impl Handler for Kernel {
         };
         if let Some(id) = loan.object() {
             self.call(id, out, |object, cx| object.released(&loan, cx));
-            self.bury(id);
+            self.reap(id);
         }
     }
 
@@ -135,7 +135,7 @@ impl Kernel {
     }
 
     /// Objects to which headers have come act on them.
-    pub(crate) fn hear(&mut self, out: &mut Outbox) {
+    pub(crate) fn act_on_headers(&mut self, out: &mut Outbox) {
         for id in std::mem::take(&mut self.core.placed) {
             self.call(id, out, |object, cx| object.placed(cx));
         }
@@ -177,7 +177,7 @@ impl Kernel {
                     cx.frame.dropped[from.index()] = true;
                     object.peer_dropped(from, rest, cx)
                 });
-                self.bury(object);
+                self.reap(object);
             }
             Message::Left { dropped } => self.core.left[from.index()] = Some(dropped),
             Message::Fault { object } => {

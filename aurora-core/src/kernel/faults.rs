@@ -15,7 +15,7 @@ impl Kernel {
         self.shut_if_failing();
     }
 
-    /// Whether this rank has waited in vain for one that is inside of one of its blocks; then the job has failed.
+    /// Whether this rank has waited in vain for one that holds the latch of one of its blocks; then the job has failed.
     pub(crate) fn none_given_up(&mut self, out: &mut Outbox) -> Result<(), Error> {
         let outcome = self.core.none_given_up(out);
         self.shut_if_failing();
@@ -80,9 +80,9 @@ impl Core {
         self.tell_fault(None, &error, out);
     }
 
-    /// Whether this rank has waited in vain for one that is inside of one of its blocks; then the job has failed.
+    /// Whether this rank has waited in vain for one that holds the latch of one of its blocks; then the job has failed.
     pub(crate) fn none_given_up(&mut self, out: &mut Outbox) -> Result<(), Error> {
-        let Some((rank, silent_for)) = self.patience.given_up() else {
+        let Some((rank, silent_for)) = self.holder_timeout.given_up() else {
             return Ok(());
         };
         self.fail_job(Error::PeerLost { rank, silent_for }, out);

@@ -1,4 +1,4 @@
-//! A rank is stopped inside of another one's block and goes on later. Whatever the owner is lent meanwhile never
+//! A rank is stopped while it holds the latch of another rank's block, and goes on later. Whatever the owner is lent meanwhile never
 //! changes under it, and both are told that the job is over.
 
 use crate::prelude::*;
@@ -50,7 +50,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Rank 0 is stopped inside the block of rank 1 once that says so, and the owner does this.
+/// Rank 0 is stopped while it holds the latch of rank 1, once that says so, and the owner does this.
 fn check(owner: impl Fn(&mut GVector<u64>, &Steps) -> Result<()> + Sync) {
     let (steps, told) = (Steps::default(), [const { Mutex::new(String::new()) }; 2]);
     let config = Config::threads(2).route(Route::Shm).silence(Duration::from_millis(500));
@@ -60,7 +60,7 @@ fn check(owner: impl Fn(&mut GVector<u64>, &Steps) -> Result<()> + Sync) {
         // Also by a panic.
         let over = Over(&steps);
         let outcome = if world.rank() == 0 {
-            let resume = v.direct.stop_inside(1, WRITTEN.0, WRITTEN.1);
+            let resume = v.direct.stop_holding(1, WRITTEN.0, WRITTEN.1);
             steps.take(STOPPED);
             steps.wait_for(GOES_ON);
             assert!(!resume(), "who was given up is told");

@@ -60,14 +60,14 @@ fn opening(behaviour: Collective, window: Window) -> Opening {
     Opening::new(behaviour, &Site::here()).of(window)
 }
 
-fn enter(window: Window, made: Vec<(u32, u64)>) -> Message {
+fn enter(window: Window, marks: Vec<(u32, u64)>) -> Message {
     Message::Enter {
         epoch: 1,
         opening: opening(Collective::ReadCache, window),
         version: 0,
         at_home: false,
-        contains: 0,
-        made,
+        writes: 0,
+        marks,
         list_follows: false,
     }
 }
@@ -129,7 +129,7 @@ fn a_list_that_comes_twice() {
 #[test]
 fn the_correction_of_a_load_that_we_have_not_entered() {
     let empty = crate::vector::batch::batch_of(&[], size_of::<u64>(), &[]);
-    let correct = |epoch| Message::Correct { epoch, version: 2, contains: 1 };
+    let correct = |epoch| Message::Correct { epoch, version: 2, writes: 1 };
     let mut state = rank();
     deliver(&mut state, &header(&correct(1)), empty.clone());
     assert!(
@@ -145,13 +145,13 @@ fn the_correction_of_a_load_that_we_have_not_entered() {
 
 #[test]
 fn a_write_that_nobody_has_applied() {
-    let load = |made| {
+    let load = |marks| {
         let mut state = rank();
         let (kernel, out) = &mut state;
         let load = opening(Collective::ReadCache, Window::WHOLE);
         let entered = kernel.with(OBJECT, out, |vector: &mut Vector, cx| vector.enter_read_cache(load, cx));
         entered.expect("it lives").expect("no fault");
-        deliver(&mut state, &header(&enter(Window::WHOLE, made)), Vec::new());
+        deliver(&mut state, &header(&enter(Window::WHOLE, marks)), Vec::new());
         let fault = state.0.objects[&OBJECT].frame.fault.clone();
         (vector(&mut state.0, |vector| vector.ledger.is_settled(1)), fault)
     };

@@ -33,7 +33,7 @@ impl Kernel {
                 cx.core.mail.post(cx.out, rank, header, Payload::Empty, Some(cx.frame.id), &how);
             }
         });
-        self.bury(id);
+        self.reap(id);
     }
 
     /// This rank has left the closure. A guard that is still open was forgotten.

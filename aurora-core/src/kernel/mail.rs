@@ -112,8 +112,8 @@ impl Mail {
     }
 
     /// An object is gone: what went out for it is kept under its name.
-    pub(crate) fn bury(&mut self, id: ObjectId, name: &ObjectName) {
-        self.tally.bury(id, name);
+    pub(crate) fn reap(&mut self, id: ObjectId, name: &ObjectName) {
+        self.tally.reap(id, name);
         let first = Reason { object: Some(id), action: "", site: None };
         let own = self.usage.range(first..).map(|(reason, _)| reason).take_while(|reason| reason.object == Some(id));
         for reason in own.cloned().collect::<Vec<_>>() {
@@ -152,9 +152,9 @@ mod tests {
             mail.charge(&Reason { object: Some(ObjectId(id)), action: "at", site: None }, bytes);
         }
         // Two that are alike are gone; of another nothing is known.
-        mail.bury(ObjectId(1), &name);
-        mail.bury(ObjectId(3), &name);
-        mail.bury(ObjectId(4), &name);
+        mail.reap(ObjectId(1), &name);
+        mail.reap(ObjectId(3), &name);
+        mail.reap(ObjectId(4), &name);
         let usage: Vec<_> = mail.usage(|id| Some(format!("{id:?}"))).into_iter().collect();
         let row = |name: String, messages, bytes| ((Some(name), "at", None), Usage { messages, bytes });
         assert_eq!(usage, [row(format!("{:?}", ObjectId(2)), 1, 20), row(name.to_string(), 2, 40)]);

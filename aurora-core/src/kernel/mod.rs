@@ -37,7 +37,7 @@ use crate::collective::{Rendezvous, Tell};
 use crate::config::Modes;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::Message;
-use crate::memory::{Budget, Patience};
+use crate::memory::{Budget, HolderTimeout};
 use crate::object::{Cx, Frame, SharedObject};
 use aurora_net::{Node, Outbox, Payload, Rank, Received, Token};
 use loans::Loans;
@@ -108,8 +108,8 @@ pub(crate) struct Core {
     pub(crate) placed: Vec<ObjectId>,
     /// What a copy of a vector may take here.
     pub(crate) budget: Budget,
-    /// With ranks that are inside of our blocks.
-    pub(crate) patience: Arc<Patience>,
+    /// For ranks that hold the latches of our blocks.
+    pub(crate) holder_timeout: Arc<HolderTimeout>,
     /// What ended the job, for every later call.
     pub(crate) fault: Option<Error>,
     /// Errors that had nowhere to go when they happened: `run` returns the first that no call has returned before.
@@ -149,7 +149,7 @@ impl Kernel {
             polling: Polling::new(limit),
             placed: Vec::new(),
             budget: Budget::default(),
-            patience: Arc::new(Patience::new(Duration::from_secs(5))),
+            holder_timeout: Arc::new(HolderTimeout::new(Duration::from_secs(5))),
             fault: None,
             deferred: Vec::new(),
             told: BTreeSet::new(),
@@ -219,12 +219,12 @@ impl Kernel {
 
     /// Forgets an object that every rank has dropped, once nothing is sent from it. Of a faulty one nobody misses a load that is under
     /// way, and its memory may be what is short.
-    pub(crate) fn bury(&mut self, id: ObjectId) {
+    pub(crate) fn reap(&mut self, id: ObjectId) {
         if let Some(Entry { frame, machine }) = self.objects.get(&id)
             && frame.dropped.iter().all(|dropped| *dropped)
             && machine.is_idle(frame)
         {
-            self.core.mail.bury(id, &frame.name);
+            self.core.mail.reap(id, &frame.name);
             self.core.told.retain(|(of, _)| *of != id);
             self.objects.remove(&id);
             self.timers.set(id, None);

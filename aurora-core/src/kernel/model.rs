@@ -5,7 +5,7 @@
 //! threads that drive the real [`Kernel`]: one does what a guard does, call by call, with the memory in its hands between the
 //! calls; the other is the endpoint, which delivers the messages of rank 1 and sends what is lent. Only waiting is not as
 //! outside: who waits tries again and again. What ranks that share memory do without the lock has models of its own
-//! (`memory/gate.rs`, `memory/door.rs`).
+//! (`memory/gate.rs`, `memory/latch.rs`).
 
 use super::mail::Reason;
 use super::nodes::Nodes;

@@ -46,12 +46,12 @@ impl Nodes {
     }
 
     /// The ranks of a rank's node, with it.
-    pub(crate) fn mates(&self, rank: Rank) -> &[Rank] {
+    pub(crate) fn with(&self, rank: Rank) -> &[Rank] {
         &self.nodes[self.seats[rank.index()].node]
     }
 
     /// Whether two ranks are on one node.
-    pub(crate) fn are_mates(&self, one: Rank, other: Rank) -> bool {
+    pub(crate) fn same_node(&self, one: Rank, other: Rank) -> bool {
         self.seats[one.index()].node == self.seats[other.index()].node
     }
 
@@ -63,13 +63,13 @@ impl Nodes {
     /// Who of `rank`'s node receives the block of an `owner` on another one, for all of it. The ranks of a node share in what comes from
     /// the ranks of each other node, and so they do if each of those has only one.
     pub(crate) fn receiver(&self, owner: Rank, rank: Rank) -> Rank {
-        let (mates, owner) = (self.mates(rank), self.seats[owner.index()]);
-        mates[(owner.node + owner.position) % mates.len()]
+        let (sharers, owner) = (self.with(rank), self.seats[owner.index()]);
+        sharers[(owner.node + owner.position) % sharers.len()]
     }
 
     /// Whether a rank is the one who receives the block of an owner on another node.
     pub(crate) fn receives(&self, owner: Rank, rank: Rank) -> bool {
-        !self.are_mates(owner, rank) && self.receiver(owner, rank) == rank
+        !self.same_node(owner, rank) && self.receiver(owner, rank) == rank
     }
 }
 
@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn mates_and_their_positions() {
         let nodes = nodes(&[0, 1, 0, 1, 4]);
-        assert_eq!(nodes.mates(Rank::new(3)), [Rank::new(1), Rank::new(3)]);
-        assert!(nodes.are_mates(Rank::new(0), Rank::new(2)) && !nodes.are_mates(Rank::new(0), Rank::new(1)));
+        assert_eq!(nodes.with(Rank::new(3)), [Rank::new(1), Rank::new(3)]);
+        assert!(nodes.same_node(Rank::new(0), Rank::new(2)) && !nodes.same_node(Rank::new(0), Rank::new(1)));
         assert_eq!((0..5).map(|rank| nodes.position(Rank::new(rank))).collect::<Vec<_>>(), [0, 0, 1, 1, 0]);
     }
 }

@@ -60,7 +60,7 @@ impl Tally {
     }
 
     /// An object is gone: what it has cost is kept under its name.
-    pub(crate) fn bury(&mut self, id: ObjectId, name: &ObjectName) {
+    pub(crate) fn reap(&mut self, id: ObjectId, name: &ObjectName) {
         if let Ok(place) = self.objects.binary_search_by_key(&id, |(of, _)| *of) {
             let (_, account) = self.objects.remove(place);
             join(self.past.entry(name.to_string()).or_default(), &account.costs());
@@ -114,8 +114,8 @@ mod tests {
         tally.waited(Some(ObjectId(3)), Kind::Load, Duration::from_millis(5));
         tally.sent(None, Kind::Barrier, 7);
         // Two that are alike are gone, and the third was never made.
-        tally.bury(ObjectId(1), &name);
-        tally.bury(ObjectId(3), &name);
+        tally.reap(ObjectId(1), &name);
+        tally.reap(ObjectId(3), &name);
         let (job, objects) = tally.costs(|_| None);
         let cost =
             |messages, bytes, waits, millis| Cost { messages, bytes, waits, waiting: Duration::from_millis(millis) };

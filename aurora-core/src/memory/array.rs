@@ -22,8 +22,8 @@ use super::Storage;
 use super::cells::Cells;
 use super::demand::Shortage;
 use super::direct::Direct;
-use super::front::Front;
 use super::meter::{LOOKED_AT, Meter, refused};
+use super::permit::Permit;
 use crate::element::Element;
 use aurora_net::Segment;
 use memmap2::{Advice, MmapMut};
@@ -179,9 +179,9 @@ impl<T: Element> Array<T> {
     ///
     /// # Safety
     /// The array is where it is as long as what comes back is used, and used besides only as `direct.rs` says.
-    pub(super) unsafe fn direct(&self, front: Arc<Front>, range: Range<usize>) -> Direct<T> {
+    pub(super) unsafe fn direct(&self, permit: Arc<Permit>, range: Range<usize>) -> Direct<T> {
         // SAFETY: says the caller.
-        unsafe { Direct::new(front, self.start, range) }
+        unsafe { Direct::new(permit, self.start, range) }
     }
 
     /// Touches all of it, a part of what is left at a time.

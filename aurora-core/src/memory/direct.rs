@@ -1,29 +1,29 @@
 //! Single elements of a vector without its kernel: one's own, and those of the ranks that share memory.
 //!
-//! The kernel says by the [`Front`] what its rank's own thread may do without asking: nothing while a scope is under way, a
-//! guard of the wrong kind is open, or something is at fault. What may be done to the block of a *mate* its owner says by its
-//! [door](super::door). Everything else goes by the kernel and, if need be, by a message.
+//! The [`Permit`], which the kernel sets, says what the rank's own thread may do without asking: nothing while a scope is under
+//! way, a guard of the wrong kind is open, or something is at fault. The [latch](super::latch) of another rank's block, which
+//! its owner sets, says what others may do there. Everything else goes by the kernel and, if need be, by a message.
 //!
 //! Why the unsafe code is sound:
 //!
 //! 1. `own` and `whole` point at the elements of this rank's block and of the whole vector, all initialised, which stay mapped
 //!    and in their place as long as the vector's handle lives: a block's memory is given back when every handle has been
 //!    dropped, this one included, and a segment while `sharing` holds it.
-//! 2. While the front says [`OWN`], nobody else writes to our own block but as words (`cells.rs`) or, inside its door, as here;
+//! 2. While the permit says [`OWN`], nobody else writes to our own block but as words (`cells.rs`) or, holding its latch, as here;
 //!    our thread itself is here and not in a guard. The kernel takes that back under its lock, on our own thread, before
 //!    a guard can write.
-//! 3. Inside a door for reading nobody writes but others who are inside it; inside it for writing, nobody uses the block but
-//!    they do. All of those touch words only. That holds however long they stay: an owner that waits no longer gives the
-//!    place up (`door.rs`).
+//! 3. While a latch is held for reading nobody writes but other holders; while it is held for writing nobody but holders uses
+//!    the block. All of them touch words only. That holds however long they hold it: an owner that waits no longer gives the
+//!    place up (`latch.rs`).
 //! 4. Every index is compared with the length of what it points into.
-//! 5. In a world of one rank nobody sends a request, so while the front says [`WRITE`], which is when no guard is open, nobody else
+//! 5. In a world of one rank nobody sends a request, so while the permit says [`WRITE`], which is when no guard is open, nobody else
 //!    uses the block.
 #![allow(unsafe_code)]
 
 use super::cells;
-use super::door::Intent;
-use super::front::{Front, OWN, READ, SCOPES, WRITE};
-use super::inside::{Inside, enter};
+use super::latch::Intent;
+use super::latched::{Latched, acquire};
+use super::permit::{OWN, Permit, READ, SCOPES, WRITE};
 use super::shared::Sharing;
 use super::{Prefetch, Storage, typed};
 use crate::element::Element;
@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 /// The elements of one vector that can be reached without a message.
 pub(crate) struct Direct<T> {
-    front: Arc<Front>,
+    permit: Arc<Permit>,
     own: NonNull<T>,
     range: Range<usize>,
     /// Whether the elements of our own block are words.
@@ -60,29 +60,29 @@ impl<T> Shared<T> {
     #[inline]
     fn seat(&self, owner: usize) -> Option<usize> {
         let seat = self.seats[owner] as usize;
-        (seat < self.sharing.mates()).then_some(seat)
+        (seat < self.sharing.ranks()).then_some(seat)
     }
 
     /// Whether all ranks of the job share it, so that every element is here.
     fn is_all_here(&self) -> bool {
-        self.seats.len() == self.sharing.mates()
+        self.seats.len() == self.sharing.ranks()
     }
 }
 
 impl<T: Element> Direct<T> {
     /// Of a vector whose block, the elements `range`, lies in memory that no other rank shares; `alone` if there is none.
-    pub(crate) fn to(front: Arc<Front>, block: Arc<dyn Storage>, range: Range<usize>, alone: bool) -> Self {
-        // SAFETY: the vector's handle, which is about to be made, keeps the block; the kernel keeps the front.
-        let direct = unsafe { typed::<T>(block).direct(front, range) };
+    pub(crate) fn to(permit: Arc<Permit>, block: Arc<dyn Storage>, range: Range<usize>, alone: bool) -> Self {
+        // SAFETY: the vector's handle, which is about to be made, keeps the block; the kernel keeps the permit.
+        let direct = unsafe { typed::<T>(block).direct(permit, range) };
         Direct { alone, ..direct }
     }
 
     /// Of a vector whose block, the elements `range`, begins at `own`.
     ///
     /// # Safety
-    /// `own` is as invariant 1 says, and `front` is kept as invariant 2 says.
-    pub(super) unsafe fn new(front: Arc<Front>, own: NonNull<T>, range: Range<usize>) -> Self {
-        Direct { front, own, range, words: cells::are_words(own), shared: None, alone: false, clear: Cell::new(0) }
+    /// `own` is as invariant 1 says, and `permit` is kept as invariant 2 says.
+    pub(super) unsafe fn new(permit: Arc<Permit>, own: NonNull<T>, range: Range<usize>) -> Self {
+        Direct { permit, own, range, words: cells::are_words(own), shared: None, alone: false, clear: Cell::new(0) }
     }
 
     /// The same, of one whose memory several ranks share: `len` elements from `whole` on.
@@ -102,18 +102,18 @@ impl<T: Element> Direct<T> {
     /// Element `index`, of rank `owner`. None: ask the kernel.
     #[inline]
     pub(crate) fn at(&self, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
-        self.at_by(self.front.word(), index, owner)
+        self.at_by(self.permit.word(), index, owner)
     }
 
     /// The same while looks are watched.
     pub(crate) fn at_watched(&self, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
-        let (may, epoch) = self.front.allowed();
+        let (may, epoch) = self.permit.allowed();
         self.at_by(epoch << SCOPES | may, index, owner)
     }
 
-    /// See [`Front::wake`].
+    /// See [`Permit::wake`].
     pub(crate) fn wake(&self, level: Level) -> bool {
-        self.front.wake(level)
+        self.permit.wake(level)
     }
 
     #[inline(always)]
@@ -125,15 +125,15 @@ impl<T: Element> Direct<T> {
             // SAFETY: invariant 2.
             return Some(unsafe { cells::read(at) });
         }
-        self.at_mate(ready, index, owner)
+        self.at_node_peer(ready, index, owner)
     }
 
     #[inline]
-    fn at_mate(&self, ready: u64, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
+    fn at_node_peer(&self, ready: u64, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
         let shared = self.shared.as_ref().filter(|shared| ready & READ != 0 && index < shared.len)?;
         let Shared { whole, sharing, .. } = shared;
         let owner = shared.seat(owner())?;
-        if !enter(sharing, owner, Intent::Read, ready >> SCOPES) {
+        if !acquire(sharing, owner, Intent::Read, ready >> SCOPES) {
             return None;
         }
         // SAFETY: invariants 1 and 4.
@@ -142,16 +142,16 @@ impl<T: Element> Direct<T> {
             // SAFETY: invariant 3.
             unsafe { cells::read(at) }
         } else {
-            // SAFETY: invariant 3: who is inside writes words only.
+            // SAFETY: invariant 3: holders write words only.
             unsafe { at.read() }
         };
-        sharing.leave_door(owner).then_some(value)
+        sharing.release_latch(owner).then_some(value)
     }
 
     /// Sets element `index`, of rank `owner`. False: it is not done, or does not count; ask the kernel.
     #[inline]
     pub(crate) fn put(&self, index: usize, value: T, owner: impl FnOnce() -> usize) -> bool {
-        let ready = self.front.word();
+        let ready = self.permit.word();
         let Some(shared) = self.shared.as_ref().filter(|shared| ready & WRITE != 0 && index < shared.len) else {
             return self.put_alone(ready, index, value);
         };
@@ -159,7 +159,7 @@ impl<T: Element> Direct<T> {
         let Some(owner) = shared.seat(owner()).filter(|_| cells::is_word::<T>() && self.is_clear(sharing)) else {
             return false;
         };
-        if !enter(sharing, owner, Intent::Write, ready >> SCOPES) {
+        if !acquire(sharing, owner, Intent::Write, ready >> SCOPES) {
             return false;
         }
         // SAFETY: invariants 1 and 4.
@@ -167,7 +167,7 @@ impl<T: Element> Direct<T> {
         // SAFETY: invariant 3.
         unsafe { cells::write(at, value) };
         sharing.note_write(owner);
-        sharing.leave_door(owner)
+        sharing.release_latch(owner)
     }
 
     /// The same where there is no other rank.
@@ -180,7 +180,7 @@ impl<T: Element> Direct<T> {
             let at = unsafe { self.own.add(local) };
             // SAFETY: invariant 5.
             unsafe { cells::write(at, value) };
-            self.front.note_write();
+            self.permit.note_write();
         }
         may
     }
@@ -188,7 +188,7 @@ impl<T: Element> Direct<T> {
     /// Whether nobody shows the memory any more. It stays so until the next load, for which this rank has to come.
     #[inline]
     fn is_clear(&self, sharing: &Sharing) -> bool {
-        let load = self.front.load();
+        let load = self.permit.load();
         if self.clear.get() == load + 1 {
             return true;
         }
@@ -214,7 +214,7 @@ impl<T: Element> Direct<T> {
         self.shared.as_ref().is_some_and(|shared| shared.seat(owner).is_some())
     }
 
-    /// Reads the elements at `indices`, as long as all doors are open. Returns how many it has read; for the rest ask the kernel.
+    /// Reads the elements at `indices`, as long as all latches admit it. Returns how many it has read; for the rest ask the kernel.
     ///
     /// # Panics
     /// If there is no such element.
@@ -225,7 +225,7 @@ impl<T: Element> Direct<T> {
         self.read(shared, (None, 0..shared.len), indices, values)
     }
 
-    /// The same of elements of `block`, which is that of rank `owner`, as long as its door is open.
+    /// The same of elements of `block`, which is that of rank `owner`, as long as its latch admits it.
     ///
     /// # Panics
     /// If an element lies outside of it.
@@ -248,11 +248,11 @@ impl<T: Element> Direct<T> {
         let memory = Prefetch::from(whole.as_ptr());
         let mut done = 0;
         for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
-            let (may, epoch) = self.front.allowed();
+            let (may, epoch) = self.permit.allowed();
             if may & READ == 0 {
                 break;
             }
-            let Some(inside) = Inside::enter(sharing, owner, Intent::Read, epoch) else {
+            let Some(latched) = Latched::acquire(sharing, owner, Intent::Read, epoch) else {
                 break;
             };
             // No element waits for the one before, so the processor has as many cache misses under way as it can; it is told where
@@ -266,11 +266,11 @@ impl<T: Element> Direct<T> {
                     // SAFETY: invariant 3.
                     unsafe { cells::read(at) }
                 } else {
-                    // SAFETY: invariant 3: who is inside writes words only.
+                    // SAFETY: invariant 3: holders write words only.
                     unsafe { at.read() }
                 };
             }
-            if !inside.leave() {
+            if !latched.release() {
                 break;
             }
             done += indices.len();
@@ -278,7 +278,7 @@ impl<T: Element> Direct<T> {
         done
     }
 
-    /// Sets elements, in the order given, as long as all doors are open. Returns how many it has set; for the rest ask the kernel.
+    /// Sets elements, in the order given, as long as all latches admit it. Returns how many it has set; for the rest ask the kernel.
     ///
     /// # Panics
     /// As [`Direct::at_many`].
@@ -289,12 +289,12 @@ impl<T: Element> Direct<T> {
         };
         let mut done = 0;
         for writes in writes.chunks(AT_ONCE).take_while(|_| cells::is_word::<T>()) {
-            let (may, epoch) = self.front.allowed();
+            let (may, epoch) = self.permit.allowed();
             let may = may & WRITE != 0 && self.is_clear(sharing);
             if !may {
                 break;
             }
-            let Some(inside) = Inside::enter(sharing, None, Intent::Write, epoch) else {
+            let Some(latched) = Latched::acquire(sharing, None, Intent::Write, epoch) else {
                 break;
             };
             for (index, value) in writes {
@@ -304,8 +304,8 @@ impl<T: Element> Direct<T> {
                 // SAFETY: invariant 3.
                 unsafe { cells::write(at, *value) };
             }
-            (0..sharing.mates()).for_each(|owner| sharing.note_write(owner));
-            if !inside.leave() {
+            (0..sharing.ranks()).for_each(|owner| sharing.note_write(owner));
+            if !latched.release() {
                 break;
             }
             done += writes.len();
@@ -316,34 +316,34 @@ impl<T: Element> Direct<T> {
 
 #[cfg(test)]
 impl<T: Element> Direct<T> {
-    /// Goes into the block of the rank in this seat and stays there, as if it was stopped before it sets an element.
-    /// What comes back is what it does when it goes on; it tells whether that counts.
-    pub(crate) fn stop_inside(&self, owner: usize, index: usize, value: T) -> impl FnOnce() -> bool + '_ {
+    /// Acquires the latch of the rank in this seat and holds it, as if it was stopped before it sets an element. Returns
+    /// what it does when it goes on, which returns whether that counts.
+    pub(crate) fn stop_holding(&self, owner: usize, index: usize, value: T) -> impl FnOnce() -> bool + '_ {
         let Shared { whole, len, sharing, .. } = self.shared.as_ref().expect("shared memory");
-        let ready = self.front.word();
+        let ready = self.permit.word();
         assert!(ready & WRITE != 0 && self.is_clear(sharing) && index < *len && cells::is_word::<T>());
-        assert!(enter(sharing, owner, Intent::Write, ready >> SCOPES), "the door is open");
+        assert!(acquire(sharing, owner, Intent::Write, ready >> SCOPES), "the latch is open");
         move || {
             // SAFETY: invariants 1 and 4.
             let at = unsafe { whole.add(index) };
             // SAFETY: invariant 3.
             unsafe { cells::write(at, value) };
-            sharing.leave_door(owner)
+            sharing.release_latch(owner)
         }
     }
 
     /// The same before it reads an element, which comes back with whether that counts.
     pub(crate) fn stop_reading(&self, owner: usize, index: usize) -> impl FnOnce() -> (T, bool) + '_ {
         let Shared { whole, len, sharing, .. } = self.shared.as_ref().expect("shared memory");
-        let ready = self.front.word();
+        let ready = self.permit.word();
         assert!(ready & READ != 0 && index < *len && !cells::is_word::<T>());
-        assert!(enter(sharing, owner, Intent::Read, ready >> SCOPES), "the door is open");
+        assert!(acquire(sharing, owner, Intent::Read, ready >> SCOPES), "the latch is open");
         move || {
             // SAFETY: invariants 1 and 4.
             let at = unsafe { whole.add(index) };
-            // SAFETY: invariant 3: who is inside writes words only.
+            // SAFETY: invariant 3: holders write words only.
             let value = unsafe { at.read() };
-            (value, sharing.leave_door(owner))
+            (value, sharing.release_latch(owner))
         }
     }
 }

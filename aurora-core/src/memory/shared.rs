@@ -1,7 +1,7 @@
 //! A vector's memory on one node: one segment with every rank's block in its place, so that the whole of it *is* the cache of
 //! all ranks.
 //!
-//! The segment begins with a seat for each rank: its words at the [gate](super::gate), at the [doors](super::door) and
+//! The segment begins with a seat for each rank: its words at the [gate](super::gate), at the [latches](super::latch) and
 //! at meetings; the elements follow from a new page on.
 //!
 //! Why the unsafe code is sound:
@@ -9,8 +9,8 @@
 //! 1. A segment never changes its length and stays mapped as long as a handle to it exists; each array over it holds one.
 //! 2. Its first bytes are seats, which are atomics and valid with all bits zero; nobody writes there otherwise.
 //! 3. The elements of a block are written by one rank alone, its owner or the one that receives it from another node, through
-//!    the one array over them ([`Sharing::arrays`], [`Sharing::room`]); of an owner's, while it keeps others out by its door, and
-//!    by those as words from inside of that ([`Direct`]). Where somebody stays inside, the owner copies words from there once
+//!    the one array over them ([`Sharing::arrays`], [`Sharing::room`]); of an owner's, while its latch keeps others out, and
+//!    by ranks that hold that latch, as words ([`Direct`]). Where a rank does not release it, the owner copies words from there once
 //!    and never comes back. All of it only while the gate is clear of the bytes that are written:
 //!    [`Sharing::is_clear`], tested by whoever writes, between two loads of its own rank. Who receives a block for a load writes before anybody can
 //!    complete that load.
@@ -22,10 +22,10 @@
 
 use super::array::Array;
 use super::direct::Direct;
-use super::door::{self, Door, Doors, Entry, Intent};
-use super::front::Front;
 use super::gate;
-use super::patience::{Patience, Wait};
+use super::holder_timeout::{HolderTimeout, Wait};
+use super::latch::{self, Attempt, Intent, LatchMode, Latches};
+use super::permit::Permit;
 use crate::element::Element;
 use crate::ids::Epoch;
 use aurora_net::{BarrierEntry, BarrierMemory, BarrierState, Node, Rank, Segment};
@@ -43,9 +43,9 @@ const PAGE: usize = 4096;
 #[repr(C)]
 struct Seat {
     gate: gate::Seat<AtomicU64>,
-    door: Line,
-    inside: Line,
-    /// Not 0: somebody has written to its block from inside the door.
+    latch: Line,
+    held: Line,
+    /// Not 0: a rank has written to this block while it held the latch.
     written: Line,
     meeting: Meeting,
     asleep: Line,
@@ -77,7 +77,7 @@ pub(crate) struct Turn {
 pub(crate) struct Sharing {
     segment: Segment,
     node: Arc<Node>,
-    patience: Arc<Patience>,
+    holder_timeout: Arc<HolderTimeout>,
     /// This rank's seat, by its position on the node.
     me: usize,
     ranks: usize,
@@ -95,10 +95,10 @@ impl Sharing {
     }
 
     /// Over a new segment of [`Sharing::segment_len`] bytes, for the rank at position `me` of its node.
-    pub(crate) fn new(segment: Segment, node: Arc<Node>, me: usize, patience: Arc<Patience>) -> Self {
+    pub(crate) fn new(segment: Segment, node: Arc<Node>, me: usize, holder_timeout: Arc<HolderTimeout>) -> Self {
         let ranks = node.ranks().len();
         assert!(me < ranks && segment.len() >= seats_len(ranks), "a segment that its seats do not fit");
-        Sharing { segment, node, patience, me, ranks }
+        Sharing { segment, node, holder_timeout, me, ranks }
     }
 
     /// The arrays over this rank's block, the elements `range`, and over all `len` elements. To be asked for once. The first is
@@ -143,7 +143,7 @@ impl Sharing {
 
     /// How many ranks share it.
     #[inline]
-    pub(crate) fn mates(&self) -> usize {
+    pub(crate) fn ranks(&self) -> usize {
         self.ranks
     }
 
@@ -156,31 +156,31 @@ impl Sharing {
     /// other nodes any other number.
     pub(crate) fn direct<T: Element>(
         self: &Arc<Self>,
-        front: Arc<Front>,
+        permit: Arc<Permit>,
         range: Range<usize>,
         len: usize,
         seats: Box<[u32]>,
     ) -> Direct<T> {
         let (own, whole) = (self.start::<T>(&range), self.start::<T>(&(0..len)));
-        // SAFETY: of this module 1 and 5; the block's owner keeps its front as `direct.rs` says.
-        let mut direct = unsafe { Direct::new(front, own, range) };
+        // SAFETY: of this module 1 and 5; the block's owner keeps its permit as `direct.rs` says.
+        let mut direct = unsafe { Direct::new(permit, own, range) };
         // SAFETY: as above.
         unsafe { direct.share(whole, len, self.clone(), seats) };
         direct
     }
 
-    /// This rank says how its block may be used from now on. Before it counts on that it [waits](Sharing::see_out) for
-    /// those whom that shuts out.
-    pub(crate) fn set_door(&self, door: Door, settled: Epoch) {
-        door::set(self, self.me, door, settled);
+    /// Sets how this rank's block may be used from now on. Before the rank uses its block it [waits](Sharing::await_holders)
+    /// for those that the mode does not admit.
+    pub(crate) fn set_latch(&self, mode: LatchMode, settled: Epoch) {
+        latch::set(self, self.me, mode, settled);
     }
 
-    /// Waits for those whom this rank's door shuts out, which is set to `door`. False: somebody stays, and may go on in
-    /// there at any time.
-    pub(crate) fn see_out(&self, door: Door) -> bool {
-        let (mut from, mut looks, mut all_out) = (0, 0_u32, true);
+    /// Waits until nobody holds this rank's latch whom `mode`, which is set, does not admit. False: a rank still does, and
+    /// may go on at any time.
+    pub(crate) fn await_holders(&self, mode: LatchMode) -> bool {
+        let (mut from, mut looks, mut none_holds) = (0, 0_u32, true);
         let mut wait = Wait::default();
-        while let Some(rank) = door::occupant(self, self.me, door, from) {
+        while let Some(rank) = latch::holder(self, self.me, mode, from) {
             looks += 1;
             if looks < 1000 {
                 hint::spin_loop();
@@ -192,52 +192,52 @@ impl Sharing {
             }
             let waited = wait.waited_for(rank);
             let has_ended = self.node.has_ended(rank);
-            if has_ended || !self.node.notes_ends() || self.patience.is_over(self.node.ranks()[rank], waited) {
-                all_out &= has_ended;
-                // Nobody before it can be inside any more.
+            if has_ended || !self.node.notes_ends() || self.holder_timeout.is_over(self.node.ranks()[rank], waited) {
+                none_holds &= has_ended;
+                // No rank before it can hold the latch any more.
                 from = rank + 1;
             }
         }
-        all_out
+        none_holds
     }
 
-    /// Whether anybody is inside of this rank's block at this moment, or about to look whether it may be.
-    pub(crate) fn has_visitors(&self) -> bool {
-        door::occupant(self, self.me, Door::Shut, 0).is_some()
+    /// Whether a rank holds this rank's latch at this moment, or is about to look whether it may.
+    pub(crate) fn has_holders(&self) -> bool {
+        latch::holder(self, self.me, LatchMode::Shut, 0).is_some()
     }
 
-    /// Enters the door of the owner in this seat, to [leave](Sharing::leave_door) it soon.
+    /// Acquires the latch of the owner in this seat, to [release](Sharing::release_latch) it soon.
     #[inline]
-    pub(super) fn enter_door(&self, owner: usize, intent: Intent, epoch: Epoch) -> Entry {
-        door::enter(self, self.me, owner, intent, epoch)
+    pub(super) fn acquire_latch(&self, owner: usize, intent: Intent, epoch: Epoch) -> Attempt {
+        latch::acquire(self, self.me, owner, intent, epoch)
     }
 
-    /// Enters all doors of the node.
+    /// Acquires all latches of the node.
     #[inline]
-    pub(super) fn enter_doors(&self, intent: Intent, epoch: Epoch) -> Entry {
-        door::enter_all(self, self.me, intent, epoch)
+    pub(super) fn acquire_latches(&self, intent: Intent, epoch: Epoch) -> Attempt {
+        latch::acquire_all(self, self.me, intent, epoch)
     }
 
-    /// Leaves it. False: its owner has given it up meanwhile.
-    #[inline]
-    #[must_use]
-    pub(super) fn leave_door(&self, owner: usize) -> bool {
-        door::leave(self, self.me, owner)
-    }
-
-    /// Leaves all doors of the node.
+    /// Releases it. False: its owner has given the place up meanwhile.
     #[inline]
     #[must_use]
-    pub(super) fn leave_doors(&self) -> bool {
-        door::leave_all(self, self.me)
+    pub(super) fn release_latch(&self, owner: usize) -> bool {
+        latch::release(self, self.me, owner)
     }
 
-    /// Leaves whatever it is inside of, amid a panic.
-    pub(super) fn step_out(&self) {
-        door::step_out(self, self.me);
+    /// Releases all latches of the node.
+    #[inline]
+    #[must_use]
+    pub(super) fn release_latches(&self) -> bool {
+        latch::release_all(self, self.me)
     }
 
-    /// Inside of its door: the block of `owner` has changed.
+    /// Releases whatever this rank holds, amid a panic.
+    pub(super) fn abandon(&self) {
+        latch::abandon(self, self.me);
+    }
+
+    /// While its latch is held: the block of `owner` has changed.
     #[inline]
     pub(super) fn note_write(&self, owner: usize) {
         let written = &self.seat(owner).written.0;
@@ -246,7 +246,7 @@ impl Sharing {
         }
     }
 
-    /// Whether somebody has written to our block from inside its door, since this was asked last.
+    /// Whether another rank has written to our block by its latch since this was asked last.
     pub(crate) fn take_written(&self) -> bool {
         self.seat(self.me).written.0.swap(0, Ordering::Relaxed) != 0
     }
@@ -295,7 +295,7 @@ impl Drop for Reading {
     }
 }
 
-impl Doors for Sharing {
+impl Latches for Sharing {
     type Word = AtomicU64;
 
     #[inline]
@@ -304,13 +304,13 @@ impl Doors for Sharing {
     }
 
     #[inline]
-    fn door(&self, rank: usize) -> &AtomicU64 {
-        &self.seat(rank).door.0
+    fn latch(&self, rank: usize) -> &AtomicU64 {
+        &self.seat(rank).latch.0
     }
 
     #[inline]
-    fn inside(&self, rank: usize) -> &AtomicU64 {
-        &self.seat(rank).inside.0
+    fn held(&self, rank: usize) -> &AtomicU64 {
+        &self.seat(rank).held.0
     }
 }
 

@@ -1,13 +1,13 @@
 //! The value of a scalar of up to 8 bytes: a word that the ranks of its home's node read and change in place.
 //!
-//! Beside the value lies its *door*, which the home's kernel alone writes. It says whether the value may be used in
+//! Beside the value lies its *opening*, which the home's kernel alone writes. It says whether the value may be used in
 //! place, and how many collective scopes of the scalar are settled at its home. A rank that has settled more scopes
-//! than the door says would miss what the home is about to merge: it asks the home by a message, which waits there. The
-//! door is shut for good when the scalar is at fault or the job over.
+//! than the opening says would miss what the home is about to merge: it asks the home by a message, which waits there. The
+//! opening is 0 for good when the scalar is at fault or the job over.
 //!
 //! Nobody waits for those who use the value, as owners of blocks do: every use is one atomic operation, the home's own
 //! among them, and it comes before or after any other. In a collective scope no rank uses the value in place, because
-//! each keeps its own [`Front`] closed between entering a scope and hearing that it is settled.
+//! each keeps its own [`Permit`] closed between entering a scope and hearing that it is settled.
 //!
 //! Why the unsafe code is sound:
 //!
@@ -17,7 +17,7 @@
 //! 3. It holds atomics alone, which are valid with all bits zero, and nobody uses it but as them.
 #![allow(unsafe_code)]
 
-use super::front::{Front, READ, SCOPES, WRITE};
+use super::permit::{Permit, READ, SCOPES, WRITE};
 use crate::ids::Epoch;
 use crate::polls::Level;
 use aurora_net::Segment;
@@ -69,25 +69,25 @@ impl Number for loom::sync::atomic::AtomicU64 {
 #[repr(C, align(128))]
 struct Line<A>(A);
 
-/// The door and the value.
+/// The opening and the value.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Lines<A> {
     /// 0: shut. Else the scopes that are settled at home, plus 1.
-    door: Line<A>,
+    opening: Line<A>,
     value: Line<A>,
 }
 
 impl<A: Number> Lines<A> {
-    /// By the home alone: opens the door to those who have settled no more scopes than this.
+    /// By the home alone: opens the value to those who have settled no more scopes than this.
     fn open(&self, settled: Epoch) {
-        self.door.0.set(settled + 1);
+        self.opening.0.set(settled + 1);
     }
 
     /// Whether a rank that has settled so many scopes may use the value.
     #[inline]
     fn admits(&self, settled: Epoch) -> bool {
-        self.door.0.get() > settled
+        self.opening.0.get() > settled
     }
 
     /// Makes `new` of the value, again whenever another was faster. The value that was there; `None` if `new` gives
@@ -176,39 +176,39 @@ impl Word {
 
     /// By the home alone: nobody is to use it in place.
     pub(crate) fn shut(&self) {
-        self.lines().door.0.set(0);
+        self.lines().opening.0.set(0);
     }
 }
 
 /// A scalar's value as the calling thread of one rank uses it, without its kernel.
 #[derive(Debug)]
 pub(crate) struct InPlace {
-    front: Arc<Front>,
+    permit: Arc<Permit>,
     word: Arc<Word>,
 }
 
 impl InPlace {
-    pub(crate) fn new(front: Arc<Front>, word: Arc<Word>) -> Self {
-        InPlace { front, word }
+    pub(crate) fn new(permit: Arc<Permit>, word: Arc<Word>) -> Self {
+        InPlace { permit, word }
     }
 
     /// The value, if it may be read at this moment.
     #[inline]
     pub(crate) fn to_read(&self) -> Option<&Word> {
-        let ready = self.front.word();
+        let ready = self.permit.word();
         self.admitted(ready & READ != 0, ready >> SCOPES)
     }
 
     /// The value, if it may be changed.
     #[inline]
     pub(crate) fn to_change(&self) -> Option<&Word> {
-        let ready = self.front.word();
+        let ready = self.permit.word();
         self.admitted(ready & WRITE != 0, ready >> SCOPES)
     }
 
     /// The value, if it may be changed, also by who is watched.
     pub(crate) fn to_change_watched(&self) -> Option<&Word> {
-        let (may, epoch) = self.front.allowed();
+        let (may, epoch) = self.permit.allowed();
         self.admitted(may & WRITE != 0, epoch)
     }
 
@@ -217,9 +217,9 @@ impl InPlace {
         (may && self.word.lines().admits(epoch)).then_some(&*self.word)
     }
 
-    /// See [`Front::wake`].
+    /// See [`Permit::wake`].
     pub(crate) fn wake(&self, level: Level) -> bool {
-        self.front.wake(level)
+        self.permit.wake(level)
     }
 }
 
@@ -231,7 +231,7 @@ mod model {
     use loom::thread;
 
     fn lines(settled: Epoch) -> Arc<Lines<Modelled>> {
-        Arc::new(Lines { door: Line(Modelled::new(settled + 1)), value: Line(Modelled::new(0)) })
+        Arc::new(Lines { opening: Line(Modelled::new(settled + 1)), value: Line(Modelled::new(0)) })
     }
 
     /// Two ranks add in place, while the home's daemon adds for a third.
@@ -264,11 +264,11 @@ mod model {
         });
     }
 
-    /// A scope ends in which 7 is merged into the value by its home; a mate knows already that all have ended it.
+    /// A scope ends in which 7 is merged into the value by its home; a node peer knows already that all have ended it.
     fn merged(home: fn(&Lines<Modelled>), admits: fn(&Lines<Modelled>) -> bool) {
         loom::model(move || {
             let lines = lines(0);
-            let mate = {
+            let peer = {
                 let lines = lines.clone();
                 thread::spawn(move || {
                     if admits(&lines) {
@@ -277,7 +277,7 @@ mod model {
                 })
             };
             home(&lines);
-            mate.join().unwrap();
+            peer.join().unwrap();
         });
     }
 
@@ -296,7 +296,7 @@ mod model {
 
     #[test]
     #[should_panic(expected = "the scope is over")]
-    fn a_door_without_scopes_is_found_out() {
+    fn an_opening_without_scopes_is_found_out() {
         let home = |lines: &Lines<Modelled>| {
             merge(lines);
             lines.open(1);
@@ -322,11 +322,11 @@ mod tests {
     #[test]
     fn used_in_place_while_both_sides_say_so() {
         for word in [Word::own(), Word::shared(Segment::create(Word::LEN).unwrap())] {
-            let (front, word) = (Arc::new(Front::default()), Arc::new(word));
-            let mine = InPlace::new(front.clone(), word.clone());
+            let (permit, word) = (Arc::new(Permit::default()), Arc::new(word));
+            let mine = InPlace::new(permit.clone(), word.clone());
             let usable = || [mine.to_read(), mine.to_change(), mine.to_change_watched()].map(|word| word.is_some());
             assert_eq!(usable(), [false; 3], "both begin closed");
-            front.set(3, 0, READ | WRITE);
+            permit.set(3, 0, READ | WRITE);
             assert_eq!(usable(), [false; 3], "the home has not opened it");
             word.open(2);
             assert_eq!(usable(), [false; 3], "the home has settled less");
@@ -335,7 +335,7 @@ mod tests {
             assert_eq!(mine.to_change().unwrap().change(|old| Some(old + 5)), Some(0));
             assert_eq!((word.exchange(4, 9), word.exchange(5, 9), word.get()), (5, 5, 9));
             assert_eq!(word.change(|_| None), None);
-            front.watch();
+            permit.watch();
             assert_eq!(usable(), [false, false, true]);
             assert!(mine.wake(Level::Writes));
             assert_eq!(usable(), [true, false, true]);

@@ -2,7 +2,7 @@
 //!
 //! That is legal, and may last. But if nobody ever changes it, the rank would run for ever, and no watch over *waits*
 //! would see it. So now and then a rank's kernel has a look at what its calling thread does (`kernel/polling.rs`), in
-//! a *burst*: it sets all single accesses aside ([`Front::watch`](crate::memory::Front)), so that each goes by a slow
+//! a *burst*: it sets all single accesses aside ([`Permit::watch`](crate::memory::Permit)), so that each goes by a slow
 //! path, where it is noted. If the next few are looks at the same few places that find the same again and again
 //! ([`record`]), the rank seems to poll. Reads are at once again then, until the next burst; but writes stay aside, and
 //! any that is made, or any other call, ends the poll, as does a burst that finds something else. So a poll is sampled

@@ -328,13 +328,13 @@ impl<T: Atomic> GScalar<T> {
 /// Collective over the ranks of the home's node. Where they find a scalar that is a word, on which all ranks have agreed. A
 /// rank that has no memory for it asks the home by messages.
 fn find_word(link: &Shared<Scalar>, id: ObjectId, home: Rank) -> Option<InPlace> {
-    let node = link.node().filter(|_| link.nodes.are_mates(home, link.me));
+    let node = link.node().filter(|_| link.nodes.same_node(home, link.me));
     let segment = node.and_then(|node| node.share(id.0, Word::LEN).ok());
     link.tidy_on(|object, cx| {
         let at_home = home == cx.me();
-        let front = object.permit.clone();
+        let permit = object.permit.clone();
         if !at_home {
-            let word = segment.map(|segment| InPlace::new(front, Arc::new(Word::shared(segment))));
+            let word = segment.map(|segment| InPlace::new(permit, Arc::new(Word::shared(segment))));
             object.refresh(cx.frame, cx.core.is_usable());
             return word;
         }
@@ -342,7 +342,7 @@ fn find_word(link: &Shared<Scalar>, id: ObjectId, home: Rank) -> Option<InPlace>
         if let Some(segment) = segment {
             value.move_to(Word::shared(segment));
         }
-        let in_place = value.word().map(|word| InPlace::new(front, word.clone()));
+        let in_place = value.word().map(|word| InPlace::new(permit, word.clone()));
         object.advance(cx);
         in_place
     })

@@ -9,7 +9,7 @@ use crate::ids::{CallId, Epoch};
 use crate::kernel::asking::{Asking, When};
 use crate::kernel::watch::{Relay, What};
 use crate::kernel::{Core, Reason};
-use crate::memory::{Front, READ, WRITE};
+use crate::memory::{Permit, READ, WRITE};
 use crate::object::{Called, Cx, Frame, How, Malformed, Obstacle, SharedObject};
 use crate::operation::{OpId, Operations};
 use crate::stats::Kind;
@@ -30,7 +30,7 @@ pub(crate) struct Scalar {
     pub(super) value: Option<Value>,
     pub(super) ops: Operations<ScalarFn>,
     /// What the calling thread may do without the kernel.
-    pub(super) permit: Arc<Front>,
+    pub(super) permit: Arc<Permit>,
     /// At home: what each rank contributes to a scope that is not over.
     pub(super) parts: BTreeMap<Epoch, Vec<Option<Vec<u8>>>>,
     /// The value that a ReadCache shows, until its guard takes it.

@@ -1,6 +1,6 @@
 //! Collective construction: every rank makes its part, and all check that they mean the same object.
 
-use super::rally::Rally;
+use super::incast::IncastGuard;
 use crate::behaviour::halo::edges::Edges;
 use crate::collective::Came;
 use crate::distribution::{Distribution, Shape};
@@ -17,7 +17,7 @@ use crate::object::Plan;
 use crate::operation::{TypeKey, short};
 use crate::vector::block::Block;
 use crate::vector::machine::Vector;
-use crate::vector::writes::Writes;
+use crate::vector::write_marks::WriteMarks;
 use crate::window::Window;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
@@ -85,11 +85,11 @@ impl VectorPlan {
         let Some(node) = link.node().filter(|_| self.is_shared::<T>()) else {
             return Ok(None);
         };
-        let (nodes, mates) = (&link.nodes, node.ranks().len());
-        let bytes = Sharing::segment_len(mates, dist.len() * size_of::<T>()).unwrap_or(usize::MAX);
+        let (nodes, sharers) = (&link.nodes, node.ranks().len());
+        let bytes = Sharing::segment_len(sharers, dist.len() * size_of::<T>()).unwrap_or(usize::MAX);
         let segment =
             node.share(id.0, bytes).map_err(|error| link.why(Error::Start(error.to_string()), &self.plan.site))?;
-        let sharing = Sharing::new(segment, node.clone(), nodes.position(me), link.patience.clone());
+        let sharing = Sharing::new(segment, node.clone(), nodes.position(me), link.holder_timeout.clone());
         let guests = (0..link.size).map(Rank::new).filter(|owner| nodes.receives(*owner, me));
         let guests = guests.map(|owner| (owner, dist.range(owner)));
         Ok(Some(Place::new(sharing, dist.range(me), dist.len(), (link.size, guests))))
@@ -153,8 +153,8 @@ pub(crate) fn machine<T: Element>(core: &Core, dist: Distribution, block: Block,
         ledger: Ledger::new(core.me, size),
         cache: Default::default(),
         stream: None,
-        writes: Writes::new(size),
-        heard: Vec::new(),
+        write_marks: WriteMarks::new(size),
+        pending: Vec::new(),
         touched: None,
         nodes,
         pushed: 0,
@@ -165,7 +165,7 @@ pub(crate) fn machine<T: Element>(core: &Core, dist: Distribution, block: Block,
         behind: (Window::WHOLE, 0),
         outstanding: vec![0; size],
         parked: Default::default(),
-        rally: core.between_nodes.then(|| Rally::new(core.me, size)),
+        incast: core.between_nodes.then(|| IncastGuard::new(core.me, size)),
         ends: Ends::new(size),
     }
 }

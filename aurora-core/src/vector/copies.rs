@@ -44,6 +44,6 @@ impl Vector {
 
     /// Whether some rank does not share this one's memory: where all do, the copy of a part most likely needs none.
     fn is_apart(&self, cx: &Cx<'_>) -> bool {
-        self.nodes.mates(cx.me()).len() < cx.size()
+        self.nodes.with(cx.me()).len() < cx.size()
     }
 }

@@ -18,7 +18,7 @@ impl Vector {
     /// Enters a collective scope.
     pub(crate) fn enter(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         // What others have said before us, by the first packets of what they send.
-        self.hear(cx);
+        self.take_announcements(cx);
         let entered = self.ledger.enter_as(opening, &cx.frame.name);
         self.refresh_permit(cx.frame, true);
         entered.inspect_err(|error| cx.fail(error.clone()))

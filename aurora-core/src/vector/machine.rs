@@ -2,13 +2,13 @@
 
 use super::block::Block;
 use super::check::Checker;
+use super::incast::IncastGuard;
 use super::message::{Asked, Request};
-use super::rally::Rally;
-use super::writes::Writes;
+use super::write_marks::WriteMarks;
 use crate::Error;
 use crate::behaviour::halo::edges::Edges;
 use crate::behaviour::read_cache::cache::{Cache, Fresh};
-use crate::behaviour::read_cache::load::Heard;
+use crate::behaviour::read_cache::load::PendingAnnouncement;
 use crate::behaviour::read_cache::stream::Stream;
 use crate::distribution::Distribution;
 use crate::element::{Access, ApplyFn, Element, OpId};
@@ -83,14 +83,14 @@ pub(crate) struct Vector {
     /// The load that comes while its guard shows what is here, or has been dropped already.
     pub(crate) stream: Option<Stream>,
     /// By one-sided calls.
-    pub(crate) writes: Writes,
+    pub(crate) write_marks: WriteMarks,
     /// Announcements whose first bytes have come.
-    pub(crate) heard: Vec<Heard>,
+    pub(crate) pending: Vec<PendingAnnouncement>,
     /// Local ranges that they touched since we pushed our block, while a ReadCache is being entered.
     pub(crate) touched: Option<Vec<Range<usize>>>,
     /// Who shares its memory with whom.
     pub(crate) nodes: Arc<Nodes>,
-    /// Version of our block that our mates have in copies of their own.
+    /// Version of our block that our node peers have in copies of their own.
     pub(crate) pushed: u64,
     /// Version of it that the other nodes have.
     pub(crate) sent_abroad: u64,
@@ -106,7 +106,7 @@ pub(crate) struct Vector {
     pub(crate) outstanding: Vec<usize>,
     pub(crate) parked: VecDeque<Parked>,
     /// Reads of many ranks at once that wait for each other: only between nodes, inside of one nothing overflows.
-    pub(crate) rally: Option<Rally<Parked>>,
+    pub(crate) incast: Option<IncastGuard<Parked>>,
     /// How far the scopes of those who have dropped it got.
     pub(crate) ends: Ends,
 }
@@ -136,7 +136,7 @@ impl Vector {
         if !usable {
             self.block.close();
         }
-        if self.block.front.take_written() {
+        if self.block.permit.take_written() {
             self.block.version += 1;
         }
         self.block.mend();
@@ -151,25 +151,25 @@ impl Vector {
         ];
         let may = may.into_iter().filter(|(_, may)| *may).map(|(flag, _)| flag).sum();
         let load = self.block.find_home().map_or(0, Home::load);
-        self.block.front.set(epoch, load, may);
+        self.block.permit.set(epoch, load, may);
     }
 
     /// Single elements of it, `own` ones only or also those of the ranks that share its memory.
     pub(crate) fn direct<T: Element>(&self, own: bool) -> Direct<T> {
         let me = self.ledger.me();
-        let (front, range) = (self.block.front.clone(), self.dist.range(me));
+        let (permit, range) = (self.block.permit.clone(), self.dist.range(me));
         match self.block.find_home() {
             Some(home) => {
-                let seat = |rank| match self.nodes.are_mates(rank, me) && (rank == me || !own) {
+                let seat = |rank| match self.nodes.same_node(rank, me) && (rank == me || !own) {
                     true => self.nodes.position(rank) as u32,
                     false => u32::MAX,
                 };
                 let seats = (0..self.nodes.size()).map(|rank| seat(Rank::new(rank))).collect();
-                home.direct(front, range, self.dist.len(), seats)
+                home.direct(permit, range, self.dist.len(), seats)
             }
             None => {
                 let block = self.block.storage().expect("nobody has borrowed it yet");
-                Direct::to(front, block, range, self.nodes.size() == 1)
+                Direct::to(permit, block, range, self.nodes.size() == 1)
             }
         }
     }

@@ -202,7 +202,7 @@ impl<'a, T: Element> Reading<'a, T> {
             wanted.positions.clear();
             return Ok(());
         }
-        if vector.direct.is_here(owner.index()) && read_of_mate(vector, owner, here, &wanted.positions, values) {
+        if vector.direct.is_here(owner.index()) && read_of_node_peer(vector, owner, here, &wanted.positions, values) {
             wanted.positions.clear();
             return Ok(());
         }
@@ -250,7 +250,7 @@ fn put_into_place<T: Element>(bytes: &[u8], positions: &[u32], values: &mut [T])
 }
 
 /// Reads the elements at these places of a block whose memory we share, each into its position; false if its owner has it lent.
-fn read_of_mate<T: Element>(
+fn read_of_node_peer<T: Element>(
     vector: &GVector<T>,
     owner: Rank,
     places: Places<'_>,

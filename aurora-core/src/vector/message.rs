@@ -22,14 +22,14 @@ pub(crate) enum Message {
         version: u64,
         /// My block lies where all of this node have mapped it.
         at_home: bool,
-        contains: u64,
-        made: Vec<(u32, u64)>,
+        writes: u64,
+        marks: Vec<(u32, u64)>,
         list_follows: bool,
     },
     /// The writes that an announcement had no room for; payload: pairs of owner and number.
     Made { epoch: Epoch },
     /// What late writes changed in a block that had already been pushed; payload: a batch.
-    Correct { epoch: Epoch, version: u64, contains: u64 },
+    Correct { epoch: Epoch, version: u64, writes: u64 },
     /// "These blocks of other nodes, which I receive for ours, stand in their places for this load." Payload: pairs of owner
     /// and version.
     Stand { epoch: Epoch },

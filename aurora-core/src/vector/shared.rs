@@ -1,8 +1,8 @@
 //! A vector as its kernel calls it.
 
+use super::incast::IncastGuard;
 use super::machine::{Parked, Vector, Work};
 use super::message::{Message, Request};
-use super::rally::Rally;
 use crate::behaviour::halo::edges::Exchange;
 use crate::behaviour::read_cache::load::Announced;
 use crate::epoch::{Ends, defer_lost_writes};
@@ -20,14 +20,14 @@ impl SharedObject for Vector {
             return Placement::Buffer;
         };
         match message {
-            Message::Enter { epoch, opening, version, at_home, contains, made, list_follows } => {
+            Message::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
                 let placement = match opening.window {
                     window if window.is_whole() => self.place_block(from, epoch, len, cx),
                     window => self.place_part(from, (epoch, window), len, cx),
                 };
                 let coming = matches!(placement, Placement::At(_));
-                let said = Announced { version, at_home, contains, made, list_follows, coming };
-                self.overhear(from, (epoch, opening), said);
+                let said = Announced { version, at_home, writes, marks, list_follows, coming };
+                self.keep_announcement(from, (epoch, opening), said);
                 placement
             }
             Message::Forward { epoch, owner, .. } => self.place_forward(from, (epoch, owner), len, cx),
@@ -39,7 +39,7 @@ impl SharedObject for Vector {
     }
 
     fn placed(&mut self, cx: &mut Cx<'_>) {
-        self.hear(cx);
+        self.take_announcements(cx);
     }
 
     fn write(&mut self, loan: &Loan, offset: usize, bytes: &[u8]) {
@@ -101,21 +101,21 @@ impl SharedObject for Vector {
                 self.work(Parked { from, work, payload }, cx);
                 self.advance(cx);
             }
-            Message::Enter { epoch, opening, version, at_home, contains, made, list_follows } => {
-                let said = Announced { version, at_home, contains, made, list_follows, coming: false };
+            Message::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
+                let said = Announced { version, at_home, writes, marks, list_follows, coming: false };
                 self.note_announcement(from, (epoch, &opening), said, cx);
                 self.arrived(from, (epoch, &opening), payload, cx);
             }
             Message::Made { epoch } => {
-                let made = postcard::from_bytes::<Vec<(u32, u64)>>(payload.bytes()).map_err(|_| Malformed)?;
-                if cx.is_sound() && !self.list_came(from, epoch, &made) {
+                let marks = postcard::from_bytes::<Vec<(u32, u64)>>(payload.bytes()).map_err(|_| Malformed)?;
+                if cx.is_sound() && !self.list_came(from, epoch, &marks) {
                     return Err(Malformed);
                 }
                 self.advance(cx);
             }
-            Message::Correct { epoch, version, contains } => {
+            Message::Correct { epoch, version, writes } => {
                 let correction = (version, payload.into_vec());
-                if cx.is_sound() && !self.corrected(from, epoch, correction, contains) {
+                if cx.is_sound() && !self.corrected(from, epoch, correction, writes) {
                     return Err(Malformed);
                 }
                 self.carry_on(cx);
@@ -161,17 +161,17 @@ impl SharedObject for Vector {
     fn request(&mut self, call: Called, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
         let asked = Request::decode(header, &self.dist).ok_or(Malformed)?;
         let Called { from, id } = call;
-        let is_held = match (&self.rally, &asked.request) {
-            (Some(rally), Request::Read { len, owners, .. }) => {
-                rally.concerns(len.saturating_mul(self.block.element as u64), *owners)
+        let is_held = match (&self.incast, &asked.request) {
+            (Some(incast), Request::Read { len, owners, .. }) => {
+                incast.concerns(len.saturating_mul(self.block.element as u64), *owners)
             }
             _ => false,
         };
         let parked = Parked { from, work: Work::Call { id, asked }, payload };
-        match self.rally.as_mut().filter(|_| is_held) {
-            Some(rally) => {
+        match self.incast.as_mut().filter(|_| is_held) {
+            Some(incast) => {
                 let now = Instant::now();
-                rally.hold(now, from, parked);
+                incast.hold(now, from, parked);
                 self.end_rally(now, cx);
             }
             None => self.serve_now(parked, cx),
@@ -180,7 +180,7 @@ impl SharedObject for Vector {
     }
 
     fn replied(&mut self, from: Rank, answer: &[u8]) -> Result<(), Malformed> {
-        if self.writes.answered(from, answer) { Ok(()) } else { Err(Malformed) }
+        if self.write_marks.answered(from, answer) { Ok(()) } else { Err(Malformed) }
     }
 
     fn failed(&mut self, cx: &mut Cx<'_>) {
@@ -193,7 +193,7 @@ impl SharedObject for Vector {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.rally.as_ref().and_then(Rally::poll_timeout)
+        self.incast.as_ref().and_then(IncastGuard::poll_timeout)
     }
 
     fn handle_timeout(&mut self, now: Instant, cx: &mut Cx<'_>) {
@@ -258,7 +258,7 @@ impl SharedObject for Vector {
     }
 
     fn watch_looks(&self) {
-        self.block.front.watch();
+        self.block.permit.watch();
     }
 
     fn describe(&self, header: &[u8], is_request: bool) -> &'static str {
@@ -281,7 +281,7 @@ impl Vector {
     }
 
     fn end_rally(&mut self, now: Instant, cx: &mut Cx<'_>) {
-        let released = self.rally.as_mut().map(|rally| rally.release(now));
+        let released = self.incast.as_mut().map(|incast| incast.release(now));
         released.into_iter().flatten().for_each(|parked| self.serve_now(parked, cx));
     }
 

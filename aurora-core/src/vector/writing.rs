@@ -13,7 +13,7 @@ impl Vector {
     /// The answer to a write of another rank says its number.
     pub(crate) fn write_for_another(&mut self, write: impl FnOnce(&mut Self) -> Result<bool, Error>) -> Outcome {
         match write(self) {
-            Ok(true) => Outcome::Reply(self.writes.apply()),
+            Ok(true) => Outcome::Reply(self.write_marks.apply()),
             Ok(false) => Outcome::Park,
             Err(error) => Outcome::Refuse(error),
         }

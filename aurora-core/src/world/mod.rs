@@ -30,7 +30,7 @@ pub struct About {
     /// On how many nodes they run: machines, or parts of one that cannot share memory.
     pub nodes: usize,
     /// The ranks that share memory with this one, and itself, in ascending order.
-    pub mates: Vec<Rank>,
+    pub node_ranks: Vec<Rank>,
     /// What carries messages from this rank to the others: one route, or shared memory to the ranks of its node and
     /// UDP to all others. None if there are no others.
     pub routes: Vec<Route>,

@@ -69,7 +69,7 @@ fn far_neighbours(world: &World, halo: Halo) -> u64 {
     };
     beside.dedup();
     let about = world.about();
-    let is_near = |rank| about.routes.contains(&Route::Shm) && about.mates.iter().any(|mate| *mate == rank);
+    let is_near = |rank| about.routes.contains(&Route::Shm) && about.node_ranks.iter().any(|peer| *peer == rank);
     let far = |rank: &&usize| **rank < p && **rank != me && !is_near(**rank);
     beside.iter().filter(far).count() as u64
 }

@@ -220,7 +220,7 @@ impl<'g, T: Element> Lane<'g, T> {
         } else if vector.direct.at_many_of(self.owner.index(), self.block.clone(), indices, &mut values) < indices.len()
         {
             if self.owner != vector.link.me {
-                // A mate who has its block lent or moved.
+                // A node peer who has its block lent or moved.
                 let mut places = PlacesBuilder::new(self.block.len());
                 places.open(vector.link.tidy(|_, out| out.buffer(self.owner, indices.len() * places.width())));
                 indices.iter().for_each(|index| places.push(index - self.block.start));

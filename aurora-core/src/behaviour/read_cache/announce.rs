@@ -8,7 +8,7 @@ use crate::memory::{Sharing, Turn};
 use crate::object::Cx;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
-use crate::vector::writes::note_made;
+use crate::vector::write_marks::merge_marks;
 use aurora_net::Payload;
 use std::sync::Arc;
 
@@ -26,13 +26,13 @@ impl Vector {
         let (me, size) = (cx.me(), cx.size());
         let (combined, window) = (opening.behaviour == Collective::Combined, opening.window);
         let epoch = self.enter(opening, cx)?;
-        if self.block.find_home().is_none() || self.nodes.mates(me).len() < size {
+        if self.block.find_home().is_none() || self.nodes.with(me).len() < size {
             self.announce(epoch, cx);
             return Ok(epoch);
         }
         let own = self.own_part(window);
         let at_home = self.block.bring_home(&own);
-        let to_tell = !at_home || window.is_whole() && self.cache.is_used() || self.writes.are_told();
+        let to_tell = !at_home || window.is_whole() && self.cache.is_used() || self.write_marks.any();
         self.loads += 1;
         // The same for all who have nothing to tell.
         let word = epoch << 24 | u64::from(combined) << 23 | if to_tell { me.index() as u64 + 1 } else { 0 };
@@ -70,7 +70,7 @@ impl Vector {
         let element = self.block.element;
         let range = self.dist.range(me);
         let nodes = self.nodes.clone();
-        if nodes.mates(me).len() < size {
+        if nodes.with(me).len() < size {
             // What goes to other nodes has to contain all that was written before.
             self.block.freeze();
         }
@@ -89,24 +89,24 @@ impl Vector {
             }
         }
         self.touched = Some(Vec::new());
-        let mut made = self.writes.vouch();
+        let mut marks = self.write_marks.take();
         let version = self.block.version;
-        // What lies at home our mates have before their eyes; of another node one rank receives it for all.
-        let to_mates = !at_home && version != self.pushed && !range.is_empty();
-        let abroad = version != self.sent_abroad && !range.is_empty() && nodes.mates(me).len() < size;
-        let sends_to = |rank| if nodes.are_mates(me, rank) { to_mates } else { abroad && nodes.receives(me, rank) };
-        let contains = self.writes.applied();
+        // What lies at home our node peers have before their eyes; of another node one rank receives it for all.
+        let to_peers = !at_home && version != self.pushed && !range.is_empty();
+        let abroad = version != self.sent_abroad && !range.is_empty() && nodes.with(me).len() < size;
+        let sends_to = |rank| if nodes.same_node(me, rank) { to_peers } else { abroad && nodes.receives(me, rank) };
+        let writes = self.write_marks.applied();
         let record = self.ledger.record(epoch);
-        note_made(&mut record.made, &made);
+        merge_marks(&mut record.marks, &marks);
         record.mine_complete = true;
         let mine = &mut record.from[me.index()];
-        (mine.version, mine.at_home, mine.contains) = (version, at_home, contains);
+        (mine.version, mine.at_home, mine.writes) = (version, at_home, writes);
         let reason = cx.reason("ReadCache", Some(site));
-        let list_follows = made.len() > ANNOUNCED_WRITES;
-        let list = list_follows.then(|| std::mem::take(&mut made));
-        let message = Message::Enter { epoch, opening, version, at_home, contains, made, list_follows };
+        let list_follows = marks.len() > ANNOUNCED_WRITES;
+        let list = list_follows.then(|| std::mem::take(&mut marks));
+        let message = Message::Enter { epoch, opening, version, at_home, writes, marks, list_follows };
         let own = range.start * element..range.end * element;
-        let is_short = (to_mates || abroad) && own.len() <= COPIED_BLOCK;
+        let is_short = (to_peers || abroad) && own.len() <= COPIED_BLOCK;
         let copied = if is_short { self.block.read(bytes::Bytes::copy_from_slice) } else { None };
         for rank in me.others(size) {
             let payload = match &copied {

@@ -14,11 +14,11 @@ use crate::vector::batch::{Batch, batch_of};
 use crate::vector::copies::A_CACHE;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
-use crate::vector::writes::note_made;
+use crate::vector::write_marks::merge_marks;
 use aurora_net::{Payload, Placement, Rank, Received};
 
-/// An announcement that has been heard, and not been taken note of.
-pub(crate) struct Heard {
+/// An announcement whose header is here, and that is not recorded yet.
+pub(crate) struct PendingAnnouncement {
     from: Rank,
     epoch: Epoch,
     opening: Opening,
@@ -29,8 +29,8 @@ pub(crate) struct Heard {
 pub(crate) struct Announced {
     pub(crate) version: u64,
     pub(crate) at_home: bool,
-    pub(crate) contains: u64,
-    pub(crate) made: Vec<(u32, u64)>,
+    pub(crate) writes: u64,
+    pub(crate) marks: Vec<(u32, u64)>,
     pub(crate) list_follows: bool,
     /// Its block comes behind it, and has been let in.
     pub(crate) coming: bool,
@@ -48,7 +48,7 @@ impl Vector {
             return Placement::At(cx.lend(Loan::Nowhere));
         }
         let bytes = self.bytes_of(from);
-        let ours = self.nodes.are_mates(from, me) || self.nodes.receives(from, me);
+        let ours = self.nodes.same_node(from, me) || self.nodes.receives(from, me);
         if len != bytes.len() || !ours {
             return Placement::Buffer;
         }
@@ -63,14 +63,14 @@ impl Vector {
         Placement::At(cx.lend(Loan::CacheIn { object: cx.id(), epoch, base: bytes.start, len }))
     }
 
-    /// The begin of an announcement is here, but nothing can be sent at this moment.
-    pub(crate) fn overhear(&mut self, from: Rank, (epoch, opening): (Epoch, Opening), said: Announced) {
-        self.heard.push(Heard { from, epoch, opening, said });
+    /// The header of an announcement is here, but nothing can be sent at this moment.
+    pub(crate) fn keep_announcement(&mut self, from: Rank, (epoch, opening): (Epoch, Opening), said: Announced) {
+        self.pending.push(PendingAnnouncement { from, epoch, opening, said });
     }
 
-    /// Takes note of the announcements that have been heard.
-    pub(crate) fn hear(&mut self, cx: &mut Cx<'_>) {
-        for Heard { from, epoch, opening, said } in std::mem::take(&mut self.heard) {
+    /// Records the announcements whose headers are here.
+    pub(crate) fn take_announcements(&mut self, cx: &mut Cx<'_>) {
+        for PendingAnnouncement { from, epoch, opening, said } in std::mem::take(&mut self.pending) {
             self.note_announcement(from, (epoch, &opening), said, cx);
         }
     }
@@ -88,7 +88,7 @@ impl Vector {
         }
         self.opened(from, epoch, opening, cx);
         let record = self.ledger.record(epoch);
-        note_made(&mut record.made, &said.made);
+        merge_marks(&mut record.marks, &said.marks);
         let arrival = &mut record.from[from.index()];
         arrival.complete = true;
         arrival.version = said.version;
@@ -96,7 +96,7 @@ impl Vector {
         arrival.list_follows = said.list_follows;
         arrival.coming = said.coming;
         if arrival.correction.is_none() {
-            arrival.contains = said.contains;
+            arrival.writes = said.writes;
         }
         self.advance(cx);
     }
@@ -141,7 +141,7 @@ impl Vector {
             return drop(cx.no_memory(shortage, A_CACHE, &opening.site));
         }
         let arrival = &mut self.ledger.record(epoch).from[from.index()];
-        // A mate may have forwarded it before.
+        // A node peer may have forwarded it before.
         arrival.came |= came;
         arrival.arrived = true;
         self.advance(cx);
@@ -153,8 +153,8 @@ impl Vector {
         let Some((epoch, behaviour)) = self.ledger.try_settle() else {
             return false;
         };
-        let made = self.ledger.find(epoch).map_or(0, |record| record.made[me.index()]);
-        if made > self.writes.applied() {
+        let marks = self.ledger.find(epoch).map_or(0, |record| record.marks[me.index()]);
+        if marks > self.write_marks.applied() {
             // They would be waited for in vain.
             cx.fail(cx.frame.nonsense());
             return true;
@@ -181,9 +181,9 @@ impl Vector {
         }
         let record = self.ledger.record(epoch);
         let (announced, is_final) = (record.from[me.index()].clone(), record.is_final(me));
-        let (announced_at_home, contains) = (announced.at_home, self.writes.applied());
+        let (announced_at_home, writes) = (announced.at_home, self.write_marks.applied());
         let touched = self.touched.take().unwrap_or_default();
-        // What nobody vouches for the others will have with the next load.
+        // A write that no rank has announced comes with the next load.
         let sent = if is_final && !touched.is_empty() { announced.version } else { self.block.version };
         // Of a block at home nobody needs to keep a copy.
         self.pushed = if announced_at_home { 0 } else { sent };
@@ -213,18 +213,18 @@ impl Vector {
             return;
         };
         let changes = bytes::Bytes::from(changes);
-        // For those who have it before their eyes, or hear of it from a mate; they only wait to hear that it is final.
+        // For those who have it before their eyes, or hear of it from a node peer; they only wait to hear that it is final.
         let nothing = bytes::Bytes::from(batch_of(&[], element, &[]));
-        let for_mates = if in_place { &nothing } else { &changes };
+        let for_peers = if in_place { &nothing } else { &changes };
         let version = self.block.version;
         if announced_at_home {
-            self.ledger.record(epoch).from[me.index()].correction = Some((version, for_mates.to_vec()));
+            self.ledger.record(epoch).from[me.index()].correction = Some((version, for_peers.to_vec()));
         }
         let reason = cx.reason("correction", None);
-        let message = Message::Correct { epoch, version, contains };
+        let message = Message::Correct { epoch, version, writes };
         for rank in others {
-            let changes = match (nodes.are_mates(me, rank), nodes.receives(me, rank)) {
-                (true, _) => for_mates,
+            let changes = match (nodes.same_node(me, rank), nodes.receives(me, rank)) {
+                (true, _) => for_peers,
                 (false, true) => &changes,
                 (false, false) => &nothing,
             };
@@ -266,9 +266,9 @@ impl Vector {
         let replica = self.cache.find_loading(epoch).expect("just begun");
         let mut reading = None;
         if let Some(home) = self.block.home() {
-            // A mate's block may have been changed by others, by its door, since its owner announced that version.
+            // A node peer's block may have been changed by others, by its latch, since its owner announced that version.
             let lacking = |rank: usize, block: &BlockArrived| {
-                nodes.are_mates(Rank::new(rank), me) || replica.have[rank] != block.version
+                nodes.same_node(Rank::new(rank), me) || replica.have[rank] != block.version
             };
             let blocks = arrived.iter().enumerate().filter(|(_, block)| block.at_home);
             for (rank, block) in blocks.filter(|(rank, block)| lacking(*rank, block)).collect::<Vec<_>>() {
@@ -288,8 +288,8 @@ impl Vector {
 }
 
 impl Vector {
-    /// The list of the writes that a rank vouches for is here, before or behind its announcement. False: it can be none.
-    pub(crate) fn list_came(&mut self, from: Rank, epoch: Epoch, made: &[(u32, u64)]) -> bool {
+    /// The list of a rank's write marks is here, before or behind its announcement. False: it can be none.
+    pub(crate) fn list_came(&mut self, from: Rank, epoch: Epoch, marks: &[(u32, u64)]) -> bool {
         if self.ledger.is_settled(epoch) {
             // We have opened something else, as is about to be found out.
             return true;
@@ -298,20 +298,20 @@ impl Vector {
             return false;
         }
         let record = self.ledger.record(epoch);
-        note_made(&mut record.made, made);
+        merge_marks(&mut record.marks, marks);
         !std::mem::replace(&mut record.from[from.index()].list_came, true)
     }
 
     /// What late writes changed in a rank's block is here: of a load that we have entered, for else it cannot know that they were late. False: it
     /// makes no sense.
-    pub(crate) fn corrected(&mut self, from: Rank, epoch: Epoch, correction: (u64, Vec<u8>), contains: u64) -> bool {
+    pub(crate) fn corrected(&mut self, from: Rank, epoch: Epoch, correction: (u64, Vec<u8>), writes: u64) -> bool {
         let fits = Batch::parse(&correction.1, self.block.element, self.dist.range(from).len()).is_some();
         if !fits || epoch > self.ledger.epoch {
             return false;
         }
         if let Some(record) = self.ledger.find_mut(epoch) {
             let arrival = &mut record.from[from.index()];
-            (arrival.correction, arrival.contains) = (Some(correction), contains);
+            (arrival.correction, arrival.writes) = (Some(correction), writes);
         }
         true
     }
@@ -320,7 +320,7 @@ impl Vector {
     fn block_arrived(&self, rank: Rank, me: Rank, epoch: Epoch) -> BlockArrived {
         let arrival = &self.ledger.find(epoch).expect("it is complete, not over").from[rank.index()];
         let range = self.bytes_of(rank);
-        if self.block.find_home().is_some() && !self.nodes.are_mates(rank, me) {
+        if self.block.find_home().is_some() && !self.nodes.same_node(rank, me) {
             // Whoever received it has seen to everything.
             let (version, at_home) = (arrival.final_version(), self.stands(rank, epoch));
             return BlockArrived { range, version, at_home, correction: None };
@@ -328,7 +328,7 @@ impl Vector {
         let correction = arrival.correction.as_ref();
         let correction =
             correction.map(|(version, _)| Correction { version: *version, changes: self.changes(rank, epoch) });
-        let at_home = arrival.at_home && self.nodes.are_mates(rank, me);
+        let at_home = arrival.at_home && self.nodes.same_node(rank, me);
         let version = if me == rank && !at_home { self.pushed } else { arrival.version };
         BlockArrived { range, version, at_home, correction }
     }

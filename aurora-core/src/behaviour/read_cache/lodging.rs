@@ -1,4 +1,4 @@
-//! Seeing to the blocks of other nodes: the one rank that receives a block puts it into its room, or forwards it to its mates.
+//! Seeing to the blocks of other nodes: the one rank that receives a block puts it into its room, or forwards it to its node peers.
 
 use super::cache::Replica;
 use crate::epoch::Arrival;
@@ -42,34 +42,34 @@ impl Vector {
             }
         }
         if !standing.is_empty() || !homeless.is_empty() {
-            self.tell_mates(epoch, &standing, &homeless, cx);
+            self.tell_node_peers(epoch, &standing, &homeless, cx);
         }
         let missing = self.abroad(me).into_iter().any(|owner| !self.has_from_abroad(owner, epoch));
         Ok(!missing)
     }
 
-    fn tell_mates(&mut self, epoch: Epoch, standing: &[(u32, u64)], homeless: &[(Rank, u64)], cx: &mut Cx<'_>) {
+    fn tell_node_peers(&mut self, epoch: Epoch, standing: &[(u32, u64)], homeless: &[(Rank, u64)], cx: &mut Cx<'_>) {
         let (me, nodes) = (cx.me(), self.nodes.clone());
         let site = self.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
         let reason = cx.reason("ReadCache", site);
-        let mates = nodes.mates(me).iter().copied().filter(|mate| *mate != me);
-        for mate in mates {
+        let peers = nodes.with(me).iter().copied().filter(|peer| *peer != me);
+        for peer in peers {
             if !standing.is_empty() {
                 let list = postcard::to_allocvec(standing).expect("pairs of numbers");
                 let message = Message::Stand { epoch };
-                message.send(&reason, mate, Payload::Bytes(list.into()), cx);
+                message.send(&reason, peer, Payload::Bytes(list.into()), cx);
             }
             for (owner, version) in homeless {
                 let (bytes, serial) = (self.bytes_of(*owner), self.cache.begin_send(epoch));
                 let token = cx.lend(Loan::CacheOut { object: cx.id(), serial, base: bytes.start });
                 let message = Message::Forward { epoch, owner: *owner, version: *version };
                 let payload = Payload::Lent { token, len: bytes.len() };
-                message.send(&reason, mate, payload, cx);
+                message.send(&reason, peer, payload, cx);
             }
         }
     }
 
-    /// The mates who have not said yet what has become of a block that they receive.
+    /// The node peers who have not said yet what has become of a block that they receive.
     pub(crate) fn receivers_awaited(&self, epoch: Epoch) -> Vec<Rank> {
         if self.block.find_home().is_none() || self.ledger.find(epoch).is_none() {
             return Vec::new();
@@ -83,7 +83,7 @@ impl Vector {
         missing.map(|owner| self.nodes.receiver(owner, me)).collect()
     }
 
-    /// A mate has put blocks of other nodes into their rooms.
+    /// A node peer has put blocks of other nodes into their rooms.
     pub(crate) fn stand(&mut self, from: Rank, epoch: Epoch, list: &[u8], cx: &mut Cx<'_>) {
         let (me, size) = (cx.me(), cx.size());
         let Ok(list) = postcard::from_bytes::<Vec<(u32, u64)>>(list) else {
@@ -92,7 +92,7 @@ impl Vector {
         let nodes = self.nodes.clone();
         for (owner, version) in list {
             let owner = Rank::new(owner as usize);
-            if owner.index() >= size || !nodes.receives(owner, from) || !nodes.are_mates(from, me) {
+            if owner.index() >= size || !nodes.receives(owner, from) || !nodes.same_node(from, me) {
                 return cx.fail_job(malformed(from));
             }
             if let Some(home) = self.block.home() {
@@ -113,7 +113,7 @@ impl Vector {
             // It may be faulty because there is no memory for this.
             return Placement::At(cx.lend(Loan::Nowhere));
         };
-        if owner.index() >= size || !self.nodes.receives(owner, from) || !self.nodes.are_mates(from, me) {
+        if owner.index() >= size || !self.nodes.receives(owner, from) || !self.nodes.same_node(from, me) {
             return Placement::Buffer;
         }
         if let Some(place) = self.place_forwarded_part((epoch, owner), len, cx) {
@@ -128,7 +128,7 @@ impl Vector {
         Placement::At(cx.lend(Loan::CacheIn { object: cx.id(), epoch, base: bytes.start, len }))
     }
 
-    /// A mate has forwarded a block of another node.
+    /// A node peer has forwarded a block of another node.
     pub(crate) fn forwarded(
         &mut self,
         from: Rank,
@@ -175,7 +175,7 @@ impl Vector {
     /// The owners on other nodes that have a block.
     fn abroad(&self, me: Rank) -> Vec<Rank> {
         let others = me.others(self.nodes.size());
-        others.filter(|owner| !self.nodes.are_mates(*owner, me) && !self.dist.range(*owner).is_empty()).collect()
+        others.filter(|owner| !self.nodes.same_node(*owner, me) && !self.dist.range(*owner).is_empty()).collect()
     }
 
     /// What has arrived of a rank's block for a load that this rank has entered.

@@ -116,7 +116,7 @@ impl<T: Element> GVector<T> {
         let epoch = self.enter_load(behaviour, window, site)?;
         let Loaded { part, reading } =
             self.link.wait_on(What::Load { object: self.id, epoch }, site, |object, cx| {
-                object.hear(cx);
+                object.take_announcements(cx);
                 if let Err(fault) = cx.sound() {
                     return Some(Err(fault));
                 }
@@ -161,7 +161,7 @@ impl<T: Element> GVector<T> {
             let mut met = sharing.meet(turn);
             if met == BarrierState::Waiting {
                 let linger = || sharing.await_met(turn);
-                met = self.link.await_mates(What::Load { object: self.id, epoch }, site, linger, |kernel| {
+                met = self.link.await_node_peers(What::Load { object: self.id, epoch }, site, linger, |kernel| {
                     kernel.sound(self.id)?;
                     Ok(sharing.met(turn))
                 })?;

@@ -1,7 +1,7 @@
 //! Loading a part of a vector: only what the owners have of it travels, and it lands in memory of its own.
 //!
 //! Where all ranks share their memory and all of the part lies in its place, nothing is sent and the guard shows that place, as for
-//! the whole. Else each rank puts what it owns of the part into a copy of the part and sends it from there to its mates, if they do
+//! the whole. Else each rank puts what it owns of the part into a copy of the part and sends it from there to its node peers, if they do
 //! not have it before their eyes, and to one rank of each other node, which forwards it when it is final. The copy is the
 //! guard's and goes with it: copies of the whole, and what is known of their versions, are not touched.
 
@@ -18,7 +18,7 @@ use crate::vector::batch::{Batch, batch_of_runs};
 use crate::vector::copies::A_CACHE;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
-use crate::vector::writes::note_made;
+use crate::vector::write_marks::merge_marks;
 use crate::window::{Window, common};
 use aurora_net::{Payload, Placement, Rank};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ use std::ops::Range;
 pub(crate) struct Part {
     window: Window,
     pub(crate) replica: Replica,
-    /// Our mates have been sent what we receive for them.
+    /// Our node peers have been sent what we receive for them.
     forwarded: bool,
 }
 
@@ -121,17 +121,17 @@ impl Vector {
     pub(crate) fn announce_part(&mut self, epoch: Epoch, opening: Opening, cx: &mut Cx<'_>) {
         let (me, size, window) = (cx.me(), cx.size(), opening.window);
         let nodes = self.nodes.clone();
-        if nodes.mates(me).len() < size {
+        if nodes.with(me).len() < size {
             // What goes to other nodes has to contain all that was written before.
             self.block.freeze();
         }
         let (own, place) = (self.own_part(window), self.within_part(me, window));
         let at_home = self.block.bring_home(&own);
-        let lacks = |rank| if nodes.are_mates(me, rank) { !at_home } else { nodes.receives(me, rank) };
+        let lacks = |rank| if nodes.same_node(me, rank) { !at_home } else { nodes.receives(me, rank) };
         let sends_to = |rank| !own.is_empty() && lacks(rank);
         let copied =
             if own.len() <= COPIED_BLOCK { self.block.read_range(&own, bytes::Bytes::copy_from_slice) } else { None };
-        if !at_home || nodes.mates(me).len() < size {
+        if !at_home || nodes.with(me).len() < size {
             self.part(epoch, window);
             self.fill_part(epoch, window);
             let short = self.cache.parts.find(epoch).and_then(|part| part.replica.short().cloned());
@@ -140,20 +140,20 @@ impl Vector {
             }
         }
         self.touched = Some(Vec::new());
-        let mut made = self.writes.vouch();
-        let (version, contains) = (self.block.version, self.writes.applied());
+        let mut marks = self.write_marks.take();
+        let (version, writes) = (self.block.version, self.write_marks.applied());
         let record = self.ledger.record(epoch);
-        note_made(&mut record.made, &made);
+        merge_marks(&mut record.marks, &marks);
         record.mine_complete = true;
         let mine = &mut record.from[me.index()];
-        (mine.version, mine.at_home, mine.contains) = (version, at_home, contains);
+        (mine.version, mine.at_home, mine.writes) = (version, at_home, writes);
         let reason = cx.reason("ReadCache", Some(opening.site.clone()));
-        let list = (made.len() > ANNOUNCED_WRITES).then(|| {
-            let list = postcard::to_allocvec(&std::mem::take(&mut made)).expect("pairs of numbers");
+        let list = (marks.len() > ANNOUNCED_WRITES).then(|| {
+            let list = postcard::to_allocvec(&std::mem::take(&mut marks)).expect("pairs of numbers");
             bytes::Bytes::from(list)
         });
         let list_follows = list.is_some();
-        let message = Message::Enter { epoch, opening, version, at_home, contains, made, list_follows };
+        let message = Message::Enter { epoch, opening, version, at_home, writes, marks, list_follows };
         for rank in me.others(size) {
             let payload = match &copied {
                 _ if !sends_to(rank) => Payload::Empty,
@@ -192,7 +192,7 @@ impl Vector {
             return Placement::At(cx.lend(Loan::Nowhere));
         }
         let place = self.within_part(from, window);
-        let ours = self.nodes.are_mates(from, me) || self.nodes.receives(from, me);
+        let ours = self.nodes.same_node(from, me) || self.nodes.receives(from, me);
         if len != place.len() || self.ledger.is_settled(epoch) || !ours {
             return Placement::Buffer;
         }
@@ -207,7 +207,7 @@ impl Vector {
     /// All ranks have announced the load: what came after we sent what we own goes out once more.
     pub(crate) fn settle_part(&mut self, (epoch, window): (Epoch, Window), cx: &mut Cx<'_>) {
         let me = cx.me();
-        let contains = self.writes.applied();
+        let writes = self.write_marks.applied();
         let (own, element) = (self.own_part(window), self.block.element);
         let shown = window.range(self.dist.len());
         self.block.thaw();
@@ -237,19 +237,19 @@ impl Vector {
             bytes::Bytes::from(batch_of_runs(len, element, runs.iter().map(|(run, bytes)| (run.clone(), &bytes[..]))))
         };
         let (changes, nothing) = (batch(&runs), batch(&[]));
-        let for_mates = if in_place { &nothing } else { &changes };
+        let for_peers = if in_place { &nothing } else { &changes };
         let version = self.block.version;
         // Our own copy, if there is one, has been filled.
         self.fill_part(epoch, window);
         if announced_at_home {
-            self.ledger.record(epoch).from[me.index()].correction = Some((version, for_mates.to_vec()));
+            self.ledger.record(epoch).from[me.index()].correction = Some((version, for_peers.to_vec()));
         }
         let nodes = self.nodes.clone();
         let reason = cx.reason("correction", None);
-        let message = Message::Correct { epoch, version, contains };
+        let message = Message::Correct { epoch, version, writes };
         for rank in cx.others() {
-            let changes = match (nodes.are_mates(me, rank), nodes.receives(me, rank)) {
-                (true, _) => for_mates,
+            let changes = match (nodes.same_node(me, rank), nodes.receives(me, rank)) {
+                (true, _) => for_peers,
                 (false, true) => &changes,
                 (false, false) => &nothing,
             };
@@ -257,7 +257,7 @@ impl Vector {
         }
     }
 
-    /// Whether all that was to come of a part has come, now that it is final. What we receive for our mates they are sent.
+    /// Whether all that was to come of a part has come, now that it is final. What we receive for our node peers they are sent.
     pub(crate) fn has_part(&mut self, (epoch, window): (Epoch, Window), cx: &mut Cx<'_>) -> bool {
         let me = cx.me();
         let Some(record) = self.ledger.find(epoch) else {
@@ -283,13 +283,13 @@ impl Vector {
         let nodes = &self.nodes;
         let missing = me.others(self.nodes.size()).filter(|owner| {
             let arrival = &record.from[owner.index()];
-            let before_our_eyes = arrival.at_home && nodes.are_mates(*owner, me);
+            let before_our_eyes = arrival.at_home && nodes.same_node(*owner, me);
             !(arrival.came || before_our_eyes || self.within_part(*owner, window).is_empty())
         });
-        missing.map(|owner| if nodes.are_mates(owner, me) { owner } else { nodes.receiver(owner, me) }).collect()
+        missing.map(|owner| if nodes.same_node(owner, me) { owner } else { nodes.receiver(owner, me) }).collect()
     }
 
-    /// Sends our mates what these owners on other nodes have of a part.
+    /// Sends our node peers what these owners on other nodes have of a part.
     fn forward_part(&mut self, (epoch, window): (Epoch, Window), owners: &[Rank], cx: &mut Cx<'_>) {
         let me = cx.me();
         let changes: Vec<_> = owners.iter().flat_map(|owner| self.part_changes(*owner, (epoch, window))).collect();
@@ -307,17 +307,17 @@ impl Vector {
             return;
         }
         let reason = cx.reason("ReadCache", site);
-        for mate in nodes.mates(me).iter().copied().filter(|mate| *mate != me) {
+        for peer in nodes.with(me).iter().copied().filter(|peer| *peer != me) {
             for (owner, version) in owners.iter().zip(&versions) {
                 let place = self.within_part(*owner, window);
                 let payload = self.lend_part(epoch, place, cx);
                 let message = Message::Forward { epoch, owner: *owner, version: *version };
-                message.send(&reason, mate, payload, cx);
+                message.send(&reason, peer, payload, cx);
             }
         }
     }
 
-    /// Where what a mate forwards goes, if it is of a part.
+    /// Where what a node peer forwards goes, if it is of a part.
     pub(crate) fn place_forwarded_part(
         &mut self,
         (epoch, owner): (Epoch, Rank),
@@ -333,7 +333,7 @@ impl Vector {
         Some(Placement::At(cx.lend(Loan::PartIn { object: cx.id(), epoch, base: place.start, len })))
     }
 
-    /// A mate has forwarded what an owner has of a part.
+    /// A node peer has forwarded what an owner has of a part.
     pub(crate) fn forwarded_part(&mut self, (epoch, owner): (Epoch, Rank), cx: &mut Cx<'_>) {
         let Some(record) = self.ledger.find_mut(epoch) else {
             return;
@@ -358,7 +358,7 @@ impl Vector {
         let arrivals: Vec<_> = owners.iter().map(|owner| (*owner, record.from[owner.index()].clone())).collect();
         let changes: Vec<_> = owners.iter().map(|owner| self.part_changes(*owner, (epoch, window))).collect();
         self.ledger.forget(epoch);
-        let at_home = |owner: Rank, arrival: &Arrival| arrival.at_home && nodes.are_mates(owner, me);
+        let at_home = |owner: Rank, arrival: &Arrival| arrival.at_home && nodes.same_node(owner, me);
         let all_home = arrivals.iter().zip(&changes).all(|((owner, a), runs)| at_home(*owner, a) && runs.is_empty());
         if let Some(home) = self.block.home().filter(|_| all_home) {
             let (part, reading) = home.show(epoch, bytes);

@@ -89,7 +89,7 @@ impl Vector {
     pub(crate) fn stream(&mut self, epoch: Epoch, site: &Site, cx: &mut Cx<'_>) -> Arc<Outcome> {
         let outcome = Arc::<Outcome>::default();
         self.stream = Some(Stream { epoch, site: site.clone(), outcome: outcome.clone(), unread: false });
-        self.hear(cx);
+        self.take_announcements(cx);
         self.carry_on(cx);
         outcome
     }
@@ -107,7 +107,7 @@ impl Vector {
         let Some((epoch, site)) = settled.map(|stream| (stream.epoch, stream.site.clone())) else {
             return;
         };
-        // Mates may wait for blocks that we receive for them.
+        // Node peers may wait for blocks that we receive for them.
         let loaded = match self.lodge_all(epoch, cx) {
             Ok(_) => self.poll_loaded(epoch, cx),
             Err(shortage) => Some(Err(shortage)),
@@ -127,7 +127,7 @@ impl Vector {
 
     /// Whether the streamed load of an object is over; what has gone wrong with it.
     pub(crate) fn poll_streamed(&mut self, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
-        self.hear(cx);
+        self.take_announcements(cx);
         self.carry_on(cx);
         cx.frame.sound_if(self.stream.is_none())
     }
@@ -190,7 +190,7 @@ impl Vector {
         if !is_final || !self.changes(owner, epoch).is_empty() {
             return None;
         }
-        let ours = self.nodes.are_mates(owner, me);
+        let ours = self.nodes.same_node(owner, me);
         if self.block.find_home().is_some() {
             let stands = if ours { at_home } else { self.stands(owner, epoch) };
             if stands {

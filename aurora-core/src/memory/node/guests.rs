@@ -2,12 +2,12 @@
 //!
 //! The rank that receives a block (`nodes.rs`) alone writes to its *room*, and only while the gate is clear: everyone here has
 //! completed the load before and nobody reads. That may be so when the block's first bytes come; then they go where they belong. If
-//! a mate still shows the last load they go into the receiver's own copy, and the receiver looks again once everybody has announced
+//! a node peer still shows the last load they go into the receiver's own copy, and the receiver looks again once everybody has announced
 //! the new load. Who reads then will go on, whatever comes: it has opened one load inside of another, or forgotten a
-//! guard. If nobody does, the block is copied into its room, else it is forwarded to the mates, who load into copies of their own.
+//! guard. If nobody does, the block is copied into its room, else it is forwarded to the node peers, who load into copies of their own.
 //!
 //! Once the gate is clear for a load it stays so until somebody completes that load, which needs the block. So nobody can read
-//! a room while it is written to. That a block *stands* in its room, in which version, the receiver tells its mates by
+//! a room while it is written to. That a block *stands* in its room, in which version, the receiver tells its node peers by
 //! a message: whoever has it sees the block.
 
 use crate::ids::Epoch;

@@ -1,7 +1,7 @@
 //! A block's place in memory that the ranks of its node share, and when it has to be elsewhere.
 //!
-//! A block that lies *at home* is part of everyone's cache without having been sent. While a mate still shows the last load, its
-//! owner must not write there; instead of waiting for the mate, which may take long or be waiting for us, it moves
+//! A block that lies *at home* is part of everyone's cache without having been sent. While a node peer still shows the last load, its
+//! owner must not write there; instead of waiting for the node peer, which may take long or be waiting for us, it moves
 //! the block to memory of its own and writes there. The next load brings it home again, if all have finished reading by then, or
 //! else sends it like a block of another node.
 //!
@@ -10,7 +10,7 @@
 use super::guests::{Guests, Room};
 use crate::element::Element;
 use crate::ids::Epoch;
-use crate::memory::{Array, Direct, Door, Front, Part, Parts, Piece, Reading, Sharing, Storage};
+use crate::memory::{Array, Direct, LatchMode, Part, Parts, Permit, Piece, Reading, Sharing, Storage};
 use aurora_net::Rank;
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,9 +35,9 @@ pub(crate) struct Home {
     /// besides what a later one shows are left out.
     loads: Vec<(Epoch, Range<usize>)>,
     /// How the ranks that share the memory may use our block, and what of it they know to be settled.
-    door: (Door, Epoch),
-    /// Nobody is inside whom the door does not admit.
-    all_out: bool,
+    latch: (LatchMode, Epoch),
+    /// Nobody holds the latch whom its mode does not admit.
+    none_holds: bool,
     /// Somebody did not leave, and may go on in there at any time: our place is used no more.
     given_up: bool,
     /// The blocks of other nodes.
@@ -74,9 +74,12 @@ impl<T: Element> Place<T> {
     /// With our block in it.
     pub(crate) fn occupied(self) -> (Array<T>, Home) {
         let (address, whole) = (self.own.bytes().as_ptr().addr(), Arc::new(self.whole));
-        let (sharing, guests, door) = (Arc::new(self.sharing), self.guests, (Door::Shut, 0));
+        let (sharing, guests, latch) = (Arc::new(self.sharing), self.guests, (LatchMode::Shut, 0));
         let (start, vacant, loads) = (self.start, Parts::default(), Vec::new());
-        (self.own, Home { sharing, whole, address, start, vacant, loads, door, all_out: true, given_up: false, guests })
+        (
+            self.own,
+            Home { sharing, whole, address, start, vacant, loads, latch, none_holds: true, given_up: false, guests },
+        )
     }
 }
 
@@ -110,7 +113,7 @@ impl Home {
         }
     }
 
-    /// Leaves the place for good, where somebody is inside who does not leave: what nobody holds of the block. What a
+    /// Leaves the place for good, because a rank does not release its latch: with what nobody holds of the block. What a
     /// guard shows stays; nobody was let in to write there, and who writes there next yields.
     fn flee(&mut self, block: &mut Parts) {
         for piece in block.pieces_mut() {
@@ -182,39 +185,40 @@ impl Home {
         load.map_or(0, |(load, _)| *load)
     }
 
-    /// Sets the block's door. Before the block is used those who are [shut out](Home::see_out) have to leave.
-    pub(crate) fn set_door(&mut self, door: Door, settled: Epoch) {
-        let door = if self.given_up { Door::GivenUp } else { door };
-        if self.door != (door, settled) {
-            self.all_out &= !door.is_stricter_than(self.door.0);
-            self.door = (door, settled);
-            self.sharing.set_door(door, settled);
+    /// Sets the mode of the block's latch. Before the block is used, [those it does not admit](Home::await_holders) must have
+    /// released it.
+    pub(crate) fn set_latch(&mut self, mode: LatchMode, settled: Epoch) {
+        let mode = if self.given_up { LatchMode::GivenUp } else { mode };
+        if self.latch != (mode, settled) {
+            self.none_holds &= !mode.is_stricter_than(self.latch.0);
+            self.latch = (mode, settled);
+            self.sharing.set_latch(mode, settled);
         }
     }
 
-    /// Waits until nobody is inside whom the door does not admit. Where somebody does not leave, the place is given up:
+    /// Waits until nobody holds the latch whom its mode does not admit. Where a rank does not release it, the place is given up:
     /// what can be of the block lies elsewhere then.
-    pub(crate) fn see_out(&mut self, block: &mut Parts) {
-        let (door, settled) = self.door;
+    pub(crate) fn await_holders(&mut self, block: &mut Parts) {
+        let (mode, settled) = self.latch;
         if !self.given_up {
-            self.all_out = self.all_out || self.sharing.see_out(door);
-            if self.all_out {
+            self.none_holds = self.none_holds || self.sharing.await_holders(mode);
+            if self.none_holds {
                 return;
             }
             self.given_up = true;
-            self.set_door(Door::GivenUp, settled);
+            self.set_latch(LatchMode::GivenUp, settled);
         }
         self.flee(block);
     }
 
-    /// Whether somebody is inside at this moment.
-    pub(crate) fn has_visitors(&self) -> bool {
-        self.sharing.has_visitors()
+    /// Whether a rank holds the latch at this moment.
+    pub(crate) fn has_holders(&self) -> bool {
+        self.sharing.has_holders()
     }
 
     /// How it was set, and what was settled then.
-    pub(crate) fn door(&self) -> (Door, Epoch) {
-        self.door
+    pub(crate) fn latch(&self) -> (LatchMode, Epoch) {
+        self.latch
     }
 
     /// Whether others have written to our block by themselves since this was asked last.
@@ -230,12 +234,12 @@ impl Home {
     /// Single elements of a vector of `len`, of which `range` is our block, where ranks sit in these `seats`.
     pub(crate) fn direct<T: Element>(
         &self,
-        front: Arc<Front>,
+        permit: Arc<Permit>,
         range: Range<usize>,
         len: usize,
         seats: Box<[u32]>,
     ) -> Direct<T> {
-        self.sharing.direct(front, range, len, seats)
+        self.sharing.direct(permit, range, len, seats)
     }
 
     /// Whether the block of another node can be written to its room, for a load: nobody shows the one before, and this one nobody can
@@ -271,7 +275,7 @@ impl Home {
         Part::of_shared(&self.whole, bytes)
     }
 
-    /// Whether nobody shows these bytes of our block, nor will before the next load, and nobody may go on inside of it.
+    /// Whether nobody shows these bytes of our block, nor will before the next load, and no rank may still hold its latch.
     pub(crate) fn is_clear(&self, range: &Range<usize>) -> bool {
         if self.given_up {
             return false;

@@ -1,10 +1,10 @@
-//! A block in its place in memory that the ranks of its node share, and how far its [`Door`] is open to them.
+//! A block in its place in memory that the ranks of its node share, and how far its [`LatchMode`] is open to them.
 
 use super::Block;
 use crate::element::Element;
 use crate::ids::Epoch;
 use crate::memory::node::home::{Home, Place};
-use crate::memory::{Door, Parts, Storage};
+use crate::memory::{LatchMode, Parts, Storage};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Block {
             self.version += 1;
         }
         if !in_flight && !home.holds(&self.parts) {
-            home.see_out(&mut self.parts);
+            home.await_holders(&mut self.parts);
             home.take_in(&mut self.parts);
         }
         home.holds_range(&self.parts, range)
@@ -63,7 +63,7 @@ impl Block {
     /// Nobody else may change it until a load is settled: it is about to be sent to other nodes.
     pub(crate) fn freeze(&mut self) {
         self.frozen = true;
-        self.set_door(Door::ReadOnly);
+        self.set_latch(LatchMode::ReadOnly);
     }
 
     /// That load is settled.
@@ -71,61 +71,61 @@ impl Block {
         self.frozen = false;
     }
 
-    /// Nobody else may touch it from now on. Who is inside is waited for only if it is used once more.
+    /// Nobody else may touch it from now on. Holders of its latch are waited for only if it is used once more.
     pub(crate) fn close(&mut self) {
         self.closed = true;
-        self.reopen(self.home.as_ref().map_or(0, |home| home.door().1));
+        self.reopen(self.home.as_ref().map_or(0, |home| home.latch().1));
     }
 
-    /// Waits for those who are inside at this moment: one that does not leave is found out before anything is lent.
+    /// Waits for those that hold its latch now: one that does not release it is found out before anything is lent.
     pub(crate) fn see_visitors_out(&mut self) {
-        if self.home.as_ref().is_some_and(Home::has_visitors) {
-            drop(Held::new(self, Door::Busy));
+        if self.home.as_ref().is_some_and(Home::has_holders) {
+            drop(Held::new(self, LatchMode::Busy));
         }
     }
 
     /// Lets others touch it as far as they may, and know what is settled.
     pub(crate) fn reopen(&mut self, settled: Epoch) {
-        let door = self.resting_door();
+        let mode = self.resting_mode();
         if let Some(home) = &mut self.home {
-            home.set_door(door, settled);
+            home.set_latch(mode, settled);
         }
     }
 
-    pub(super) fn resting_door(&self) -> Door {
+    pub(super) fn resting_mode(&self) -> LatchMode {
         if self.closed || !self.is_at_home() {
-            Door::Shut
+            LatchMode::Shut
         } else if self.frozen || self.in_flight > 0 || self.is_lent() {
-            Door::ReadOnly
+            LatchMode::ReadOnly
         } else {
-            Door::Open
+            LatchMode::Open
         }
     }
 
-    /// Lets others do no more than `door` says. Returns once nobody does, or may at any later time.
-    pub(super) fn set_door(&mut self, door: Door) {
+    /// Lets others do no more than `mode` admits. Returns once nobody does, or may at any later time.
+    pub(super) fn set_latch(&mut self, mode: LatchMode) {
         if let Some(home) = &mut self.home {
-            let (before, settled) = home.door();
-            home.set_door(door.max(before), settled);
-            home.see_out(&mut self.parts);
+            let (before, settled) = home.latch();
+            home.set_latch(mode.max(before), settled);
+            home.await_holders(&mut self.parts);
             if !home.holds(&self.parts) {
                 // It is not to be read where it was.
-                self.front.close();
+                self.permit.close();
             }
         }
     }
 }
 
-/// A block that one of its methods uses; the door is set back afterwards, also by a panic.
+/// A block that one of its methods uses; its latch is set back afterwards, also by a panic.
 pub(super) struct Held<'b> {
     pub(super) block: &'b mut Block,
-    before: Option<(Door, Epoch)>,
+    before: Option<(LatchMode, Epoch)>,
 }
 
 impl<'b> Held<'b> {
-    pub(super) fn new(block: &'b mut Block, door: Door) -> Self {
-        let before = block.home.as_ref().map(Home::door);
-        block.set_door(door);
+    pub(super) fn new(block: &'b mut Block, mode: LatchMode) -> Self {
+        let before = block.home.as_ref().map(Home::latch);
+        block.set_latch(mode);
         Held { block, before }
     }
 }
@@ -133,9 +133,9 @@ impl<'b> Held<'b> {
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         if let Some((before, settled)) = self.before {
-            let door = before.max(self.block.resting_door());
+            let mode = before.max(self.block.resting_mode());
             if let Some(home) = &mut self.block.home {
-                home.set_door(door, settled);
+                home.set_latch(mode, settled);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What of a block is lent: to guards of this rank, cut off from the rest, and to transfers.
 
 use super::Block;
-use crate::memory::{Door, Parts, Storage};
+use crate::memory::{LatchMode, Parts, Storage};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ impl Block {
     /// Lends some of it for reading: the pieces that hold it, each with where it begins. Where other guards hold pieces that do not end
     /// where it does it is a copy: nobody holds more than he shows, or who writes to the rest would meet him.
     pub(crate) fn share_part(&mut self, range: &Range<usize>) -> Option<Vec<(usize, Arc<dyn Storage>)>> {
-        self.set_door(Door::ReadOnly);
+        self.set_latch(LatchMode::ReadOnly);
         self.parts.join();
         self.parts.cut(range);
         let found = self.parts.find(range)?;
@@ -32,7 +32,7 @@ impl Block {
         if !self.is_here(range) {
             return None;
         }
-        self.set_door(Door::Shut);
+        self.set_latch(LatchMode::Shut);
         self.parts.join();
         self.parts.cut(range);
         self.yield_to_readers(range);
@@ -62,7 +62,7 @@ impl Block {
             home.yield_to_readers(&mut self.parts, range);
             if !home.holds(&self.parts) {
                 // It is not to be read where it was.
-                self.front.close();
+                self.permit.close();
             }
         }
     }
@@ -90,7 +90,7 @@ impl Block {
     /// A transfer reads it from now on. All of it is here.
     pub(crate) fn lend_to_transfer(&mut self) {
         self.in_flight += 1;
-        self.set_door(Door::ReadOnly);
+        self.set_latch(LatchMode::ReadOnly);
     }
 
     /// It does not any more.

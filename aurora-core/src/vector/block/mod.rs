@@ -4,7 +4,7 @@ mod home;
 mod lending;
 
 use crate::memory::node::home::Home;
-use crate::memory::{Cells, Door, Front, Parts, Storage};
+use crate::memory::{Cells, LatchMode, Parts, Permit, Storage};
 use home::Held;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 ///
 /// What is lent is cut off first, so that the rest of it can be served; while nothing is lent it is in one piece.
 ///
-/// Ranks that share its memory may touch single elements of it themselves, by its [`Door`], except while some of it is lent, being
+/// Ranks that share its memory may touch single elements of it themselves, by its [`LatchMode`], except while some of it is lent, being
 /// sent, or used by one of the methods here.
 pub(crate) struct Block {
     parts: Parts,
@@ -27,7 +27,7 @@ pub(crate) struct Block {
     /// Its place in memory that the ranks of its node share, where there is such.
     home: Option<Home>,
     /// What the calling thread may do without us.
-    pub(crate) front: Arc<Front>,
+    pub(crate) permit: Arc<Permit>,
     /// It is on its way to other nodes: nobody else may change it.
     frozen: bool,
     /// Nobody else may touch it any more: its object is faulty, or the job over.
@@ -43,7 +43,7 @@ impl Block {
             version: 1,
             in_flight: 0,
             home,
-            front: Arc::default(),
+            permit: Arc::default(),
             frozen: false,
             closed: false,
         }
@@ -81,7 +81,7 @@ impl Block {
 
     /// The elements with these numbers, unless some of them are lent for writing.
     pub(crate) fn read_elements(&mut self, numbers: &[usize]) -> Option<Vec<u8>> {
-        let held = Held::new(self, Door::ReadOnly);
+        let held = Held::new(self, LatchMode::ReadOnly);
         let element = held.block.element;
         let mut values = Vec::with_capacity(numbers.len() * element);
         for number in numbers {
@@ -115,7 +115,7 @@ impl Block {
         if !self.is_here(range) {
             return None;
         }
-        let held = Held::new(self, Door::ReadOnly);
+        let held = Held::new(self, LatchMode::ReadOnly);
         held.block.parts.show(range, show)
     }
 
@@ -144,7 +144,7 @@ impl Block {
         if self.in_flight > 0 || !free {
             return None;
         }
-        let held = Held::new(self, Door::Busy);
+        let held = Held::new(self, LatchMode::Busy);
         let all = held.block.bytes;
         if held.block.home.as_ref().is_some_and(|home| !home.is_clear(&(0..all))) {
             let range = range(held.block);
@@ -170,7 +170,7 @@ impl Block {
 
     /// One of those for a write, element by element.
     pub(crate) fn write_piece<R>(&mut self, piece: &Range<usize>, fill: impl FnOnce(Cells<'_>) -> R) -> Option<R> {
-        let held = Held::new(self, Door::Busy);
+        let held = Held::new(self, LatchMode::Busy);
         held.block.yield_to_readers(piece);
         held.block.version += 1;
         let found = held.block.parts.find(piece)?;

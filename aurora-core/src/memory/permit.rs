@@ -26,9 +26,9 @@ const WRITES: u64 = 1 << 7;
 pub(super) const SCOPES: u32 = 8;
 
 /// What the calling thread may do to an object without asking its kernel. Changed under the kernel's lock, but for
-/// [`Front::wake`].
+/// [`Permit::wake`].
 #[derive(Debug, Default)]
-pub(crate) struct Front {
+pub(crate) struct Permit {
     /// The scopes that this rank has entered and settled, above what may be done after them, at once or aside, and what
     /// is watched.
     ready: AtomicU64,
@@ -38,7 +38,7 @@ pub(crate) struct Front {
     written: AtomicBool,
 }
 
-impl Front {
+impl Permit {
     /// Nothing may be done.
     pub(crate) fn close(&self) {
         self.store(0, 0);
@@ -68,7 +68,7 @@ impl Front {
         (allowed(ready), ready >> SCOPES)
     }
 
-    /// From now on reads and writes are aside: who makes one finds out by [`Front::allowed`] what may be done.
+    /// From now on reads and writes are aside: who makes one finds out by [`Permit::allowed`] what may be done.
     pub(crate) fn watch(&self) {
         self.replace(|ready| Some(arrange(ready | READS | WRITES, ready >> SCOPES, allowed(ready))));
     }
@@ -126,31 +126,31 @@ fn arrange(before: u64, epoch: Epoch, may: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn at_once(front: &Front) -> (u64, Epoch) {
-        (front.word() & MAY, front.word() >> SCOPES)
+    fn at_once(permit: &Permit) -> (u64, Epoch) {
+        (permit.word() & MAY, permit.word() >> SCOPES)
     }
 
     #[test]
     fn what_is_watched_may_be_done_all_the_same() {
-        let front = Front::default();
-        front.set(5, 2, MAY);
-        assert_eq!((at_once(&front), front.allowed(), front.load()), ((MAY, 5), (MAY, 5), 2));
+        let permit = Permit::default();
+        permit.set(5, 2, MAY);
+        assert_eq!((at_once(&permit), permit.allowed(), permit.load()), ((MAY, 5), (MAY, 5), 2));
         for _ in 0..2 {
-            front.watch();
-            assert_eq!((at_once(&front), front.allowed()), ((0, 5), (MAY, 5)));
-            assert!(!front.wake(Level::All));
+            permit.watch();
+            assert_eq!((at_once(&permit), permit.allowed()), ((0, 5), (MAY, 5)));
+            assert!(!permit.wake(Level::All));
         }
         // The kernel goes on meanwhile.
-        front.set(6, 2, READ);
-        assert_eq!((at_once(&front), front.allowed()), ((0, 6), (READ, 6)));
-        front.close();
-        assert_eq!((at_once(&front).0, front.allowed().0), (0, 0));
-        front.set(7, 2, READ | WRITE);
-        assert!(front.wake(Level::Writes) && !front.wake(Level::Writes));
-        assert_eq!((at_once(&front), front.allowed()), ((READ, 7), (READ | WRITE, 7)));
-        front.set(8, 2, MAY);
-        assert_eq!((at_once(&front), front.allowed()), ((OWN | READ, 8), (MAY, 8)));
-        assert!(front.wake(Level::Nothing) && !front.wake(Level::Nothing));
-        assert_eq!((at_once(&front), front.allowed()), ((MAY, 8), (MAY, 8)));
+        permit.set(6, 2, READ);
+        assert_eq!((at_once(&permit), permit.allowed()), ((0, 6), (READ, 6)));
+        permit.close();
+        assert_eq!((at_once(&permit).0, permit.allowed().0), (0, 0));
+        permit.set(7, 2, READ | WRITE);
+        assert!(permit.wake(Level::Writes) && !permit.wake(Level::Writes));
+        assert_eq!((at_once(&permit), permit.allowed()), ((READ, 7), (READ | WRITE, 7)));
+        permit.set(8, 2, MAY);
+        assert_eq!((at_once(&permit), permit.allowed()), ((OWN | READ, 8), (MAY, 8)));
+        assert!(permit.wake(Level::Nothing) && !permit.wake(Level::Nothing));
+        assert_eq!((at_once(&permit), permit.allowed()), ((MAY, 8), (MAY, 8)));
     }
 }

@@ -1,31 +1,30 @@
-//! How long the owner of a block waits for a rank that is inside of its [door](super::door), and whom it has given up.
+//! How long the owner of a block waits for a rank that holds its [latch](super::latch), and which rank it has given up.
 //!
-//! Who is inside leaves within nanoseconds if it runs at all. One that does not has been stopped there, and nobody
-//! knows whether it will ever go on. The owner waits under the lock of its kernel, so it is silent itself meanwhile:
-//! it gives up before its peers would hold that against it.
+//! A rank that runs releases a latch within nanoseconds. A rank that does not has been stopped, and nobody knows whether
+//! it will ever go on. The owner waits under the lock of its kernel and is silent meanwhile, so it gives up before its
+//! peers would take the owner itself for stuck.
 
 use aurora_net::Rank;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Longer than this nobody waits without a word.
+/// The longest time that an owner waits without a word.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// What counts of the time between two looks. If it was longer, whoever looks was stopped itself, together with all
-/// others perhaps.
+/// What counts of the time between two looks. If it was longer, the owner was stopped itself, perhaps with all others.
 const MOST_OF_A_PAUSE: Duration = Duration::from_millis(100);
 
-/// That of one rank, for all of its blocks.
+/// The limit of one rank, for all of its blocks.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct HolderTimeout {
     limit: Duration,
     given_up: OnceLock<(Rank, Duration)>,
 }
 
-impl Patience {
-    /// Of a rank that may be silent for so long before its peers give it up.
+impl HolderTimeout {
+    /// The limit of a rank that its peers give up after `silence`.
     pub(crate) fn new(silence: Duration) -> Self {
-        Patience { limit: (silence / 5 * 4).min(LONGEST), given_up: OnceLock::new() }
+        HolderTimeout { limit: (silence / 5 * 4).min(LONGEST), given_up: OnceLock::new() }
     }
 
     /// Whether enough time has been waited for `rank`, which is given up then. Once one is, no other is waited for: the
@@ -86,13 +85,13 @@ mod tests {
     #[test]
     fn who_waits_gives_up_before_it_is_given_up_itself() {
         for (silence, limit) in [(1, 800), (5, 4000), (3600, 30_000)] {
-            let patience = Patience::new(Duration::from_secs(silence));
+            let timeout = HolderTimeout::new(Duration::from_secs(silence));
             let (almost, enough) = (Duration::from_millis(limit - 1), Duration::from_millis(limit));
-            assert!(!patience.is_over(Rank::new(1), almost) && patience.given_up().is_none());
-            assert!(patience.is_over(Rank::new(2), enough));
-            assert_eq!(patience.given_up(), Some((Rank::new(2), enough)));
-            assert!(patience.is_over(Rank::new(1), Duration::ZERO), "the job is over");
-            assert_eq!(patience.given_up(), Some((Rank::new(2), enough)));
+            assert!(!timeout.is_over(Rank::new(1), almost) && timeout.given_up().is_none());
+            assert!(timeout.is_over(Rank::new(2), enough));
+            assert_eq!(timeout.given_up(), Some((Rank::new(2), enough)));
+            assert!(timeout.is_over(Rank::new(1), Duration::ZERO), "the job is over");
+            assert_eq!(timeout.given_up(), Some((Rank::new(2), enough)));
         }
     }
 }

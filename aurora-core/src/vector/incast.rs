@@ -18,7 +18,7 @@ const BULK: u64 = 32 << 10;
 /// Were the first to ask answered at once, all would send to it alone, and its port of the switch would overflow: that costs
 /// far more than this wait, which the last to ask never has, and it decides when the exchange is over.
 #[derive(Debug)]
-pub(crate) struct Rally<T> {
+pub(crate) struct IncastGuard<T> {
     me: Rank,
     size: usize,
     held: Vec<(Rank, T)>,
@@ -27,10 +27,10 @@ pub(crate) struct Rally<T> {
     last: Instant,
 }
 
-impl<T> Rally<T> {
+impl<T> IncastGuard<T> {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
         let now = Instant::now();
-        Rally { me, size, held: Vec::new(), asked: BTreeSet::new(), since: now, last: now }
+        IncastGuard { me, size, held: Vec::new(), asked: BTreeSet::new(), since: now, last: now }
     }
 
     /// Whether a read of `bytes` is part of such an exchange, if its rank reads from `owners` others in the same call.
@@ -74,36 +74,36 @@ mod tests {
 
     #[test]
     fn all_who_have_asked_are_answered_together_beginning_after_us() {
-        let (mut rally, now) = (Rally::new(Rank::new(1), 4), Instant::now());
+        let (mut incast, now) = (IncastGuard::new(Rank::new(1), 4), Instant::now());
         for from in [0, 3] {
-            rally.hold(now, Rank::new(from), from);
-            assert!(rally.release(now).is_empty());
+            incast.hold(now, Rank::new(from), from);
+            assert!(incast.release(now).is_empty());
         }
-        rally.hold(now, Rank::new(2), 2);
-        assert_eq!(rally.release(now), [2, 3, 0]);
-        assert_eq!(rally.poll_timeout(), None);
+        incast.hold(now, Rank::new(2), 2);
+        assert_eq!(incast.release(now), [2, 3, 0]);
+        assert_eq!(incast.poll_timeout(), None);
     }
 
     #[test]
     fn who_does_not_come_is_not_waited_for_long() {
-        let (mut rally, start) = (Rally::new(Rank::new(0), 9), Instant::now());
-        rally.hold(start, Rank::new(4), 4);
-        assert!(rally.release(start + MS).is_empty());
-        rally.hold(start + MS, Rank::new(2), 2);
-        assert!(rally.release(start + 2 * MS).is_empty());
-        assert_eq!(rally.release(start + 3 * MS), [2, 4]);
+        let (mut incast, start) = (IncastGuard::new(Rank::new(0), 9), Instant::now());
+        incast.hold(start, Rank::new(4), 4);
+        assert!(incast.release(start + MS).is_empty());
+        incast.hold(start + MS, Rank::new(2), 2);
+        assert!(incast.release(start + 2 * MS).is_empty());
+        assert_eq!(incast.release(start + 3 * MS), [2, 4]);
         for ms in 10..20 {
-            rally.hold(start + ms * MS, Rank::new(1), 1);
-            assert!(rally.release(start + ms * MS).is_empty());
+            incast.hold(start + ms * MS, Rank::new(1), 1);
+            assert!(incast.release(start + ms * MS).is_empty());
         }
-        assert_eq!(rally.release(start + 20 * MS).len(), 10);
+        assert_eq!(incast.release(start + 20 * MS).len(), 10);
     }
 
     #[test]
     fn concerns_bulk_reads_from_most_others() {
-        let rally = Rally::<()>::new(Rank::new(0), 9);
-        assert!(rally.concerns(BULK, 8) && rally.concerns(BULK, 4));
-        assert!(!rally.concerns(BULK, 3) && !rally.concerns(BULK - 1, 8));
-        assert!(!Rally::<()>::new(Rank::new(0), 2).concerns(1 << 30, 1), "there is only one to ask");
+        let incast = IncastGuard::<()>::new(Rank::new(0), 9);
+        assert!(incast.concerns(BULK, 8) && incast.concerns(BULK, 4));
+        assert!(!incast.concerns(BULK, 3) && !incast.concerns(BULK - 1, 8));
+        assert!(!IncastGuard::<()>::new(Rank::new(0), 2).concerns(1 << 30, 1), "there is only one to ask");
     }
 }

@@ -1,0 +1,390 @@
+//! The latch of a block: with it ranks of one node read and write single elements of each other's blocks without a message.
+//!
+//! Each block has a latch, whose *mode* its owner sets. Each rank has one word that names the block whose latch it *holds*.
+//! A rank that wants an element writes that word first and reads the mode second. An owner that is about to use its block
+//! sets the mode first and reads all those words second. The four accesses have one total order, so either the rank reads
+//! the new mode and is refused, or the owner reads the rank's word and waits until the rank has released the latch, which
+//! takes some nanoseconds.
+//!
+//! A rank may be stopped while it holds a latch, and go on at any later time. An owner that has waited long enough *gives
+//! the place up*: it sets a mode that says so and never uses the place again. A rank that releases a latch reads the mode
+//! once more, to see whether what it has done counts.
+//!
+//! The word of the mode also says how many scopes the owner has settled: a read must contain what all ranks did in the
+//! scopes before it. `model` below has a checker try all interleavings.
+
+use super::gate::Word;
+use crate::ids::Epoch;
+use std::sync::atomic::Ordering;
+
+/// What other ranks may do to a block's elements.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum LatchMode {
+    /// Read and write.
+    Open,
+    /// Read: a guard or a transfer reads the block.
+    ReadOnly,
+    /// Nothing, for a moment: the owner writes to the block.
+    Busy,
+    /// Nothing: the block is lent, or lies elsewhere. The mode of a new block.
+    Shut,
+    /// Nothing, for good: a rank did not release the latch, and the owner has moved its block away. What that rank has
+    /// done here does not count.
+    GivenUp,
+}
+
+/// What a rank wants to do to an element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Intent {
+    Read,
+    Write,
+}
+
+/// What an attempt to acquire a latch has come to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Attempt {
+    /// The rank holds the latch until it releases it.
+    Held,
+    /// Refused for a moment: try again.
+    Busy,
+    /// Refused: ask the owner by a message.
+    Refused,
+}
+
+/// The words of all ranks of a node; all begin as 0.
+pub(crate) trait Latches {
+    type Word: Word;
+
+    /// The number of ranks.
+    fn ranks(&self) -> usize;
+    /// The latch of this rank's block. This rank alone writes it.
+    fn latch(&self, rank: usize) -> &Self::Word;
+    /// The latch that this rank holds. This rank alone writes it.
+    fn held(&self, rank: usize) -> &Self::Word;
+}
+
+impl LatchMode {
+    /// Whether a rank that was admitted `before` must release the latch first.
+    pub(crate) fn is_stricter_than(self, before: LatchMode) -> bool {
+        [Intent::Read, Intent::Write].into_iter().any(|intent| before.admits(intent) && !self.admits(intent))
+    }
+
+    /// Whether a rank may hold the latch for this.
+    fn admits(self, intent: Intent) -> bool {
+        match intent {
+            Intent::Read => self <= LatchMode::ReadOnly,
+            Intent::Write => self == LatchMode::Open,
+        }
+    }
+
+    fn encode(self, settled: Epoch) -> u64 {
+        let state = match self {
+            LatchMode::Shut => 0,
+            LatchMode::Busy => 1,
+            LatchMode::ReadOnly => 2,
+            LatchMode::Open => 3,
+            LatchMode::GivenUp => 4,
+        };
+        settled << 3 | state
+    }
+
+    fn decode(word: u64) -> (LatchMode, Epoch) {
+        let mode = match word & 7 {
+            0 => LatchMode::Shut,
+            1 => LatchMode::Busy,
+            2 => LatchMode::ReadOnly,
+            3 => LatchMode::Open,
+            _ => LatchMode::GivenUp,
+        };
+        (mode, word >> 3)
+    }
+}
+
+const NOTHING: u64 = 0;
+
+fn hold(owner: usize, intent: Intent) -> u64 {
+    (owner as u64 + 1) << 1 | u64::from(intent == Intent::Write)
+}
+
+/// All latches of the node at once; no node has so many ranks.
+fn hold_all(intent: Intent) -> u64 {
+    hold(u32::MAX as usize, intent)
+}
+
+/// Rank `me` wants to use elements of a block whose owner must have settled `epoch`. Once it holds the latch it must
+/// [`release`] it before it acquires another.
+#[inline]
+pub(crate) fn acquire<L: Latches>(latches: &L, me: usize, owner: usize, intent: Intent, epoch: Epoch) -> Attempt {
+    latches.held(me).publish(hold(owner, intent));
+    let (mode, settled) = LatchMode::decode(latches.latch(owner).observe());
+    if mode.admits(intent) && settled >= epoch {
+        return Attempt::Held;
+    }
+    abandon(latches, me);
+    if mode == LatchMode::Busy { Attempt::Busy } else { Attempt::Refused }
+}
+
+/// As [`acquire`], for all latches of the node at once: it holds all of them or none.
+#[inline]
+pub(crate) fn acquire_all<L: Latches>(latches: &L, me: usize, intent: Intent, epoch: Epoch) -> Attempt {
+    latches.held(me).publish(hold_all(intent));
+    let mut attempt = Attempt::Held;
+    for owner in 0..latches.ranks() {
+        let (mode, settled) = LatchMode::decode(latches.latch(owner).observe());
+        match mode {
+            mode if mode.admits(intent) && settled >= epoch => {}
+            LatchMode::Busy if attempt != Attempt::Refused => attempt = Attempt::Busy,
+            _ => attempt = Attempt::Refused,
+        }
+    }
+    if attempt != Attempt::Held {
+        abandon(latches, me);
+    }
+    attempt
+}
+
+/// Rank `me` is done with the block of `owner`. False: the owner has given the place up meanwhile, and what `me` has done
+/// there does not count.
+#[inline]
+#[must_use]
+pub(crate) fn release<L: Latches>(latches: &L, me: usize, owner: usize) -> bool {
+    let counts = is_kept(latches, owner);
+    abandon(latches, me);
+    counts
+}
+
+/// As [`release`], for all latches of the node.
+#[inline]
+#[must_use]
+pub(crate) fn release_all<L: Latches>(latches: &L, me: usize) -> bool {
+    let counts = (0..latches.ranks()).all(|owner| is_kept(latches, owner));
+    abandon(latches, me);
+    counts
+}
+
+/// Releases whatever `me` holds, without a look whether its work counts.
+#[inline]
+pub(crate) fn abandon<L: Latches>(latches: &L, me: usize) {
+    latches.held(me).store(NOTHING, Ordering::Release);
+}
+
+#[inline]
+fn is_kept<L: Latches>(latches: &L, owner: usize) -> bool {
+    LatchMode::decode(latches.latch(owner).load(Ordering::Acquire)).0 != LatchMode::GivenUp
+}
+
+/// An owner sets how its block may be used from now on, and what it has settled. Before it uses the block it waits until
+/// there is no [`holder`] that the mode does not admit.
+pub(crate) fn set<L: Latches>(latches: &L, owner: usize, mode: LatchMode, settled: Epoch) {
+    latches.latch(owner).publish(mode.encode(settled));
+}
+
+/// The first rank, from rank `from` on, that holds the latch for what `mode` does not admit.
+pub(crate) fn holder<L: Latches>(latches: &L, owner: usize, mode: LatchMode, from: usize) -> Option<usize> {
+    (from..latches.ranks()).find(|rank| {
+        let word = latches.held(*rank).observe();
+        let is = |intent| word == hold(owner, intent) || word == hold_all(intent);
+        [Intent::Read, Intent::Write].into_iter().any(|intent| !mode.admits(intent) && is(intent))
+    })
+}
+
+#[cfg(test)]
+mod model {
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::sync::atomic::AtomicU64 as Modelled;
+    use loom::thread;
+
+    struct Node {
+        latches: [Modelled; 2],
+        held: [Modelled; 2],
+        /// An element of rank 0's block.
+        element: UnsafeCell<u64>,
+    }
+
+    // By what the model is to show.
+    #[allow(unsafe_code)]
+    // SAFETY: the checker itself watches every access to the cell.
+    unsafe impl Sync for Node {}
+    #[allow(unsafe_code)]
+    // SAFETY: as above.
+    unsafe impl Send for Node {}
+
+    impl Latches for Node {
+        type Word = Modelled;
+
+        fn ranks(&self) -> usize {
+            2
+        }
+
+        fn latch(&self, rank: usize) -> &Modelled {
+            &self.latches[rank]
+        }
+
+        fn held(&self, rank: usize) -> &Modelled {
+            &self.held[rank]
+        }
+    }
+
+    impl Node {
+        fn new(mode: LatchMode) -> Arc<Self> {
+            let latches = [Modelled::new(mode.encode(1)), Modelled::new(0)];
+            let held = std::array::from_fn(|_| Modelled::new(NOTHING));
+            Arc::new(Node { latches, held, element: UnsafeCell::new(1) })
+        }
+
+        fn read(&self) -> u64 {
+            // SAFETY: as above.
+            #[allow(unsafe_code)]
+            self.element.with(|element| unsafe { *element })
+        }
+
+        fn write(&self, value: u64) {
+            // SAFETY: as above.
+            #[allow(unsafe_code)]
+            self.element.with_mut(|element| unsafe { *element = value });
+        }
+    }
+
+    type Acquire = fn(&Node, usize, usize, Intent, Epoch) -> Attempt;
+    type Wait = fn(&Node, LatchMode);
+
+    fn wait(node: &Node, mode: LatchMode) {
+        while holder(node, 0, mode, 0).is_some() {
+            thread::yield_now();
+        }
+    }
+
+    /// Rank 1 uses an element of rank 0, which sets its latch to `mode` meanwhile, uses its block, and opens it again.
+    fn owner_and_peer(intent: Intent, mode: LatchMode, acquire: Acquire, wait: Wait) {
+        loom::model(move || {
+            let node = Node::new(LatchMode::Open);
+            let peer = {
+                let node = node.clone();
+                thread::spawn(move || {
+                    if acquire(&node, 1, 0, intent, 1) == Attempt::Held {
+                        match intent {
+                            Intent::Read => assert!([1, 2].contains(&node.read())),
+                            Intent::Write => node.write(3),
+                        }
+                        let _ = release(&*node, 1, 0);
+                    }
+                })
+            };
+            set(&*node, 0, mode, 1);
+            wait(&node, mode);
+            match mode {
+                LatchMode::ReadOnly => assert!([1, 3].contains(&node.read())),
+                _ => node.write(2),
+            }
+            set(&*node, 0, LatchMode::Open, 1);
+            peer.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn nobody_uses_a_block_that_its_owner_uses() {
+        let all: Acquire = |node, me, _, intent, epoch| {
+            // A rank's own latch is open to itself.
+            set(node, me, LatchMode::Open, epoch);
+            acquire_all(node, me, intent, epoch)
+        };
+        for intent in [Intent::Read, Intent::Write] {
+            for mode in [LatchMode::ReadOnly, LatchMode::Busy, LatchMode::Shut] {
+                owner_and_peer(intent, mode, acquire, wait);
+                owner_and_peer(intent, mode, all, wait);
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic]
+    fn an_owner_that_waits_for_nobody_is_found_out() {
+        owner_and_peer(Intent::Read, LatchMode::Busy, acquire, |_, _| {});
+    }
+
+    #[test]
+    #[should_panic]
+    fn a_peer_that_reads_the_mode_first_is_found_out() {
+        let looks_first: Acquire = |node, me, owner, intent, epoch| {
+            let (mode, settled) = LatchMode::decode(node.latch(owner).observe());
+            if !mode.admits(intent) || settled < epoch {
+                return Attempt::Refused;
+            }
+            node.held(me).publish(hold(owner, intent));
+            Attempt::Held
+        };
+        owner_and_peer(Intent::Write, LatchMode::Busy, looks_first, wait);
+    }
+
+    #[test]
+    fn a_rank_ahead_of_the_owner_is_refused() {
+        loom::model(|| {
+            let node = Node::new(LatchMode::Open);
+            assert_eq!(acquire(&*node, 1, 0, Intent::Read, 2), Attempt::Refused);
+            assert_eq!(acquire(&*node, 1, 0, Intent::Read, 1), Attempt::Held);
+            assert_eq!(holder(&*node, 0, LatchMode::Shut, 0), Some(1));
+            assert_eq!(holder(&*node, 0, LatchMode::ReadOnly, 0), None);
+            assert!(release(&*node, 1, 0));
+            assert_eq!(holder(&*node, 0, LatchMode::Shut, 0), None);
+        });
+    }
+
+    /// Rank 1 is stopped while it holds the latch and goes on at any moment. Rank 0 looks once whether the latch was
+    /// released, and `uses` its block even if it was not.
+    fn owner_and_stopped_peer(uses: bool) {
+        loom::model(move || {
+            let node = Node::new(LatchMode::Open);
+            assert_eq!(acquire(&*node, 1, 0, Intent::Write, 1), Attempt::Held);
+            let peer = {
+                let node = node.clone();
+                thread::spawn(move || {
+                    node.write(3);
+                    release(&*node, 1, 0)
+                })
+            };
+            set(&*node, 0, LatchMode::Shut, 1);
+            let gives_up = holder(&*node, 0, LatchMode::Shut, 0).is_some();
+            if gives_up {
+                set(&*node, 0, LatchMode::GivenUp, 1);
+            }
+            if !gives_up || uses {
+                node.write(2);
+            }
+            let counts = peer.join().unwrap();
+            assert!(counts || gives_up, "what an owner has waited for counts");
+            assert_eq!(acquire(&*node, 1, 0, Intent::Read, 1), Attempt::Refused);
+        });
+    }
+
+    #[test]
+    fn an_owner_that_gives_its_place_up_does_not_touch_it() {
+        owner_and_stopped_peer(false);
+    }
+
+    #[test]
+    #[should_panic]
+    fn an_owner_that_gives_up_and_uses_its_block_is_found_out() {
+        owner_and_stopped_peer(true);
+    }
+
+    #[test]
+    fn a_rank_that_was_given_up_learns_it() {
+        loom::model(|| {
+            for all in [false, true] {
+                let node = Node::new(LatchMode::Open);
+                set(&*node, 1, LatchMode::Open, 1);
+                let attempt = if all {
+                    acquire_all(&*node, 1, Intent::Write, 1)
+                } else {
+                    acquire(&*node, 1, 0, Intent::Write, 1)
+                };
+                assert_eq!(attempt, Attempt::Held);
+                set(&*node, 0, LatchMode::GivenUp, 1);
+                assert!(!if all { release_all(&*node, 1) } else { release(&*node, 1, 0) });
+                assert_eq!(holder(&*node, 0, LatchMode::GivenUp, 0), None);
+            }
+        });
+    }
+}

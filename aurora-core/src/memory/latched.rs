@@ -1,0 +1,72 @@
+//! Holding the latches of blocks: acquiring them, with a few tries, and releasing them.
+
+use super::latch::{Attempt, Intent};
+use super::shared::Sharing;
+use crate::ids::Epoch;
+use std::hint;
+use std::thread;
+
+/// Holds the latch of one owner, or of all; a panic releases it too.
+pub(super) struct Latched<'s> {
+    sharing: &'s Sharing,
+    owner: Option<usize>,
+}
+
+impl<'s> Latched<'s> {
+    #[inline]
+    pub(super) fn acquire(sharing: &'s Sharing, owner: Option<usize>, intent: Intent, epoch: Epoch) -> Option<Self> {
+        let may = match owner {
+            Some(owner) => acquire(sharing, owner, intent, epoch),
+            None => soon(|| sharing.acquire_latches(intent, epoch)),
+        };
+        may.then_some(Latched { sharing, owner })
+    }
+
+    /// Releases the latch. Whether what was done under it counts.
+    #[inline]
+    pub(super) fn release(self) -> bool {
+        let counts = match self.owner {
+            Some(owner) => self.sharing.release_latch(owner),
+            None => self.sharing.release_latches(),
+        };
+        std::mem::forget(self);
+        counts
+    }
+}
+
+impl Drop for Latched<'_> {
+    fn drop(&mut self) {
+        self.sharing.abandon();
+    }
+}
+
+/// Acquires the latch of one owner; it has to be released by [`Sharing::release_latch`].
+#[inline]
+pub(super) fn acquire(sharing: &Sharing, owner: usize, intent: Intent, epoch: Epoch) -> bool {
+    soon(|| sharing.acquire_latch(owner, intent, epoch))
+}
+
+/// Tries to acquire, and again while an owner writes: that is over sooner than a message would arrive.
+#[inline]
+fn soon(mut acquire: impl FnMut() -> Attempt) -> bool {
+    match acquire() {
+        Attempt::Held => true,
+        Attempt::Refused => false,
+        Attempt::Busy => try_again(&mut acquire),
+    }
+}
+
+#[cold]
+fn try_again(acquire: &mut dyn FnMut() -> Attempt) -> bool {
+    const SPINS: u32 = 200;
+    const YIELDS: u32 = 20;
+    for round in 0..SPINS + YIELDS {
+        match acquire() {
+            Attempt::Held => return true,
+            Attempt::Refused => return false,
+            Attempt::Busy if round < SPINS => hint::spin_loop(),
+            Attempt::Busy => thread::yield_now(),
+        }
+    }
+    false
+}
