@@ -1,9 +1,9 @@
 //! What the compiler refuses: every conflict that the borrow rules of scoped behaviours forbid.
 //!
 //! The expected messages lie beside the cases. After a change of the compiler or of Aurora they are written anew by
-//! `TRYBUILD=overwrite cargo test --test compile_fail`; what has changed is then to be read, not only accepted. The cases of
-//! `beside/`, one file for each behaviour with all that cannot be done while it is open, are written by the same command from
-//! the tables below: a new behaviour is one line in each.
+//! `TRYBUILD=overwrite cargo test --test compile_fail`; what has changed is then to be read, not only accepted. The
+//! cases of `beside/`, one file for each behaviour with all that cannot be done while it is open, are written by the
+//! same command from the tables below: a new behaviour is one line in each.
 
 use aurora_core::prelude::*;
 use std::fmt::Write as _;

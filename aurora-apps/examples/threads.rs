@@ -1,10 +1,12 @@
 //! Threads inside a rank: slices of guards under rayon's parallel iterators.
 //!
-//! Run it with `AURORA_RANKS=1 cargo run --release -p aurora-apps --example threads`, then with more ranks: one for each
-//! node or socket, and threads for its cores. `RAYON_NUM_THREADS` says how many each rank uses (default: all cores).
+//! Run it with `AURORA_RANKS=1 cargo run --release -p aurora-apps --example threads`, then with more ranks: one for
+//! each node or socket, and threads for its cores. `RAYON_NUM_THREADS` says how many each rank uses (default: all
+//! cores).
 //!
-//! Guards and vectors belong to the thread that runs the closure. What they show is ordinary data: `local()`, `row(i)` and a
-//! whole ReadCache are slices that threads may share, `local_mut()` is one that they may divide. rustc sees to the rest.
+//! Guards and vectors belong to the thread that runs the closure. What they show is ordinary data: `local()`, `row(i)`
+//! and a whole ReadCache are slices that threads may share, `local_mut()` is one that they may divide. rustc sees to
+//! the rest.
 
 use aurora_core::prelude::*;
 use rayon::prelude::*;

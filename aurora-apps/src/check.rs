@@ -1,4 +1,5 @@
-//! Filling a shared vector, and verifying it: is a shared vector, element by element, what the sequential program computed?
+//! Filling a shared vector, and verifying it: is a shared vector, element by element, what the sequential program
+//! computed?
 
 use aurora_core::prelude::*;
 

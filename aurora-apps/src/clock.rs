@@ -3,8 +3,8 @@
 //! A phase of sharing starts at a barrier, so that it does not count waiting for a rank that still computes, and
 //! lasts on each rank until that rank has its data. What a job's phase took is the slowest rank's share of it.
 //!
-//! Ranks that share cores disturb each other: who has its data computes, and takes the cores from those who still wait for theirs.
-//! [`Pace::Apart`] measures sharing as if each rank had a machine of its own.
+//! Ranks that share cores disturb each other: who has its data computes, and takes the cores from those who still wait
+//! for theirs. [`Pace::Apart`] measures sharing as if each rank had a machine of its own.
 
 use crate::cores::Ticks;
 use crate::meeting::Meeting;
@@ -29,9 +29,9 @@ pub enum Pace {
     /// As the program has them: who has its data computes.
     #[default]
     Running,
-    /// Sharing begins when all ranks are here and quiet, and nobody computes before all have their data. Of a repetition only
-    /// its phases count, not the waiting between them; of a run the first repetition, which touches fresh memory, does not.
-    /// What overlaps on purpose still does, unless the program [asks](Clock::keeps_apart).
+    /// Sharing begins when all ranks are here and quiet, and nobody computes before all have their data. Of a
+    /// repetition only its phases count, not the waiting between them; of a run the first repetition, which touches
+    /// fresh memory, does not. What overlaps on purpose still does, unless the program [asks](Clock::keeps_apart).
     Apart,
 }
 
@@ -124,8 +124,8 @@ impl<'w> Clock<'w> {
         Ok(result)
     }
 
-    /// A part of a phase that takes turns with others, step by step: it counts to the phase of that name. There is no barrier before
-    /// it, so sharing counts the time in which a rank waits for another that still computes.
+    /// A part of a phase that takes turns with others, step by step: it counts to the phase of that name. There is no
+    /// barrier before it, so sharing counts the time in which a rank waits for another that still computes.
     pub fn part<R>(&mut self, name: &'static str, kind: Kind, work: impl FnOnce() -> Result<R>) -> Result<R> {
         let result = self.lap(name, kind, work)?;
         let first = self.phases.iter().position(|lap| lap.name == name).expect("just pushed");
@@ -136,9 +136,9 @@ impl<'w> Clock<'w> {
         Ok(result)
     }
 
-    /// Collective: two phases at the same time, from a barrier on. Of what `work` does, what it does under [`Turns::computing`] is
-    /// computing, and all else waiting for others, which is sharing. It returns how long the sharing has taken altogether, from its
-    /// begin; what of that was not waited is hidden.
+    /// Collective: two phases at the same time, from a barrier on. Of what `work` does, what it does under
+    /// [`Turns::computing`] is computing, and all else waiting for others, which is sharing. It returns how long the
+    /// sharing has taken altogether, from its begin; what of that was not waited is hidden.
     pub fn overlapping(
         &mut self,
         (sharing, computing): (&'static str, &'static str),

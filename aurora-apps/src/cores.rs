@@ -3,7 +3,8 @@
 use std::fs;
 use std::ops::{AddAssign, Sub};
 
-/// What all cores together have done, in ticks of the system's clock: since the machine was started, or between two looks.
+/// What all cores together have done, in ticks of the system's clock: since the machine was started, or between two
+/// looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ticks {
     /// Working or not.

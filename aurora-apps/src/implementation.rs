@@ -81,8 +81,8 @@ impl Conditions {
         Conditions { ranks: Some(world.size()), under_mpirun: world.about().launcher == Launcher::Mpi }
     }
 
-    /// Those of a job that is to be started. What is wrong with its configuration, the start will say. None for a rank of
-    /// somebody else's job, who has looked.
+    /// Those of a job that is to be started. What is wrong with its configuration, the start will say. None for a rank
+    /// of somebody else's job, who has looked.
     pub fn before(config: &Config, starter: Surroundings) -> Option<Self> {
         let ranks = config.planned_ranks().ok().flatten();
         match starter {

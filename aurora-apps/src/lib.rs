@@ -19,9 +19,10 @@
 //! # Ok::<(), aurora_core::Error>(())
 //! ```
 //!
-//! Shared by them: [`clock`] (phases of computing and sharing), [`cores`], [`tally`] and [`report`] (figures of the whole job),
-//! [`agree`], [`block`] and [`check`] (what all ranks must know alike), [`random`] (data sets by position), [`implementation`]
-//! and [`meeting`] (who carries something out, and the barriers around what is measured), [`lines`] (how long the programs are).
+//! Shared by them: [`clock`] (phases of computing and sharing), [`cores`], [`tally`] and [`report`] (figures of the
+//! whole job), [`agree`], [`block`] and [`check`] (what all ranks must know alike), [`random`] (data sets by position),
+//! [`implementation`] and [`meeting`] (who carries something out, and the barriers around what is measured), [`lines`]
+//! (how long the programs are).
 
 pub mod agree;
 pub mod bench;

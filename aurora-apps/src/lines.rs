@@ -1,8 +1,9 @@
 //! How long the programs are: lines of code of the Aurora version and of each MPI version of an application.
 //!
-//! What both versions have is in neither: sequential parts, repetitions, verification. Nor are, of the Aurora versions of `mm2`, `diffusion` and
-//! `histogram`, the lines that make the vectors, one for each, which stand with the repetitions; that of `mm2` has both ways of loading. Not in any
-//! MPI version is [`mpi_ranks`](crate::mpi_ranks), the helpers that all of them share, which is in their favour.
+//! What both versions have is in neither: sequential parts, repetitions, verification. Nor are, of the Aurora versions
+//! of `mm2`, `diffusion` and `histogram`, the lines that make the vectors, one for each, which stand with the
+//! repetitions; that of `mm2` has both ways of loading. Not in any MPI version is [`mpi_ranks`](crate::mpi_ranks), the
+//! helpers that all of them share, which is in their favour.
 
 use serde::Serialize;
 

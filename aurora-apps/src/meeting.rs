@@ -1,7 +1,7 @@
 //! How the ranks of an implementation wait for each other around what is measured.
 //!
-//! What runs over MPI is measured between MPI's barriers: a message of Aurora's on the same network or core would disturb
-//! it, and so would the other way round.
+//! What runs over MPI is measured between MPI's barriers: a message of Aurora's on the same network or core would
+//! disturb it, and so would the other way round.
 
 use aurora_core::prelude::*;
 use std::fmt::Debug;
@@ -25,8 +25,8 @@ pub trait Meeting: Debug {
     /// not.
     fn serves_afterwards(&self) -> bool;
 
-    /// Collective. A barrier that finds no other traffic under way, and that all have left: the first to leave would send
-    /// so much that the last leave it later, and they would begin milliseconds apart where many share a core.
+    /// Collective. A barrier that finds no other traffic under way, and that all have left: the first to leave would
+    /// send so much that the last leave it later, and they would begin milliseconds apart where many share a core.
     ///
     /// # Errors
     /// Whatever ended the job.

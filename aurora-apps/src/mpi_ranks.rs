@@ -1,8 +1,8 @@
 //! MPI as what Aurora is compared with: the ranks of a job through MPI's eyes, and what all programs over it need.
 //!
-//! The job itself is Aurora's, which has initialised MPI (`Funneled`); its calls stay on the thread that called `run`. The
-//! programs use what a careful user of MPI would: buffers that live as long as the job, large ones in huge pages, contiguous types, no copies
-//! of their own.
+//! The job itself is Aurora's, which has initialised MPI (`Funneled`); its calls stay on the thread that called `run`.
+//! The programs use what a careful user of MPI would: buffers that live as long as the job, large ones in huge pages,
+//! contiguous types, no copies of their own.
 
 pub mod buckets;
 pub mod in_place;
@@ -77,8 +77,9 @@ impl<'w> MpiRanks<'w> {
         self.comm.process_at_rank(number as i32)
     }
 
-    /// All of a distributed buffer, in which this rank's part stands in its place, to every rank, by the collective that is made for it: Allgather
-    /// where all parts have the same length, for which MPIs have better algorithms, else Allgatherv.
+    /// All of a distributed buffer, in which this rank's part stands in its place, to every rank, by the collective
+    /// that is made for it: Allgather where all parts have the same length, for which MPIs have better algorithms, else
+    /// Allgatherv.
     pub fn all_gather<T: Equivalence + Copy>(&self, parts: &Parts, whole: &mut [T]) {
         if let Some(in_place) = self.in_place {
             return in_place.all_gather(&self.comm, parts, whole);
@@ -99,8 +100,8 @@ impl<'w> MpiRanks<'w> {
         self.all_at_once(&outgoing, others);
     }
 
-    /// Isend and Irecv of everything at once: all receives are posted, then all sends, beginning with the rank after this
-    /// one, and one Waitall completes them. What goes from this rank to itself is copied.
+    /// Isend and Irecv of everything at once: all receives are posted, then all sends, beginning with the rank after
+    /// this one, and one Waitall completes them. What goes from this rank to itself is copied.
     ///
     /// `outgoing` and `incoming` have one piece for each rank, by its number; empty ones are not sent.
     ///
@@ -126,11 +127,11 @@ impl<'w> MpiRanks<'w> {
         });
     }
 
-    /// As [`all_at_once`](MpiRanks::all_at_once), but each rank's piece is worked on as soon as it is here, this rank's own first,
-    /// and without a copy of that. Returns how long it took until the last one was here.
+    /// As [`all_at_once`](MpiRanks::all_at_once), but each rank's piece is worked on as soon as it is here, this rank's
+    /// own first, and without a copy of that. Returns how long it took until the last one was here.
     ///
-    /// `work` gets a rank, its piece, and what lets MPI go on with the others: no thread of its own does that, so a long piece of work
-    /// calls it every now and then, and hears whether there is still anything to go on with.
+    /// `work` gets a rank, its piece, and what lets MPI go on with the others: no thread of its own does that, so a
+    /// long piece of work calls it every now and then, and hears whether there is still anything to go on with.
     pub fn each_as_it_comes<'b, T: Equivalence>(
         &self,
         outgoing: &[&'b [T]],

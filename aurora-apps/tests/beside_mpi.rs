@@ -1,5 +1,5 @@
-//! The `aurora` command under mpirun, beside what it is compared with. `MPIRUN` names the mpirun of the MPI that this was
-//! built for.
+//! The `aurora` command under mpirun, beside what it is compared with. `MPIRUN` names the mpirun of the MPI that this
+//! was built for.
 #![cfg(feature = "mpi")]
 
 use serde_json::Value;

@@ -47,7 +47,8 @@ fn element_by_element_it_comes_to_the_same() {
     }
 }
 
-/// Beside one exchange for each of two vectors at the start and what stops the clock, a step is a message over each border and way.
+/// Beside one exchange for each of two vectors at the start and what stops the clock, a step is a message over each
+/// border and way.
 #[test]
 fn a_step_costs_a_message_to_each_neighbour() {
     for ranks in 1..=4 {

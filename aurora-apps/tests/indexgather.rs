@@ -50,7 +50,8 @@ fn a_read_costs_no_message_but_a_batch_does() {
         let job = IndexGather { implementations: vec![implementation], reps: 5, ..small(30_000, reads) };
         compare(Config::threads(3).route(Route::Udp), &job).main.messages.expect("counted")
     };
-    // A third of a rank's reads goes to each of two others: one batch there and one back; the watch may speak now and then.
+    // A third of a rank's reads goes to each of two others: one batch there and one back; the watch may speak now and
+    // then.
     let (none, some) = (messages(Implementation::Aurora, 0), messages(Implementation::Aurora, 900));
     assert!((12..=30).contains(&(some - none)), "{none} and {some}");
     let naive = messages(Implementation::Naive, 900);

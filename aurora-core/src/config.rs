@@ -92,23 +92,26 @@ impl Config {
         self
     }
 
-    /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never). A rank that does nothing but read the same few elements
-    /// or scalars waits as well, as long as it finds them unchanged and computes for less than 100 us between two reads.
+    /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never). A rank that does nothing but read
+    /// the same few elements or scalars waits as well, as long as it finds them unchanged and computes for less than
+    /// 100 us between two reads.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
 
-    /// How long a rank may leave messages unacknowledged before it is taken for lost (default: `AURORA_SILENCE`, else 5 s).
+    /// How long a rank may leave messages unacknowledged before it is taken for lost (default: `AURORA_SILENCE`, else 5
+    /// s).
     #[must_use]
     pub fn silence(mut self, limit: Duration) -> Self {
         self.silence = Some(limit);
         self
     }
 
-    /// Most bytes that one copy of a vector may take on a rank (default: `AURORA_CACHE_LIMIT`, else half of what is free). A larger
-    /// one is an [`Error::CacheLimit`](crate::Error::CacheLimit) on all ranks. What ranks of one machine share is no copy.
+    /// Most bytes that one copy of a vector may take on a rank (default: `AURORA_CACHE_LIMIT`, else half of what is
+    /// free). A larger one is an [`Error::CacheLimit`](crate::Error::CacheLimit) on all ranks. What ranks of one
+    /// machine share is no copy.
     #[must_use]
     pub fn cache_limit(mut self, bytes: usize) -> Self {
         self.cache_limit = Some(bytes);
@@ -122,8 +125,8 @@ impl Config {
         self
     }
 
-    /// Says what moves long transfers between nodes (default: `AURORA_BULK`, else [`Bulk::Auto`]): [`Bulk::Mpi`] is for ranks that `mpirun` has
-    /// started, and an error for others. All ranks have to say the same.
+    /// Says what moves long transfers between nodes (default: `AURORA_BULK`, else [`Bulk::Auto`]): [`Bulk::Mpi`] is for
+    /// ranks that `mpirun` has started, and an error for others. All ranks have to say the same.
     #[must_use]
     pub fn bulk(mut self, bulk: Bulk) -> Self {
         self.bulk = Some(bulk);
@@ -141,51 +144,54 @@ impl Config {
     /// Checking mode: looks for misuse that shows only in what is computed (default: `AURORA_CHECK`, else not).
     ///
     /// Two ranks that write one element in one ReleaseC or ReadCache + ReleaseC, unless both by its operation, are
-    /// [`Error::Conflict`](crate::Error::Conflict) for all ranks. Reading an element that another rank has written in a scope that has not ended
-    /// is [`Error::Unflushed`](crate::Error::Unflushed) for the reader; so is opening an OwnerComputes that shows it, or, for all ranks,
-    /// entering or refreshing a HaloCache.
+    /// [`Error::Conflict`](crate::Error::Conflict) for all ranks. Reading an element that another rank has written in a
+    /// scope that has not ended is [`Error::Unflushed`](crate::Error::Unflushed) for the reader; so is opening an
+    /// OwnerComputes that shows it, or, for all ranks, entering or refreshing a HaloCache.
     ///
-    /// It looks at what is written in scopes. It does not see two ranks that `put` the same element of the bare vector, nor a barrier that is
-    /// missing between one rank's `put` and another's `at`: these give an old or a new value, in this mode as in any other.
+    /// It looks at what is written in scopes. It does not see two ranks that `put` the same element of the bare vector,
+    /// nor a barrier that is missing between one rank's `put` and another's `at`: these give an old or a new value, in
+    /// this mode as in any other.
     ///
-    /// It is slow: every access goes by the kernel, a write in a ReleaseC alone is announced to its owner at once, and owners
-    /// remember who has written what, in 40 to 80 bytes for each element written, until the scope is over.
+    /// It is slow: every access goes by the kernel, a write in a ReleaseC alone is announced to its owner at once, and
+    /// owners remember who has written what, in 40 to 80 bytes for each element written, until the scope is over.
     #[must_use]
     pub fn check(mut self, check: bool) -> Self {
         self.check = Some(check);
         self
     }
 
-    /// Whether `at` and `put` of a vector refuse elements of other ranks, with [`Error::Denied`](crate::Error::Denied), which names the behaviour
-    /// that would serve (default: `AURORA_SCALAR`, else not). What takes many elements at once stays allowed: `at_many`,
-    /// `put_many`, [`distmemcpy`](crate::distmemcpy); so do the operations of a [`GScalar`](crate::GScalar).
+    /// Whether `at` and `put` of a vector refuse elements of other ranks, with [`Error::Denied`](crate::Error::Denied),
+    /// which names the behaviour that would serve (default: `AURORA_SCALAR`, else not). What takes many elements at
+    /// once stays allowed: `at_many`, `put_many`, [`distmemcpy`](crate::distmemcpy); so do the operations of a
+    /// [`GScalar`](crate::GScalar).
     #[must_use]
     pub fn deny_scalar(mut self, deny: bool) -> Self {
         self.deny = Some(deny);
         self
     }
 
-    /// Whether rank 0 prints the counters of all ranks at the end of `run`, on stderr (default: `AURORA_STATS`, else not). See
-    /// [`World::stats`](crate::World::stats).
+    /// Whether rank 0 prints the counters of all ranks at the end of `run`, on stderr (default: `AURORA_STATS`, else
+    /// not). See [`World::stats`](crate::World::stats).
     #[must_use]
     pub fn stats(mut self, stats: bool) -> Self {
         self.stats = Some(stats);
         self
     }
 
-    /// Writes to this file what ranks do when (default: `AURORA_TRACE`, else not): scopes, calls, waits and messages, as JSON of the trace-event
-    /// format, which <https://ui.perfetto.dev> and `chrome://tracing` show. Spans and events of the program's own by the `tracing` crate are in
-    /// it too, if the thread that runs the program makes them; another subscriber hears the events as before, but none of the spans that are made
-    /// in `run`.
+    /// Writes to this file what ranks do when (default: `AURORA_TRACE`, else not): scopes, calls, waits and messages,
+    /// as JSON of the trace-event format, which <https://ui.perfetto.dev> and `chrome://tracing` show. Spans and events
+    /// of the program's own by the `tracing` crate are in it too, if the thread that runs the program makes them;
+    /// another subscriber hears the events as before, but none of the spans that are made in `run`.
     ///
     /// The file is made, or emptied, before any rank starts to work; where that cannot be done `run` returns
-    /// [`Error::TraceFile`](crate::Error::TraceFile). Each rank adds its part when it leaves `run`, also after a failure; that of a rank that was killed is
-    /// missing. On machines that share no files each has a file of that name with its own ranks; one that is there from an earlier job is emptied
-    /// on rank 0's machine only, and added to on the others: remove it first. A rank keeps 100 000 events; how many came after that, the event
-    /// `aurora_dropped` says.
+    /// [`Error::TraceFile`](crate::Error::TraceFile). Each rank adds its part when it leaves `run`, also after a
+    /// failure; that of a rank that was killed is missing. On machines that share no files each has a file of that name
+    /// with its own ranks; one that is there from an earlier job is emptied on rank 0's machine only, and added to on
+    /// the others: remove it first. A rank keeps 100 000 events; how many came after that, the event `aurora_dropped`
+    /// says.
     ///
-    /// Times are those of rank 0. Ranks of one machine have one clock. Of another machine's rank they are right to half of the quickest of ten
-    /// round trips to rank 0, taken at the start; that the clocks drift apart later is not seen.
+    /// Times are those of rank 0. Ranks of one machine have one clock. Of another machine's rank they are right to half
+    /// of the quickest of ten round trips to rank 0, taken at the start; that the clocks drift apart later is not seen.
     #[must_use]
     pub fn trace(mut self, file: impl Into<PathBuf>) -> Self {
         self.trace = Some(file.into());

@@ -1,7 +1,7 @@
 //! Which rank owns which element: pure arithmetic.
 //!
-//! A vector is cut into *units* (elements, or whole rows of a matrix); the first `units % ranks` ranks own one unit more
-//! than the others. A vector may instead be placed whole on one rank.
+//! A vector is cut into *units* (elements, or whole rows of a matrix); the first `units % ranks` ranks own one unit
+//! more than the others. A vector may instead be placed whole on one rank.
 
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
@@ -215,9 +215,9 @@ impl Distribution {
         Rank::new(self.owner_index(index))
     }
 
-    /// The number of the rank that owns element `index`. Where an element lies is a coin's toss for random indices, so it is
-    /// found without a branch on it: among the larger blocks the first quotient is the block's number and the second at
-    /// most that, among the smaller ones it is the other way round.
+    /// The number of the rank that owns element `index`. Where an element lies is a coin's toss for random indices, so
+    /// it is found without a branch on it: among the larger blocks the first quotient is the block's number and the
+    /// second at most that, among the smaller ones it is the other way round.
     #[inline]
     pub fn owner_index(&self, index: usize) -> usize {
         if self.surplus == 0 {

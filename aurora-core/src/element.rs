@@ -33,11 +33,12 @@ impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 
 /// An operation that the owner of an element applies to it: `current <- apply(current, operand)`.
 ///
-/// A stateless type, so that every rank has its code: two types are two operations, also where two blocks declare them under one name. The
-/// whole of it happens under the block's lock, and nobody sees a value in between. Operands of several ranks are applied in any order, so the operation must be **commutative** in its operands:
-/// `apply(apply(x, a), b)` is the same as `apply(apply(x, b), a)`. So are sums and differences, products, minima and unions, and "keep the
-/// last one" is not. [`accumulate_in_order`](crate::GVector::accumulate_in_order) and
-/// the reductions of [`World`](crate::World::all_reduce) keep the order of the ranks, and take any operation.
+/// A stateless type, so that every rank has its code: two types are two operations, also where two blocks declare them
+/// under one name. The whole of it happens under the block's lock, and nobody sees a value in between. Operands of
+/// several ranks are applied in any order, so the operation must be **commutative** in its operands: `apply(apply(x,
+/// a), b)` is the same as `apply(apply(x, b), a)`. So are sums and differences, products, minima and unions, and "keep
+/// the last one" is not. [`accumulate_in_order`](crate::GVector::accumulate_in_order) and the reductions of
+/// [`World`](crate::World::all_reduce) keep the order of the ranks, and take any operation.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -68,10 +69,10 @@ pub trait Op<T>: 'static {
     /// The new value.
     fn apply(current: T, operand: T) -> T;
 
-    /// Two operands in one, where they meet before they reach the element, as in an [`Accumulate`](crate::Accumulate); a reduction, which has no
-    /// element, uses this alone:
-    /// `apply(apply(x, a), b)` is the same as `apply(x, combine(a, b))`. An associative operation needs no other than this one;
-    /// to take away `a` and then `b`, for example, is to take away `a + b`.
+    /// Two operands in one, where they meet before they reach the element, as in an [`Accumulate`](crate::Accumulate);
+    /// a reduction, which has no element, uses this alone: `apply(apply(x, a), b)` is the same as `apply(x, combine(a,
+    /// b))`. An associative operation needs no other than this one; to take away `a` and then `b`, for example, is to
+    /// take away `a + b`.
     ///
     /// ```
     /// use aurora_core::prelude::*;

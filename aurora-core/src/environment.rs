@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Every environment variable that Aurora reads, and what it means. One that is not listed here is refused; one that is empty counts as not
-/// set.
+/// Every environment variable that Aurora reads, and what it means. One that is not listed here is refused; one that is
+/// empty counts as not set.
 ///
 /// | variable | value | meaning |
 /// |---|---|---|
@@ -293,7 +293,8 @@ impl Environment {
     }
 }
 
-/// A number of bytes as people write it, as `AURORA_CACHE_LIMIT` takes it: `17`, `500M`, `2GiB`. Units are powers of 1024.
+/// A number of bytes as people write it, as `AURORA_CACHE_LIMIT` takes it: `17`, `500M`, `2GiB`. Units are powers of
+/// 1024.
 pub fn bytes(text: &str) -> Option<usize> {
     let text = text.trim();
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();

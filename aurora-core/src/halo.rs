@@ -1,8 +1,8 @@
 //! Which elements lie around a block, and who sends them to whom: pure arithmetic.
 //!
-//! A rank needs the elements within the halo's width before and behind its own block. If it needs some of another rank's, that one
-//! needs some of its: both lie within the width of each other, counted the same way. So ranks exchange with the ranks
-//! that they wait for, and with nobody else.
+//! A rank needs the elements within the halo's width before and behind its own block. If it needs some of another
+//! rank's, that one needs some of its: both lie within the width of each other, counted the same way. So ranks exchange
+//! with the ranks that they wait for, and with nobody else.
 
 use crate::distribution::{Distribution, Shape};
 use aurora_net::Rank;
@@ -79,8 +79,8 @@ impl Neighbour {
         self.fills.iter().map(ExactSizeIterator::len).sum()
     }
 
-    /// Bytes of what it sends, from `offset` on: `put` gets each run of them with its place in our halo, in bytes. Elements have
-    /// `element` of them.
+    /// Bytes of what it sends, from `offset` on: `put` gets each run of them with its place in our halo, in bytes.
+    /// Elements have `element` of them.
     pub(crate) fn land(&self, element: usize, mut offset: usize, mut bytes: &[u8], mut put: impl FnMut(usize, &[u8])) {
         for fill in &self.fills {
             let len = fill.len() * element;
@@ -99,8 +99,9 @@ impl Neighbour {
 
 /// What one rank has around its block, and where it comes from.
 ///
-/// Its *halo* is a row of elements: those before the block, then those behind it. Where it reaches around a periodic whole more than
-/// once, the nearest round is exchanged and the others [repeat](Plan::repeat) it, so that a plan is short however wide the halo.
+/// Its *halo* is a row of elements: those before the block, then those behind it. Where it reaches around a periodic
+/// whole more than once, the nearest round is exchanged and the others [repeat](Plan::repeat) it, so that a plan is
+/// short however wide the halo.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Plan {
     /// Elements before the block.

@@ -1,13 +1,13 @@
-//! Distributed shared data for SPMD programs: declare vectors and scalars that lie over all ranks of a job, write loops as
-//! if the data were local, and add one scoped behaviour per object and phase to make them fast.
+//! Distributed shared data for SPMD programs: declare vectors and scalars that lie over all ranks of a job, write loops
+//! as if the data were local, and add one scoped behaviour per object and phase to make them fast.
 //!
 //! # The words
 //!
 //! A *job* runs the same program on `size` *ranks*; all of them together are the [`World`]. A [`GVector`] is cut into
-//! *blocks*, one for each rank, its *owner*; a [`GScalar`] has a *home*. Indices are *global* everywhere. An operation is
-//! *collective* if every rank must call it, and *one-sided* if only the caller takes part: the owner's *daemon*, a
-//! thread of its own, serves it. A *scoped behaviour* ([`Scope`]) changes how one vector is accessed until its guard goes
-//! out of scope.
+//! *blocks*, one for each rank, its *owner*; a [`GScalar`] has a *home*. Indices are *global* everywhere. An operation
+//! is *collective* if every rank must call it, and *one-sided* if only the caller takes part: the owner's *daemon*, a
+//! thread of its own, serves it. A *scoped behaviour* ([`Scope`]) changes how one vector is accessed until its guard
+//! goes out of scope.
 //!
 //! # The smallest whole program
 //!
@@ -34,16 +34,17 @@
 //! }
 //! ```
 //!
-//! Written with [`GVector::put`], a barrier and [`GVector::at`] instead, the same program is correct without any behaviour:
-//! each access to an element on another machine is then a message there and one back.
+//! Written with [`GVector::put`], a barrier and [`GVector::at`] instead, the same program is correct without any
+//! behaviour: each access to an element on another machine is then a message there and one back.
 //!
 //! # What orders what
 //!
-//! [`World::barrier`], [reductions and their kin](World::all_reduce), construction, `fill`, `gather` and entering a ReadCache order all ranks. After a collective scope the next access
-//! of the object waits until all ranks have ended it: it sees what they did in it, and comes after what they did to other objects before.
-//! Entering or refreshing a HaloCache orders a rank and its neighbours, as far as what it shows
-//! of them goes; entering any other scope orders nothing. An access that is not ordered after a write
-//! returns some value that was written there; elements are read and written whole.
+//! [`World::barrier`], [reductions and their kin](World::all_reduce), construction, `fill`, `gather` and entering a
+//! ReadCache order all ranks. After a collective scope the next access of the object waits until all ranks have ended
+//! it: it sees what they did in it, and comes after what they did to other objects before. Entering or refreshing a
+//! HaloCache orders a rank and its neighbours, as far as what it shows of them goes; entering any other scope orders
+//! nothing. An access that is not ordered after a write returns some value that was written there; elements are read
+//! and written whole.
 //!
 //! # Guides
 //!

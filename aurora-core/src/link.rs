@@ -127,8 +127,8 @@ impl Link {
         self.clock.call(name)
     }
 
-    /// The same for a call in which much may come and go: what is long goes by MPI meanwhile, where that is the better way, and is there
-    /// before the call returns.
+    /// The same for a call in which much may come and go: what is long goes by MPI meanwhile, where that is the better
+    /// way, and is there before the call returns.
     pub(crate) fn bulk_call(&self, name: &'static str) -> BulkCall<'_> {
         self.in_bulk(self.call(name))
     }
@@ -138,8 +138,8 @@ impl Link {
         BulkCall { _attending: self.endpoint.attend(), _call: call }
     }
 
-    /// A call of this name begins in which all ranks meet. Where all share a node's memory that needs no message, and what of it is not
-    /// waiting, which [`Link::await_node_peers`] counts, takes no longer than looking at the clock.
+    /// A call of this name begins in which all ranks meet. Where all share a node's memory that needs no message, and
+    /// what of it is not waiting, which [`Link::await_node_peers`] counts, takes no longer than looking at the clock.
     pub(crate) fn meeting(&self, name: &'static str) -> InCall<'_> {
         match self.barrier.is_some() || self.size == 1 {
             true => Clock::short_call(name),
@@ -162,8 +162,8 @@ impl Link {
         })
     }
 
-    /// What ended the job, if that is why a node peer has gone; whoever it happened to tells all, but not all at the same moment. Else
-    /// `error`.
+    /// What ended the job, if that is why a node peer has gone; whoever it happened to tells all, but not all at the
+    /// same moment. Else `error`.
     pub(crate) fn why(&self, error: Error, site: &Site) -> Error {
         const TOLD: Duration = Duration::from_secs(2);
         let until = Instant::now() + TOLD;
@@ -191,12 +191,13 @@ impl Link {
         if !thread::panicking() {
             return let_go();
         }
-        // It may have an operation of the user's applied, which panics: its object is poisoned by then, so it is not lost.
+        // It may have an operation of the user's applied, which panics: its object is poisoned by then, so it is not
+        // lost.
         let _ = catch_unwind(AssertUnwindSafe(let_go));
     }
 
-    /// Does what may be a *look*, to which nothing has changed since the last: reads, or tries. `asked` and `found` make digests of what is
-    /// asked for and of what is found; none where something has changed.
+    /// Does what may be a *look*, to which nothing has changed since the last: reads, or tries. `asked` and `found`
+    /// make digests of what is asked for and of what is found; none where something has changed.
     pub(crate) fn look_at<R>(
         &self,
         (object, action, site): (ObjectId, &'static str, &Site),
@@ -250,8 +251,8 @@ impl Link {
         self.endpoint.look();
     }
 
-    /// Waits for a very short time for what ranks of this node write to memory that this one sees too. Where it is not there at once and
-    /// calls are timed, it gives when that began, for [`Link::wait_since`].
+    /// Waits for a very short time for what ranks of this node write to memory that this one sees too. Where it is not
+    /// there at once and calls are timed, it gives when that began, for [`Link::wait_since`].
     pub(crate) fn linger(&self, mut has_come: impl FnMut() -> bool) -> Option<Instant> {
         self.watcher.disturb();
         if has_come() {
@@ -262,8 +263,8 @@ impl Link {
         began
     }
 
-    /// Waits for the others at a meeting in the node's memory: for a moment, in which it does nothing but look (`linger`), then as for
-    /// anything else, until `met` says that all have come.
+    /// Waits for the others at a meeting in the node's memory: for a moment, in which it does nothing but look
+    /// (`linger`), then as for anything else, until `met` says that all have come.
     pub(crate) fn await_node_peers(
         &self,
         what: What,

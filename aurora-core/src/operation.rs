@@ -17,8 +17,8 @@ pub(crate) fn short<T>() -> &'static str {
 
 /// A type's number between ranks.
 ///
-/// They run the same program, in which a `TypeId` belongs to one type and is the same on each rank. A type's name does not: two blocks of
-/// one function can each declare a `struct O`, and so does a macro wherever it is used.
+/// They run the same program, in which a `TypeId` belongs to one type and is the same on each rank. A type's name does
+/// not: two blocks of one function can each declare a `struct O`, and so does a macro wherever it is used.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub(crate) struct TypeKey(u64);
 

@@ -20,9 +20,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// `run` returns when every rank has left the closure.
 ///
-/// **Code after `run`** runs in rank 0 alone if this process has started the others: they end with `run`. Under `mpirun` or `srun` it runs in
-/// every rank, because a program may call `run` again there, or MPI. Put what one rank is to do into the closure, under
-/// [`if world.is_root()`](World::is_root); then it is the same everywhere.
+/// **Code after `run`** runs in rank 0 alone if this process has started the others: they end with `run`. Under
+/// `mpirun` or `srun` it runs in every rank, because a program may call `run` again there, or MPI. Put what one rank is
+/// to do into the closure, under [`if world.is_root()`](World::is_root); then it is the same everywhere.
 ///
 /// # Errors
 /// The first failure of any rank: an error that the closure returned, a panic in it, the death of its process. Under
@@ -80,7 +80,8 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
             let ready = if me == 0 { crate::trace::create(path) } else { crate::trace::check(path) };
             ready.map_err(typed)?;
         }
-        // Before the daemon is started, which listens to the same; its part of the file is written when all else is over.
+        // Before the daemon is started, which listens to the same; its part of the file is written when all else is
+        // over.
         let tracer = trace.clone().map(|path| Tracer::begin(path, me));
         let endpoint = seat.connect(Kernel::new(me, size, timeout), transport);
         let endpoint = endpoint.map_err(|error| error.into_failure(me))?;

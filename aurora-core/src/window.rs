@@ -13,7 +13,8 @@ impl Window {
     /// All of it, however long it is.
     pub(crate) const WHOLE: Window = Window(None);
 
-    /// A range of a vector of `len` elements. Of an empty one every part is empty, and as little in the way of another as anywhere.
+    /// A range of a vector of `len` elements. Of an empty one every part is empty, and as little in the way of another
+    /// as anywhere.
     pub(crate) fn of(range: &Range<usize>, len: usize) -> Self {
         if *range == (0..len) && len > 0 { Window::WHOLE } else { Window(Some((range.start, range.end))) }
     }
@@ -38,7 +39,8 @@ impl Window {
         self.0.map_or(0, |(start, end)| add(add(1, start as u64), end as u64))
     }
 
-    /// Whether two scopes have to do with each other. An empty range has to do with nothing, the whole of an empty vector with itself.
+    /// Whether two scopes have to do with each other. An empty range has to do with nothing, the whole of an empty
+    /// vector with itself.
     pub(crate) fn overlaps(self, other: Window) -> bool {
         match (self.0, other.0) {
             (Some(one), Some(other)) => one.0.max(other.0) < one.1.min(other.1),

@@ -1,8 +1,8 @@
 //! The cases of S0 in its own regime: what its Figures 2 to 7 are about.
 //!
-//! `cargo run --release -p aurora-super --example cases [MESSAGE [DISPATCHER]] [wire]`: MESSAGE is how many units a report or an order is on its
-//! way, DISPATCHER how many the dispatcher takes for it; 0 if not said. `wire`: blocks take their time on 100 Mbit/s, and of the paper's latency
-//! what that leaves.
+//! `cargo run --release -p aurora-super --example cases [MESSAGE [DISPATCHER]] [wire]`: MESSAGE is how many units a
+//! report or an order is on its way, DISPATCHER how many the dispatcher takes for it; 0 if not said. `wire`: blocks
+//! take their time on 100 Mbit/s, and of the paper's latency what that leaves.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
 

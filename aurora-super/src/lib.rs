@@ -1,8 +1,9 @@
-//! Super-programs (Jin and Ziavras): a program is made of *instructions*, functions over whole *blocks* of data; a scheduler decides which node
-//! executes what, and moves, caches and merges the blocks.
+//! Super-programs (Jin and Ziavras): a program is made of *instructions*, functions over whole *blocks* of data; a
+//! scheduler decides which node executes what, and moves, caches and merges the blocks.
 //!
-//! This crate is what decides. It has no thread, no clock, no socket and no file: [`Dispatch`] hands out instructions, [`Execute`] is one
-//! node that executes them, and the two meet only through messages. [`sim`] runs them in virtual time; a runtime can run them over ranks.
+//! This crate is what decides. It has no thread, no clock, no socket and no file: [`Dispatch`] hands out instructions,
+//! [`Execute`] is one node that executes them, and the two meet only through messages. [`sim`] runs them in virtual
+//! time; a runtime can run them over ranks.
 //!
 //! What S0 and S2 are in these pages:
 //!

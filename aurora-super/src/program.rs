@@ -19,8 +19,9 @@ pub struct Instruction {
 
 /// An index launch: instructions in groups, none of which is written down anywhere.
 ///
-/// A *group* is all instructions that contribute to one block of the result (a *task group*, S0 section 3.1). Groups stand in a grid of rows
-/// and columns: groups of one row have operands in common, and so do those of one column. All methods are pure.
+/// A *group* is all instructions that contribute to one block of the result (a *task group*, S0 section 3.1). Groups
+/// stand in a grid of rows and columns: groups of one row have operands in common, and so do those of one column. All
+/// methods are pure.
 pub trait Program {
     /// Rows and columns of the grid; group `g` stands in row `g / columns`.
     fn grid(&self) -> (u32, u32);

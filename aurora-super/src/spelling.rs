@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 
-/// No name of anything is longer, in bytes. What compares names takes time and memory in proportion to the product of their lengths.
+/// No name of anything is longer, in bytes. What compares names takes time and memory in proportion to the product of
+/// their lengths.
 pub(crate) const LONGEST_NAME: usize = 100;
 
 /// Something out of a file as a message can quote it: on one line, and not too long.

@@ -1,5 +1,5 @@
-//! Paper mode against a simulator that was written apart from this one, in another language, from the same description: imbalance and
-//! communication of S2's simulation (its Figures 1 and 2 have no values), 16 repetitions.
+//! Paper mode against a simulator that was written apart from this one, in another language, from the same description:
+//! imbalance and communication of S2's simulation (its Figures 1 and 2 have no values), 16 repetitions.
 
 use aurora_super::policy::Policy;
 use aurora_super::sim::{Setting, Speeds, Transfers, paper};
@@ -47,7 +47,8 @@ fn simulate(speeds: Speeds, transfers: Transfers, policy: Policy, nodes: u32) ->
     sums.map(|sum| sum / SEEDS as f64)
 }
 
-/// Means of 16 repetitions differ by chance: for mixed clusters of 32 nodes those of six times 16 lay from 0.046 to 0.054.
+/// Means of 16 repetitions differ by chance: for mixed clusters of 32 nodes those of six times 16 lay from 0.046 to
+/// 0.054.
 fn tolerance(speeds: Speeds, nodes: u32) -> f64 {
     let homogeneous = if nodes <= 32 { 0.004 } else { 0.008 };
     if speeds == Mixed { 1.5 * homogeneous } else { homogeneous }

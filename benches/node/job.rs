@@ -11,8 +11,8 @@ use std::time::Duration;
 /// No job takes longer.
 const LIMIT: Duration = Duration::from_secs(240);
 
-/// What mpirun is told, for so many ranks: to keep nobody on a core; and where there are more ranks than cores, that this is
-/// meant, which makes Open MPI's yield while they wait.
+/// What mpirun is told, for so many ranks: to keep nobody on a core; and where there are more ranks than cores, that
+/// this is meant, which makes Open MPI's yield while they wait.
 pub fn mpirun(ranks: usize) -> Vec<String> {
     let more = if ranks > machine::allowed_cores() { " --oversubscribe" } else { "" };
     format!("-n {ranks} --bind-to none{more}").split(' ').map(String::from).collect()

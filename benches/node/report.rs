@@ -84,7 +84,8 @@ pub fn summary((row, result): &Line) -> String {
     )
 }
 
-/// On how many cores so many ranks are, if these are fewer: then they take turns, and who polls while he waits takes another's time.
+/// On how many cores so many ranks are, if these are fewer: then they take turns, and who polls while he waits takes
+/// another's time.
 pub fn crowd(cores: usize, ranks: usize) -> String {
     match cores {
         _ if ranks <= cores => String::new(),

@@ -23,8 +23,8 @@ pub struct Line<W> {
 }
 
 impl Line<io::Stdout> {
-    /// Stdin and stdout of this process. It ends with its stdin, even in the midst of something that does not end: who was interrupted
-    /// has left it behind.
+    /// Stdin and stdout of this process. It ends with its stdin, even in the midst of something that does not end: who
+    /// was interrupted has left it behind.
     pub fn of_process() -> Self {
         let (say, orders) = mpsc::channel();
         thread::spawn(move || {
@@ -76,8 +76,8 @@ impl<W: Write> Line<W> {
     }
 }
 
-/// Collective. Carries out orders until there are no more; rank 0 has the `line` to the driver. With `damage` all that is moved is
-/// wrong, to show that this is seen.
+/// Collective. Carries out orders until there are no more; rank 0 has the `line` to the driver. With `damage` all that
+/// is moved is wrong, to show that this is seen.
 ///
 /// # Errors
 /// Whatever ended the job.

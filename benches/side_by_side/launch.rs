@@ -1,4 +1,5 @@
-//! How the job is started: by mpirun where there is one, with Aurora and MPI side by side in it; else by itself, with Aurora alone.
+//! How the job is started: by mpirun where there is one, with Aurora and MPI side by side in it; else by itself, with
+//! Aurora alone.
 
 use super::case::Variant;
 use crate::machine;

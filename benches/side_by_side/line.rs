@@ -9,7 +9,8 @@
 //! | job | `aurora-bench wrong COUNT` | so much of what has arrived was wrong, on all ranks |
 //! | job | `aurora-bench refused WHY` | no such id, or a line of another form |
 //!
-//! The end of the driver's lines is the end of the job. What else is on the job's stdout, a launcher's words say, are no lines of ours.
+//! The end of the driver's lines is the end of the job. What else is on the job's stdout, a launcher's words say, are
+//! no lines of ours.
 
 use std::fmt;
 use std::time::Duration;

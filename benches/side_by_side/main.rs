@@ -1,6 +1,8 @@
-//! `cargo bench`: operations and programs by Aurora and by MPI, side by side, as criterion measures. See `benches/README.md`.
+//! `cargo bench`: operations and programs by Aurora and by MPI, side by side, as criterion measures. See
+//! `benches/README.md`.
 //!
-//! This process is the driver, which starts itself again as the job; what both are made of is `aurora_suite::side_by_side`.
+//! This process is the driver, which starts itself again as the job; what both are made of is
+//! `aurora_suite::side_by_side`.
 
 use aurora_suite::side_by_side::case::{Amount, Variant, variants};
 use aurora_suite::side_by_side::child::{Failure, LIMITS, Running};

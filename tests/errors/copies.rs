@@ -127,8 +127,8 @@ fn a_copy_in_that_fails_midway_sends_nothing_else() {
     });
 }
 
-/// Two vectors are written by one call, and one of them breaks off midway: what has been counted as sent to the other comes
-/// there, so that its next load finds what it waits for.
+/// Two vectors are written by one call, and one of them breaks off midway: what has been counted as sent to the other
+/// comes there, so that its next load finds what it waits for.
 #[test]
 fn a_copy_in_that_fails_midway_leaves_the_other_vector_whole() {
     on_every_route([3], |job| {
@@ -168,8 +168,8 @@ fn a_copy_in_that_fails_midway_leaves_the_other_vector_whole() {
     });
 }
 
-/// What a call had asked for when it failed is asked for no longer: who holds that back, and waits for us, is no reason to give up
-/// another wait.
+/// What a call had asked for when it failed is asked for no longer: who holds that back, and waits for us, is no reason
+/// to give up another wait.
 #[test]
 fn a_copy_out_that_fails_at_once_waits_for_nobody_afterwards() {
     on_every_route([3], |job| {

@@ -181,7 +181,8 @@ fn what_ranks_that_are_past_it_have_not_opened() {
                     (0..3).try_for_each(|_| v.halo_cache(2)?.finish())?;
                     world.barrier()
                 });
-                // Where ranks share memory they meet for a ReadCache instead of speaking, and only the watch hears of it.
+                // Where ranks share memory they meet for a ReadCache instead of speaking, and only the watch hears of
+                // it.
                 let error = told.run.as_ref().expect_err("the job fails").to_string();
                 if error.contains("is in a barrier") {
                     job_says(&told, &["ranks disagree", "rank 1 opens a ReadCache of"], &[]);

@@ -1,5 +1,5 @@
-//! Errors that the program has been told of and goes on from: `run` does not bring them up again. Those of which it has not been told
-//! are never lost.
+//! Errors that the program has been told of and goes on from: `run` does not bring them up again. Those of which it has
+//! not been told are never lost.
 
 use crate::provoke::{Job, Order, on_every_route};
 use aurora_core::prelude::*;

@@ -104,7 +104,8 @@ fn the_other_behaviours() {
     });
 }
 
-/// Parts that are used at once by different ranks in different ways, and what one rank writes alone beside what others read.
+/// Parts that are used at once by different ranks in different ways, and what one rank writes alone beside what others
+/// read.
 #[test]
 fn parts_side_by_side() {
     on_every_route([1, 2, 3], |job| {

@@ -76,7 +76,8 @@ fn a_request_that_is_held_back_for_a_late_third_is_waited_for() {
     }
 }
 
-/// A batch of a ReleaseC alone waits behind what rank 0 lends, and its writer for an answer of rank 2: for nothing of rank 0.
+/// A batch of a ReleaseC alone waits behind what rank 0 lends, and its writer for an answer of rank 2: for nothing of
+/// rank 0.
 #[test]
 fn a_batch_that_is_held_back_is_no_wait_before_somebody_waits_for_it() {
     on_every_route([3], |job| {
@@ -118,7 +119,8 @@ fn a_batch_that_is_held_back_is_no_wait_before_somebody_waits_for_it() {
     });
 }
 
-/// Rank 0 is too far ahead of rank 2. Rank 1 has a scope open that rank 0 has ended, and waits for rank 0 in a load behind the next one.
+/// Rank 0 is too far ahead of rank 2. Rank 1 has a scope open that rank 0 has ended, and waits for rank 0 in a load
+/// behind the next one.
 #[test]
 fn who_is_too_far_ahead_waits_for_who_is_late() {
     on_every_route([3], |job| {
@@ -213,7 +215,8 @@ fn a_load_that_is_received_in_the_background_is_waited_for() {
     }
 }
 
-/// The home of a scalar has told nobody yet that a scope is over, because of a third; itself it is in the barrier or gone.
+/// The home of a scalar has told nobody yet that a scope is over, because of a third; itself it is in the barrier or
+/// gone.
 #[test]
 fn a_home_that_waits_for_a_late_third_is_waited_for() {
     for barrier in [true, false] {

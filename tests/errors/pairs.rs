@@ -6,7 +6,8 @@ use aurora_core::prelude::*;
 /// A collective call on a vector, made to its end, and what its line contains and no other's does.
 pub type Call = (&'static str, fn(&World, &mut GVector<i32>) -> Result<()>);
 
-/// All of them. The HaloCaches go around, so that of three ranks all are neighbours; who is none hears of it later: `halo.rs`.
+/// All of them. The HaloCaches go around, so that of three ranks all are neighbours; who is none hears of it later:
+/// `halo.rs`.
 pub const CALLS: [Call; 19] = [
     ("v.read_cache()?", |_, v| v.read_cache()?.finish()),
     ("v.release_c()?", |_, v| v.release_c()?.finish()),

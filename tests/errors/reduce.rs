@@ -179,7 +179,8 @@ fn a_collective_call_inside_of_an_operation() {
             VECTOR.take();
             reduced.map(drop).map_err(|_| Error::user("the operation has panicked"))
         });
-        // Where nothing of the library is held meanwhile, it is an ordinary `fill`; else the first rank that comes to it panics.
+        // Where nothing of the library is held meanwhile, it is an ordinary `fill`; else the first rank that comes to
+        // it panics.
         if job.is_shared() {
             told.run.expect_err("an operation must not wait for anybody");
         }

@@ -1,4 +1,5 @@
-//! Operations of the user's that panic wherever a scalar lives or is shown: it is poisoned for all ranks, and nothing hangs.
+//! Operations of the user's that panic wherever a scalar lives or is shown: it is poisoned for all ranks, and nothing
+//! hangs.
 
 use crate::provoke::{Job, Told, on_every_route};
 use aurora_core::prelude::*;

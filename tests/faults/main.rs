@@ -1,5 +1,5 @@
-//! The fault matrix: what becomes of a job one of whose ranks fails, in every way, at every place, under every launcher; and
-//! kill points: what is left of a job one of whose ranks is killed at any moment.
+//! The fault matrix: what becomes of a job one of whose ranks fails, in every way, at every place, under every
+//! launcher; and kill points: what is left of a job one of whose ranks is killed at any moment.
 //!
 //! This binary is the driver, and, started by it, the job that fails.
 

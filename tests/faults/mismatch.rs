@@ -1,4 +1,5 @@
-//! Ranks that disagree, in jobs whose ranks leave as soon as they know: each is told of a `Mismatch`, whichever way the word comes first.
+//! Ranks that disagree, in jobs whose ranks leave as soon as they know: each is told of a `Mismatch`, whichever way the
+//! word comes first.
 
 use crate::MACHINE;
 use crate::cell::Starter;

@@ -1,5 +1,5 @@
-//! Kill points: a rank is killed at any moment of a job, many times over. However that hits it, all processes of the job end
-//! in time, and nothing of Aurora's is left: no process, file, socket or shared memory.
+//! Kill points: a rank is killed at any moment of a job, many times over. However that hits it, all processes of the
+//! job end in time, and nothing of Aurora's is left: no process, file, socket or shared memory.
 
 use crate::cell::Starter;
 use crate::walk::{Moment, Point};
@@ -96,7 +96,8 @@ fn kill(starter: Starter, point: Point) -> Result<(), String> {
     command.env("OMPI_MCA_btl_vader_backing_directory", &temporary.0);
     let mut job = Job::start(command)?;
     if point.moment == Moment::Start && starter != Starter::Processes {
-        // Open MPI's own launcher may hang if a process dies while MPI starts: that of Aurora's is to be gone, and is looked for.
+        // Open MPI's own launcher may hang if a process dies while MPI starts: that of Aurora's is to be gone, and is
+        // looked for.
         job.wait_for_the_struck()?;
         if !job.is_over_within(MPIRUN_MAY_TAKE) {
             drop(job);

@@ -1,4 +1,5 @@
-//! Which ranks share memory: those that can reach each other's sockets, whatever they ask for and whatever their hosts are called.
+//! Which ranks share memory: those that can reach each other's sockets, whatever they ask for and whatever their hosts
+//! are called.
 
 use crate::bulk;
 use crate::place::{self, SLOW};

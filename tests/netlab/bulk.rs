@@ -135,8 +135,8 @@ fn damaged_streams(world: &World) -> Result<()> {
     streams_of(world, Data::Damaged)
 }
 
-/// The same as it comes. Each rank has something of others before it has all, where the wire takes its time: at least once, for it may be
-/// kept from the processor for as long.
+/// The same as it comes. Each rank has something of others before it has all, where the wire takes its time: at least
+/// once, for it may be kept from the processor for as long.
 fn streams_of(world: &World, data: Data) -> Result<()> {
     const SLOW: Duration = Duration::from_millis(30);
     let alone = world.about().node_ranks.len() == 1;

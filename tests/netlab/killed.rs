@@ -11,7 +11,7 @@ pub fn trials(flavour: Flavour) -> Vec<Trial> {
     vec![
         Trial::test(format!("{flavour}-lab/mpirun-ends-a-job-that-loses-a-rank"), move || mpirun_ends_it(flavour)),
         Trial::test(format!("{flavour}-lab/survivors-name-a-killed-rank"), move || survivors_name_it(flavour, 1)),
-        Trial::test(format!("{flavour}-lab/survivors-name-a-killed-node peer"), move || survivors_name_it(flavour, 2)),
+        Trial::test(format!("{flavour}-lab/survivors-name-a-killed-node-peer"), move || survivors_name_it(flavour, 2)),
     ]
 }
 

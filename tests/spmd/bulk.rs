@@ -28,7 +28,8 @@ fn load(v: &mut GVector<u64>, round: usize) -> Result<()> {
     check::same(&v.read_cache()?, 0, |i| value(i, round))
 }
 
-/// The rank that comes last to a load finds all others there: what it sends to other nodes goes by MPI, where that carries.
+/// The rank that comes last to a load finds all others there: what it sends to other nodes goes by MPI, where that
+/// carries.
 fn loads_go_the_way_that_was_asked_for(world: &World) -> Result<()> {
     // More than a few pieces, and none of them whole.
     let mut v = GVector::<u64>::new(world, 300_007 * world.size())?;

@@ -1,7 +1,7 @@
 //! What each operation costs in messages. These numbers are part of what the behaviours promise.
 //!
-//! The counters also see the watch over waiting ranks, which asks after a rank that is late. So what is counted is repeated,
-//! and the least is what the operation itself costs; what is accounted to a line of the program is exact.
+//! The counters also see the watch over waiting ranks, which asks after a rank that is late. So what is counted is
+//! repeated, and the least is what the operation itself costs; what is accounted to a line of the program is exact.
 
 use aurora_core::{Add, GScalar, GVector, Result, Traffic, World};
 use aurora_suite::body::Body;
@@ -27,7 +27,8 @@ pub fn bodies() -> Vec<Body> {
     ]
 }
 
-/// Many: whatever takes longer than a moment on a busy machine makes ranks ask each other what they do, which counts as well.
+/// Many: whatever takes longer than a moment on a busy machine makes ranks ask each other what they do, which counts as
+/// well.
 const ROUNDS: u64 = 20;
 
 /// The least that `once` costs in each respect, of some rounds between barriers.
@@ -121,8 +122,8 @@ fn each_node_receives_each_block_once(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Of a part only what its owners have of it travels, to those who do not have it before their eyes: to one rank of each node, which
-/// forwards it.
+/// Of a part only what its owners have of it travels, to those who do not have it before their eyes: to one rank of
+/// each node, which forwards it.
 fn a_part_costs_what_it_shows(world: &World) -> Result<()> {
     let (others, words, abroad, about) = (announcements(world), words(world), nodes(world) - 1, world.about());
     let alone = about.nodes == 1 && !about.shared;
@@ -202,7 +203,8 @@ fn an_unchanged_block_is_not_sent_again(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Streamed or not, a load is one transfer to each; besides, each block that a rank receives for its node is told its node peers by itself.
+/// Streamed or not, a load is one transfer to each; besides, each block that a rank receives for its node is told its
+/// node peers by itself.
 fn a_streaming_read_cache_sends_the_same(world: &World) -> Result<()> {
     let (others, abroad) = (announcements(world), nodes(world) - 1);
     let words = words(world) * (world.size() - world.about().node_ranks.len()) as u64;
@@ -328,7 +330,8 @@ fn a_few_released_writes(world: &World) -> Result<()> {
     check::whole(&v, |_| ROUNDS - 1)
 }
 
-/// Nothing before the end, and then to each other rank one transfer: what was touched of its block together with the word of the end.
+/// Nothing before the end, and then to each other rank one transfer: what was touched of its block together with the
+/// word of the end.
 fn an_accumulate_sends_once_to_each(world: &World) -> Result<()> {
     let (p, others) = (world.size(), world.size() as u64 - 1);
     let mut v = GVector::<u64>::new(world, 3000 * p)?;
@@ -392,7 +395,8 @@ fn reading_and_writing_in_one_costs_both(world: &World) -> Result<()> {
     check::same(&v.read_cache()?, 0, |i| if i % BLOCK < 3 * p { ROUNDS } else { 0 })
 }
 
-/// To each owner that it writes to a message for each 64 KiB, and one back; to others nothing, though they do not take part.
+/// To each owner that it writes to a message for each 64 KiB, and one back; to others nothing, though they do not take
+/// part.
 fn a_release_alone_is_answered_by_whom_it_writes_to(world: &World) -> Result<()> {
     const BLOCK: usize = 20_000;
     let alone = |world: &World| {

@@ -1,5 +1,5 @@
-//! Single elements, touched by all ranks at the same time. Where ranks share memory nothing is sent for it; the same is legal, and
-//! comes out, by every route.
+//! Single elements, touched by all ranks at the same time. Where ranks share memory nothing is sent for it; the same is
+//! legal, and comes out, by every route.
 
 use aurora_core::{GVector, Result, World};
 use aurora_suite::body::Body;
@@ -45,7 +45,8 @@ fn what_i_put_is_in_every_copy(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Each element has one writer, that counts it up, and an owner, that writes back what it finds while its block is lent.
+/// Each element has one writer, that counts it up, and an owner, that writes back what it finds while its block is
+/// lent.
 fn what_others_put_is_never_lost(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let len = 3 * p + 1;

@@ -205,8 +205,8 @@ fn large_blocks_again_and_again(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// A new load while some still show the last, each time others, and then one that finds nothing new: blocks come into their places,
-/// into copies, and from one into the other.
+/// A new load while some still show the last, each time others, and then one that finds nothing new: blocks come into
+/// their places, into copies, and from one into the other.
 fn some_still_show_what_others_overwrite(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     for each in [1, 100, 40_000] {

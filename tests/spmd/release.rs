@@ -173,7 +173,8 @@ fn more_than_the_buffers_hold(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// An owner to whom much is on its way is behind with settling the scopes, while another is through and pushes its block.
+/// An owner to whom much is on its way is behind with settling the scopes, while another is through and pushes its
+/// block.
 fn large_then_empty_scopes_then_a_cache(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u64>::new(world, 25_000 * p)?;

@@ -30,7 +30,8 @@ fn messages(costs: &Costs, kind: Kind) -> u64 {
     costs.get(&kind).map_or(0, |cost| cost.messages)
 }
 
-/// Two objects, a load of one, a flush of the other, and a barrier: on each exactly what these cost, and nothing besides.
+/// Two objects, a load of one, a flush of the other, and a barrier: on each exactly what these cost, and nothing
+/// besides.
 fn each_object_has_what_was_done_to_it(world: &World) -> Result<()> {
     let (size, others) = (world.size(), world.size() as u64 - 1);
     if (2..size).contains(&world.about().nodes) {
@@ -189,7 +190,8 @@ fn who_is_late_is_waited_for_where_it_is_missed(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// One rank comes late again and again, but so little that those who meet it in shared memory spin meanwhile: they have waited all the same.
+/// One rank comes late again and again, but so little that those who meet it in shared memory spin meanwhile: they have
+/// waited all the same.
 fn a_wait_too_short_to_sleep_is_a_wait(world: &World) -> Result<()> {
     const LATE: Duration = Duration::from_micros(20);
     const TIMES: u32 = 500;

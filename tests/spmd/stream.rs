@@ -95,7 +95,8 @@ fn rows_come_whole(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Over a network, of blocks that take a while. It may be that all of it has come before anybody looks: hardly each time.
+/// Over a network, of blocks that take a while. It may be that all of it has come before anybody looks: hardly each
+/// time.
 fn pieces_come_before_the_whole(world: &World) -> Result<()> {
     const MOST_ROUNDS: u64 = 60;
     let apart = world.about().routes == [Route::Udp] && world.about().node_ranks.len() == 1;
@@ -188,7 +189,8 @@ fn what_has_been_shown_stays(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// A rank that computes between two pieces keeps nobody waiting: neither those to whom it sends, nor those for whom it receives.
+/// A rank that computes between two pieces keeps nobody waiting: neither those to whom it sends, nor those for whom it
+/// receives.
 fn computing_while_others_wait(world: &World) -> Result<()> {
     const LONG: Duration = Duration::from_millis(400);
     let (p, me) = (world.size(), world.rank().index());

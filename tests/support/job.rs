@@ -81,7 +81,8 @@ fn print_error(text: &str) {
     eprintln!("{text}");
 }
 
-/// Runs bodies in jobs: those that end cleanly in one, the others in one each. After a failure the rest runs in another.
+/// Runs bodies in jobs: those that end cleanly in one, the others in one each. After a failure the rest runs in
+/// another.
 ///
 /// # Errors
 /// That no job can be started at all.

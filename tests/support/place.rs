@@ -80,8 +80,8 @@ impl Place {
         vec![Place { launcher, size: 3 }]
     }
 
-    /// The places of an emulated cluster: two nodes with two ranks each, which share memory with each other and a network with
-    /// the rest; the fastest there is, and one that loses packets.
+    /// The places of an emulated cluster: two nodes with two ranks each, which share memory with each other and a
+    /// network with the rest; the fastest there is, and one that loses packets.
     pub fn mixed(flavour: Flavour) -> Vec<Place> {
         let fast = Shape { rate: "none", queue_kb: 1024, mtu: 9000, lost_of_thousand: 0 };
         let lossy = Shape { mtu: 1500, lost_of_thousand: 20, ..fast };

@@ -1,5 +1,5 @@
-//! `benches/RESULTS.md`, and what the README says of it: one section for each command that measures, which writes its own and
-//! leaves the others alone.
+//! `benches/RESULTS.md`, and what the README says of it: one section for each command that measures, which writes its
+//! own and leaves the others alone.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,8 +11,8 @@ pub const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/RESULTS.md"
 /// Where the least that one must know of them stands.
 pub const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
 
-/// Writes the section below `heading`, a line that begins with `# `, `## ` or more of them, in the place of the one that stands there, or after all.
-/// It goes on to the next heading that is no deeper.
+/// Writes the section below `heading`, a line that begins with `# `, `## ` or more of them, in the place of the one
+/// that stands there, or after all. It goes on to the next heading that is no deeper.
 ///
 /// # Errors
 /// What the system says.

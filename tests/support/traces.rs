@@ -20,7 +20,8 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Those there are now; of files, those in `/dev/shm` and in `temporary`, which only jobs of this test have for theirs.
+    /// Those there are now; of files, those in `/dev/shm` and in `temporary`, which only jobs of this test have for
+    /// theirs.
     pub fn in_directory(temporary: &Path) -> Self {
         let mut seen = BTreeSet::new();
         seen.extend(["/dev/shm".as_ref(), temporary].into_iter().flat_map(files));

@@ -32,7 +32,8 @@ pub struct AllReduce<R> {
     values: Vec<u64>,
 }
 
-/// So often the sums of the last call are summed up again, before new values take their place: on two ranks each call doubles them.
+/// So often the sums of the last call are summed up again, before new values take their place: on two ranks each call
+/// doubles them.
 const IN_A_ROW: usize = 32;
 
 impl<R: Reduce> AllReduce<R> {

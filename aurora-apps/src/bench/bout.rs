@@ -35,7 +35,8 @@ impl<'w> Bout<'w> {
         })
     }
 
-    /// Collective. Repetition `rep` of a run with `seed`, with the operation `times` times in it, agreed among all ranks.
+    /// Collective. Repetition `rep` of a run with `seed`, with the operation `times` times in it, agreed among all
+    /// ranks.
     pub fn repetition(&mut self, seed: u64, rep: usize, times: usize) -> Result<Repetition> {
         let mut watch = Watch::new(&*self.meeting, self.delay);
         let wrong = self.contestant.repetition(Round::new(seed, rep, times, self.damage), &mut watch)?;

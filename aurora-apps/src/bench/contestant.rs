@@ -14,8 +14,9 @@ use aurora_core::prelude::*;
 
 /// Carries out an operation. Its memory lives as long as it does, so that none is fresh when it is measured.
 pub trait Contestant {
-    /// Collective. One repetition in three steps: new data where it has its source, the operation between the starts and
-    /// the ends of `watch`, and the verification of all that has reached this rank. Returns how much of it is wrong.
+    /// Collective. One repetition in three steps: new data where it has its source, the operation between the starts
+    /// and the ends of `watch`, and the verification of all that has reached this rank. Returns how much of it is
+    /// wrong.
     ///
     /// # Errors
     /// Whatever ended the job.

@@ -1,4 +1,5 @@
-//! Every rank has a range of keys for each, and gets those for itself from all: the exchange of the paper's sort (section 3.4).
+//! Every rank has a range of keys for each, and gets those for itself from all: the exchange of the paper's sort
+//! (section 3.4).
 
 use super::contestant::Contestant;
 use super::pattern::Round;
@@ -54,8 +55,8 @@ pub fn wrong(round: Round, pieces: &[Range<usize>], collected: &[u32]) -> u64 {
     wrong.sum()
 }
 
-/// Where each rank's block is cut into a range for each rank. As in a sort they are about equal, and not exactly: they vary by
-/// a few per cent, alike in every run.
+/// Where each rank's block is cut into a range for each rank. As in a sort they are about equal, and not exactly: they
+/// vary by a few per cent, alike in every run.
 #[derive(Clone, Debug)]
 pub struct Cuts {
     size: usize,

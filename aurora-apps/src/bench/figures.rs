@@ -21,8 +21,8 @@ pub struct Repetition {
     pub wrong: f64,
     /// As `seconds`, of the operation with one full read of its result; 0 where that was not measured.
     pub with_read: f64,
-    /// From the moment at which the last rank began to that at which the last one was through, by one clock: what ranks that
-    /// have left the barrier at different times waited for each other does not count.
+    /// From the moment at which the last rank began to that at which the last one was through, by one clock: what ranks
+    /// that have left the barrier at different times waited for each other does not count.
     pub ready: f64,
     /// All ranks' memory; NaN where that was not measured.
     pub pss: f64,
@@ -35,7 +35,8 @@ pub struct Repetition {
 }
 
 impl Repetition {
-    /// Collective. The repetition of which this rank measured `lap` and found `wrong` in its part of the result, as all ranks know it.
+    /// Collective. The repetition of which this rank measured `lap` and found `wrong` in its part of the result, as all
+    /// ranks know it.
     pub fn agree(world: &World, lap: Lap, wrong: u64) -> Result<Self> {
         let Interval { seconds, late } = lap.with_read.unwrap_or_default();
         let (packets, resent, wrong) = (lap.packets as f64, lap.resent as f64, wrong as f64);
@@ -100,8 +101,8 @@ pub struct Figures {
     pub per_second: Option<Spread>,
     /// Of fresh memory: 10^9 bytes a second that each rank touches.
     pub gigabytes_per_second: Option<Spread>,
-    /// Memory of all ranks' processes while they hold what they have loaded, shared pages counted once; where nobody else's
-    /// counts with it.
+    /// Memory of all ranks' processes while they hold what they have loaded, shared pages counted once; where nobody
+    /// else's counts with it.
     pub pss_bytes: Option<Spread>,
     /// The largest share of a rank over the smallest, of what they share among them.
     pub shares: Option<Spread>,

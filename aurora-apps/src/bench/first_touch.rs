@@ -1,4 +1,5 @@
-//! What fresh memory costs: every rank writes memory of its own for the first time, or reads a vector by its first ReadCache.
+//! What fresh memory costs: every rank writes memory of its own for the first time, or reads a vector by its first
+//! ReadCache.
 
 use super::contestant::{Any, Contestant};
 use super::full_read::sum;

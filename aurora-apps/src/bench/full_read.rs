@@ -1,5 +1,5 @@
-//! A load by itself, and a load with one full read of what it loaded: memory that others have just written is slow to read, and
-//! a copy that nobody makes in the load may be made then.
+//! A load by itself, and a load with one full read of what it loaded: memory that others have just written is slow to
+//! read, and a copy that nobody makes in the load may be made then.
 
 use super::contestant::Contestant;
 use super::pattern::Round;

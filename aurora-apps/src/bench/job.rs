@@ -213,7 +213,8 @@ impl Operation {
         }
     }
 
-    /// The size that is reported: of the whole vector or table; of all keys; from each rank that sends; of a rank's memory.
+    /// The size that is reported: of the whole vector or table; of all keys; from each rank that sends; of a rank's
+    /// memory.
     pub fn bytes(self) -> usize {
         match self {
             Operation::ReadCache { bytes, .. }

@@ -4,8 +4,9 @@ use aurora_core::Launcher;
 use aurora_core::prelude::*;
 use std::fs;
 
-/// Bytes that this rank's process has in memory, of pages that several map its share (PSS); none where the system does not
-/// say. Ranks that are threads of one process cannot be told apart: there rank 0 answers for all, and the others say 0.
+/// Bytes that this rank's process has in memory, of pages that several map its share (PSS); none where the system does
+/// not say. Ranks that are threads of one process cannot be told apart: there rank 0 answers for all, and the others
+/// say 0.
 pub fn proportional(world: &World) -> Option<f64> {
     if world.about().launcher == Launcher::Threads && !world.is_root() {
         return Some(0.0);

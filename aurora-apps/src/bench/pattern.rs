@@ -12,7 +12,8 @@ pub struct Round {
     stream: Stream,
     /// How often the operation is carried out: more than once where a single one is too short to measure.
     pub times: usize,
-    /// Something is flipped at its source, the first byte where nothing else suits, to show that the verification can fail.
+    /// Something is flipped at its source, the first byte where nothing else suits, to show that the verification can
+    /// fail.
     pub damage: bool,
 }
 

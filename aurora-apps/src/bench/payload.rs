@@ -4,7 +4,8 @@ use super::exchange::Cuts;
 use super::job::Operation;
 
 impl Operation {
-    /// The most bytes that any one of `ranks` ranks gets from the others: with the rate of its link a bound on the time.
+    /// The most bytes that any one of `ranks` ranks gets from the others: with the rate of its link a bound on the
+    /// time.
     pub fn most_into_a_rank(self, ranks: usize) -> usize {
         match self {
             Operation::ReadCache { bytes, .. } => bytes - bytes / ranks,

@@ -14,8 +14,8 @@ const LEAST: f64 = 5e-3;
 /// And has it at most so often.
 const MOST_TIMES: usize = 1 << 20;
 
-/// Collective. Runs `job.operation` by each of `job.implementations` in turns, `job.reps` times each, and verifies all that
-/// it moves. After each turn of all `progress` hears how many are done.
+/// Collective. Runs `job.operation` by each of `job.implementations` in turns, `job.reps` times each, and verifies all
+/// that it moves. After each turn of all `progress` hears how many are done.
 ///
 /// The report is the same on all ranks.
 ///
@@ -68,8 +68,8 @@ impl<'w> Lane<'w> {
         })
     }
 
-    /// Collective. Unmeasured repetitions: memory has been touched after the first one; of a short operation as many as it
-    /// takes to find out how often it fits into a repetition.
+    /// Collective. Unmeasured repetitions: memory has been touched after the first one; of a short operation as many as
+    /// it takes to find out how often it fits into a repetition.
     fn warm_up(&mut self, seed: u64) -> Result<()> {
         loop {
             let seconds = self.repetition(seed, 0)?.seconds;

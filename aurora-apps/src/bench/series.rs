@@ -1,4 +1,5 @@
-//! One implementation of one operation, as often as somebody else says: for criterion, which chooses its iterations by itself.
+//! One implementation of one operation, as often as somebody else says: for criterion, which chooses its iterations by
+//! itself.
 
 use super::bout::Bout;
 use super::figures::Repetition;
@@ -7,8 +8,8 @@ use crate::agree;
 use crate::implementation::{Conditions, Implementation, Offer};
 use aurora_core::prelude::*;
 
-/// A repetition of a short operation is made as long as this, in seconds: long beside what surrounds it, and no long wait for who
-/// wants to hear that there is progress.
+/// A repetition of a short operation is made as long as this, in seconds: long beside what surrounds it, and no long
+/// wait for who wants to hear that there is progress.
 const AIM: f64 = 0.1;
 
 /// It has the operation at most so often.
@@ -35,8 +36,8 @@ pub struct Series<'w> {
 }
 
 impl<'w> Series<'w> {
-    /// Collective. What `job` asks for, by the first of its implementations; of an operation of several parts, by the first of
-    /// these. How often `job` wants it does not count.
+    /// Collective. What `job` asks for, by the first of its implementations; of an operation of several parts, by the
+    /// first of these. How often `job` wants it does not count.
     ///
     /// One repetition comes before all others and does not count: then no memory is touched for the first time.
     ///
@@ -61,8 +62,8 @@ impl<'w> Series<'w> {
         Ok((job.operation.parts()[0], *by))
     }
 
-    /// Collective. Carries out the operation `iterations` times and verifies all that it moves. After each repetition, of which a
-    /// short operation takes many at once, `progress` hears of it.
+    /// Collective. Carries out the operation `iterations` times and verifies all that it moves. After each repetition,
+    /// of which a short operation takes many at once, `progress` hears of it.
     ///
     /// # Errors
     /// Whatever ended the job.
@@ -88,8 +89,8 @@ impl<'w> Series<'w> {
     }
 }
 
-/// How often the next repetition has a short operation, of which `times` took `seconds`: as often as fits, but at most eight times
-/// as often as now, in case that this was a lucky one.
+/// How often the next repetition has a short operation, of which `times` took `seconds`: as often as fits, but at most
+/// eight times as often as now, in case that this was a lucky one.
 fn next_times(times: usize, seconds: f64) -> usize {
     let fits = times as f64 * AIM / seconds.max(1e-9);
     (fits as usize).clamp(1, 8 * times).min(MOST_TIMES)

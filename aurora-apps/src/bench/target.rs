@@ -22,8 +22,8 @@ pub fn rank(size: usize) -> usize {
     1 % size
 }
 
-/// Keeps the target away from the library until the origin is through. It looks at its own memory only, so that nothing but
-/// its daemon serves the origin.
+/// Keeps the target away from the library until the origin is through. It looks at its own memory only, so that nothing
+/// but its daemon serves the origin.
 #[derive(Debug)]
 pub struct Attendance {
     kind: Target,

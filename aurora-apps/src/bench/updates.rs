@@ -1,4 +1,5 @@
-//! Every rank adds 1 to random elements of a table that lies over all ranks: a histogram, or HPC Challenge's RandomAccess.
+//! Every rank adds 1 to random elements of a table that lies over all ranks: a histogram, or HPC Challenge's
+//! RandomAccess.
 
 use super::contestant::Contestant;
 use super::pattern::Round;

@@ -116,8 +116,8 @@ impl<'w> Watch<'w> {
         Ok(result)
     }
 
-    /// Collective. Measures `work`, the operation once more together with one full read of its result. Of this only the time
-    /// counts; that it comes apart keeps the readers from those who still load, where ranks share cores.
+    /// Collective. Measures `work`, the operation once more together with one full read of its result. Of this only the
+    /// time counts; that it comes apart keeps the readers from those who still load, where ranks share cores.
     pub fn measure_with_read<R>(&mut self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         let alone = std::mem::take(&mut self.lap);
         let result = self.measure(work)?;

@@ -9,8 +9,8 @@ pub(super) const STENCIL: &str = "stencil";
 /// What shares.
 pub(super) const EDGES: &str = "edges";
 
-/// Collective. `steps` steps of `plate`. It and `other`, which must hold the same plate, take turns as the present one and the next:
-/// the result is in `plate` after an even number of steps, else in `other`.
+/// Collective. `steps` steps of `plate`. It and `other`, which must hold the same plate, take turns as the present one
+/// and the next: the result is in `plate` after an even number of steps, else in `other`.
 ///
 /// ```
 /// use aurora_apps::clock::Clock;

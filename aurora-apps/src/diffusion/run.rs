@@ -37,8 +37,8 @@ impl Default for Diffusion {
     }
 }
 
-/// Collective. Runs `job.steps` steps `job.reps` times by each implementation and verifies every cell. After each repetition
-/// `progress` hears how many are done.
+/// Collective. Runs `job.steps` steps `job.reps` times by each implementation and verifies every cell. After each
+/// repetition `progress` hears how many are done.
 ///
 /// The report is the same on all ranks.
 ///

@@ -9,7 +9,8 @@ pub fn warmed(cell: f64, above: f64, below: f64, left: f64, right: f64) -> f64 {
     cell + RATE * ((above + below) + (left + right) - 4.0 * cell)
 }
 
-/// The inner cells of row `now`, which lies between `above` and `below`, after a step. The first and the last cell of `next` stay.
+/// The inner cells of row `now`, which lies between `above` and `below`, after a step. The first and the last cell of
+/// `next` stay.
 ///
 /// Compiled once, so that whoever shares the plate computes by the same code.
 ///

@@ -11,7 +11,8 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// Those of one repetition: `each` by every rank, of a table of so many counters. Of an empty table nothing is drawn.
+    /// Those of one repetition: `each` by every rank, of a table of so many counters. Of an empty table nothing is
+    /// drawn.
     pub fn new(seed: u64, repetition: usize, table: usize, each: usize) -> Self {
         let each = if table == 0 { 0 } else { each };
         Draws { stream: Stream::new(seed, repetition as u64), table, each }

@@ -2,7 +2,8 @@
 
 use aurora_core::prelude::*;
 
-/// Collective. Adds 1 to each counter that this rank has drawn. Only one rank at a time: of two that add to one counter, one might be lost.
+/// Collective. Adds 1 to each counter that this rank has drawn. Only one rank at a time: of two that add to one
+/// counter, one might be lost.
 ///
 /// # Errors
 /// Whatever ended the job.

@@ -35,8 +35,8 @@ impl Default for Histogram {
     }
 }
 
-/// Collective. Counts `job.updates` draws of each rank `job.reps` times by each implementation and verifies every counter. After each
-/// repetition `progress` hears how many are done.
+/// Collective. Counts `job.updates` draws of each rank `job.reps` times by each implementation and verifies every
+/// counter. After each repetition `progress` hears how many are done.
 ///
 /// The report is the same on all ranks.
 ///

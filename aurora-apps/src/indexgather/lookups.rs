@@ -13,8 +13,8 @@ pub struct Lookups {
 }
 
 impl Lookups {
-    /// Of a table of `table` elements, `reads` by each rank; of an empty table nobody reads. With `damage` the element that rank 0
-    /// reads first has one bit flipped.
+    /// Of a table of `table` elements, `reads` by each rank; of an empty table nobody reads. With `damage` the element
+    /// that rank 0 reads first has one bit flipped.
     pub fn new((table, reads): (usize, usize), seed: u64, rep: usize, damage: bool) -> Self {
         let stream = Stream::new(seed, rep as u64);
         let reads = if table == 0 { 0 } else { reads };

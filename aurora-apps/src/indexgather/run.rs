@@ -34,8 +34,8 @@ impl Default for IndexGather {
     }
 }
 
-/// Collective. Has every rank read `job.reads` random elements of a table that lies over all ranks, `job.reps` times by each
-/// implementation, and verifies every value. After each repetition `progress` hears how many are done.
+/// Collective. Has every rank read `job.reads` random elements of a table that lies over all ranks, `job.reps` times by
+/// each implementation, and verifies every value. After each repetition `progress` hears how many are done.
 ///
 /// The report is the same on all ranks.
 ///

@@ -37,8 +37,8 @@ impl Default for Mm2 {
     }
 }
 
-/// Collective. Runs the two-stage multiplication `job.reps` times by each implementation and verifies every element of both
-/// products. After each repetition `progress` hears how many are done.
+/// Collective. Runs the two-stage multiplication `job.reps` times by each implementation and verifies every element of
+/// both products. After each repetition `progress` hears how many are done.
 ///
 /// The report is the same on all ranks.
 ///

@@ -1,9 +1,10 @@
-//! Allgather of parts that stand in their places already: with MPI_IN_PLACE no rank copies its own. rsmpi lacks it, as it is a macro, so its
-//! value is known here of the MPIs that are.
+//! Allgather of parts that stand in their places already: with MPI_IN_PLACE no rank copies its own. rsmpi lacks it, as
+//! it is a macro, so its value is known here of the MPIs that are.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. MPI reads and writes the buffer that the caller has lent for the call, and of it the parts alone: they are checked against it.
+//! 1. MPI reads and writes the buffer that the caller has lent for the call, and of it the parts alone: they are
+//!    checked against it.
 //! 2. The call returns when that is done: MPI keeps no pointer.
 //! 3. MPI_IN_PLACE is told from pointers by its value, and not followed.
 #![allow(unsafe_code)]

@@ -1,12 +1,14 @@
-//! Ranks in a line, each of which exchanges edges with the one before it and the one behind it, by MPI's collective operation that is
-//! made for it, which rsmpi lacks.
+//! Ranks in a line, each of which exchanges edges with the one before it and the one behind it, by MPI's collective
+//! operation that is made for it, which rsmpi lacks.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. What MPI reads and writes lies in the buffer that the caller has lent for the call: all ranges are checked against it.
+//! 1. What MPI reads and writes lies in the buffer that the caller has lent for the call: all ranges are checked
+//!    against it.
 //! 2. What it writes does not overlap what it reads, or anything else that it writes: checked too.
 //! 3. The call returns when both is done: MPI keeps no pointer.
-//! 4. Counts and displacements are two each, as the communicator is a line: one for each neighbour, also where there is none.
+//! 4. Counts and displacements are two each, as the communicator is a line: one for each neighbour, also where there is
+//!    none.
 #![allow(unsafe_code)]
 
 use super::{MpiRanks, Parts, TooMany};
@@ -29,8 +31,8 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Collective. The ranks in their order. `edges` of a buffer go to the two neighbours, and theirs come into `rooms` of it; with a
-    /// neighbour that is not there nothing is exchanged.
+    /// Collective. The ranks in their order. `edges` of a buffer go to the two neighbours, and theirs come into `rooms`
+    /// of it; with a neighbour that is not there nothing is exchanged.
     ///
     /// # Errors
     /// [`TooMany`].

@@ -1,9 +1,10 @@
-//! Operations that outlive the function that has begun them: they own their memory. rsmpi's requests borrow it from a scope, which a
-//! search that looks for messages at its nodes does not have.
+//! Operations that outlive the function that has begun them: they own their memory. rsmpi's requests borrow it from a
+//! scope, which a search that looks for messages at its nodes does not have.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. `outgoing` and `incoming` come from `Box::into_raw` and are given back once, when the request is complete and gone.
+//! 1. `outgoing` and `incoming` come from `Box::into_raw` and are given back once, when the request is complete and
+//!    gone.
 //! 2. While there is a request nobody but MPI touches them; moving a [`Posted`] moves pointers, not what they point at.
 //! 3. Neither is given back before: dropping waits.
 #![allow(unsafe_code)]

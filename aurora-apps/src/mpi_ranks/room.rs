@@ -1,7 +1,8 @@
-//! Memory of a rank that lives as long as the job: in huge pages, as the library's own large blocks are, and touched before anything is measured.
+//! Memory of a rank that lives as long as the job: in huge pages, as the library's own large blocks are, and touched
+//! before anything is measured.
 //!
-//! A `Vec` of zeros has small pages, each of which costs its first user a fault, and a program with random accesses a walk through page tables
-//! at nearly each of them.
+//! A `Vec` of zeros has small pages, each of which costs its first user a fault, and a program with random accesses a
+//! walk through page tables at nearly each of them.
 
 use aurora_core::prelude::*;
 use bytemuck::Pod;

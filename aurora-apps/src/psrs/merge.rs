@@ -49,7 +49,8 @@ pub(super) fn merge_around(
     std::mem::swap(keys, spare);
 }
 
-/// Merges of two sorted runs as many keys as `into` has room for, of which they have enough. Returns how many of each these are.
+/// Merges of two sorted runs as many keys as `into` has room for, of which they have enough. Returns how many of each
+/// these are.
 pub(super) fn merge_some(left: &[u32], right: &[u32], into: &mut [u32]) -> (usize, usize) {
     let (mut i, mut j) = (0, 0);
     let mut places = into.iter_mut();

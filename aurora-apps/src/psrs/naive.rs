@@ -1,4 +1,5 @@
-//! The same phases without a behaviour: every key, sample and cut by itself, and a barrier wherever one rank reads what another has written.
+//! The same phases without a behaviour: every key, sample and cut by itself, and a barrier wherever one rank reads what
+//! another has written.
 
 use super::sample::{Sample, cuts, pivots, samples};
 use super::split::Cuts;

@@ -36,8 +36,8 @@ impl Default for Psrs {
     }
 }
 
-/// Collective. Sorts `job.keys` keys `job.reps` times by each implementation and verifies that the result is in order and has
-/// the keys of the input. After each repetition `progress` hears how many are done.
+/// Collective. Sorts `job.keys` keys `job.reps` times by each implementation and verifies that the result is in order
+/// and has the keys of the input. After each repetition `progress` hears how many are done.
 ///
 /// The report is the same on all ranks.
 ///

@@ -33,8 +33,8 @@ pub fn samples(block: &[u32], rank: usize, size: usize) -> Vec<Sample> {
 
 /// `size - 1` pivots at regular distances in the sorted samples.
 ///
-/// Where blocks overlap, the samples come in groups of `size` that are nearly equal, and any of a group serves; the first
-/// of each is exact where they do not overlap, so that a sorted vector, or one of equal keys, stays where it is.
+/// Where blocks overlap, the samples come in groups of `size` that are nearly equal, and any of a group serves; the
+/// first of each is exact where they do not overlap, so that a sorted vector, or one of equal keys, stays where it is.
 /// Without any samples there is nothing to divide, and the pivots are any.
 pub fn pivots(sorted: &[Sample], size: usize) -> Vec<Sample> {
     (1..size)

@@ -128,8 +128,8 @@ impl Sorter {
         clock.sharing("fetch partitions", || distmemcpy_many(copies))
     }
 
-    /// Phase 4. Partitions are merged, not sorted, what belongs into the own block in its place there; keys that do not are
-    /// sent to their ranks.
+    /// Phase 4. Partitions are merged, not sorted, what belongs into the own block in its place there; keys that do not
+    /// are sent to their ranks.
     fn merge_and_update(&mut self, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<()> {
         let place = cuts.place(self.rank);
         let [left, own, right] = around(&place, &self.keys.local_range());

@@ -107,8 +107,8 @@ impl Collection {
         Collection { programs, benches, wrong }
     }
 
-    /// What speed-ups in `key`'s place can be modelled from: the sequential program's times on a quiet machine, if somebody has
-    /// measured them. What mm2's ranks share does not depend on the kernel, so each kernel's time will do.
+    /// What speed-ups in `key`'s place can be modelled from: the sequential program's times on a quiet machine, if
+    /// somebody has measured them. What mm2's ranks share does not depend on the kernel, so each kernel's time will do.
     pub fn alone(&self, key: &Key) -> Vec<Alone> {
         let mut all: BTreeMap<&Problem, Vec<&Point>> = BTreeMap::new();
         for (other, systems) in self.programs.iter().filter(|(other, _)| other.setting.machine == key.setting.machine) {
@@ -135,7 +135,8 @@ impl Collection {
 pub struct Alone {
     /// What it computes.
     pub problem: Problem,
-    /// Its time: of runs with several numbers of ranks or labels the least, which makes every modelled speed-up the smallest.
+    /// Its time: of runs with several numbers of ranks or labels the least, which makes every modelled speed-up the
+    /// smallest.
     pub seconds: f64,
     /// Where it comes from.
     pub runs: Vec<usize>,

@@ -18,7 +18,8 @@ pub const NODES: &str = "nodes";
 /// What the figures are: "measured" (also without this label), "computing alone".
 pub const KIND: &str = "kind";
 
-/// "apart" if nobody computes while data are on their way: sharing is comparable then, and the time of a repetition is not.
+/// "apart" if nobody computes while data are on their way: sharing is comparable then, and the time of a repetition is
+/// not.
 pub const PHASES: &str = "phases";
 
 /// Longer ones are no names.

@@ -14,8 +14,8 @@ pub fn bits_per_second(network: &str) -> Option<f64> {
     Some(number * scale).filter(|rate| *rate > 0.0)
 }
 
-/// Seconds that the payload into the busiest node takes at the rate of its link; none where the network or the payload is not
-/// known.
+/// Seconds that the payload into the busiest node takes at the rate of its link; none where the network or the payload
+/// is not known.
 pub fn bound(key: &Key, ranks: usize) -> Option<f64> {
     let rate = bits_per_second(key.setting.network.as_deref()?)?;
     let payload = operation(key)?.most_into_a_rank(nodes(&key.setting, ranks)?);

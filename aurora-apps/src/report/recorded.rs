@@ -1,5 +1,5 @@
-//! What a file says of runs: as [`Report`](super::Report) and [`Figures`](crate::bench::Figures), with names that are not known
-//! beforehand, and checked.
+//! What a file says of runs: as [`Report`](super::Report) and [`Figures`](crate::bench::Figures), with names that are
+//! not known beforehand, and checked.
 
 use super::Spread;
 use super::circumstances::Circumstances;
@@ -125,8 +125,8 @@ pub struct Bench {
     pub packets_resent: Option<Spread>,
 }
 
-/// Numbers that a run came to; all others were asked for. The last two are whole numbers only where another program has written the file
-/// again, and `2.0` as `2`.
+/// Numbers that a run came to; all others were asked for. The last two are whole numbers only where another program has
+/// written the file again, and `2.0` as `2`.
 const FOUND: [&str; 6] = ["seed", "length", "nodes", "improvements", "speedup", "cores_busy"];
 
 impl Program {

@@ -165,7 +165,8 @@ impl Series {
         AURORA.iter().position(|name| *name == self.implementation)
     }
 
-    /// Whether it is another system to compare with: neither Aurora in any form, its slow one without behaviours included, nor one core alone.
+    /// Whether it is another system to compare with: neither Aurora in any form, its slow one without behaviours
+    /// included, nor one core alone.
     pub fn is_rival(&self) -> bool {
         !self.is_aurora() && !["naive", "sequential"].contains(&self.implementation.as_str())
     }

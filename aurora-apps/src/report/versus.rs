@@ -50,8 +50,8 @@ impl Versus<'_> {
     }
 }
 
-/// The time that is modelled for `ranks` machines: computing alone divided by them, and all sharing, none of it hidden: what hid
-/// it here was computing on cores that ranks have shared.
+/// The time that is modelled for `ranks` machines: computing alone divided by them, and all sharing, none of it hidden:
+/// what hid it here was computing on cores that ranks have shared.
 pub fn modelled(alone: f64, shared: Spread, ranks: usize) -> Spread {
     let computing = alone / ranks as f64;
     plus(Spread { min: computing, median: computing, max: computing }, shared)
@@ -69,7 +69,8 @@ pub fn is_modelled(key: &Key, series: &Series) -> bool {
     key.setting.network.is_some() && series.is_parallel() && series.is_measured()
 }
 
-/// All comparisons with other systems that the figures allow. The sequential program is none: the speed-up says what there is to say.
+/// All comparisons with other systems that the figures allow. The sequential program is none: the speed-up says what
+/// there is to say.
 pub fn all(collection: &Collection) -> Vec<Versus<'_>> {
     let mut all = Vec::new();
     for (key, systems) in &collection.programs {

@@ -1,5 +1,5 @@
-//! Potentials of cities (Held and Karp 1970): what is added to the distances of a city changes every round trip by the same, and
-//! can make a spanning tree nearly one.
+//! Potentials of cities (Held and Karp 1970): what is added to the distances of a city changes every round trip by the
+//! same, and can make a spanning tree nearly one.
 
 use super::Instance;
 
@@ -19,8 +19,8 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// With the potentials for which the cheapest 1-tree (a spanning tree of all cities but 0, and the two cheapest legs from
-    /// there) is the most expensive that was found.
+    /// With the potentials for which the cheapest 1-tree (a spanning tree of all cities but 0, and the two cheapest
+    /// legs from there) is the most expensive that was found.
     pub(super) fn new(instance: &Instance) -> Self {
         let n = instance.cities();
         let mut best = Costs::with(instance, &vec![0; n]);
@@ -74,8 +74,8 @@ impl Costs {
         cost - self.shift > SCALE * (i64::from(length) - 1)
     }
 
-    /// What the cheapest tree costs that spans the cities of a set and joins both ends to it, by legs to the set alone: no way
-    /// through all of them from one end to the other is cheaper.
+    /// What the cheapest tree costs that spans the cities of a set and joins both ends to it, by legs to the set alone:
+    /// no way through all of them from one end to the other is cheaper.
     pub(super) fn tree(&self, ends: [usize; 2], mut set: u64) -> i64 {
         let mut nearest = [i64::MAX; super::MOST_CITIES];
         let mut cheapest = [i64::MAX; 2];

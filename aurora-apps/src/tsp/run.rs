@@ -54,15 +54,15 @@ impl Default for Tsp {
     }
 }
 
-/// Collective. Searches for the shortest tour `job.reps` times by each implementation, and verifies that what is found is a tour,
-/// has the length that is said, and is as short as the sequential program's and, of an instance that is known by heart, as the
-/// optimum. After each repetition `progress` hears how many are done.
+/// Collective. Searches for the shortest tour `job.reps` times by each implementation, and verifies that what is found
+/// is a tour, has the length that is said, and is as short as the sequential program's and, of an instance that is
+/// known by heart, as the optimum. After each repetition `progress` hears how many are done.
 ///
 /// The report is the same on all ranks.
 ///
 /// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had; a file that cannot be read, or a
-/// [`Fault`](tsplib::Fault) in it; whatever ended the job.
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had; a file that cannot be read,
+/// or a [`Fault`](tsplib::Fault) in it; whatever ended the job.
 pub fn run(world: &World, job: &Tsp, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
     let offer = Program("tsp");
     offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;

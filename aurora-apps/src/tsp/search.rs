@@ -1,4 +1,5 @@
-//! The search: depth first, nearest cities first, and nowhere that cannot lead to a shorter tour than the shortest known.
+//! The search: depth first, nearest cities first, and nowhere that cannot lead to a shorter tour than the shortest
+//! known.
 
 use super::Instance;
 use super::potential::Costs;

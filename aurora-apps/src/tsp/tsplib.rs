@@ -1,5 +1,5 @@
-//! TSPLIB's files: symmetric instances given by places in the plane (`EUC_2D`), on the earth (`GEO`), or by a matrix (`EXPLICIT`,
-//! whole or below its diagonal).
+//! TSPLIB's files: symmetric instances given by places in the plane (`EUC_2D`), on the earth (`GEO`), or by a matrix
+//! (`EXPLICIT`, whole or below its diagonal).
 
 use super::instance::{Instance, MOST_CITIES};
 use thiserror::Error;

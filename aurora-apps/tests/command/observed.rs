@@ -26,7 +26,8 @@ fn events(path: &Path) -> Vec<Value> {
     trace["traceEvents"].as_array().expect("a list of events").clone()
 }
 
-/// That each begin has its end, no span lasts less than no time, and nothing was dropped; the names of each rank's spans, by category.
+/// That each begin has its end, no span lasts less than no time, and nothing was dropped; the names of each rank's
+/// spans, by category.
 fn spans(events: &[Value]) -> BTreeMap<u64, BTreeMap<String, Vec<String>>> {
     let mut open: BTreeMap<String, f64> = BTreeMap::new();
     let mut spans = BTreeMap::<u64, BTreeMap<String, Vec<String>>>::new();

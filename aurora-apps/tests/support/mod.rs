@@ -2,7 +2,8 @@
 
 use std::process::{Command, Output};
 
-/// Runs a command line. `--route local` makes the ranks threads, so that a test does not depend on how processes are started.
+/// Runs a command line. `--route local` makes the ranks threads, so that a test does not depend on how processes are
+/// started.
 pub fn aurora(line: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_aurora"))
         .args(line.split_whitespace())

@@ -48,15 +48,17 @@ impl<T: Element> Behaviour for Streamed<T> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. Opens a streaming `ReadCache`: as [`read_cache`](GVector::read_cache), but returns before the blocks have come, and
-    /// shows each as it comes: [`blocks`](Scope::blocks). So a rank computes while the rest is on its way.
+    /// Collective. Opens a streaming `ReadCache`: as [`read_cache`](GVector::read_cache), but returns before the blocks
+    /// have come, and shows each as it comes: [`blocks`](Scope::blocks). So a rank computes while the rest is on its
+    /// way.
     ///
-    /// Nothing is shown before every rank has come here: this hides the wire, not a rank that is late. Everything that is shown is
-    /// final, and stays as it is while the guard lives. Some ranks may call this and others `read_cache`: what they send is the same. Where
-    /// all ranks are on one machine nothing has to come; there this waits for all of them, and then the whole is here at once.
+    /// Nothing is shown before every rank has come here: this hides the wire, not a rank that is late. Everything that
+    /// is shown is final, and stays as it is while the guard lives. Some ranks may call this and others `read_cache`:
+    /// what they send is the same. Where all ranks are on one machine nothing has to come; there this waits for all of
+    /// them, and then the whole is here at once.
     ///
-    /// A guard that is dropped early ends nothing: the load goes on in the background. The next ReadCache of the vector waits for the
-    /// rest of it.
+    /// A guard that is dropped early ends nothing: the load goes on in the background. The next ReadCache of the vector
+    /// waits for the rest of it.
     ///
     /// # Errors
     /// As [`read_cache`](GVector::read_cache).
@@ -92,11 +94,12 @@ impl<T: Element> GVector<T> {
 }
 
 impl<T: Element> ReadCacheBlocks<'_, T> {
-    /// The vector in pieces, each with its global indices: of this rank's own block first, then as they come, the longest that is here
-    /// first. A piece lies in one rank's block, and is the whole of it or as much as has come. Together they are the whole vector, each element
-    /// once; another call begins anew, with what is here already.
+    /// The vector in pieces, each with its global indices: of this rank's own block first, then as they come, the
+    /// longest that is here first. A piece lies in one rank's block, and is the whole of it or as much as has come.
+    /// Together they are the whole vector, each element once; another call begins anew, with what is here already.
     ///
-    /// Each waits until there is another piece. An error is the last that comes, and what [`whole`](Self::whole) would say.
+    /// Each waits until there is another piece. An error is the last that comes, and what [`whole`](Self::whole) would
+    /// say.
     pub fn blocks(&self) -> Blocks<'_, T> {
         Blocks { guard: self, read: vec![0; self.vector.link.size], unit: 1, ended: false }
     }
@@ -124,8 +127,8 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
         self.here()
     }
 
-    /// How long the load has taken, from the call that opened this to the last byte; `None` before that. What of it this rank has
-    /// not waited is hidden behind its computing.
+    /// How long the load has taken, from the call that opened this to the last byte; `None` before that. What of it
+    /// this rank has not waited is hidden behind its computing.
     pub fn load_time(&self) -> Option<Duration> {
         let since = self.state.outcome.complete_since()?;
         Some(since.saturating_duration_since(self.state.opened))

@@ -38,8 +38,8 @@ pub trait Sender<T: Element> {
         site: &Site,
     ) -> Result<()>;
 
-    /// Checking mode: elements `run` of the vector have been written at `line`, in the scope that was opened at `site`, and wait in
-    /// the buffer for their owner.
+    /// Checking mode: elements `run` of the vector have been written at `line`, in the scope that was opened at `site`,
+    /// and wait in the buffer for their owner.
     #[doc(hidden)]
     fn announce(
         &mut self,
@@ -131,8 +131,8 @@ impl<B: Buffered> Scope<'_, B> {
     /// Sets element `index`, seen after the scope.
     ///
     /// # Errors
-    /// [`Error::IndexOutside`](crate::Error::IndexOutside), [`Error::NotShown`](crate::Error::NotShown) outside of the slice that the scope is
-    /// of; from a buffer that has to leave also what keeps it from being applied.
+    /// [`Error::IndexOutside`](crate::Error::IndexOutside), [`Error::NotShown`](crate::Error::NotShown) outside of the
+    /// slice that the scope is of; from a buffer that has to leave also what keeps it from being applied.
     #[inline]
     #[track_caller]
     pub fn put(&mut self, index: usize, value: B::Element) -> Result<()> {
@@ -142,7 +142,8 @@ impl<B: Buffered> Scope<'_, B> {
     /// Sets the elements from `start` on.
     ///
     /// # Errors
-    /// [`Error::RangeOutside`](crate::Error::RangeOutside) or [`Error::NotShown`](crate::Error::NotShown), before anything is written; else as [`put`](Self::put).
+    /// [`Error::RangeOutside`](crate::Error::RangeOutside) or [`Error::NotShown`](crate::Error::NotShown), before
+    /// anything is written; else as [`put`](Self::put).
     #[track_caller]
     pub fn put_slice(&mut self, start: usize, values: &[B::Element]) -> Result<()> {
         self.check_shown_range(start, values.len())?;

@@ -1,5 +1,5 @@
-//! `ReadCache` and `ReleaseC` in one (paper, Table 2): the whole vector to read and to write, in a copy of this rank's own; what has
-//! been written there is shipped at the end.
+//! `ReadCache` and `ReleaseC` in one (paper, Table 2): the whole vector to read and to write, in a copy of this rank's
+//! own; what has been written there is shipped at the end.
 
 use super::buffers::{Buffered, write_run};
 use super::marks::Marks;
@@ -82,16 +82,17 @@ impl<T: Element> Behaviour for Combined<T> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. Opens a `ReadCache` and a `ReleaseC` in one: the whole vector, as it is when all ranks have come here, in a copy
-    /// of this rank's own. It reads there what it has written itself, so `v[i] += x` works; the elements that it has written go to their
-    /// owners at the end, and are seen after the scope.
+    /// Collective. Opens a `ReadCache` and a `ReleaseC` in one: the whole vector, as it is when all ranks have come
+    /// here, in a copy of this rank's own. It reads there what it has written itself, so `v[i] += x` works; the
+    /// elements that it has written go to their owners at the end, and are seen after the scope.
     ///
     /// Of two ranks that write one element, one wins, also with `+=`: sums of all ranks are for
     /// [`release_c_with`](GVector::release_c_with).
     ///
     /// # Errors
-    /// As [`read_cache`](GVector::read_cache) and [`release_c`](GVector::release_c). Memory for the copy is needed at once, on top of
-    /// what the ReadCache takes: [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::CacheLimit`](crate::Error::CacheLimit).
+    /// As [`read_cache`](GVector::read_cache) and [`release_c`](GVector::release_c). Memory for the copy is needed at
+    /// once, on top of what the ReadCache takes: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::CacheLimit`](crate::Error::CacheLimit).
     ///
     /// ```
     /// use aurora_core::prelude::*;

@@ -87,11 +87,12 @@ pub(crate) mod sealed {
 /// An open scoped behaviour: a guard whose `Drop` ends the scope.
 ///
 /// Ending is split: dropping the guard sends what it has to send, and the next use of the vector waits for what others
-/// have to do. [`Scope::finish`] is the checked end: errors come back at once instead of with the next use or from `run`.
+/// have to do. [`Scope::finish`] is the checked end: errors come back at once instead of with the next use or from
+/// `run`.
 ///
-/// A guard belongs to the thread that opened it: it is neither `Send` nor `Sync`, and a closure for other threads that names one does not
-/// compile. What it shows is ordinary data, so take that before: `let all = &guard[..];`, `let mine = guard.local();`, `local_mut()`,
-/// `par_rows()`.
+/// A guard belongs to the thread that opened it: it is neither `Send` nor `Sync`, and a closure for other threads that
+/// names one does not compile. What it shows is ordinary data, so take that before: `let all = &guard[..];`, `let mine
+/// = guard.local();`, `local_mut()`, `par_rows()`.
 ///
 /// It may be neither forgotten nor leaked: that is not unsound, but it
 /// is an error, [`Error::Leaked`](crate::Error::Leaked), for everyone who waits for it.
@@ -138,8 +139,9 @@ impl<'v, B: Behaviour> Scope<'v, B> {
 
     /// Ends the scope and reports what went wrong: the checked form of dropping the guard.
     ///
-    /// For a [`ReleaseC`] or an [`Accumulate`] it returns when every rank has ended its scope and all writes to this rank's block are
-    /// applied; for a [`ReleaseAlone`] when all its writes are. The other behaviours have nothing to wait for.
+    /// For a [`ReleaseC`] or an [`Accumulate`] it returns when every rank has ended its scope and all writes to this
+    /// rank's block are applied; for a [`ReleaseAlone`] when all its writes are. The other behaviours have nothing to
+    /// wait for.
     ///
     /// # Errors
     /// `Mismatch`, `Leaked` or `Poisoned` of the vector; whatever ended the job.

@@ -85,7 +85,8 @@ impl<B: ShowsElements> Scope<'_, B> {
         (whole, elements)
     }
 
-    /// The rows that are shown, one after the other, with their global numbers; of a vector that is no matrix every element is a row.
+    /// The rows that are shown, one after the other, with their global numbers; of a vector that is no matrix every
+    /// element is a row.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -113,8 +114,8 @@ impl<B: ShowsElementsMut> Scope<'_, B> {
         (whole, elements)
     }
 
-    /// This rank's rows, one after the other, with their global numbers, for writing. Of a HaloCache its own ones, without the halo; of a
-    /// slice those that lie in it whole.
+    /// This rank's rows, one after the other, with their global numbers, for writing. Of a HaloCache its own ones,
+    /// without the halo; of a slice those that lie in it whole.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -202,8 +203,8 @@ mod parallel {
     impl<B: ShowsElements> Scope<'_, B> {
         /// As [`iter_rows`](Scope::iter_rows), by the threads of the current rayon pool (feature `rayon`).
         ///
-        /// A rank's pool has a thread for every core of the machine unless it is told otherwise: where several ranks share a machine, run it
-        /// in a pool with this rank's part of the cores.
+        /// A rank's pool has a thread for every core of the machine unless it is told otherwise: where several ranks
+        /// share a machine, run it in a pool with this rank's part of the cores.
         pub fn par_rows(&self) -> impl IndexedParallelIterator<Item = (usize, &[B::Element])> {
             let (whole, elements) = self.whole_rows();
             let chunk = whole.chunk();
@@ -243,8 +244,9 @@ mod views {
     use ndarray::{ArrayView2, ArrayViewMut2};
 
     impl<B: ShowsElements> Scope<'_, B> {
-        /// The rows that are shown as a view of the crate `ndarray` (feature `ndarray`): `rows` x `cols`, without copying. **Row 0 of the view is the
-        /// first row shown**, which [`iter_rows`](Scope::iter_rows) numbers: a view knows nothing of the whole.
+        /// The rows that are shown as a view of the crate `ndarray` (feature `ndarray`): `rows` x `cols`, without
+        /// copying. **Row 0 of the view is the first row shown**, which [`iter_rows`](Scope::iter_rows) numbers: a view
+        /// knows nothing of the whole.
         ///
         /// ```
         /// use aurora_core::prelude::*;

@@ -1,4 +1,5 @@
-//! What a scope shows, and the one place that compares an index with it: global indices in, places among what is shown out.
+//! What a scope shows, and the one place that compares an index with it: global indices in, places among what is shown
+//! out.
 
 use super::{Behaviour, Scope};
 use crate::error::Result;

@@ -1,8 +1,8 @@
 //! A collective call of a rank's thread: it agrees with all ranks what the call is, and exchanges bytes with them.
 //!
-//! Where all ranks share a node's memory, both happen at its barrier: what a rank gives lies in that memory, and the others read it there.
-//! Else ranks agree by the rounds of a rendezvous. Words travel in the rounds; pieces in messages of their own, beside the rounds if they
-//! are short.
+//! Where all ranks share a node's memory, both happen at its barrier: what a rank gives lies in that memory, and the
+//! others read it there. Else ranks agree by the rounds of a rendezvous. Words travel in the rounds; pieces in messages
+//! of their own, beside the rounds if they are short.
 
 use super::pieces::StepId;
 use crate::error::{Error, Result};
@@ -21,10 +21,12 @@ use std::ops::Range;
 /// All words of one call together have so many bytes at most, where they travel in the rounds of a rendezvous.
 const ALL_WORDS: usize = 8 << 10;
 
-/// Pieces of up to so many bytes are sent before it is known that all have come for the same: their receivers have to keep them.
+/// Pieces of up to so many bytes are sent before it is known that all have come for the same: their receivers have to
+/// keep them.
 const EARLY: usize = 64 << 10;
 
-/// What a rank gives in one step has so many bytes at most, where it travels in messages: its receivers need memory for it.
+/// What a rank gives in one step has so many bytes at most, where it travels in messages: its receivers need memory for
+/// it.
 const LONGEST: usize = 32 << 20;
 
 /// What a rank comes to a collective call for.
@@ -52,7 +54,8 @@ impl<'a> Came<'a> {
 pub(crate) enum Give<'a> {
     /// Nothing.
     Nothing,
-    /// These bytes to all, in the first step. Not longer than [`CollectiveCall::longest_word`] says; of one length on all ranks.
+    /// These bytes to all, in the first step. Not longer than [`CollectiveCall::longest_word`] says; of one length on
+    /// all ranks.
     Word(&'a [u8]),
     /// The same where lengths differ.
     Text(&'a [u8]),
@@ -137,8 +140,8 @@ impl<'a> CollectiveCall<'a> {
         CollectiveCall { link, site, came, next: (0, 0), apart: false, _timed }
     }
 
-    /// From now on this call exchanges bytes by messages, which may have any length, although the ranks share memory. All ranks call it before
-    /// the first step.
+    /// From now on this call exchanges bytes by messages, which may have any length, although the ranks share memory.
+    /// All ranks call it before the first step.
     pub(crate) fn by_messages(&mut self) {
         self.apart = true;
     }
@@ -176,10 +179,12 @@ impl<'a> CollectiveCall<'a> {
         link.barrier.as_deref().filter(|_| !self.apart)
     }
 
-    /// Collective. Agrees with all ranks at first, then gives and takes; `read` is shown what each rank has given to this one.
+    /// Collective. Agrees with all ranks at first, then gives and takes; `read` is shown what each rank has given to
+    /// this one.
     ///
     /// # Panics
-    /// If `read` runs an operation of the program that makes a collective call; if ranks that share memory give too much.
+    /// If `read` runs an operation of the program that makes a collective call; if ranks that share memory give too
+    /// much.
     pub(crate) fn share<R>(&mut self, give: Give<'_>, read: impl FnOnce(&Given<'_>) -> R) -> Result<R> {
         let begins = self.next.0 == 0;
         let agreed = if begins { self.agree(give)? } else { Agreed::default() };
@@ -216,8 +221,8 @@ impl<'a> CollectiveCall<'a> {
         self.confer(give)
     }
 
-    /// Comes to a later step. All ranks have agreed on the call, so all come to it, unless an operation of the program has panicked on one of
-    /// them in the step before.
+    /// Comes to a later step. All ranks have agreed on the call, so all come to it, unless an operation of the program
+    /// has panicked on one of them in the step before.
     fn meet_again(&mut self, barrier: &RefCell<NodeBarrier>, give: Give<'_>) -> Result<()> {
         self.came.key = digest::add(self.came.key, self.next.1.into());
         self.link.act(self.site, |kernel, _| Ok(kernel.core.rendezvous.come()))?;
@@ -331,7 +336,8 @@ fn is_early(step: Step<'_>, size: usize) -> bool {
 }
 
 impl Link {
-    /// Collective. A rendezvous of all ranks; `key` must be equal on all of them. `text`: what a claim says that this rank is in.
+    /// Collective. A rendezvous of all ranks; `key` must be equal on all of them. `text`: what a claim says that this
+    /// rank is in.
     pub(crate) fn meet(
         &self,
         what: &'static str,
@@ -344,7 +350,8 @@ impl Link {
         self.come(Came { refusal, ..Came::new(what, &action, key) }, site).map(drop)
     }
 
-    /// Collective. The same, with all that the ranks came for; what is asked for and not there does not keep them from agreeing.
+    /// Collective. The same, with all that the ranks came for; what is asked for and not there does not keep them from
+    /// agreeing.
     pub(crate) fn come(&self, came: Came<'_>, site: &Site) -> Result<Option<(Rank, Shortage)>> {
         CollectiveCall::new(self, came, site).agree(Give::Nothing).map(|agreed| agreed.shortage)
     }

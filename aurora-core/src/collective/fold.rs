@@ -1,7 +1,7 @@
 //! Element by element, one contribution after the other: the association of all reductions. Pure.
 //!
-//! Contributions of ranks 0, 1, 2 .. are combined as `((x0 . x1) . x2) ..`, whatever their length and whichever way they have come. So all ranks have
-//! equal bits, on each run.
+//! Contributions of ranks 0, 1, 2 .. are combined as `((x0 . x1) . x2) ..`, whatever their length and whichever way
+//! they have come. So all ranks have equal bits, on each run.
 
 use crate::element::{Element, Op};
 
@@ -35,7 +35,8 @@ pub(crate) fn all<'a, T: Element, O: Op<T>>(into: &mut [T], size: usize, of: imp
     (1..size).for_each(|rank| combine::<T, O>(into, of(rank)));
 }
 
-/// Which of `len` elements each of `size` ranks combines: ranges beside each other, the first ones longer by one where it does not come out even.
+/// Which of `len` elements each of `size` ranks combines: ranges beside each other, the first ones longer by one where
+/// it does not come out even.
 pub(crate) fn share(len: usize, size: usize, rank: usize) -> std::ops::Range<usize> {
     let start = |rank: usize| rank * (len / size) + rank.min(len % size);
     start(rank)..start(rank + 1)

@@ -15,7 +15,8 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// A piece has come to a rank that has come to rendezvous `seq` last. False: no rank that keeps to the protocol has sent it.
+    /// A piece has come to a rank that has come to rendezvous `seq` last. False: no rank that keeps to the protocol has
+    /// sent it.
     pub(crate) fn hear(&mut self, seq: u64, step: StepId, from: Rank, piece: Vec<u8>) -> bool {
         if step.0 < seq {
             // Of a call in which the ranks did not agree.

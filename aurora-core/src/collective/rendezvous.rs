@@ -2,11 +2,11 @@
 //!
 //! Dissemination: in round `r` a rank tells rank `me + 2^r` all it knows and hears from rank `me - 2^r`; after
 //! `log2(size)` rounds everyone has heard of everyone. What is told is a [`Summary`]: what the ranks came for and
-//! how far each object's scopes have got, so that ranks that disagree find out here instead of hanging later. A rank may bring a *word*, some bytes
-//! that all others learn: contributions to a reduction.
+//! how far each object's scopes have got, so that ranks that disagree find out here instead of hanging later. A rank
+//! may bring a *word*, some bytes that all others learn: contributions to a reduction.
 //!
-//! Where all ranks share a node's memory they first compare one number there, which says the same (`Kernel::digest`), and tell
-//! each other only if it differs.
+//! Where all ranks share a node's memory they first compare one number there, which says the same (`Kernel::digest`),
+//! and tell each other only if it differs.
 
 use crate::error::Claim;
 use crate::ids::{Epoch, ObjectId};
@@ -165,8 +165,8 @@ impl Rendezvous {
         self.seq
     }
 
-    /// Comes to the next rendezvous, and returns its number. Where all ranks are on one node and have come for the same, that
-    /// is all there is to it.
+    /// Comes to the next rendezvous, and returns its number. Where all ranks are on one node and have come for the
+    /// same, that is all there is to it.
     pub(crate) fn come(&mut self) -> u64 {
         debug_assert!(self.under_way.is_none(), "one rendezvous at a time");
         self.seq += 1;

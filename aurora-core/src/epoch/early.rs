@@ -1,4 +1,5 @@
-//! Epochs that are settled before earlier ones: as the ranges that they make, so that what they cost is a matter of those between them.
+//! Epochs that are settled before earlier ones: as the ranges that they make, so that what they cost is a matter of
+//! those between them.
 
 use crate::ids::Epoch;
 use std::collections::BTreeMap;
@@ -38,8 +39,8 @@ impl Early {
         self.lasts.last_key_value().map(|(_, last)| *last)
     }
 
-    /// All epochs up to `settled` are over, and so are those of the range behind it, if there is one: they are taken out. Up to which
-    /// one all are, then.
+    /// All epochs up to `settled` are over, and so are those of the range behind it, if there is one: they are taken
+    /// out. Up to which one all are, then.
     pub(super) fn take_up_to(&mut self, settled: Epoch) -> Epoch {
         let mut upto = settled;
         while let Some(entry) = self.lasts.first_entry().filter(|entry| *entry.key() <= upto + 1) {

@@ -36,8 +36,9 @@ impl Ends {
         self.0[from.index()].is_some()
     }
 
-    /// All who have dropped an object must have entered the same scopes of it; this rank has if it is `gone`. Ranks that drop it amid a
-    /// failure have not: so this is told only at the end of `run`, if it ends well otherwise; who waits for such a rank hears of it at once.
+    /// All who have dropped an object must have entered the same scopes of it; this rank has if it is `gone`. Ranks
+    /// that drop it amid a failure have not: so this is told only at the end of `run`, if it ends well otherwise; who
+    /// waits for such a rank hears of it at once.
     pub(crate) fn compare(&self, mine: &Ledger, name: &ObjectName, gone: bool) -> Option<Error> {
         self.0.iter().enumerate().find_map(|(rank, end)| {
             let (epoch, last) = end.as_ref()?;
@@ -58,8 +59,8 @@ impl Ends {
     }
 }
 
-/// An object is faulty. Where a scope of writes has been dropped whose writes are lost with it, and nobody waits to hear of it, or two
-/// ranks have written one element, the end of `run` says so.
+/// An object is faulty. Where a scope of writes has been dropped whose writes are lost with it, and nobody waits to
+/// hear of it, or two ranks have written one element, the end of `run` says so.
 pub(crate) fn defer_lost_writes(ledger: &Ledger, cx: &mut Cx<'_>) {
     let lost_writes = ledger.has_ended_writes() && !cx.core.waits_for_end_of(cx.id());
     if let Some(error) = cx.frame.fault.clone()

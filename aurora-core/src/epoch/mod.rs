@@ -3,12 +3,12 @@
 //! Scopes are numbered by *epochs*. An epoch is **settled** here when nothing that belongs to it can still change our
 //! block: of a ReadCache, when all ranks have announced (each says which writes it made before); of a ReleaseC, when
 //! our own scope and everyone's have ended and all batches that they announce are applied. A request tagged with epoch
-//! `e` is served once `e` is settled. In an Accumulate *in order* a rank's batches are applied when the ranks before it have ended
-//! theirs and all of those are. Pure: no messages, no memory.
+//! `e` is served once `e` is settled. In an Accumulate *in order* a rank's batches are applied when the ranks before it
+//! have ended theirs and all of those are. Pure: no messages, no memory.
 //!
-//! Scopes of different parts of the object have nothing to do with each other: an epoch may be settled *early*, before an earlier
-//! one of another part, which may be open around it on every rank. Loads settle in their order among themselves: who enters one
-//! waits for it there, so it never waits for anything that comes later in the program.
+//! Scopes of different parts of the object have nothing to do with each other: an epoch may be settled *early*, before
+//! an earlier one of another part, which may be open around it on every rank. Loads settle in their order among
+//! themselves: who enters one waits for it there, so it never waits for anything that comes later in the program.
 
 mod early;
 mod ends;
@@ -50,8 +50,8 @@ pub(crate) struct Ledger {
     records: BTreeMap<Epoch, Record>,
     /// Of each other rank, the last scope that it has said to have entered.
     heard: Vec<Epoch>,
-    /// HaloCaches, the latest last. A HaloCache is settled without the ranks that are no neighbours; what they open instead may
-    /// come later.
+    /// HaloCaches, the latest last. A HaloCache is settled without the ranks that are no neighbours; what they open
+    /// instead may come later.
     halos: VecDeque<(Epoch, Opening)>,
     /// The last opening of this rank, for messages.
     pub(crate) last: Option<Opening>,
@@ -120,7 +120,8 @@ impl Ledger {
         let me = self.me;
         self.has_entered(from, epoch);
         if self.is_settled(epoch) {
-            // Settled without that rank, so it was a HaloCache in which that one is no neighbour: it would not speak of it.
+            // Settled without that rank, so it was a HaloCache in which that one is no neighbour: it would not speak of
+            // it.
             let mut early = self.halos.iter();
             let mine = early.find(|(settled, _)| *settled >= epoch).map(|(_, mine)| mine).or(self.last.as_ref());
             return mine.map_or(Ok(()), |mine| Err((me, Box::new(mine.clone()))));

@@ -57,8 +57,8 @@ impl Record {
         self.mine.as_ref().is_some_and(|mine| mine.behaviour == Collective::AccumulateInOrder)
     }
 
-    /// ReadCache: once all have announced, whether a rank's block contains all that was written before, as it comes or with the
-    /// correction that is here.
+    /// ReadCache: once all have announced, whether a rank's block contains all that was written before, as it comes or
+    /// with the correction that is here.
     pub(crate) fn is_final(&self, rank: Rank) -> bool {
         self.from[rank.index()].writes >= self.marks[rank.index()]
     }

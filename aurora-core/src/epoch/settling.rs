@@ -51,8 +51,8 @@ impl Ledger {
         self.early.lacking(self.settled + 1, upto)
     }
 
-    /// How many scopes that this rank is through with are not settled, but for those that all who are awaited are known to have open: they
-    /// may want this rank to go on before they end them.
+    /// How many scopes that this rank is through with are not settled, but for those that all who are awaited are known
+    /// to have open: they may want this rank to go on before they end them.
     pub(crate) fn ahead(&self) -> usize {
         self.left_behind().count()
     }
@@ -68,7 +68,8 @@ impl Ledger {
         self.awaited(epoch).filter(move |rank| self.heard[rank.index()] < epoch)
     }
 
-    /// For whom this rank waits if it is [too far ahead](Self::ahead): who is late in the first of these scopes is so in all of them.
+    /// For whom this rank waits if it is [too far ahead](Self::ahead): who is late in the first of these scopes is so
+    /// in all of them.
     pub(crate) fn laggards(&self) -> Vec<Rank> {
         if self.left_behind().any(|epoch| self.awaited(epoch).next().is_none()) {
             // Nobody has to come for that one.
@@ -96,8 +97,8 @@ impl Ledger {
         self.unsettled(upto).filter(|epoch| self.is_complete(*epoch)).filter(holds_up)
     }
 
-    /// What an access of this rank to a part of the object comes behind, now that nothing of that part is pending here: so every
-    /// rank has been there.
+    /// What an access of this rank to a part of the object comes behind, now that nothing of that part is pending here:
+    /// so every rank has been there.
     pub(crate) fn behind(&self) -> Epoch {
         self.early.last().unwrap_or(self.settled)
     }

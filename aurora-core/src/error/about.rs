@@ -43,7 +43,8 @@ impl Error {
         matches!(self, Error::Mismatch { .. } | Error::Leaked { .. } | Error::Poisoned { .. } | Error::Conflict { .. })
     }
 
-    /// Whether it says the same to all ranks, whoever finds it: a rank that hears of it by the failure of another returns the error itself.
+    /// Whether it says the same to all ranks, whoever finds it: a rank that hears of it by the failure of another
+    /// returns the error itself.
     pub(crate) fn is_told_to_all(&self) -> bool {
         self.is_of_an_object()
             || matches!(self, Error::Deadlock { .. } | Error::RankLeft { .. })

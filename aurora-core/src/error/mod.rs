@@ -35,8 +35,8 @@ pub enum Error {
         /// What another did instead.
         second: Box<Claim>,
     },
-    /// A scoped behaviour was forgotten (`mem::forget`), or is held where it may not be: over a barrier, for example, before which another
-    /// rank waits for an element that it has lent.
+    /// A scoped behaviour was forgotten (`mem::forget`), or is held where it may not be: over a barrier, for example,
+    /// before which another rank waits for an element that it has lent.
     #[error(
         "{rank} never closed the {behaviour} of {object} that it opened at {opened}: do not forget guards, and let them go out of scope \
          before a barrier or any other wait for ranks that need what they hold"
@@ -91,8 +91,8 @@ pub enum Error {
         /// For how long; zero if it is known to have died.
         silent_for: Duration,
     },
-    /// Another rank failed, and the job with it. Errors that are the same for all ranks, such as a [`Mismatch`](Error::Mismatch), come as
-    /// themselves.
+    /// Another rank failed, and the job with it. Errors that are the same for all ranks, such as a
+    /// [`Mismatch`](Error::Mismatch), come as themselves.
     #[error("{failure}")]
     JobFailed {
         /// Who failed, why, and at which line.
@@ -123,8 +123,8 @@ pub enum Error {
         /// What the other did.
         second: Box<Claim>,
     },
-    /// An element has been read that another rank has written in a scope which has not ended: before or after the write, as it comes. Found in
-    /// [checking mode](crate::Config::check).
+    /// An element has been read that another rank has written in a scope which has not ended: before or after the
+    /// write, as it comes. Found in [checking mode](crate::Config::check).
     #[error(
         "element {index} of {object} is read before what was written there is flushed: {writer}, and {reader}; end the scope, and order \
          the ranks before reading, by a barrier or a collective scope"
@@ -271,7 +271,8 @@ pub enum Error {
         /// The line that asked.
         site: Site,
     },
-    /// A copy of a vector that is larger than one rank is to spend on it. All ranks are told before any memory is taken.
+    /// A copy of a vector that is larger than one rank is to spend on it. All ranks are told before any memory is
+    /// taken.
     #[error(
         "{rank} needs {} for {purpose} of {object}{}, {limit}: read a slice of it at a time (`v.slice(range)`, then \
          `read_cache`), fetch scattered elements with Gather, or allow more",
@@ -305,7 +306,8 @@ pub enum Error {
         /// The line that asked.
         site: Site,
     },
-    /// Two operations that the library cannot tell apart: the number that the compiler has given each type is the same for both.
+    /// Two operations that the library cannot tell apart: the number that the compiler has given each type is the same
+    /// for both.
     #[error(
         "operations {first} and {second} on {object} cannot be told apart{}: the compiler has given both types one number, by a rare \
          chance; rename one of them, or move it to another module",

@@ -36,8 +36,9 @@ impl fmt::Debug for UserError {
 }
 
 impl Error {
-    /// Wraps an error of the program's own, so that a closure given to `run` can return it with `?`. Notes the line that calls it: call it
-    /// in a closure of yours, because `.map_err(Error::user)` has it called by the standard library, whose line says nothing.
+    /// Wraps an error of the program's own, so that a closure given to `run` can return it with `?`. Notes the line
+    /// that calls it: call it in a closure of yours, because `.map_err(Error::user)` has it called by the standard
+    /// library, whose line says nothing.
     ///
     /// ```
     /// use aurora_core::prelude::*;

@@ -3,8 +3,8 @@
 use crate::ids::CallId;
 use crate::link::Link;
 
-/// A request whose answer somebody waits for. When it goes, it is given up: nobody counts as waiting for it any more, and what is still
-/// to come is thrown away.
+/// A request whose answer somebody waits for. When it goes, it is given up: nobody counts as waiting for it any more,
+/// and what is still to come is thrown away.
 #[must_use = "a request that is not kept is given up"]
 pub(crate) struct Asked<'l> {
     link: &'l Link,
@@ -38,8 +38,8 @@ mod tests {
     use crate::{Rank, Route};
     use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
-    /// Requests that rank 0 has under way when a use of a vector fails that rank 1 breaks off, with its block lent until rank 0's
-    /// request waits there.
+    /// Requests that rank 0 has under way when a use of a vector fails that rank 1 breaks off, with its block lent
+    /// until rank 0's request waits there.
     fn left_after(next_use: fn(&mut GVector<u64>, &GVector<u64>) -> Result<()>) -> usize {
         let left = Config::threads(3).route(Route::Local).run(|world| {
             let other = GVector::<u64>::new(world, 9)?;

@@ -69,7 +69,8 @@ impl Kernel {
 }
 
 impl Core {
-    /// The job has failed, in the call of an object: its kernel shuts all of them when that call is over. The first fault stays.
+    /// The job has failed, in the call of an object: its kernel shuts all of them when that call is over. The first
+    /// fault stays.
     pub(crate) fn fail_job(&mut self, error: Error, out: &mut Outbox) {
         if self.fault.is_some() {
             return;
@@ -109,8 +110,8 @@ impl Core {
         std::mem::take(&mut self.deferred).into_iter().next().map(|(_, error)| error)
     }
 
-    /// Whether the program has heard of this error of an object, or of another that is its end as well: ranks do not all find the same
-    /// words for what is wrong.
+    /// Whether the program has heard of this error of an object, or of another that is its end as well: ranks do not
+    /// all find the same words for what is wrong.
     pub(crate) fn knows(&self, object: ObjectId, error: &Error) -> bool {
         self.told.contains(&(object, digest_of(error)))
             || error.is_of_an_object() && self.told.contains(&(object, ANY_FAULT))

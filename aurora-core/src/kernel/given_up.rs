@@ -1,5 +1,5 @@
-//! A rank is stopped while it holds the latch of another rank's block, and goes on later. Whatever the owner is lent meanwhile never
-//! changes under it, and both are told that the job is over.
+//! A rank is stopped while it holds the latch of another rank's block, and goes on later. Whatever the owner is lent
+//! meanwhile never changes under it, and both are told that the job is over.
 
 use crate::prelude::*;
 use crate::{Route, distmemcpy};

@@ -172,7 +172,8 @@ fn pieces_of_calls_that_nobody_can_have_come_to() {
     }
 }
 
-/// Ranks of one build that disagree, and not what this page is about: both edges are on their way before either is here whole.
+/// Ranks of one build that disagree, and not what this page is about: both edges are on their way before either is here
+/// whole.
 #[test]
 fn edges_of_different_halos_beside_each_other() {
     let (mut kernel, mut out) = rank_of(3);

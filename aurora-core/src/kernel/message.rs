@@ -1,7 +1,7 @@
 //! The headers of transfers: whose they are, and what kernels say to each other. Payloads follow beside them.
 //!
-//! A header begins with a number: the object that it is about, four times over, and how it is about it. What follows only that object
-//! knows. 0 stands for a message of kernels, 1 for an answer.
+//! A header begins with a number: the object that it is about, four times over, and how it is about it. What follows
+//! only that object knows. 0 stands for a message of kernels, 1 for an answer.
 
 use crate::Error;
 use crate::ids::{CallId, ObjectId};

@@ -217,8 +217,8 @@ impl Kernel {
         self.refresh_all();
     }
 
-    /// Forgets an object that every rank has dropped, once nothing is sent from it. Of a faulty one nobody misses a load that is under
-    /// way, and its memory may be what is short.
+    /// Forgets an object that every rank has dropped, once nothing is sent from it. Of a faulty one nobody misses a
+    /// load that is under way, and its memory may be what is short.
     pub(crate) fn reap(&mut self, id: ObjectId) {
         if let Some(Entry { frame, machine }) = self.objects.get(&id)
             && frame.dropped.iter().all(|dropped| *dropped)

@@ -1,11 +1,11 @@
-//! The state machine behind guards, in all orders in which a program and what arrives can take turns: the gate, lending,
-//! parking, the split end.
+//! The state machine behind guards, in all orders in which a program and what arrives can take turns: the gate,
+//! lending, parking, the split end.
 //!
 //! All of it is under one lock, so what can differ is who takes that next. Here the checker tries every order of two
-//! threads that drive the real [`Kernel`]: one does what a guard does, call by call, with the memory in its hands between the
-//! calls; the other is the endpoint, which delivers the messages of rank 1 and sends what is lent. Only waiting is not as
-//! outside: who waits tries again and again. What ranks that share memory do without the lock has models of its own
-//! (`memory/gate.rs`, `memory/latch.rs`).
+//! threads that drive the real [`Kernel`]: one does what a guard does, call by call, with the memory in its hands
+//! between the calls; the other is the endpoint, which delivers the messages of rank 1 and sends what is lent. Only
+//! waiting is not as outside: who waits tries again and again. What ranks that share memory do without the lock has
+//! models of its own (`memory/gate.rs`, `memory/latch.rs`).
 
 use super::mail::Reason;
 use super::nodes::Nodes;
@@ -154,7 +154,8 @@ fn uniform(bytes: &[u8]) -> u64 {
     values[0]
 }
 
-/// What [`OwnerComputesMut`](crate::OwnerComputesMut) does: opens, passes the gate, takes the block at the first slice, gives it back.
+/// What [`OwnerComputesMut`](crate::OwnerComputesMut) does: opens, passes the gate, takes the block at the first slice,
+/// gives it back.
 fn write_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.settled(true, Window::WHOLE, cx)).expect("no fault");
     node.wait(|object, cx| object.gate(Window::WHOLE, cx)).expect("no fault");
@@ -287,8 +288,8 @@ fn batch(place: usize, value: u64) -> Buffer {
     batch.take()
 }
 
-/// Both ranks write to our block in a ReleaseC; rank 1 then asks for it, with the number of scopes that it has `entered`. The program
-/// ends its scope without waiting, and its next use of the vector waits.
+/// Both ranks write to our block in a ReleaseC; rank 1 then asks for it, with the number of scopes that it has
+/// `entered`. The program ends its scope without waiting, and its next use of the vector waits.
 fn split_end(entered: u64) {
     loom::model(move || {
         let node = Node::new(FEW);

@@ -60,8 +60,8 @@ impl Nodes {
         self.seats[rank.index()].position
     }
 
-    /// Who of `rank`'s node receives the block of an `owner` on another one, for all of it. The ranks of a node share in what comes from
-    /// the ranks of each other node, and so they do if each of those has only one.
+    /// Who of `rank`'s node receives the block of an `owner` on another one, for all of it. The ranks of a node share
+    /// in what comes from the ranks of each other node, and so they do if each of those has only one.
     pub(crate) fn receiver(&self, owner: Rank, rank: Rank) -> Rank {
         let (sharers, owner) = (self.with(rank), self.seats[owner.index()]);
         sharers[(owner.node + owner.position) % sharers.len()]

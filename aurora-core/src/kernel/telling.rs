@@ -13,7 +13,8 @@ pub(crate) struct Telling {
     pub(crate) reports: Vec<Stats>,
     /// By rank 0: the counters of all have been printed.
     pub(crate) printed: bool,
-    /// By rank 0: the least time between question and answer so far, and how far its clock was ahead of ours then, in nanoseconds.
+    /// By rank 0: the least time between question and answer so far, and how far its clock was ahead of ours then, in
+    /// nanoseconds.
     pub(crate) ahead: Option<(u64, i64)>,
     /// Answers so far.
     pub(crate) answers: u32,
@@ -43,8 +44,8 @@ impl Kernel {
         self.core.mail.say(out, to, &Message::Time { sent, here, machine }, Payload::Empty);
     }
 
-    /// Rank 0's clock said `there` at some moment between our `sent` and now: most likely half way. Two processes of one machine have the
-    /// same clock.
+    /// Rank 0's clock said `there` at some moment between our `sent` and now: most likely half way. Two processes of
+    /// one machine have the same clock.
     pub(crate) fn heard_time(&mut self, sent: u64, there: u64, machine: u64) {
         let Time { nanos: now, machine: here } = Time::now();
         let round_trip = now.saturating_sub(sent);

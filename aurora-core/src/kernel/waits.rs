@@ -1,4 +1,5 @@
-//! What this rank waits for, from whom, and what it says of that to those who ask: what the [watch](super::watch) judges by.
+//! What this rank waits for, from whom, and what it says of that to those who ask: what the [watch](super::watch)
+//! judges by.
 
 use super::watch::{Act, GuardState, RankState, Relay, What};
 use super::{Call, Entry, Kernel};

@@ -10,11 +10,11 @@
 //!    array, and that nobody else uses; of a shared one, that nobody else uses meanwhile (see `shared.rs`); of one that
 //!    arrives, whose parts are shown and written by the rules of `arriving.rs`. Of an empty array it dangles, aligned.
 //! 2. It is freed by `Drop` alone, and what is borrowed from the array borrows the array.
-//! 3. All bytes of a new mapping are zero, which is a value of every [`Element`]; it begins at a page, which is aligned for
-//!    every type that [`is_large`] lets in.
+//! 3. All bytes of a new mapping are zero, which is a value of every [`Element`]; it begins at a page, which is aligned
+//!    for every type that [`is_large`] lets in.
 //! 4. Huge pages and populating change no byte.
-//! 5. The pieces of an array share its elements out among them: each is in one piece alone. The array that was cut is kept by
-//!    all of them, and nobody else has it, so it is not used again before it is dropped.
+//! 5. The pieces of an array share its elements out among them: each is in one piece alone. The array that was cut is
+//!    kept by all of them, and nobody else has it, so it is not used again before it is dropped.
 
 #![allow(unsafe_code)]
 
@@ -79,8 +79,8 @@ impl<T: Element> Array<T> {
     /// Over `len` elements of a segment, from byte `at` on.
     ///
     /// # Safety
-    /// They lie inside it, aligned and initialised; and while the array is read nobody writes to them, while it is written
-    /// nobody else uses them.
+    /// They lie inside it, aligned and initialised; and while the array is read nobody writes to them, while it is
+    /// written nobody else uses them.
     pub(super) unsafe fn over(segment: Segment, at: usize, len: usize) -> Self {
         // SAFETY: it lies inside, says the caller.
         let start = NonNull::new(unsafe { segment.as_ptr().add(at) }.cast()).expect("nothing is mapped at null");
@@ -137,7 +137,8 @@ impl<T: Element> Array<T> {
         Array { start, len, owner }
     }
 
-    /// Takes over the elements of `next`, if they come behind its own and both were one array before. False: nothing is changed.
+    /// Takes over the elements of `next`, if they come behind its own and both were one array before. False: nothing is
+    /// changed.
     pub(crate) fn join(&mut self, next: &mut Self) -> bool {
         let joins = next.follows(self);
         if joins {
@@ -193,7 +194,8 @@ impl<T: Element> Array<T> {
         Ok(())
     }
 
-    /// Gives it back to the system, where that can be done while the array lives: then it is zeros, as if never touched.
+    /// Gives it back to the system, where that can be done while the array lives: then it is zeros, as if never
+    /// touched.
     pub(crate) fn give_back(&mut self) {
         if let Owner::Shared { segment, at } = &self.owner {
             // SAFETY: invariant 1: it is borrowed mutably. Invariant 3 says what it is then.

@@ -1,16 +1,17 @@
-//! Arrays that are shown in parts while the rest of them is being written: the copy of a vector on its way in, and memory that several
-//! ranks share.
+//! Arrays that are shown in parts while the rest of them is being written: the copy of a vector on its way in, and
+//! memory that several ranks share.
 //!
 //! Why the unsafe code is sound:
 //!
-//! 1. An array that arrives was nobody else's when it came here, and goes out as [`Part`]s only: every write goes through the one
-//!    [`Arriving`], which is borrowed mutably for it. To memory that ranks share they write by the rules of `shared.rs`: not where
-//!    somebody shows it. An array's memory is valid as long as any `Arc` of it.
-//! 2. What has been shown of an arriving one is noted before it is, and refused to every write until nobody else holds the array: then
-//!    nobody shows any of it any more, and the notes begin anew. As long as a part is shown, so is its `Arc`.
-//! 3. A part borrows its own elements, never the array, so a write to others does not meet it: neither one that comes in, nor one
-//!    through a guard of this rank to which another part of shared memory is lent. As a whole an array is borrowed only if it is one's
-//!    own, or by the kernel between the writes to one that arrives, under its lock.
+//! 1. An array that arrives was nobody else's when it came here, and goes out as [`Part`]s only: every write goes
+//!    through the one [`Arriving`], which is borrowed mutably for it. To memory that ranks share they write by the
+//!    rules of `shared.rs`: not where somebody shows it. An array's memory is valid as long as any `Arc` of it.
+//! 2. What has been shown of an arriving one is noted before it is, and refused to every write until nobody else holds
+//!    the array: then nobody shows any of it any more, and the notes begin anew. As long as a part is shown, so is its
+//!    `Arc`.
+//! 3. A part borrows its own elements, never the array, so a write to others does not meet it: neither one that comes
+//!    in, nor one through a guard of this rank to which another part of shared memory is lent. As a whole an array is
+//!    borrowed only if it is one's own, or by the kernel between the writes to one that arrives, under its lock.
 //! 4. Any bytes are a value of an [`Element`], and a part lies inside of its array.
 #![allow(unsafe_code)]
 
@@ -99,7 +100,8 @@ impl Arriving {
 }
 
 impl Part {
-    /// Of memory that several ranks share. Nobody writes there as long as the array's holder says that it shows it: `shared.rs`.
+    /// Of memory that several ranks share. Nobody writes there as long as the array's holder says that it shows it:
+    /// `shared.rs`.
     pub(crate) fn of_shared(array: &Arc<dyn Storage>, bytes: Range<usize>) -> Self {
         Part { array: array.clone(), bytes }
     }

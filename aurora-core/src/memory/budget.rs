@@ -1,7 +1,8 @@
 //! How much memory a copy of a vector may take on one rank.
 //!
-//! What is not there at all is an `OutOfMemory`, found out when the memory is taken (`meter.rs`). This is about what is there and
-//! should be left to others: one copy has no more than `AURORA_CACHE_LIMIT` says, or, where that is not set, half of what is free.
+//! What is not there at all is an `OutOfMemory`, found out when the memory is taken (`meter.rs`). This is about what is
+//! there and should be left to others: one copy has no more than `AURORA_CACHE_LIMIT` says, or, where that is not set,
+//! half of what is free.
 
 use super::available::Limits;
 use super::meter::LOOKED_AT;

@@ -1,15 +1,16 @@
 //! Single elements, read and written by several threads at a time.
 //!
-//! Elements that are *words* (of 1, 2, 4 or 8 bytes, at a multiple of that) are read and written as one, by relaxed atomic
-//! accesses, which cost what plain ones do. Others are plain memory.
+//! Elements that are *words* (of 1, 2, 4 or 8 bytes, at a multiple of that) are read and written as one, by relaxed
+//! atomic accesses, which cost what plain ones do. Others are plain memory.
 //!
 //! Why the unsafe code is sound:
 //!
-//! 1. [`Cells`] are made from a mutable borrow of the memory behind them and live no longer; they are in nobody else's hands.
+//! 1. [`Cells`] are made from a mutable borrow of the memory behind them and live no longer; they are in nobody else's
+//!    hands.
 //! 2. Beside them, others touch that memory only by [`read`] and [`write`], and only words (`direct.rs`).
 //! 3. Every access is inside: compared with the length.
-//! 4. A word lies at a multiple of its size, which is looked at when cells are made; other elements are accessed without
-//!    regard to alignment.
+//! 4. A word lies at a multiple of its size, which is looked at when cells are made; other elements are accessed
+//!    without regard to alignment.
 //! 5. Any bytes are a value of an [`Element`].
 #![allow(unsafe_code)]
 

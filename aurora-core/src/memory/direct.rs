@@ -1,23 +1,24 @@
 //! Single elements of a vector without its kernel: one's own, and those of the ranks that share memory.
 //!
-//! The [`Permit`], which the kernel sets, says what the rank's own thread may do without asking: nothing while a scope is under
-//! way, a guard of the wrong kind is open, or something is at fault. The [latch](super::latch) of another rank's block, which
-//! its owner sets, says what others may do there. Everything else goes by the kernel and, if need be, by a message.
+//! The [`Permit`], which the kernel sets, says what the rank's own thread may do without asking: nothing while a scope
+//! is under way, a guard of the wrong kind is open, or something is at fault. The [latch](super::latch) of another
+//! rank's block, which its owner sets, says what others may do there. Everything else goes by the kernel and, if need
+//! be, by a message.
 //!
 //! Why the unsafe code is sound:
 //!
-//! 1. `own` and `whole` point at the elements of this rank's block and of the whole vector, all initialised, which stay mapped
-//!    and in their place as long as the vector's handle lives: a block's memory is given back when every handle has been
-//!    dropped, this one included, and a segment while `sharing` holds it.
-//! 2. While the permit says [`OWN`], nobody else writes to our own block but as words (`cells.rs`) or, holding its latch, as here;
-//!    our thread itself is here and not in a guard. The kernel takes that back under its lock, on our own thread, before
-//!    a guard can write.
-//! 3. While a latch is held for reading nobody writes but other holders; while it is held for writing nobody but holders uses
-//!    the block. All of them touch words only. That holds however long they hold it: an owner that waits no longer gives the
-//!    place up (`latch.rs`).
+//! 1. `own` and `whole` point at the elements of this rank's block and of the whole vector, all initialised, which stay
+//!    mapped and in their place as long as the vector's handle lives: a block's memory is given back when every handle
+//!    has been dropped, this one included, and a segment while `sharing` holds it.
+//! 2. While the permit says [`OWN`], nobody else writes to our own block but as words (`cells.rs`) or, holding its
+//!    latch, as here; our thread itself is here and not in a guard. The kernel takes that back under its lock, on our
+//!    own thread, before a guard can write.
+//! 3. While a latch is held for reading nobody writes but other holders; while it is held for writing nobody but
+//!    holders uses the block. All of them touch words only. That holds however long they hold it: an owner that waits
+//!    no longer gives the place up (`latch.rs`).
 //! 4. Every index is compared with the length of what it points into.
-//! 5. In a world of one rank nobody sends a request, so while the permit says [`WRITE`], which is when no guard is open, nobody else
-//!    uses the block.
+//! 5. In a world of one rank nobody sends a request, so while the permit says [`WRITE`], which is when no guard is
+//!    open, nobody else uses the block.
 #![allow(unsafe_code)]
 
 use super::cells;
@@ -70,7 +71,8 @@ impl<T> Shared<T> {
 }
 
 impl<T: Element> Direct<T> {
-    /// Of a vector whose block, the elements `range`, lies in memory that no other rank shares; `alone` if there is none.
+    /// Of a vector whose block, the elements `range`, lies in memory that no other rank shares; `alone` if there is
+    /// none.
     pub(crate) fn to(permit: Arc<Permit>, block: Arc<dyn Storage>, range: Range<usize>, alone: bool) -> Self {
         // SAFETY: the vector's handle, which is about to be made, keeps the block; the kernel keeps the permit.
         let direct = unsafe { typed::<T>(block).direct(permit, range) };
@@ -214,7 +216,8 @@ impl<T: Element> Direct<T> {
         self.shared.as_ref().is_some_and(|shared| shared.seat(owner).is_some())
     }
 
-    /// Reads the elements at `indices`, as long as all latches admit it. Returns how many it has read; for the rest ask the kernel.
+    /// Reads the elements at `indices`, as long as all latches admit it. Returns how many it has read; for the rest ask
+    /// the kernel.
     ///
     /// # Panics
     /// If there is no such element.
@@ -255,8 +258,8 @@ impl<T: Element> Direct<T> {
             let Some(latched) = Latched::acquire(sharing, owner, Intent::Read, epoch) else {
                 break;
             };
-            // No element waits for the one before, so the processor has as many cache misses under way as it can; it is told where
-            // to look before it comes there.
+            // No element waits for the one before, so the processor has as many cache misses under way as it can; it is
+            // told where to look before it comes there.
             indices.iter().for_each(|index| memory.fetch(*index));
             for (value, index) in values.iter_mut().zip(indices) {
                 assert!(block.contains(index), "element {index} of {block:?}");
@@ -278,7 +281,8 @@ impl<T: Element> Direct<T> {
         done
     }
 
-    /// Sets elements, in the order given, as long as all latches admit it. Returns how many it has set; for the rest ask the kernel.
+    /// Sets elements, in the order given, as long as all latches admit it. Returns how many it has set; for the rest
+    /// ask the kernel.
     ///
     /// # Panics
     /// As [`Direct::at_many`].
@@ -316,8 +320,8 @@ impl<T: Element> Direct<T> {
 
 #[cfg(test)]
 impl<T: Element> Direct<T> {
-    /// Acquires the latch of the rank in this seat and holds it, as if it was stopped before it sets an element. Returns
-    /// what it does when it goes on, which returns whether that counts.
+    /// Acquires the latch of the rank in this seat and holds it, as if it was stopped before it sets an element.
+    /// Returns what it does when it goes on, which returns whether that counts.
     pub(crate) fn stop_holding(&self, owner: usize, index: usize, value: T) -> impl FnOnce() -> bool + '_ {
         let Shared { whole, len, sharing, .. } = self.shared.as_ref().expect("shared memory");
         let ready = self.permit.word();

@@ -1,21 +1,22 @@
 //! The gate of one node: who reads a shared vector at this moment, so that nobody writes to what another shows.
 //!
-//! Each rank of the node has a *seat* that it alone writes to. A rank that completes a load says so there, after it has counted
-//! itself among the readers if it shows the shared memory itself. An owner may write to its block once everyone has
-//! completed the last load that it has announced to all, and nobody reads any more: nobody can begin to read then before
-//! the owner announces the next load. Who has announced a load and not completed it may show parts that are final already: nobody
-//! writes before it has completed that.
+//! Each rank of the node has a *seat* that it alone writes to. A rank that completes a load says so there, after it has
+//! counted itself among the readers if it shows the shared memory itself. An owner may write to its block once everyone
+//! has completed the last load that it has announced to all, and nobody reads any more: nobody can begin to read then
+//! before the owner announces the next load. Who has announced a load and not completed it may show parts that are
+//! final already: nobody writes before it has completed that.
 //!
-//! A load may be of a range, and so may be what a rank writes to. Each rank says between which bytes all that it shows lies; that
-//! grows with each load, and begins anew once it shows nothing. A writer looks whether everyone has completed the last load *of its
-//! range*, and where they read now. A later load of another range may widen what it looks at meanwhile, never narrow it.
+//! A load may be of a range, and so may be what a rank writes to. Each rank says between which bytes all that it shows
+//! lies; that grows with each load, and begins anew once it shows nothing. A writer looks whether everyone has
+//! completed the last load *of its range*, and where they read now. A later load of another range may widen what it
+//! looks at meanwhile, never narrow it.
 //!
-//! A rank completes its loads one after the other, under the lock of its kernel, whose thread may do it while the calling thread ends
-//! the guard of an earlier one. What a rank says of its range may then be wider than what it still shows; it begins anew
-//! only behind all that has been read.
+//! A rank completes its loads one after the other, under the lock of its kernel, whose thread may do it while the
+//! calling thread ends the guard of an earlier one. What a rank says of its range may then be wider than what it still
+//! shows; it begins anew only behind all that has been read.
 //!
-//! Reading happens before the reader leaves (release), leaving before the owner finds nobody (acquire), and that before its
-//! write. So the two never race; `model` below has a checker try all interleavings.
+//! Reading happens before the reader leaves (release), leaving before the owner finds nobody (acquire), and that before
+//! its write. So the two never race; `model` below has a checker try all interleavings.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,11 +97,12 @@ pub(crate) struct Seat<W> {
 }
 
 impl<W: Word> Seat<W> {
-    /// Completes `load`, with a guard that shows these bytes if it `reads`. By its own rank alone, one load after the other.
+    /// Completes `load`, with a guard that shows these bytes if it `reads`. By its own rank alone, one load after the
+    /// other.
     pub(crate) fn enter(&self, load: u64, reads: Option<Range<usize>>) {
         if let Some(bytes) = reads {
-            // The kernel may complete a load while the calling thread ends the guard of another: what that has read comes before
-            // what is said from here on.
+            // The kernel may complete a load while the calling thread ends the guard of another: what that has read
+            // comes before what is said from here on.
             let readers = self.readers.load(Ordering::Acquire);
             let (mut start, mut end) = (bytes.start as u64, bytes.end as u64);
             if readers > 0 {
@@ -120,8 +122,8 @@ impl<W: Word> Seat<W> {
         self.readers.add(1u64.wrapping_neg(), Ordering::Release);
     }
 
-    /// Whether its rank has completed `load`, the last one of these bytes, and reads none of them. In this order: it counts itself
-    /// before it completes.
+    /// Whether its rank has completed `load`, the last one of these bytes, and reads none of them. In this order: it
+    /// counts itself before it completes.
     pub(crate) fn is_clear(&self, load: u64, bytes: &Range<usize>) -> bool {
         self.loaded.load(Ordering::Acquire) >= load
             && (self.readers.load(Ordering::Acquire) == 0
@@ -244,8 +246,8 @@ mod model {
         owner_and_reader(|seat, load| seat.loaded.load(Ordering::Acquire) >= load, [true, true]);
     }
 
-    /// An owner of bytes 8 to 16 writes there, while another rank ends a load of both halves, where it `reads_first`, and
-    /// completes a later one of the first half.
+    /// An owner of bytes 8 to 16 writes there, while another rank ends a load of both halves, where it `reads_first`,
+    /// and completes a later one of the first half.
     fn writer_beside_a_reader(is_clear: fn(&Seat<Modelled>, u64) -> bool, reads_first: bool) {
         loom::model(move || {
             let shared = Arc::new(Shared {
@@ -288,8 +290,8 @@ mod model {
         assert!(seat.is_clear(2, &(0..30)));
     }
 
-    /// An owner of bytes 8 to 16 writes there, while a rank that has loaded both halves ends the guard of that, and its daemon
-    /// completes a load of the first half, which the rank `shows`.
+    /// An owner of bytes 8 to 16 writes there, while a rank that has loaded both halves ends the guard of that, and its
+    /// daemon completes a load of the first half, which the rank `shows`.
     fn writer_beside_a_daemon(enter: fn(&Seat<Modelled>, u64, Option<Range<usize>>), shows: bool) {
         loom::model(move || {
             let shared = Arc::new(Shared {

@@ -1,8 +1,8 @@
 //! How long the owner of a block waits for a rank that holds its [latch](super::latch), and which rank it has given up.
 //!
-//! A rank that runs releases a latch within nanoseconds. A rank that does not has been stopped, and nobody knows whether
-//! it will ever go on. The owner waits under the lock of its kernel and is silent meanwhile, so it gives up before its
-//! peers would take the owner itself for stuck.
+//! A rank that runs releases a latch within nanoseconds. A rank that does not has been stopped, and nobody knows
+//! whether it will ever go on. The owner waits under the lock of its kernel and is silent meanwhile, so it gives up
+//! before its peers would take the owner itself for stuck.
 
 use aurora_net::Rank;
 use std::sync::OnceLock;

@@ -1,14 +1,15 @@
-//! The latch of a block: with it ranks of one node read and write single elements of each other's blocks without a message.
+//! The latch of a block: with it ranks of one node read and write single elements of each other's blocks without a
+//! message.
 //!
-//! Each block has a latch, whose *mode* its owner sets. Each rank has one word that names the block whose latch it *holds*.
-//! A rank that wants an element writes that word first and reads the mode second. An owner that is about to use its block
-//! sets the mode first and reads all those words second. The four accesses have one total order, so either the rank reads
-//! the new mode and is refused, or the owner reads the rank's word and waits until the rank has released the latch, which
-//! takes some nanoseconds.
+//! Each block has a latch, whose *mode* its owner sets. Each rank has one word that names the block whose latch it
+//! *holds*. A rank that wants an element writes that word first and reads the mode second. An owner that is about to
+//! use its block sets the mode first and reads all those words second. The four accesses have one total order, so
+//! either the rank reads the new mode and is refused, or the owner reads the rank's word and waits until the rank has
+//! released the latch, which takes some nanoseconds.
 //!
-//! A rank may be stopped while it holds a latch, and go on at any later time. An owner that has waited long enough *gives
-//! the place up*: it sets a mode that says so and never uses the place again. A rank that releases a latch reads the mode
-//! once more, to see whether what it has done counts.
+//! A rank may be stopped while it holds a latch, and go on at any later time. An owner that has waited long enough
+//! *gives the place up*: it sets a mode that says so and never uses the place again. A rank that releases a latch reads
+//! the mode once more, to see whether what it has done counts.
 //!
 //! The word of the mode also says how many scopes the owner has settled: a read must contain what all ranks did in the
 //! scopes before it. `model` below has a checker try all interleavings.
@@ -143,8 +144,8 @@ pub(crate) fn acquire_all<L: Latches>(latches: &L, me: usize, intent: Intent, ep
     attempt
 }
 
-/// Rank `me` is done with the block of `owner`. False: the owner has given the place up meanwhile, and what `me` has done
-/// there does not count.
+/// Rank `me` is done with the block of `owner`. False: the owner has given the place up meanwhile, and what `me` has
+/// done there does not count.
 #[inline]
 #[must_use]
 pub(crate) fn release<L: Latches>(latches: &L, me: usize, owner: usize) -> bool {
@@ -173,8 +174,8 @@ fn is_kept<L: Latches>(latches: &L, owner: usize) -> bool {
     LatchMode::decode(latches.latch(owner).load(Ordering::Acquire)).0 != LatchMode::GivenUp
 }
 
-/// An owner sets how its block may be used from now on, and what it has settled. Before it uses the block it waits until
-/// there is no [`holder`] that the mode does not admit.
+/// An owner sets how its block may be used from now on, and what it has settled. Before it uses the block it waits
+/// until there is no [`holder`] that the mode does not admit.
 pub(crate) fn set<L: Latches>(latches: &L, owner: usize, mode: LatchMode, settled: Epoch) {
     latches.latch(owner).publish(mode.encode(settled));
 }

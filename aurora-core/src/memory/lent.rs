@@ -5,8 +5,9 @@
 //!
 //! 1. The pointer comes from a borrowed slice and is valid for its length as long as that borrow lasts.
 //! 2. It is dereferenced only through a table of the kernel, under the endpoint's lock.
-//! 3. [`with_lent`] and [`with_lent_mut`] withdraw it from that table, under the same lock, before they return or unwind;
-//!    they hold the borrow until then and hand the guard that withdraws to nobody, so that it cannot be forgotten.
+//! 3. [`with_lent`] and [`with_lent_mut`] withdraw it from that table, under the same lock, before they return or
+//!    unwind; they hold the borrow until then and hand the guard that withdraws to nobody, so that it cannot be
+//!    forgotten.
 //! 4. The bytes of an [`Element`] may be read and written freely: it is plain data without padding.
 //! 5. Between lending and withdrawal the caller's code does not run, so nobody else uses a slice that is lent mutably.
 

@@ -3,8 +3,8 @@
 use super::{Array, Meter, Shortage, Storage};
 use std::sync::Arc;
 
-/// Memory that the system has promised, with a meter for what is touched of it. What there is no memory for is not written, and the
-/// shortage is kept until somebody asks.
+/// Memory that the system has promised, with a meter for what is touched of it. What there is no memory for is not
+/// written, and the shortage is kept until somebody asks.
 pub(crate) struct Metered {
     storage: Arc<dyn Storage>,
     meter: Meter,

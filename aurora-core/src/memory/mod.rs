@@ -2,9 +2,9 @@
 //!
 //! A block or a cache is one [`Array`] behind an `Arc`, known to the kernel by its bytes ([`Storage`]) and to guards
 //! by its elements. **The `Arc` is the lending protocol**: a guard that shows a block holds a clone, so the kernel
-//! cannot get it mutably and parks remote writes; a guard that writes has taken the array itself, so there is nothing to
-//! serve and every remote access is parked. Nothing of this depends on a guard's `Drop` being run. Who shows a part of a block holds
-//! a piece that was cut off for it ([`Parts`]); the rest is served meanwhile.
+//! cannot get it mutably and parks remote writes; a guard that writes has taken the array itself, so there is nothing
+//! to serve and every remote access is parked. Nothing of this depends on a guard's `Drop` being run. Who shows a part
+//! of a block holds a piece that was cut off for it ([`Parts`]); the rest is served meanwhile.
 //!
 //! Where large memory comes from, and what happens when there is none: `README.md`.
 

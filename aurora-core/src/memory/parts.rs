@@ -1,4 +1,5 @@
-//! A block as the pieces of it that are here. Usually that is one, all of it; when a part is lent, it is cut off before.
+//! A block as the pieces of it that are here. Usually that is one, all of it; when a part is lent, it is cut off
+//! before.
 //!
 //! A piece that somebody holds is not cut and not joined. A piece that is lent for writing is not here at all.
 

@@ -2,7 +2,8 @@
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. A prefetch is a hint: it reads and writes nothing that the program can observe, and never faults, whatever the address.
+//! 1. A prefetch is a hint: it reads and writes nothing that the program can observe, and never faults, whatever the
+//!    address.
 #![allow(unsafe_code)]
 
 /// Elements that will be needed.

@@ -1,21 +1,22 @@
-//! A vector's memory on one node: one segment with every rank's block in its place, so that the whole of it *is* the cache of
-//! all ranks.
+//! A vector's memory on one node: one segment with every rank's block in its place, so that the whole of it *is* the
+//! cache of all ranks.
 //!
-//! The segment begins with a seat for each rank: its words at the [gate](super::gate), at the [latches](super::latch) and
-//! at meetings; the elements follow from a new page on.
+//! The segment begins with a seat for each rank: its words at the [gate](super::gate), at the [latches](super::latch)
+//! and at meetings; the elements follow from a new page on.
 //!
 //! Why the unsafe code is sound:
 //!
-//! 1. A segment never changes its length and stays mapped as long as a handle to it exists; each array over it holds one.
+//! 1. A segment never changes its length and stays mapped as long as a handle to it exists; each array over it holds
+//!    one.
 //! 2. Its first bytes are seats, which are atomics and valid with all bits zero; nobody writes there otherwise.
-//! 3. The elements of a block are written by one rank alone, its owner or the one that receives it from another node, through
-//!    the one array over them ([`Sharing::arrays`], [`Sharing::room`]); of an owner's, while its latch keeps others out, and
-//!    by ranks that hold that latch, as words ([`Direct`]). Where a rank does not release it, the owner copies words from there once
-//!    and never comes back. All of it only while the gate is clear of the bytes that are written:
-//!    [`Sharing::is_clear`], tested by whoever writes, between two loads of its own rank. Who receives a block for a load writes before anybody can
-//!    complete that load.
-//! 4. The whole is shown only between [`Sharing::enter`] with `reads` and the drop of what it returns, those bytes of it, and
-//!    copied from only before `enter`, within the load; by invariant 3 nobody writes there then.
+//! 3. The elements of a block are written by one rank alone, its owner or the one that receives it from another node,
+//!    through the one array over them ([`Sharing::arrays`], [`Sharing::room`]); of an owner's, while its latch keeps
+//!    others out, and by ranks that hold that latch, as words ([`Direct`]). Where a rank does not release it, the owner
+//!    copies words from there once and never comes back. All of it only while the gate is clear of the bytes that are
+//!    written: [`Sharing::is_clear`], tested by whoever writes, between two loads of its own rank. Who receives a block
+//!    for a load writes before anybody can complete that load.
+//! 4. The whole is shown only between [`Sharing::enter`] with `reads` and the drop of what it returns, those bytes of
+//!    it, and copied from only before `enter`, within the load; by invariant 3 nobody writes there then.
 //! 5. All bytes of a new segment are zero, which is a value of every [`Element`]; the page that elements begin at is
 //!    aligned for them ([`Sharing::suits`]).
 #![allow(unsafe_code)]
@@ -38,7 +39,8 @@ use std::thread;
 
 const PAGE: usize = 4096;
 
-/// What a rank says of itself and of its block. What different ranks write lies apart, and so does what one of them writes often.
+/// What a rank says of itself and of its block. What different ranks write lies apart, and so does what one of them
+/// writes often.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Seat {
@@ -101,15 +103,16 @@ impl Sharing {
         Sharing { segment, node, holder_timeout, me, ranks }
     }
 
-    /// The arrays over this rank's block, the elements `range`, and over all `len` elements. To be asked for once. The first is
-    /// written to by the rules of invariant 3, the second shown and copied from by those of invariant 4, and never
-    /// written to.
+    /// The arrays over this rank's block, the elements `range`, and over all `len` elements. To be asked for once. The
+    /// first is written to by the rules of invariant 3, the second shown and copied from by those of invariant 4, and
+    /// never written to.
     pub(crate) fn arrays<T: Element>(&self, range: Range<usize>, len: usize) -> (Array<T>, Array<T>) {
         assert!(range.end <= len, "a block outside its vector");
         (self.part(range), self.part(0..len))
     }
 
-    /// The array over the place of a block of another node that this rank receives. To be asked for once, and only by that rank.
+    /// The array over the place of a block of another node that this rank receives. To be asked for once, and only by
+    /// that rank.
     pub(crate) fn room<T: Element>(&self, range: Range<usize>) -> Array<T> {
         self.part(range)
     }
@@ -134,7 +137,8 @@ impl Sharing {
         self.node.absent_at(self, turn.number)
     }
 
-    /// This rank has completed a load. If it `reads`, it shows these bytes of the shared elements until what comes back is dropped.
+    /// This rank has completed a load. If it `reads`, it shows these bytes of the shared elements until what comes back
+    /// is dropped.
     pub(crate) fn enter(self: &Arc<Self>, load: Epoch, reads: Option<Range<usize>>) -> Option<Reading> {
         let shows = reads.is_some();
         self.seat(self.me).gate.enter(load, reads);
@@ -147,13 +151,14 @@ impl Sharing {
         self.ranks
     }
 
-    /// Whether all ranks have completed `load`, the last one of these bytes of the shared elements, and none shows any of them.
+    /// Whether all ranks have completed `load`, the last one of these bytes of the shared elements, and none shows any
+    /// of them.
     pub(crate) fn is_clear(&self, load: Epoch, bytes: &Range<usize>) -> bool {
         (0..self.ranks).all(|rank| self.seat(rank).gate.is_clear(load, bytes))
     }
 
-    /// Single elements of it, of which this rank owns `range`. `seats` are the positions on the node of all ranks; for those of
-    /// other nodes any other number.
+    /// Single elements of it, of which this rank owns `range`. `seats` are the positions on the node of all ranks; for
+    /// those of other nodes any other number.
     pub(crate) fn direct<T: Element>(
         self: &Arc<Self>,
         permit: Arc<Permit>,
@@ -169,14 +174,14 @@ impl Sharing {
         direct
     }
 
-    /// Sets how this rank's block may be used from now on. Before the rank uses its block it [waits](Sharing::await_holders)
-    /// for those that the mode does not admit.
+    /// Sets how this rank's block may be used from now on. Before the rank uses its block it
+    /// [waits](Sharing::await_holders) for those that the mode does not admit.
     pub(crate) fn set_latch(&self, mode: LatchMode, settled: Epoch) {
         latch::set(self, self.me, mode, settled);
     }
 
-    /// Waits until nobody holds this rank's latch whom `mode`, which is set, does not admit. False: a rank still does, and
-    /// may go on at any time.
+    /// Waits until nobody holds this rank's latch whom `mode`, which is set, does not admit. False: a rank still does,
+    /// and may go on at any time.
     pub(crate) fn await_holders(&self, mode: LatchMode) -> bool {
         let (mut from, mut looks, mut none_holds) = (0, 0_u32, true);
         let mut wait = Wait::default();
@@ -282,8 +287,8 @@ impl Sharing {
     }
 }
 
-/// As long as it lives, a guard shows the shared memory. One that is forgotten keeps everyone from writing there, for good:
-/// they write elsewhere.
+/// As long as it lives, a guard shows the shared memory. One that is forgotten keeps everyone from writing there, for
+/// good: they write elsewhere.
 #[derive(Debug)]
 pub(crate) struct Reading {
     sharing: Arc<Sharing>,

@@ -2,8 +2,8 @@
 //!
 //! Beside the value lies its *opening*, which the home's kernel alone writes. It says whether the value may be used in
 //! place, and how many collective scopes of the scalar are settled at its home. A rank that has settled more scopes
-//! than the opening says would miss what the home is about to merge: it asks the home by a message, which waits there. The
-//! opening is 0 for good when the scalar is at fault or the job over.
+//! than the opening says would miss what the home is about to merge: it asks the home by a message, which waits there.
+//! The opening is 0 for good when the scalar is at fault or the job over.
 //!
 //! Nobody waits for those who use the value, as owners of blocks do: every use is one atomic operation, the home's own
 //! among them, and it comes before or after any other. In a collective scope no rank uses the value in place, because

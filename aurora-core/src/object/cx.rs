@@ -125,8 +125,8 @@ impl Cx<'_> {
         self.core.defer(self.frame.id, error);
     }
 
-    /// A guard that was forgotten forbids to use a part of the object, for writing if `mutable`: while a guard lives the borrow checker
-    /// keeps such a use from happening.
+    /// A guard that was forgotten forbids to use a part of the object, for writing if `mutable`: while a guard lives
+    /// the borrow checker keeps such a use from happening.
     pub(crate) fn usable(&mut self, mutable: bool, window: Window) -> Result<(), Error> {
         let forgotten = self.frame.open.iter().find(|guard| guard.forbids(mutable, window));
         if let Some(guard) = forgotten
@@ -138,8 +138,8 @@ impl Cx<'_> {
         self.sound()
     }
 
-    /// Whether this rank may make a copy of so many bytes, so many of which the system has not given yet. If not, the object is at
-    /// fault on all ranks.
+    /// Whether this rank may make a copy of so many bytes, so many of which the system has not given yet. If not, the
+    /// object is at fault on all ranks.
     pub(crate) fn admit_copy(
         &mut self,
         purpose: &str,

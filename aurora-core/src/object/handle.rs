@@ -46,8 +46,9 @@ impl<O: SharedObject> Shared<O> {
         self.link.tidy(|kernel, out| kernel.with::<O, _>(id, out, action).expect(THERE))
     }
 
-    /// The same for what goes out of scope, wherever that happens: inside of a call of this rank, as in an operation of the user's, it is done
-    /// when that call is over, if the object is still there. Amid a panic no second one comes of it.
+    /// The same for what goes out of scope, wherever that happens: inside of a call of this rank, as in an operation of
+    /// the user's, it is done when that call is over, if the object is still there. Amid a panic no second one comes of
+    /// it.
     pub(crate) fn let_go(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) + Send + 'static) {
         let id = self.id();
         self.link.let_go_of(move |kernel, out| {
@@ -78,7 +79,8 @@ impl<O: SharedObject> Shared<O> {
         self.link.wait_since(began, what, site, on)
     }
 
-    /// Ends the scope of a guard that is dropped. Nobody is there to be told of an error: it is kept for the program, and all ranks hear of it.
+    /// Ends the scope of a guard that is dropped. Nobody is there to be told of an error: it is kept for the program,
+    /// and all ranks hear of it.
     pub(crate) fn end_dropped(&self, end: impl FnOnce() -> Result<()>) {
         if let Err(error) = self.link.quietly(end) {
             self.let_go(move |_, cx| {

@@ -1,5 +1,5 @@
-//! Shared objects as a rank's kernel knows them: the contract of [`SharedObject`], what the kernel keeps of each object, and what an object
-//! may use while the kernel calls it.
+//! Shared objects as a rank's kernel knows them: the contract of [`SharedObject`], what the kernel keeps of each
+//! object, and what an object may use while the kernel calls it.
 
 mod cx;
 mod frame;

@@ -9,7 +9,8 @@ use crate::link::Link;
 use crate::{Error, Site};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What a rank knows of an object that it constructs. What is wrong with it is kept: the other ranks have to hear of it too.
+/// What a rank knows of an object that it constructs. What is wrong with it is kept: the other ranks have to hear of it
+/// too.
 pub(crate) struct Plan {
     what: String,
     pub(crate) key: u64,
@@ -39,7 +40,8 @@ impl Plan {
         format!("is in the construction of a {}", self.what)
     }
 
-    /// Collective. Registers the object and returns once all ranks have agreed on it: nothing comes for an object that is not there.
+    /// Collective. Registers the object and returns once all ranks have agreed on it: nothing comes for an object that
+    /// is not there.
     pub(crate) fn agree<O: SharedObject>(
         &mut self,
         (link, id): (&Link, ObjectId),

@@ -11,11 +11,12 @@ use std::time::Instant;
 
 /// A shared object as its rank's kernel knows it: a machine.
 ///
-/// It is called under the endpoint's lock, on any thread, one call at a time. A call waits for no rank and runs nothing of the program but
-/// its operations. After each call the kernel tells the object of a fault that the call has found ([`failed`](Self::failed)), and asks when it
-/// wants to be called again ([`poll_timeout`](Self::poll_timeout)).
+/// It is called under the endpoint's lock, on any thread, one call at a time. A call waits for no rank and runs nothing
+/// of the program but its operations. After each call the kernel tells the object of a fault that the call has found
+/// ([`failed`](Self::failed)), and asks when it wants to be called again ([`poll_timeout`](Self::poll_timeout)).
 pub(crate) trait SharedObject: Any + Send {
-    /// A header is here, and `len > 0` bytes follow: where they go. The transfer may never be delivered. Nothing can be sent at this moment.
+    /// A header is here, and `len > 0` bytes follow: where they go. The transfer may never be delivered. Nothing can be
+    /// sent at this moment.
     fn place(&mut self, _from: Rank, _header: &[u8], _len: usize, _cx: &mut Cx<'_>) -> Placement {
         Placement::Buffer
     }

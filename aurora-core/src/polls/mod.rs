@@ -104,7 +104,8 @@ pub(crate) struct Watcher {
     record: RefCell<(u64, Instant, Record)>,
     /// A look is under way: what it calls is a part of it.
     looking: Cell<bool>,
-    /// How much time of a processor the thread had used when its last look ended, and between that and the one under way.
+    /// How much time of a processor the thread had used when its last look ended, and between that and the one under
+    /// way.
     used: Cell<Duration>,
     computed: Cell<Duration>,
 }

@@ -1,5 +1,5 @@
-//! The collective scopes of a scalar, by what arrives: at its home of who has come and who has ended, elsewhere of values and of
-//! scopes that are over.
+//! The collective scopes of a scalar, by what arrives: at its home of who has come and who has ended, elsewhere of
+//! values and of scopes that are over.
 
 use super::Scalar;
 use super::Value;

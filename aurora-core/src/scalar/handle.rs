@@ -33,13 +33,14 @@ pub trait Atomic: ScalarValue + bytemuck::Pod {}
 /// A single value that all ranks share (paper section 2.1). It lives on one rank, its *home*, whose daemon serves it.
 ///
 /// Every operation takes effect at one moment: the numbers' operations ([`fetch_add`](GScalar::fetch_add) and its kin)
-/// are also the task counter that users of Global Arrays know. Of a number of up to 8 bytes each is one atomic operation in
-/// memory, on the home and on ranks that share its machine's memory; else it is one round trip to the home.
+/// are also the task counter that users of Global Arrays know. Of a number of up to 8 bytes each is one atomic
+/// operation in memory, on the home and on ranks that share its machine's memory; else it is one round trip to the
+/// home.
 ///
 /// Four behaviours change that inside a scope: [`read_cache`](GScalar::read_cache) shows the value as it was on entry,
-/// [`release_c`](GScalar::release_c) sets it at its end, [`accumulate`](GScalar::accumulate) merges what all ranks contribute (a reduction),
-/// and [`read_mostly`](GScalar::read_mostly) keeps a copy on every rank that is read without a message while anybody may improve it (the
-/// bound of a search).
+/// [`release_c`](GScalar::release_c) sets it at its end, [`accumulate`](GScalar::accumulate) merges what all ranks
+/// contribute (a reduction), and [`read_mostly`](GScalar::read_mostly) keeps a copy on every rank that is read without
+/// a message while anybody may improve it (the bound of a search).
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -71,8 +72,8 @@ impl<T: ScalarValue> GScalar<T> {
     /// looked at.
     ///
     /// # Errors
-    /// `Mismatch` where ranks construct different objects; [`Error::NoSuchRank`]; [`Error::Value`] for a value that serde
-    /// cannot encode.
+    /// `Mismatch` where ranks construct different objects; [`Error::NoSuchRank`]; [`Error::Value`] for a value that
+    /// serde cannot encode.
     #[track_caller]
     pub fn new(world: &World, home: impl Into<Rank>, value: T) -> Result<Self> {
         let (site, home) = (Site::here(), home.into());
@@ -325,8 +326,8 @@ impl<T: Atomic> GScalar<T> {
     }
 }
 
-/// Collective over the ranks of the home's node. Where they find a scalar that is a word, on which all ranks have agreed. A
-/// rank that has no memory for it asks the home by messages.
+/// Collective over the ranks of the home's node. Where they find a scalar that is a word, on which all ranks have
+/// agreed. A rank that has no memory for it asks the home by messages.
 fn find_word(link: &Shared<Scalar>, id: ObjectId, home: Rank) -> Option<InPlace> {
     let node = link.node().filter(|_| link.nodes.same_node(home, link.me));
     let segment = node.and_then(|node| node.share(id.0, Word::LEN).ok());

@@ -99,7 +99,8 @@ impl Scalar {
                 self.settle(epoch, behaviour, cx);
             }
             let mut worked = false;
-            // One by one: an operation of the user's may panic, and what waits behind it has to be answered all the same.
+            // One by one: an operation of the user's may panic, and what waits behind it has to be answered all the
+            // same.
             for _ in 0..self.parked.len() {
                 if let Some(parked) = self.parked.pop_front() {
                     worked |= self.work(parked, cx);
@@ -169,7 +170,8 @@ impl Scalar {
         }
     }
 
-    /// Sends a request to the home, behind all scopes that this rank has entered, but for a ReadMostly, inside of which it is.
+    /// Sends a request to the home, behind all scopes that this rank has entered, but for a ReadMostly, inside of which
+    /// it is.
     pub(crate) fn ask(
         &self,
         reason: &Reason,

@@ -14,11 +14,13 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Message {
     /// To the home: "I have come to this scope", one that shows something.
     Come { epoch: Epoch, opening: Opening },
-    /// To the home: "My part of this scope has ended, and I made so many offers in it." Payload: what it contributes, if it does.
+    /// To the home: "My part of this scope has ended, and I made so many offers in it." Payload: what it contributes,
+    /// if it does.
     Part { epoch: Epoch, opening: Opening, offers: u64, contributes: bool },
     /// From the home: "All have ended this scope."
     Over { epoch: Epoch },
-    /// From the home: all have come to this scope, and this is the value, numbered in a ReadMostly; in it are so many of your offers.
+    /// From the home: all have come to this scope, and this is the value, numbered in a ReadMostly; in it are so many
+    /// of your offers.
     Spread { epoch: Epoch, number: u64, answered: u64 },
     /// To the home: so many values of this ReadMostly have come.
     Seen { epoch: Epoch, seen: u64 },
@@ -47,7 +49,8 @@ pub(crate) enum ScalarRequest {
     CompareExchange,
 }
 
-/// A request of a rank that has entered `epoch` scopes of the scalar; inside a ReadMostly, `after` so many offers of the same rank.
+/// A request of a rank that has entered `epoch` scopes of the scalar; inside a ReadMostly, `after` so many offers of
+/// the same rank.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Asked {
     pub(crate) epoch: Epoch,

@@ -1,4 +1,5 @@
-//! A rank's side of a ReadMostly: the newest value that its home has numbered, and what this rank has offered since. Pure.
+//! A rank's side of a ReadMostly: the newest value that its home has numbered, and what this rank has offered since.
+//! Pure.
 
 use super::replica::Replica;
 use crate::element::OpId;
@@ -20,8 +21,8 @@ pub(crate) struct Offered {
 
 /// One rank inside of one ReadMostly.
 ///
-/// One offer is on its way at a time; those that come meanwhile become one. The replica shows the home's value with all that
-/// is not yet part of it.
+/// One offer is on its way at a time; those that come meanwhile become one. The replica shows the home's value with all
+/// that is not yet part of it.
 #[derive(Debug)]
 pub(super) struct Replicated {
     pub(super) epoch: Epoch,
@@ -63,7 +64,8 @@ impl Replicated {
         self.known.is_some()
     }
 
-    /// The home's value `number`, in which `answered` of our offers are. Older ones than the one known are of no interest.
+    /// The home's value `number`, in which `answered` of our offers are. Older ones than the one known are of no
+    /// interest.
     pub(super) fn learn(&mut self, number: u64, value: &[u8], answered: u64) {
         let newer = self.known.as_ref().is_none_or(|(known, _)| number > *known);
         if !newer && answered <= self.answered {
@@ -213,8 +215,8 @@ mod tests {
     }
 
     proptest! {
-        /// A home and one rank, with messages to it in any order: its own sums are never missing and never there twice, and those of
-        /// others never go back.
+        /// A home and one rank, with messages to it in any order: its own sums are never missing and never there twice,
+        /// and those of others never go back.
         #[test]
         fn every_offer_counts_once(steps in prop::collection::vec((0u8..4, 1u32..9, any::<usize>()), 0..80)) {
             let (replica, offered) = (Arc::default(), Offered { op: OpId::of::<Add>(), apply: add, combine: add, absorbs: false });

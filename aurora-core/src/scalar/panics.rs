@@ -1,5 +1,6 @@
-//! Operations of the user's on a scalar that panic: amid this rank's own call the panic goes on from there; in what ranks have sent it ends
-//! here, because that is done amid any call, or by the daemon. In either case the scalar is poisoned.
+//! Operations of the user's on a scalar that panic: amid this rank's own call the panic goes on from there; in what
+//! ranks have sent it ends here, because that is done amid any call, or by the daemon. In either case the scalar is
+//! poisoned.
 
 use super::Scalar;
 use crate::epoch::Collective;

@@ -13,7 +13,8 @@ const WATCHED: u8 = 1;
 /// Nothing is to be read from it: its object is faulty, or the job over.
 const CLOSED: u8 = 2;
 
-/// The replica. It has one writer at a time, its rank's kernel under the endpoint's lock, so what is read never goes back.
+/// The replica. It has one writer at a time, its rank's kernel under the endpoint's lock, so what is read never goes
+/// back.
 #[derive(Debug, Default)]
 pub(crate) struct Replica {
     /// A value of up to [`WORD`] bytes, little end first.

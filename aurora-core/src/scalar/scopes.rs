@@ -1,6 +1,7 @@
-//! The collective scopes of a scalar, on the calling rank's side; the other side is [`arrivals`](super::arrivals). All of them go through its home: who enters one in which there is something to see tells
-//! the home, which answers all when all have come; who ends one in which there was something to do tells the home, which answers
-//! all when all have ended.
+//! The collective scopes of a scalar, on the calling rank's side; the other side is [`arrivals`](super::arrivals). All
+//! of them go through its home: who enters one in which there is something to see tells the home, which answers all
+//! when all have come; who ends one in which there was something to do tells the home, which answers all when all have
+//! ended.
 
 use super::Replica;
 use super::Scalar;
@@ -28,7 +29,8 @@ pub(crate) struct Ended<'a> {
 }
 
 impl Scalar {
-    /// The scopes that a request of this rank's follows: all that it has entered, but for a ReadMostly, inside of which it is.
+    /// The scopes that a request of this rank's follows: all that it has entered, but for a ReadMostly, inside of which
+    /// it is.
     pub(crate) fn asking_epoch(&self) -> Epoch {
         let inside = self.replicated.is_some();
         self.ledger.epoch - Epoch::from(inside)

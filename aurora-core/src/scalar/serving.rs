@@ -10,8 +10,8 @@ use crate::window::Window;
 use aurora_net::Rank;
 
 impl Scalar {
-    /// Serves a request: the old value is the answer, or inside a ReadMostly a [`NumberedReply`], once `after` offers of the rank that asks
-    /// are applied: it has made them before.
+    /// Serves a request: the old value is the answer, or inside a ReadMostly a [`NumberedReply`], once `after` offers
+    /// of the rank that asks are applied: it has made them before.
     pub(super) fn serve(&mut self, from: Rank, asked: Asked, payload: &[u8], cx: &Cx<'_>) -> Outcome {
         let Some(after) = asked.after else {
             return self.change(asked.request, payload, cx).map_or_else(Outcome::Refuse, Outcome::Done);

@@ -2,8 +2,8 @@
 
 use aurora_net::Rank;
 
-/// So many values may be on their way to a rank before the newest waits for one of them to be seen. What comes meanwhile is
-/// never sent: only the newest matters.
+/// So many values may be on their way to a rank before the newest waits for one of them to be seen. What comes
+/// meanwhile is never sent: only the newest matters.
 pub(super) const AHEAD: u64 = 8;
 /// A rank says after so many that it has seen them.
 pub(super) const SEEN: u64 = AHEAD / 2;

@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 use tracing::span::EnteredSpan;
 
-/// How the time since the start divides. Looked at only where a message is sent or something is waited for: never on a local access.
+/// How the time since the start divides. Looked at only where a message is sent or something is waited for: never on a
+/// local access.
 #[derive(Debug)]
 pub(crate) struct Clock {
     started: Instant,
@@ -64,7 +65,8 @@ impl Clock {
         InCall { _span: crate::trace::call(name), clock: Some(self) }
     }
 
-    /// A call of this name begins that is over in less time than the clock takes, unless it waits. Only who traces notes it.
+    /// A call of this name begins that is over in less time than the clock takes, unless it waits. Only who traces
+    /// notes it.
     pub(crate) fn short_call(name: &'static str) -> InCall<'static> {
         InCall { _span: crate::trace::call(name), clock: None }
     }

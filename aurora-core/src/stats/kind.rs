@@ -7,15 +7,17 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Kind {
-    /// All ranks meet: barriers, constructions, `fill`, `gather`. Messages carry the state of all objects, so they are the job's; so are
-    /// waits in a barrier, while others are of the object that is made, filled or gathered.
+    /// All ranks meet: barriers, constructions, `fill`, `gather`. Messages carry the state of all objects, so they are
+    /// the job's; so are waits in a barrier, while others are of the object that is made, filled or gathered.
     Barrier,
-    /// What ranks give to each other in [reductions](crate::World::all_reduce) and their kin, where it does not travel with the barrier;
-    /// waiting for it.
+    /// What ranks give to each other in [reductions](crate::World::all_reduce) and their kin, where it does not travel
+    /// with the barrier; waiting for it.
     Exchange,
-    /// A ReadCache: announcements and pushed blocks; waiting for all blocks. Until the last rank has come that is waiting for it.
+    /// A ReadCache: announcements and pushed blocks; waiting for all blocks. Until the last rank has come that is
+    /// waiting for it.
     Load,
-    /// Elements of other ranks, by `at`, `put`, `at_many`, `put_many`: questions and values to be written; waiting for the answers.
+    /// Elements of other ranks, by `at`, `put`, `at_many`, `put_many`: questions and values to be written; waiting for
+    /// the answers.
     Access,
     /// Indices of a Gather; waiting for the values.
     Gather,
@@ -33,7 +35,8 @@ pub enum Kind {
     Answer,
     /// Waiting until the block's own transfers are acknowledged, before it is written.
     Gate,
-    /// Anything else: objects that are dropped, errors, ranks that ask each other what they wait for; comparing clocks for a trace.
+    /// Anything else: objects that are dropped, errors, ranks that ask each other what they wait for; comparing clocks
+    /// for a trace.
     Control,
     /// The end of `run`: waiting for those who are not there yet.
     End,

@@ -17,18 +17,20 @@ use std::time::Duration;
 
 /// What one rank has done since its `run` began, or between two readings: [`World::stats`](crate::World::stats).
 ///
-/// **Time.** The three times are of the thread that runs the program and add up to what has passed ([`elapsed`](Stats::elapsed)):
-/// `waiting` is blocked in a call of Aurora's until another rank has done something; `sharing` is the rest of the time in calls that send,
-/// receive or meet; `computing` is everything else. What touches this rank's own memory or shared memory alone (`at`, `put`, slices,
-/// opening an OwnerComputes, filling the buffers of a ReleaseC) is computing: a time stamp would cost more than the access. So is, where all ranks
-/// are on one machine, what of a barrier or of entering a ReadCache is not waiting: under a microsecond. Calls are timed from the first
-/// reading on (with `AURORA_STATS=1` from the begin): before that their sharing counts as computing, and so does what a rank waits for the others
-/// of its machine in a barrier or in entering a ReadCache, if it is too short to sleep (some 20 us). Nothing is said of the daemon, which serves others meanwhile.
+/// **Time.** The three times are of the thread that runs the program and add up to what has passed
+/// ([`elapsed`](Stats::elapsed)): `waiting` is blocked in a call of Aurora's until another rank has done something;
+/// `sharing` is the rest of the time in calls that send, receive or meet; `computing` is everything else. What touches
+/// this rank's own memory or shared memory alone (`at`, `put`, slices, opening an OwnerComputes, filling the buffers of
+/// a ReleaseC) is computing: a time stamp would cost more than the access. So is, where all ranks are on one machine,
+/// what of a barrier or of entering a ReadCache is not waiting: under a microsecond. Calls are timed from the first
+/// reading on (with `AURORA_STATS=1` from the begin): before that their sharing counts as computing, and so does what a
+/// rank waits for the others of its machine in a barrier or in entering a ReadCache, if it is too short to sleep (some
+/// 20 us). Nothing is said of the daemon, which serves others meanwhile.
 ///
-/// **Messages.** A message is one transfer to one other rank, and belongs to the rank that sends it. Those of an object are in
-/// [`objects`](Stats::objects), all others in [`job`](Stats::job); together they are [`Traffic::transfers_out`] and
-/// [`Traffic::bytes_out`] of [`traffic`](Stats::traffic), headers included. Between ranks that share memory much needs no message.
-/// Packets carry pieces of several messages, so they are counted for the rank and not for objects.
+/// **Messages.** A message is one transfer to one other rank, and belongs to the rank that sends it. Those of an object
+/// are in [`objects`](Stats::objects), all others in [`job`](Stats::job); together they are [`Traffic::transfers_out`]
+/// and [`Traffic::bytes_out`] of [`traffic`](Stats::traffic), headers included. Between ranks that share memory much
+/// needs no message. Packets carry pieces of several messages, so they are counted for the rank and not for objects.
 ///
 /// The difference of two is what happened between: `let phase = world.stats() - before;`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -46,8 +48,8 @@ pub struct Stats {
     pub traffic: Traffic,
     /// What belongs to no object: rendezvous, the watch over waiting ranks, the end.
     pub job: Costs,
-    /// What belongs to objects, by their names as in [`World::usage`](crate::World::usage): those made alike by one line stand together, and
-    /// those that are gone are there too. Only objects for which something was sent or waited.
+    /// What belongs to objects, by their names as in [`World::usage`](crate::World::usage): those made alike by one
+    /// line stand together, and those that are gone are there too. Only objects for which something was sent or waited.
     pub objects: BTreeMap<String, Costs>,
 }
 

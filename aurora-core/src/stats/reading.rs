@@ -7,11 +7,12 @@ use crate::{Result, Site, World};
 use std::time::{Duration, Instant};
 
 impl World {
-    /// What this rank has done since `run` began: where its time went, what it has sent and what it has waited for, by objects and kinds of
-    /// operations. Not collective; takes some microseconds.
+    /// What this rank has done since `run` began: where its time went, what it has sent and what it has waited for, by
+    /// objects and kinds of operations. Not collective; takes some microseconds.
     ///
-    /// For a phase, take the difference of two: between barriers, if others are not to count into it. `AURORA_STATS=1` (or
-    /// [`Config::stats`](crate::Config::stats)) prints those of all ranks at the end. Which line has sent how much, [`usage`](World::usage) says.
+    /// For a phase, take the difference of two: between barriers, if others are not to count into it. `AURORA_STATS=1`
+    /// (or [`Config::stats`](crate::Config::stats)) prints those of all ranks at the end. Which line has sent how much,
+    /// [`usage`](World::usage) says.
     ///
     /// ```
     /// use aurora_core::{Config, Kind, prelude::*};

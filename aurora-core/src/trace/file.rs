@@ -66,8 +66,8 @@ fn refusal(path: &Path, cause: &io::Error) -> Error {
     Error::TraceFile { path: path.display().to_string(), cause: cause.to_string() }
 }
 
-/// Adds events, each a JSON object. Ranks that do so at the same time take turns. Where the file is not there (on a machine that does not share
-/// rank 0's files) it is made.
+/// Adds events, each a JSON object. Ranks that do so at the same time take turns. Where the file is not there (on a
+/// machine that does not share rank 0's files) it is made.
 pub(super) fn append(path: &Path, events: &[String]) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
     // Until it is closed.

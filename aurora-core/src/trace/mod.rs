@@ -1,4 +1,5 @@
-//! What ranks do when, as spans of the `tracing` crate; and where `AURORA_TRACE` asks for it, as a file that Perfetto and Chrome show.
+//! What ranks do when, as spans of the `tracing` crate; and where `AURORA_TRACE` asks for it, as a file that Perfetto
+//! and Chrome show.
 //!
 //! | target | span | lasts |
 //! |---|---|---|
@@ -8,10 +9,12 @@
 //! | `aurora::transfer` | a message to another rank | until that rank has it: its acknowledgement over UDP, its place in the ring in shared memory |
 //! | `aurora::deliver` | a message from another rank | while it is acted upon, by whoever drives the transport |
 //!
-//! Nobody listens as a rule, and then each costs a look at one number that does not change. There are none on local accesses.
+//! Nobody listens as a rule, and then each costs a look at one number that does not change. There are none on local
+//! accesses.
 //!
-//! A rank that is to be traced has a [`Tracer`]: a [subscriber](recorder) on the thread that runs the program and on its daemon, which keeps
-//! what it is told in memory, up to a limit. At the end of `run`, however it ends, it adds its part to the [file](file).
+//! A rank that is to be traced has a [`Tracer`]: a [subscriber](recorder) on the thread that runs the program and on
+//! its daemon, which keeps what it is told in memory, up to a limit. At the end of `run`, however it ends, it adds its
+//! part to the [file](file).
 
 mod file;
 mod recorder;

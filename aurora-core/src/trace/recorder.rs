@@ -74,22 +74,24 @@ enum Place {
 const RUN: u32 = 1;
 const DAEMON: u32 = 2;
 
-/// Has a recorder told what this thread does from now on, and threads that take over its subscriber. Who listened before goes on hearing events.
+/// Has a recorder told what this thread does from now on, and threads that take over its subscriber. Who listened
+/// before goes on hearing events.
 pub(super) fn listen(recorder: &Arc<Recorder>) -> DefaultGuard {
     let before = tracing::dispatcher::get_default(Dispatch::clone);
     tracing::subscriber::set_default(Listener { recorder: recorder.clone(), before })
 }
 
-/// Hears of spans and events. Not a registry of `tracing-subscriber`: that closes spans at whatever subscriber the thread has at that moment, and
-/// panics where it does not know them; but a transfer's span may end on another rank's thread, and the program may
-/// enter, inside of `run`, spans that it has made before.
+/// Hears of spans and events. Not a registry of `tracing-subscriber`: that closes spans at whatever subscriber the
+/// thread has at that moment, and panics where it does not know them; but a transfer's span may end on another rank's
+/// thread, and the program may enter, inside of `run`, spans that it has made before.
 struct Listener {
     recorder: Arc<Recorder>,
     before: Dispatch,
 }
 
-/// Numbers of our spans begin here, so that no other subscriber's is taken for one. A registry of `tracing-subscriber` has a generation in the
-/// topmost bits, so it comes to all of them; the lower ones say which of the spans of a thread it is, of which there are never 2^36 at a time.
+/// Numbers of our spans begin here, so that no other subscriber's is taken for one. A registry of `tracing-subscriber`
+/// has a generation in the topmost bits, so it comes to all of them; the lower ones say which of the spans of a thread
+/// it is, of which there are never 2^36 at a time.
 const FIRST: u64 = (1 << 63) | MOST_SPANS;
 const MOST_SPANS: u64 = 1 << 36;
 

@@ -60,8 +60,8 @@ impl VectorPlan {
         VectorPlan { plan, dist }
     }
 
-    /// Collective. Large blocks are made only once all ranks know that those of each node fit beside each other. Whether this one is,
-    /// so that all have agreed on it by now.
+    /// Collective. Large blocks are made only once all ranks know that those of each node fit beside each other.
+    /// Whether this one is, so that all have agreed on it by now.
     pub(crate) fn admit<T: Element>(&self, world: &World) -> Result<bool> {
         /// Of the whole vector; ranks that agree about it agree about this. Less can be left to each rank's own look.
         const LARGE: usize = 8 << 20;
@@ -79,7 +79,8 @@ impl VectorPlan {
         }
     }
 
-    /// Collective. Where a vector on which all ranks have agreed lies in memory that the ranks of this node share, if they do.
+    /// Collective. Where a vector on which all ranks have agreed lies in memory that the ranks of this node share, if
+    /// they do.
     pub(crate) fn place<T: Element>(&self, link: &Link, id: ObjectId) -> Result<Option<Place<T>>> {
         let (dist, me) = (self.dist, link.me);
         let Some(node) = link.node().filter(|_| self.is_shared::<T>()) else {

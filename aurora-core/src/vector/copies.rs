@@ -10,7 +10,8 @@ use crate::{Error, Site};
 pub(crate) const A_CACHE: &str = "a ReadCache";
 
 impl Vector {
-    /// Whether this rank may spend as much on the copy of a ReadCache as that takes. Where all is shared it takes nothing.
+    /// Whether this rank may spend as much on the copy of a ReadCache as that takes. Where all is shared it takes
+    /// nothing.
     pub(crate) fn admit_cache(&mut self, window: Window, site: &Site, cx: &mut Cx<'_>) -> Result<(), Error> {
         let apart = self.is_apart(cx);
         let (epoch, len) = (self.ledger.epoch + 1, self.dist.len());

@@ -91,8 +91,8 @@ pub trait Transfer: Sized {
 /// Local memory is given as a slice: `&mut buffer[..]`, `&buffer[..]`. Both sides must have the same length.
 ///
 /// # Errors
-/// [`Error::RangeOutside`] and [`Error::LengthsDiffer`] before anything is copied; `Leaked`, `Poisoned` or `Mismatch` of
-/// a vector; [`Error::OutOfMemory`]; whatever ended the job. Local memory may then be written in part.
+/// [`Error::RangeOutside`] and [`Error::LengthsDiffer`] before anything is copied; `Leaked`, `Poisoned` or `Mismatch`
+/// of a vector; [`Error::OutOfMemory`]; whatever ended the job. Local memory may then be written in part.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -120,8 +120,8 @@ where
 }
 
 /// Copies many pairs as one operation: all are under way at once, in an order that spreads them over the owners. See
-/// [`distmemcpy`]; all pairs of a call have the same direction. A vector can be borrowed mutably once only, so one call writes
-/// one range of each vector; many ranges of one vector are [`GVector::release_c`]'s, with `put_slice`.
+/// [`distmemcpy`]; all pairs of a call have the same direction. A vector can be borrowed mutably once only, so one call
+/// writes one range of each vector; many ranges of one vector are [`GVector::release_c`]'s, with `put_slice`.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -275,9 +275,9 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
     }
 }
 
-/// Bytes that an owner is sent as one piece, and that it may have to hold. It keeps a piece until it is whole, so that nobody sees
-/// half an element: of this size it is still in the processor's cache when it is put into place, and its memory serves
-/// the next one.
+/// Bytes that an owner is sent as one piece, and that it may have to hold. It keeps a piece until it is whole, so that
+/// nobody sees half an element: of this size it is still in the processor's cache when it is put into place, and its
+/// memory serves the next one.
 const AT_ONCE: usize = 256 << 10;
 const AHEAD: usize = 4 * AT_ONCE;
 
@@ -314,8 +314,8 @@ impl<'a, T: Element> Writing<'a, T> {
 
     /// Does `meanwhile` once every owner has been sent its first pieces.
     ///
-    /// What has been asked is counted as written, which the next load will look for. So even if something fails, the memory stays
-    /// lent until the rest of it has been answered; no more is asked then.
+    /// What has been asked is counted as written, which the next load will look for. So even if something fails, the
+    /// memory stays lent until the rest of it has been answered; no more is asked then.
     fn run(mut self, meanwhile: impl FnOnce() -> Result<()>) -> Result<()> {
         let Piece { vector, site, .. } = &self.pieces[0];
         let link = &vector.link;
@@ -334,7 +334,8 @@ impl<'a, T: Element> Writing<'a, T> {
         answered.and(outcome)
     }
 
-    /// Takes the answers that are here, each of which makes room for another piece, until the first error. True when nothing is left.
+    /// Takes the answers that are here, each of which makes room for another piece, until the first error. True when
+    /// nothing is left.
     fn advance(&mut self, outcome: &mut Result<()>, kernel: &mut Kernel, out: &mut Outbox) -> bool {
         let mut next = 0;
         while let Some(&(call, owner, bytes)) = self.asked.get(next) {

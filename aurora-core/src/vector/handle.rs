@@ -30,9 +30,10 @@ use std::ops::Range;
 /// Block-distributed: by elements, or by whole rows for a [`MatrixDim`]; the first blocks are one unit longer where it
 /// does not divide. Or placed whole on one rank ([`GVector::on`]). **All indices are global.**
 ///
-/// There is no `v[i]`: without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put) of an element on another
-/// machine are one message there and one back, served by the owner's daemon; of a rank that shares memory with this one a load and a
-/// store. A *scoped behaviour*, opened by one of the methods below and ended by its guard going out of scope, makes a phase fast.
+/// There is no `v[i]`: without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put)
+/// of an element on another machine are one message there and one back, served by the owner's daemon; of a rank that
+/// shares memory with this one a load and a store. A *scoped behaviour*, opened by one of the methods below and ended
+/// by its guard going out of scope, makes a phase fast.
 ///
 /// Dropping it sends one message to each rank and waits for none; its block is served until every rank has dropped it.
 pub struct GVector<T: Element> {
@@ -49,8 +50,8 @@ pub struct GVector<T: Element> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. A vector of zeros of the given [`Shape`]: a number of elements, or a [`MatrixDim`], which can be written as
-    /// `(rows, cols)`.
+    /// Collective. A vector of zeros of the given [`Shape`]: a number of elements, or a [`MatrixDim`], which can be
+    /// written as `(rows, cols)`.
     ///
     /// # Errors
     /// `Mismatch` where ranks construct different objects; [`Error::ZeroSized`]; [`Error::TooLarge`];
@@ -165,12 +166,12 @@ impl<T: Element> GVector<T> {
         if rank.index() < self.link.size { self.dist.range(rank) } else { self.len()..self.len() }
     }
 
-    /// Element `index`: a load if it is this rank's own, or of a rank whose memory this one shares; else one round trip to its
-    /// owner.
+    /// Element `index`: a load if it is this rank's own, or of a rank whose memory this one shares; else one round trip
+    /// to its owner.
     ///
     /// # Errors
-    /// [`Error::IndexOutside`]; `Leaked`, `Poisoned` or `Mismatch` of the object; whatever ended the job. Of an element of another rank
-    /// [`Error::Denied`], if that is asked for.
+    /// [`Error::IndexOutside`]; `Leaked`, `Poisoned` or `Mismatch` of the object; whatever ended the job. Of an element
+    /// of another rank [`Error::Denied`], if that is asked for.
     #[inline]
     #[track_caller]
     pub fn at(&self, index: usize) -> Result<T> {
@@ -211,8 +212,8 @@ impl<T: Element> GVector<T> {
         Ok(self.elements(owner, &bytes, 1)?[0])
     }
 
-    /// Sets element `index`: a store if it is this rank's own, or of a rank whose memory this one shares and no more than 8 bytes long;
-    /// else one round trip to its owner, after which every rank reads the new value.
+    /// Sets element `index`: a store if it is this rank's own, or of a rank whose memory this one shares and no more
+    /// than 8 bytes long; else one round trip to its owner, after which every rank reads the new value.
     ///
     /// # Errors
     /// As [`GVector::at`].
@@ -395,8 +396,8 @@ impl<T: Element> GVector<T> {
         })
     }
 
-    /// The bytes of single elements of our own block, given by their places there, once all earlier scopes of a part that holds them are
-    /// over: scopes of other parts may be open.
+    /// The bytes of single elements of our own block, given by their places there, once all earlier scopes of a part
+    /// that holds them are over: scopes of other parts may be open.
     pub(crate) fn read_own_in(&self, window: Window, places: &[usize], site: &Site) -> Result<Vec<u8>> {
         self.link.wait_on(What::Settle { object: self.id }, site, |object, cx| {
             match object.settled(false, window, cx)? {

@@ -11,26 +11,26 @@ const MOST: Duration = Duration::from_millis(10);
 /// What is shorter is answered at once.
 const BULK: u64 = 32 << 10;
 
-/// Holds back answers to ranks that read from most others at once (the exchange of a parallel sort) until all of them have
-/// asked, or no more seem to come.
+/// Holds back answers to ranks that read from most others at once (the exchange of a parallel sort) until all of them
+/// have asked, or no more seem to come.
 ///
-/// An exchange of all with all runs at line rate when each sender spreads what it sends over all receivers from the start.
-/// Were the first to ask answered at once, all would send to it alone, and its port of the switch would overflow: that costs
-/// far more than this wait, which the last to ask never has, and it decides when the exchange is over.
+/// An exchange of all with all runs at line rate when each sender spreads what it sends over all receivers from the
+/// start. Were the first to ask answered at once, all would send to it alone, and its port of the switch would
+/// overflow: that costs far more than this wait, which the last to ask never has, and it decides when the exchange is
+/// over.
 #[derive(Debug)]
 pub(crate) struct IncastGuard<T> {
     me: Rank,
     size: usize,
     held: Vec<(Rank, T)>,
     asked: BTreeSet<Rank>,
-    since: Instant,
-    last: Instant,
+    /// When the first of those that are held back came, and the last.
+    came: Option<(Instant, Instant)>,
 }
 
 impl<T> IncastGuard<T> {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
-        let now = Instant::now();
-        IncastGuard { me, size, held: Vec::new(), asked: BTreeSet::new(), since: now, last: now }
+        IncastGuard { me, size, held: Vec::new(), asked: BTreeSet::new(), came: None }
     }
 
     /// Whether a read of `bytes` is part of such an exchange, if its rank reads from `owners` others in the same call.
@@ -40,17 +40,14 @@ impl<T> IncastGuard<T> {
 
     /// `from` has asked; its request is held back.
     pub(crate) fn hold(&mut self, now: Instant, from: Rank, request: T) {
-        if self.held.is_empty() {
-            self.since = now;
-        }
-        self.last = now;
+        self.came = Some((self.came.map_or(now, |(first, _)| first), now));
         self.asked.insert(from);
         self.held.push((from, request));
     }
 
     /// When to look whether the wait is over, if there is one.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        (!self.held.is_empty()).then(|| (self.last + QUIET).min(self.since + MOST))
+        self.came.map(|(first, last)| (last + QUIET).min(first + MOST))
     }
 
     /// All that is held back, beginning with the rank after ours, if the wait is over.
@@ -60,6 +57,7 @@ impl<T> IncastGuard<T> {
             return Vec::new();
         }
         self.asked.clear();
+        self.came = None;
         let mut held = std::mem::take(&mut self.held);
         held.sort_by_key(|(from, _)| (from.index() + self.size - self.me.index()) % self.size);
         held.into_iter().map(|(_, request)| request).collect()

@@ -112,7 +112,8 @@ pub(crate) struct Vector {
 }
 
 impl Vector {
-    /// The fault of an object that an operation of the user's, in this piece of work, our `own` or not, has left half written.
+    /// The fault of an object that an operation of the user's, in this piece of work, our `own` or not, has left half
+    /// written.
     pub(crate) fn broken_off(&self, frame: &Frame, work: &Work, own: bool) -> Error {
         let rank = self.ledger.me();
         let mine = match work {
@@ -128,8 +129,8 @@ impl Vector {
         Error::Poisoned { rank, behaviour: behaviour.into(), object: frame.name.clone(), opened: opened.clone() }
     }
 
-    /// Says anew what may be done to it without its kernel: by the calling thread, `usable` if nothing has ended the job,
-    /// and by others.
+    /// Says anew what may be done to it without its kernel: by the calling thread, `usable` if nothing has ended the
+    /// job, and by others.
     pub(crate) fn refresh_permit(&mut self, frame: &Frame, usable: bool) {
         let Ledger { epoch, settled, .. } = self.ledger;
         let usable = usable && frame.fault.is_none();

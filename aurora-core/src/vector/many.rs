@@ -58,8 +58,8 @@ struct Reading<'a, T: Element> {
 }
 
 impl<T: Element> GVector<T> {
-    /// The elements at `indices`, in their order: their owners are asked all at once, and not at all where they share memory with this
-    /// rank.
+    /// The elements at `indices`, in their order: their owners are asked all at once, and not at all where they share
+    /// memory with this rank.
     ///
     /// # Errors
     /// As [`GVector::at`]; an index outside the vector is found before anything is read.
@@ -71,7 +71,8 @@ impl<T: Element> GVector<T> {
         Ok(values)
     }
 
-    /// The same into memory of the same length, on the account that `reason` says, for a scope of a part that holds them.
+    /// The same into memory of the same length, on the account that `reason` says, for a scope of a part that holds
+    /// them.
     pub(crate) fn read_many(
         &self,
         indices: &[usize],
@@ -249,7 +250,8 @@ fn put_into_place<T: Element>(bytes: &[u8], positions: &[u32], values: &mut [T])
     }
 }
 
-/// Reads the elements at these places of a block whose memory we share, each into its position; false if its owner has it lent.
+/// Reads the elements at these places of a block whose memory we share, each into its position; false if its owner has
+/// it lent.
 fn read_of_node_peer<T: Element>(
     vector: &GVector<T>,
     owner: Rank,
@@ -270,7 +272,8 @@ fn read_of_node_peer<T: Element>(
 }
 
 impl<T: Element> GVector<T> {
-    /// Sets many elements, in the order given: their owners are told all at once, and not at all where all ranks share memory.
+    /// Sets many elements, in the order given: their owners are told all at once, and not at all where all ranks share
+    /// memory.
     ///
     /// # Errors
     /// As [`GVector::at`]; an index outside the vector is found before anything is written.

@@ -30,8 +30,8 @@ pub(crate) enum Message {
     Made { epoch: Epoch },
     /// What late writes changed in a block that had already been pushed; payload: a batch.
     Correct { epoch: Epoch, version: u64, writes: u64 },
-    /// "These blocks of other nodes, which I receive for ours, stand in their places for this load." Payload: pairs of owner
-    /// and version.
+    /// "These blocks of other nodes, which I receive for ours, stand in their places for this load." Payload: pairs of
+    /// owner and version.
     Stand { epoch: Epoch },
     /// A block of another node that I receive for ours, for who loads into a copy of its own; payload: the block.
     Forward { epoch: Epoch, owner: Rank, version: u64 },
@@ -42,8 +42,8 @@ pub(crate) enum Message {
     /// "My ReleaseC scope has ended, and I sent you so many batches in it." Payload: the last of them, with operation
     /// `op`, or nothing.
     End { epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId> },
-    /// My edge for exchange `number` of a HaloCache, 0 at its entry, which alone has an opening, and perhaps a mailbox behind its
-    /// payload, the edge.
+    /// My edge for exchange `number` of a HaloCache, 0 at its entry, which alone has an opening, and perhaps a mailbox
+    /// behind its payload, the edge.
     Edge { epoch: Epoch, number: u64, opening: Option<Opening>, mailbox: bool },
     /// "I have come as far as this scope."
     Come { epoch: Epoch },
@@ -80,8 +80,8 @@ impl Message {
         }
     }
 
-    /// Whether nobody is to be woken for it who does not wait: a batch, before its sender waits for room; the word that there is some;
-    /// an edge, which its receiver needs when it comes to the same exchange.
+    /// Whether nobody is to be woken for it who does not wait: a batch, before its sender waits for room; the word that
+    /// there is some; an edge, which its receiver needs when it comes to the same exchange.
     fn is_lazy(&self) -> bool {
         matches!(self, Message::Batch { .. } | Message::BatchDone | Message::Edge { .. })
     }
@@ -103,8 +103,8 @@ pub(crate) enum Request {
     Write { op: Option<OpId>, window: Window },
     /// Consecutive elements from local index `start` on; payload: their values.
     WriteAt { start: u64 },
-    /// Checking mode: "I have written so many elements from local index `start` on, at this line, in the ReleaseC alone opened at that one, and
-    /// you will have the values later." Payload: nothing.
+    /// Checking mode: "I have written so many elements from local index `start` on, at this line, in the ReleaseC alone
+    /// opened at that one, and you will have the values later." Payload: nothing.
     Announce { start: u64, len: u64, update: bool, line: Site, opened: Site, window: Window },
     /// Checking mode: "you have them, and that scope has ended."
     Flushed { window: Window },

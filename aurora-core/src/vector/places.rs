@@ -1,5 +1,5 @@
-//! Places of elements in an owner's block, on their way to it: numbers of 32 bits each, or of 64 for a block so long that it
-//! needs them.
+//! Places of elements in an owner's block, on their way to it: numbers of 32 bits each, or of 64 for a block so long
+//! that it needs them.
 //!
 //! The top bit of a number is free for those who write them.
 
@@ -207,8 +207,8 @@ fn spread<P: Place, T: Element>(places: &[P], block: &[T], positions: &[u32], va
     visit(places, positions, Prefetch::of(block), |element, position| values[*position as usize] = block[element]);
 }
 
-/// Visits the elements at these places, each with its `companion`. Nothing depends on the element before, and the processor is told
-/// early where it will have to look, so that it has as many cache misses under way as it can.
+/// Visits the elements at these places, each with its `companion`. Nothing depends on the element before, and the
+/// processor is told early where it will have to look, so that it has as many cache misses under way as it can.
 #[inline(always)]
 pub(crate) fn visit<P: Place, T, C>(
     places: &[P],

@@ -15,9 +15,9 @@ use std::ops::{Range, RangeBounds};
 
 /// A part of a vector, to read: [`GVector::slice`], [`GVector::rows`].
 ///
-/// A behaviour of it costs what the part costs: a [`read_cache`](Slice::read_cache) loads what it shows, guards hold back only those who
-/// want the same elements. All else is as for the whole. **Indices and rows stay global**: element 700 of the vector is `[700]` in
-/// every scope that shows it.
+/// A behaviour of it costs what the part costs: a [`read_cache`](Slice::read_cache) loads what it shows, guards hold
+/// back only those who want the same elements. All else is as for the whole. **Indices and rows stay global**: element
+/// 700 of the vector is `[700]` in every scope that shows it.
 ///
 /// A collective behaviour has the same range on all ranks. What each rank wants for itself is for
 /// [`distmemcpy`](crate::distmemcpy).
@@ -47,8 +47,8 @@ pub struct Slice<'v, T: Element> {
     part: Part,
 }
 
-/// A part of a vector that nobody else on this rank uses, to read and to write: [`GVector::slice_mut`], [`GVector::rows_mut`],
-/// [`GVector::split_at_mut`].
+/// A part of a vector that nobody else on this rank uses, to read and to write: [`GVector::slice_mut`],
+/// [`GVector::rows_mut`], [`GVector::split_at_mut`].
 ///
 /// Its behaviours take it with them. To go on using it afterwards, open them on a part of it:
 /// `part.slice_mut(..).release_c()?`.
@@ -167,8 +167,8 @@ impl<'v, T: Element> Slice<'v, T> {
 
     /// Collective. All of it, on every rank: [`GVector::read_cache`].
     ///
-    /// Where all ranks are on one machine the guard shows the memory that the elements lie in. Otherwise each owner sends what it has of
-    /// the part to all ranks on other machines, every time.
+    /// Where all ranks are on one machine the guard shows the memory that the elements lie in. Otherwise each owner
+    /// sends what it has of the part to all ranks on other machines, every time.
     ///
     /// # Errors
     /// As that; [`Error::RangeOutside`], [`Error::NotShown`]; `Mismatch` where ranks name different ranges.

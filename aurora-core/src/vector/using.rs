@@ -9,7 +9,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Vector {
-    /// Whether all earlier scopes of a part are over, so that it may be used, for writing if `mutable`. `None`: not yet.
+    /// Whether all earlier scopes of a part are over, so that it may be used, for writing if `mutable`. `None`: not
+    /// yet.
     pub(crate) fn settled(&mut self, mutable: bool, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         if let Err(error) = cx.usable(mutable, window) {
             return Some(Err(error));

@@ -80,11 +80,12 @@ impl Vector {
         true
     }
 
-    /// Does a piece of work, if its time has come. `None`: an operation of the user's has panicked amid it, and the object is poisoned.
+    /// Does a piece of work, if its time has come. `None`: an operation of the user's has panicked amid it, and the
+    /// object is poisoned.
     ///
     /// # Panics
-    /// If the work is the program's own, of this rank: then it is in a call on that object. In what others have sent an operation
-    /// may panic amid any call, or with nobody there but the daemon.
+    /// If the work is the program's own, of this rank: then it is in a call on that object. In what others have sent an
+    /// operation may panic amid any call, or with nobody there but the daemon.
     pub(crate) fn attempt(&mut self, from: Rank, work: &Work, payload: &[u8], cx: &mut Cx<'_>) -> Option<Outcome> {
         let attempted = if from == cx.me() {
             Ok(self.by_itself(work, cx, |object, cx| object.try_work(from, work, payload, cx)))

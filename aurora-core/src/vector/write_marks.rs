@@ -1,10 +1,11 @@
 //! Which writes by one-sided calls a load has to contain.
 //!
-//! An owner numbers the writes that it applies for other ranks, and its answer to each write carries the number. A rank that
-//! enters a load announces its *write marks*: of each owner the highest number that it was answered since its last load. A
-//! block that was sent when its owner had applied as many writes contains them all; else the owner sends what has changed
-//! since. So no rank has to remember which writes were of which part, and none waits for a write that is not applied yet:
-//! that write is of a scope of another part, which may be open around the load, or of a call that has failed.
+//! An owner numbers the writes that it applies for other ranks, and its answer to each write carries the number. A rank
+//! that enters a load announces its *write marks*: of each owner the highest number that it was answered since its last
+//! load. A block that was sent when its owner had applied as many writes contains them all; else the owner sends what
+//! has changed since. So no rank has to remember which writes were of which part, and none waits for a write that is
+//! not applied yet: that write is of a scope of another part, which may be open around the load, or of a call that has
+//! failed.
 
 use aurora_net::Rank;
 

@@ -60,8 +60,9 @@ impl Reduction {
 impl World {
     /// Collective. Combines the values of all ranks with an operation, and gives the result to each: `MPI_Allreduce`.
     ///
-    /// Values are combined by [`Op::combine`] in the order of the ranks, `((x0 . x1) . x2) ..`, so all ranks have the same bits, on each run and over each route.
-    /// The operation need not commute. Like a [`barrier`](World::barrier) it orders all ranks.
+    /// Values are combined by [`Op::combine`] in the order of the ranks, `((x0 . x1) . x2) ..`, so all ranks have the
+    /// same bits, on each run and over each route. The operation need not commute. Like a [`barrier`](World::barrier)
+    /// it orders all ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -77,15 +78,15 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// `Mismatch`, with both lines, where a rank makes another collective call, or this one with another type or operation; [`Error::ZeroSized`];
-    /// whatever ended the job.
+    /// `Mismatch`, with both lines, where a rank makes another collective call, or this one with another type or
+    /// operation; [`Error::ZeroSized`]; whatever ended the job.
     #[track_caller]
     pub fn all_reduce<T: Element, O: Op<T>>(&self, op: O, mut value: T) -> Result<T> {
         self.reduce(Reduction::All, op, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
     }
 
-    /// Collective. As [`all_reduce`](World::all_reduce) for each element of a slice, which has the same length on all ranks: each is replaced by what all
-    /// ranks have at its place, combined.
+    /// Collective. As [`all_reduce`](World::all_reduce) for each element of a slice, which has the same length on all
+    /// ranks: each is replaced by what all ranks have at its place, combined.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -108,8 +109,8 @@ impl World {
         self.reduce(Reduction::All, op, values, &Site::here()).map(drop)
     }
 
-    /// Collective. Combines the values of all ranks as [`all_reduce`](World::all_reduce) does, for rank `root` alone: `None` on the others. `MPI_Reduce`.
-    /// It orders all ranks.
+    /// Collective. Combines the values of all ranks as [`all_reduce`](World::all_reduce) does, for rank `root` alone:
+    /// `None` on the others. `MPI_Reduce`. It orders all ranks.
     ///
     /// # Errors
     /// As [`all_reduce`](World::all_reduce); [`Error::NoSuchRank`].
@@ -119,8 +120,8 @@ impl World {
         changed.map(|changed| changed.then_some(value))
     }
 
-    /// Collective. The same for each element of a slice, which has the same length on all ranks. On `root` each is replaced by what all ranks have at its
-    /// place, combined; on the others they stay as they are.
+    /// Collective. The same for each element of a slice, which has the same length on all ranks. On `root` each is
+    /// replaced by what all ranks have at its place, combined; on the others they stay as they are.
     ///
     /// # Errors
     /// As [`reduce_to`](World::reduce_to); `Mismatch` also where lengths differ.
@@ -129,7 +130,8 @@ impl World {
         self.reduce(Reduction::To(root.into()), op, values, &Site::here()).map(drop)
     }
 
-    /// Collective. Combines the values of ranks 0 to this one, in their order: `MPI_Scan`. It orders all ranks, as [`all_reduce`](World::all_reduce) does.
+    /// Collective. Combines the values of ranks 0 to this one, in their order: `MPI_Scan`. It orders all ranks, as
+    /// [`all_reduce`](World::all_reduce) does.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -158,8 +160,8 @@ impl World {
         self.reduce(Reduction::Scan, op, values, &Site::here()).map(drop)
     }
 
-    /// Collective. Combines the values of the ranks before this one, in their order: `MPI_Exscan`. Before rank 0 there are none: `None`.
-    /// It orders all ranks.
+    /// Collective. Combines the values of the ranks before this one, in their order: `MPI_Exscan`. Before rank 0 there
+    /// are none: `None`. It orders all ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -181,7 +183,8 @@ impl World {
         changed.map(|changed| changed.then_some(value))
     }
 
-    /// Collective. The same for each element of a slice, which has the same length on all ranks. False on rank 0, where they stay as they are.
+    /// Collective. The same for each element of a slice, which has the same length on all ranks. False on rank 0, where
+    /// they stay as they are.
     ///
     /// # Errors
     /// As [`all_reduce_slice`](World::all_reduce_slice).
@@ -240,16 +243,16 @@ impl World {
     }
 }
 
-/// Whether every rank is to have all contributions and to combine them by itself. In the node's memory reading them takes longer at some length than
-/// sharing the work and meeting once more.
+/// Whether every rank is to have all contributions and to combine them by itself. In the node's memory reading them
+/// takes longer at some length than sharing the work and meeting once more.
 fn is_short(bytes: usize, call: &CollectiveCall<'_>) -> bool {
     const READ: usize = 32 << 10;
     let fits = bytes <= call.longest_word(call.size());
     fits && (!call.is_on_one_node() || (call.size() - 1) * bytes <= READ)
 }
 
-/// Each rank combines the contributions to a share of the elements, and gives the others what they are to have of it. As many elements at a time
-/// as can be given.
+/// Each rank combines the contributions to a share of the elements, and gives the others what they are to have of it.
+/// As many elements at a time as can be given.
 fn in_steps<T: Element, O: Op<T>>(call: &mut CollectiveCall<'_>, reduction: Reduction, values: &mut [T]) -> Result<()> {
     let (me, size) = (call.me(), call.size());
     if call.longest() < size * size_of::<T>() {
@@ -295,7 +298,8 @@ fn in_steps<T: Element, O: Op<T>>(call: &mut CollectiveCall<'_>, reduction: Redu
     Ok(())
 }
 
-/// The contributions of rank 0, of ranks 0 and 1, and so on, each combined, one after the other: as many as there is room for.
+/// The contributions of rank 0, of ranks 0 and 1, and so on, each combined, one after the other: as many as there is
+/// room for.
 fn prefixes<'a, T: Element, O: Op<T>>(into: &mut [T], len: usize, of: impl Fn(usize) -> &'a [u8]) {
     if len == 0 {
         return;

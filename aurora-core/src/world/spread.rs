@@ -44,8 +44,8 @@ impl Announced {
 }
 
 impl World {
-    /// Collective. The value of rank `root` on every rank, of any type that serde knows: `MPI_Bcast`. What the others give is not looked at. Like
-    /// a [`barrier`](World::barrier) it orders all ranks.
+    /// Collective. The value of rank `root` on every rank, of any type that serde knows: `MPI_Bcast`. What the others
+    /// give is not looked at. Like a [`barrier`](World::barrier) it orders all ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -60,8 +60,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// `Mismatch`, with both lines, where a rank makes another collective call, or this one with another type or root; [`Error::Value`] for a
-    /// value that serde cannot encode or decode; [`Error::NoSuchRank`]; whatever ended the job.
+    /// `Mismatch`, with both lines, where a rank makes another collective call, or this one with another type or root;
+    /// [`Error::Value`] for a value that serde cannot encode or decode; [`Error::NoSuchRank`]; whatever ended the job.
     #[track_caller]
     pub fn broadcast<V: ScalarValue>(&self, root: impl Into<Rank>, value: V) -> Result<V> {
         let (site, root) = (Site::here(), root.into());
@@ -120,8 +120,8 @@ impl World {
         Ok(())
     }
 
-    /// Collective. The values of all ranks, in their order, on every rank; of any type that serde knows. `MPI_Allgather`. Like a
-    /// [`barrier`](World::barrier) it orders all ranks.
+    /// Collective. The values of all ranks, in their order, on every rank; of any type that serde knows.
+    /// `MPI_Allgather`. Like a [`barrier`](World::barrier) it orders all ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -135,8 +135,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// `Mismatch`, with both lines, where a rank makes another collective call, or this one with another type; [`Error::Value`] for a value that
-    /// serde cannot encode or decode; whatever ended the job.
+    /// `Mismatch`, with both lines, where a rank makes another collective call, or this one with another type;
+    /// [`Error::Value`] for a value that serde cannot encode or decode; whatever ended the job.
     #[track_caller]
     pub fn all_gather<V: ScalarValue>(&self, value: V) -> Result<Vec<V>> {
         let site = Site::here();
@@ -153,7 +153,8 @@ impl World {
         Ok(before.into_iter().chain([value]).chain(behind).collect())
     }
 
-    /// Collective. The elements of all ranks, in their order, on every rank; of each rank as many as it gives. `MPI_Allgatherv`.
+    /// Collective. The elements of all ranks, in their order, on every rank; of each rank as many as it gives.
+    /// `MPI_Allgatherv`.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -240,8 +241,8 @@ fn room<T: Element>(len: usize, world: &World, what: &'static str, site: &Site) 
     memory::zeros(len).map_err(|shortage| shortage.error(world.rank(), "what other ranks give", name(), site))
 }
 
-/// Spreads bytes of which there are as many on all ranks. In the node's memory they are read there; between machines each other rank is given
-/// a share, which it gives to all others, so that none sends much more than it receives.
+/// Spreads bytes of which there are as many on all ranks. In the node's memory they are read there; between machines
+/// each other rank is given a share, which it gives to all others, so that none sends much more than it receives.
 fn spread(call: &mut CollectiveCall<'_>, root: usize, bytes: &mut [u8]) -> Result<()> {
     let (me, size) = (call.me(), call.size());
     let nothing = |_: usize| 0..0;

@@ -4,11 +4,11 @@ use super::state::{Event, Privilege, State, Use, next};
 use crate::Node;
 use thiserror::Error;
 
-/// What is known of a block: its state, who hosts it, and which value it has. A pure machine of 16 bytes; [`next`] has its
-/// transitions.
+/// What is known of a block: its state, who hosts it, and which value it has. A pure machine of 16 bytes; [`next`] has
+/// its transitions.
 ///
-/// Slaves are not listed. A slave carries the version of the value that it is a copy of, and so does each reference to the block, so an
-/// old copy is never taken for the value, and a node may drop one at any time without a word.
+/// Slaves are not listed. A slave carries the version of the value that it is a copy of, and so does each reference to
+/// the block, so an old copy is never taken for the value, and a node may drop one at any time without a word.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Block {
     state: State,

@@ -126,8 +126,8 @@ pub enum Use {
 ///        └───────────────────▶        Writeable ◀── Issue ── Readable
 /// ```
 ///
-/// Where the paper is silent: a block without a value may be updated (its value begins as the operation's identity), and may be
-/// discarded; an updating state is left by [`Event::Settle`] once all its instructions are committed.
+/// Where the paper is silent: a block without a value may be updated (its value begins as the operation's identity),
+/// and may be discarded; an updating state is left by [`Event::Settle`] once all its instructions are committed.
 pub fn next(state: State, used: Use, event: Event) -> Option<State> {
     use State::*;
     let idle = used == Use::Idle;
@@ -157,8 +157,8 @@ mod tests {
 
     type Edge = (usize, usize, bool);
 
-    /// All transitions between different states, and the loops, as S0 section 2 has them: (from, event, to). `!` after a name: only while
-    /// no instruction uses the block; `+`: only while one does.
+    /// All transitions between different states, and the loops, as S0 section 2 has them: (from, event, to). `!` after
+    /// a name: only while no instruction uses the block; `+`: only while one does.
     const PAPER: &str = "
         Uninitiated            Create             Readable
         Uninitiated            RemoteUpdate       RemoteUpdateable

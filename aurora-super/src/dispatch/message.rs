@@ -10,7 +10,8 @@ pub enum Report {
     Ask,
     /// It has executed instructions of a group.
     Committed(Run),
-    /// The incarnation of another node has come, to be merged into its own. It is merged when that is [accepted](Order::Accept).
+    /// The incarnation of another node has come, to be merged into its own. It is merged when that is
+    /// [accepted](Order::Accept).
     Brought(Part),
 }
 
@@ -26,7 +27,8 @@ pub enum Order {
         /// Where.
         into: Node,
     },
-    /// The incarnation of another node that it has been brought is to be merged into its own now. Whose it was keeps nothing of it.
+    /// The incarnation of another node that it has been brought is to be merged into its own now. Whose it was keeps
+    /// nothing of it.
     Accept(Part),
     /// Its incarnation of a group's result is not needed any more.
     Drop(Group),

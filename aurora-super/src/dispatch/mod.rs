@@ -42,20 +42,21 @@ impl Config {
 
 /// The dispatcher: hands out the instructions of a program to nodes, and follows what becomes of them. Pure.
 ///
-/// [`Dispatch::handle`] takes what a node reports, in any order that keeps the reports of one node in theirs; [`Dispatch::lose`] is told of a
-/// node that is lost. After either, [`Dispatch::poll`] gives orders until there are none; those to one node have to reach it in their
-/// order, and once. Equal inputs give equal orders. [`execute`](crate::execute) has a driver as an example, and what a
-/// driver keeps to.
+/// [`Dispatch::handle`] takes what a node reports, in any order that keeps the reports of one node in theirs;
+/// [`Dispatch::lose`] is told of a node that is lost. After either, [`Dispatch::poll`] gives orders until there are
+/// none; those to one node have to reach it in their order, and once. Equal inputs give equal orders.
+/// [`execute`](crate::execute) has a driver as an example, and what a driver keeps to.
 ///
 /// A method panics if a block is in a state that its instructions do not allow: a bug of this crate, or of a
 /// [`Program`] whose methods do not always return the same.
 ///
 /// # What holds
 ///
-/// 1. An instruction is granted only if every block that it uses is in the state that it needs or can change to it, and all
-///    instructions that use a block have one privilege on it.
+/// 1. An instruction is granted only if every block that it uses is in the state that it needs or can change to it, and
+///    all instructions that use a block have one privilege on it.
 /// 2. Every committed instruction is in exactly one incarnation of its group's result ([`Lineage`]).
-/// 3. A node that asks is granted something at once if there is anything that its policy lets it have; else as soon as there is.
+/// 3. A node that asks is granted something at once if there is anything that its policy lets it have; else as soon as
+///    there is.
 /// 4. Nothing that a lost node says after its loss counts, and all that only it had is handed out again, once.
 #[derive(Clone, Hash, Debug)]
 pub struct Dispatch<P> {
@@ -149,8 +150,8 @@ impl<P: Program> Dispatch<P> {
         self.groups.lineage(group)
     }
 
-    /// A node reports something. Instructions that it has not been granted, parts that are not wanted, and nodes that there are not do not
-    /// count.
+    /// A node reports something. Instructions that it has not been granted, parts that are not wanted, and nodes that
+    /// there are not do not count.
     pub fn handle(&mut self, node: Node, report: Report) {
         if self.members.get(node as usize).is_none_or(Member::is_lost) {
             return;

@@ -3,7 +3,8 @@
 use crate::BlockId;
 use std::collections::BTreeMap;
 
-/// The copies that a node has of other nodes' blocks: as many as its budget allows, the one that was used longest ago goes first.
+/// The copies that a node has of other nodes' blocks: as many as its budget allows, the one that was used longest ago
+/// goes first.
 #[derive(Clone, Hash, Debug)]
 pub(super) struct Cache {
     held: Held,

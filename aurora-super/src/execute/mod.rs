@@ -160,15 +160,16 @@ pub struct Task {
     pub joins: bool,
 }
 
-/// A node that executes instructions: it asks for them, asks for the operands that it lacks, and runs those that have all of theirs. Pure.
+/// A node that executes instructions: it asks for them, asks for the operands that it lacks, and runs those that have
+/// all of theirs. Pure.
 ///
-/// [`Execute::begin`] is called once, [`Execute::handle`] for all that happens; both append what is to be done to a list. Equal inputs give
-/// equal commands.
+/// [`Execute::begin`] is called once, [`Execute::handle`] for all that happens; both append what is to be done to a
+/// list. Equal inputs give equal commands.
 ///
 /// # What holds
 ///
-/// 1. No operand is asked for before all operands of its instruction have room together, in the order in which instructions were
-///    granted: no two instructions wait for each other's room, and none waits for ever.
+/// 1. No operand is asked for before all operands of its instruction have room together, in the order in which
+///    instructions were granted: no two instructions wait for each other's room, and none waits for ever.
 /// 2. Copies that are used or kept are never more than the budget.
 /// 3. Instructions of a group that writes run one after the other, in their order.
 /// 4. A node that could have more in flight than it has been granted has asked for more.
@@ -463,7 +464,8 @@ mod tests {
         let limits = Limits { budget: Some(3), ..Limits::ONE };
         let mut node = Execute::new(0, program, &parts, owners(&program, &parts), limits);
         let mut fetched = Vec::new();
-        // A of row 0 with B of columns 0 and 1, then A of row 1 with B of column 0: that is the oldest here, and needed.
+        // A of row 0 with B of columns 0 and 1, then A of row 1 with B of column 0: that is the oldest here, and
+        // needed.
         for group in [0, 1, 3] {
             let what = Run { group, run: 0..1, attempt: 0 };
             let grant = Grant { what, privilege: Privilege::Write, result_at: 0, joins: false };

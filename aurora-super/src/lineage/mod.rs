@@ -1,7 +1,7 @@
 //! What made which incarnation: the instructions whose results are in it.
 //!
-//! Every committed instruction of a group is in exactly one of the group's incarnations. So when nodes are lost, what has to be executed
-//! again is known exactly: what the lost incarnations held.
+//! Every committed instruction of a group is in exactly one of the group's incarnations. So when nodes are lost, what
+//! has to be executed again is known exactly: what the lost incarnations held.
 
 mod runs;
 

@@ -16,7 +16,8 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Reads what `str::parse::<f64>` reads, so also `NaN` and `inf`, which [`Measurements`](super::Measurements) refuses.
+    /// Reads what `str::parse::<f64>` reads, so also `NaN` and `inf`, which [`Measurements`](super::Measurements)
+    /// refuses.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if text.len() > LONGEST {
             return None;
@@ -55,8 +56,8 @@ impl Decimal {
         self.half_unit() / self.value
     }
 
-    /// As one of a column of numbers with so many places: a whole number stands there without its zeros, and is known as well as
-    /// the others.
+    /// As one of a column of numbers with so many places: a whole number stands there without its zeros, and is known
+    /// as well as the others.
     pub(super) fn in_column(self, places: usize) -> Self {
         let places = if self.places == 0 { places as i32 } else { self.places };
         Decimal { places, ..self }

@@ -6,8 +6,8 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-/// The efficiency E of a run, equation (6): a fraction, 1 for a run that uses all of its processors' power. A run that caches
-/// help can have more.
+/// The efficiency E of a run, equation (6): a fraction, 1 for a run that uses all of its processors' power. A run that
+/// caches help can have more.
 ///
 /// That of a run is [`Measurements::efficiency`](super::Measurements::efficiency); any other is read from per cent:
 ///

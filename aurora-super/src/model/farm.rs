@@ -7,7 +7,8 @@ use crate::spelling::number;
 use serde::Serialize;
 use std::num::NonZeroU32;
 
-/// So many equal units, and how long one takes on a processor of the fastest machine; on another machine it takes 1/W times as long.
+/// So many equal units, and how long one takes on a processor of the fastest machine; on another machine it takes 1/W
+/// times as long.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Farm {
     units: NonZeroU32,
@@ -17,11 +18,11 @@ pub struct Farm {
 /// When the last unit of a farm is completed, in seconds, by two rules and at best.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Makespans {
-    /// First come, first served: a processor that is free takes the next unit. Of several that become free together, one of
-    /// the machine that is listed first is served first.
+    /// First come, first served: a processor that is free takes the next unit. Of several that become free together,
+    /// one of the machine that is listed first is served first.
     pub first_come: f64,
-    /// Earliest completion time: each unit goes to the processor that would complete it first, though it may not be free yet. No
-    /// other assignment of equal units is completed earlier.
+    /// Earliest completion time: each unit goes to the processor that would complete it first, though it may not be
+    /// free yet. No other assignment of equal units is completed earlier.
     pub earliest_completion: f64,
     /// All processors compute all the time: what units that can be divided would take.
     pub ideal: f64,
@@ -82,7 +83,8 @@ impl Farm {
 
     /// Gives units to the lot whose `turn` comes first, and says when all are completed.
     ///
-    /// The processors of a machine are equal, so each takes its k-th unit before any of them its next: they are handed out together.
+    /// The processors of a machine are equal, so each takes its k-th unit before any of them its next: they are handed
+    /// out together.
     fn hand_out(&self, lots: &[Lot], turn: impl Fn(&Lot, u32) -> f64) -> f64 {
         let (mut left, mut makespan) = (self.units.get(), 0.0f64);
         let mut handed = vec![0; lots.len()];

@@ -142,8 +142,8 @@ impl Machines {
         Ok(self.sum(configuration, |weight| 1.0 - weight) / used as f64)
     }
 
-    /// The mean of 1 - W over all processors of a configuration, in [0, 1). Not in the paper: equation (7) with the number of
-    /// processors as its denominator.
+    /// The mean of 1 - W over all processors of a configuration, in [0, 1). Not in the paper: equation (7) with the
+    /// number of processors as its denominator.
     ///
     /// # Errors
     /// [`Error::OtherMachines`].

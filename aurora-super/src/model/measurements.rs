@@ -67,8 +67,8 @@ impl Measured {
 
 /// Runs of one application on several configurations, among them one on one processor of each machine.
 ///
-/// Every number in it is positive and finite, every run has a processor, every machine a reference time, no configuration is there
-/// twice: so nothing that is calculated from it can fail for a bad number.
+/// Every number in it is positive and finite, every run has a processor, every machine a reference time, no
+/// configuration is there twice: so nothing that is calculated from it can fail for a bad number.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Measurements {
     machines: Machines,

@@ -1,9 +1,9 @@
 //! The performance model of clusters whose machines differ in speed, of Al-Jaroodi, Mohamed, Jiang and Swanson,
 //! *Modeling Parallel Applications Performance on Heterogeneous Systems*.
 //!
-//! A *machine* has one or more processors of one speed. A *configuration* says how many processors of each machine a run
-//! uses: n_j of machine j, m machines in use. T_j is the elapsed time of the application on one processor of machine j, its
-//! *reference time*; T is the elapsed time of a run.
+//! A *machine* has one or more processors of one speed. A *configuration* says how many processors of each machine a
+//! run uses: n_j of machine j, m machines in use. T_j is the elapsed time of the application on one processor of
+//! machine j, its *reference time*; T is the elapsed time of a run.
 //!
 //! | equation | value | here |
 //! |---|---|---|
@@ -15,8 +15,8 @@
 //! | (7) | heterogeneity H = sum(n_j (1 - W_j)) / m | [`Machines::heterogeneity`] |
 //! | - | heterogeneity of a processor H' = sum(n_j (1 - W_j)) / sum(n_j), ours | [`Machines::heterogeneity_per_processor`] |
 //!
-//! Times are in seconds; speeds are in any unit; the rest has no unit. [`read`] makes [`Measurements`] of a file's text, and
-//! numbers are checked there, or by the constructors, once: what comes after cannot meet a bad one.
+//! Times are in seconds; speeds are in any unit; the rest has no unit. [`read`] makes [`Measurements`] of a file's
+//! text, and numbers are checked there, or by the constructors, once: what comes after cannot meet a bad one.
 //!
 //! ```
 //! use aurora_super::model::{Efficiency, Farm, read};

@@ -29,9 +29,10 @@ impl Measurements {
         Ok(Prediction { efficiency, speedup, seconds: self.fastest_seconds() / speedup })
     }
 
-    /// The run whose efficiency says most about `to`: the one with the fewest processors to add or remove, and of several the one
-    /// with the most processors. Only runs on more than one processor count, and not the one with the configuration `to` itself,
-    /// so that a prediction can be compared with it. For one processor it is that machine's reference.
+    /// The run whose efficiency says most about `to`: the one with the fewest processors to add or remove, and of
+    /// several the one with the most processors. Only runs on more than one processor count, and not the one with the
+    /// configuration `to` itself, so that a prediction can be compared with it. For one processor it is that machine's
+    /// reference.
     ///
     /// # Errors
     /// [`Error::NoParallelRun`], or [`Error::OtherMachines`].

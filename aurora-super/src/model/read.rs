@@ -15,9 +15,9 @@ const MOST_MACHINES: usize = 1000;
 
 /// Reads a table: JSON if it begins with `[` or `{`, else lines.
 ///
-/// In lines, the first names the columns and each other one is a run. Cells are separated by tabs if there is one between the
-/// names, else by spaces. Empty lines do not count, nor does what follows a `#`. In JSON, each run is an object whose keys are
-/// the columns.
+/// In lines, the first names the columns and each other one is a run. Cells are separated by tabs if there is one
+/// between the names, else by spaces. Empty lines do not count, nor does what follows a `#`. In JSON, each run is an
+/// object whose keys are the columns.
 ///
 /// | column | cell |
 /// |---|---|

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 pub enum Agreement {
     /// All printed digits are equal.
     Equal,
-    /// They differ by no more than the printed times leave open, each of which is known to half a unit of its last digit.
+    /// They differ by no more than the printed times leave open, each of which is known to half a unit of its last
+    /// digit.
     Rounding,
     /// They contradict each other.
     Contradiction,
@@ -39,7 +40,8 @@ const FURTHEST_POINT: i32 = 9;
 const FEWEST_DIGITS: usize = 3;
 
 impl Review {
-    /// Compares what is printed with what the equations give, after times whose decimal point is misplaced were corrected.
+    /// Compares what is printed with what the equations give, after times whose decimal point is misplaced were
+    /// corrected.
     pub fn corrected(measurements: &Measurements) -> Self {
         let times = times(measurements);
         let correct = |(run, finding): (&usize, &Finding)| match finding {
@@ -86,7 +88,8 @@ impl Review {
     }
 }
 
-/// By equation (3) the product of time and speed-up is min T_j in every row: a row is wrong whose product is not what most rows have.
+/// By equation (3) the product of time and speed-up is min T_j in every row: a row is wrong whose product is not what
+/// most rows have.
 fn times(table: &Measurements) -> BTreeMap<usize, Finding> {
     let printed = |(index, run): (usize, &Measured)| {
         let (seconds, speedup) = (run.seconds().clone(), run.printed_speedup()?.clone());
@@ -152,8 +155,8 @@ fn explain(table: &Measurements, run: &Measured, printed: &Decimal) -> Finding {
     }
 }
 
-/// Configurations with as many processors whose power may be `wanted`: all of them on the fastest machine, and those in which
-/// processors of one machine are taken for another's, fewest first.
+/// Configurations with as many processors whose power may be `wanted`: all of them on the fastest machine, and those in
+/// which processors of one machine are taken for another's, fewest first.
 fn others(machines: &Machines, configuration: &Configuration, wanted: f64) -> impl Iterator<Item = Configuration> {
     let (weights, processors) = (machines.weights(), configuration.processors());
     let lacking = wanted - machines.power_of(configuration);
@@ -192,7 +195,8 @@ fn agreement(printed: &Decimal, value: f64, slack: f64) -> Agreement {
     }
 }
 
-/// How far the speed-up and the efficiency of a run may be off, relatively, because times are printed with so many digits.
+/// How far the speed-up and the efficiency of a run may be off, relatively, because times are printed with so many
+/// digits.
 fn slack(table: &Measurements, run: &Measured) -> f64 {
     run.seconds().uncertainty() + table.references().map(|run| run.seconds().uncertainty()).fold(0.0, f64::max)
 }

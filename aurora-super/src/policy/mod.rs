@@ -49,8 +49,8 @@ pub enum Then {
     Stop,
     /// It joins the unfinished group of which most instructions have not begun.
     Join,
-    /// The same, but of the groups with most left it joins one of which it has operands; and a slow node leaves the last instructions to
-    /// faster ones, if these will have them done earlier.
+    /// The same, but of the groups with most left it joins one of which it has operands; and a slow node leaves the
+    /// last instructions to faster ones, if these will have them done earlier.
     JoinBest,
 }
 
@@ -110,8 +110,8 @@ impl Policy {
         ("ect", Policy::ECT),
     ];
 
-    /// A schedule of S0 with a version: BSS takes untouched groups in order, SSP smartly; all versions but the simple one share
-    /// unfinished groups when no untouched one is left.
+    /// A schedule of S0 with a version: BSS takes untouched groups in order, SSP smartly; all versions but the simple
+    /// one share unfinished groups when no untouched one is left.
     pub fn schedule(smart: bool, version: Version) -> Self {
         let next = if smart { Choice::Smart } else { Choice::InOrder };
         let then = if version == Version::Simple { Then::Stop } else { Then::Join };

@@ -3,7 +3,8 @@
 use crate::Node;
 use std::hash::{Hash, Hasher};
 
-/// How much of the time for what is left counts as waiting for a faster node. Of 0.3 to 2 the best on mixed clusters of 16 to 1024 nodes.
+/// How much of the time for what is left counts as waiting for a faster node. Of 0.3 to 2 the best on mixed clusters of
+/// 16 to 1024 nodes.
 const WAITING: f64 = 0.5;
 
 /// The speeds of the nodes of a cluster, compared.
@@ -35,8 +36,8 @@ impl Weights {
         self.compare();
     }
 
-    /// Whether what is left, so many instructions, is done earlier if a node takes none of it: faster ones take the next sooner than it would
-    /// have ended it.
+    /// Whether what is left, so many instructions, is done earlier if a node takes none of it: faster ones take the
+    /// next sooner than it would have ended it.
     pub fn should_leave(&self, node: Node, left: u64) -> bool {
         let (own, faster) = (self.speeds[node as usize], self.faster[node as usize]);
         faster > 0.0 && 1.0 / own > WAITING * left as f64 / faster + 1.0 / self.fastest

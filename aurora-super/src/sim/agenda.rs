@@ -6,7 +6,8 @@ use std::collections::BinaryHeap;
 /// Events in the order of their times; those of one time in the order in which they were noted.
 #[derive(Clone, Debug)]
 pub(super) struct Agenda<E> {
-    /// Times are not negative, so their bits are in their order. Events stand apart from the heap, which moves its members about.
+    /// Times are not negative, so their bits are in their order. Events stand apart from the heap, which moves its
+    /// members about.
     order: BinaryHeap<Reverse<(u64, u64, u32)>>,
     noted: u64,
     events: Vec<Option<E>>,

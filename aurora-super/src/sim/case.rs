@@ -19,7 +19,8 @@ pub struct Case {
     pub blocks: [u32; 3],
     /// Rows and columns of a block.
     pub side: u32,
-    /// How many instructions a node may have been delivered and not committed: the limits of threads that the paper has tried.
+    /// How many instructions a node may have been delivered and not committed: the limits of threads that the paper has
+    /// tried.
     pub threads: &'static [u32],
     /// The versions of the program that the paper has tried.
     pub versions: &'static [&'static str],
@@ -68,8 +69,9 @@ impl Case {
         self.side * self.side * 8
     }
 
-    /// The time from asking for a block to having it (t_r), in units, as it follows from what the paper prints of 2, 4, 6 and 8 nodes: of
-    /// the two operands of each instruction as many are elsewhere as there are other nodes. `None`: not printed.
+    /// The time from asking for a block to having it (t_r), in units, as it follows from what the paper prints of 2, 4,
+    /// 6 and 8 nodes: of the two operands of each instruction as many are elsewhere as there are other nodes. `None`:
+    /// not printed.
     pub fn latency(&self, nodes: u32) -> Option<f64> {
         if nodes == 1 {
             return Some(0.0);
@@ -80,11 +82,12 @@ impl Case {
         Some(critical[at] * self.instruction() / (2.0 * elsewhere))
     }
 
-    /// The case as it was run: a version on so many nodes with so many threads each. Operands are asked for when an instruction has been
-    /// assigned, and come after [`latency`](Self::latency); nothing else takes time.
+    /// The case as it was run: a version on so many nodes with so many threads each. Operands are asked for when an
+    /// instruction has been assigned, and come after [`latency`](Self::latency); nothing else takes time.
     ///
     /// # Errors
-    /// [`SettingError::NoLatency`] for a number of nodes that the paper does not have: give [`with_latency`](Self::with_latency) one.
+    /// [`SettingError::NoLatency`] for a number of nodes that the paper does not have: give
+    /// [`with_latency`](Self::with_latency) one.
     pub fn setting(&self, version: SuperProgram, nodes: u32, threads: u32) -> Result<OwnSetting, SettingError> {
         let no_latency = SettingError::NoLatency { case: self.name, nodes };
         Ok(self.with_latency(version, nodes, threads, self.latency(nodes).ok_or(no_latency)?))

@@ -34,8 +34,8 @@ impl Link {
         receiving: 0.0,
     };
 
-    /// `aurora-net` on Ethernet of so many Mbit/s with jumbo frames: packets of 8972 bytes, 25 us from one node to another. Processors
-    /// have nothing to do with it.
+    /// `aurora-net` on Ethernet of so many Mbit/s with jumbo frames: packets of 8972 bytes, 25 us from one node to
+    /// another. Processors have nothing to do with it.
     pub fn ethernet(mbit: f64) -> Self {
         Link { latency: 25.0, message: 25.0, rate: mbit / 8.0, packet: PACKET, framing: FRAMING, ..Link::FREE }
     }
@@ -86,14 +86,16 @@ impl Link {
     }
 }
 
-/// What the packets of `aurora-net` carry of a transfer, and what is around that: the headers of Ethernet, IP, UDP and its own.
+/// What the packets of `aurora-net` carry of a transfer, and what is around that: the headers of Ethernet, IP, UDP and
+/// its own.
 const PACKET: u32 = 8940;
 const FRAMING: u32 = 98;
 
 /// The ports of all nodes: each sends and receives one block after the other, and does both at the same time.
 ///
-/// A block is forwarded while it still comes in (*cut-through*), one packet behind. A receiver's port takes blocks in the order in which they
-/// begin to arrive; what has to wait for it waits in the switch, which has room for all, and does not keep its sender's port busy.
+/// A block is forwarded while it still comes in (*cut-through*), one packet behind. A receiver's port takes blocks in
+/// the order in which they begin to arrive; what has to wait for it waits in the switch, which has room for all, and
+/// does not keep its sender's port busy.
 #[derive(Clone, Debug)]
 pub struct Ports {
     link: Link,

@@ -1,8 +1,8 @@
 //! Super-programs in virtual time: the same dispatcher and nodes as anywhere else, and the papers' machines.
 //!
-//! [`paper()`] is the machine of S2 section 4, in which nothing overlaps. [`own()`] has links, prefetching, a dispatcher that takes time, changes
-//! of speed and lost nodes; the cases of S0 are [settings](Case::setting) of it. The README beside this file says what the papers claim and
-//! what both simulators show.
+//! [`paper()`] is the machine of S2 section 4, in which nothing overlaps. [`own()`] has links, prefetching, a
+//! dispatcher that takes time, changes of speed and lost nodes; the cases of S0 are [settings](Case::setting) of it.
+//! The README beside this file says what the papers claim and what both simulators show.
 
 mod agenda;
 mod case;

@@ -1,7 +1,8 @@
 //! Paper mode: the machine of S2 section 4.
 //!
-//! A node that becomes free asks, gets one instruction, loads the operands that it lacks, computes, and asks again. Dispatching takes no time, and
-//! nothing is fetched ahead. Who sends a block pays for it before its own next instruction.
+//! A node that becomes free asks, gets one instruction, loads the operands that it lacks, computes, and asks again.
+//! Dispatching takes no time, and nothing is fetched ahead. Who sends a block pays for it before its own next
+//! instruction.
 
 use super::setting::{Outcome, Setting, SettingError, Transfers, shares};
 use crate::dispatch::{Config, Order};

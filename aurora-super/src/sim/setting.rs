@@ -5,7 +5,8 @@ use crate::spelling::number;
 use crate::{Instruction, Node, Policy, Product, Program, mix};
 use thiserror::Error;
 
-/// Work that every instruction has at most by default, in units (S2 section 4: uniform from 0 to 20000; 1000 units are 1 ms at speed 1).
+/// Work that every instruction has at most by default, in units (S2 section 4: uniform from 0 to 20000; 1000 units are
+/// 1 ms at speed 1).
 pub(super) const MOST_WORK: u32 = 20_000;
 /// Units that the loading of a block costs its receiver, and as many its sender (S2 section 4).
 pub(super) const LOAD: f64 = 250.0;

@@ -30,7 +30,8 @@ impl Times {
 }
 
 impl Bulk {
-    /// At 155 Mbit/s and 1 Gbit/s: blocks of so many KB alone, 2, 4 and 8 to one receiver, and all-to-all with so many hosts.
+    /// At 155 Mbit/s and 1 Gbit/s: blocks of so many KB alone, 2, 4 and 8 to one receiver, and all-to-all with so many
+    /// hosts.
     pub fn all(kilobytes: &[u32], hosts: &[Node]) -> Vec<Bulk> {
         let patterns = [(Pattern::Stream, 2), (Pattern::Gather, 3), (Pattern::Gather, 5), (Pattern::Gather, 9)];
         let patterns: Vec<_> =

@@ -1,4 +1,5 @@
-//! The link model of the simulator takes as long as `aurora-net`'s simulated network, within 5 %. The example `calibrate` has more hosts.
+//! The link model of the simulator takes as long as `aurora-net`'s simulated network, within 5 %. The example
+//! `calibrate` has more hosts.
 
 mod bulk;
 

@@ -1,4 +1,5 @@
-//! What nobody would wish for: any combination of choices, nodes that are lost and say nothing, reports that come twice.
+//! What nobody would wish for: any combination of choices, nodes that are lost and say nothing, reports that come
+//! twice.
 
 use super::world::{AtOnce, Step, World};
 use super::{digest, policies};
@@ -32,7 +33,8 @@ fn check_blocks(world: &World, program: Product) {
     }
 }
 
-/// Runs to the end by chance. Up to `losses` nodes are lost, one in `often` steps, of which the dispatcher learns later.
+/// Runs to the end by chance. Up to `losses` nodes are lost, one in `often` steps, of which the dispatcher learns
+/// later.
 fn run(mut world: World, losses: usize, often: u32, asks_anytime: bool, random: &mut Random) -> World {
     let mut unnoticed: Vec<Node> = Vec::new();
     for _ in 0..200_000 {
@@ -109,7 +111,8 @@ fn what_cannot_be_said_does_not_count() {
     assert_eq!((dispatch.poll(), format!("{dispatch:?}")), (None, before));
 }
 
-/// All states that can be reached if a node is lost at any time, and the dispatcher learns of it at any later time. How many there are.
+/// All states that can be reached if a node is lost at any time, and the dispatcher learns of it at any later time. How
+/// many there are.
 fn explore(world: World, program: Product) -> usize {
     let mut seen = HashSet::from([(digest(&world), None)]);
     let mut open: Vec<(World, Option<Node>)> = vec![(world, None)];

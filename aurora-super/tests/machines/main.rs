@@ -91,8 +91,8 @@ fn explore(world: World, limit: usize) -> usize {
     seen.len()
 }
 
-/// 2 x 2 x 2 blocks on 3 nodes where messages or transfers take no time, 1 x 2 x 2 blocks where both do. Nodes that share groups have too
-/// many states for messages of the larger program to take time.
+/// 2 x 2 x 2 blocks on 3 nodes where messages or transfers take no time, 1 x 2 x 2 blocks where both do. Nodes that
+/// share groups have too many states for messages of the larger program to take time.
 #[test]
 fn every_state_of_a_small_program() {
     let (large, small) = (Product::square(2).unwrap(), Product::new(1, 2, 2).unwrap());

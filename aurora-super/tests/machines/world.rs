@@ -1,4 +1,5 @@
-//! A dispatcher and nodes with messages under way between them, any of which may come next; and what the results are by that.
+//! A dispatcher and nodes with messages under way between them, any of which may come next; and what the results are by
+//! that.
 
 use aurora_super::data::Privilege;
 use aurora_super::dispatch::{Config, Order, Part, Report};

@@ -52,8 +52,8 @@ impl Stage {
 }
 
 impl Row {
-    /// The seconds that the payload into the busiest node takes at the rate of its link; none for what is too short for that
-    /// to matter, or has no such link.
+    /// The seconds that the payload into the busiest node takes at the rate of its link; none for what is too short for
+    /// that to matter, or has no such link.
     pub fn bound(&self) -> Option<f64> {
         match (self.stage, self.reach) {
             (Stage::Lab { nodes, shape }, Reach::Bound(_) | Reach::Steady(..)) => {

@@ -1,4 +1,5 @@
-//! Two parts, each with a scope of its own, perhaps while a load of the whole that nobody looks at any more still comes in.
+//! Two parts, each with a scope of its own, perhaps while a load of the whole that nobody looks at any more still comes
+//! in.
 
 use super::sums::Twist;
 use super::{Program, Writers};

@@ -5,7 +5,8 @@ use aurora_core::{Accumulate, Add, Op, Result};
 use aurora_suite::random::mix;
 
 impl Program<'_> {
-    /// All ranks update the same elements, few or many, one by one or in slices; in order with an operation for which that matters.
+    /// All ranks update the same elements, few or many, one by one or in slices; in order with an operation for which
+    /// that matters.
     pub fn accumulate(&mut self) -> Result<()> {
         if self.unordered == Writers::Classes {
             self.order()?;

@@ -57,7 +57,8 @@ pub fn what_scopes_cost(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Who asks gets an answer, and every other rank one message in the same moment: nobody asks for it, there is no further hop.
+/// Who asks gets an answer, and every other rank one message in the same moment: nobody asks for it, there is no
+/// further hop.
 pub fn a_bound_is_told_at_once(world: &World) -> Result<()> {
     const ROUNDS: u64 = 10;
     let (p, me) = (world.size(), world.rank().index());

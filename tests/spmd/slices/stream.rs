@@ -97,7 +97,8 @@ pub fn a_part_is_written_while_a_stream_comes_in(world: &World) -> Result<()> {
     })
 }
 
-/// The stream of a rank that comes late or reads slowly is of what was there when all had come, also where others have written since.
+/// The stream of a rank that comes late or reads slowly is of what was there when all had come, also where others have
+/// written since.
 pub fn late_ranks_see_nothing_of_a_part_that_is_written(world: &World) -> Result<()> {
     let me = world.rank().index();
     rounds(world, |draws, v, (seed, round)| {

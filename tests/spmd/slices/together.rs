@@ -53,7 +53,8 @@ pub fn many_scopes_around_each_other(world: &World) -> Result<()> {
     check::same(&v.read_cache()?, 0, |i| if i < len / 4 || i >= len / 2 { 20 } else { 0 })
 }
 
-/// One rank ends eight of many before the others have ended any, and all hold some around a load; or each ends what its neighbours hold.
+/// One rank ends eight of many before the others have ended any, and all hold some around a load; or each ends what its
+/// neighbours hold.
 pub fn scopes_of_many_parts_end_at_any_time(world: &World) -> Result<()> {
     const PARTS: usize = 16;
     let (p, me, n) = (world.size(), world.rank().index(), 7 * world.size());
@@ -143,7 +144,8 @@ pub fn one_rank_writes_alone_beside_a_scope_of_all(world: &World) -> Result<()> 
     Ok(())
 }
 
-/// Rank 0 has the right of its block in its hands, and loads the left; rank 1 has sent writes to the right, and loads it too.
+/// Rank 0 has the right of its block in its hands, and loads the left; rank 1 has sent writes to the right, and loads
+/// it too.
 pub fn a_load_does_not_wait_for_writes_to_another_part(world: &World) -> Result<()> {
     let (block, me) = (20_000, world.rank().index());
     let mut v = GVector::<u64>::new(world, block * world.size())?;

@@ -1,8 +1,8 @@
 //! The operations over MPI, as a careful user of MPI would write them.
 //!
-//! Buffers live as long as the job and types are contiguous. A *collective* is the one call that MPI has for the purpose.
-//! *Isend* posts everything at once: all receives, then all sends, beginning with the rank after the own one. *Alltoallv*
-//! collects small things for each owner and exchanges them in batches that stay in a cache.
+//! Buffers live as long as the job and types are contiguous. A *collective* is the one call that MPI has for the
+//! purpose. *Isend* posts everything at once: all receives, then all sends, beginning with the rank after the own one.
+//! *Alltoallv* collects small things for each owner and exchanges them in batches that stay in a cache.
 
 mod all_reduce;
 mod exchange;

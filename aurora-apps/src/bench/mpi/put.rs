@@ -1,4 +1,5 @@
-//! Rank 0 writes 8 bytes of rank 1's at a time: it sends them, and rank 1, which has to wait or look for them, confirms.
+//! Rank 0 writes 8 bytes of rank 1's at a time: it sends them, and rank 1, which has to wait or look for them,
+//! confirms.
 
 use super::target::Asked;
 use crate::bench::contestant::Contestant;

@@ -9,7 +9,8 @@ use crate::mpi_ranks::buckets::{Blocks, Buckets, all_to_all};
 use crate::mpi_ranks::room::Room;
 use aurora_core::prelude::*;
 
-/// Reads in a batch at most. With 16384 they stay in a second-level cache, and yet take 1 to 5 % longer: there are four times as many exchanges.
+/// Reads in a batch at most. With 16384 they stay in a second-level cache, and yet take 1 to 5 % longer: there are four
+/// times as many exchanges.
 const BATCH: usize = 64 * 1024;
 
 /// By two Alltoallv for each batch.

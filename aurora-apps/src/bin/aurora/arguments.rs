@@ -200,8 +200,8 @@ pub struct ReportArguments {
 
 #[derive(Args, Debug)]
 pub struct ModelArguments {
-    /// Runs of one program, a line each or as JSON: processors of each machine, `seconds`, and if they are known `speedup` and
-    /// `efficiency`; `-` is standard input
+    /// Runs of one program, a line each or as JSON: processors of each machine, `seconds`, and if they are known
+    /// `speedup` and `efficiency`; `-` is standard input
     pub file: PathBuf,
     /// A configuration whose time is wanted, `SH=6,CSNT=2` say; several times if need be
     #[arg(long, value_name = "CONFIGURATION")]
@@ -210,8 +210,8 @@ pub struct ModelArguments {
     /// nearest measured configuration, and the curve beside it]
     #[arg(long, value_name = "ORIGIN", requires = "predict")]
     pub from: Option<String>,
-    /// Take the program for a farm of so many equal units, and give them to processors first come, first served, and by earliest
-    /// completion time
+    /// Take the program for a farm of so many equal units, and give them to processors first come, first served, and by
+    /// earliest completion time
     #[arg(long, value_name = "UNITS", allow_negative_numbers = true)]
     #[arg(value_parser = value_parser!(u32).range(1..=10_000_000))]
     pub farm: Option<u32>,
@@ -237,8 +237,8 @@ pub struct WorldArguments {
     /// Print one JSON object as the last line
     #[arg(long)]
     pub json: bool,
-    /// What the JSON object and `aurora report` are to say about the run, several times if need be: network, mpi, setting,
-    /// nodes, kind, or any other key
+    /// What the JSON object and `aurora report` are to say about the run, several times if need be: network, mpi,
+    /// setting, nodes, kind, or any other key
     #[arg(long = "label", value_name = "KEY=VALUE", requires = "json")]
     pub labels: Vec<Label>,
 }

@@ -235,7 +235,8 @@ fn after_the_speaker() {
 /// Prints what has come of it.
 ///
 /// # Errors
-/// The exit code where that is lost, after it was said so: the disk is full, say. A reader that has gone has heard enough.
+/// The exit code where that is lost, after it was said so: the disk is full, say. A reader that has gone has heard
+/// enough.
 fn say(text: &str) -> Result<(), ExitCode> {
     is_heard(text).map(|_| ())
 }

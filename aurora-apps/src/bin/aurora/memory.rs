@@ -19,7 +19,8 @@ pub fn matrices(size: u64, ranks: u64) -> u128 {
     (4 + 4 + 2 * u128::from(ranks)) * 4 * u128::from(size) * u128::from(size)
 }
 
-/// The same; besides, each of four others' three in memory of its own, and in each rank the whole of one; and rank 0's sequential ones twice.
+/// The same; besides, each of four others' three in memory of its own, and in each rank the whole of one; and rank 0's
+/// sequential ones twice.
 pub fn matrices_beside_others(size: u64, ranks: u64) -> u128 {
     matrices(size, ranks) + (3 + 4 * (3 + u128::from(ranks))) * 4 * u128::from(size) * u128::from(size)
 }
@@ -34,8 +35,9 @@ pub fn keys_beside_others(count: u64, ranks: u64) -> u128 {
     keys(count, ranks) + 3 * (1 + 6 + 1) * 4 * u128::from(count)
 }
 
-/// A table of counters: that of each of six implementations, two of them twice, what is expected, rank 0's sequential one, twice, with what is on its
-/// way; and in each rank a partial copy with its marks, and two of half the size with what comes of one.
+/// A table of counters: that of each of six implementations, two of them twice, what is expected, rank 0's sequential
+/// one, twice, with what is on its way; and in each rank a partial copy with its marks, and two of half the size with
+/// what comes of one.
 pub fn counters(count: u64, ranks: u64) -> u128 {
     (8 + 1 + 4 + (2 + 2) * u128::from(ranks)) * 8 * u128::from(count)
 }

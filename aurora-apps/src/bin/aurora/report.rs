@@ -20,7 +20,8 @@ enum NoPage {
     Unwritten(#[from] Unwritten),
 }
 
-/// Reads the runs and writes the page. No ranks are started for it, and of those that a launcher has started one does it.
+/// Reads the runs and writes the page. No ranks are started for it, and of those that a launcher has started one does
+/// it.
 pub fn write(arguments: &ReportArguments, starter: Surroundings) -> ExitCode {
     if !speaks(starter) {
         return ExitCode::SUCCESS;

@@ -1,6 +1,7 @@
 //! Edges are exchanged by Isend and Irecv, as the paper's programs do, while the rows between them are computed.
 //!
-//! A step of a small plate takes some microseconds: nothing is allocated in it, and the clock is looked at as often as in the other versions.
+//! A step of a small plate takes some microseconds: nothing is allocated in it, and the clock is looked at as often as
+//! in the other versions.
 
 use super::rows::Rows;
 use crate::clock::{Clock, Laps, Turns};
@@ -40,8 +41,9 @@ impl Isend {
         clock.stop()
     }
 
-    /// Collective. Exchanges the edges of the next plate, where `computes` of which it computes first; then what is between them, while edges are
-    /// on their way. Receives are posted before anything else: what they write was last read in the step before.
+    /// Collective. Exchanges the edges of the next plate, where `computes` of which it computes first; then what is
+    /// between them, while edges are on their way. Receives are posted before anything else: what they write was last
+    /// read in the step before.
     fn exchange(&self, ranks: &MpiRanks<'_>, rows: &mut Rows, turns: &mut Turns, computes: bool) {
         let (count, cols) = (rows.count(), rows.cols);
         let (present, next) = rows.both();

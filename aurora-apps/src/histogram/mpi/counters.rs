@@ -5,8 +5,8 @@ use crate::mpi_ranks::buckets::{Blocks, Buckets};
 use crate::mpi_ranks::room::Room;
 use aurora_core::prelude::*;
 
-/// Updates in a batch: what is sent and what is received fit a second-level cache together; and from four ranks on what goes to one of them
-/// is below 64 KiB, up to which Open MPI sends over TCP without asking first.
+/// Updates in a batch: what is sent and what is received fit a second-level cache together; and from four ranks on what
+/// goes to one of them is below 64 KiB, up to which Open MPI sends over TCP without asking first.
 pub const BATCH: usize = 60 * 1024;
 
 /// What a rank has for either way.
@@ -51,8 +51,8 @@ pub fn add(counters: &mut [u64], counts: &[u32]) {
     counters.iter_mut().zip(counts).for_each(|(counter, count)| *counter += u64::from(*count));
 }
 
-/// Adds 1 to each counter at these places. The additions do not depend on each other: the processor has as many cache misses under way as it
-/// can.
+/// Adds 1 to each counter at these places. The additions do not depend on each other: the processor has as many cache
+/// misses under way as it can.
 pub fn count(counters: &mut [u64], places: &[u32]) {
     for &place in places {
         counters[place as usize] += 1;

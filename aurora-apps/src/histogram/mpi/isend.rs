@@ -1,4 +1,5 @@
-//! By Isend and Irecv: each rank's counts of a block go to its owner, who adds them as they come; or places do, while the next batch of them is made.
+//! By Isend and Irecv: each rank's counts of a block go to its owner, who adds them as they come; or places do, while
+//! the next batch of them is made.
 
 use super::counters::{BATCH, Counters, Way, add, count};
 use crate::clock::{Clock, Laps};

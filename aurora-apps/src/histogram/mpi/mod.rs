@@ -1,8 +1,9 @@
 //! The same program over MPI, with the draws of the repetitions, and its result where it is verified.
 //!
-//! Two ways, of which the sizes choose one. **Counting first**: each rank counts what it has drawn in a table of its own, and the tables are
-//! added up, a block at each owner; that sends 4 bytes for each counter. **Batches**: places of counters are sorted by their owners and sent to them;
-//! that is 4 bytes for each update. So the former is for tables that are not longer than a rank's updates are many.
+//! Two ways, of which the sizes choose one. **Counting first**: each rank counts what it has drawn in a table of its
+//! own, and the tables are added up, a block at each owner; that sends 4 bytes for each counter. **Batches**: places of
+//! counters are sorted by their owners and sent to them; that is 4 bytes for each update. So the former is for tables
+//! that are not longer than a rank's updates are many.
 
 mod collective;
 mod counters;

@@ -30,8 +30,9 @@ impl Kernel {
         self.add(a, b, 0..n, c, n);
     }
 
-    /// The part of the product that some `rows` of B have in it: `c <- c + a x b`, where `b` is these rows alone and of `a` only the
-    /// columns of the same numbers count. Since arithmetic wraps, the parts make the product in whatever order they come.
+    /// The part of the product that some `rows` of B have in it: `c <- c + a x b`, where `b` is these rows alone and of
+    /// `a` only the columns of the same numbers count. Since arithmetic wraps, the parts make the product in whatever
+    /// order they come.
     ///
     /// # Panics
     /// If a length does not fit that.

@@ -12,8 +12,9 @@ const TILE: usize = 8;
 /// Rows of a panel: 256 x 8 elements are 8 KiB.
 const DEPTH: usize = 256;
 
-/// Begins at a page, so that it and whatever else the loops keep on the stack have places in their pages that are always the same. Where they
-/// had those of the caller's stack, one of sixteen of these made the loops slow: 21 ms instead of 4.7 (half of 704 x 704 on a Zen 4).
+/// Begins at a page, so that it and whatever else the loops keep on the stack have places in their pages that are
+/// always the same. Where they had those of the caller's stack, one of sixteen of these made the loops slow: 21 ms
+/// instead of 4.7 (half of 704 x 704 on a Zen 4).
 #[repr(align(4096))]
 struct Panel([[i32; TILE]; DEPTH]);
 

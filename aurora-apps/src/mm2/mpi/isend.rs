@@ -1,4 +1,5 @@
-//! The same messages as the paper's, but rows of B are multiplied as they come (Waitsome), own ones first: the rest is on its way meanwhile.
+//! The same messages as the paper's, but rows of B are multiplied as they come (Waitsome), own ones first: the rest is
+//! on its way meanwhile.
 
 use super::program::{Operands, add_rows};
 use crate::clock::Clock;

@@ -1,5 +1,5 @@
-//! The paper's message passing, literally (section 4.2): own rows to all others by Isend, theirs by Irecv into a local buffer, Waitall, and then
-//! one multiplication.
+//! The paper's message passing, literally (section 4.2): own rows to all others by Isend, theirs by Irecv into a local
+//! buffer, Waitall, and then one multiplication.
 
 use super::program::Operands;
 use crate::clock::Clock;

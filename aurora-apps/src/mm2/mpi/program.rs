@@ -26,7 +26,8 @@ pub struct Operands<'o, 'w> {
 /// One way to bring B to all ranks and to multiply with it.
 pub type Mmultiply = fn(Operands<'_, '_>, Stage, &mut Clock<'_>) -> Result<()>;
 
-/// Room for this rank's rows of Q, and for the whole of R and P: what comes is received beside this rank's rows, which nobody copies.
+/// Room for this rank's rows of Q, and for the whole of R and P: what comes is received beside this rank's rows, which
+/// nobody copies.
 pub struct Program<'w> {
     ranks: MpiRanks<'w>,
     mmultiply: Mmultiply,
@@ -70,8 +71,9 @@ impl<'w> Program<'w> {
 /// Rows of B that are multiplied between two looks at MPI, which goes on with messages only while it is called.
 const STRIP: usize = 128;
 
-/// Adds what these elements of B, whole rows, have in the product; every now and then `progress` lets MPI go on, and says whether anything is still
-/// under way. If not, all the rest is added at once: the tiled kernel goes through A and C once for each call, and once for 256 rows.
+/// Adds what these elements of B, whole rows, have in the product; every now and then `progress` lets MPI go on, and
+/// says whether anything is still under way. If not, all the rest is added at once: the tiled kernel goes through A and
+/// C once for each call, and once for 256 rows.
 pub fn add_rows(
     (kernel, columns): (Kernel, usize),
     a: &[i32],

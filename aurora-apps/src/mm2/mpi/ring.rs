@@ -1,8 +1,10 @@
-//! Rows of B travel round a ring: a rank multiplies with those in its hand while it passes them on and gets the next from the rank before it. No
-//! rank's link is asked for more than one rank sends, which a switch likes better than all at once.
+//! Rows of B travel round a ring: a rank multiplies with those in its hand while it passes them on and gets the next
+//! from the rank before it. No rank's link is asked for more than one rank sends, which a switch likes better than all
+//! at once.
 //!
-//! All receives are posted at the begin, and each rank's rows travel in two halves: while one is passed on the other comes, so that no link is idle
-//! between two steps. Each half has a tag of its own, since they need not be complete in their order.
+//! All receives are posted at the begin, and each rank's rows travel in two halves: while one is passed on the other
+//! comes, so that no link is idle between two steps. Each half has a tag of its own, since they need not be complete in
+//! their order.
 
 use super::program::{Operands, add_rows};
 use crate::clock::Clock;

@@ -53,7 +53,8 @@ fn partition(program: &mut Program<'_>, clock: &mut Clock<'_>) -> Result<Cuts> {
     })
 }
 
-/// Phase 3. Partition i of every block goes to rank i by Alltoallv, but for its own. Returns how those that come stand in the buffer.
+/// Phase 3. Partition i of every block goes to rank i by Alltoallv, but for its own. Returns how those that come stand
+/// in the buffer.
 fn exchange_partitions(program: &mut Program<'_>, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<Parts> {
     let (outgoing, incoming) = program.partitions(cuts)?;
     let Program { ranks, keys, partitions, .. } = program;

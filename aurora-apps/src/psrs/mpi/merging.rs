@@ -1,5 +1,6 @@
-//! Merging sorted runs as they come: neighbours pairwise, in rounds between two buffers, as [`merge`](crate::psrs::merge()) does, but each pair as soon
-//! as both are here. What of the result belongs into this rank's block is written there, and not copied.
+//! Merging sorted runs as they come: neighbours pairwise, in rounds between two buffers, as
+//! [`merge`](crate::psrs::merge()) does, but each pair as soon as both are here. What of the result belongs into this
+//! rank's block is written there, and not copied.
 
 use crate::psrs::merge::merge_some;
 use std::ops::Range;
@@ -23,7 +24,8 @@ pub struct Merging<'r, 'm> {
 }
 
 impl<'r, 'm> Merging<'r, 'm> {
-    /// Of runs of these lengths. What is in the buffers does not matter, and they grow as needed. The range `own` of the result goes into `block`.
+    /// Of runs of these lengths. What is in the buffers does not matter, and they grow as needed. The range `own` of
+    /// the result goes into `block`.
     pub fn new(
         lengths: impl Iterator<Item = usize>,
         buffers: &'m mut [Vec<u32>; 2],
@@ -51,8 +53,8 @@ impl<'r, 'm> Merging<'r, 'm> {
         runs.into_iter().enumerate().for_each(|(number, run)| self.add(number, run, &mut |work| work()));
     }
 
-    /// Run `number` is here: merges it with its neighbour if that is here too, what comes of it with its neighbour, and so on. `step` does a little
-    /// of that at a time.
+    /// Run `number` is here: merges it with its neighbour if that is here too, what comes of it with its neighbour, and
+    /// so on. `step` does a little of that at a time.
     pub fn add(&mut self, number: usize, run: &'r [u32], step: &mut dyn FnMut(&mut dyn FnMut())) {
         self.runs[number] = run;
         let mut number = number;

@@ -81,8 +81,8 @@ impl<'w> Program<'w> {
         clock.computing("cut block", || Ok(cuts(&self.keys, self.ranks.me(), &self.pivots)))
     }
 
-    /// What phase 3 sends to each rank, of this rank's keys, and what it gets from each: nothing of the own partition, which is merged where it
-    /// stands.
+    /// What phase 3 sends to each rank, of this rank's keys, and what it gets from each: nothing of the own partition,
+    /// which is merged where it stands.
     pub fn partitions(&self, cuts: &Cuts) -> Result<(Parts, Parts)> {
         let (me, size) = (self.ranks.me(), self.ranks.size());
         let outgoing = Parts::new((0..size).map(|part| if part == me { 0..0 } else { cuts.partition(me, part) }))?;
@@ -97,8 +97,8 @@ impl<'w> Program<'w> {
         if own.is_empty() { [0..0, 0..0] } else { [from(&own, place.start), from(&own, block.start)] }
     }
 
-    /// What phase 4 sends to each rank, of what this rank has merged, and what of this rank's block it gets from each: nothing of what
-    /// stays where it is.
+    /// What phase 4 sends to each rank, of what this rank has merged, and what of this rank's block it gets from each:
+    /// nothing of what stays where it is.
     pub fn moves(&self, cuts: &Cuts) -> Result<(Parts, Parts)> {
         let (me, size) = (self.ranks.me(), self.ranks.size());
         let moved = |rank: usize, owner: usize, start: usize| {

@@ -1,5 +1,6 @@
-//! Curves over the number of ranks or nodes: the middle of the repetitions, with whiskers from the least to the most. Twice as many ranks
-//! are one step to the right, as in the paper's figures, so that few ranks have as much room as many.
+//! Curves over the number of ranks or nodes: the middle of the repetitions, with whiskers from the least to the most.
+//! Twice as many ranks are one step to the right, as in the paper's figures, so that few ranks have as much room as
+//! many.
 
 use super::ink::{GRID, Ink, PAPER, QUIET, TEXT};
 use super::{LETTER, Sheet, WIDTH, letters, sheet, tick_label, ticks};

@@ -1,4 +1,5 @@
-//! Colours by what they are for. A drawing names them; the page's style says what they are, by day, by night and on paper.
+//! Colours by what they are for. A drawing names them; the page's style says what they are, by day, by night and on
+//! paper.
 
 use plotters::style::RGBColor;
 

@@ -1,4 +1,5 @@
-//! Charts as SVG: no fonts, files or libraries of the system are needed to draw them, and none but a browser's to see them.
+//! Charts as SVG: no fonts, files or libraries of the system are needed to draw them, and none but a browser's to see
+//! them.
 
 pub mod bars;
 pub mod curves;

@@ -194,8 +194,8 @@ pub fn measured<'r>(
     }
 }
 
-/// The same in the unit in which its numbers are handy: of `units`, each with how many of it are one, the largest that leaves
-/// the most at 1 or more.
+/// The same in the unit in which its numbers are handy: of `units`, each with how many of it are one, the largest that
+/// leaves the most at 1 or more.
 pub fn in_handy_units<'r>(mut figure: Figure<'r>, units: &[(&str, f64)]) -> Figure<'r> {
     let most = figure.curves.values().flatten().map(|(_, of)| of.max).fold(0.0, f64::max);
     let Some((unit, scale)) = units.iter().rfind(|(_, scale)| most * scale >= 1.0).or(units.first()) else {

@@ -1,4 +1,5 @@
-//! The page: one file that needs nothing else. Text is escaped by [`maud`] where it is written, in charts by [`plotters`].
+//! The page: one file that needs nothing else. Text is escaped by [`maud`] where it is written, in charts by
+//! [`plotters`].
 
 mod code;
 mod figure;

@@ -52,7 +52,8 @@ pub fn sections(all: &[Recorded], of: &Collection, wanted: &mut Wanted) -> Marku
     }
 }
 
-/// In less than this part of the bound nothing has come over that network: not even a token bucket full at the begin makes so much.
+/// In less than this part of the bound nothing has come over that network: not even a token bucket full at the begin
+/// makes so much.
 const ELSEWHERE: f64 = 0.9;
 
 type Systems = BTreeMap<Series, BTreeMap<usize, BenchPoint>>;

@@ -1,9 +1,10 @@
-//! By collective operations alone: while the ranks search, Iallgather goes round after round, in which each rank says how long the shortest tour is
-//! that it knows, and whether it wants parts. All see the same, so all can tell who gets which: there is a queue on every rank and no master.
+//! By collective operations alone: while the ranks search, Iallgather goes round after round, in which each rank says
+//! how long the shortest tour is that it knows, and whether it wants parts. All see the same, so all can tell who gets
+//! which: there is a queue on every rank and no master.
 //!
-//! A round is over when the slowest rank has looked, every so many nodes: MPI has no thread that would do it meanwhile. A rank says that it
-//! wants parts when it begins with its last ones, and so seldom waits; a bound is up to two rounds old. Rounds are made of messages, so a rank looks
-//! less often than where it only looks whether some have come.
+//! A round is over when the slowest rank has looked, every so many nodes: MPI has no thread that would do it meanwhile.
+//! A rank says that it wants parts when it begins with its last ones, and so seldom waits; a bound is up to two rounds
+//! old. Rounds are made of messages, so a rank looks less often than where it only looks whether some have come.
 
 use super::record::Record;
 use crate::clock::Clock;
@@ -116,7 +117,8 @@ impl<'r> Rounds<'r> {
         *self.round.borrow_mut() = Some(Posted::all_gather(self.talk, self.size, &mine));
     }
 
-    /// Ends the round under way, waiting for it if need be, and begins the next, unless all ranks are idle and nothing is left.
+    /// Ends the round under way, waiting for it if need be, and begins the next, unless all ranks are idle and nothing
+    /// is left.
     fn end(&self) {
         let Some(mut round) = self.round.take() else { return };
         let (said, mut idle) = (round.wait(), 0);

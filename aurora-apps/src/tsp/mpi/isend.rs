@@ -1,10 +1,10 @@
-//! Master and workers: rank 0 keeps the queue of parts and gives them out, and searches itself; a shorter tour's length goes from who has found it
-//! straight to all others.
+//! Master and workers: rank 0 keeps the queue of parts and gives them out, and searches itself; a shorter tour's length
+//! goes from who has found it straight to all others.
 //!
-//! MPI has no thread that would answer while a rank searches: ranks look for messages every so many nodes. What that costs: a look
-//! is a fraction of a microsecond, and who asks rank 0 for parts waits until it looks next. So a worker asks for its next parts before it
-//! begins with those it has, and does not wait unless they are few. A bound is as much older than under Aurora, where it is written into
-//! every rank's memory meanwhile.
+//! MPI has no thread that would answer while a rank searches: ranks look for messages every so many nodes. What that
+//! costs: a look is a fraction of a microsecond, and who asks rank 0 for parts waits until it looks next. So a worker
+//! asks for its next parts before it begins with those it has, and does not wait unless they are few. A bound is as
+//! much older than under Aurora, where it is written into every rank's memory meanwhile.
 
 use super::record::Record;
 use crate::clock::Clock;
@@ -96,7 +96,8 @@ struct Desk<'r> {
     sent: RefCell<Vec<Posted>>,
     /// Parts for this rank, which has not begun with them.
     granted: Cell<Option<(u32, u32)>>,
-    /// Of the queue: parts that a rank gets at a time, all there are, the next one, and how many ranks have been told that there are none.
+    /// Of the queue: parts that a rank gets at a time, all there are, the next one, and how many ranks have been told
+    /// that there are none.
     chunk: u32,
     parts: Cell<u32>,
     next: Cell<u32>,

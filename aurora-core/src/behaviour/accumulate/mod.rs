@@ -1,5 +1,5 @@
-//! `Accumulate`: every rank updates a partial copy of its own, and the owners merge them at the end (Jin and Ziavras, *Modeling
-//! Distributed Data Representation*, section 2: the state "distributed updateable").
+//! `Accumulate`: every rank updates a partial copy of its own, and the owners merge them at the end (Jin and Ziavras,
+//! *Modeling Distributed Data Representation*, section 2: the state "distributed updateable").
 //!
 //! The merge goes the way of a ReleaseC: one that is written at its end, all at once.
 
@@ -91,25 +91,26 @@ impl<T: Element, O: Op<T>> Behaviour for Accumulated<T, O> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. Opens an `Accumulate`: every rank updates elements by operation `O`, wherever they lie, in a partial copy of
-    /// its own; at the end owners merge all of them into what was there before. The merged values are seen after the scope. The
-    /// operation is part of what all ranks agree on.
+    /// Collective. Opens an `Accumulate`: every rank updates elements by operation `O`, wherever they lie, in a partial
+    /// copy of its own; at the end owners merge all of them into what was there before. The merged values are seen
+    /// after the scope. The operation is part of what all ranks agree on.
     ///
-    /// Inside, nothing is sent, received or shown. A partial copy takes memory for what is touched: for a few elements a
-    /// table of them, for many a copy of the whole vector; the choice is made while it grows. So this is for elements that each rank
-    /// updates often, such as counters, forces or the entries of a matrix that is assembled. Where most updates meet an element
-    /// for the first time, [`release_c_with`](GVector::release_c_with) needs less memory and has begun to send meanwhile.
+    /// Inside, nothing is sent, received or shown. A partial copy takes memory for what is touched: for a few elements
+    /// a table of them, for many a copy of the whole vector; the choice is made while it grows. So this is for elements
+    /// that each rank updates often, such as counters, forces or the entries of a matrix that is assembled. Where most
+    /// updates meet an element for the first time, [`release_c_with`](GVector::release_c_with) needs less memory and
+    /// has begun to send meanwhile.
     ///
-    /// Operands are combined on their way ([`Op::combine`]), those of several ranks in any order: the operation must be associative and
-    /// commutative. Sums of `f32` and `f64` may so differ in their last bits from run to run:
+    /// Operands are combined on their way ([`Op::combine`]), those of several ranks in any order: the operation must be
+    /// associative and commutative. Sums of `f32` and `f64` may so differ in their last bits from run to run:
     /// [`accumulate_in_order`](GVector::accumulate_in_order) if they must not.
     ///
-    /// Like any other scope that sends, it may have to wait at its end until the owners have entered it: for each of them no more than
-    /// half a megabyte goes ahead.
+    /// Like any other scope that sends, it may have to wait at its end until the owners have entered it: for each of
+    /// them no more than half a megabyte goes ahead.
     ///
     /// # Errors
-    /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope. Memory for the partial
-    /// copy is taken where it comes to be needed, by [`update`](Scope::update).
+    /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope.
+    /// Memory for the partial copy is taken where it comes to be needed, by [`update`](Scope::update).
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -131,12 +132,13 @@ impl<T: Element> GVector<T> {
         self.open_accumulate(Collective::Accumulate, Window::WHOLE, Site::here())
     }
 
-    /// Collective. As [`accumulate`](GVector::accumulate), merged in a fixed order: to the old value first what rank 0 has accumulated, in
-    /// the order of its updates, then that of rank 1, and so on: the operation need not be commutative. With the same updates
-    /// on as many ranks the result is the same to the last bit, in every run and over every route.
+    /// Collective. As [`accumulate`](GVector::accumulate), merged in a fixed order: to the old value first what rank 0
+    /// has accumulated, in the order of its updates, then that of rank 1, and so on: the operation need not be
+    /// commutative. With the same updates on as many ranks the result is the same to the last bit, in every run and
+    /// over every route.
     ///
-    /// An owner applies what a rank sends when all ranks before it have ended their scopes. So a rank that has more than half a megabyte
-    /// for one owner waits at its end for those before it.
+    /// An owner applies what a rank sends when all ranks before it have ended their scopes. So a rank that has more
+    /// than half a megabyte for one owner waits at its end for those before it.
     ///
     /// # Errors
     /// As [`accumulate`](GVector::accumulate); the order is a part of what all ranks agree on.
@@ -181,10 +183,10 @@ impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
     /// Applies the scope's operation to element `index`, for the owner to see at the end.
     ///
     /// # Errors
-    /// [`Error::IndexOutside`](crate::Error::IndexOutside), [`Error::NotShown`](crate::Error::NotShown) outside of the slice that the scope is of;
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where this rank has no room for another element, and
-    /// [`Error::CacheLimit`](crate::Error::CacheLimit) where the copy of the whole that it would now need is more than it may have: all ranks
-    /// hear of it, and the vector shows nothing of half a phase.
+    /// [`Error::IndexOutside`](crate::Error::IndexOutside), [`Error::NotShown`](crate::Error::NotShown) outside of the
+    /// slice that the scope is of; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where this rank has no room for
+    /// another element, and [`Error::CacheLimit`](crate::Error::CacheLimit) where the copy of the whole that it would
+    /// now need is more than it may have: all ranks hear of it, and the vector shows nothing of half a phase.
     #[inline]
     #[track_caller]
     pub fn update(&mut self, index: usize, operand: T) -> Result<()> {

@@ -1,8 +1,9 @@
 //! What one rank has accumulated: of each element that it has touched all its operands in one.
 //!
-//! An element's first operand is kept as it is and every other combined with what is there, so an operation needs no neutral
-//! element; what was not touched is not there, and not sent. At first only touched elements take memory; once it would take a table of
-//! them more to grow than a copy of the whole vector with a mark for each element, there is that.
+//! An element's first operand is kept as it is and every other combined with what is there, so an operation needs no
+//! neutral element; what was not touched is not there, and not sent. At first only touched elements take memory; once
+//! it would take a table of them more to grow than a copy of the whole vector with a mark for each element, there is
+//! that.
 
 use super::sparse::Sparse;
 use crate::behaviour::marks::Marks;
@@ -53,7 +54,8 @@ impl<T: Element> Partial<T> {
         }
     }
 
-    /// Adds operands to consecutive elements, which exist. How many of them: for the next there is no room before it grows.
+    /// Adds operands to consecutive elements, which exist. How many of them: for the next there is no room before it
+    /// grows.
     pub(super) fn update_slice(&mut self, start: usize, operands: &[T], combine: impl Fn(T, T) -> T) -> usize {
         match &mut self.form {
             Form::Dense { values, touched } => {

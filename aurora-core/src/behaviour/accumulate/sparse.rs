@@ -46,7 +46,8 @@ impl<T: Element> Sparse<T> {
         FEWEST.max(2 * self.slots.len())
     }
 
-    /// Combines the value of an element with another, or keeps that if there is none. False: the table has to grow first.
+    /// Combines the value of an element with another, or keeps that if there is none. False: the table has to grow
+    /// first.
     #[inline]
     pub(super) fn update(&mut self, index: usize, value: T, combine: impl Fn(T, T) -> T) -> bool {
         let last = self.slots.len().wrapping_sub(1);

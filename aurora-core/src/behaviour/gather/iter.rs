@@ -8,11 +8,12 @@ use std::iter::FusedIterator;
 
 /// The elements at the indices of another iterator, each with a key: [`Gather::pairs`](crate::Gather).
 ///
-/// It takes indices some way ahead, as many as keep four requests of 64 KiB under way to each owner, and never more than 16 MiB of
-/// values: the next batches are asked for while the earlier are used. Dropping it gives up what is under way.
+/// It takes indices some way ahead, as many as keep four requests of 64 KiB under way to each owner, and never more
+/// than 16 MiB of values: the next batches are asked for while the earlier are used. Dropping it gives up what is under
+/// way.
 ///
-/// An error is the last item. That of an index comes in its turn, behind the values of the indices before it; what keeps an
-/// owner from answering comes at once.
+/// An error is the last item. That of an index comes in its turn, behind the values of the indices before it; what
+/// keeps an owner from answering comes at once.
 #[must_use = "iterators read nothing before they are used"]
 pub struct GatherPairs<'g, T: Element, K, I> {
     queue: GatherQueue<'g, T, K>,
@@ -104,7 +105,8 @@ impl<T: Element, K, I: Iterator<Item = (K, usize)>> Iterator for GatherPairs<'_,
 
 impl<T: Element, K, I: Iterator<Item = (K, usize)>> FusedIterator for GatherPairs<'_, T, K, I> {}
 
-/// The elements at the indices of another iterator, in their order: [`Gather::iter`](crate::Gather). As [`GatherPairs`], without keys.
+/// The elements at the indices of another iterator, in their order: [`Gather::iter`](crate::Gather). As
+/// [`GatherPairs`], without keys.
 #[must_use = "iterators read nothing before they are used"]
 pub struct GatherIter<'g, T: Element, I>(GatherPairs<'g, T, (), WithoutKeys<I>>);
 

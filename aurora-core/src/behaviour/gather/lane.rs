@@ -1,4 +1,5 @@
-//! What is wanted of one owner, in order: elements still to be asked for, batches that are under way, values that are here.
+//! What is wanted of one owner, in order: elements still to be asked for, batches that are under way, values that are
+//! here.
 
 use crate::Site;
 use crate::element::Element;
@@ -20,7 +21,8 @@ use std::ops::Range;
 /// Bytes of a request, and of its answer.
 const BATCH: usize = 64 << 10;
 
-/// Elements that are read at once where their memory is here: enough for the processor to have its cache misses under way together.
+/// Elements that are read at once where their memory is here: enough for the processor to have its cache misses under
+/// way together.
 const AT_ONCE: usize = 1024;
 
 /// Requests that one owner has at a time.
@@ -292,7 +294,8 @@ impl<'g, T: Element> Lane<'g, T> {
     }
 }
 
-/// Elements of a block that begins at `start`. Nothing depends on the element before, and the processor is told early where to look.
+/// Elements of a block that begins at `start`. Nothing depends on the element before, and the processor is told early
+/// where to look.
 fn pick<T: Element>(block: &[T], start: usize, indices: &[usize], values: &mut [T]) {
     let memory = Prefetch::of(block);
     for (indices, values) in indices.chunks(AT_ONCE / 4).zip(values.chunks_mut(AT_ONCE / 4)) {

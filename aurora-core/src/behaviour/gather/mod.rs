@@ -1,8 +1,8 @@
 //! `Gather`: many random reads of remote elements, queued, asked for in batches, and answered in order.
 //!
-//! What a program reads may depend on its data, so that no range and no copy of the whole would serve: the values of a sparse
-//! matrix's columns, the neighbours of a graph's nodes. It opens the scope, and reads a list of indices at a time
-//! ([`Gather::read`](super::Gather)), or lets an iterator run ahead of it ([`Gather::iter`](super::Gather)).
+//! What a program reads may depend on its data, so that no range and no copy of the whole would serve: the values of a
+//! sparse matrix's columns, the neighbours of a graph's nodes. It opens the scope, and reads a list of indices at a
+//! time ([`Gather::read`](super::Gather)), or lets an iterator run ahead of it ([`Gather::iter`](super::Gather)).
 
 mod iter;
 mod lane;
@@ -41,10 +41,10 @@ impl<T: Element> GVector<T> {
     /// Opens a `Gather`: many elements read wherever they lie, in batches. One-sided: no other rank need take part, and
     /// nothing is sent on entry or at the end.
     ///
-    /// An element whose memory this rank shares is read there, without a message. Of the others each owner is asked in pieces of 64 KiB,
-    /// and its daemon answers. Values are those of some moment between being asked for and being given: what other ranks write meanwhile
-    /// may be seen or not, element by element. Earlier collective scopes are over for all of them; a block that its owner shows
-    /// for writing is waited for, as by [`at`](GVector::at).
+    /// An element whose memory this rank shares is read there, without a message. Of the others each owner is asked in
+    /// pieces of 64 KiB, and its daemon answers. Values are those of some moment between being asked for and being
+    /// given: what other ranks write meanwhile may be seen or not, element by element. Earlier collective scopes are
+    /// over for all of them; a block that its owner shows for writing is waited for, as by [`at`](GVector::at).
     ///
     /// # Errors
     /// `Leaked` where a write guard was forgotten; `Poisoned` or `Mismatch` of the vector; whatever ended the job.
@@ -102,8 +102,8 @@ impl<T: Element> Gather<'_, T> {
     /// The elements at `indices`, in their order. All owners are asked at the same time.
     ///
     /// # Errors
-    /// [`Error::IndexOutside`], with the place in the list, and [`Error::NotShown`] outside of a slice, before anything is asked for; `Leaked`, `Poisoned` or `Mismatch` of the
-    /// vector; whatever ended the job.
+    /// [`Error::IndexOutside`], with the place in the list, and [`Error::NotShown`] outside of a slice, before anything
+    /// is asked for; `Leaked`, `Poisoned` or `Mismatch` of the vector; whatever ended the job.
     #[track_caller]
     pub fn read(&self, indices: &[usize]) -> Result<Vec<T>> {
         self.check_list(indices)?;
@@ -126,8 +126,8 @@ impl<T: Element> Gather<'_, T> {
         self.vector.read_many(indices, values, (&self.reason(), self.window), &site)
     }
 
-    /// The elements at the indices that `indices` yields, in order, as an iterator that asks for the next while the earlier are used. See
-    /// [`GatherPairs`] for how far ahead, and for errors.
+    /// The elements at the indices that `indices` yields, in order, as an iterator that asks for the next while the
+    /// earlier are used. See [`GatherPairs`] for how far ahead, and for errors.
     #[track_caller]
     pub fn iter<I: IntoIterator<Item = usize>>(&self, indices: I) -> GatherIter<'_, T, I::IntoIter> {
         GatherIter::new(self.queue(), indices.into_iter())

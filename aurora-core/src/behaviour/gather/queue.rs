@@ -19,11 +19,13 @@ const LOOK_AHEAD: usize = 16 << 20;
 /// A queue of elements to be read, from [`Gather::queue`](crate::Gather) or, with a key for each, from
 /// [`Gather::keyed_queue`](crate::Gather).
 ///
-/// Indices are pushed and values popped in the same order. Each owner is asked for 64 KiB at a time, four times ahead, as soon as so much
-/// is wanted of it; for the rest when a value is popped that has not been asked for, or by [`send`](GatherQueue::send). An element is
-/// read at some time between its push and its pop. A queue that is dropped gives up what is under way.
+/// Indices are pushed and values popped in the same order. Each owner is asked for 64 KiB at a time, four times ahead,
+/// as soon as so much is wanted of it; for the rest when a value is popped that has not been asked for, or by
+/// [`send`](GatherQueue::send). An element is read at some time between its push and its pop. A queue that is dropped
+/// gives up what is under way.
 ///
-/// After an error other than that of an index every push and pop says the same again: values that are due will not come.
+/// After an error other than that of an index every push and pop says the same again: values that are due will not
+/// come.
 pub struct GatherQueue<'g, T: Element, K = ()> {
     reader: Reader<'g, T>,
     /// The elements that may be wanted.
@@ -42,8 +44,8 @@ impl<T: Element> GatherQueue<'_, T> {
     /// Wants element `index`.
     ///
     /// # Errors
-    /// [`Error::IndexOutside`], with how many have been pushed before: then nothing is queued. `Leaked`, `Poisoned` or `Mismatch` of the
-    /// vector; whatever ended the job.
+    /// [`Error::IndexOutside`], with how many have been pushed before: then nothing is queued. `Leaked`, `Poisoned` or
+    /// `Mismatch` of the vector; whatever ended the job.
     #[inline]
     #[track_caller]
     pub fn push(&mut self, index: usize) -> Result<()> {
@@ -177,7 +179,8 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         }
     }
 
-    /// Before more is queued: asks for what has been wanted for so long that it will soon be needed, however little of an owner it is.
+    /// Before more is queued: asks for what has been wanted for so long that it will soon be needed, however little of
+    /// an owner it is.
     pub(super) fn refill(&mut self) -> Result<()> {
         self.sound()?;
         self.refills += 1;
@@ -233,8 +236,8 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
     }
 }
 
-/// Elements of a request that is sent to an owner: as many as it answers at a time, or less, where there are so many owners that
-/// looking ahead to all would take too much memory.
+/// Elements of a request that is sent to an owner: as many as it answers at a time, or less, where there are so many
+/// owners that looking ahead to all would take too much memory.
 fn batch<T: Element>(vector: &GVector<T>) -> usize {
     let size = vector.link.size;
     let longest = (0..size).map(|owner| vector.dist.range(Rank::new(owner)).len()).max().unwrap_or(0);

@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub struct Haloed<O: ShowsOwnPart> {
     own: O,
     halo: Halo,
-    /// The elements before the block, then those behind it, as they were at the last exchange. None while one is under way, nor
-    /// after one that failed.
+    /// The elements before the block, then those behind it, as they were at the last exchange. None while one is under
+    /// way, nor after one that failed.
     around: Arc<Array<O::Element>>,
     /// How many are before it, and how many behind.
     reach: (usize, usize),
@@ -51,20 +51,22 @@ impl<O: ShowsOwnPart> Behaviour for Haloed<O> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective with the neighbours. Opens a `HaloCache` for reading: this rank's own part and the rows (of a vector that is no
-    /// matrix: the elements) around it that `halo` asks for, by one subscript.
+    /// Collective with the neighbours. Opens a `HaloCache` for reading: this rank's own part and the rows (of a vector
+    /// that is no matrix: the elements) around it that `halo` asks for, by one subscript.
     ///
-    /// Every rank sends each neighbour the edge that it needs, unasked: with a halo no wider than a block that is two messages, or one
-    /// at the ends. It waits for theirs and for nobody else's. What lies in the halo is a copy, as it was when its
-    /// owner came here; other ranks' `put`s of before are seen after a [`barrier`](crate::World::barrier). Its memory, twice the halo, is
-    /// kept for the next HaloCache of that width, until [`release_cache`](GVector::release_cache).
+    /// Every rank sends each neighbour the edge that it needs, unasked: with a halo no wider than a block that is two
+    /// messages, or one at the ends. It waits for theirs and for nobody else's. What lies in the halo is a copy, as it
+    /// was when its owner came here; other ranks' `put`s of before are seen after a [`barrier`](crate::World::barrier).
+    /// Its memory, twice the halo, is kept for the next HaloCache of that width, until
+    /// [`release_cache`](GVector::release_cache).
     ///
     /// # Errors
-    /// Those of earlier collective scopes, whose end it waits for; `Mismatch` where ranks open different scopes, or ask for different
-    /// halos; `Leaked` where a write guard was forgotten; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where a rank has no room
-    /// for the halo, and [`Error::CacheLimit`](crate::Error::CacheLimit) where it may not have so much; in
-    /// [checking mode](crate::Config::check) [`Error::Unflushed`](crate::Error::Unflushed), on all ranks, where another rank has written
-    /// to the part of one and not flushed; whatever ended the job.
+    /// Those of earlier collective scopes, whose end it waits for; `Mismatch` where ranks open different scopes, or ask
+    /// for different halos; `Leaked` where a write guard was forgotten;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where a rank has no room for the halo, and
+    /// [`Error::CacheLimit`](crate::Error::CacheLimit) where it may not have so much; in [checking
+    /// mode](crate::Config::check) [`Error::Unflushed`](crate::Error::Unflushed), on all ranks, where another rank has
+    /// written to the part of one and not flushed; whatever ended the job.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -84,8 +86,9 @@ impl<T: Element> GVector<T> {
         self.open_halo(halo.into(), Owner::of(self.own_part(Window::WHOLE)), false, Site::here())
     }
 
-    /// Collective with the neighbours. Opens a `HaloCache` for writing: as [`halo_cache`](GVector::halo_cache), and this rank's own part
-    /// can be written. After [`refresh`](Scope::refresh) the neighbours see what was written, each when it refreshes too.
+    /// Collective with the neighbours. Opens a `HaloCache` for writing: as [`halo_cache`](GVector::halo_cache), and
+    /// this rank's own part can be written. After [`refresh`](Scope::refresh) the neighbours see what was written, each
+    /// when it refreshes too.
     ///
     /// # Errors
     /// As [`halo_cache`](GVector::halo_cache); `Leaked` where any guard was forgotten.
@@ -164,15 +167,16 @@ impl<O: ShowsOwnPart> Haloed<O> {
 }
 
 impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
-    /// Collective with the neighbours: sends them this rank's edges as they are now, and fetches theirs. One message to each neighbour,
-    /// and nothing else; none to those who share this rank's memory, unless the edge is longer than 21 KiB. It waits until they have come to their refresh of the same number. Of several HaloCaches that are open, all ranks
-    /// refresh the same one.
+    /// Collective with the neighbours: sends them this rank's edges as they are now, and fetches theirs. One message to
+    /// each neighbour, and nothing else; none to those who share this rank's memory, unless the edge is longer than 21
+    /// KiB. It waits until they have come to their refresh of the same number. Of several HaloCaches that are open, all
+    /// ranks refresh the same one.
     ///
     /// After an error the scope shows its own part, and no halo.
     ///
     /// # Errors
-    /// `Poisoned`, `Mismatch`, `Leaked` or `Unflushed` of the vector; `RankLeft` or `Mismatch` where a neighbour will never refresh; whatever ended
-    /// the job.
+    /// `Poisoned`, `Mismatch`, `Leaked` or `Unflushed` of the vector; `RankLeft` or `Mismatch` where a neighbour will
+    /// never refresh; whatever ended the job.
     #[track_caller]
     pub fn refresh(&mut self) -> Result<()> {
         let site = Site::here();

@@ -52,8 +52,8 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         self.state.own.part(self.vector)
     }
 
-    /// The halo before this rank's own part, in order: the last element is the one just before it. Shorter than the width, or empty,
-    /// where a fixed end is nearer.
+    /// The halo before this rank's own part, in order: the last element is the one just before it. Shorter than the
+    /// width, or empty, where a fixed end is nearer.
     #[inline]
     pub fn before(&self) -> &[O::Element] {
         &self.state.around[..self.state.reach.0]
@@ -136,7 +136,8 @@ impl<T: Element> HaloCacheMut<'_, T> {
         self.state.own.part_mut(self.vector)
     }
 
-    /// The halo [`before`](Scope::before) this rank's own part, that part for writing, and the halo [`behind`](Scope::behind) it.
+    /// The halo [`before`](Scope::before) this rank's own part, that part for writing, and the halo
+    /// [`behind`](Scope::behind) it.
     #[inline]
     pub fn parts_mut(&mut self) -> (&[T], &mut [T], &[T]) {
         let (before, behind) = self.state.around.split_at(self.state.reach.0);

@@ -170,8 +170,8 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// Those of earlier collective scopes, whose end it waits for; `Leaked` where a write guard was forgotten; in
-    /// [checking mode](crate::Config::check) [`Error::Unflushed`](crate::Error::Unflushed) where another rank has written to the part and
-    /// not flushed.
+    /// [checking mode](crate::Config::check) [`Error::Unflushed`](crate::Error::Unflushed) where another rank has
+    /// written to the part and not flushed.
     ///
     /// ```
     /// use aurora_core::prelude::*;

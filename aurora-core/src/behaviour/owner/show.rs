@@ -17,7 +17,8 @@ enum Aim {
 }
 
 impl<B: ShowsOwnPart> Scope<'_, B> {
-    /// This rank's part: element 0 of the slice is element `indices().start` of the vector (the paper's C-style pointer).
+    /// This rank's part: element 0 of the slice is element `indices().start` of the vector (the paper's C-style
+    /// pointer).
     pub fn local(&self) -> &[B::Element] {
         self.state.part(self.vector)
     }
@@ -35,8 +36,8 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         self.indices()
     }
 
-    /// The global numbers of this rank's rows; of a vector that is no matrix every element is a row. Of rows of which only a part is
-    /// shown here, none.
+    /// The global numbers of this rank's rows; of a vector that is no matrix every element is a row. Of rows of which
+    /// only a part is shown here, none.
     pub fn rows(&self) -> Range<usize> {
         let (own, cols) = (self.indices(), self.cols());
         own.start.div_ceil(cols)..(own.end / cols).max(own.start.div_ceil(cols))

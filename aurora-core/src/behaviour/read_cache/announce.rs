@@ -15,13 +15,13 @@ use std::sync::Arc;
 /// More writes in an announcement would not fit a header.
 pub(crate) const ANNOUNCED_WRITES: usize = 32;
 
-/// Blocks up to this length, in bytes, are sent from a copy, so that no write waits for acknowledgements, which are in no
-/// hurry for what fits a packet.
+/// Blocks up to this length, in bytes, are sent from a copy, so that no write waits for acknowledgements, which are in
+/// no hurry for what fits a packet.
 pub(crate) const COPIED_BLOCK: usize = 1024;
 
 impl Vector {
-    /// Enters a ReadCache. Where all ranks share the memory it comes to a meeting of theirs, at which they find out whether all blocks are
-    /// in their places and nobody has anything to tell; else this rank announces itself at once.
+    /// Enters a ReadCache. Where all ranks share the memory it comes to a meeting of theirs, at which they find out
+    /// whether all blocks are in their places and nobody has anything to tell; else this rank announces itself at once.
     pub(crate) fn enter_read_cache(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         let (me, size) = (cx.me(), cx.size());
         let (combined, window) = (opening.behaviour == Collective::Combined, opening.window);

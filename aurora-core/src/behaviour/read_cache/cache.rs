@@ -159,8 +159,8 @@ impl Cache {
         self.loading.get_mut(&epoch).expect("just inserted")
     }
 
-    /// Whether some load has been made in memory of our own: then each has to be begun in its turn, also one that will most likely
-    /// need none, because the next may take over the last copy.
+    /// Whether some load has been made in memory of our own: then each has to be begun in its turn, also one that will
+    /// most likely need none, because the next may take over the last copy.
     pub(crate) fn is_used(&self) -> bool {
         self.latest.is_some() || !self.loading.is_empty()
     }
@@ -194,8 +194,8 @@ impl Cache {
         self.find_block(epoch, owner, version).is_some()
     }
 
-    /// Takes a rank's block, the bytes `range`, over from the last copy to the one that is loaded for `epoch`, if it does not have it in this
-    /// version. False: neither has.
+    /// Takes a rank's block, the bytes `range`, over from the last copy to the one that is loaded for `epoch`, if it
+    /// does not have it in this version. False: neither has.
     pub(crate) fn carry_over(&mut self, epoch: Epoch, owner: Rank, version: u64, range: Range<usize>) -> bool {
         let replica = self.loading.get_mut(&epoch).expect("a load that was begun");
         let have = &mut replica.have[owner.index()];

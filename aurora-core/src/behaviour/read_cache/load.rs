@@ -1,7 +1,8 @@
 //! Loading a ReadCache, on the receiving side: blocks arrive, epochs settle, a replica becomes whole.
 //!
-//! An announcement is the header of its block, and known before the block has come: it is *heard* when the first bytes are here. So an
-//! epoch may be settled while blocks are still on their way, and who streams a load sees what is here of them.
+//! An announcement is the header of its block, and known before the block has come: it is *heard* when the first bytes
+//! are here. So an epoch may be settled while blocks are still on their way, and who streams a load sees what is here
+//! of them.
 
 use super::cache::{BlockArrived, Correction, LOADS};
 use crate::epoch::{Collective, Opening};
@@ -213,7 +214,8 @@ impl Vector {
             return;
         };
         let changes = bytes::Bytes::from(changes);
-        // For those who have it before their eyes, or hear of it from a node peer; they only wait to hear that it is final.
+        // For those who have it before their eyes, or hear of it from a node peer; they only wait to hear that it is
+        // final.
         let nothing = bytes::Bytes::from(batch_of(&[], element, &[]));
         let for_peers = if in_place { &nothing } else { &changes };
         let version = self.block.version;
@@ -266,7 +268,8 @@ impl Vector {
         let replica = self.cache.find_loading(epoch).expect("just begun");
         let mut reading = None;
         if let Some(home) = self.block.home() {
-            // A node peer's block may have been changed by others, by its latch, since its owner announced that version.
+            // A node peer's block may have been changed by others, by its latch, since its owner announced that
+            // version.
             let lacking = |rank: usize, block: &BlockArrived| {
                 nodes.same_node(Rank::new(rank), me) || replica.have[rank] != block.version
             };
@@ -302,8 +305,8 @@ impl Vector {
         !std::mem::replace(&mut record.from[from.index()].list_came, true)
     }
 
-    /// What late writes changed in a rank's block is here: of a load that we have entered, for else it cannot know that they were late. False: it
-    /// makes no sense.
+    /// What late writes changed in a rank's block is here: of a load that we have entered, for else it cannot know that
+    /// they were late. False: it makes no sense.
     pub(crate) fn corrected(&mut self, from: Rank, epoch: Epoch, correction: (u64, Vec<u8>), writes: u64) -> bool {
         let fits = Batch::parse(&correction.1, self.block.element, self.dist.range(from).len()).is_some();
         if !fits || epoch > self.ledger.epoch {

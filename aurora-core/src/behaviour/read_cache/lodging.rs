@@ -1,4 +1,5 @@
-//! Seeing to the blocks of other nodes: the one rank that receives a block puts it into its room, or forwards it to its node peers.
+//! Seeing to the blocks of other nodes: the one rank that receives a block puts it into its room, or forwards it to its
+//! node peers.
 
 use super::cache::Replica;
 use crate::epoch::Arrival;
@@ -25,8 +26,8 @@ enum Lodged {
 }
 
 impl Vector {
-    /// Once all have announced a load: sees to the blocks that this rank receives and that are complete. Whether, if all are, those
-    /// of other nodes can be had here now.
+    /// Once all have announced a load: sees to the blocks that this rank receives and that are complete. Whether, if
+    /// all are, those of other nodes can be had here now.
     pub(crate) fn lodge_all(&mut self, epoch: Epoch, cx: &mut Cx<'_>) -> Result<bool, Shortage> {
         let me = cx.me();
         if self.block.home().is_none() || self.ledger.find(epoch).is_none() {
@@ -194,8 +195,8 @@ impl Vector {
         self.stands(owner, epoch) || self.cache.has(epoch, owner, self.arrival(owner, epoch).final_version())
     }
 
-    /// Sees to a block of another node, if we receive it and have not yet: puts it into its room if that is free, else makes it
-    /// complete in our copy.
+    /// Sees to a block of another node, if we receive it and have not yet: puts it into its room if that is free, else
+    /// makes it complete in our copy.
     fn lodge(&mut self, owner: Rank, epoch: Epoch) -> Result<Lodged, Shortage> {
         if self.stands(owner, epoch) {
             return Ok(Lodged::Settled);
@@ -237,7 +238,8 @@ impl Vector {
         Ok(Lodged::Stands(version))
     }
 
-    /// Makes it complete in our copy. What has come for an earlier load and is not in its room was forwarded then, and all have kept it.
+    /// Makes it complete in our copy. What has come for an earlier load and is not in its room was forwarded then, and
+    /// all have kept it.
     fn put_up(&mut self, owner: Rank, epoch: Epoch) -> Result<Lodged, Shortage> {
         let Arrival { version: base, came, .. } = *self.arrival(owner, epoch);
         let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.bytes_of(owner));

@@ -74,10 +74,11 @@ impl<T: Element> Behaviour for Cached<T> {
 impl<T: Element> GVector<T> {
     /// Collective. Opens a `ReadCache`: the whole vector as a slice, as it is when all ranks have come here.
     ///
-    /// Where all ranks are on one machine the slice is the memory that their blocks lie in, and nothing is copied. Otherwise every
-    /// owner pushes its block once to each other machine, without being asked, and the ranks there show the same memory; a block
-    /// that has not changed since the last ReadCache is not sent again. Where no memory is shared the push goes to every rank.
-    /// In any case the slice stays the same while the guard lives, whatever is written.
+    /// Where all ranks are on one machine the slice is the memory that their blocks lie in, and nothing is copied.
+    /// Otherwise every owner pushes its block once to each other machine, without being asked, and the ranks there show
+    /// the same memory; a block that has not changed since the last ReadCache is not sent again. Where no memory is
+    /// shared the push goes to every rank. In any case the slice stays the same while the guard lives, whatever is
+    /// written.
     ///
     /// # Errors
     /// `Mismatch` where ranks open different scopes; `Leaked` where a write guard was forgotten;
@@ -180,15 +181,16 @@ impl<T: Element> GVector<T> {
         self.link.wait_on(what, site, |object, cx| object.poll_streamed(cx))
     }
 
-    /// Before this rank takes memory for a copy, in a collective scope: whether it may have so many bytes for that, `AURORA_CACHE_LIMIT`
-    /// being what it is. If not, all who use the vector are told.
+    /// Before this rank takes memory for a copy, in a collective scope: whether it may have so many bytes for that,
+    /// `AURORA_CACHE_LIMIT` being what it is. If not, all who use the vector are told.
     pub(crate) fn admit_copy(&self, purpose: &str, bytes: usize, site: &Site) -> Result<()> {
         self.link.on(site, |_, cx| cx.admit_copy(purpose, (bytes, bytes), site))
     }
 
-    /// Collective. Gives back the memory in which this vector's ReadCaches were loaded, and that of its HaloCaches; it is kept otherwise,
-    /// for as long as the vector lives, so that the next one finds it and what has not changed need not be sent again. So is a copy of the
-    /// whole that this rank had for itself, in a scope that reads and writes or in an Accumulate.
+    /// Collective. Gives back the memory in which this vector's ReadCaches were loaded, and that of its HaloCaches; it
+    /// is kept otherwise, for as long as the vector lives, so that the next one finds it and what has not changed need
+    /// not be sent again. So is a copy of the whole that this rank had for itself, in a scope that reads and writes or
+    /// in an Accumulate.
     ///
     /// # Errors
     /// As [`World::barrier`](crate::World::barrier).

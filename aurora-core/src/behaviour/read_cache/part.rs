@@ -1,9 +1,10 @@
 //! Loading a part of a vector: only what the owners have of it travels, and it lands in memory of its own.
 //!
-//! Where all ranks share their memory and all of the part lies in its place, nothing is sent and the guard shows that place, as for
-//! the whole. Else each rank puts what it owns of the part into a copy of the part and sends it from there to its node peers, if they do
-//! not have it before their eyes, and to one rank of each other node, which forwards it when it is final. The copy is the
-//! guard's and goes with it: copies of the whole, and what is known of their versions, are not touched.
+//! Where all ranks share their memory and all of the part lies in its place, nothing is sent and the guard shows that
+//! place, as for the whole. Else each rank puts what it owns of the part into a copy of the part and sends it from
+//! there to its node peers, if they do not have it before their eyes, and to one rank of each other node, which
+//! forwards it when it is final. The copy is the guard's and goes with it: copies of the whole, and what is known of
+//! their versions, are not touched.
 
 use super::announce::{ANNOUNCED_WRITES, COPIED_BLOCK};
 use super::cache::{Cache, LOADS, Replica};
@@ -65,7 +66,8 @@ impl Cache {
 }
 
 impl Vector {
-    /// The copy of a part that is loaded for `epoch`, made on first mention. `None` if another part is, or too many are.
+    /// The copy of a part that is loaded for `epoch`, made on first mention. `None` if another part is, or too many
+    /// are.
     pub(crate) fn part(&mut self, epoch: Epoch, window: Window) -> Option<&mut Part> {
         let (len, element, ranks) = (window.range(self.dist.len()).len(), self.block.element, self.nodes.size());
         let (parts, serial) = (&mut self.cache.parts.loading, &mut self.cache.next_serial);
@@ -257,7 +259,8 @@ impl Vector {
         }
     }
 
-    /// Whether all that was to come of a part has come, now that it is final. What we receive for our node peers they are sent.
+    /// Whether all that was to come of a part has come, now that it is final. What we receive for our node peers they
+    /// are sent.
     pub(crate) fn has_part(&mut self, (epoch, window): (Epoch, Window), cx: &mut Cx<'_>) -> bool {
         let me = cx.me();
         let Some(record) = self.ledger.find(epoch) else {

@@ -1,12 +1,13 @@
 //! A load that its rank reads while it comes.
 //!
-//! An announcement is heard as soon as its first bytes are here (`load.rs`), so all have announced long before all blocks have come.
-//! From then on every block is *final* that contains what all ranks say to have written before: of such a block what has
-//! come is shown at once, in pieces. A block that is still to be corrected, or whose place is not clear yet, is shown with the whole.
+//! An announcement is heard as soon as its first bytes are here (`load.rs`), so all have announced long before all
+//! blocks have come. From then on every block is *final* that contains what all ranks say to have written before: of
+//! such a block what has come is shown at once, in pieces. A block that is still to be corrected, or whose place is not
+//! clear yet, is shown with the whole.
 //!
-//! The load goes on without the calling thread, in [`Kernel::advance`]: also if that computes, or has dropped its guard.
-//! What it will show of memory that its node shares is safe before the load is complete, because nobody writes there before all of the
-//! node have completed it (`memory/gate.rs`).
+//! The load goes on without the calling thread, in [`Kernel::advance`]: also if that computes, or has dropped its
+//! guard. What it will show of memory that its node shares is safe before the load is complete, because nobody writes
+//! there before all of the node have completed it (`memory/gate.rs`).
 
 use super::load::Loaded;
 use crate::ids::Epoch;
@@ -20,11 +21,13 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// Of a block no less than this part is shown before the rest of it: who computes faster than the wire brings it has to wait in any case,
-/// and has so much left when the last byte is here. Who computes slower finds longer pieces by itself.
+/// Of a block no less than this part is shown before the rest of it: who computes faster than the wire brings it has to
+/// wait in any case, and has so much left when the last byte is here. Who computes slower finds longer pieces by
+/// itself.
 const PART: usize = 8;
 
-/// But as many bytes at least, since a piece costs a few microseconds; and no more, since these are nothing beside that.
+/// But as many bytes at least, since a piece costs a few microseconds; and no more, since these are nothing beside
+/// that.
 const PIECE: RangeInclusive<usize> = 8 << 10..=64 << 10;
 
 /// A load under way.
@@ -132,8 +135,8 @@ impl Vector {
         cx.frame.sound_if(self.stream.is_none())
     }
 
-    /// The next piece of a streamed load, in whole `unit`s of elements, of which so many have been `read` of each block: of our own
-    /// block first, then the longest that is here. `None` within: the whole is here.
+    /// The next piece of a streamed load, in whole `unit`s of elements, of which so many have been `read` of each
+    /// block: of our own block first, then the longest that is here. `None` within: the whole is here.
     pub(crate) fn next_piece(
         &mut self,
         epoch: Epoch,

@@ -72,8 +72,8 @@ impl Vector {
         merged.map_or(Ok(false), |merged| merged.map(|()| true))
     }
 
-    /// Ends a ReleaseC scope: `sent` says how many batches went to each owner, `last` what is still to go. That goes with
-    /// the word of the end, and nobody waits for room: how many scopes a rank may be ahead is bounded.
+    /// Ends a ReleaseC scope: `sent` says how many batches went to each owner, `last` what is still to go. That goes
+    /// with the word of the end, and nobody waits for room: how many scopes a rank may be ahead is bounded.
     pub(crate) fn end_release(
         &mut self,
         scope: &ReleaseScope<'_>,

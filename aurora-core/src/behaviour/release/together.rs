@@ -51,7 +51,8 @@ impl<T: Element, O> Buffered for Together<T, O> {
 }
 
 impl<T: Element, O> Together<T, O> {
-    /// Changes our own block in place, which begins with the block's first element, if its time has come. Whether it has.
+    /// Changes our own block in place, which begins with the block's first element, if its time has come. Whether it
+    /// has.
     pub(crate) fn merge_own(
         &self,
         vector: &GVector<T>,
@@ -170,8 +171,8 @@ impl<T: Element> GVector<T> {
         self.open_together(None, Window::WHOLE, Site::here())
     }
 
-    /// Collective. Opens a `ReleaseC` in which elements can also be updated by operation `O` at their owners: the sum of
-    /// all ranks' [`Add`](crate::Add)s is exact. The operation is part of what all ranks agree on.
+    /// Collective. Opens a `ReleaseC` in which elements can also be updated by operation `O` at their owners: the sum
+    /// of all ranks' [`Add`](crate::Add)s is exact. The operation is part of what all ranks agree on.
     ///
     /// # Errors
     /// As [`release_c`](GVector::release_c).

@@ -69,8 +69,8 @@ pub(super) struct Step {
     from: Rank,
     to: Rank,
     wait: WaitState,
-    /// The ranks in between: the first was asked by `from`, each holds back what it is asked for until the next, the last until `to`, is
-    /// through with a scope of that object.
+    /// The ranks in between: the first was asked by `from`, each holds back what it is asked for until the next, the
+    /// last until `to`, is through with a scope of that object.
     through: Vec<(Rank, ObjectId)>,
     /// Messages that each of these, beginning with `from`, has got from the one behind it.
     heard: Vec<u64>,

@@ -5,9 +5,9 @@
 //! are not of one moment, a circle counts only if a second look finds the very same waits and message counts: then all
 //! of it held at once, at any moment between the two.
 //!
-//! Who waits for an answer waits for the rank that was asked only if that rank itself holds the request back. If it holds
-//! it back until others have ended a scope, those are whom the asker waits for, *through* the rank that was asked. So are those for
-//! whom that rank's kernel waits in what it does by itself ([`relay`]).
+//! Who waits for an answer waits for the rank that was asked only if that rank itself holds the request back. If it
+//! holds it back until others have ended a scope, those are whom the asker waits for, *through* the rank that was
+//! asked. So are those for whom that rank's kernel waits in what it does by itself ([`relay`]).
 
 mod circle;
 mod relay;

@@ -1,8 +1,8 @@
 //! What a rank's kernel does for others while its calling thread does something else. Pure.
 //!
-//! Blocks that a rank receives for its node come in the background once their load is streamed, and the home of a scalar ends the
-//! scopes of all. Who waits for that has asked a rank whose calling thread may be in a barrier, or gone: it waits neither for that
-//! thread nor for what that waits for, but for those whom the kernel waits for.
+//! Blocks that a rank receives for its node come in the background once their load is streamed, and the home of a
+//! scalar ends the scopes of all. Who waits for that has asked a rank whose calling thread may be in a barrier, or
+//! gone: it waits neither for that thread nor for what that waits for, but for those whom the kernel waits for.
 
 use super::circle::WaitState;
 use crate::ids::{Epoch, ObjectId};

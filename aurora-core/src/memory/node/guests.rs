@@ -1,14 +1,16 @@
-//! Blocks of other nodes in the memory that the ranks of this one share: each is received once, by one rank, in its place.
+//! Blocks of other nodes in the memory that the ranks of this one share: each is received once, by one rank, in its
+//! place.
 //!
-//! The rank that receives a block (`nodes.rs`) alone writes to its *room*, and only while the gate is clear: everyone here has
-//! completed the load before and nobody reads. That may be so when the block's first bytes come; then they go where they belong. If
-//! a node peer still shows the last load they go into the receiver's own copy, and the receiver looks again once everybody has announced
-//! the new load. Who reads then will go on, whatever comes: it has opened one load inside of another, or forgotten a
-//! guard. If nobody does, the block is copied into its room, else it is forwarded to the node peers, who load into copies of their own.
+//! The rank that receives a block (`nodes.rs`) alone writes to its *room*, and only while the gate is clear: everyone
+//! here has completed the load before and nobody reads. That may be so when the block's first bytes come; then they go
+//! where they belong. If a node peer still shows the last load they go into the receiver's own copy, and the receiver
+//! looks again once everybody has announced the new load. Who reads then will go on, whatever comes: it has opened one
+//! load inside of another, or forgotten a guard. If nobody does, the block is copied into its room, else it is
+//! forwarded to the node peers, who load into copies of their own.
 //!
-//! Once the gate is clear for a load it stays so until somebody completes that load, which needs the block. So nobody can read
-//! a room while it is written to. That a block *stands* in its room, in which version, the receiver tells its node peers by
-//! a message: whoever has it sees the block.
+//! Once the gate is clear for a load it stays so until somebody completes that load, which needs the block. So nobody
+//! can read a room while it is written to. That a block *stands* in its room, in which version, the receiver tells its
+//! node peers by a message: whoever has it sees the block.
 
 use crate::ids::Epoch;
 use crate::memory::{Meter, Shortage, Storage};
@@ -60,8 +62,8 @@ impl Guests {
         self.entered = [self.entered[1], load];
     }
 
-    /// The load before this one, which may itself have been entered or not. No rank announces a load before this one has entered the
-    /// one before it.
+    /// The load before this one, which may itself have been entered or not. No rank announces a load before this one
+    /// has entered the one before it.
     pub(crate) fn before(&self, load: Epoch) -> Epoch {
         self.entered.into_iter().filter(|entered| *entered < load).max().unwrap_or(0)
     }
@@ -79,8 +81,8 @@ impl Guests {
         }
     }
 
-    /// Nothing that stood at this load does so any more, and its memory is given back. Nobody reads any of it, until what comes for
-    /// a later load.
+    /// Nothing that stood at this load does so any more, and its memory is given back. Nobody reads any of it, until
+    /// what comes for a later load.
     pub(crate) fn release(&mut self, load: Epoch) {
         self.standing.fill(Standing { version: 0, since: load });
         // An owner may be a load ahead already.

@@ -1,11 +1,12 @@
 //! A block's place in memory that the ranks of its node share, and when it has to be elsewhere.
 //!
-//! A block that lies *at home* is part of everyone's cache without having been sent. While a node peer still shows the last load, its
-//! owner must not write there; instead of waiting for the node peer, which may take long or be waiting for us, it moves
-//! the block to memory of its own and writes there. The next load brings it home again, if all have finished reading by then, or
-//! else sends it like a block of another node.
+//! A block that lies *at home* is part of everyone's cache without having been sent. While a node peer still shows the
+//! last load, its owner must not write there; instead of waiting for the node peer, which may take long or be waiting
+//! for us, it moves the block to memory of its own and writes there. The next load brings it home again, if all have
+//! finished reading by then, or else sends it like a block of another node.
 //!
-//! Who shows a range of the vector is in the way of those only who write there. A block of which parts are lent moves part by part.
+//! Who shows a range of the vector is in the way of those only who write there. A block of which parts are lent moves
+//! part by part.
 
 use super::guests::{Guests, Room};
 use crate::element::Element;
@@ -31,8 +32,8 @@ pub(crate) struct Home {
     start: usize,
     /// The pieces of our place from which the block has moved.
     vacant: Parts,
-    /// The loads that are settled here, and what they show, in bytes of the whole: everyone has begun them. Those that show nothing
-    /// besides what a later one shows are left out.
+    /// The loads that are settled here, and what they show, in bytes of the whole: everyone has begun them. Those that
+    /// show nothing besides what a later one shows are left out.
     loads: Vec<(Epoch, Range<usize>)>,
     /// How the ranks that share the memory may use our block, and what of it they know to be settled.
     latch: (LatchMode, Epoch),
@@ -56,8 +57,8 @@ pub(crate) struct Place<T> {
 }
 
 impl<T: Element> Place<T> {
-    /// For a vector of `len` elements, of which we own `range`, and receive the blocks of other nodes that are given with their
-    /// owners, of so many `ranks`.
+    /// For a vector of `len` elements, of which we own `range`, and receive the blocks of other nodes that are given
+    /// with their owners, of so many `ranks`.
     pub(crate) fn new(
         sharing: Sharing,
         range: Range<usize>,
@@ -113,8 +114,8 @@ impl Home {
         }
     }
 
-    /// Leaves the place for good, because a rank does not release its latch: with what nobody holds of the block. What a
-    /// guard shows stays; nobody was let in to write there, and who writes there next yields.
+    /// Leaves the place for good, because a rank does not release its latch: with what nobody holds of the block. What
+    /// a guard shows stays; nobody was let in to write there, and who writes there next yields.
     fn flee(&mut self, block: &mut Parts) {
         for piece in block.pieces_mut() {
             if !self.holds_piece(piece) || piece.array.byte_len() == 0 {
@@ -185,8 +186,8 @@ impl Home {
         load.map_or(0, |(load, _)| *load)
     }
 
-    /// Sets the mode of the block's latch. Before the block is used, [those it does not admit](Home::await_holders) must have
-    /// released it.
+    /// Sets the mode of the block's latch. Before the block is used, [those it does not admit](Home::await_holders)
+    /// must have released it.
     pub(crate) fn set_latch(&mut self, mode: LatchMode, settled: Epoch) {
         let mode = if self.given_up { LatchMode::GivenUp } else { mode };
         if self.latch != (mode, settled) {
@@ -196,8 +197,8 @@ impl Home {
         }
     }
 
-    /// Waits until nobody holds the latch whom its mode does not admit. Where a rank does not release it, the place is given up:
-    /// what can be of the block lies elsewhere then.
+    /// Waits until nobody holds the latch whom its mode does not admit. Where a rank does not release it, the place is
+    /// given up: what can be of the block lies elsewhere then.
     pub(crate) fn await_holders(&mut self, block: &mut Parts) {
         let (mode, settled) = self.latch;
         if !self.given_up {
@@ -242,8 +243,8 @@ impl Home {
         self.sharing.direct(permit, range, len, seats)
     }
 
-    /// Whether the block of another node can be written to its room, for a load: nobody shows the one before, and this one nobody can
-    /// complete without it.
+    /// Whether the block of another node can be written to its room, for a load: nobody shows the one before, and this
+    /// one nobody can complete without it.
     pub(crate) fn is_free_for(&self, load: Epoch) -> bool {
         self.sharing.is_clear(self.guests.before(load), &(0..usize::MAX))
     }
@@ -270,12 +271,14 @@ impl Home {
         self.sharing.enter(load, shown.then_some(0..usize::MAX))
     }
 
-    /// A part of the whole that is final for a load which this rank has announced and not completed: until then nobody writes there.
+    /// A part of the whole that is final for a load which this rank has announced and not completed: until then nobody
+    /// writes there.
     pub(crate) fn part(&self, bytes: Range<usize>) -> Part {
         Part::of_shared(&self.whole, bytes)
     }
 
-    /// Whether nobody shows these bytes of our block, nor will before the next load, and no rank may still hold its latch.
+    /// Whether nobody shows these bytes of our block, nor will before the next load, and no rank may still hold its
+    /// latch.
     pub(crate) fn is_clear(&self, range: &Range<usize>) -> bool {
         if self.given_up {
             return false;

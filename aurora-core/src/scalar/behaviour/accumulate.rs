@@ -26,17 +26,18 @@ impl<T: ScalarValue, O> ScalarBehaviour for Partial<T, O> {
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Collective. Opens an `Accumulate`: every rank [updates](ScalarAccumulate::update) a partial value of its own with
-    /// operation `O`, which must be associative; at the end the home merges them into the value, which is seen after the scope.
+    /// Collective. Opens an `Accumulate`: every rank [updates](ScalarAccumulate::update) a partial value of its own
+    /// with operation `O`, which must be associative; at the end the home merges them into the value, which is seen
+    /// after the scope.
     ///
-    /// They are merged **in the order of the ranks**, after the value that was there: sums of floats are the same in each run
-    /// that accumulates the same on each rank. On another number of ranks they are others.
+    /// They are merged **in the order of the ranks**, after the value that was there: sums of floats are the same in
+    /// each run that accumulates the same on each rank. On another number of ranks they are others.
     ///
     /// Entering waits for nobody. At the end one message from each rank to the home, and one from it to each.
     ///
     /// # Errors
-    /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope, or one
-    /// with another operation.
+    /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope, or
+    /// one with another operation.
     ///
     /// ```
     /// use aurora_core::prelude::*;

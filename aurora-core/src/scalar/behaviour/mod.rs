@@ -1,7 +1,8 @@
-//! Scoped behaviours of a [`GScalar`]: the rules are those of vectors, the guard a sibling of [`Scope`](crate::behaviour::Scope).
+//! Scoped behaviours of a [`GScalar`]: the rules are those of vectors, the guard a sibling of
+//! [`Scope`](crate::behaviour::Scope).
 //!
-//! Every scope here is collective and goes through the scalar's home: one message to it from each rank, one from it to each,
-//! for an entry that shows something and for an end that changes something.
+//! Every scope here is collective and goes through the scalar's home: one message to it from each rank, one from it to
+//! each, for an entry that shows something and for an end that changes something.
 
 mod accumulate;
 mod read_cache;
@@ -61,7 +62,8 @@ pub trait ScalarBehaviour: sealed::Sealed + Sized {
 /// An open scoped behaviour of a scalar: a guard whose `Drop` ends the scope.
 ///
 /// Ending is split: dropping the guard tells the home, and the next use of the scalar waits for what others have to do.
-/// [`ScalarScope::finish`] is the checked end. A guard belongs to the thread that opened it, and is not to be forgotten.
+/// [`ScalarScope::finish`] is the checked end. A guard belongs to the thread that opened it, and is not to be
+/// forgotten.
 #[must_use = "a scope ends when its guard is dropped: keep it, as in `let _guard = ...` (`let _ = ...` drops it at once)"]
 pub struct ScalarScope<'s, B: ScalarBehaviour> {
     scalar: &'s GScalar<B::Value>,

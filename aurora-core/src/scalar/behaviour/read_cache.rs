@@ -29,14 +29,15 @@ impl<T: ScalarValue> ScalarBehaviour for Shown<T> {
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Collective. Opens a `ReadCache`: the value, as it is when all ranks have come here, by reference and without further
-    /// messages. It stays the same while the guard lives, whatever is set.
+    /// Collective. Opens a `ReadCache`: the value, as it is when all ranks have come here, by reference and without
+    /// further messages. It stays the same while the guard lives, whatever is set.
     ///
     /// One message from each rank to the home, and one from it to each, with the value.
     ///
     /// # Errors
-    /// `Mismatch` where ranks open different scopes; `Leaked` where a guard was forgotten or a [`ReadMostly`](super::ReadMostly)
-    /// is still open; [`Error::Value`](crate::Error::Value) where serde cannot decode the value; whatever ended the job.
+    /// `Mismatch` where ranks open different scopes; `Leaked` where a guard was forgotten or a
+    /// [`ReadMostly`](super::ReadMostly) is still open; [`Error::Value`](crate::Error::Value) where serde cannot decode
+    /// the value; whatever ended the job.
     ///
     /// ```
     /// use aurora_core::prelude::*;

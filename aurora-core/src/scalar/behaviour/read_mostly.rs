@@ -35,14 +35,14 @@ impl<T: ScalarValue, O> ScalarBehaviour for Mostly<T, O> {
 
 impl<T: ScalarValue> GScalar<T> {
     /// Collective, also at its end. Opens a `ReadMostly`: every rank has a replica, which it reads [for
-    /// nothing](ReadMostly::get). What any rank sets goes to the home, which numbers the values and tells every rank at once,
-    /// so that all see it within one round trip. No rank ever sees an older value after a newer one.
+    /// nothing](ReadMostly::get). What any rank sets goes to the home, which numbers the values and tells every rank at
+    /// once, so that all see it within one round trip. No rank ever sees an older value after a newer one.
     ///
-    /// Entering waits for all ranks, as a ReadCache does. It borrows the scalar shared: operations on the scalar itself are
-    /// allowed meanwhile, and ask the home. Another collective scope is not, before this one has ended.
+    /// Entering waits for all ranks, as a ReadCache does. It borrows the scalar shared: operations on the scalar itself
+    /// are allowed meanwhile, and ask the home. Another collective scope is not, before this one has ended.
     ///
-    /// Messages: one from each rank to the home and one back, on entry and at the end. A change costs one from the home to
-    /// each rank; where changes come faster than a rank takes them in, it is told only the newest.
+    /// Messages: one from each rank to the home and one back, on entry and at the end. A change costs one from the home
+    /// to each rank; where changes come faster than a rank takes them in, it is told only the newest.
     ///
     /// # Errors
     /// As [`read_cache`](GScalar::read_cache).
@@ -70,9 +70,9 @@ impl<T: ScalarValue> GScalar<T> {
         self.open_mostly(None, Opening::new(Collective::ReadMostly, &site), site)
     }
 
-    /// Collective, also at its end. As [`read_mostly`](GScalar::read_mostly), with an operation of which operands can be
-    /// [offered](ReadMostly::offer): nobody waits for them, and this rank sees its own at once. For the bound of a search,
-    /// [`Min`] or [`Max`]. It must be associative and commutative.
+    /// Collective, also at its end. As [`read_mostly`](GScalar::read_mostly), with an operation of which operands can
+    /// be [offered](ReadMostly::offer): nobody waits for them, and this rank sees its own at once. For the bound of a
+    /// search, [`Min`] or [`Max`]. It must be associative and commutative.
     ///
     /// # Errors
     /// As [`read_mostly`](GScalar::read_mostly); `Mismatch` also for another operation.
@@ -122,7 +122,8 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
     /// The value that this rank knows, without asking anybody: of a number of up to 8 bytes, one atomic load.
     ///
     /// # Errors
-    /// `Poisoned`, or whatever else has gone wrong with the scalar; [`Error::Value`] where serde cannot decode the value.
+    /// `Poisoned`, or whatever else has gone wrong with the scalar; [`Error::Value`] where serde cannot decode the
+    /// value.
     #[inline]
     #[track_caller]
     pub fn get(&self) -> Result<T> {
@@ -197,8 +198,8 @@ impl<T: Atomic, O> ReadMostly<'_, T, O> {
         self.ask(ScalarRequest::Fetch(OpId::of::<Add>()), &operand, "fetch_add", Site::here())
     }
 
-    /// Sets the value to the smaller of it and `operand`, and returns the old one, in one round trip. This rank then sees the
-    /// outcome.
+    /// Sets the value to the smaller of it and `operand`, and returns the old one, in one round trip. This rank then
+    /// sees the outcome.
     ///
     /// # Errors
     /// As [`get`](ReadMostly::get).
@@ -207,8 +208,8 @@ impl<T: Atomic, O> ReadMostly<'_, T, O> {
         self.ask(ScalarRequest::Fetch(OpId::of::<Min>()), &operand, "fetch_min", Site::here())
     }
 
-    /// Sets the value to the larger of it and `operand`, and returns the old one, in one round trip. This rank then sees the
-    /// outcome.
+    /// Sets the value to the larger of it and `operand`, and returns the old one, in one round trip. This rank then
+    /// sees the outcome.
     ///
     /// # Errors
     /// As [`get`](ReadMostly::get).
@@ -219,9 +220,9 @@ impl<T: Atomic, O> ReadMostly<'_, T, O> {
 }
 
 impl<T: ScalarValue, O: Op<T>> ReadMostly<'_, T, O> {
-    /// Has the home apply the operation, without waiting for it: this rank sees the outcome at once, the others when the home
-    /// has told them. It is done for all when the scope has ended. Of an offer that changes nothing (`Min`, `Max`, `Or`)
-    /// nobody hears; of several while one is on its way, the home hears as one.
+    /// Has the home apply the operation, without waiting for it: this rank sees the outcome at once, the others when
+    /// the home has told them. It is done for all when the scope has ended. Of an offer that changes nothing (`Min`,
+    /// `Max`, `Or`) nobody hears; of several while one is on its way, the home hears as one.
     ///
     /// # Errors
     /// As [`set`](ReadMostly::set).

@@ -25,9 +25,9 @@ impl<T: ScalarValue> ScalarBehaviour for Last<T> {
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Collective. Opens a `ReleaseC`: [`set`](ScalarReleaseC::set) costs nothing, the last value that this rank has set travels
-    /// at the end, and is seen after the scope. Of several ranks that set it, **the one with the highest number wins**; if
-    /// none does, the value stays.
+    /// Collective. Opens a `ReleaseC`: [`set`](ScalarReleaseC::set) costs nothing, the last value that this rank has
+    /// set travels at the end, and is seen after the scope. Of several ranks that set it, **the one with the highest
+    /// number wins**; if none does, the value stays.
     ///
     /// Entering waits for nobody. At the end one message from each rank to the home, and one from it to each.
     ///

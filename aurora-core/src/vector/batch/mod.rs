@@ -1,11 +1,12 @@
 //! Writes on their way to one owner: where they go, and their values.
 //!
-//! Layout, little endian: bytes of a place, number of places, number of values, bytes of lines (u64 each), the values, the places, and
-//! in [checking mode](super::check) the lines at which they were written. A place is a
-//! local index in the owner's block and stands for the next value; one whose top bit is set is followed by the length of a
-//! run, and stands for so many values. Scattered writes cost one place each, consecutive ones two for all.
+//! Layout, little endian: bytes of a place, number of places, number of values, bytes of lines (u64 each), the values,
+//! the places, and in [checking mode](super::check) the lines at which they were written. A place is a local index in
+//! the owner's block and stands for the next value; one whose top bit is set is followed by the length of a run, and
+//! stands for so many values. Scattered writes cost one place each, consecutive ones two for all.
 //!
-//! A batch is made where it will be read: in a [`Buffer`], which for an owner on the same machine is memory that both see.
+//! A batch is made where it will be read: in a [`Buffer`], which for an owner on the same machine is memory that both
+//! see.
 
 mod builder;
 

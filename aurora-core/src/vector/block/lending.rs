@@ -11,8 +11,9 @@ impl Block {
         !self.is_all_here() || self.parts.pieces().iter().any(|piece| Arc::strong_count(&piece.array) > 1)
     }
 
-    /// Lends some of it for reading: the pieces that hold it, each with where it begins. Where other guards hold pieces that do not end
-    /// where it does it is a copy: nobody holds more than he shows, or who writes to the rest would meet him.
+    /// Lends some of it for reading: the pieces that hold it, each with where it begins. Where other guards hold pieces
+    /// that do not end where it does it is a copy: nobody holds more than he shows, or who writes to the rest would
+    /// meet him.
     pub(crate) fn share_part(&mut self, range: &Range<usize>) -> Option<Vec<(usize, Arc<dyn Storage>)>> {
         self.set_latch(LatchMode::ReadOnly);
         self.parts.join();

@@ -13,8 +13,8 @@ use std::sync::Arc;
 ///
 /// What is lent is cut off first, so that the rest of it can be served; while nothing is lent it is in one piece.
 ///
-/// Ranks that share its memory may touch single elements of it themselves, by its [`LatchMode`], except while some of it is lent, being
-/// sent, or used by one of the methods here.
+/// Ranks that share its memory may touch single elements of it themselves, by its [`LatchMode`], except while some of
+/// it is lent, being sent, or used by one of the methods here.
 pub(crate) struct Block {
     parts: Parts,
     bytes: usize,
@@ -91,7 +91,8 @@ impl Block {
         Some(values)
     }
 
-    /// Copies bytes from `at` on for a transfer, while [it is being sent](Block::lend_to_transfer): nobody changes them.
+    /// Copies bytes from `at` on for a transfer, while [it is being sent](Block::lend_to_transfer): nobody changes
+    /// them.
     pub(crate) fn copy(&self, at: usize, into: &mut [u8]) -> bool {
         let range = at.checked_add(into.len()).filter(|end| *end <= self.bytes).map(|end| at..end);
         let mut left = into;
@@ -119,14 +120,14 @@ impl Block {
         held.block.parts.show(range, show)
     }
 
-    /// The bytes for a write, unless somebody holds them or a transfer reads them. Counts as a change. For its owner's own thread, which
-    /// alone reads elements meanwhile.
+    /// The bytes for a write, unless somebody holds them or a transfer reads them. Counts as a change. For its owner's
+    /// own thread, which alone reads elements meanwhile.
     pub(crate) fn write<R>(&mut self, fill: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
         self.change(|block| 0..block.bytes, |storage| fill(storage.bytes_mut()))
     }
 
-    /// The same for any thread: element by element, and only those that lie in the range that is named, for which is asked only if
-    /// somebody shows any of the block.
+    /// The same for any thread: element by element, and only those that lie in the range that is named, for which is
+    /// asked only if somebody shows any of the block.
     pub(crate) fn write_cells<R>(
         &mut self,
         range: impl FnOnce() -> Range<usize>,
@@ -154,8 +155,8 @@ impl Block {
         Some(change(Arc::get_mut(held.block.parts.whole_mut(all)?)?))
     }
 
-    /// Where it has been cut, so that a write has to be done piece by piece: the pieces that all of these ranges lie in, if they are
-    /// free to be written.
+    /// Where it has been cut, so that a write has to be done piece by piece: the pieces that all of these ranges lie
+    /// in, if they are free to be written.
     pub(crate) fn pieces_of(&mut self, ranges: impl Iterator<Item = Range<usize>>) -> Option<Vec<Range<usize>>> {
         let mut wanted = Vec::new();
         for range in ranges {

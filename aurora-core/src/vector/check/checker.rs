@@ -122,8 +122,8 @@ struct Alone {
 }
 
 impl Checker {
-    /// A batch of a collective scope, in which `from` has opened a ReleaseC at `opened`, is applied: notes its writes, until one of them
-    /// clashes.
+    /// A batch of a collective scope, in which `from` has opened a ReleaseC at `opened`, is applied: notes its writes,
+    /// until one of them clashes.
     ///
     /// # Errors
     /// There is no memory for it.
@@ -170,7 +170,8 @@ impl Checker {
         self.scopes.remove(&epoch);
     }
 
-    /// A rank has written a run, in the ReleaseC alone of a part that it opened at `opened`; its owner will have the values later.
+    /// A rank has written a run, in the ReleaseC alone of a part that it opened at `opened`; its owner will have the
+    /// values later.
     ///
     /// # Errors
     /// As [`applied`](Self::applied).

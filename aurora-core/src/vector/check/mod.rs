@@ -1,15 +1,15 @@
-//! Checking mode: who has written which element of a block, kept by its owner, so that two ranks that write one element in
-//! the same ReleaseC are found, and a rank that reads what another has not flushed.
+//! Checking mode: who has written which element of a block, kept by its owner, so that two ranks that write one element
+//! in the same ReleaseC are found, and a rank that reads what another has not flushed.
 //!
-//! *Writes of a collective scope* are noted as their batches are applied, each with the line that a batch carries for it, and
-//! forgotten when the scope is settled. A put of one rank and a put or an update of another clash; updates do not, for
-//! they are by the one operation of the scope, which commutes. *Writes of a ReleaseC alone* wait in its rank's buffers,
-//! so that rank announces each to the owner as it is made, and waits until it is noted; they are forgotten when that scope
-//! has ended.
+//! *Writes of a collective scope* are noted as their batches are applied, each with the line that a batch carries for
+//! it, and forgotten when the scope is settled. A put of one rank and a put or an update of another clash; updates do
+//! not, for they are by the one operation of the scope, which commutes. *Writes of a ReleaseC alone* wait in its rank's
+//! buffers, so that rank announces each to the owner as it is made, and waits until it is noted; they are forgotten
+//! when that scope has ended.
 //!
-//! What it costs, at the owner: 40 to 80 bytes for each element that is written, until the scope is over, and a look at a hash
-//! table for each element written or read. Large tables are made only where there is memory for them. Without checking mode
-//! there is none of this.
+//! What it costs, at the owner: 40 to 80 bytes for each element that is written, until the scope is over, and a look at
+//! a hash table for each element written or read. Large tables are made only where there is memory for them. Without
+//! checking mode there is none of this.
 
 mod checker;
 mod lines;

@@ -4,9 +4,11 @@ use super::super::profile::Profile;
 use crate::execute::Task;
 use std::collections::VecDeque;
 
-/// Cores that run instructions one after the other, and beside that do the work that blocks cost which their node sends and receives.
+/// Cores that run instructions one after the other, and beside that do the work that blocks cost which their node sends
+/// and receives.
 ///
-/// That work is owed at first. A core that is idle does it; else the next instruction that begins does it before its own.
+/// That work is owed at first. A core that is idle does it; else the next instruction that begins does it before its
+/// own.
 #[derive(Clone, Debug)]
 pub(super) struct Cores {
     count: u32,

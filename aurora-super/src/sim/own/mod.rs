@@ -1,5 +1,5 @@
-//! Own mode: nodes that fetch ahead, links that take time, a dispatcher that takes one message after the other, nodes that become slow or
-//! are lost; and with other settings the machine of S0 (see [`Case`](super::Case)).
+//! Own mode: nodes that fetch ahead, links that take time, a dispatcher that takes one message after the other, nodes
+//! that become slow or are lost; and with other settings the machine of S0 (see [`Case`](super::Case)).
 
 mod cores;
 mod outcome;

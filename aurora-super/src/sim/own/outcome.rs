@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 /// efficiency: compare the makespans of runs with losses, not their efficiencies.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OwnOutcome {
-    /// What paper mode has too. Shares are of the work that all cores could have done until the dispatcher knew that all is complete, those
-    /// of a lost node until it was lost. What was executed again counts as computed, and so do instructions that a lost node began.
+    /// What paper mode has too. Shares are of the work that all cores could have done until the dispatcher knew that
+    /// all is complete, those of a lost node until it was lost. What was executed again counts as computed, and so do
+    /// instructions that a lost node began.
     pub common: Outcome,
-    /// The actual degree of parallelism (S0 section 4): how many instructions were delivered to a node and not committed, a mean over time and
-    /// nodes. Of a grant of several those count whose operands have been asked for.
+    /// The actual degree of parallelism (S0 section 4): how many instructions were delivered to a node and not
+    /// committed, a mean over time and nodes. Of a grant of several those count whose operands have been asked for.
     pub parallelism: f64,
     /// Blocks asked for / operands read (S0 Fig. 4).
     pub miss_ratio: f64,
@@ -23,8 +24,8 @@ pub struct OwnOutcome {
     pub critical: f64,
     /// Incarnations that were merged into another.
     pub merges: u64,
-    /// From the moment when all instructions of a block are committed to its being one incarnation, in units: a mean over the blocks that
-    /// had several (S0 Fig. 7). 0 if none had.
+    /// From the moment when all instructions of a block are committed to its being one incarnation, in units: a mean
+    /// over the blocks that had several (S0 Fig. 7). 0 if none had.
     pub synchronisation: f64,
     /// Results that instructions sent to another node (`RemoteUpdate`).
     pub modifiers: u64,

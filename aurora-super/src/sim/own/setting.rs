@@ -7,8 +7,8 @@ use crate::dispatch::Config;
 use crate::execute::Limits;
 use crate::{Instruction, Node, Policy, Product};
 
-/// A run of a simulation in own mode. Times are in units of which a millisecond has 1000; work is in units of which a node of speed 1 does
-/// one in a unit of time.
+/// A run of a simulation in own mode. Times are in units of which a millisecond has 1000; work is in units of which a
+/// node of speed 1 does one in a unit of time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OwnSetting {
     /// The program.
@@ -29,10 +29,11 @@ pub struct OwnSetting {
     pub bytes: u32,
     /// Bytes of a result, or of what an instruction adds to one elsewhere.
     pub result_bytes: u32,
-    /// Time that the dispatcher takes for each report and each order; it takes one after the other, and none from node 0's cores.
+    /// Time that the dispatcher takes for each report and each order; it takes one after the other, and none from node
+    /// 0's cores.
     pub dispatcher: f64,
-    /// In the version `RemoteUpdate` results stay with their owners by the nodes' [parts](crate::Parts); else each is where the first
-    /// instruction of its group runs. If the owner is lost, nothing more is sent to it.
+    /// In the version `RemoteUpdate` results stay with their owners by the nodes' [parts](crate::Parts); else each is
+    /// where the first instruction of its group runs. If the owner is lost, nothing more is sent to it.
     pub results_stay: bool,
     /// Work of merging an incarnation into another, or what an instruction has made elsewhere into a result.
     pub merging: f64,
@@ -85,8 +86,9 @@ impl Cost {
 }
 
 impl OwnSetting {
-    /// S2's program (section 4) on nodes of one core at 155 Mbit/s: 32 x 32 blocks of 40 KB (256 x 256, 5 % non-zero). Grants of 8
-    /// instructions, operands fetched for 3 ahead; blocks cost what they cost in the paper, messages 5 us of the dispatcher.
+    /// S2's program (section 4) on nodes of one core at 155 Mbit/s: 32 x 32 blocks of 40 KB (256 x 256, 5 % non-zero).
+    /// Grants of 8 instructions, operands fetched for 3 ahead; blocks cost what they cost in the paper, messages 5 us
+    /// of the dispatcher.
     pub fn new(policy: Policy, speeds: Vec<f64>, seed: u64) -> Self {
         OwnSetting {
             program: Product::square(32).expect("it has blocks"),

@@ -69,8 +69,8 @@ impl Case {
         }
     }
 
-    /// Who shares, as far as they are written; Aurora first. Of mm2 those that have all of the matrix before they compute: what of a load is hidden
-    /// behind computing is no sharing.
+    /// Who shares, as far as they are written; Aurora first. Of mm2 those that have all of the matrix before they
+    /// compute: what of a load is hidden behind computing is no sharing.
     pub fn implementations(self) -> Vec<&'static str> {
         let offered = Program(self.program()).implementations();
         let first = |wanted: &[&str]| {

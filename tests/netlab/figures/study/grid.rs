@@ -1,4 +1,5 @@
-//! What the study consists of: data sets, networks, numbers of nodes, MPIs and their settings, and each combination that is run.
+//! What the study consists of: data sets, networks, numbers of nodes, MPIs and their settings, and each combination
+//! that is run.
 
 use super::case::{CASES, Case};
 use crate::row::{FAST, PAPER, SMALL};

@@ -1,4 +1,5 @@
-//! Whole programs on the emulated cluster: the figures of the paper, beside both MPIs. How it is measured: `README.md` beside this.
+//! Whole programs on the emulated cluster: the figures of the paper, beside both MPIs. How it is measured: `README.md`
+//! beside this.
 
 mod case;
 mod goals;
@@ -246,7 +247,8 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// The commit, and a number for what differs from it here: two such states are never taken for one. What measuring writes does not count.
+/// The commit, and a number for what differs from it here: two such states are never taken for one. What measuring
+/// writes does not count.
 fn commit() -> String {
     let commit = machine::said("git", &["rev-parse", "--short", "HEAD"], "");
     let parts = [":/", ":(top,exclude)benches/RESULTS.md", ":(top,exclude)README.md"];

@@ -1,7 +1,8 @@
-//! From computing that was measured alone and sharing that was measured on the emulated network to the speed-up on as many machines: a
-//! model, as nodes that share cores cannot compute as fast as machines do.
+//! From computing that was measured alone and sharing that was measured on the emulated network to the speed-up on as
+//! many machines: a model, as nodes that share cores cannot compute as fast as machines do.
 
-/// The seconds that a program would take on `nodes` machines: computing that is divided among them, and the sharing that was measured.
+/// The seconds that a program would take on `nodes` machines: computing that is divided among them, and the sharing
+/// that was measured.
 pub fn seconds(computing: f64, nodes: usize, sharing: f64) -> f64 {
     computing / nodes as f64 + sharing
 }

@@ -1,5 +1,5 @@
-//! The file of what has been measured: a JSON object in each line, as `aurora report` reads them. A study that was interrupted goes on
-//! from it.
+//! The file of what has been measured: a JSON object in each line, as `aurora report` reads them. A study that was
+//! interrupted goes on from it.
 
 use crate::job::Network;
 use aurora_apps::report::Spread;
@@ -88,7 +88,8 @@ impl Record {
     }
 }
 
-/// What is in the file, in order, and how many lines are none of ours, such as one that was being written at an interruption.
+/// What is in the file, in order, and how many lines are none of ours, such as one that was being written at an
+/// interruption.
 ///
 /// # Errors
 /// That it cannot be read.

@@ -84,13 +84,15 @@ fn who(point: &Point, run: &Run) -> Who {
     }
 }
 
-/// Aurora's run that counts for a number of nodes: it has one beside each MPI in each setting, and the slowest median counts.
+/// Aurora's run that counts for a number of nodes: it has one beside each MPI in each setting, and the slowest median
+/// counts.
 pub fn slowest<'p>(points: &[&'p Point], nodes: usize) -> Option<&'p Run> {
     let at = points.iter().filter(|point| point.plan.nodes == nodes);
     at.filter_map(|point| point.aurora()).max_by(|a, b| a.sharing_seconds.median.total_cmp(&b.sharing_seconds.median))
 }
 
-/// Aurora's sharing and MPI's in the job in which our modelled speed-up over theirs is the least: those who took turns are compared.
+/// Aurora's sharing and MPI's in the job in which our modelled speed-up over theirs is the least: those who took turns
+/// are compared.
 pub fn closest<'p>(points: &[&'p Point], nodes: usize, computing: f64) -> Option<(&'p Run, &'p Run)> {
     let at = points.iter().filter(|point| point.plan.nodes == nodes);
     let pairs = at.filter_map(|point| Some((point.aurora()?, point.best()?)));

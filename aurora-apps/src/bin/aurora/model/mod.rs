@@ -99,7 +99,8 @@ struct OnFarm {
     makespans: Makespans,
 }
 
-/// Reads the file and prints what it says. No ranks are started for it, and of those that a launcher has started one does it.
+/// Reads the file and prints what it says. No ranks are started for it, and of those that a launcher has started one
+/// does it.
 ///
 /// # Errors
 /// An argument that does not fit the file.

@@ -14,8 +14,8 @@ pub struct SimulateArguments {
     /// in equal steps [default: 2,4,..,64, or the nodes of the file of `--speeds`]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub nodes: Option<Counts>,
-    /// Who works on what: names out of syn, S, R, SR, SS (the papers'), tail and ect (ours), or `all` [default: all, and of a
-    /// case the versions that the paper has tried]
+    /// Who works on what: names out of syn, S, R, SR, SS (the papers'), tail and ect (ours), or `all` [default: all,
+    /// and of a case the versions that the paper has tried]
     #[arg(long, value_name = "LIST")]
     pub policy: Option<Policies>,
     /// On which machine

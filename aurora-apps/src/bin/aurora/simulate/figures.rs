@@ -23,7 +23,8 @@ pub struct Figures {
     /// Instructions of a repetition.
     pub instructions: u64,
     /// Microseconds of processor time that the simulator takes for an instruction. It executes the policy as a
-    /// dispatcher would, and the simulation besides: an upper bound of what managing an instruction costs (S2 section 6).
+    /// dispatcher would, and the simulation besides: an upper bound of what managing an instruction costs (S2 section
+    /// 6).
     pub management_us: f64,
     /// What own mode has besides.
     #[serde(flatten)]

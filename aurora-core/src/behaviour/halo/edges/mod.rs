@@ -1,21 +1,24 @@
 //! The edges of blocks that neighbours push to each other for a HaloCache.
 //!
-//! An *exchange* is the entry of such a scope or one of its refreshes. In each a rank sends every neighbour its edge as it is then, and
-//! waits for theirs of the same number; it asks for nothing. Who needs the edge of a rank sends it one, so a neighbour that
-//! is ahead waits for us in its next exchange. An edge that comes is hence of the exchange under way, or of the next:
+//! An *exchange* is the entry of such a scope or one of its refreshes. In each a rank sends every neighbour its edge as
+//! it is then, and waits for theirs of the same number; it asks for nothing. Who needs the edge of a rank sends it one,
+//! so a neighbour that is ahead waits for us in its next exchange. An edge that comes is hence of the exchange under
+//! way, or of the next:
 //!
-//! * Each HaloCache that is open has memory for two exchanges, taken before this rank says that it enters. The guard shows one half, the
-//!   next exchange goes straight into the other; and while one is under way, the guard shows neither.
-//! * The first edge of a HaloCache may come before this rank enters it. It says which halo is meant, so that its memory is
-//!   taken then, as far as it is filled.
+//! * Each HaloCache that is open has memory for two exchanges, taken before this rank says that it enters. The guard
+//!   shows one half, the next exchange goes straight into the other; and while one is under way, the guard shows
+//!   neither.
+//! * The first edge of a HaloCache may come before this rank enters it. It says which halo is meant, so that its memory
+//!   is taken then, as far as it is filled.
 //!
-//! To a neighbour that shares our memory the first edge comes in a buffer with a *mailbox* behind it, where the edge is not too long, and the
-//! edges of all refreshes go through that as letters: no message, and nothing for its kernel to do before its program comes to the same exchange.
-//! A mailbox has room for as many letters as a neighbour can be ahead. It goes when both have ended the scope.
+//! To a neighbour that shares our memory the first edge comes in a buffer with a *mailbox* behind it, where the edge is
+//! not too long, and the edges of all refreshes go through that as letters: no message, and nothing for its kernel to
+//! do before its program comes to the same exchange. A mailbox has room for as many letters as a neighbour can be
+//! ahead. It goes when both have ended the scope.
 //!
-//! Several HaloCaches of one object may be open; what comes tells by its epoch which is meant. Who has no neighbours waits for nobody,
-//! and may be ahead as far as it likes: it sends nothing that others would have to keep. That it has entered the same as
-//! they is found out at the next barrier, or at what it says next (`scope.rs`).
+//! Several HaloCaches of one object may be open; what comes tells by its epoch which is meant. Who has no neighbours
+//! waits for nobody, and may be ahead as far as it likes: it sends nothing that others would have to keep. That it has
+//! entered the same as they is found out at the next barrier, or at what it says next (`scope.rs`).
 
 mod surroundings;
 
@@ -52,7 +55,8 @@ pub(crate) struct Edges {
     halos: BTreeMap<Epoch, Surroundings>,
     /// The one whose exchange is under way, or was the last.
     current: Epoch,
-    /// Memory of one that has ended, for the next: the first touch of fresh pages costs more than what they are filled with.
+    /// Memory of one that has ended, for the next: the first touch of fresh pages costs more than what they are filled
+    /// with.
     spare: Option<Surroundings>,
 }
 
@@ -84,7 +88,8 @@ impl Edges {
 }
 
 impl Vector {
-    /// The memory of the HaloCache of `epoch`, made if it is not there; of another halo, if a neighbour has entered that.
+    /// The memory of the HaloCache of `epoch`, made if it is not there; of another halo, if a neighbour has entered
+    /// that.
     fn surroundings(&mut self, epoch: Epoch, halo: Halo) -> &mut Surroundings {
         let (dist, me, element, fresh) = (&self.dist, self.ledger.me(), self.block.element, self.fresh.clone());
         let Edges { halos, spare, .. } = &mut self.edges;
@@ -118,7 +123,8 @@ impl Vector {
 }
 
 impl Vector {
-    /// Takes some memory for the HaloCache that is entered next, while earlier scopes are over; false once all is taken.
+    /// Takes some memory for the HaloCache that is entered next, while earlier scopes are over; false once all is
+    /// taken.
     pub(crate) fn take_halo(&mut self, halo: Halo, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
         let epoch = self.ledger.epoch + 1;
         let surroundings = self.surroundings(epoch, halo);
@@ -146,8 +152,8 @@ impl Vector {
         Ok(epoch)
     }
 
-    /// Sends every neighbour its edge for an exchange, at the entry together with the word what is entered, and puts into the
-    /// halo what comes around the ends to ourselves.
+    /// Sends every neighbour its edge for an exchange, at the entry together with the word what is entered, and puts
+    /// into the halo what comes around the ends to ourselves.
     pub(crate) fn push_edges(
         &mut self,
         Exchange { epoch, number }: Exchange,

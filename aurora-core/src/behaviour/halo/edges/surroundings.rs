@@ -1,4 +1,5 @@
-//! What lies around our block in one HaloCache: the memory for two exchanges, and the mailboxes of neighbours that share our memory.
+//! What lies around our block in one HaloCache: the memory for two exchanges, and the mailboxes of neighbours that
+//! share our memory.
 
 use super::{Shown, memory_for};
 use crate::behaviour::read_cache::cache::{Fresh, STEP};
@@ -23,7 +24,8 @@ pub(super) struct Surroundings {
     pub(super) number: u64,
 }
 
-/// The mailboxes to and from a neighbour, where it shares our memory: they come with the entry, and carry the edges of the refreshes.
+/// The mailboxes to and from a neighbour, where it shares our memory: they come with the entry, and carry the edges of
+/// the refreshes.
 #[derive(Default)]
 struct Post {
     out: Option<MailboxSender>,
@@ -65,8 +67,8 @@ impl Surroundings {
         &mut self.halves[(number % 2) as usize]
     }
 
-    /// Begins an exchange with this block: puts into the halo what comes around the ends to ourselves, and into mailboxes what goes
-    /// there. Returns what is to be sent as messages.
+    /// Begins an exchange with this block: puts into the halo what comes around the ends to ourselves, and into
+    /// mailboxes what goes there. Returns what is to be sent as messages.
     pub(super) fn begin(
         &mut self,
         number: u64,
@@ -147,8 +149,8 @@ impl Surroundings {
         })
     }
 
-    /// Takes the letters of the exchange under way; who is ahead has put one for the next, too. Whether all edges are in the halo now: a
-    /// letter that comes behind this look is not.
+    /// Takes the letters of the exchange under way; who is ahead has put one for the next, too. Whether all edges are
+    /// in the halo now: a letter that comes behind this look is not.
     pub(super) fn take_letters(&mut self, element: usize) -> bool {
         let Surroundings { plan, posts, halves, number, .. } = self;
         let Half { memory, came } = &mut halves[(*number % 2) as usize];
