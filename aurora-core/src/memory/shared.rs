@@ -10,7 +10,7 @@
 //!    one.
 //! 2. Its first bytes are seats, which are atomics and valid with all bits zero; nobody writes there otherwise.
 //! 3. The elements of a block are written by one rank alone, its owner or the one that receives it from another node,
-//!    through the one array over them ([`Sharing::arrays`], [`Sharing::room`]); of an owner's, while its latch keeps
+//!    through the one array over them ([`Sharing::arrays`], [`Sharing::slot`]); of an owner's, while its latch keeps
 //!    others out, and by ranks that hold that latch, as words ([`Direct`]). Where a rank does not release it, the owner
 //!    copies words from there once and never comes back. All of it only while the gate is clear of the bytes that are
 //!    written: [`Sharing::is_clear`], tested by whoever writes, between two loads of its own rank. Who receives a block
@@ -113,7 +113,7 @@ impl Sharing {
 
     /// The array over the place of a block of another node that this rank receives. To be asked for once, and only by
     /// that rank.
-    pub(crate) fn room<T: Element>(&self, range: Range<usize>) -> Array<T> {
+    pub(crate) fn slot<T: Element>(&self, range: Range<usize>) -> Array<T> {
         self.part(range)
     }
 

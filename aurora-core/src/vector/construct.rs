@@ -91,9 +91,9 @@ impl VectorPlan {
         let segment =
             node.share(id.0, bytes).map_err(|error| link.why(Error::Start(error.to_string()), &self.plan.site))?;
         let sharing = Sharing::new(segment, node.clone(), nodes.position(me), link.holder_timeout.clone());
-        let guests = (0..link.size).map(Rank::new).filter(|owner| nodes.receives(*owner, me));
-        let guests = guests.map(|owner| (owner, dist.range(owner)));
-        Ok(Some(Place::new(sharing, dist.range(me), dist.len(), (link.size, guests))))
+        let abroad = (0..link.size).map(Rank::new).filter(|owner| nodes.receives(*owner, me));
+        let abroad = abroad.map(|owner| (owner, dist.range(owner)));
+        Ok(Some(Place::new(sharing, dist.range(me), dist.len(), (link.size, abroad))))
     }
 
     /// Whether it is something that the ranks of a node share: the same on all ranks, whoever is there with them.

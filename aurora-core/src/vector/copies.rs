@@ -21,7 +21,7 @@ impl Vector {
                 let part = if apart { self.part(epoch, window) } else { None };
                 part.map_or((0, 0), |part| (bytes, part.replica.untaken()))
             }
-            Some(home) => home.guests.size(),
+            Some(home) => home.cache.size(),
             None => (bytes, self.loading(epoch).untaken()),
         };
         cx.admit_copy(A_CACHE, (bytes, untaken), site)
@@ -37,7 +37,7 @@ impl Vector {
                 part.map_or(Ok(false), |part| part.replica.take())
             }
             // Most likely it needs no copy: only our share of the places for other nodes' blocks.
-            Some(home) => home.guests.take(STEP),
+            Some(home) => home.cache.take(STEP),
             None => self.loading(epoch).take(),
         };
         taken.map_err(|shortage| cx.no_memory(shortage, A_CACHE, site))

@@ -32,7 +32,7 @@ pub(crate) enum Message {
     Correct { epoch: Epoch, version: u64, writes: u64 },
     /// "These blocks of other nodes, which I receive for ours, stand in their places for this load." Payload: pairs of
     /// owner and version.
-    Stand { epoch: Epoch },
+    Installed { epoch: Epoch },
     /// A block of another node that I receive for ours, for who loads into a copy of its own; payload: the block.
     Forward { epoch: Epoch, owner: Rank, version: u64 },
     /// Buffered writes of a ReleaseC scope, to be applied in the order of `seq`; payload: a batch.
@@ -69,7 +69,7 @@ impl Message {
             Message::Enter { .. }
             | Message::Made { .. }
             | Message::Correct { .. }
-            | Message::Stand { .. }
+            | Message::Installed { .. }
             | Message::Forward { .. } => Kind::Load,
             Message::Batch { opening, .. } | Message::End { opening, .. } => match opening.behaviour {
                 Collective::Accumulate | Collective::AccumulateInOrder => Kind::Merge,

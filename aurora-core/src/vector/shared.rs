@@ -60,9 +60,9 @@ impl SharedObject for Vector {
                 }
             }
             Loan::RoomIn { owner, epoch, len, .. } => {
-                let room = self.block.home().and_then(|home| home.guests.room(owner));
-                if let Some((place, room)) = within(0, len).zip(room.filter(|room| room.has_let_in(epoch))) {
-                    room.write(place.start, bytes);
+                let slot = self.block.home().and_then(|home| home.cache.slot(owner));
+                if let Some((place, slot)) = within(0, len).zip(slot.filter(|slot| slot.is_open_for(epoch))) {
+                    slot.write(place.start, bytes);
                 }
             }
             _ => {}
@@ -120,8 +120,8 @@ impl SharedObject for Vector {
                 }
                 self.carry_on(cx);
             }
-            Message::Stand { epoch } => {
-                self.stand(from, epoch, payload.bytes(), cx);
+            Message::Installed { epoch } => {
+                self.installed(from, epoch, payload.bytes(), cx);
                 self.carry_on(cx);
             }
             Message::Forward { epoch, owner, version } => {

@@ -76,7 +76,7 @@ impl Vector {
         }
         let at_home = self.block.go_home();
         if let Some(home) = self.block.home() {
-            home.guests.enter(epoch);
+            home.cache.enter(epoch);
         }
         if !at_home || self.cache.is_used() {
             self.loading(epoch);

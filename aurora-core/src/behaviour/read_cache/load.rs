@@ -53,8 +53,8 @@ impl Vector {
         if len != bytes.len() || !ours {
             return Placement::Buffer;
         }
-        if let Some(room) = self.block.home().and_then(|home| home.open_room(from, epoch)) {
-            room.let_in(epoch);
+        if let Some(slot) = self.block.home().and_then(|home| home.open_slot(from, epoch)) {
+            slot.open_for(epoch);
             return Placement::At(cx.lend(Loan::RoomIn { object: cx.id(), owner: from, epoch, len }));
         }
         if !self.cache.may_load(epoch) {
@@ -133,8 +133,8 @@ impl Vector {
                 (came, short) = (true, part.and_then(|part| part.replica.short().cloned()));
             }
             Some(Loan::RoomIn { .. }) => {
-                let room = self.block.home().and_then(|home| home.guests.room(from));
-                (came, short) = (true, room.and_then(|room| room.short().cloned()));
+                let slot = self.block.home().and_then(|home| home.cache.slot(from));
+                (came, short) = (true, slot.and_then(|slot| slot.short().cloned()));
             }
             _ => {}
         }
@@ -245,7 +245,7 @@ impl Vector {
         if !window.is_whole() {
             return self.has_part((epoch, window), cx).then(|| self.part_loaded((epoch, window)));
         }
-        match self.lodge_all(epoch, cx) {
+        match self.install_all(epoch, cx) {
             Ok(true) => {}
             Ok(false) => return None,
             Err(shortage) => return Some(Err(shortage)),
@@ -325,7 +325,7 @@ impl Vector {
         let range = self.bytes_of(rank);
         if self.block.find_home().is_some() && !self.nodes.same_node(rank, me) {
             // Whoever received it has seen to everything.
-            let (version, at_home) = (arrival.final_version(), self.stands(rank, epoch));
+            let (version, at_home) = (arrival.final_version(), self.is_installed(rank, epoch));
             return BlockArrived { range, version, at_home, correction: None };
         }
         let correction = arrival.correction.as_ref();
@@ -343,7 +343,7 @@ impl Vector {
         self.edges.release();
         let epoch = self.ledger.epoch;
         if let Some(home) = self.block.home() {
-            home.guests.release(epoch);
+            home.cache.release(epoch);
         }
     }
 }

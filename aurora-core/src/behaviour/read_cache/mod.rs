@@ -2,8 +2,8 @@
 
 pub(crate) mod announce;
 pub(crate) mod cache;
+mod install;
 pub(crate) mod load;
-mod lodging;
 pub(crate) mod part;
 pub(crate) mod stream;
 

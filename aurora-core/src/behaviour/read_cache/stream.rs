@@ -111,7 +111,7 @@ impl Vector {
             return;
         };
         // Node peers may wait for blocks that we receive for them.
-        let loaded = match self.lodge_all(epoch, cx) {
+        let loaded = match self.install_all(epoch, cx) {
             Ok(_) => self.poll_loaded(epoch, cx),
             Err(shortage) => Some(Err(shortage)),
         };
@@ -195,8 +195,8 @@ impl Vector {
         }
         let ours = self.nodes.same_node(owner, me);
         if self.block.find_home().is_some() {
-            let stands = if ours { at_home } else { self.stands(owner, epoch) };
-            if stands {
+            let is_here = if ours { at_home } else { self.is_installed(owner, epoch) };
+            if is_here {
                 return Some((block.end, Place::Home));
             }
             if !ours {

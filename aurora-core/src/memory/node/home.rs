@@ -8,7 +8,7 @@
 //! Who shows a range of the vector is in the way of those only who write there. A block of which parts are lent moves
 //! part by part.
 
-use super::guests::{Guests, Room};
+use super::cache::{NodeCache, Slot};
 use crate::element::Element;
 use crate::ids::Epoch;
 use crate::memory::{Array, Direct, LatchMode, Part, Parts, Permit, Piece, Reading, Sharing, Storage};
@@ -42,7 +42,7 @@ pub(crate) struct Home {
     /// Somebody did not leave, and may go on in there at any time: our place is used no more.
     given_up: bool,
     /// The blocks of other nodes.
-    pub(crate) guests: Guests,
+    pub(crate) cache: NodeCache,
 }
 
 /// Memory shared by all ranks of a node, before anything lies there.
@@ -52,7 +52,7 @@ pub(crate) struct Place<T> {
     /// The byte of the whole at which that begins.
     start: usize,
     whole: Array<T>,
-    guests: Guests,
+    cache: NodeCache,
     sharing: Sharing,
 }
 
@@ -63,23 +63,23 @@ impl<T: Element> Place<T> {
         sharing: Sharing,
         range: Range<usize>,
         len: usize,
-        (ranks, guests): (usize, impl Iterator<Item = (Rank, Range<usize>)>),
+        (ranks, cache): (usize, impl Iterator<Item = (Rank, Range<usize>)>),
     ) -> Self {
         let start = range.start * size_of::<T>();
         let (own, whole) = sharing.arrays(range, len);
-        let room = |(owner, range)| -> (Rank, Box<dyn Storage>) { (owner, Box::new(sharing.room::<T>(range))) };
-        let guests = Guests::new(ranks, guests.map(room));
-        Place { own, start, whole, guests, sharing }
+        let slot = |(owner, range)| -> (Rank, Box<dyn Storage>) { (owner, Box::new(sharing.slot::<T>(range))) };
+        let cache = NodeCache::new(ranks, cache.map(slot));
+        Place { own, start, whole, cache, sharing }
     }
 
     /// With our block in it.
     pub(crate) fn occupied(self) -> (Array<T>, Home) {
         let (address, whole) = (self.own.bytes().as_ptr().addr(), Arc::new(self.whole));
-        let (sharing, guests, latch) = (Arc::new(self.sharing), self.guests, (LatchMode::Shut, 0));
+        let (sharing, cache, latch) = (Arc::new(self.sharing), self.cache, (LatchMode::Shut, 0));
         let (start, vacant, loads) = (self.start, Parts::default(), Vec::new());
         (
             self.own,
-            Home { sharing, whole, address, start, vacant, loads, latch, none_holds: true, given_up: false, guests },
+            Home { sharing, whole, address, start, vacant, loads, latch, none_holds: true, given_up: false, cache },
         )
     }
 }
@@ -243,16 +243,16 @@ impl Home {
         self.sharing.direct(permit, range, len, seats)
     }
 
-    /// Whether the block of another node can be written to its room, for a load: nobody shows the one before, and this
+    /// Whether the block of another node can be written to its slot, for a load: nobody shows the one before, and this
     /// one nobody can complete without it.
     pub(crate) fn is_free_for(&self, load: Epoch) -> bool {
-        self.sharing.is_clear(self.guests.before(load), &(0..usize::MAX))
+        self.sharing.is_clear(self.cache.before(load), &(0..usize::MAX))
     }
 
-    /// The room of a block of another node that comes for a load, if it can be written to.
-    pub(crate) fn open_room(&mut self, owner: Rank, load: Epoch) -> Option<&mut Room> {
+    /// The slot of a block of another node that comes for a load, if it can be written to.
+    pub(crate) fn open_slot(&mut self, owner: Rank, load: Epoch) -> Option<&mut Slot> {
         let free = self.is_free_for(load);
-        self.guests.room(owner).filter(|_| free)
+        self.cache.slot(owner).filter(|_| free)
     }
 
     /// This rank has completed a load by which every block is in its place: shows these bytes of the whole.

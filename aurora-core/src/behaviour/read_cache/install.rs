@@ -1,5 +1,5 @@
-//! Seeing to the blocks of other nodes: the one rank that receives a block puts it into its room, or forwards it to its
-//! node peers.
+//! Blocks of other nodes: the one rank that receives a block installs it in the node cache, or forwards it to its node
+//! peers.
 
 use super::cache::Replica;
 use crate::epoch::Arrival;
@@ -16,51 +16,51 @@ use aurora_net::{Payload, Placement, Rank, Received};
 use std::ops::Range;
 
 /// What has become of a block that we receive.
-enum Lodged {
-    /// It stands in its room, in this version.
-    Stands(u64),
-    /// It has come, in this version, and its room is not free.
-    Homeless(u64),
+enum Outcome {
+    /// It is in its slot, in this version.
+    Installed(u64),
+    /// It has come, in this version, and its slot is not free.
+    Forward(u64),
     /// All have what they need.
     Settled,
 }
 
 impl Vector {
-    /// Once all have announced a load: sees to the blocks that this rank receives and that are complete. Whether, if
-    /// all are, those of other nodes can be had here now.
-    pub(crate) fn lodge_all(&mut self, epoch: Epoch, cx: &mut Cx<'_>) -> Result<bool, Shortage> {
+    /// Once all ranks have announced a load: installs or forwards the blocks that this rank receives and that are
+    /// complete. Whether all blocks of other nodes can be read here now.
+    pub(crate) fn install_all(&mut self, epoch: Epoch, cx: &mut Cx<'_>) -> Result<bool, Shortage> {
         let me = cx.me();
         if self.block.home().is_none() || self.ledger.find(epoch).is_none() {
             return Ok(true);
         }
-        let (mut standing, mut homeless) = (Vec::new(), Vec::new());
+        let (mut installed, mut to_forward) = (Vec::new(), Vec::new());
         let incomplete: Vec<Rank> = self.ledger.incomplete_blocks(epoch).collect();
         for owner in self.abroad(me).into_iter().filter(|owner| !incomplete.contains(owner)) {
-            match self.lodge(owner, epoch)? {
-                Lodged::Stands(version) => standing.push((owner.index() as u32, version)),
-                Lodged::Homeless(version) => homeless.push((owner, version)),
-                Lodged::Settled => {}
+            match self.install(owner, epoch)? {
+                Outcome::Installed(version) => installed.push((owner.index() as u32, version)),
+                Outcome::Forward(version) => to_forward.push((owner, version)),
+                Outcome::Settled => {}
             }
         }
-        if !standing.is_empty() || !homeless.is_empty() {
-            self.tell_node_peers(epoch, &standing, &homeless, cx);
+        if !installed.is_empty() || !to_forward.is_empty() {
+            self.tell_node_peers(epoch, &installed, &to_forward, cx);
         }
         let missing = self.abroad(me).into_iter().any(|owner| !self.has_from_abroad(owner, epoch));
         Ok(!missing)
     }
 
-    fn tell_node_peers(&mut self, epoch: Epoch, standing: &[(u32, u64)], homeless: &[(Rank, u64)], cx: &mut Cx<'_>) {
+    fn tell_node_peers(&mut self, epoch: Epoch, installed: &[(u32, u64)], to_forward: &[(Rank, u64)], cx: &mut Cx<'_>) {
         let (me, nodes) = (cx.me(), self.nodes.clone());
         let site = self.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
         let reason = cx.reason("ReadCache", site);
         let peers = nodes.with(me).iter().copied().filter(|peer| *peer != me);
         for peer in peers {
-            if !standing.is_empty() {
-                let list = postcard::to_allocvec(standing).expect("pairs of numbers");
-                let message = Message::Stand { epoch };
+            if !installed.is_empty() {
+                let list = postcard::to_allocvec(installed).expect("pairs of numbers");
+                let message = Message::Installed { epoch };
                 message.send(&reason, peer, Payload::Bytes(list.into()), cx);
             }
-            for (owner, version) in homeless {
+            for (owner, version) in to_forward {
                 let (bytes, serial) = (self.bytes_of(*owner), self.cache.begin_send(epoch));
                 let token = cx.lend(Loan::CacheOut { object: cx.id(), serial, base: bytes.start });
                 let message = Message::Forward { epoch, owner: *owner, version: *version };
@@ -84,8 +84,8 @@ impl Vector {
         missing.map(|owner| self.nodes.receiver(owner, me)).collect()
     }
 
-    /// A node peer has put blocks of other nodes into their rooms.
-    pub(crate) fn stand(&mut self, from: Rank, epoch: Epoch, list: &[u8], cx: &mut Cx<'_>) {
+    /// A node peer has put blocks of other nodes into their slots.
+    pub(crate) fn installed(&mut self, from: Rank, epoch: Epoch, list: &[u8], cx: &mut Cx<'_>) {
         let (me, size) = (cx.me(), cx.size());
         let Ok(list) = postcard::from_bytes::<Vec<(u32, u64)>>(list) else {
             return cx.fail_job(malformed(from));
@@ -97,7 +97,7 @@ impl Vector {
                 return cx.fail_job(malformed(from));
             }
             if let Some(home) = self.block.home() {
-                home.guests.stands(owner, version, epoch);
+                home.cache.note_installed(owner, version, epoch);
             }
         }
     }
@@ -184,74 +184,74 @@ impl Vector {
         &self.ledger.find(epoch).expect("a load is remembered until it is complete").from[owner.index()]
     }
 
-    /// Whether the block of a rank on another node stands in its place, as it is when the load is complete.
-    pub(crate) fn stands(&self, owner: Rank, epoch: Epoch) -> bool {
+    /// Whether the block of a rank on another node is in its slot, as it is when the load is complete.
+    pub(crate) fn is_installed(&self, owner: Rank, epoch: Epoch) -> bool {
         let version = self.arrival(owner, epoch).final_version();
-        self.block.find_home().is_some_and(|home| home.guests.standing(owner) == version)
+        self.block.find_home().is_some_and(|home| home.cache.installed(owner) == version)
     }
 
     /// Whether it can be had: there, or in a copy of ours.
     fn has_from_abroad(&self, owner: Rank, epoch: Epoch) -> bool {
-        self.stands(owner, epoch) || self.cache.has(epoch, owner, self.arrival(owner, epoch).final_version())
+        self.is_installed(owner, epoch) || self.cache.has(epoch, owner, self.arrival(owner, epoch).final_version())
     }
 
-    /// Sees to a block of another node, if we receive it and have not yet: puts it into its room if that is free, else
+    /// Sees to a block of another node, if we receive it and have not yet: puts it into its slot if that is free, else
     /// makes it complete in our copy.
-    fn lodge(&mut self, owner: Rank, epoch: Epoch) -> Result<Lodged, Shortage> {
-        if self.stands(owner, epoch) {
-            return Ok(Lodged::Settled);
+    fn install(&mut self, owner: Rank, epoch: Epoch) -> Result<Outcome, Shortage> {
+        if self.is_installed(owner, epoch) {
+            return Ok(Outcome::Settled);
         }
         let Some(home) = self.block.home() else {
-            return Ok(Lodged::Settled);
+            return Ok(Outcome::Settled);
         };
         let free = home.is_free_for(epoch);
-        let Some(room) = home.guests.room(owner) else {
-            return Ok(Lodged::Settled);
+        let Some(slot) = home.cache.slot(owner) else {
+            return Ok(Outcome::Settled);
         };
-        let (done, landed) = (room.see_to(epoch), room.has_let_in(epoch));
+        let (done, landed) = (slot.settle(epoch), slot.is_open_for(epoch));
         match done {
-            true => Ok(Lodged::Settled),
-            false if free || landed => self.accommodate(owner, epoch),
-            false => self.put_up(owner, epoch),
+            true => Ok(Outcome::Settled),
+            false if free || landed => self.write_slot(owner, epoch),
+            false => self.complete_copy(owner, epoch),
         }
     }
 
-    /// Puts it into its room, where nobody reads.
-    fn accommodate(&mut self, owner: Rank, epoch: Epoch) -> Result<Lodged, Shortage> {
+    /// Puts it into its slot, where nobody reads.
+    fn write_slot(&mut self, owner: Rank, epoch: Epoch) -> Result<Outcome, Shortage> {
         let Arrival { version: base, .. } = *self.arrival(owner, epoch);
         let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.bytes_of(owner));
         let changes = self.changes(owner, epoch);
-        let home = self.block.home().expect("it has a room there");
-        let stands = home.guests.standing(owner) == base;
-        let room = home.guests.room(owner).expect("just looked at");
-        if !stands && !room.has_let_in(epoch) {
+        let home = self.block.home().expect("it has a slot there");
+        let is_base = home.cache.installed(owner) == base;
+        let slot = home.cache.slot(owner).expect("just looked at");
+        if !is_base && !slot.is_open_for(epoch) {
             let copy = self.cache.find_block(epoch, owner, base);
-            room.write(0, &copy.expect("what has not come is kept since it came")[bytes]);
+            slot.write(0, &copy.expect("what has not come is kept since it came")[bytes]);
         }
         for (at, bytes) in changes {
-            room.write(at, &bytes);
+            slot.write(at, &bytes);
         }
-        if let Some(shortage) = room.short() {
+        if let Some(shortage) = slot.short() {
             return Err(shortage.clone());
         }
-        home.guests.stands(owner, version, epoch);
-        Ok(Lodged::Stands(version))
+        home.cache.note_installed(owner, version, epoch);
+        Ok(Outcome::Installed(version))
     }
 
-    /// Makes it complete in our copy. What has come for an earlier load and is not in its room was forwarded then, and
+    /// Makes it complete in our copy. What has come for an earlier load and is not in its slot was forwarded then, and
     /// all have kept it.
-    fn put_up(&mut self, owner: Rank, epoch: Epoch) -> Result<Lodged, Shortage> {
+    fn complete_copy(&mut self, owner: Rank, epoch: Epoch) -> Result<Outcome, Shortage> {
         let Arrival { version: base, came, .. } = *self.arrival(owner, epoch);
         let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.bytes_of(owner));
         if !came && version == base {
-            return Ok(Lodged::Settled);
+            return Ok(Outcome::Settled);
         }
         let changes = self.changes(owner, epoch);
         self.loading(epoch);
         let kept = self.cache.carry_over(epoch, owner, base, bytes.clone());
         let replica = self.cache.find_loading(epoch).expect("just begun");
         if !kept {
-            let home = self.block.find_home().filter(|home| home.guests.standing(owner) == base);
+            let home = self.block.find_home().filter(|home| home.cache.installed(owner) == base);
             let place = home.expect("what has not come is kept since it came").part(bytes.clone());
             replica.write(bytes.start, place.bytes());
         }
@@ -259,7 +259,7 @@ impl Vector {
             replica.write(bytes.start + at, &change);
         }
         replica.have[owner.index()] = version;
-        replica.short().map_or(Ok(Lodged::Homeless(version)), |shortage| Err(shortage.clone()))
+        replica.short().map_or(Ok(Outcome::Forward(version)), |shortage| Err(shortage.clone()))
     }
 
     /// What late writes changed in a rank's block: byte offsets in it, and what stands there now.
