@@ -65,7 +65,7 @@
 //! | `operation` | types and operations as ranks tell them apart |
 //! | `ids` | the numbers of objects, requests and scopes |
 //! | `window` | the part of a vector that a scope is about |
-//! | `collective` | what all ranks do together: rendezvous, and the steps that reductions are made of |
+//! | `collective` | what all ranks do together: barriers, and the steps that reductions are made of |
 //! | `epoch` | the collective scopes of one object: who has entered what, and when it is settled |
 //! | `object` | what the kernel and an object want of each other: the contract of a shared object |
 //! | `kernel` | what a rank's daemon decides: messages, calls, faults, the watch over waiting ranks |

@@ -243,7 +243,7 @@ fn owner_computes_sends_nothing(world: &World) -> Result<()> {
     check::equal("bytes out", cost.bytes_out, 0)?;
     // All that is accounted are the barriers.
     let lines = world.usage();
-    let others = lines.iter().filter(|line| line.object.is_some() && line.action != "rendezvous");
+    let others = lines.iter().filter(|line| line.object.is_some() && line.action != "barrier");
     check::equal("messages of this object", others.filter(|l| l.action == "OwnerComputes").count(), 0)?;
     assert!(accounted(world).0 >= before.0);
     Ok(())

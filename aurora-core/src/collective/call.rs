@@ -1,7 +1,7 @@
 //! A collective call of a rank's thread: it agrees with all ranks what the call is, and exchanges bytes with them.
 //!
 //! Where all ranks share a node's memory, both happen at its barrier: what a rank gives lies in that memory, and the
-//! others read it there. Else ranks agree by the rounds of a rendezvous. Words travel in the rounds; pieces in messages
+//! others read it there. Else ranks agree by the rounds of a barrier. Words travel in the rounds; pieces in messages
 //! of their own, beside the rounds if they are short.
 
 use super::pieces::StepId;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-/// All words of one call together have so many bytes at most, where they travel in the rounds of a rendezvous.
+/// All words of one call together have so many bytes at most, where they travel in the rounds of a barrier.
 const ALL_WORDS: usize = 8 << 10;
 
 /// Pieces of up to so many bytes are sent before it is known that all have come for the same: their receivers have to
@@ -118,7 +118,7 @@ pub(crate) struct CollectiveCall<'a> {
     link: &'a Link,
     site: &'a Site,
     came: Came<'a>,
-    /// The step that comes next; rendezvous 0: ranks have not agreed yet.
+    /// The step that comes next; barrier 0: ranks have not agreed yet.
     next: StepId,
     /// This call exchanges bytes by messages although the ranks share memory.
     apart: bool,
@@ -207,7 +207,7 @@ impl<'a> CollectiveCall<'a> {
         let Came { key, refusal, demand, .. } = &self.came;
         let to_tell = refusal.is_some() || *demand != Demand::default();
         let (number, digest) = self.link.act(self.site, |kernel, _| {
-            let number = kernel.core.rendezvous.come();
+            let number = kernel.core.barrier.arrive();
             kernel.core.pieces.begin(number);
             Ok((number, kernel.digest(*key, to_tell)))
         })?;
@@ -225,7 +225,7 @@ impl<'a> CollectiveCall<'a> {
     /// has panicked on one of them in the step before.
     fn meet_again(&mut self, barrier: &RefCell<NodeBarrier>, give: Give<'_>) -> Result<()> {
         self.came.key = digest::add(self.came.key, self.next.1.into());
-        self.link.act(self.site, |kernel, _| Ok(kernel.core.rendezvous.come()))?;
+        self.link.act(self.site, |kernel, _| Ok(kernel.core.barrier.arrive()))?;
         if self.meet(barrier, self.came.key, give)? == BarrierState::Agreed {
             return Ok(());
         }
@@ -270,11 +270,11 @@ impl<'a> CollectiveCall<'a> {
         if met != BarrierState::Waiting {
             return Ok(met);
         }
-        let (what, linger) = (What::Rendezvous(self.came.what), || barrier.borrow_mut().spin());
+        let (what, linger) = (What::Barrier(self.came.what), || barrier.borrow_mut().spin());
         self.link.await_node_peers(what, self.site, linger, |_| Ok(barrier.borrow_mut().poll()))
     }
 
-    /// Agrees with all ranks by the rounds of a rendezvous.
+    /// Agrees with all ranks by the rounds of a barrier.
     fn confer(&self, give: Give<'_>) -> Result<Agreed> {
         let word = match give {
             Give::Word(word) | Give::Text(word) if !self.is_on_one_node() => Some(Bytes::copy_from_slice(word)),
@@ -285,14 +285,14 @@ impl<'a> CollectiveCall<'a> {
             _ => None,
         };
         let (mut word, sent) = (Some(word), early.is_some());
-        self.link.wait(What::Rendezvous(self.came.what), self.site, |kernel, out| {
+        self.link.wait(What::Barrier(self.came.what), self.site, |kernel, out| {
             if let Some(word) = word.take() {
                 if let Some(step) = early {
                     self.send(kernel, out, step);
                 }
                 kernel.meet(&self.came, word, self.site, out);
             }
-            let met = kernel.core.rendezvous.poll()?;
+            let met = kernel.core.barrier.poll()?;
             kernel.learn_faults(met.faults, out);
             Some(met.verdict.map(|()| Agreed { words: met.words, shortage: met.shortage, sent }))
         })
@@ -336,7 +336,7 @@ fn is_early(step: Step<'_>, size: usize) -> bool {
 }
 
 impl Link {
-    /// Collective. A rendezvous of all ranks; `key` must be equal on all of them. `text`: what a claim says that this
+    /// Collective. A barrier of all ranks; `key` must be equal on all of them. `text`: what a claim says that this
     /// rank is in.
     pub(crate) fn meet(
         &self,

@@ -3,7 +3,7 @@
 use aurora_net::Rank;
 use std::collections::BTreeMap;
 
-/// A step of a collective call: the number of its rendezvous, and which step after that, from 0.
+/// A step of a collective call: the number of its barrier, and which step after that, from 0.
 pub(crate) type StepId = (u64, u32);
 
 /// The pieces for one rank.
@@ -15,15 +15,15 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// A piece has come to a rank that has come to rendezvous `seq` last. False: no rank that keeps to the protocol has
+    /// A piece has come to a rank that has arrived at barrier `seq` last. False: no rank that keeps to the protocol has
     /// sent it.
-    pub(crate) fn hear(&mut self, seq: u64, step: StepId, from: Rank, piece: Vec<u8>) -> bool {
+    pub(crate) fn receive(&mut self, seq: u64, step: StepId, from: Rank, piece: Vec<u8>) -> bool {
         if step.0 < seq {
             // Of a call in which the ranks did not agree.
             return true;
         }
         if step.0 > seq + 1 {
-            // Nobody is through with a rendezvous to which we have not come.
+            // Nobody is through with a barrier to which we have not come.
             return false;
         }
         if let Some((_, missing)) = self.wanted.as_mut().filter(|(wanted, _)| *wanted == step) {
@@ -32,7 +32,7 @@ impl Pieces {
         self.arrived.entry(step).or_default().insert(from, piece).is_none()
     }
 
-    /// This rank comes to rendezvous `seq`: what is left of earlier ones has no use.
+    /// This rank arrives at barrier `seq`: what is left of earlier ones has no use.
     pub(crate) fn begin(&mut self, seq: u64) {
         self.wanted = None;
         self.arrived.retain(|step, _| step.0 >= seq);
@@ -66,11 +66,11 @@ mod tests {
         let (a, b) = (Rank::new(1), Rank::new(2));
         let mut pieces = Pieces::default();
         pieces.begin(1);
-        assert!(pieces.hear(1, (1, 1), a, vec![11]) && pieces.hear(1, (1, 0), b, vec![20]));
+        assert!(pieces.receive(1, (1, 1), a, vec![11]) && pieces.receive(1, (1, 0), b, vec![20]));
         pieces.want((1, 0), vec![a, b]);
         assert!(pieces.poll().is_none() && pieces.missing() == [a]);
-        assert!(pieces.hear(1, (2, 0), a, vec![12]), "one that is ahead of us");
-        assert!(pieces.hear(1, (1, 0), a, vec![10]) && pieces.missing().is_empty());
+        assert!(pieces.receive(1, (2, 0), a, vec![12]), "one that is ahead of us");
+        assert!(pieces.receive(1, (1, 0), a, vec![10]) && pieces.missing().is_empty());
         assert_eq!(pieces.poll(), Some([(a, vec![10]), (b, vec![20])].into()));
         pieces.want((1, 1), vec![a]);
         assert_eq!(pieces.poll(), Some([(a, vec![11])].into()));
@@ -87,10 +87,10 @@ mod tests {
         let mut pieces = Pieces::default();
         pieces.begin(1);
         pieces.want((1, 0), vec![a, b]);
-        assert!(pieces.hear(1, (1, 0), a, vec![1]));
+        assert!(pieces.receive(1, (1, 0), a, vec![1]));
         pieces.begin(2);
         assert!(pieces.missing().is_empty() && pieces.poll().is_none());
-        assert!(pieces.hear(2, (1, 0), b, vec![1]), "too late");
+        assert!(pieces.receive(2, (1, 0), b, vec![1]), "too late");
         assert!(pieces.arrived.is_empty());
     }
 
@@ -98,7 +98,7 @@ mod tests {
     fn what_no_rank_would_send_is_refused() {
         let a = Rank::new(1);
         let mut pieces = Pieces::default();
-        assert!(!pieces.hear(3, (5, 0), a, vec![1]), "two rendezvous ahead");
-        assert!(pieces.hear(3, (4, 0), a, vec![1]) && !pieces.hear(3, (4, 0), a, vec![1]), "twice");
+        assert!(!pieces.receive(3, (5, 0), a, vec![1]), "two barriers ahead");
+        assert!(pieces.receive(3, (4, 0), a, vec![1]) && !pieces.receive(3, (4, 0), a, vec![1]), "twice");
     }
 }

@@ -160,14 +160,14 @@ impl Kernel {
             Message::Round { seq, round } => match postcard::from_bytes::<Summary>(payload.bytes()) {
                 Ok(summary) => {
                     let mut told = Vec::new();
-                    self.core.rendezvous.hear(seq, round, summary, &mut told);
+                    self.core.barrier.receive(seq, round, summary, &mut told);
                     self.core.tell(told, out);
                 }
                 Err(_) => self.fail_job(malformed(from), out),
             },
             Message::Piece { seq, step } => {
-                let current = self.core.rendezvous.seq();
-                if !self.core.pieces.hear(current, (seq, step), from, payload.into_vec()) {
+                let current = self.core.barrier.seq();
+                if !self.core.pieces.receive(current, (seq, step), from, payload.into_vec()) {
                     self.fail_job(malformed(from), out);
                 }
             }

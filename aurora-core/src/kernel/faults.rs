@@ -41,7 +41,7 @@ impl Kernel {
         }
     }
 
-    /// What a rendezvous has told of faulty objects: known to all ranks after it, whichever way the word came.
+    /// What a barrier has told of faulty objects: known to all ranks after it, whichever way the word came.
     pub(crate) fn learn_faults(&mut self, faults: Vec<(ObjectId, Error)>, out: &mut Outbox) {
         for (object, error) in faults {
             self.note_fault(Some(object), &error, out);

@@ -93,9 +93,9 @@ fn encode(header: &impl Serialize) -> Vec<u8> {
 /// What kernels say to each other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Message {
-    /// One round of a rendezvous; payload: the summary so far.
+    /// One round of a barrier; payload: the summary so far.
     Round { seq: u64, round: u32 },
-    /// What its sender gives to us in a step of the collective call that begins with this rendezvous.
+    /// What its sender gives to us in a step of the collective call that begins with this barrier.
     Piece { seq: u64, step: u32 },
     /// "I have dropped this object." What follows it is for the object, if that is sound there.
     Dropped { object: ObjectId },

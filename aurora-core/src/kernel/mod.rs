@@ -33,7 +33,7 @@ pub use mail::Usage;
 
 use crate::Error;
 use crate::collective::pieces::Pieces;
-use crate::collective::{Rendezvous, Tell};
+use crate::collective::{Barrier, Tell};
 use crate::config::Modes;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::Message;
@@ -90,7 +90,7 @@ pub(crate) struct Core {
     pub(crate) modes: Modes,
     pub(crate) mail: Mail,
     pub(crate) loans: Loans,
-    pub(crate) rendezvous: Rendezvous,
+    pub(crate) barrier: Barrier,
     /// What other ranks have given to this one in steps of collective calls.
     pub(crate) pieces: Pieces,
     /// If there are others, and all are on it.
@@ -137,7 +137,7 @@ impl Kernel {
             modes: Modes::default(),
             mail: Mail::new(size),
             loans: Loans::default(),
-            rendezvous: Rendezvous::new(me, size),
+            barrier: Barrier::new(me, size),
             pieces: Pieces::default(),
             node: None,
             nodes: Arc::new(Nodes::apart(size)),
@@ -245,8 +245,8 @@ impl Core {
     fn tell(&mut self, told: Vec<Tell>, out: &mut Outbox) {
         for (to, round, summary) in told {
             let payload = postcard::to_allocvec(&summary).expect("summaries are plain data");
-            let reason = Reason { object: None, action: "rendezvous", site: self.rendezvous.site().cloned() };
-            let message = Message::Round { seq: self.rendezvous.seq(), round };
+            let reason = Reason { object: None, action: "barrier", site: self.barrier.site().cloned() };
+            let message = Message::Round { seq: self.barrier.seq(), round };
             self.mail.say_for(out, to, &message, Payload::Bytes(payload.into()), Some(&reason));
         }
     }

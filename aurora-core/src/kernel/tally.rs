@@ -86,7 +86,7 @@ impl Kernel {
     pub(crate) fn account(&self, what: What, caller: Option<ObjectId>) -> (Option<ObjectId>, Kind) {
         let object = what.object();
         let kind = match what {
-            What::Rendezvous(_) => return (caller, Kind::Barrier),
+            What::Barrier(_) => return (caller, Kind::Barrier),
             What::Pieces(_) => return (caller, Kind::Exchange),
             What::Leave => Kind::End,
             What::Clock => Kind::Control,

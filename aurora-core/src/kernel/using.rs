@@ -1,4 +1,4 @@
-//! Using an object on its own rank: may it be used now, who has it open, and the rendezvous of all ranks.
+//! Using an object on its own rank: may it be used now, who has it open, and the barrier.
 
 use super::{Entry, Kernel, Reason};
 use crate::collective::{Came, ObjectState, Summary};
@@ -30,7 +30,7 @@ impl Kernel {
         self.objects.get(&id).map_or(Ok(()), |entry| entry.frame.sound())
     }
 
-    /// What this rank comes to a rendezvous with, as one number: equal on all ranks if there is nothing to tell.
+    /// What this rank brings to a barrier, as one number: equal on all ranks if there is nothing to tell.
     pub(crate) fn digest(&self, key: u64, mut to_tell: bool) -> u64 {
         let mut digest = key;
         let mut add = |value: u64| digest = crate::digest::add(digest, value);
@@ -48,7 +48,7 @@ impl Kernel {
         digest
     }
 
-    /// Tells all ranks what this one has come to a rendezvous for, and what it brings.
+    /// Tells all ranks what this one has arrived at a barrier for, and what it brings.
     pub(crate) fn meet(&mut self, came: &Came<'_>, word: Option<Bytes>, site: &Site, out: &mut Outbox) {
         let claim = Claim { rank: self.core.me, action: came.action.to_string(), site: site.clone() };
         let me = self.core.me;
@@ -69,11 +69,11 @@ impl Kernel {
             .collect();
         let summary = Summary::new(claim, came.key, objects, came.refusal.clone());
         let mut told = Vec::new();
-        self.core.rendezvous.start(summary.asking(came.demand.clone()).bringing(word), &mut told);
+        self.core.barrier.start(summary.asking(came.demand.clone()).bringing(word), &mut told);
         self.core.tell(told, out);
     }
 
-    /// Gives pieces to other ranks, in a step of the rendezvous to which this rank has come last.
+    /// Gives pieces to other ranks, in a step of the barrier at which this rank has arrived last.
     pub(crate) fn give(
         &mut self,
         (what, step): (&'static str, u32),
@@ -82,7 +82,7 @@ impl Kernel {
         out: &mut Outbox,
     ) {
         let reason = Reason { object: None, action: what, site: Some(site.clone()) };
-        let message = Message::Piece { seq: self.core.rendezvous.seq(), step };
+        let message = Message::Piece { seq: self.core.barrier.seq(), step };
         for (to, piece) in pieces {
             self.core.mail.say_for(out, to, &message, Payload::Bytes(piece), Some(&reason));
         }

@@ -16,9 +16,9 @@ impl Kernel {
     /// The ranks that a wait is for.
     pub(crate) fn awaited(&self, what: What) -> Vec<Rank> {
         let mut ranks: Vec<Rank> = match what {
-            What::Rendezvous(_) => match &self.core.node {
-                Some(node) if !self.core.rendezvous.is_under_way() => node.absent(self.core.rendezvous.seq()),
-                _ => self.core.rendezvous.awaited().into_iter().collect(),
+            What::Barrier(_) => match &self.core.node {
+                Some(node) if !self.core.barrier.is_under_way() => node.absent(self.core.barrier.seq()),
+                _ => self.core.barrier.awaited().into_iter().collect(),
             },
             What::Pieces(_) => self.core.pieces.missing().to_vec(),
             What::Calls { .. } => {
@@ -45,7 +45,7 @@ impl Kernel {
         let entry = what.object().and_then(|id| self.objects.get(&id));
         let name = || entry.map_or("a dropped object".into(), |entry| entry.frame.name.to_string());
         let action = match what {
-            What::Rendezvous(action) | What::Pieces(action) => format!("is in {action}"),
+            What::Barrier(action) | What::Pieces(action) => format!("is in {action}"),
             What::Calls { action, .. } => format!("waits for the answer to `{action}` on {}", name()),
             What::Leave => "is at the end of `run`".into(),
             What::Clock => "compares its clock with that of rank 0".into(),

@@ -1,7 +1,7 @@
 //! What ranks ask for at the same moment, and whether there is so much.
 //!
 //! Ranks of one node draw from the same memory, so each by itself would see it free. A [`Demand`] travels with a
-//! rendezvous: after it every rank knows what all ask of each pool, and comes to the same verdict.
+//! barrier: after it every rank knows what all ask of each pool, and comes to the same verdict.
 
 use super::available::{MemoryLimit, Pool};
 use crate::error::ObjectName;
@@ -120,7 +120,7 @@ mod tests {
     }
 
     proptest! {
-        /// As a rendezvous joins them: sets that overlap, in an order that differs from rank to rank.
+        /// As a barrier joins them: sets that overlap, in an order that differs from rank to rank.
         #[test]
         fn all_come_to_the_same_verdict(
             asks in prop::collection::vec((0usize..100, 0u64..3, 0usize..200), 1..12),

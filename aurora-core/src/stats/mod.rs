@@ -46,7 +46,7 @@ pub struct Stats {
     pub waiting: Duration,
     /// Transfers, bytes and packets of this rank's endpoint, those received too.
     pub traffic: Traffic,
-    /// What belongs to no object: rendezvous, the watch over waiting ranks, the end.
+    /// What belongs to no object: barriers, the watch over waiting ranks, the end.
     pub job: Costs,
     /// What belongs to objects, by their names as in [`World::usage`](crate::World::usage): those made alike by one
     /// line stand together, and those that are gone are there too. Only objects for which something was sent or waited.

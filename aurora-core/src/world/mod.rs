@@ -119,13 +119,13 @@ impl World {
     /// that are gone are there too, and those that were made alike by one line stand together.
     ///
     /// Counted is what this rank has sent on account of the line, not what came back: `at` sends nothing but the
-    /// question. A `rendezvous` is a barrier, a construction, a `fill`, a `gather` or a reduction, which has a line of
-    /// its own besides for what is too long to travel with it. **What needs no message is not counted**: elements of
-    /// ranks that share this one's memory are read and written in place, so on one machine a loop of `at` and `put`
-    /// looks free, and would send a message for each remote element on a cluster. Two settings show it on one machine:
-    /// with `AURORA_ROUTE=udp` (or [`Config::route`](crate::Config::route)) no memory is shared and each of them is
-    /// counted here; with `AURORA_SCALAR=deny` (or [`Config::deny_scalar`](crate::Config::deny_scalar)) the first of
-    /// them ends the job with its line.
+    /// question. A `barrier` is any call that all ranks make: a barrier, a construction, a `fill`, a `gather` or a
+    /// reduction, which has a line of its own besides for what is too long to travel with it. **What needs no message
+    /// is not counted**: elements of ranks that share this one's memory are read and written in place, so on one
+    /// machine a loop of `at` and `put` looks free, and would send a message for each remote element on a cluster. Two
+    /// settings show it on one machine: with `AURORA_ROUTE=udp` (or [`Config::route`](crate::Config::route)) no memory
+    /// is shared and each of them is counted here; with `AURORA_SCALAR=deny` (or
+    /// [`Config::deny_scalar`](crate::Config::deny_scalar)) the first of them ends the job with its line.
     ///
     /// ```
     /// use aurora_core::prelude::*;

@@ -55,7 +55,7 @@ type Variables = &'static [(&'static str, &'static str)];
 
 fn known(flavour: Flavour, operation: Operation) -> Variables {
     match (flavour, operation) {
-        // Its rendezvous queues behind bulk data; without it every message is sent at once.
+        // Its barrier queues behind bulk data; without it every message is sent at once.
         (Flavour::Mpich, _) => &[("UCX_RNDV_THRESH", "inf")],
         // Rings, so that nobody is sent to by all; and large eager messages for the same reason as above.
         (Flavour::Open, Operation::ReadCache { .. }) => &[

@@ -35,7 +35,7 @@ pub(crate) const NOTICE: Duration = Duration::from_secs(30);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum What {
     /// Everyone to come: barrier, construction.
-    Rendezvous(&'static str),
+    Barrier(&'static str),
     /// What other ranks give to this one in a step of a collective call.
     Pieces(&'static str),
     /// All blocks of a ReadCache.
@@ -69,7 +69,7 @@ impl What {
             | What::Calls { object, .. }
             | What::Room { object, .. }
             | What::Gate { object } => Some(object),
-            What::Rendezvous(_) | What::Pieces(_) | What::Leave | What::Clock => None,
+            What::Barrier(_) | What::Pieces(_) | What::Leave | What::Clock => None,
         }
     }
 }
@@ -194,7 +194,7 @@ impl Watch {
                 What::Load { object, epoch } => Some((object, epoch)),
                 _ => None,
             },
-            for_everyone: matches!(waiting.what, What::Rendezvous(_) | What::Pieces(_) | What::Leave),
+            for_everyone: matches!(waiting.what, What::Barrier(_) | What::Pieces(_) | What::Leave),
         })
     }
 

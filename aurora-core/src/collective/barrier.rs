@@ -1,4 +1,5 @@
-//! Rendezvous of all ranks: barrier, construction, the end of `fill`.
+//! The barrier between nodes: the rounds in which all ranks agree what they have come for. Constructions, `fill` and
+//! reductions begin with it too.
 //!
 //! Dissemination: in round `r` a rank tells rank `me + 2^r` all it knows and hears from rank `me - 2^r`; after
 //! `log2(size)` rounds everyone has heard of everyone. What is told is a [`Summary`]: what the ranks came for and
@@ -28,11 +29,11 @@ pub(crate) struct ObjectState {
     pub(crate) last: Claim,
     /// The open scope whose end is awaited by all, as the error that it is if the others have closed theirs.
     pub(crate) open: Option<Box<Error>>,
-    /// What is wrong with it: after the rendezvous all ranks know.
+    /// What is wrong with it: after the barrier all ranks know.
     pub(crate) fault: Option<Box<Error>>,
 }
 
-/// What a rendezvous comes to.
+/// What a barrier comes to.
 pub(crate) struct Outcome {
     /// All agree, or why not.
     pub(crate) verdict: Result<(), Error>,
@@ -143,11 +144,11 @@ pub(crate) fn counted((a, entered): (&Claim, Epoch), (b, by_other): (&Claim, Epo
     mismatch(a, b)
 }
 
-/// A message of the rendezvous: `(to, round, what to tell)`.
+/// A message of the barrier: `(to, round, what to tell)`.
 pub(crate) type Tell = (Rank, u32, Summary);
 
 /// The machine of one rank.
-pub(crate) struct Rendezvous {
+pub(crate) struct Barrier {
     me: usize,
     size: usize,
     seq: u64,
@@ -155,20 +156,20 @@ pub(crate) struct Rendezvous {
     early: BTreeMap<(u64, u32), Summary>,
 }
 
-impl Rendezvous {
+impl Barrier {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
-        Rendezvous { me: me.index(), size, seq: 0, under_way: None, early: BTreeMap::new() }
+        Barrier { me: me.index(), size, seq: 0, under_way: None, early: BTreeMap::new() }
     }
 
-    /// Number of the rendezvous under way, or of the last one.
+    /// Number of the barrier under way, or of the last one.
     pub(crate) fn seq(&self) -> u64 {
         self.seq
     }
 
-    /// Comes to the next rendezvous, and returns its number. Where all ranks are on one node and have come for the
+    /// Arrives at the next barrier, and returns its number. Where all ranks are on one node and have come for the
     /// same, that is all there is to it.
-    pub(crate) fn come(&mut self) -> u64 {
-        debug_assert!(self.under_way.is_none(), "one rendezvous at a time");
+    pub(crate) fn arrive(&mut self) -> u64 {
+        debug_assert!(self.under_way.is_none(), "one barrier at a time");
         self.seq += 1;
         self.seq
     }
@@ -180,8 +181,8 @@ impl Rendezvous {
         self.advance(tell);
     }
 
-    /// Another rank told us something.
-    pub(crate) fn hear(&mut self, seq: u64, round: u32, summary: Summary, tell: &mut Vec<Tell>) {
+    /// The summary of another rank has come.
+    pub(crate) fn receive(&mut self, seq: u64, round: u32, summary: Summary, tell: &mut Vec<Tell>) {
         self.early.insert((seq, round), summary);
         self.advance(tell);
     }
@@ -213,7 +214,7 @@ impl Rendezvous {
         (*round < self.rounds()).then(|| Rank::new((self.me + self.size - (1 << round)) % self.size))
     }
 
-    /// The line at which this rank is in a rendezvous.
+    /// The line at which this rank is in a barrier.
     pub(crate) fn site(&self) -> Option<&Site> {
         self.under_way.as_ref().map(|(_, summary)| summary.site())
     }
@@ -252,15 +253,15 @@ mod tests {
         Summary::new(claim, key, BTreeMap::new(), None)
     }
 
-    /// Runs one rendezvous of `keys.len()` ranks and returns the outcomes and the number of messages.
+    /// Runs one barrier of `keys.len()` ranks and returns the outcomes and the number of messages.
     fn meet(keys: &[u64]) -> (Vec<Result<(), Error>>, usize) {
         let size = keys.len();
-        let mut ranks: Vec<_> = (0..size).map(|r| Rendezvous::new(Rank::new(r), size)).collect();
+        let mut ranks: Vec<_> = (0..size).map(|r| Barrier::new(Rank::new(r), size)).collect();
         let (mut queue, mut messages) = (VecDeque::new(), 0);
         let mut told = Vec::new();
         // The last rank comes last, when all the others' messages have been heard.
         for rank in 0..size {
-            assert_eq!(ranks[rank].come(), 1);
+            assert_eq!(ranks[rank].arrive(), 1);
             ranks[rank].start(summary(rank, keys[rank]), &mut told);
             queue.extend(told.drain(..));
             while let Some((to, round, summary)) = queue.pop_front() {
@@ -268,7 +269,7 @@ mod tests {
                 if rank < size - 1 {
                     assert!(ranks[to.index()].poll().is_none(), "nobody passes before all have come");
                 }
-                ranks[to.index()].hear(1, round, summary, &mut told);
+                ranks[to.index()].receive(1, round, summary, &mut told);
                 queue.extend(told.drain(..));
             }
         }
@@ -288,21 +289,21 @@ mod tests {
     fn what_all_ask_for_is_known_to_all() {
         for size in 1..20 {
             for available in [40 * size - 1, 40 * size] {
-                let mut ranks: Vec<_> = (0..size).map(|rank| Rendezvous::new(Rank::new(rank), size)).collect();
+                let mut ranks: Vec<_> = (0..size).map(|rank| Barrier::new(Rank::new(rank), size)).collect();
                 let (mut queue, mut told) = (VecDeque::new(), Vec::new());
-                for (rank, rendezvous) in ranks.iter_mut().enumerate() {
+                for (rank, barrier) in ranks.iter_mut().enumerate() {
                     let pool = Pool { id: 7, limit: MemoryLimit::Machine, available };
                     let demand = Demand::new(Rank::new(rank), 40, vec![pool]);
-                    rendezvous.come();
-                    rendezvous.start(summary(rank, 1).asking(demand), &mut told);
+                    barrier.arrive();
+                    barrier.start(summary(rank, 1).asking(demand), &mut told);
                     queue.extend(told.drain(..));
                 }
                 while let Some((to, round, summary)) = queue.pop_front() {
-                    ranks[to.index()].hear(1, round, summary, &mut told);
+                    ranks[to.index()].receive(1, round, summary, &mut told);
                     queue.extend(told.drain(..));
                 }
-                for rendezvous in &mut ranks {
-                    let shortage = rendezvous.poll().expect("all have come").shortage;
+                for barrier in &mut ranks {
+                    let shortage = barrier.poll().expect("all have come").shortage;
                     assert_eq!(shortage.map(|(_, s)| s.together), (available < 40 * size).then_some(40 * size));
                 }
             }
@@ -312,21 +313,21 @@ mod tests {
     #[test]
     fn what_each_brings_is_known_to_all() {
         for size in 1..20 {
-            let mut ranks: Vec<_> = (0..size).map(|rank| Rendezvous::new(Rank::new(rank), size)).collect();
+            let mut ranks: Vec<_> = (0..size).map(|rank| Barrier::new(Rank::new(rank), size)).collect();
             let (mut queue, mut told) = (VecDeque::new(), Vec::new());
-            for (rank, rendezvous) in ranks.iter_mut().enumerate() {
-                rendezvous.come();
+            for (rank, barrier) in ranks.iter_mut().enumerate() {
+                barrier.arrive();
                 // One of them has nothing to say.
                 let word = (rank != 2).then(|| Bytes::from(vec![rank as u8; rank]));
-                rendezvous.start(summary(rank, 1).bringing(word), &mut told);
+                barrier.start(summary(rank, 1).bringing(word), &mut told);
                 queue.extend(told.drain(..));
             }
             while let Some((to, round, summary)) = queue.pop_front() {
-                ranks[to.index()].hear(1, round, summary, &mut told);
+                ranks[to.index()].receive(1, round, summary, &mut told);
                 queue.extend(told.drain(..));
             }
-            for rendezvous in &mut ranks {
-                let words = rendezvous.poll().expect("all have come").words;
+            for barrier in &mut ranks {
+                let words = barrier.poll().expect("all have come").words;
                 let wanted =
                     (0..size).filter(|rank| *rank != 2).map(|rank| (Rank::new(rank), vec![rank as u8; rank].into()));
                 assert!(words.into_iter().eq(wanted));
