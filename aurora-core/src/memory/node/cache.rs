@@ -1,16 +1,17 @@
-//! The node cache: a slot for each block of another node, in the memory that the ranks of this node share. Each of those
-//! blocks is received once per node, by one rank.
+//! The node cache: a slot for each block of another node, in the memory that the ranks of this node share. Each of
+//! those blocks is received once per node, by one rank.
 //!
-//! The receiver of a block (`kernel/nodes.rs`) alone writes to its *slot*, and only while the gate is clear: all ranks of the
-//! node have completed the load before, and none reads. If the gate is clear when the first bytes of the block come, they go
-//! into the slot. If a node peer still shows the last load, they go into the receiver's own copy, and the receiver looks again
-//! once all ranks have announced the new load. A peer that reads even then has opened one load within another, or forgotten a
-//! guard; it may read for ever. If none reads, the receiver copies the block into its slot: the block is *installed*.
-//! Else the receiver *forwards* it to its node peers, which load into copies of their own.
+//! The receiver of a block (`kernel/nodes.rs`) alone writes to its *slot*, and only while the gate is clear: all ranks
+//! of the node have completed the load before, and none reads. If the gate is clear when the first bytes of the block
+//! come, they go into the slot. If a node peer still shows the last load, they go into the receiver's own copy, and the
+//! receiver looks again once all ranks have announced the new load. A peer that reads even then has opened one load
+//! within another, or forgotten a guard; it may read for ever. If none reads, the receiver copies the block into its
+//! slot: the block is *installed*. Else the receiver *forwards* it to its node peers, which load into copies of their
+//! own.
 //!
-//! Once the gate is clear for a load it stays clear until a rank completes that load, which needs the block. So no rank can
-//! read a slot while it is written. The receiver tells its node peers by a message that the block is installed, and in which
-//! version: a rank that has the message sees the block.
+//! Once the gate is clear for a load it stays clear until a rank completes that load, which needs the block. So no rank
+//! can read a slot while it is written. The receiver tells its node peers by a message that the block is installed, and
+//! in which version: a rank that has the message sees the block.
 
 use crate::ids::Epoch;
 use crate::memory::{Meter, Shortage, Storage};
