@@ -3,7 +3,7 @@
 use aurora_core::prelude::*;
 use aurora_core::{About, Route};
 use std::path::Path;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Barrier, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 /// A body that hangs is told so by the library itself after this long.
@@ -92,6 +92,8 @@ impl Job {
         let _watchdog = Watchdog::new(format!("{self:?}"));
         let told: Mutex<Slots> = Mutex::new((vec![None; self.ranks], false));
         let all_told = Condvar::new();
+        // A rank that fails at once would else end the job while others still start.
+        let begun = Barrier::new(self.ranks);
         let config = Config::threads(self.ranks).timeout(self.limit).check(self.check).deny_scalar(self.deny);
         let config = self.cache_limit.map_or(config.clone(), |bytes| config.cache_limit(bytes));
         let config = match self.route {
@@ -104,6 +106,7 @@ impl Job {
                 Some(route) => assert_eq!(*routes, Vec::from_iter((self.ranks > 1).then_some(route))),
                 None => assert_eq!(*nodes, self.ranks.div_ceil(2)),
             }
+            begun.wait();
             let panicked = Panicked(&told, &all_told);
             let outcome = body(world);
             std::mem::forget(panicked);
