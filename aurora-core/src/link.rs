@@ -1,11 +1,11 @@
-//! How shared objects reach their rank's kernel: calls, waits, meetings, and what of their time is counted.
+//! How shared objects reach their rank's kernel: calls, waits, node barriers, and what of their time is counted.
 
 use crate::config::Modes;
 use crate::error::Result;
 use crate::ids::ObjectId;
 use crate::kernel::Kernel;
 use crate::kernel::nodes::Nodes;
-use crate::kernel::watch::What;
+use crate::kernel::watch::Wait;
 use crate::memory::HolderTimeout;
 use crate::object::{Shared, SharedObject};
 use crate::polls::{Level, Look, Watcher};
@@ -138,9 +138,9 @@ impl Link {
         BulkCall { _attending: self.endpoint.attend(), _call: call }
     }
 
-    /// A call of this name begins in which all ranks meet. Where all share a node's memory that needs no message, and
+    /// A call of this name begins that all ranks make. Where all share a node's memory that needs no message, and
     /// what of it is not waiting, which [`Link::await_node_peers`] counts, takes no longer than looking at the clock.
-    pub(crate) fn meeting(&self, name: &'static str) -> InCall<'_> {
+    pub(crate) fn in_collective(&self, name: &'static str) -> InCall<'_> {
         match self.barrier.is_some() || self.size == 1 {
             true => Clock::short_call(name),
             false => self.clock.call(name),
@@ -263,14 +263,14 @@ impl Link {
         began
     }
 
-    /// Waits for the others at a meeting in the node's memory: for a moment, in which it does nothing but look
-    /// (`linger`), then as for anything else, until `met` says that all have come.
+    /// Waits for the others at a barrier in the node's memory: for a moment, in which it does nothing but look
+    /// (`linger`), then as for anything else, until `poll` says that all have come.
     pub(crate) fn await_node_peers(
         &self,
-        what: What,
+        wait: Wait,
         site: &Site,
         linger: impl FnOnce() -> BarrierState,
-        mut met: impl FnMut(&mut Kernel) -> Result<BarrierState>,
+        mut poll: impl FnMut(&mut Kernel) -> Result<BarrierState>,
     ) -> Result<BarrierState> {
         let came = self.clock.now();
         let soon = linger();
@@ -278,27 +278,27 @@ impl Link {
             return Ok(soon);
         }
         // Where calls are timed that moment is a wait too, and noted as every other.
-        self.wait_since(came, what, site, |kernel, _| match met(kernel) {
+        self.wait_since(came, wait, site, |kernel, _| match poll(kernel) {
             Ok(BarrierState::Waiting) => None,
-            met => Some(met),
+            state => Some(state),
         })
     }
 
     /// Waits until `condition` gives something or the job is over, and drives the transport meanwhile.
     pub(crate) fn wait<R>(
         &self,
-        what: What,
+        wait: Wait,
         site: &Site,
         condition: impl FnMut(&mut Kernel, &mut Outbox) -> Option<Result<R>>,
     ) -> Result<R> {
-        self.wait_since(None, what, site, condition)
+        self.wait_since(None, wait, site, condition)
     }
 
     /// The same, of who has waited since `began` already; else it is a wait if the condition gives nothing at first.
     pub(crate) fn wait_since<R>(
         &self,
         began: Option<Instant>,
-        what: What,
+        wait: Wait,
         site: &Site,
         mut condition: impl FnMut(&mut Kernel, &mut Outbox) -> Option<Result<R>>,
     ) -> Result<R> {
@@ -318,14 +318,14 @@ impl Link {
             if outcome.is_some() {
                 let blocked = (!first).then(|| kernel.core.watch.done());
                 if let Some(time) = began.map(|began| began.elapsed()).or(blocked) {
-                    let (object, kind) = kernel.account(what, self.object.get());
+                    let (object, kind) = kernel.account(wait, self.object.get());
                     kernel.core.mail.tally.waited(object, kind, time);
                     waited = Some(time);
                 }
             } else if first {
                 first = false;
-                kernel.core.watch.begin(what, site);
-                span = self.wait_span(kernel, what, site);
+                kernel.core.watch.begin(wait, site);
+                span = self.wait_span(kernel, wait, site);
             } else {
                 kernel.core.watch.evaluated();
             }
@@ -339,9 +339,9 @@ impl Link {
     }
 
     /// The span of a wait, for those who trace.
-    fn wait_span(&self, kernel: &Kernel, what: What, site: &Site) -> Option<EnteredSpan> {
+    fn wait_span(&self, kernel: &Kernel, wait: Wait, site: &Site) -> Option<EnteredSpan> {
         let about = || {
-            let (object, kind) = kernel.account(what, self.object.get());
+            let (object, kind) = kernel.account(wait, self.object.get());
             let object = object.and_then(|id| kernel.objects.get(&id));
             (kind.name(), object.map(|object| &object.frame.name.what as &dyn fmt::Display))
         };

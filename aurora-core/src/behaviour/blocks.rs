@@ -8,7 +8,7 @@ use crate::element::Element;
 use crate::epoch::Collective;
 use crate::error::Result;
 use crate::ids::Epoch;
-use crate::kernel::watch::What;
+use crate::kernel::watch::Wait;
 use crate::memory::{Kept, Shown};
 use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
@@ -85,7 +85,7 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn read_cache_blocks(&self) -> Result<ReadCacheBlocks<'_, T>> {
         let (site, opened) = (Site::here(), Instant::now());
-        let _call = self.link.meeting("streaming ReadCache");
+        let _call = self.link.in_collective("streaming ReadCache");
         let epoch = self.enter_load(Collective::ReadCache, Window::WHOLE, &site)?;
         let outcome = self.link.on(&site, |object, cx| Ok(object.stream(epoch, &site, cx)))?;
         let state = Streamed { epoch, opened, outcome, parts: Shown::default(), whole: OnceCell::new() };
@@ -142,7 +142,7 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     /// Waits for the next piece; `None`: the whole is here.
     fn next_piece(&self, read: &[usize], unit: usize) -> Result<Option<Piece>> {
         let (id, epoch) = (self.vector.id, self.state.epoch);
-        let what = What::Load { object: id, epoch };
+        let what = Wait::Load { object: id, epoch };
         self.vector.link.wait_on(what, &self.site, |object, cx| object.next_piece(epoch, (read, unit), cx))
     }
 }

@@ -254,7 +254,7 @@ mod tests {
     }
 
     /// Runs one barrier of `keys.len()` ranks and returns the outcomes and the number of messages.
-    fn meet(keys: &[u64]) -> (Vec<Result<(), Error>>, usize) {
+    fn run(keys: &[u64]) -> (Vec<Result<(), Error>>, usize) {
         let size = keys.len();
         let mut ranks: Vec<_> = (0..size).map(|r| Barrier::new(Rank::new(r), size)).collect();
         let (mut queue, mut messages) = (VecDeque::new(), 0);
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn everyone_meets_with_log2_messages_each() {
         for size in 1..20 {
-            let (outcomes, messages) = meet(&vec![7; size]);
+            let (outcomes, messages) = run(&vec![7; size]);
             assert!(outcomes.iter().all(Result::is_ok));
             assert_eq!(messages, size * size.next_power_of_two().trailing_zeros() as usize);
         }
@@ -341,7 +341,7 @@ mod tests {
             for dissenter in 0..size {
                 let mut keys = vec![7; size];
                 keys[dissenter] = 8;
-                for outcome in meet(&keys).0 {
+                for outcome in run(&keys).0 {
                     assert!(matches!(outcome, Err(Error::Mismatch { .. })));
                 }
             }

@@ -7,7 +7,7 @@
 use super::pieces::StepId;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::kernel::watch::What;
+use crate::kernel::watch::Wait;
 use crate::link::{BulkCall, Link};
 use crate::memory::{Demand, Shortage};
 use crate::{Site, digest};
@@ -136,7 +136,7 @@ struct Agreed {
 
 impl<'a> CollectiveCall<'a> {
     pub(crate) fn new(link: &'a Link, came: Came<'a>, site: &'a Site) -> Self {
-        let _timed = link.in_bulk(link.meeting(came.what));
+        let _timed = link.in_bulk(link.in_collective(came.what));
         CollectiveCall { link, site, came, next: (0, 0), apart: false, _timed }
     }
 
@@ -214,7 +214,7 @@ impl<'a> CollectiveCall<'a> {
         self.next = (number, 0);
         if let Some(barrier) = &self.link.barrier {
             let brought = if self.apart { Give::Nothing } else { give };
-            if self.meet(barrier, digest, brought)? == BarrierState::Agreed {
+            if self.arrive(barrier, digest, brought)? == BarrierState::Agreed {
                 return Ok(Agreed::default());
             }
         }
@@ -226,7 +226,7 @@ impl<'a> CollectiveCall<'a> {
     fn meet_again(&mut self, barrier: &RefCell<NodeBarrier>, give: Give<'_>) -> Result<()> {
         self.came.key = digest::add(self.came.key, self.next.1.into());
         self.link.act(self.site, |kernel, _| Ok(kernel.core.barrier.arrive()))?;
-        if self.meet(barrier, self.came.key, give)? == BarrierState::Agreed {
+        if self.arrive(barrier, self.came.key, give)? == BarrierState::Agreed {
             return Ok(());
         }
         self.confer(Give::Nothing)?;
@@ -234,7 +234,7 @@ impl<'a> CollectiveCall<'a> {
     }
 
     /// Brings to the node's barrier what this rank gives, and waits until all have come.
-    fn meet(&self, barrier: &RefCell<NodeBarrier>, word: u64, give: Give<'_>) -> Result<BarrierState> {
+    fn arrive(&self, barrier: &RefCell<NodeBarrier>, word: u64, give: Give<'_>) -> Result<BarrierState> {
         let Ok(mut at) = barrier.try_borrow_mut() else {
             panic!(
                 "an operation (`Op`) that a reduction applies has made a collective call: it must not use shared objects"
@@ -265,12 +265,12 @@ impl<'a> CollectiveCall<'a> {
                 place[..text.len()].copy_from_slice(text);
             }
         }
-        let met = at.arrive(word);
+        let state = at.arrive(word);
         drop(at);
-        if met != BarrierState::Waiting {
-            return Ok(met);
+        if state != BarrierState::Waiting {
+            return Ok(state);
         }
-        let (what, linger) = (What::Barrier(self.came.what), || barrier.borrow_mut().spin());
+        let (what, linger) = (Wait::Barrier(self.came.what), || barrier.borrow_mut().spin());
         self.link.await_node_peers(what, self.site, linger, |_| Ok(barrier.borrow_mut().poll()))
     }
 
@@ -285,16 +285,16 @@ impl<'a> CollectiveCall<'a> {
             _ => None,
         };
         let (mut word, sent) = (Some(word), early.is_some());
-        self.link.wait(What::Barrier(self.came.what), self.site, |kernel, out| {
+        self.link.wait(Wait::Barrier(self.came.what), self.site, |kernel, out| {
             if let Some(word) = word.take() {
                 if let Some(step) = early {
                     self.send(kernel, out, step);
                 }
-                kernel.meet(&self.came, word, self.site, out);
+                kernel.start_barrier(&self.came, word, self.site, out);
             }
-            let met = kernel.core.barrier.poll()?;
-            kernel.learn_faults(met.faults, out);
-            Some(met.verdict.map(|()| Agreed { words: met.words, shortage: met.shortage, sent }))
+            let outcome = kernel.core.barrier.poll()?;
+            kernel.learn_faults(outcome.faults, out);
+            Some(outcome.verdict.map(|()| Agreed { words: outcome.words, shortage: outcome.shortage, sent }))
         })
     }
 
@@ -303,7 +303,7 @@ impl<'a> CollectiveCall<'a> {
         let others = self.link.me.others(self.size());
         let from: Vec<Rank> = others.filter(|from| !(step.from)(from.index()).is_empty()).collect();
         let mut begun = false;
-        let pieces = self.link.wait(What::Pieces(self.came.what), self.site, |kernel, out| {
+        let pieces = self.link.wait(Wait::Pieces(self.came.what), self.site, |kernel, out| {
             if !begun {
                 begun = true;
                 if !sent {
@@ -338,7 +338,7 @@ fn is_early(step: Step<'_>, size: usize) -> bool {
 impl Link {
     /// Collective. A barrier of all ranks; `key` must be equal on all of them. `text`: what a claim says that this
     /// rank is in.
-    pub(crate) fn meet(
+    pub(crate) fn synchronize(
         &self,
         what: &'static str,
         text: &dyn fmt::Display,

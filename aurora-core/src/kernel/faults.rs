@@ -1,6 +1,6 @@
 //! What has failed, which ranks hear of it, and whether the program has.
 
-use super::watch::What;
+use super::watch::Wait;
 use super::{Core, Kernel};
 use crate::Error;
 use crate::ids::ObjectId;
@@ -119,8 +119,8 @@ impl Core {
 
     /// Whether the calling thread waits for the end of scopes of an object: then it hears what becomes of its writes.
     pub(crate) fn waits_for_end_of(&self, object: ObjectId) -> bool {
-        let hears = [What::Settle { object }, What::Lead { object }];
-        self.watch.waiting().is_some_and(|waiting| hears.contains(&waiting.what))
+        let hears = [Wait::Settle { object }, Wait::Lead { object }];
+        self.watch.waiting().is_some_and(|waiting| hears.contains(&waiting.wait))
     }
 }
 

@@ -6,13 +6,13 @@ use aurora_net::Rank;
 #[derive(Debug)]
 pub(crate) struct Nodes {
     /// By ranks.
-    seats: Vec<Seat>,
+    locations: Vec<Location>,
     /// The ranks of each node, in ascending order.
     nodes: Vec<Vec<Rank>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Seat {
+struct Location {
     node: usize,
     /// Among the ranks of its node.
     position: usize,
@@ -22,17 +22,17 @@ impl Nodes {
     /// Of ranks, given the leader of each one's node.
     pub(crate) fn new(leaders: &[Rank]) -> Self {
         let mut nodes: Vec<Vec<Rank>> = Vec::new();
-        let mut seats: Vec<Seat> = Vec::with_capacity(leaders.len());
+        let mut locations: Vec<Location> = Vec::with_capacity(leaders.len());
         for (rank, leader) in leaders.iter().enumerate() {
             // A leader is the lowest of its node.
-            let node = if *leader == rank { nodes.len() } else { seats[leader.index()].node };
+            let node = if *leader == rank { nodes.len() } else { locations[leader.index()].node };
             if node == nodes.len() {
                 nodes.push(Vec::new());
             }
-            seats.push(Seat { node, position: nodes[node].len() });
+            locations.push(Location { node, position: nodes[node].len() });
             nodes[node].push(Rank::new(rank));
         }
-        Nodes { seats, nodes }
+        Nodes { locations, nodes }
     }
 
     /// Ranks that share nothing.
@@ -42,28 +42,28 @@ impl Nodes {
 
     /// Number of ranks of the job.
     pub(crate) fn size(&self) -> usize {
-        self.seats.len()
+        self.locations.len()
     }
 
     /// The ranks of a rank's node, with it.
     pub(crate) fn with(&self, rank: Rank) -> &[Rank] {
-        &self.nodes[self.seats[rank.index()].node]
+        &self.nodes[self.locations[rank.index()].node]
     }
 
     /// Whether two ranks are on one node.
     pub(crate) fn same_node(&self, one: Rank, other: Rank) -> bool {
-        self.seats[one.index()].node == self.seats[other.index()].node
+        self.locations[one.index()].node == self.locations[other.index()].node
     }
 
     /// Where a rank sits among those of its node.
     pub(crate) fn position(&self, rank: Rank) -> usize {
-        self.seats[rank.index()].position
+        self.locations[rank.index()].position
     }
 
     /// Who of `rank`'s node receives the block of an `owner` on another one, for all of it. The ranks of a node share
     /// in what comes from the ranks of each other node, and so they do if each of those has only one.
     pub(crate) fn receiver(&self, owner: Rank, rank: Rank) -> Rank {
-        let (sharers, owner) = (self.with(rank), self.seats[owner.index()]);
+        let (sharers, owner) = (self.with(rank), self.locations[owner.index()]);
         sharers[(owner.node + owner.position) % sharers.len()]
     }
 

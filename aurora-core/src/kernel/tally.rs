@@ -1,7 +1,7 @@
 //! What was sent and waited for, by object and kind: what [`World::stats`](crate::World::stats) tells.
 
 use super::Kernel;
-use super::watch::What;
+use super::watch::Wait;
 use crate::error::ObjectName;
 use crate::ids::ObjectId;
 use crate::stats::{Cost, Costs, Kind, join};
@@ -83,16 +83,16 @@ impl Tally {
 
 impl Kernel {
     /// To whose account a wait goes; `caller`: the object whose call it is.
-    pub(crate) fn account(&self, what: What, caller: Option<ObjectId>) -> (Option<ObjectId>, Kind) {
-        let object = what.object();
-        let kind = match what {
-            What::Barrier(_) => return (caller, Kind::Barrier),
-            What::Pieces(_) => return (caller, Kind::Exchange),
-            What::Leave => Kind::End,
-            What::Clock => Kind::Control,
+    pub(crate) fn account(&self, wait: Wait, caller: Option<ObjectId>) -> (Option<ObjectId>, Kind) {
+        let object = wait.object();
+        let kind = match wait {
+            Wait::Barrier(_) => return (caller, Kind::Barrier),
+            Wait::Pieces(_) => return (caller, Kind::Exchange),
+            Wait::Leave => Kind::End,
+            Wait::Clock => Kind::Control,
             _ => {
                 let entry = object.and_then(|id| self.objects.get(&id));
-                entry.map_or(Kind::Control, |entry| entry.machine.wait_kind(what))
+                entry.map_or(Kind::Control, |entry| entry.machine.wait_kind(wait))
             }
         };
         (object, kind)

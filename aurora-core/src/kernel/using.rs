@@ -49,7 +49,7 @@ impl Kernel {
     }
 
     /// Tells all ranks what this one has arrived at a barrier for, and what it brings.
-    pub(crate) fn meet(&mut self, came: &Came<'_>, word: Option<Bytes>, site: &Site, out: &mut Outbox) {
+    pub(crate) fn start_barrier(&mut self, came: &Came<'_>, word: Option<Bytes>, site: &Site, out: &mut Outbox) {
         let claim = Claim { rank: self.core.me, action: came.action.to_string(), site: site.clone() };
         let me = self.core.me;
         let objects = self.objects.iter().filter(|(_, entry)| !entry.frame.dropped[me.index()]);

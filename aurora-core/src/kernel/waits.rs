@@ -1,7 +1,7 @@
 //! What this rank waits for, from whom, and what it says of that to those who ask: what the [watch](super::watch)
 //! judges by.
 
-use super::watch::{Act, GuardState, RankState, Relay, What};
+use super::watch::{Act, GuardState, RankState, Relay, Wait};
 use super::{Call, Entry, Kernel};
 use crate::Site;
 use crate::error::Claim;
@@ -14,20 +14,20 @@ use std::time::Instant;
 
 impl Kernel {
     /// The ranks that a wait is for.
-    pub(crate) fn awaited(&self, what: What) -> Vec<Rank> {
-        let mut ranks: Vec<Rank> = match what {
-            What::Barrier(_) => match &self.core.node {
+    pub(crate) fn awaited(&self, wait: Wait) -> Vec<Rank> {
+        let mut ranks: Vec<Rank> = match wait {
+            Wait::Barrier(_) => match &self.core.node {
                 Some(node) if !self.core.barrier.is_under_way() => node.absent(self.core.barrier.seq()),
                 _ => self.core.barrier.awaited().into_iter().collect(),
             },
-            What::Pieces(_) => self.core.pieces.missing().to_vec(),
-            What::Calls { .. } => {
+            Wait::Pieces(_) => self.core.pieces.missing().to_vec(),
+            Wait::Calls { .. } => {
                 let awaited = |call: &&Call| call.reply.is_none() && !call.ahead;
                 self.core.calls.values().filter(awaited).map(|call| call.to).collect()
             }
-            What::Clock => Vec::new(),
-            What::Leave => self.core.others().filter(|rank| self.core.left[rank.index()].is_none()).collect(),
-            of_an_object => self.machine(of_an_object).map(|object| object.awaits(what)).unwrap_or_default(),
+            Wait::Clock => Vec::new(),
+            Wait::Leave => self.core.others().filter(|rank| self.core.left[rank.index()].is_none()).collect(),
+            of_an_object => self.machine(of_an_object).map(|object| object.awaits(wait)).unwrap_or_default(),
         };
         ranks.sort_unstable();
         ranks.dedup();
@@ -36,19 +36,19 @@ impl Kernel {
     }
 
     /// The object at which this rank waits.
-    fn machine(&self, what: What) -> Option<&dyn SharedObject> {
-        Some(&*self.objects.get(&what.object()?)?.machine)
+    fn machine(&self, wait: Wait) -> Option<&dyn SharedObject> {
+        Some(&*self.objects.get(&wait.object()?)?.machine)
     }
 
     /// What this rank is doing, in words for the others.
-    pub(crate) fn claim(&self, what: What, site: &Site) -> Claim {
-        let entry = what.object().and_then(|id| self.objects.get(&id));
+    pub(crate) fn claim(&self, wait: Wait, site: &Site) -> Claim {
+        let entry = wait.object().and_then(|id| self.objects.get(&id));
         let name = || entry.map_or("a dropped object".into(), |entry| entry.frame.name.to_string());
-        let action = match what {
-            What::Barrier(action) | What::Pieces(action) => format!("is in {action}"),
-            What::Calls { action, .. } => format!("waits for the answer to `{action}` on {}", name()),
-            What::Leave => "is at the end of `run`".into(),
-            What::Clock => "compares its clock with that of rank 0".into(),
+        let action = match wait {
+            Wait::Barrier(action) | Wait::Pieces(action) => format!("is in {action}"),
+            Wait::Calls { action, .. } => format!("waits for the answer to `{action}` on {}", name()),
+            Wait::Leave => "is at the end of `run`".into(),
+            Wait::Clock => "compares its clock with that of rank 0".into(),
             of_an_object => match entry {
                 Some(entry) => entry.machine.doing(of_an_object, &name()),
                 None => format!("waits for {}", name()),
@@ -66,8 +66,8 @@ impl Kernel {
     /// What this rank tells those who ask what it is doing.
     pub(crate) fn state(&self) -> RankState {
         let wait = self.core.watch.waiting().and_then(|waiting| {
-            let what = waiting.what;
-            self.core.watch.wait_state(self.claim(what, &waiting.site), self.awaited(what))
+            let wait = waiting.wait;
+            self.core.watch.wait_state(self.claim(wait, &waiting.site), self.awaited(wait))
         });
         let mut state = RankState {
             wait,
@@ -103,8 +103,8 @@ impl Kernel {
         let Some(waiting) = self.core.watch.waiting() else {
             return;
         };
-        let (what, site) = (waiting.what, waiting.site.clone());
-        let (mine, claim, on) = (self.state(), self.claim(what, &site), self.awaited(what));
+        let (wait, site) = (waiting.wait, waiting.site.clone());
+        let (mine, claim, on) = (self.state(), self.claim(wait, &site), self.awaited(wait));
         let mut acts = Vec::new();
         self.core.watch.handle_timeout(now, mine, claim, on, &mut acts);
         self.act(acts, out);

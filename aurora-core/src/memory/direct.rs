@@ -53,20 +53,20 @@ struct Shared<T> {
     whole: NonNull<T>,
     len: usize,
     sharing: Arc<Sharing>,
-    /// Where on this node each rank of the job sits; any other number if it is on another one.
-    seats: Box<[u32]>,
+    /// The position on this node of each rank of the job; any other number if it is on another one.
+    positions: Box<[u32]>,
 }
 
 impl<T> Shared<T> {
     #[inline]
-    fn seat(&self, owner: usize) -> Option<usize> {
-        let seat = self.seats[owner] as usize;
-        (seat < self.sharing.ranks()).then_some(seat)
+    fn position(&self, owner: usize) -> Option<usize> {
+        let position = self.positions[owner] as usize;
+        (position < self.sharing.ranks()).then_some(position)
     }
 
     /// Whether all ranks of the job share it, so that every element is here.
     fn is_all_here(&self) -> bool {
-        self.seats.len() == self.sharing.ranks()
+        self.positions.len() == self.sharing.ranks()
     }
 }
 
@@ -91,8 +91,8 @@ impl<T: Element> Direct<T> {
     ///
     /// # Safety
     /// `whole` is as invariant 1 says.
-    pub(super) unsafe fn share(&mut self, whole: NonNull<T>, len: usize, sharing: Arc<Sharing>, seats: Box<[u32]>) {
-        self.shared = Some(Shared { whole, len, sharing, seats });
+    pub(super) unsafe fn share(&mut self, whole: NonNull<T>, len: usize, sharing: Arc<Sharing>, positions: Box<[u32]>) {
+        self.shared = Some(Shared { whole, len, sharing, positions });
     }
 
     /// The elements of this rank's block.
@@ -134,7 +134,7 @@ impl<T: Element> Direct<T> {
     fn at_node_peer(&self, ready: u64, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
         let shared = self.shared.as_ref().filter(|shared| ready & READ != 0 && index < shared.len)?;
         let Shared { whole, sharing, .. } = shared;
-        let owner = shared.seat(owner())?;
+        let owner = shared.position(owner())?;
         if !acquire(sharing, owner, Intent::Read, ready >> SCOPES) {
             return None;
         }
@@ -158,7 +158,7 @@ impl<T: Element> Direct<T> {
             return self.put_alone(ready, index, value);
         };
         let Shared { whole, sharing, .. } = shared;
-        let Some(owner) = shared.seat(owner()).filter(|_| cells::is_word::<T>() && self.is_clear(sharing)) else {
+        let Some(owner) = shared.position(owner()).filter(|_| cells::is_word::<T>() && self.is_clear(sharing)) else {
             return false;
         };
         if !acquire(sharing, owner, Intent::Write, ready >> SCOPES) {
@@ -213,7 +213,7 @@ impl<T: Element> Direct<T> {
 
     /// Whether the block of rank `owner` lies in memory that is shared.
     pub(crate) fn is_here(&self, owner: usize) -> bool {
-        self.shared.as_ref().is_some_and(|shared| shared.seat(owner).is_some())
+        self.shared.as_ref().is_some_and(|shared| shared.position(owner).is_some())
     }
 
     /// Reads the elements at `indices`, as long as all latches admit it. Returns how many it has read; for the rest ask
@@ -233,10 +233,11 @@ impl<T: Element> Direct<T> {
     /// # Panics
     /// If an element lies outside of it.
     pub(crate) fn at_many_of(&self, owner: usize, block: Range<usize>, indices: &[usize], values: &mut [T]) -> usize {
-        let Some((shared, seat)) = self.shared.as_ref().and_then(|shared| Some((shared, shared.seat(owner)?))) else {
+        let Some((shared, position)) = self.shared.as_ref().and_then(|shared| Some((shared, shared.position(owner)?)))
+        else {
             return 0;
         };
-        self.read(shared, (Some(seat), block), indices, values)
+        self.read(shared, (Some(position), block), indices, values)
     }
 
     /// Reads elements of the `block` of one owner, or of all.
@@ -320,7 +321,7 @@ impl<T: Element> Direct<T> {
 
 #[cfg(test)]
 impl<T: Element> Direct<T> {
-    /// Acquires the latch of the rank in this seat and holds it, as if it was stopped before it sets an element.
+    /// Acquires the latch of the rank at this position and holds it, as if it was stopped before it sets an element.
     /// Returns what it does when it goes on, which returns whether that counts.
     pub(crate) fn stop_holding(&self, owner: usize, index: usize, value: T) -> impl FnOnce() -> bool + '_ {
         let Shared { whole, len, sharing, .. } = self.shared.as_ref().expect("shared memory");

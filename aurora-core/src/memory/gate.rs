@@ -1,22 +1,22 @@
-//! The gate of one node: who reads a shared vector at this moment, so that nobody writes to what another shows.
+//! The gate of one node: whether a rank reads shared elements of a vector, so that none writes to what another shows.
 //!
-//! Each rank of the node has a *seat* that it alone writes to. A rank that completes a load says so there, after it has
-//! counted itself among the readers if it shows the shared memory itself. An owner may write to its block once everyone
-//! has completed the last load that it has announced to all, and nobody reads any more: nobody can begin to read then
-//! before the owner announces the next load. Who has announced a load and not completed it may show parts that are
-//! final already: nobody writes before it has completed that.
+//! Each rank of the node has an *entry* in the registry of readers, which it alone writes. A rank that completes a load
+//! says so in its entry, after it has counted itself among the readers if it shows the shared memory. An owner may
+//! write to its block once all ranks have completed the last load that it has announced, and none reads any more: none
+//! can begin to read before the owner announces the next load. A rank that has announced a load and not completed it
+//! may show parts that are final already: no owner writes before that rank has completed the load.
 //!
-//! A load may be of a range, and so may be what a rank writes to. Each rank says between which bytes all that it shows
-//! lies; that grows with each load, and begins anew once it shows nothing. A writer looks whether everyone has
-//! completed the last load *of its range*, and where they read now. A later load of another range may widen what it
-//! looks at meanwhile, never narrow it.
+//! A load may be of a range, and so may be what a rank writes to. Each entry says between which bytes all that its rank
+//! shows lies; that grows with each load, and begins anew once the rank shows nothing. A writer looks whether all ranks
+//! have completed the last load *of its range*, and where they read now. A later load of another range may widen that
+//! meanwhile, never narrow it.
 //!
-//! A rank completes its loads one after the other, under the lock of its kernel, whose thread may do it while the
-//! calling thread ends the guard of an earlier one. What a rank says of its range may then be wider than what it still
-//! shows; it begins anew only behind all that has been read.
+//! A rank completes its loads one after the other, under the lock of its kernel, whose daemon may do it while the
+//! calling thread ends the guard of an earlier one. The range in the entry may then be wider than what the rank still
+//! shows; it begins anew only after all that has been read.
 //!
-//! Reading happens before the reader leaves (release), leaving before the owner finds nobody (acquire), and that before
-//! its write. So the two never race; `model` below has a checker try all interleavings.
+//! A read happens before its rank leaves (release), leaving before the owner finds no reader (acquire), and that before
+//! the owner's write. So the two never race; `model` below has a checker try all interleavings.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,10 +83,10 @@ impl Word for loom::sync::atomic::AtomicU64 {
     }
 }
 
-/// What one rank says of itself. On a cache line of its own.
+/// The entry of one rank. On a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
-pub(crate) struct Seat<W> {
+pub(crate) struct Entry<W> {
     /// The last load that it has completed.
     loaded: W,
     /// How many guards of it show the shared memory.
@@ -96,7 +96,7 @@ pub(crate) struct Seat<W> {
     end: W,
 }
 
-impl<W: Word> Seat<W> {
+impl<W: Word> Entry<W> {
     /// Completes `load`, with a guard that shows these bytes if it `reads`. By its own rank alone, one load after the
     /// other.
     pub(crate) fn enter(&self, load: u64, reads: Option<Range<usize>>) {
@@ -141,7 +141,7 @@ mod model {
     use loom::thread;
 
     struct Shared {
-        seats: [Seat<Modelled>; 2],
+        entries: [Entry<Modelled>; 2],
         block: UnsafeCell<u64>,
         /// The loads that the owner has announced.
         announced: Modelled,
@@ -170,10 +170,10 @@ mod model {
     }
 
     /// An owner writes between two loads as soon as it may, a reader reads in both.
-    fn owner_and_reader(is_clear: fn(&Seat<Modelled>, u64) -> bool, reads: [bool; 2]) {
+    fn owner_and_reader(is_clear: fn(&Entry<Modelled>, u64) -> bool, reads: [bool; 2]) {
         loom::model(move || {
             let shared = Arc::new(Shared {
-                seats: [Seat::default_modelled(), Seat::default_modelled()],
+                entries: [Entry::default_modelled(), Entry::default_modelled()],
                 block: UnsafeCell::new(1),
                 announced: Modelled::new(1),
             });
@@ -185,16 +185,16 @@ mod model {
                             return;
                         }
                         if shows {
-                            shared.seats[1].enter(load, Some(0..8));
+                            shared.entries[1].enter(load, Some(0..8));
                         }
                         let value = shared.read();
                         assert!(load == 1 && value == 1 || load == 2 && value == 2, "load {load} shows {value}");
-                        if shows { shared.seats[1].leave() } else { shared.seats[1].enter(load, None) }
+                        if shows { shared.entries[1].leave() } else { shared.entries[1].enter(load, None) }
                     }
                 })
             };
-            shared.seats[0].enter(1, None);
-            if shared.seats.iter().all(|seat| is_clear(seat, 1)) {
+            shared.entries[0].enter(1, None);
+            if shared.entries.iter().all(|entry| is_clear(entry, 1)) {
                 shared.write(2);
                 shared.announced.store(2, Ordering::Release);
             }
@@ -202,17 +202,17 @@ mod model {
         });
     }
 
-    impl Seat<Modelled> {
+    impl Entry<Modelled> {
         fn default_modelled() -> Self {
             let word = || Modelled::new(0);
-            Seat { loaded: word(), readers: word(), start: word(), end: word() }
+            Entry { loaded: word(), readers: word(), start: word(), end: word() }
         }
     }
 
     #[test]
     fn nobody_writes_what_another_reads() {
         for reads in [[true, true], [true, false], [false, true], [false, false]] {
-            owner_and_reader(|seat, load| seat.is_clear(load, &(0..8)), reads);
+            owner_and_reader(|entry, load| entry.is_clear(load, &(0..8)), reads);
         }
     }
 
@@ -220,54 +220,54 @@ mod model {
     #[test]
     fn two_threads_of_a_rank_count_its_guards() {
         loom::model(|| {
-            let seat = Arc::new(Seat::default_modelled());
-            seat.enter(1, Some(0..8));
+            let entry = Arc::new(Entry::default_modelled());
+            entry.enter(1, Some(0..8));
             let daemon = {
-                let seat = seat.clone();
-                thread::spawn(move || seat.enter(2, Some(0..8)))
+                let entry = entry.clone();
+                thread::spawn(move || entry.enter(2, Some(0..8)))
             };
-            seat.leave();
+            entry.leave();
             daemon.join().unwrap();
-            assert!(!seat.is_clear(2, &(0..8)), "a guard shows it");
-            seat.leave();
-            assert!(seat.is_clear(2, &(0..8)));
+            assert!(!entry.is_clear(2, &(0..8)), "a guard shows it");
+            entry.leave();
+            assert!(entry.is_clear(2, &(0..8)));
         });
     }
 
     #[test]
     #[should_panic]
     fn a_gate_that_looks_at_readers_alone_is_found_out() {
-        owner_and_reader(|seat, _| seat.readers.load(Ordering::Acquire) == 0, [true, true]);
+        owner_and_reader(|entry, _| entry.readers.load(Ordering::Acquire) == 0, [true, true]);
     }
 
     #[test]
     #[should_panic]
     fn a_gate_that_looks_at_loads_alone_is_found_out() {
-        owner_and_reader(|seat, load| seat.loaded.load(Ordering::Acquire) >= load, [true, true]);
+        owner_and_reader(|entry, load| entry.loaded.load(Ordering::Acquire) >= load, [true, true]);
     }
 
     /// An owner of bytes 8 to 16 writes there, while another rank ends a load of both halves, where it `reads_first`,
     /// and completes a later one of the first half.
-    fn writer_beside_a_reader(is_clear: fn(&Seat<Modelled>, u64) -> bool, reads_first: bool) {
+    fn writer_beside_a_reader(is_clear: fn(&Entry<Modelled>, u64) -> bool, reads_first: bool) {
         loom::model(move || {
             let shared = Arc::new(Shared {
-                seats: [Seat::default_modelled(), Seat::default_modelled()],
+                entries: [Entry::default_modelled(), Entry::default_modelled()],
                 block: UnsafeCell::new(1),
                 announced: Modelled::new(2),
             });
             let reader = {
                 let shared = shared.clone();
                 thread::spawn(move || {
-                    shared.seats[1].enter(1, reads_first.then_some(0..16));
+                    shared.entries[1].enter(1, reads_first.then_some(0..16));
                     if reads_first {
                         assert_eq!(shared.read(), 1);
-                        shared.seats[1].leave();
+                        shared.entries[1].leave();
                     }
                     // It shows nothing of what is written.
-                    shared.seats[1].enter(2, Some(0..8));
+                    shared.entries[1].enter(2, Some(0..8));
                 })
             };
-            if is_clear(&shared.seats[1], 1) {
+            if is_clear(&shared.entries[1], 1) {
                 shared.write(2);
             }
             reader.join().unwrap();
@@ -277,81 +277,81 @@ mod model {
     #[test]
     fn who_reads_elsewhere_is_not_in_the_way() {
         for reads_first in [true, false] {
-            writer_beside_a_reader(|seat, load| seat.is_clear(load, &(8..16)), reads_first);
+            writer_beside_a_reader(|entry, load| entry.is_clear(load, &(8..16)), reads_first);
         }
-        let seat = Seat::<AtomicU64>::default();
-        seat.enter(1, Some(0..8));
-        assert!(seat.is_clear(1, &(8..16)) && !seat.is_clear(1, &(7..16)) && !seat.is_clear(2, &(8..16)));
-        seat.enter(2, Some(20..30));
+        let entry = Entry::<AtomicU64>::default();
+        entry.enter(1, Some(0..8));
+        assert!(entry.is_clear(1, &(8..16)) && !entry.is_clear(1, &(7..16)) && !entry.is_clear(2, &(8..16)));
+        entry.enter(2, Some(20..30));
         // Between the two it shows nothing, but does not say so.
-        assert!(!seat.is_clear(2, &(8..16)) && seat.is_clear(2, &(30..31)));
-        seat.leave();
-        seat.leave();
-        assert!(seat.is_clear(2, &(0..30)));
+        assert!(!entry.is_clear(2, &(8..16)) && entry.is_clear(2, &(30..31)));
+        entry.leave();
+        entry.leave();
+        assert!(entry.is_clear(2, &(0..30)));
     }
 
     /// An owner of bytes 8 to 16 writes there, while a rank that has loaded both halves ends the guard of that, and its
     /// daemon completes a load of the first half, which the rank `shows`.
-    fn writer_beside_a_daemon(enter: fn(&Seat<Modelled>, u64, Option<Range<usize>>), shows: bool) {
+    fn writer_beside_a_daemon(enter: fn(&Entry<Modelled>, u64, Option<Range<usize>>), shows: bool) {
         loom::model(move || {
             let shared = Arc::new(Shared {
-                seats: [Seat::default_modelled(), Seat::default_modelled()],
+                entries: [Entry::default_modelled(), Entry::default_modelled()],
                 block: UnsafeCell::new(1),
                 announced: Modelled::new(2),
             });
-            shared.seats[1].enter(1, Some(0..16));
+            shared.entries[1].enter(1, Some(0..16));
             let [reader, daemon] = [0, 1].map(|which| {
                 let shared = shared.clone();
                 thread::spawn(move || match which {
                     0 => {
                         assert_eq!(shared.read(), 1);
-                        shared.seats[1].leave();
+                        shared.entries[1].leave();
                     }
-                    _ => enter(&shared.seats[1], 2, shows.then_some(0..8)),
+                    _ => enter(&shared.entries[1], 2, shows.then_some(0..8)),
                 })
             });
-            if shared.seats[1].is_clear(1, &(8..16)) {
+            if shared.entries[1].is_clear(1, &(8..16)) {
                 shared.write(2);
             }
             reader.join().unwrap();
             daemon.join().unwrap();
-            assert_eq!(shared.seats[1].is_clear(2, &(0..8)), !shows);
+            assert_eq!(shared.entries[1].is_clear(2, &(0..8)), !shows);
             if shows {
-                shared.seats[1].leave();
+                shared.entries[1].leave();
             }
-            assert!(shared.seats[1].is_clear(2, &(0..16)), "nobody shows anything");
+            assert!(shared.entries[1].is_clear(2, &(0..16)), "nobody shows anything");
         });
     }
 
     #[test]
     fn a_daemon_narrows_nothing_before_it_has_been_read() {
         for shows in [true, false] {
-            writer_beside_a_daemon(Seat::enter, shows);
+            writer_beside_a_daemon(Entry::enter, shows);
         }
     }
 
     /// Says that it shows these bytes alone, once it finds no readers.
-    fn narrow(seat: &Seat<Modelled>, load: u64, reads: Option<Range<usize>>, found: bool) {
+    fn narrow(entry: &Entry<Modelled>, load: u64, reads: Option<Range<usize>>, found: bool) {
         let bytes = reads.expect("it shows some");
         if found {
-            seat.start.store(bytes.start as u64, Ordering::Release);
-            seat.end.store(bytes.end as u64, Ordering::Release);
+            entry.start.store(bytes.start as u64, Ordering::Release);
+            entry.end.store(bytes.end as u64, Ordering::Release);
         }
-        seat.readers.add(1, Ordering::Release);
-        seat.loaded.store(load, Ordering::Release);
+        entry.readers.add(1, Ordering::Release);
+        entry.loaded.store(load, Ordering::Release);
     }
 
     #[test]
     #[should_panic]
     fn a_daemon_that_narrows_at_once_is_found_out() {
-        writer_beside_a_daemon(|seat, load, reads| narrow(seat, load, reads, true), true);
+        writer_beside_a_daemon(|entry, load, reads| narrow(entry, load, reads, true), true);
     }
 
     #[test]
     #[should_panic]
     fn a_daemon_that_narrows_before_it_knows_what_was_read_is_found_out() {
-        let unsure = |seat: &Seat<Modelled>, load: u64, reads: Option<Range<usize>>| {
-            narrow(seat, load, reads, seat.readers.load(Ordering::Relaxed) == 0);
+        let unsure = |entry: &Entry<Modelled>, load: u64, reads: Option<Range<usize>>| {
+            narrow(entry, load, reads, entry.readers.load(Ordering::Relaxed) == 0);
         };
         writer_beside_a_daemon(unsure, true);
     }
@@ -359,9 +359,9 @@ mod model {
     #[test]
     #[should_panic]
     fn a_daemon_that_counts_in_two_steps_is_found_out() {
-        let in_two_steps = |seat: &Seat<Modelled>, load: u64, _: Option<Range<usize>>| {
-            seat.readers.store(seat.readers.load(Ordering::Acquire) + 1, Ordering::Release);
-            seat.loaded.store(load, Ordering::Release);
+        let in_two_steps = |entry: &Entry<Modelled>, load: u64, _: Option<Range<usize>>| {
+            entry.readers.store(entry.readers.load(Ordering::Acquire) + 1, Ordering::Release);
+            entry.loaded.store(load, Ordering::Release);
         };
         writer_beside_a_daemon(in_two_steps, true);
     }
@@ -369,9 +369,9 @@ mod model {
     #[test]
     #[should_panic]
     fn a_range_that_is_looked_at_before_the_load_is_found_out() {
-        let range_first = |seat: &Seat<Modelled>, load| {
-            let elsewhere = seat.end.load(Ordering::Acquire) <= 8;
-            elsewhere && seat.loaded.load(Ordering::Acquire) >= load
+        let range_first = |entry: &Entry<Modelled>, load| {
+            let elsewhere = entry.end.load(Ordering::Acquire) <= 8;
+            elsewhere && entry.loaded.load(Ordering::Acquire) >= load
         };
         writer_beside_a_reader(range_first, true);
     }

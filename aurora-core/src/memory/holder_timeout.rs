@@ -46,12 +46,12 @@ impl HolderTimeout {
 
 /// A wait for one rank after the other.
 #[derive(Debug, Default)]
-pub(crate) struct Wait {
+pub(crate) struct HolderWait {
     waited: Duration,
     last: Option<(usize, Instant)>,
 }
 
-impl Wait {
+impl HolderWait {
     /// How long this rank has been waited for, since it was asked for first, and no other after that.
     pub(crate) fn waited_for(&mut self, rank: usize) -> Duration {
         self.waited_until(rank, Instant::now())
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn time_counts_that_somebody_could_have_used() {
-        let (begin, mut wait) = (Instant::now(), Wait::default());
+        let (begin, mut wait) = (Instant::now(), HolderWait::default());
         let mut at = |rank, ms| wait.waited_until(rank, begin + Duration::from_millis(ms));
         assert_eq!(at(0, 0), Duration::ZERO);
         assert_eq!(at(0, 70), Duration::from_millis(70));

@@ -1,14 +1,15 @@
 //! A vector's memory on one node: one segment with every rank's block in its place, so that the whole of it *is* the
 //! cache of all ranks.
 //!
-//! The segment begins with a seat for each rank: its words at the [gate](super::gate), at the [latches](super::latch)
-//! and at meetings; the elements follow from a new page on.
+//! The segment begins with words of each rank: at the [gate](super::gate), at the [latches](super::latch)
+//! and at
+//! node barriers; the elements follow from a new page on.
 //!
 //! Why the unsafe code is sound:
 //!
 //! 1. A segment never changes its length and stays mapped as long as a handle to it exists; each array over it holds
 //!    one.
-//! 2. Its first bytes are seats, which are atomics and valid with all bits zero; nobody writes there otherwise.
+//! 2. Its first bytes are those words, which are atomics and valid with all bits zero; nobody writes there otherwise.
 //! 3. The elements of a block are written by one rank alone, its owner or the one that receives it from another node,
 //!    through the one array over them ([`Sharing::arrays`], [`Sharing::slot`]); of an owner's, while its latch keeps
 //!    others out, and by ranks that hold that latch, as words ([`Direct`]). Where a rank does not release it, the owner
@@ -24,7 +25,7 @@
 use super::array::Array;
 use super::direct::Direct;
 use super::gate;
-use super::holder_timeout::{HolderTimeout, Wait};
+use super::holder_timeout::{HolderTimeout, HolderWait};
 use super::latch::{self, Attempt, Intent, LatchMode, Latches};
 use super::permit::Permit;
 use crate::element::Element;
@@ -43,20 +44,20 @@ const PAGE: usize = 4096;
 /// writes often.
 #[derive(Debug, Default)]
 #[repr(C)]
-struct Seat {
-    gate: gate::Seat<AtomicU64>,
+struct RankWords {
+    gate: gate::Entry<AtomicU64>,
     latch: Line,
     held: Line,
     /// Not 0: a rank has written to this block while it held the latch.
     written: Line,
-    meeting: Meeting,
+    barrier: BarrierWords,
     asleep: Line,
 }
 
 /// What it says when it comes to a load that needs no message.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
-struct Meeting {
+struct BarrierWords {
     number: AtomicU64,
     words: [AtomicU64; 2],
 }
@@ -65,7 +66,7 @@ struct Meeting {
 #[repr(C, align(128))]
 struct Line(AtomicU64);
 
-/// A meeting of the ranks of a node about one vector.
+/// A barrier of the ranks of a node about one vector.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     /// Which, from 1.
@@ -80,7 +81,7 @@ pub(crate) struct Sharing {
     segment: Segment,
     node: Arc<Node>,
     holder_timeout: Arc<HolderTimeout>,
-    /// This rank's seat, by its position on the node.
+    /// This rank, by its position on the node.
     me: usize,
     ranks: usize,
 }
@@ -93,13 +94,13 @@ impl Sharing {
 
     /// Bytes of the segment for `bytes` of elements; `None` where that is no number.
     pub(crate) fn segment_len(ranks: usize, bytes: usize) -> Option<usize> {
-        seats_len(ranks).checked_add(bytes)
+        words_len(ranks).checked_add(bytes)
     }
 
     /// Over a new segment of [`Sharing::segment_len`] bytes, for the rank at position `me` of its node.
     pub(crate) fn new(segment: Segment, node: Arc<Node>, me: usize, holder_timeout: Arc<HolderTimeout>) -> Self {
         let ranks = node.ranks().len();
-        assert!(me < ranks && segment.len() >= seats_len(ranks), "a segment that its seats do not fit");
+        assert!(me < ranks && segment.len() >= words_len(ranks), "a segment that its words do not fit");
         Sharing { segment, node, holder_timeout, me, ranks }
     }
 
@@ -117,18 +118,18 @@ impl Sharing {
         self.part(range)
     }
 
-    /// Collective over the node's ranks. Comes to the next meeting of this vector: [`Node::arrive_at`].
-    pub(crate) fn meet(&self, Turn { number, word }: Turn) -> BarrierState {
+    /// Collective over the node's ranks. Arrives at the next barrier of this vector: [`Node::arrive_at`].
+    pub(crate) fn arrive(&self, Turn { number, word }: Turn) -> BarrierState {
         self.node.arrive_at(self, number, word)
     }
 
     /// Waits a very short time for the others: [`Node::spin_at`].
-    pub(crate) fn await_met(&self, turn: Turn) -> BarrierState {
+    pub(crate) fn spin(&self, turn: Turn) -> BarrierState {
         self.node.spin_at(self, turn.number)
     }
 
-    /// How it stands: [`Node::poll_at`].
-    pub(crate) fn met(&self, turn: Turn) -> BarrierState {
+    /// Its state: [`Node::poll_at`].
+    pub(crate) fn poll(&self, turn: Turn) -> BarrierState {
         self.node.poll_at(self, turn.number)
     }
 
@@ -141,7 +142,7 @@ impl Sharing {
     /// is dropped.
     pub(crate) fn enter(self: &Arc<Self>, load: Epoch, reads: Option<Range<usize>>) -> Option<Reading> {
         let shows = reads.is_some();
-        self.seat(self.me).gate.enter(load, reads);
+        self.words(self.me).gate.enter(load, reads);
         shows.then(|| Reading { sharing: self.clone() })
     }
 
@@ -154,23 +155,23 @@ impl Sharing {
     /// Whether all ranks have completed `load`, the last one of these bytes of the shared elements, and none shows any
     /// of them.
     pub(crate) fn is_clear(&self, load: Epoch, bytes: &Range<usize>) -> bool {
-        (0..self.ranks).all(|rank| self.seat(rank).gate.is_clear(load, bytes))
+        (0..self.ranks).all(|rank| self.words(rank).gate.is_clear(load, bytes))
     }
 
-    /// Single elements of it, of which this rank owns `range`. `seats` are the positions on the node of all ranks; for
+    /// Single elements of it, of which this rank owns `range`. `positions` are those of all ranks on the node; for
     /// those of other nodes any other number.
     pub(crate) fn direct<T: Element>(
         self: &Arc<Self>,
         permit: Arc<Permit>,
         range: Range<usize>,
         len: usize,
-        seats: Box<[u32]>,
+        positions: Box<[u32]>,
     ) -> Direct<T> {
         let (own, whole) = (self.start::<T>(&range), self.start::<T>(&(0..len)));
         // SAFETY: of this module 1 and 5; the block's owner keeps its permit as `direct.rs` says.
         let mut direct = unsafe { Direct::new(permit, own, range) };
         // SAFETY: as above.
-        unsafe { direct.share(whole, len, self.clone(), seats) };
+        unsafe { direct.share(whole, len, self.clone(), positions) };
         direct
     }
 
@@ -184,7 +185,7 @@ impl Sharing {
     /// and may go on at any time.
     pub(crate) fn await_holders(&self, mode: LatchMode) -> bool {
         let (mut from, mut looks, mut none_holds) = (0, 0_u32, true);
-        let mut wait = Wait::default();
+        let mut wait = HolderWait::default();
         while let Some(rank) = latch::holder(self, self.me, mode, from) {
             looks += 1;
             if looks < 1000 {
@@ -211,7 +212,7 @@ impl Sharing {
         latch::holder(self, self.me, LatchMode::Shut, 0).is_some()
     }
 
-    /// Acquires the latch of the owner in this seat, to [release](Sharing::release_latch) it soon.
+    /// Acquires the latch of the owner at this position, to [release](Sharing::release_latch) it soon.
     #[inline]
     pub(super) fn acquire_latch(&self, owner: usize, intent: Intent, epoch: Epoch) -> Attempt {
         latch::acquire(self, self.me, owner, intent, epoch)
@@ -245,7 +246,7 @@ impl Sharing {
     /// While its latch is held: the block of `owner` has changed.
     #[inline]
     pub(super) fn note_write(&self, owner: usize) {
-        let written = &self.seat(owner).written.0;
+        let written = &self.words(owner).written.0;
         if written.load(Ordering::Relaxed) == 0 {
             written.store(1, Ordering::Relaxed);
         }
@@ -253,17 +254,17 @@ impl Sharing {
 
     /// Whether another rank has written to our block by its latch since this was asked last.
     pub(crate) fn take_written(&self) -> bool {
-        self.seat(self.me).written.0.swap(0, Ordering::Relaxed) != 0
+        self.words(self.me).written.0.swap(0, Ordering::Relaxed) != 0
     }
 
     #[inline]
-    fn seat(&self, rank: usize) -> &Seat {
+    fn words(&self, rank: usize) -> &RankWords {
         assert!(rank < self.ranks);
-        let seats = self.segment.as_ptr().cast::<Seat>();
+        let all = self.segment.as_ptr().cast::<RankWords>();
         // SAFETY: invariants 1 and 2: inside the segment.
-        let seat = unsafe { seats.add(rank) };
+        let words = unsafe { all.add(rank) };
         // SAFETY: as above, and a segment is page-aligned.
-        unsafe { &*seat }
+        unsafe { &*words }
     }
 
     fn part<T: Element>(&self, range: Range<usize>) -> Array<T> {
@@ -281,9 +282,9 @@ impl Sharing {
     /// Where these elements begin in the segment.
     fn offset<T: Element>(&self, range: &Range<usize>) -> usize {
         let size = size_of::<T>();
-        let end = range.end.checked_mul(size).and_then(|end| end.checked_add(seats_len(self.ranks)));
+        let end = range.end.checked_mul(size).and_then(|end| end.checked_add(words_len(self.ranks)));
         assert!(Self::suits::<T>() && end.is_some_and(|end| end <= self.segment.len()), "a part outside its segment");
-        seats_len(self.ranks) + range.start * size
+        words_len(self.ranks) + range.start * size
     }
 }
 
@@ -296,7 +297,7 @@ pub(crate) struct Reading {
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.sharing.seat(self.sharing.me).gate.leave();
+        self.sharing.words(self.sharing.me).gate.leave();
     }
 }
 
@@ -310,26 +311,26 @@ impl Latches for Sharing {
 
     #[inline]
     fn latch(&self, rank: usize) -> &AtomicU64 {
-        &self.seat(rank).latch.0
+        &self.words(rank).latch.0
     }
 
     #[inline]
     fn held(&self, rank: usize) -> &AtomicU64 {
-        &self.seat(rank).held.0
+        &self.words(rank).held.0
     }
 }
 
 impl BarrierMemory for Sharing {
     fn entry(&self, rank: usize, entry: BarrierEntry) -> &AtomicU64 {
-        let seat = self.seat(rank);
+        let words = self.words(rank);
         match entry {
-            BarrierEntry::Number => &seat.meeting.number,
-            BarrierEntry::Word(turn) => &seat.meeting.words[(turn % 2) as usize],
-            BarrierEntry::Asleep => &seat.asleep.0,
+            BarrierEntry::Number => &words.barrier.number,
+            BarrierEntry::Word(turn) => &words.barrier.words[(turn % 2) as usize],
+            BarrierEntry::Asleep => &words.asleep.0,
         }
     }
 }
 
-fn seats_len(ranks: usize) -> usize {
-    (ranks * size_of::<Seat>()).next_multiple_of(PAGE)
+fn words_len(ranks: usize) -> usize {
+    (ranks * size_of::<RankWords>()).next_multiple_of(PAGE)
 }

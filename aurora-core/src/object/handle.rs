@@ -5,7 +5,7 @@ use crate::Site;
 use crate::error::Result;
 use crate::ids::ObjectId;
 use crate::kernel::Kernel;
-use crate::kernel::watch::What;
+use crate::kernel::watch::Wait;
 use crate::link::Link;
 use aurora_net::Outbox;
 use std::marker::PhantomData;
@@ -59,24 +59,24 @@ impl<O: SharedObject> Shared<O> {
     /// The same of the object whose way this is.
     pub(crate) fn wait_on<R>(
         &self,
-        what: What,
+        wait: Wait,
         site: &Site,
         condition: impl FnMut(&mut O, &mut Cx<'_>) -> Option<Result<R>>,
     ) -> Result<R> {
-        self.wait_on_since(None, what, site, condition)
+        self.wait_on_since(None, wait, site, condition)
     }
 
     /// The same, of who has waited since `began` already.
     pub(crate) fn wait_on_since<R>(
         &self,
         began: Option<Instant>,
-        what: What,
+        wait: Wait,
         site: &Site,
         mut condition: impl FnMut(&mut O, &mut Cx<'_>) -> Option<Result<R>>,
     ) -> Result<R> {
         let id = self.id();
         let on = |kernel: &mut Kernel, out: &mut Outbox| kernel.with::<O, _>(id, out, &mut condition).expect(THERE);
-        self.link.wait_since(began, what, site, on)
+        self.link.wait_since(began, wait, site, on)
     }
 
     /// Ends the scope of a guard that is dropped. Nobody is there to be told of an error: it is kept for the program,

@@ -53,7 +53,7 @@ impl Plan {
             kernel.objects.insert(id, Entry { frame: Frame::new(id, name, kernel.core.size), machine });
         });
         let came = Came { refusal: self.refusal.take(), ..Came::new("a construction", &action, self.key) };
-        let met = link.come(came, &self.site).map(drop);
-        met.inspect_err(|_| link.tidy(|kernel, _| drop(kernel.objects.remove(&id))))
+        let agreed = link.come(came, &self.site).map(drop);
+        agreed.inspect_err(|_| link.tidy(|kernel, _| drop(kernel.objects.remove(&id))))
     }
 }

@@ -4,7 +4,7 @@ use super::{Cx, Frame};
 use crate::error::{Claim, ObjectName};
 use crate::ids::CallId;
 use crate::kernel::Loan;
-use crate::kernel::watch::{Relay, What};
+use crate::kernel::watch::{Relay, Wait};
 use aurora_net::{Placement, Rank, Received};
 use std::any::Any;
 use std::time::Instant;
@@ -91,10 +91,10 @@ pub(crate) trait SharedObject: Any + Send {
     fn is_idle(&self, frame: &Frame) -> bool;
 
     /// The ranks that have to act before a wait at this object can end. None: a transfer is under way.
-    fn awaits(&self, what: What) -> Vec<Rank>;
+    fn awaits(&self, wait: Wait) -> Vec<Rank>;
 
     /// What a rank does that waits so, in words.
-    fn doing(&self, what: What, name: &str) -> String;
+    fn doing(&self, wait: Wait, name: &str) -> String;
 
     /// What it does for others by itself, and for whom it waits in that.
     fn relay(&self) -> Option<Relay>;
@@ -103,7 +103,7 @@ pub(crate) trait SharedObject: Any + Send {
     fn parked(&self, held: &mut dyn FnMut(Rank, Obstacle));
 
     /// To whose account waits at it go.
-    fn wait_kind(&self, what: What) -> crate::stats::Kind;
+    fn wait_kind(&self, wait: Wait) -> crate::stats::Kind;
 
     /// Looks of the calling thread are to be watched.
     fn watch_looks(&self);

@@ -7,7 +7,7 @@ use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
-use crate::kernel::watch::What;
+use crate::kernel::watch::Wait;
 use crate::memory::{InPlace, Word};
 use crate::object::{Plan, Shared, SharedObject};
 use crate::operation::{TypeKey, short};
@@ -263,7 +263,7 @@ impl<T: ScalarValue> GScalar<T> {
         if self.home == self.link.me {
             return self
                 .link
-                .wait_on(What::Settle { object: id }, site, |object, cx| object.serve_own(request, &payload, cx));
+                .wait_on(Wait::Settle { object: id }, site, |object, cx| object.serve_own(request, &payload, cx));
         }
         let _call = self.link.call(action);
         let reason = Reason { object: Some(id), action, site: Some(site.clone()) };
@@ -272,7 +272,7 @@ impl<T: ScalarValue> GScalar<T> {
             Ok(object.ask(&reason, request, payload, cx))
         })?;
         self.link
-            .wait(What::Calls { object: id, action }, site, |kernel, _| kernel.core.take_reply(call))
+            .wait(Wait::Calls { object: id, action }, site, |kernel, _| kernel.core.take_reply(call))
             .inspect_err(|_| self.link.tidy(|kernel, _| kernel.core.give_up(call)))
     }
 }

@@ -7,7 +7,7 @@ use crate::epoch::{Collective, Ends, Ledger, Opening, defer_lost_writes};
 use crate::error::{Claim, ObjectName};
 use crate::ids::{CallId, Epoch};
 use crate::kernel::asking::{Asking, When};
-use crate::kernel::watch::{Relay, What};
+use crate::kernel::watch::{Relay, Wait};
 use crate::kernel::{Core, Reason};
 use crate::memory::{Permit, READ, WRITE};
 use crate::object::{Called, Cx, Frame, How, Malformed, Obstacle, SharedObject};
@@ -294,11 +294,11 @@ impl SharedObject for Scalar {
     }
 
     /// A scope goes through the home, which waits for the others.
-    fn awaits(&self, what: What) -> Vec<Rank> {
+    fn awaits(&self, wait: Wait) -> Vec<Rank> {
         if self.home != self.ledger.me() {
             return vec![self.home];
         }
-        if let What::Load { epoch, .. } = what
+        if let Wait::Load { epoch, .. } = wait
             && self.ledger.settled + 1 == epoch
             && self.is_of(epoch, Collective::ReadMostly)
             && let Some(record) = self.ledger.find(epoch)
@@ -309,11 +309,11 @@ impl SharedObject for Scalar {
         missing(&self.ledger, (Window::WHOLE, self.ledger.epoch)).unwrap_or_default()
     }
 
-    fn doing(&self, what: What, name: &str) -> String {
+    fn doing(&self, wait: Wait, name: &str) -> String {
         let mostly = self.ledger.last.as_ref().is_some_and(|last| last.behaviour == Collective::ReadMostly);
-        match what {
-            What::Load { .. } if mostly => format!("opens a ReadMostly of {name}"),
-            What::Load { .. } => format!("opens a ReadCache of {name}"),
+        match wait {
+            Wait::Load { .. } if mostly => format!("opens a ReadMostly of {name}"),
+            Wait::Load { .. } => format!("opens a ReadCache of {name}"),
             _ => format!("waits for the end of a scope of {name}"),
         }
     }
@@ -339,7 +339,7 @@ impl SharedObject for Scalar {
         self.parked.iter().for_each(|parked| held(parked.from, self.obstacle(parked.from, parked.work)));
     }
 
-    fn wait_kind(&self, _: What) -> Kind {
+    fn wait_kind(&self, _: Wait) -> Kind {
         Kind::Scalar
     }
 

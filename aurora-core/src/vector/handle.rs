@@ -9,7 +9,7 @@ use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
-use crate::kernel::watch::What;
+use crate::kernel::watch::Wait;
 use crate::memory::node::home::Place;
 use crate::memory::{self, Array, Direct};
 use crate::object::Shared;
@@ -253,9 +253,9 @@ impl<T: Element> GVector<T> {
         let site = Site::here();
         let settled = self
             .link
-            .wait_on(What::Settle { object: self.id }, &site, |object, cx| object.settled(true, Window::WHOLE, cx));
+            .wait_on(Wait::Settle { object: self.id }, &site, |object, cx| object.settled(true, Window::WHOLE, cx));
         let key = self.id.0;
-        self.link.meet(
+        self.link.synchronize(
             "a fill",
             &format_args!("the filling of {}", self.name()),
             key,
@@ -265,7 +265,7 @@ impl<T: Element> GVector<T> {
         )?;
         let opening = Opening::new(Collective::Fill, &site);
         let epoch = self.link.on(&site, |object, cx| object.enter(opening, cx))?;
-        self.link.wait_on(What::Gate { object: self.id }, &site, |object, cx| {
+        self.link.wait_on(Wait::Gate { object: self.id }, &site, |object, cx| {
             if let Err(error) = cx.usable(true, Window::WHOLE) {
                 return Some(Err(error));
             }
@@ -290,7 +290,7 @@ impl<T: Element> GVector<T> {
         };
         let text = format!("the gathering of {} on {root}", self.name());
         let key = self.id.0 ^ ((root.index() as u64 + 1) << 32);
-        self.link.meet("a gather", &text, key, refusal, &site)?;
+        self.link.synchronize("a gather", &text, key, refusal, &site)?;
         let (whole, failed) = if root == self.link.me {
             let made = memory::zeros(self.len());
             let made = made.map_err(|shortage| shortage.error(root, "a gather", self.name(), &site));
@@ -304,7 +304,7 @@ impl<T: Element> GVector<T> {
         } else {
             (None, None)
         };
-        self.link.meet("the end of a gather", &text, key, failed, &site)?;
+        self.link.synchronize("the end of a gather", &text, key, failed, &site)?;
         Ok(whole)
     }
 
@@ -371,7 +371,7 @@ impl<T: Element> GVector<T> {
         }
         let (me, mut places) = (self.link.me, Some(places));
         // What is written in a scope that this rank has ended is there to be read once all have.
-        self.link.wait_on(What::Settle { object: self.id }, site, |object, cx| {
+        self.link.wait_on(Wait::Settle { object: self.id }, site, |object, cx| {
             if let Err(error) = object.settled(false, window, cx)? {
                 return Some(Err(error));
             }
@@ -387,7 +387,7 @@ impl<T: Element> GVector<T> {
     /// Reads our own block once all earlier scopes are over.
     pub(crate) fn read_own<R>(&self, site: &Site, read: impl FnOnce(&[T]) -> R) -> Result<R> {
         let mut read = Some(read);
-        self.link.wait_on(What::Settle { object: self.id }, site, |object, cx| {
+        self.link.wait_on(Wait::Settle { object: self.id }, site, |object, cx| {
             if let Err(error) = object.settled(false, Window::WHOLE, cx)? {
                 return Some(Err(error));
             }
@@ -399,7 +399,7 @@ impl<T: Element> GVector<T> {
     /// The bytes of single elements of our own block, given by their places there, once all earlier scopes of a part
     /// that holds them are over: scopes of other parts may be open.
     pub(crate) fn read_own_in(&self, window: Window, places: &[usize], site: &Site) -> Result<Vec<u8>> {
-        self.link.wait_on(What::Settle { object: self.id }, site, |object, cx| {
+        self.link.wait_on(Wait::Settle { object: self.id }, site, |object, cx| {
             match object.settled(false, window, cx)? {
                 Ok(()) => object.block.read_elements(places).map(Ok),
                 Err(error) => Some(Err(error)),
@@ -410,9 +410,9 @@ impl<T: Element> GVector<T> {
     /// Writes our own block once its gate is open.
     pub(crate) fn write_own(&self, site: &Site, write: impl FnOnce(&mut [T])) -> Result<()> {
         self.link
-            .wait_on(What::Settle { object: self.id }, site, |object, cx| object.settled(true, Window::WHOLE, cx))?;
+            .wait_on(Wait::Settle { object: self.id }, site, |object, cx| object.settled(true, Window::WHOLE, cx))?;
         let mut write = Some(write);
-        self.link.wait_on(What::Gate { object: self.id }, site, |object, cx| {
+        self.link.wait_on(Wait::Gate { object: self.id }, site, |object, cx| {
             if let Err(error) = object.gate(Window::WHOLE, cx)? {
                 return Some(Err(error));
             }
@@ -448,7 +448,7 @@ impl<T: Element> GVector<T> {
 
     /// The same, where it lies.
     pub(crate) fn received(&self, call: crate::ids::CallId, action: &'static str, site: &Site) -> Result<Received> {
-        let what = What::Calls { object: self.id, action };
+        let what = Wait::Calls { object: self.id, action };
         self.link
             .wait(what, site, |kernel, out| {
                 let answer = kernel.core.await_received(call, out)?;

@@ -94,10 +94,10 @@ pub(crate) struct Vector {
     pub(crate) pushed: u64,
     /// Version of it that the other nodes have.
     pub(crate) sent_abroad: u64,
-    /// ReadCaches for which this rank has met those it shares memory with.
+    /// ReadCaches for which this rank has passed a barrier with its node peers.
     pub(crate) loads: u64,
     /// The one for which it does at this moment.
-    pub(crate) meeting: Option<Turn>,
+    pub(crate) node_barrier: Option<Turn>,
     /// What neighbours push for HaloCaches.
     pub(crate) edges: Edges,
     /// The scopes whose end the calling thread waits for, if it waits for that: of this part, up to this epoch.
@@ -161,12 +161,12 @@ impl Vector {
         let (permit, range) = (self.block.permit.clone(), self.dist.range(me));
         match self.block.find_home() {
             Some(home) => {
-                let seat = |rank| match self.nodes.same_node(rank, me) && (rank == me || !own) {
+                let position = |rank| match self.nodes.same_node(rank, me) && (rank == me || !own) {
                     true => self.nodes.position(rank) as u32,
                     false => u32::MAX,
                 };
-                let seats = (0..self.nodes.size()).map(|rank| seat(Rank::new(rank))).collect();
-                home.direct(permit, range, self.dist.len(), seats)
+                let positions = (0..self.nodes.size()).map(|rank| position(Rank::new(rank))).collect();
+                home.direct(permit, range, self.dist.len(), positions)
             }
             None => {
                 let block = self.block.storage().expect("nobody has borrowed it yet");

@@ -8,7 +8,7 @@ use crate::behaviour::read_cache::load::Announced;
 use crate::epoch::{Ends, defer_lost_writes};
 use crate::error::{Claim, ObjectName};
 use crate::kernel::Loan;
-use crate::kernel::watch::{Relay, What};
+use crate::kernel::watch::{Relay, Wait};
 use crate::object::{Called, Cx, Frame, Malformed, Obstacle, SharedObject};
 use crate::stats::Kind;
 use aurora_net::{Placement, Rank, Received};
@@ -231,12 +231,12 @@ impl SharedObject for Vector {
         !self.block.is_in_flight() && (frame.fault.is_some() || !self.cache.is_in_flight())
     }
 
-    fn awaits(&self, what: What) -> Vec<Rank> {
-        self.waits_for(what)
+    fn awaits(&self, wait: Wait) -> Vec<Rank> {
+        self.waits_for(wait)
     }
 
-    fn doing(&self, what: What, name: &str) -> String {
-        self.wait_text(what, name)
+    fn doing(&self, wait: Wait, name: &str) -> String {
+        self.wait_text(wait, name)
     }
 
     fn relay(&self) -> Option<Relay> {
@@ -247,12 +247,12 @@ impl SharedObject for Vector {
         self.parked.iter().for_each(|parked| held(parked.from, self.obstacle(parked.from, &parked.work)));
     }
 
-    fn wait_kind(&self, what: What) -> Kind {
-        match what {
-            What::Load { .. } => Kind::Load,
-            What::Halo { .. } => Kind::Halo,
-            What::Gate { .. } => Kind::Gate,
-            What::Calls { action, .. } => Kind::of_action(action),
+    fn wait_kind(&self, wait: Wait) -> Kind {
+        match wait {
+            Wait::Load { .. } => Kind::Load,
+            Wait::Halo { .. } => Kind::Halo,
+            Wait::Gate { .. } => Kind::Gate,
+            Wait::Calls { action, .. } => Kind::of_action(action),
             _ => self.writing(),
         }
     }

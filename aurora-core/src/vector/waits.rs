@@ -2,27 +2,27 @@
 
 use crate::epoch::{Collective, Ledger};
 use crate::ids::Epoch;
-use crate::kernel::watch::{Relay, What};
+use crate::kernel::watch::{Relay, Wait};
 use crate::vector::machine::Vector;
 use crate::window::Window;
 use aurora_net::Rank;
 
 impl Vector {
     /// The ranks that have to act before a wait at this vector can end.
-    pub(crate) fn waits_for(&self, what: What) -> Vec<Rank> {
+    pub(crate) fn waits_for(&self, wait: Wait) -> Vec<Rank> {
         let me = self.ledger.me();
-        match what {
-            What::Load { epoch, .. } => match self.meeting() {
+        match wait {
+            Wait::Load { epoch, .. } => match self.node_barrier() {
                 Some((sharing, turn)) => sharing.absent(turn),
                 None => self.load_awaits(epoch),
             },
-            What::Halo { .. } => self.edges.awaited().collect(),
-            What::Settle { .. } => self.behind_awaits().unwrap_or_default(),
-            What::Lead { .. } => self.ledger.laggards(),
-            What::Room { owner, .. } if owner == me => {
+            Wait::Halo { .. } => self.edges.awaited().collect(),
+            Wait::Settle { .. } => self.behind_awaits().unwrap_or_default(),
+            Wait::Lead { .. } => self.ledger.laggards(),
+            Wait::Room { owner, .. } if owner == me => {
                 self.behind_awaits().unwrap_or_else(|| self.ledger.awaited_before(self.behind.1 + 1, me).collect())
             }
-            What::Room { owner, .. } => vec![owner],
+            Wait::Room { owner, .. } => vec![owner],
             _ => Vec::new(),
         }
     }
@@ -40,25 +40,25 @@ impl Vector {
     }
 
     /// What a rank does that waits, in words; `name`: the object.
-    pub(crate) fn wait_text(&self, what: What, name: &str) -> String {
+    pub(crate) fn wait_text(&self, wait: Wait, name: &str) -> String {
         let last = self.ledger.last.as_ref().map(|last| last.behaviour);
-        match what {
-            What::Halo { .. } => {
+        match wait {
+            Wait::Halo { .. } => {
                 let doing = self.edges.exchange();
                 let action = if doing.number == 0 { "opens" } else { "refreshes" };
                 // Where several are open it says which.
                 format!("{action} a HaloCache of {name}, scope {} of it", doing.epoch)
             }
-            What::Load { .. } => format!("opens a ReadCache of {name}"),
-            What::Settle { .. } | What::Lead { .. } => format!("waits for the end of a scope of {name}"),
-            What::Room { .. } => {
+            Wait::Load { .. } => format!("opens a ReadCache of {name}"),
+            Wait::Settle { .. } | Wait::Lead { .. } => format!("waits for the end of a scope of {name}"),
+            Wait::Room { .. } => {
                 let behaviour = match last {
                     Some(Collective::Accumulate | Collective::AccumulateInOrder) => "an Accumulate",
                     _ => "a ReleaseC",
                 };
                 format!("waits in {behaviour} for room to write to {name}")
             }
-            What::Gate { .. } => format!("waits until transfers from {name} are acknowledged"),
+            Wait::Gate { .. } => format!("waits until transfers from {name} are acknowledged"),
             _ => unreachable!("a wait of the kernel's own"),
         }
     }

@@ -5,7 +5,7 @@ mod spread;
 
 use crate::Site;
 use crate::error::Result;
-use crate::kernel::watch::What;
+use crate::kernel::watch::Wait;
 use crate::kernel::{Kernel, Usage};
 use crate::link::Link;
 use aurora_net::bootstrap::Launcher;
@@ -102,7 +102,7 @@ impl World {
     /// a rank holds a scope that the others have ended; whatever ended the job.
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
-        self.link.meet("a barrier", &"a barrier", 0, None, &Site::here())
+        self.link.synchronize("a barrier", &"a barrier", 0, None, &Site::here())
     }
 
     /// What has passed through this rank's endpoint since the start: transfers, bytes, packets.
@@ -160,7 +160,7 @@ impl World {
     pub(crate) fn leave(&self, told: bool, site: &Site) -> Result<()> {
         let call = self.link.bulk_call("end");
         self.link.act(site, |kernel, out| kernel.leave(out))?;
-        self.link.wait(What::Leave, site, |kernel, _| kernel.all_left().then_some(Ok(())))?;
+        self.link.wait(Wait::Leave, site, |kernel, _| kernel.all_left().then_some(Ok(())))?;
         drop(call);
         if told {
             self.tell_counters(site)?;

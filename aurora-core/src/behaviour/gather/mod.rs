@@ -15,7 +15,7 @@ use super::{Behaviour, Gather, Scope, sealed};
 use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::Reason;
-use crate::kernel::watch::What;
+use crate::kernel::watch::Wait;
 use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
 use crate::{Error, Site};
@@ -92,7 +92,7 @@ impl<T: Element> GVector<T> {
         } else {
             // What is asked comes behind what is settled: scopes of other parts may be open.
             self.link
-                .wait_on(What::Settle { object: self.id }, &site, |object, cx| object.settled(false, window, cx))?;
+                .wait_on(Wait::Settle { object: self.id }, &site, |object, cx| object.settled(false, window, cx))?;
         }
         Ok(Scope::open_in(self, window, site, Gathering(PhantomData), false, false))
     }

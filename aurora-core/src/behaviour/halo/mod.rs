@@ -11,7 +11,7 @@ use crate::element::Element;
 use crate::epoch::{Collective, Opening};
 use crate::error::Result;
 use crate::halo::Halo;
-use crate::kernel::watch::What;
+use crate::kernel::watch::Wait;
 use crate::memory::{Array, typed};
 use crate::vector::GVector;
 use crate::window::Window;
@@ -123,9 +123,9 @@ impl<T: Element> GVector<T> {
         O: ShowsOwnPart<Element = T>,
     {
         self.link
-            .wait_on(What::Settle { object: self.id }, &site, |object, cx| object.settled(writes, Window::WHOLE, cx))?;
+            .wait_on(Wait::Settle { object: self.id }, &site, |object, cx| object.settled(writes, Window::WHOLE, cx))?;
         if writes {
-            self.link.wait_on(What::Gate { object: self.id }, &site, |object, cx| object.gate(Window::WHOLE, cx))?;
+            self.link.wait_on(Wait::Gate { object: self.id }, &site, |object, cx| object.gate(Window::WHOLE, cx))?;
         }
         while self.link.on(&site, |object, cx| object.take_halo(halo, &site, cx))? {}
         let opening = Opening::new(Collective::HaloCache { halo, writes }, &site);
@@ -147,7 +147,7 @@ impl<O: ShowsOwnPart> Haloed<O> {
         let reason = vector.reason(Self::NAME, site);
         vector.link.on(site, |object, cx| object.push_edges(exchange, opening, (&reason, site), cx))?;
         let began = vector.link.linger(|| self.letters.iter().all(|letters| letters.get() >= exchange.number));
-        let what = What::Halo { object: id };
+        let what = Wait::Halo { object: id };
         let shown = vector.link.wait_on_since(began, what, site, |object, cx| object.poll_edges(cx))?;
         (self.around, self.reach, self.letters) = (typed(shown.array), shown.reach, shown.letters);
         Ok(())

@@ -6,7 +6,7 @@ use super::{Behaviour, OwnerComputes, OwnerComputesMut, Scope, sealed};
 use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
-use crate::kernel::watch::What;
+use crate::kernel::watch::Wait;
 use crate::memory::{Array, typed};
 use crate::vector::GVector;
 use crate::window::{Window, common};
@@ -193,7 +193,7 @@ impl<T: Element> GVector<T> {
     }
 
     pub(crate) fn open_owner(&self, window: Window, site: Site) -> Result<OwnerComputes<'_, T>> {
-        self.link.wait_on(What::Settle { object: self.id }, &site, |object, cx| {
+        self.link.wait_on(Wait::Settle { object: self.id }, &site, |object, cx| {
             object.settled(false, window, cx).map(|settled| settled.map(|()| object.block.see_visitors_out()))
         })?;
         self.check_read(self.own_part(window), window, <Owner<T> as Behaviour>::NAME, &site)?;
@@ -233,9 +233,9 @@ impl<T: Element> GVector<T> {
 
     /// The caller has that part to itself.
     pub(crate) fn open_owner_mut(&self, window: Window, site: Site) -> Result<OwnerComputesMut<'_, T>> {
-        self.link.wait_on(What::Settle { object: self.id }, &site, |object, cx| object.settled(true, window, cx))?;
+        self.link.wait_on(Wait::Settle { object: self.id }, &site, |object, cx| object.settled(true, window, cx))?;
         self.check_read(self.own_part(window), window, <OwnerMut<T> as Behaviour>::NAME, &site)?;
-        self.link.wait_on(What::Gate { object: self.id }, &site, |object, cx| {
+        self.link.wait_on(Wait::Gate { object: self.id }, &site, |object, cx| {
             object.gate(window, cx).map(|open| open.map(|()| object.block.see_visitors_out()))
         })?;
         let state = OwnerMut::of(self.own_part(window));

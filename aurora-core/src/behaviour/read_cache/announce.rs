@@ -20,7 +20,7 @@ pub(crate) const ANNOUNCED_WRITES: usize = 32;
 pub(crate) const COPIED_BLOCK: usize = 1024;
 
 impl Vector {
-    /// Enters a ReadCache. Where all ranks share the memory it comes to a meeting of theirs, at which they find out
+    /// Enters a ReadCache. Where all ranks share the memory it arrives at a barrier of theirs, at which they find out
     /// whether all blocks are in their places and nobody has anything to tell; else this rank announces itself at once.
     pub(crate) fn enter_read_cache(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         let (me, size) = (cx.me(), cx.size());
@@ -36,18 +36,18 @@ impl Vector {
         self.loads += 1;
         // The same for all who have nothing to tell.
         let word = epoch << 24 | u64::from(combined) << 23 | if to_tell { me.index() as u64 + 1 } else { 0 };
-        self.meeting = Some(Turn { number: self.loads, word: word ^ window.digest() });
+        self.node_barrier = Some(Turn { number: self.loads, word: word ^ window.digest() });
         Ok(epoch)
     }
 
-    /// The meeting that this rank has come to for a ReadCache.
-    pub(crate) fn meeting(&self) -> Option<(&Arc<Sharing>, Turn)> {
-        Some((self.block.find_home()?.sharing(), self.meeting?))
+    /// The node barrier at which this rank has arrived for a ReadCache.
+    pub(crate) fn node_barrier(&self) -> Option<(&Arc<Sharing>, Turn)> {
+        Some((self.block.find_home()?.sharing(), self.node_barrier?))
     }
 
     /// All have come to it. If nobody has anything to tell, everything that an announcement could say is known.
-    pub(crate) fn have_met(&mut self, epoch: Epoch, agreed: bool, cx: &mut Cx<'_>) {
-        self.meeting = None;
+    pub(crate) fn pass_node_barrier(&mut self, epoch: Epoch, agreed: bool, cx: &mut Cx<'_>) {
+        self.node_barrier = None;
         if !agreed {
             return self.announce(epoch, cx);
         }

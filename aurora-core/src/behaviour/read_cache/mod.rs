@@ -15,7 +15,7 @@ use crate::element::Element;
 use crate::epoch::{Collective, Opening};
 use crate::error::Result;
 use crate::ids::Epoch;
-use crate::kernel::watch::What;
+use crate::kernel::watch::Wait;
 use crate::memory::{Kept, Reading};
 use crate::vector::copies::A_CACHE;
 use crate::vector::{GVector, GlobalRead};
@@ -113,10 +113,10 @@ impl<T: Element> GVector<T> {
 
     /// Loads the whole or a part, in a collective scope of this kind.
     pub(crate) fn load(&self, behaviour: Collective, window: Window, site: &Site) -> Result<Cached<T>> {
-        let _call = self.link.in_bulk(self.link.meeting(behaviour.action()));
+        let _call = self.link.in_bulk(self.link.in_collective(behaviour.action()));
         let epoch = self.enter_load(behaviour, window, site)?;
         let Loaded { part, reading } =
-            self.link.wait_on(What::Load { object: self.id, epoch }, site, |object, cx| {
+            self.link.wait_on(Wait::Load { object: self.id, epoch }, site, |object, cx| {
                 object.take_announcements(cx);
                 if let Err(fault) = cx.sound() {
                     return Some(Err(fault));
@@ -132,7 +132,7 @@ impl<T: Element> GVector<T> {
         // Before we announce ourselves: who has a whole copy knows by that that all have memory for one.
         let mut admitted = false;
         loop {
-            let step = self.link.wait_on(What::Settle { object: self.id }, site, |object, cx| {
+            let step = self.link.wait_on(Wait::Settle { object: self.id }, site, |object, cx| {
                 if let Err(error) = object.settled(false, window, cx)? {
                     return Some(Err(error));
                 }
@@ -153,22 +153,22 @@ impl<T: Element> GVector<T> {
                 Step::Enter => break,
             }
         }
-        let (epoch, meeting) = self.link.on(site, |object, cx| {
+        let (epoch, node_barrier) = self.link.on(site, |object, cx| {
             cx.usable(false, window)?;
             let epoch = object.enter_read_cache(Opening::new(behaviour, site).of(window), cx)?;
-            Ok((epoch, object.meeting().map(|(sharing, turn)| (sharing.clone(), turn))))
+            Ok((epoch, object.node_barrier().map(|(sharing, turn)| (sharing.clone(), turn))))
         })?;
-        if let Some((sharing, turn)) = meeting {
-            let mut met = sharing.meet(turn);
-            if met == BarrierState::Waiting {
-                let linger = || sharing.await_met(turn);
-                met = self.link.await_node_peers(What::Load { object: self.id, epoch }, site, linger, |kernel| {
+        if let Some((sharing, turn)) = node_barrier {
+            let mut state = sharing.arrive(turn);
+            if state == BarrierState::Waiting {
+                let linger = || sharing.spin(turn);
+                state = self.link.await_node_peers(Wait::Load { object: self.id, epoch }, site, linger, |kernel| {
                     kernel.sound(self.id)?;
-                    Ok(sharing.met(turn))
+                    Ok(sharing.poll(turn))
                 })?;
             }
             self.link.on(site, |object, cx| {
-                object.have_met(epoch, met == BarrierState::Agreed, cx);
+                object.pass_node_barrier(epoch, state == BarrierState::Agreed, cx);
                 Ok(())
             })?;
         }
@@ -177,7 +177,7 @@ impl<T: Element> GVector<T> {
 
     /// Waits for the rest of a streamed load.
     pub(crate) fn await_stream(&self, epoch: Epoch, site: &Site) -> Result<()> {
-        let what = What::Load { object: self.id, epoch };
+        let what = Wait::Load { object: self.id, epoch };
         self.link.wait_on(what, site, |object, cx| object.poll_streamed(cx))
     }
 
@@ -201,12 +201,12 @@ impl<T: Element> GVector<T> {
             Ok(()) => (object.stream.as_ref().map(Stream::epoch), None),
             Err(error) => (None, Some(error)),
         });
-        // Whose guard was dropped before all had come. What goes wrong is told at the meeting.
+        // Whose guard was dropped before all had come. What goes wrong is told at the barrier.
         let refusal = refusal.or(streamed.and_then(|epoch| self.await_stream(epoch, &site).err()));
         let text = format!("the release of the cache of {}", self.name());
         // Neither a `fill` nor a `gather` of the same vector.
         let key = self.id.0 ^ 1 << 63;
-        self.link.meet("the release of a cache", &text, key, refusal, &site)?;
+        self.link.synchronize("the release of a cache", &text, key, refusal, &site)?;
         // All have been here with their loads complete, and none begins another before it knows that.
         self.link.on(&site, |object, cx| {
             cx.usable(true, Window::WHOLE)?;

@@ -9,7 +9,7 @@ use crate::epoch::{Collective, Opening};
 use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
-use crate::kernel::watch::What;
+use crate::kernel::watch::Wait;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::entering::SCOPES_AHEAD;
@@ -85,7 +85,7 @@ impl<T: Element> Sender<T> for Batches {
         // Others' batches for us, which we are not woken for, at our own pace.
         vector.link.look();
         let scope = self.scope(self.sent[owner.index()]);
-        vector.link.wait_on(What::Room { object: vector.id, owner }, site, |object, cx| {
+        vector.link.wait_on(Wait::Room { object: vector.id, owner }, site, |object, cx| {
             if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
             }
@@ -130,7 +130,7 @@ impl<T: Element, O> Behaviour for Together<T, O> {
             return Ok(());
         }
         let (epoch, window) = (sent.epoch, sent.opening.window);
-        vector.link.wait_on(What::Settle { object: vector.id }, site, |object, cx| {
+        vector.link.wait_on(Wait::Settle { object: vector.id }, site, |object, cx| {
             object.behind = (window, epoch);
             cx.frame.sound_if(object.ledger.is_settled(epoch))
         })
@@ -240,7 +240,7 @@ impl<T: Element> GVector<T> {
             opening = opening.with_op::<O>();
         }
         let epoch =
-            self.link.wait_on(What::Lead { object: self.id }, site, |object, cx| match cx.usable(true, window) {
+            self.link.wait_on(Wait::Lead { object: self.id }, site, |object, cx| match cx.usable(true, window) {
                 Err(error) => Some(Err(error)),
                 Ok(()) if object.ledger.ahead() >= SCOPES_AHEAD => None,
                 Ok(()) => Some(object.enter(opening.clone(), cx)),

@@ -33,7 +33,7 @@ pub(crate) const NOTICE: Duration = Duration::from_secs(30);
 
 /// What the calling thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum What {
+pub(crate) enum Wait {
     /// Everyone to come: barrier, construction.
     Barrier(&'static str),
     /// What other ranks give to this one in a step of a collective call.
@@ -58,18 +58,18 @@ pub(crate) enum What {
     Clock,
 }
 
-impl What {
+impl Wait {
     /// The object that it is about.
     pub(crate) fn object(self) -> Option<ObjectId> {
         match self {
-            What::Load { object, .. }
-            | What::Halo { object }
-            | What::Settle { object }
-            | What::Lead { object }
-            | What::Calls { object, .. }
-            | What::Room { object, .. }
-            | What::Gate { object } => Some(object),
-            What::Barrier(_) | What::Pieces(_) | What::Leave | What::Clock => None,
+            Wait::Load { object, .. }
+            | Wait::Halo { object }
+            | Wait::Settle { object }
+            | Wait::Lead { object }
+            | Wait::Calls { object, .. }
+            | Wait::Room { object, .. }
+            | Wait::Gate { object } => Some(object),
+            Wait::Barrier(_) | Wait::Pieces(_) | Wait::Leave | Wait::Clock => None,
         }
     }
 }
@@ -78,7 +78,7 @@ impl What {
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     pub(crate) id: u64,
-    pub(crate) what: What,
+    pub(crate) wait: Wait,
     pub(crate) site: Site,
     since: Instant,
     /// Something has arrived since the waiting thread last looked whether it can go on.
@@ -133,11 +133,11 @@ impl Watch {
     }
 
     /// The calling thread begins to wait.
-    pub(crate) fn begin(&mut self, what: What, site: &Site) {
+    pub(crate) fn begin(&mut self, wait: Wait, site: &Site) {
         self.waits += 1;
         let now = Instant::now();
         self.waiting =
-            Some(Waiting { id: self.waits, what, site: site.clone(), since: now, stale: false, noticed: false });
+            Some(Waiting { id: self.waits, wait, site: site.clone(), since: now, stale: false, noticed: false });
         self.pause = FIRST_LOOK;
         self.suspect = None;
         self.look.asked.clear();
@@ -180,21 +180,21 @@ impl Watch {
             id: waiting.id,
             claim,
             on,
-            for_answer: match waiting.what {
-                What::Calls { .. } => true,
+            for_answer: match waiting.wait {
+                Wait::Calls { .. } => true,
                 // Our own room depends on the scopes of others.
-                What::Room { owner, .. } => owner != self.me,
+                Wait::Room { owner, .. } => owner != self.me,
                 _ => false,
             },
-            for_end_of: match waiting.what {
-                What::Settle { object } | What::Lead { object } => Some(object),
+            for_end_of: match waiting.wait {
+                Wait::Settle { object } | Wait::Lead { object } => Some(object),
                 _ => None,
             },
-            for_load: match waiting.what {
-                What::Load { object, epoch } => Some((object, epoch)),
+            for_load: match waiting.wait {
+                Wait::Load { object, epoch } => Some((object, epoch)),
                 _ => None,
             },
-            for_everyone: matches!(waiting.what, What::Barrier(_) | What::Pieces(_) | What::Leave),
+            for_everyone: matches!(waiting.wait, Wait::Barrier(_) | Wait::Pieces(_) | Wait::Leave),
         })
     }
 
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn only_a_second_equal_look_convicts() {
         let mut watch = Watch::new(Rank::new(0), None);
-        watch.begin(What::Leave, &Site::here());
+        watch.begin(Wait::Leave, &Site::here());
         let (mine, other) = (state(2, 0, &[1]), state(2, 1, &[0]));
         let claim = mine.wait.as_ref().unwrap().claim.clone();
         for look in 1..=3 {

@@ -232,15 +232,15 @@ impl Home {
         &self.sharing
     }
 
-    /// Single elements of a vector of `len`, of which `range` is our block, where ranks sit in these `seats`.
+    /// Single elements of a vector of `len`, of which `range` is our block, where ranks have these `positions`.
     pub(crate) fn direct<T: Element>(
         &self,
         permit: Arc<Permit>,
         range: Range<usize>,
         len: usize,
-        seats: Box<[u32]>,
+        positions: Box<[u32]>,
     ) -> Direct<T> {
-        self.sharing.direct(permit, range, len, seats)
+        self.sharing.direct(permit, range, len, positions)
     }
 
     /// Whether the block of another node can be written to its slot, for a load: nobody shows the one before, and this

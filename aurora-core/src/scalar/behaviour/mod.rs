@@ -21,7 +21,7 @@ use crate::epoch::Opening;
 use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
-use crate::kernel::watch::What;
+use crate::kernel::watch::Wait;
 use crate::object::SharedObject;
 use crate::scalar::Ended;
 use crate::scalar::ScalarFn;
@@ -157,7 +157,7 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         if !checked {
             return Ok(());
         }
-        scalar.link.wait_on(What::Settle { object: scalar.id }, &self.site, |object, cx| {
+        scalar.link.wait_on(Wait::Settle { object: scalar.id }, &self.site, |object, cx| {
             cx.frame.sound_if(object.ledger.settled >= epoch)
         })
     }
@@ -186,7 +186,7 @@ impl<B: ScalarBehaviour> std::fmt::Debug for ScalarScope<'_, B> {
 impl<T: ScalarValue> GScalar<T> {
     /// Enters a scope, which waits only where this rank is far ahead of the others.
     fn enter(&self, (name, mutable): (&'static str, bool), opening: Opening, site: &Site) -> Result<Entered> {
-        let epoch = self.link.wait_on(What::Settle { object: self.id }, site, |object, cx| {
+        let epoch = self.link.wait_on(Wait::Settle { object: self.id }, site, |object, cx| {
             object.enter_scalar((&opening, mutable), cx)
         })?;
         let reason = Reason { object: Some(self.id), action: name, site: Some(site.clone()) };

@@ -6,7 +6,7 @@ use crate::element::{Add, Max, Min, Op, OpId, Or};
 use crate::epoch::{Collective, Opening};
 use crate::error::Result;
 use crate::kernel::message::malformed;
-use crate::kernel::watch::What;
+use crate::kernel::watch::Wait;
 use crate::polls::Level;
 use crate::scalar::message::ScalarRequest;
 use crate::scalar::{Atomic, GScalar, ScalarValue, decode, encode, plain};
@@ -112,7 +112,7 @@ impl<T: ScalarValue> GScalar<T> {
         })?;
         let epoch = entered.epoch;
         let shown =
-            self.link.wait_on(What::Load { object: self.id, epoch }, &site, |object, cx| object.is_replicated(cx));
+            self.link.wait_on(Wait::Load { object: self.id, epoch }, &site, |object, cx| object.is_replicated(cx));
         shown.inspect_err(|_| self.link.tidy_on(|object, _| object.abandon_scalar()))?;
         Ok(ScalarScope::open(self, site, entered, Mostly { replica, of: PhantomData }, false))
     }
