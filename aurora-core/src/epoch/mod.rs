@@ -1,14 +1,14 @@
-//! The collective scopes of one object on one rank: who has entered what, and when an epoch is settled.
+//! The collective scopes of one object on one rank: which ranks have entered which scope, and when an epoch is settled.
 //!
 //! Scopes are numbered by *epochs*. An epoch is **settled** here when nothing that belongs to it can still change our
-//! block: of a ReadCache, when all ranks have announced (each says which writes it made before); of a ReleaseC, when
-//! our own scope and everyone's have ended and all batches that they announce are applied. A request tagged with epoch
+//! block: of a ReadCache, when all ranks have announced it (with their write marks); of a ReleaseC, when all ranks have
+//! ended their scopes and all batches that they announce are applied. A request tagged with epoch
 //! `e` is served once `e` is settled. In an Accumulate *in order* a rank's batches are applied when the ranks before it
-//! have ended theirs and all of those are. Pure: no messages, no memory.
+//! have ended their scopes and all batches of those are applied. Pure: no messages, no memory.
 //!
 //! Scopes of different parts of the object have nothing to do with each other: an epoch may be settled *early*, before
 //! an earlier one of another part, which may be open around it on every rank. Loads settle in their order among
-//! themselves: who enters one waits for it there, so it never waits for anything that comes later in the program.
+//! themselves: a rank that enters a load waits for it there, so a load never waits for what comes later in the program.
 
 mod early;
 mod ends;
@@ -30,10 +30,10 @@ use aurora_net::Rank;
 use early::Early;
 use std::collections::{BTreeMap, VecDeque};
 
-/// So many HaloCaches are remembered that were settled without some ranks.
+/// How many HaloCaches are remembered that were settled without some ranks.
 const REMEMBERED: usize = 64;
 
-/// A rank whose opening is another, and that.
+/// A rank whose opening differs from ours, and its opening.
 pub(crate) type Disagreement = (Rank, Box<Opening>);
 
 /// All epochs that are not over.
@@ -45,11 +45,11 @@ pub(crate) struct Ledger {
     pub(crate) epoch: Epoch,
     /// All epochs up to this one are settled.
     pub(crate) settled: Epoch,
-    /// Later ones that are.
+    /// Later epochs that are settled.
     early: Early,
     records: BTreeMap<Epoch, Record>,
-    /// Of each other rank, the last scope that it has said to have entered.
-    heard: Vec<Epoch>,
+    /// By ranks: the last scope that the rank is known to have entered.
+    entered: Vec<Epoch>,
     /// HaloCaches, the latest last. A HaloCache is settled without the ranks that are no neighbours; what they open
     /// instead may come later.
     halos: VecDeque<(Epoch, Opening)>,
@@ -60,8 +60,8 @@ pub(crate) struct Ledger {
 impl Ledger {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
         let (records, halos) = (BTreeMap::new(), VecDeque::new());
-        let (early, heard) = (Early::default(), vec![0; size]);
-        Ledger { me, size, epoch: 0, settled: 0, early, records, heard, halos, last: None }
+        let (early, entered) = (Early::default(), vec![0; size]);
+        Ledger { me, size, epoch: 0, settled: 0, early, records, entered, halos, last: None }
     }
 
     /// This rank.
@@ -167,8 +167,8 @@ impl Ledger {
 
     /// Another rank has come as far as this scope.
     pub(crate) fn has_entered(&mut self, rank: Rank, epoch: Epoch) {
-        let heard = &mut self.heard[rank.index()];
-        *heard = epoch.max(*heard);
+        let entered = &mut self.entered[rank.index()];
+        *entered = epoch.max(*entered);
     }
 
     /// The part that a scope is about, and itself.
@@ -189,7 +189,7 @@ impl Ledger {
             .any(|record| record.mine_complete && record.mine.as_ref().is_some_and(|mine| mine.behaviour.has_writes()))
     }
 
-    /// Who decides that has said that all epochs up to this one are over.
+    /// The rank that decides it has said that all epochs up to this one are over.
     pub(crate) fn conclude(&mut self, epoch: Epoch) {
         self.settled = self.early.take_up_to(self.settled.max(epoch));
         self.records.retain(|of, _| *of > epoch);

@@ -65,14 +65,14 @@ impl Ledger {
 
     /// The ranks that are awaited in a scope and not known to have entered it.
     fn late(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
-        self.awaited(epoch).filter(move |rank| self.heard[rank.index()] < epoch)
+        self.awaited(epoch).filter(move |rank| self.entered[rank.index()] < epoch)
     }
 
-    /// For whom this rank waits if it is [too far ahead](Self::ahead): who is late in the first of these scopes is so
-    /// in all of them.
+    /// The ranks that this rank waits for if it is [too far ahead](Self::ahead): a rank that is late in the first of
+    /// these scopes is late in all of them.
     pub(crate) fn laggards(&self) -> Vec<Rank> {
         if self.left_behind().any(|epoch| self.awaited(epoch).next().is_none()) {
-            // Nobody has to come for that one.
+            // No rank has to enter that scope.
             return Vec::new();
         }
         self.left_behind().next().map_or(Vec::new(), |first| self.late(first).collect())
@@ -83,13 +83,13 @@ impl Ledger {
         self.records.get(&epoch).is_some_and(|record| record.mine_complete)
     }
 
-    /// The first epoch up to this one that is not settled and may have to do with a part of the object.
+    /// The first epoch up to this one that is not settled and may concern a part of the object.
     pub(crate) fn pending(&self, window: Window, upto: Epoch) -> Option<Epoch> {
         let mut unsettled = self.unsettled(upto);
         unsettled.find(|epoch| self.opening(*epoch).is_none_or(|opening| opening.window.overlaps(window)))
     }
 
-    /// All of those that this rank is through with, and the loads among the others if it is a load that waits.
+    /// All such epochs that this rank has completed, and other loads among them if a load waits.
     pub(crate) fn in_the_way(&self, window: Window, upto: Epoch) -> impl Iterator<Item = Epoch> + '_ {
         let load = self.opening(upto).is_some_and(Opening::is_load);
         let holds_up = move |opening: &Opening| opening.window.overlaps(window) || load && opening.is_load();
@@ -97,8 +97,8 @@ impl Ledger {
         self.unsettled(upto).filter(|epoch| self.is_complete(*epoch)).filter(holds_up)
     }
 
-    /// What an access of this rank to a part of the object comes behind, now that nothing of that part is pending here:
-    /// so every rank has been there.
+    /// The epoch that an access of this rank to a part of the object comes behind, now that nothing of that part is
+    /// pending here: every rank has entered it.
     pub(crate) fn behind(&self) -> Epoch {
         self.early.last().unwrap_or(self.settled)
     }
@@ -109,7 +109,7 @@ impl Ledger {
         !self.is_settled(epoch) && mine.is_some_and(|mine| self.pending(mine.window, epoch - 1).is_none())
     }
 
-    /// The other ranks without whom an epoch cannot be settled.
+    /// The other ranks without which an epoch cannot be settled.
     pub(crate) fn missing(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
         let record = self.records.get(&epoch);
         (0..self.size).map(Rank::new).filter(move |rank| match record {

@@ -1,4 +1,4 @@
-//! Who waits for whom, and what is settled when.
+//! Which ranks an epoch waits for, and when it is settled.
 
 use super::*;
 use crate::Site;
@@ -14,7 +14,7 @@ fn of_four(behaviour: Collective) -> Ledger {
     ledger
 }
 
-/// Whose turn it is, and whom the last rank waits for.
+/// Which rank is next, and which the last rank waits for.
 fn state(ledger: &Ledger) -> (Vec<usize>, Vec<usize>) {
     let ranks = (0..4).map(Rank::new);
     let turns = ranks.filter(|rank| ledger.is_turn(FIRST, *rank)).map(Rank::index).collect();

@@ -93,11 +93,11 @@ pub(crate) struct Core {
     pub(crate) barrier: Barrier,
     /// What other ranks have given to this one in steps of collective calls.
     pub(crate) pieces: Pieces,
-    /// If there are others, and all are on it.
+    /// This rank's node, if the job has other ranks and all are on it.
     pub(crate) node: Option<Arc<Node>>,
-    /// Who shares the memory of vectors with whom.
+    /// Which ranks share the memory of vectors.
     pub(crate) nodes: Arc<Nodes>,
-    /// Ranks are on several nodes.
+    /// The job has several nodes.
     pub(crate) between_nodes: bool,
     pub(crate) calls: HashMap<CallId, Call>,
     next_call: u64,
@@ -106,26 +106,26 @@ pub(crate) struct Core {
     pub(crate) polling: Polling,
     /// Objects to which a header has come that they have not been able to act on: nothing could be sent.
     pub(crate) placed: Vec<ObjectId>,
-    /// What a copy of a vector may take here.
+    /// How much memory a copy of a vector may take on this rank.
     pub(crate) budget: Budget,
     /// For ranks that hold the latches of our blocks.
     pub(crate) holder_timeout: Arc<HolderTimeout>,
     /// What ended the job, for every later call.
     pub(crate) fault: Option<Error>,
-    /// Errors that had nowhere to go when they happened: `run` returns the first that no call has returned before.
+    /// Errors that no call could return when they happened: `run` returns the first that no call has returned since.
     deferred: Vec<(ObjectId, Error)>,
     /// Errors of objects that calls have returned to the program.
     told: BTreeSet<(ObjectId, u64)>,
-    /// Who has left the closure, and how many objects it had dropped.
+    /// By ranks: whether the rank has left the closure, and how many objects it had dropped.
     left: Vec<Option<u64>>,
     /// Objects that each rank has said it has dropped.
     farewells: Vec<u64>,
     leaving: bool,
-    /// What ranks tell rank 0, or it them, beside the program's own.
+    /// What ranks report to rank 0, and its answers.
     pub(crate) telling: Telling,
     /// `run` is over.
     pub(crate) ended: bool,
-    /// The job has failed in the call of an object that is under way: the others have not been told.
+    /// The job has failed in the call of an object that is under way: the other ranks do not know yet.
     pub(crate) is_failing: bool,
 }
 

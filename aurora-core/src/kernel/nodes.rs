@@ -1,8 +1,8 @@
-//! Who of a job shares memory with whom, and who of a node receives what is meant for all of it.
+//! Which ranks of a job share memory, and which rank of a node receives a block for all of its node.
 
 use aurora_net::Rank;
 
-/// The nodes of a job: what shares memory. The same on all ranks.
+/// The nodes of a job: sets of ranks that share memory. The same on all ranks.
 #[derive(Debug)]
 pub(crate) struct Nodes {
     /// By ranks.
@@ -60,14 +60,15 @@ impl Nodes {
         self.locations[rank.index()].position
     }
 
-    /// Who of `rank`'s node receives the block of an `owner` on another one, for all of it. The ranks of a node share
-    /// in what comes from the ranks of each other node, and so they do if each of those has only one.
+    /// The rank of `rank`'s node that receives the block of an `owner` on another node, for the whole node. The ranks
+    /// of a node share the work: the blocks of each other node go to different ranks, and so do the blocks of different
+    /// nodes.
     pub(crate) fn receiver(&self, owner: Rank, rank: Rank) -> Rank {
         let (sharers, owner) = (self.with(rank), self.locations[owner.index()]);
         sharers[(owner.node + owner.position) % sharers.len()]
     }
 
-    /// Whether a rank is the one who receives the block of an owner on another node.
+    /// Whether a rank is the one that receives the block of an owner on another node.
     pub(crate) fn receives(&self, owner: Rank, rank: Rank) -> bool {
         !self.same_node(owner, rank) && self.receiver(owner, rank) == rank
     }

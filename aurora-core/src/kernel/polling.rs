@@ -1,10 +1,10 @@
-//! A rank that polls: whether it is told so, and whether its polling ends as a wait does.
+//! A rank that polls: when its user is told, and when polling ends with an error, as a wait does.
 //!
-//! See [`polls`](crate::polls). Now and then, at a *tick*, the kernel has its rank's looks watched. Of a rank that
-//! polls for as long as a wait is noticed it says so once, if that is all that the job does: every other rank waits,
-//! polls too, or has left. All are asked three times, one time after the other. Who is in the same wait each time has
-//! waited from its first answer to its second, and so has polled who has looked again after that. So at the moment when
-//! all had answered once and none twice, nobody did anything else.
+//! See [`polls`](crate::polls). Now and then, at a *tick*, the kernel has its rank's looks watched. If a rank has
+//! polled for the time after which a wait is noticed, and every other rank waits, polls too, or has left, the kernel
+//! says so once. To find out, it asks all ranks three times, one time after the other. A rank that is in the same wait
+//! each time has waited from its first answer to its second. A rank that has looked again after its second answer has
+//! polled in that time. So at the moment when all ranks had answered once and none twice, no rank did anything else.
 
 use super::Kernel;
 use super::watch::NOTICE;

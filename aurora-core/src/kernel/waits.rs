@@ -1,5 +1,5 @@
-//! What this rank waits for, from whom, and what it says of that to those who ask: what the [watch](super::watch)
-//! judges by.
+//! What this rank waits for and which ranks it waits for; its answer to ranks that ask. The [watch](super::watch)
+//! judges by these answers.
 
 use super::watch::{Act, GuardState, RankState, Relay, Wait};
 use super::{Call, Entry, Kernel};

@@ -93,19 +93,19 @@ pub(crate) trait SharedObject: Any + Send {
     /// The ranks that have to act before a wait at this object can end. None: a transfer is under way.
     fn awaits(&self, wait: Wait) -> Vec<Rank>;
 
-    /// What a rank does that waits so, in words.
+    /// What a rank does in this wait, in words.
     fn doing(&self, wait: Wait, name: &str) -> String;
 
-    /// What it does for others by itself, and for whom it waits in that.
+    /// Its work for other ranks that goes on without the program, and the ranks that this work waits for.
     fn relay(&self) -> Option<Relay>;
 
     /// The requests that it keeps, and why.
     fn parked(&self, held: &mut dyn FnMut(Rank, Obstacle));
 
-    /// To whose account waits at it go.
+    /// The kind that a wait at this object is counted under.
     fn wait_kind(&self, wait: Wait) -> crate::stats::Kind;
 
-    /// Looks of the calling thread are to be watched.
+    /// From now on the looks of the calling thread are watched.
     fn watch_looks(&self);
 
     /// What a header says, in a word, for traces.
@@ -123,10 +123,10 @@ pub(crate) struct Called {
     pub(crate) id: CallId,
 }
 
-/// Who has to do something before a piece of parked work can be done. If nobody, then a transfer is under way.
+/// The ranks that have to act before parked work can be done. None: a transfer is under way.
 pub(crate) struct Obstacle {
-    /// The rank where it is parked: it has to enter or end a scope.
+    /// The rank where the work is parked has to enter or end a scope.
     pub(crate) by_itself: bool,
-    /// Other ranks, who have to end theirs.
+    /// Other ranks that have to end theirs.
     pub(crate) behind: Vec<Rank>,
 }

@@ -1,4 +1,4 @@
-//! Who really waits for whom, whether that is a circle, and what to call it. Pure.
+//! Which ranks a rank really waits for, whether those waits are a circle, and the error that a circle is. Pure.
 
 use super::relay::Relay;
 use crate::Site;
@@ -81,7 +81,7 @@ pub(super) fn on(state: &RankState) -> &[Rank] {
     state.wait.as_ref().map_or(&[], |wait| &wait.on)
 }
 
-/// For whom `from` really waits: no message that could free it is under way.
+/// The ranks that `from` really waits for: no message that could end its wait is under way.
 fn steps(from: Rank, states: &BTreeMap<Rank, RankState>) -> Vec<Step> {
     let mut steps = Vec::new();
     let Some(wait) = states.get(&from).and_then(|state| state.wait.as_ref()) else {

@@ -1,13 +1,14 @@
-//! The watch over a waiting rank: a rank that can never come is an error, one that is merely late is not.
+//! The watch over waits: a wait that can never end is an error, a wait for a late rank is not.
 //!
-//! A rank that has waited a little asks those it waits for what they are doing, asks in turn those *they* wait for, and
-//! so on: a *look*. A circle of waits in which no message is under way can never end. Because the answers of one look
-//! are not of one moment, a circle counts only if a second look finds the very same waits and message counts: then all
-//! of it held at once, at any moment between the two.
+//! A rank that has waited for 20 ms asks the ranks that it waits for what they are doing, then asks the ranks that
+//! *those* wait for, and so on: a *look*. A circle of waits in which no message is under way can never end. The answers
+//! of one look are not of one moment. So a circle counts only if a second look finds the same waits and the same
+//! message counts: then the whole circle existed at each moment between the two looks.
 //!
-//! Who waits for an answer waits for the rank that was asked only if that rank itself holds the request back. If it
-//! holds it back until others have ended a scope, those are whom the asker waits for, *through* the rank that was
-//! asked. So are those for whom that rank's kernel waits in what it does by itself ([`relay`]).
+//! A rank that waits for an answer waits for the rank that it has asked only if that rank itself holds the request
+//! back. If that rank holds the request back until other ranks have ended a scope, the first rank waits for those
+//! others, *through* the rank that it has asked. The same goes for ranks that the asked rank's kernel waits for in work
+//! that it does without its program ([`relay`]).
 
 mod circle;
 mod relay;
@@ -28,7 +29,7 @@ use std::time::{Duration, Instant};
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 /// Looks that find nothing grow this far apart.
 const RARE_LOOKS: Duration = Duration::from_millis(500);
-/// After this long a waiting rank says once for whom it waits.
+/// After this long a waiting rank prints once which ranks it waits for.
 pub(crate) const NOTICE: Duration = Duration::from_secs(30);
 
 /// What the calling thread waits for.
@@ -93,7 +94,7 @@ pub(crate) enum Act {
     Ask(Rank, u64),
     /// Give up: this can never end.
     GiveUp(Error),
-    /// Tell the user for whom we wait.
+    /// Tell the user which ranks this rank waits for.
     Notice(Claim, Vec<Rank>),
 }
 

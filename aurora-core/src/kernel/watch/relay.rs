@@ -1,8 +1,9 @@
-//! What a rank's kernel does for others while its calling thread does something else. Pure.
+//! What a rank's kernel does for other ranks while its calling thread does something else. Pure.
 //!
-//! Blocks that a rank receives for its node come in the background once their load is streamed, and the home of a
-//! scalar ends the scopes of all. Who waits for that has asked a rank whose calling thread may be in a barrier, or
-//! gone: it waits neither for that thread nor for what that waits for, but for those whom the kernel waits for.
+//! The blocks of a streamed load arrive in the background, also those that a rank receives for its node; and the home
+//! of a scalar ends the scopes of all ranks. A rank that waits for either may wait for a rank whose calling thread is
+//! in a barrier, or has left. It does not wait for that thread, nor for what the thread waits for. It waits for the
+//! ranks that the kernel waits for.
 
 use super::circle::WaitState;
 use crate::ids::{Epoch, ObjectId};
@@ -10,14 +11,14 @@ use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Something of one object that is not done yet.
+/// Work on one object that is not done yet.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Relay {
-    /// It is this load of a vector; `None`: it is the next scope of a scalar to be over.
+    /// This load of a vector; `None`: the end of a scalar's next scope.
     pub(crate) load: Option<Epoch>,
-    /// Its own calling thread has to enter or to end that scope.
+    /// The rank's own calling thread has to enter or to end that scope.
     pub(crate) by_itself: bool,
-    /// So do these ranks, or have something to relay themselves.
+    /// These ranks have to enter or to end it, or have such work themselves.
     pub(crate) behind: BTreeSet<Rank>,
 }
 
