@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::ids::ObjectId;
 use crate::kernel::Kernel;
 use crate::kernel::nodes::Nodes;
-use crate::kernel::watch::Wait;
+use crate::kernel::watch::Blocked;
 use crate::memory::HolderTimeout;
 use crate::object::{Shared, SharedObject};
 use crate::polls::{Level, Look, Watcher};
@@ -267,7 +267,7 @@ impl Link {
     /// (`linger`), then as for anything else, until `poll` says that all have come.
     pub(crate) fn await_node_peers(
         &self,
-        wait: Wait,
+        wait: Blocked,
         site: &Site,
         linger: impl FnOnce() -> BarrierState,
         mut poll: impl FnMut(&mut Kernel) -> Result<BarrierState>,
@@ -287,7 +287,7 @@ impl Link {
     /// Waits until `condition` gives something or the job is over, and drives the transport meanwhile.
     pub(crate) fn wait<R>(
         &self,
-        wait: Wait,
+        wait: Blocked,
         site: &Site,
         condition: impl FnMut(&mut Kernel, &mut Outbox) -> Option<Result<R>>,
     ) -> Result<R> {
@@ -298,7 +298,7 @@ impl Link {
     pub(crate) fn wait_since<R>(
         &self,
         began: Option<Instant>,
-        wait: Wait,
+        wait: Blocked,
         site: &Site,
         mut condition: impl FnMut(&mut Kernel, &mut Outbox) -> Option<Result<R>>,
     ) -> Result<R> {
@@ -339,7 +339,7 @@ impl Link {
     }
 
     /// The span of a wait, for those who trace.
-    fn wait_span(&self, kernel: &Kernel, wait: Wait, site: &Site) -> Option<EnteredSpan> {
+    fn wait_span(&self, kernel: &Kernel, wait: Blocked, site: &Site) -> Option<EnteredSpan> {
         let about = || {
             let (object, kind) = kernel.account(wait, self.object.get());
             let object = object.and_then(|id| kernel.objects.get(&id));

@@ -7,7 +7,7 @@
 use super::pieces::StepId;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::kernel::watch::Wait;
+use crate::kernel::watch::Blocked;
 use crate::link::{BulkCall, Link};
 use crate::memory::{Demand, Shortage};
 use crate::{Site, digest};
@@ -270,7 +270,7 @@ impl<'a> CollectiveCall<'a> {
         if state != BarrierState::Waiting {
             return Ok(state);
         }
-        let (what, linger) = (Wait::Barrier(self.came.what), || barrier.borrow_mut().spin());
+        let (what, linger) = (Blocked::Barrier(self.came.what), || barrier.borrow_mut().spin());
         self.link.await_node_peers(what, self.site, linger, |_| Ok(barrier.borrow_mut().poll()))
     }
 
@@ -285,7 +285,7 @@ impl<'a> CollectiveCall<'a> {
             _ => None,
         };
         let (mut word, sent) = (Some(word), early.is_some());
-        self.link.wait(Wait::Barrier(self.came.what), self.site, |kernel, out| {
+        self.link.wait(Blocked::Barrier(self.came.what), self.site, |kernel, out| {
             if let Some(word) = word.take() {
                 if let Some(step) = early {
                     self.send(kernel, out, step);
@@ -303,7 +303,7 @@ impl<'a> CollectiveCall<'a> {
         let others = self.link.me.others(self.size());
         let from: Vec<Rank> = others.filter(|from| !(step.from)(from.index()).is_empty()).collect();
         let mut begun = false;
-        let pieces = self.link.wait(Wait::Pieces(self.came.what), self.site, |kernel, out| {
+        let pieces = self.link.wait(Blocked::Pieces(self.came.what), self.site, |kernel, out| {
             if !begun {
                 begun = true;
                 if !sent {

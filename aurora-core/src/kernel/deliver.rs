@@ -1,12 +1,14 @@
 //! What arrives: the kernel as the transport's handler.
 
+use super::loans::{CallerLoan, KERNEL, nowhere};
 use super::watch::RankState;
-use super::{Kernel, Loan};
+use super::{Entry, Kernel};
 use crate::Error;
 use crate::collective::Summary;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Header, Message, decode_error, malformed};
-use crate::object::{Called, Cx, Malformed, SharedObject};
+use crate::object::{Call, Cx, Loan, Malformed, Place, SharedObject, object_of};
+use aurora_net::bootstrap::capture;
 use aurora_net::{Handler, Outbox, Payload, Placement, Rank, Received, Token};
 use std::time::{Duration, Instant};
 
@@ -17,52 +19,51 @@ impl Handler for Kernel {
 
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
         match Header::decode(header) {
-            Some(Header::Reply { id, .. }) if !self.core.calls.contains_key(&id) => self.discard(),
+            Some(Header::Reply { id, .. }) if !self.core.calls.contains_key(&id) => Placement::At(nowhere()),
             Some(Header::Reply { id, refused: false }) => {
                 let landing = self.core.calls.get(&id).and_then(|call| call.landing);
                 let fits = |token: &Token| match self.core.loans.get(*token) {
-                    Some(Loan::CallerMut(lent)) => lent.len() == len,
+                    Some(CallerLoan::Write(lent)) => lent.len() == len,
                     _ => false,
                 };
                 landing.filter(fits).map_or(Placement::Buffer, Placement::At)
             }
             Some(Header::Object { object: id, header }) => {
-                // Nothing can be sent at this moment, so nothing is.
-                let mut nothing = Outbox::default();
                 self.core.placed.push(id);
-                let placed = self.call(id, &mut nothing, |object, cx| object.place(from, header, len, cx));
-                placed.unwrap_or_else(|| self.discard())
+                match self.place_at(id, |object, cx| object.place(from, header, len, cx)) {
+                    Place::Buffer => Placement::Buffer,
+                    Place::At(loan) => Placement::At(loan.token(id)),
+                    Place::Discard => Placement::At(nowhere()),
+                }
             }
             _ => Placement::Buffer,
         }
     }
 
     fn write(&mut self, token: Token, offset: usize, bytes: &[u8]) {
-        match self.core.loans.get_mut(token) {
-            Some(Loan::CallerMut(lent)) => {
-                lent.write(offset, bytes);
-            }
-            Some(loan) => {
-                if let Some(entry) = loan.object().and_then(|id| self.objects.get_mut(&id)) {
-                    entry.machine.write(loan, offset, bytes);
+        match object_of(token) {
+            KERNEL => {
+                if let Some(CallerLoan::Write(lent)) = self.core.loans.get_mut(token) {
+                    lent.write(offset, bytes);
                 }
             }
-            None => {}
+            object => {
+                if let Some(entry) = self.objects.get_mut(&object) {
+                    entry.machine.write(Loan::of(token), offset, bytes);
+                }
+            }
         }
     }
 
     fn read(&mut self, token: Token, offset: usize, into: &mut [u8]) -> bool {
-        match self.core.loans.get(token) {
-            Some(Loan::Caller(lent)) => lent.read(offset, into),
-            Some(Loan::Detached { copy, base }) => {
-                let from = copy.bytes().get(base + offset..).and_then(|bytes| bytes.get(..into.len()));
-                from.map(|bytes| into.copy_from_slice(bytes)).is_some()
+        match object_of(token) {
+            KERNEL => match self.core.loans.get(token) {
+                Some(CallerLoan::Read(lent)) => lent.read(offset, into),
+                _ => false,
+            },
+            object => {
+                self.objects.get_mut(&object).is_some_and(|entry| entry.machine.read(Loan::of(token), offset, into))
             }
-            Some(loan) => {
-                let object = loan.object().and_then(|id| self.objects.get(&id));
-                object.is_some_and(|entry| entry.machine.read(loan, offset, into))
-            }
-            None => false,
         }
     }
 
@@ -80,11 +81,11 @@ impl Handler for Kernel {
             Header::Kernel(message, rest) => self.deliver_own(from, message, rest, payload, out),
             Header::Reply { id, refused } => self.replied(from, id, refused, payload, out),
             Header::Object { object, header } => {
-                self.hand(object, from, out, |object, cx| object.deliver(from, header, payload, cx));
+                self.hand_header(object, from, out, |object, cx| object.deliver(from, header, payload, cx));
             }
             Header::Request { object, id, header, .. } => {
-                let call = Called { from, id };
-                self.hand(object, from, out, |object, cx| object.request(call, header, payload, cx));
+                let call = Call { from, id };
+                self.hand_header(object, from, out, |object, cx| object.request(call, header, payload, cx));
             }
         }
     }
@@ -98,12 +99,12 @@ impl Handler for Kernel {
     }
 
     fn released(&mut self, token: Token, out: &mut Outbox) {
-        let Some(loan) = self.core.loans.end(token) else {
-            return;
-        };
-        if let Some(id) = loan.object() {
-            self.call(id, out, |object, cx| object.released(&loan, cx));
-            self.reap(id);
+        match object_of(token) {
+            KERNEL => self.core.loans.end(token),
+            object => {
+                self.hand(object, out, |object, cx| object.released(Loan::of(token), cx));
+                self.reap(object);
+            }
         }
     }
 
@@ -122,34 +123,43 @@ impl Handler for Kernel {
             self.look(now, out);
         }
         while let Some(id) = self.timers.take_due(now) {
-            self.call(id, out, |object, cx| object.handle_timeout(now, cx));
+            self.hand(id, out, |object, cx| object.handle_timeout(now, cx));
         }
         self.tick(now, out);
     }
 }
 
 impl Kernel {
-    /// What arrives is of no use to anybody, and may be as long as a block.
-    fn discard(&mut self) -> Placement {
-        Placement::At(self.core.loans.add(Loan::Nowhere))
-    }
-
     /// Objects to which headers have come act on them.
     pub(crate) fn act_on_headers(&mut self, out: &mut Outbox) {
         for id in std::mem::take(&mut self.core.placed) {
-            self.call(id, out, |object, cx| object.placed(cx));
+            self.hand(id, out, |_, _| ());
         }
     }
 
-    /// Hands an object what has come for it.
-    fn hand(
+    /// Asks an object where a payload goes. Nothing can be sent at this moment.
+    fn place_at(&mut self, id: ObjectId, place: impl FnOnce(&mut dyn SharedObject, &Cx<'_>) -> Place) -> Place {
+        let Some(Entry { frame, machine }) = self.objects.get_mut(&id) else {
+            return Place::Discard;
+        };
+        let (me, core) = (self.core.me, &mut self.core);
+        let mut nothing = Outbox::default();
+        let placed = capture(me, || place(&mut **machine, &Cx { core, frame, out: &mut nothing }));
+        placed.unwrap_or_else(|_| {
+            frame.is_broken = true;
+            Place::Discard
+        })
+    }
+
+    /// Hands an object a header; one that it cannot read is another build's.
+    fn hand_header(
         &mut self,
         object: ObjectId,
         from: Rank,
         out: &mut Outbox,
         call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> Result<(), Malformed>,
     ) {
-        if let Some(Err(Malformed)) = self.call(object, out, call) {
+        if let Some(Err(Malformed)) = self.hand(object, out, call) {
             self.fail_job(malformed(from), out);
         }
     }
@@ -173,7 +183,7 @@ impl Kernel {
             }
             Message::Dropped { object } => {
                 self.core.farewells[from.index()] += 1;
-                self.hand(object, from, out, |object, cx| {
+                self.hand_header(object, from, out, |object, cx| {
                     cx.frame.dropped[from.index()] = true;
                     object.peer_dropped(from, rest, cx)
                 });
@@ -227,8 +237,13 @@ impl Kernel {
             // It may be long until somebody takes it, and its sender has other use for the memory.
             payload.detach();
         }
-        let (landing, object) = (call.landing, Some(call.object).filter(|_| call.writes && !refused));
-        let shown = object.and_then(|id| self.call(id, out, |object, _| object.replied(from, payload.bytes())));
+        let (landing, object) = (call.landing, Some(call.object).filter(|_| call.shown));
+        let shown = object.and_then(|object| {
+            let error = refused.then(|| decode_error(from, payload.bytes()));
+            self.hand(object, out, |object, cx| {
+                object.reply(id, from, error.as_ref().map_or(Ok(payload.bytes()), Err), cx)
+            })
+        });
         let reply = match (payload, landing) {
             _ if matches!(shown, Some(Err(Malformed))) => Err(malformed(from)),
             (placed @ Received::Placed(_), _) => Ok(placed),

@@ -1,10 +1,10 @@
 //! What has failed, which ranks hear of it, and whether the program has.
 
-use super::watch::Wait;
 use super::{Core, Kernel};
 use crate::Error;
 use crate::ids::ObjectId;
 use crate::kernel::message::{Message, encode_error};
+use crate::object::Until;
 use aurora_net::{Outbox, Payload};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -29,7 +29,7 @@ impl Kernel {
         }
         self.core.fault = Some(error.clone());
         self.core.watch.progress();
-        self.refresh_all();
+        self.shut_all();
         true
     }
 
@@ -119,8 +119,8 @@ impl Core {
 
     /// Whether the calling thread waits for the end of scopes of an object: then it hears what becomes of its writes.
     pub(crate) fn waits_for_end_of(&self, object: ObjectId) -> bool {
-        let hears = [Wait::Settle { object }, Wait::Lead { object }];
-        self.watch.waiting().is_some_and(|waiting| hears.contains(&waiting.wait))
+        let wait = self.watch.waiting().and_then(|waiting| waiting.wait.wait());
+        wait.is_some_and(|(of, wait)| of == object && wait.until == Until::Ended)
     }
 }
 

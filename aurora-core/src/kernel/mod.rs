@@ -27,7 +27,6 @@ mod waits;
 pub(crate) mod watch;
 
 pub(crate) use asked::Asked;
-pub(crate) use loans::Loan;
 pub(crate) use mail::Reason;
 pub use mail::Usage;
 
@@ -39,8 +38,9 @@ use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::Message;
 use crate::memory::{Budget, HolderTimeout};
 use crate::object::{Cx, Frame, SharedObject};
+use aurora_net::bootstrap::capture;
 use aurora_net::{Node, Outbox, Payload, Rank, Received, Token};
-use loans::Loans;
+use loans::CallerLoans;
 use mail::Mail;
 use nodes::Nodes;
 use polling::Polling;
@@ -54,7 +54,7 @@ use timers::Timers;
 use watch::Watch;
 
 /// A request of ours.
-pub(crate) struct Call {
+pub(crate) struct OpenCall {
     /// Whom we asked.
     pub(crate) to: Rank,
     /// Where the answer's payload goes, if not into a buffer.
@@ -63,8 +63,8 @@ pub(crate) struct Call {
     ahead: bool,
     /// The object that is asked.
     object: ObjectId,
-    /// It changes something there.
-    writes: bool,
+    /// That object is shown the answer.
+    shown: bool,
     /// The answer, once it is here.
     pub(crate) reply: Option<Result<Received, Error>>,
 }
@@ -89,7 +89,7 @@ pub(crate) struct Core {
     pub(crate) size: usize,
     pub(crate) modes: Modes,
     pub(crate) mail: Mail,
-    pub(crate) loans: Loans,
+    loans: CallerLoans,
     pub(crate) barrier: Barrier,
     /// What other ranks have given to this one in steps of collective calls.
     pub(crate) pieces: Pieces,
@@ -99,7 +99,7 @@ pub(crate) struct Core {
     pub(crate) nodes: Arc<Nodes>,
     /// The job has several nodes.
     pub(crate) between_nodes: bool,
-    pub(crate) calls: HashMap<CallId, Call>,
+    pub(crate) calls: HashMap<CallId, OpenCall>,
     next_call: u64,
     next_guard: u64,
     pub(crate) watch: Watch,
@@ -136,7 +136,7 @@ impl Kernel {
             size,
             modes: Modes::default(),
             mail: Mail::new(size),
-            loans: Loans::default(),
+            loans: CallerLoans::default(),
             barrier: Barrier::new(me, size),
             pieces: Pieces::default(),
             node: None,
@@ -163,25 +163,72 @@ impl Kernel {
         Kernel { core, objects: BTreeMap::new(), timers: Timers::default() }
     }
 
-    /// Calls an object. `None`: there is none of that number.
+    /// Calls an object for the program. `None`: there is none of that number.
     ///
     /// # Panics
-    /// If an operation of the program's does; what the object makes of that comes first.
+    /// If the call does; the object is poisoned by then.
     pub(crate) fn call<R>(
         &mut self,
         id: ObjectId,
         out: &mut Outbox,
         call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
     ) -> Option<R> {
+        let called = self.call_caught(id, out, |call| catch_unwind(AssertUnwindSafe(call)), call)?;
+        Some(called.unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+
+    /// Calls an object with what has come for it, from whatever thread drives the endpoint. A panic ends here: the
+    /// object is poisoned, and the user is told.
+    pub(crate) fn hand<R>(
+        &mut self,
+        id: ObjectId,
+        out: &mut Outbox,
+        call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
+    ) -> Option<R> {
+        let me = self.core.me;
+        match self.call_caught(id, out, |call| capture(me, call), call)? {
+            Ok(outcome) => Some(outcome),
+            Err(failure) => {
+                let fault = self.objects.get(&id).and_then(|entry| entry.frame.fault.clone());
+                if let Some(fault) = fault {
+                    crate::notice::operation_panicked(&failure, &fault);
+                    self.core.defer(id, fault);
+                }
+                None
+            }
+        }
+    }
+
+    /// A call, and what follows it.
+    fn call_caught<R, P>(
+        &mut self,
+        id: ObjectId,
+        out: &mut Outbox,
+        caught: impl FnOnce(&mut dyn FnMut() -> R) -> Result<R, P>,
+        call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
+    ) -> Option<Result<R, P>> {
         let Kernel { core, objects, timers } = self;
         let Entry { frame, machine } = objects.get_mut(&id)?;
-        let called = catch_unwind(AssertUnwindSafe(|| call(&mut **machine, &mut Cx { core, frame, out })));
-        if std::mem::take(&mut frame.is_failing) {
-            machine.failed(&mut Cx { core, frame, out });
+        let machine = &mut **machine;
+        let mut call = Some(call);
+        let called = caught(&mut || {
+            let mut cx = Cx { core, frame, out };
+            let outcome = call.take().expect("called once")(machine, &mut cx);
+            machine.advance(&mut cx);
+            outcome
+        });
+        let mut cx = Cx { core, frame, out };
+        if called.is_err() || std::mem::take(&mut cx.frame.is_broken) {
+            cx.poison("a call", None);
+        }
+        if std::mem::take(&mut cx.frame.is_failing) {
+            machine.shut();
+            machine.failed(&mut cx);
+            machine.advance(&mut cx);
         }
         timers.set(id, machine.poll_timeout());
         self.shut_if_failing();
-        Some(called.unwrap_or_else(|panic| resume_unwind(panic)))
+        Some(called)
     }
 
     /// Calls an object whose handle knows what it is.
@@ -200,21 +247,19 @@ impl Kernel {
     /// Of a job that has failed nothing may be used.
     pub(crate) fn shut_if_failing(&mut self) {
         if std::mem::take(&mut self.core.is_failing) {
-            self.refresh_all();
+            self.shut_all();
         }
     }
 
-    /// What the calling thread and the ranks that share memory may do to objects without us follows what we know.
-    fn refresh_all(&mut self) {
-        let Kernel { core, objects, .. } = self;
-        let usable = core.is_usable();
-        objects.values_mut().for_each(|Entry { frame, machine }| machine.refresh(frame, usable));
+    /// Nothing may be done to any object without us any more, by the calling thread or by ranks that share memory.
+    fn shut_all(&mut self) {
+        self.objects.values_mut().for_each(|entry| entry.machine.shut());
     }
 
     /// `run` is over: nothing can be used any more.
     pub(crate) fn end(&mut self) {
         self.core.ended = true;
-        self.refresh_all();
+        self.shut_all();
     }
 
     /// Forgets an object that every rank has dropped, once nothing is sent from it. Of a faulty one nobody misses a
@@ -222,7 +267,7 @@ impl Kernel {
     pub(crate) fn reap(&mut self, id: ObjectId) {
         if let Some(Entry { frame, machine }) = self.objects.get(&id)
             && frame.dropped.iter().all(|dropped| *dropped)
-            && machine.is_idle(frame)
+            && machine.is_idle(frame.fault.is_some())
         {
             self.core.mail.reap(id, &frame.name);
             self.core.told.retain(|(of, _)| *of != id);

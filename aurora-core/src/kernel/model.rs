@@ -161,10 +161,10 @@ fn write_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.gate(Window::WHOLE, cx)).expect("no fault");
     let guard = node.on(|object, cx| {
         let guard = cx.open_guard(("OwnerComputes", &node.site), (true, false), Window::WHOLE);
-        object.refresh_permit(cx.frame, true);
+        object.refresh_permit(cx);
         guard
     });
-    let block = node.on(|object, cx| object.take_part(&(0..node.len), cx)).expect("one write guard at a time");
+    let block = node.on(|object, _| object.take_part(&(0..node.len))).expect("one write guard at a time");
     let mut block = std::sync::Arc::try_unwrap(typed::<u64>(block)).unwrap_or_else(|shared| Array::clone(&shared));
     let half = block.len() / 2;
     block[..half].fill(2);
@@ -173,7 +173,7 @@ fn write_by_a_guard(node: &Node) {
     node.on(|object, _| object.block.give_back(std::sync::Arc::new(block)));
     node.on(|object, cx| {
         cx.close_guard(guard, false);
-        object.advance(cx);
+        object.has_changed = true;
     });
 }
 
@@ -191,7 +191,7 @@ fn write_without_lending(node: &Node) {
 fn write_under_transfers(node: &Node) {
     let guard = node.on(|object, cx| {
         let guard = cx.open_guard(("OwnerComputes", &node.site), (true, false), Window::WHOLE);
-        object.refresh_permit(cx.frame, true);
+        object.refresh_permit(cx);
         guard
     });
     let block = node.on(|object, _| object.block.take());
@@ -201,7 +201,7 @@ fn write_under_transfers(node: &Node) {
     }
     node.on(|object, cx| {
         cx.close_guard(guard, false);
-        object.advance(cx);
+        object.has_changed = true;
     });
 }
 
@@ -210,7 +210,7 @@ fn read_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.settled(false, Window::WHOLE, cx)).expect("no fault");
     let guard = node.on(|object, cx| {
         let guard = cx.open_guard(("OwnerComputes", &node.site), (false, false), Window::WHOLE);
-        object.refresh_permit(cx.frame, true);
+        object.refresh_permit(cx);
         guard
     });
     let shown = node.on(|object, _| object.block.share());
@@ -221,7 +221,7 @@ fn read_by_a_guard(node: &Node) {
     drop(shown);
     node.on(|object, cx| {
         cx.close_guard(guard, false);
-        object.advance(cx);
+        object.has_changed = true;
     });
 }
 
@@ -306,17 +306,17 @@ fn split_end(entered: u64) {
         let epoch = node.on(|object, cx| object.enter(opening.clone(), cx)).expect("the same scope");
         let guard = node.on(|object, cx| {
             let guard = cx.open_guard(("ReleaseC", &node.site), (true, true), Window::WHOLE);
-            object.refresh_permit(cx.frame, true);
+            object.refresh_permit(cx);
             guard
         });
-        node.on(|object, cx| object.advance(cx));
+        node.on(|object, _| object.has_changed = true);
         let reason = Reason { object: Some(OBJECT), action: "ReleaseC", site: None };
         let scope = ReleaseScope { epoch, opening: &opening, reason: &reason, sent: 0 };
         let last = vec![Some(LastBatch { op: None, bytes: batch(0, 5) }), None];
         node.on(|object, cx| object.end_release(&scope, &[0, 0], last, cx));
         node.on(|object, cx| {
             cx.close_guard(guard, false);
-            object.advance(cx);
+            object.has_changed = true;
         });
         // The next use.
         let own = node.wait(|object, cx| {

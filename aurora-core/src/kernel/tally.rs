@@ -1,7 +1,7 @@
 //! What was sent and waited for, by object and kind: what [`World::stats`](crate::World::stats) tells.
 
 use super::Kernel;
-use super::watch::Wait;
+use super::watch::Blocked;
 use crate::error::ObjectName;
 use crate::ids::ObjectId;
 use crate::stats::{Cost, Costs, Kind, join};
@@ -83,16 +83,16 @@ impl Tally {
 
 impl Kernel {
     /// To whose account a wait goes; `caller`: the object whose call it is.
-    pub(crate) fn account(&self, wait: Wait, caller: Option<ObjectId>) -> (Option<ObjectId>, Kind) {
+    pub(crate) fn account(&self, wait: Blocked, caller: Option<ObjectId>) -> (Option<ObjectId>, Kind) {
         let object = wait.object();
         let kind = match wait {
-            Wait::Barrier(_) => return (caller, Kind::Barrier),
-            Wait::Pieces(_) => return (caller, Kind::Exchange),
-            Wait::Leave => Kind::End,
-            Wait::Clock => Kind::Control,
-            _ => {
-                let entry = object.and_then(|id| self.objects.get(&id));
-                entry.map_or(Kind::Control, |entry| entry.machine.wait_kind(wait))
+            Blocked::Barrier(_) => return (caller, Kind::Barrier),
+            Blocked::Pieces(_) => return (caller, Kind::Exchange),
+            Blocked::Leave => Kind::End,
+            Blocked::Clock => Kind::Control,
+            Blocked::Calls { kind, .. } => kind,
+            Blocked::Object(id, wait) => {
+                self.objects.get(&id).map_or(Kind::Control, |entry| entry.machine.wait_kind(wait))
             }
         };
         (object, kind)

@@ -60,7 +60,7 @@ impl Kernel {
                     rank: me,
                     epoch: object.entered(),
                     entered: object.digest(),
-                    last: object.claim(&frame.name),
+                    last: object.claim(&frame.name, me),
                     open: awaited.map(|guard| Box::new(frame.leak(me, guard))),
                     fault: frame.fault.clone().map(Box::new),
                 };

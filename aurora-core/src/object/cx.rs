@@ -5,12 +5,12 @@ use crate::Site;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::asking::Asking;
 use crate::kernel::message::to_object;
-use crate::kernel::{Core, Loan, Reason};
+use crate::kernel::{Core, Reason};
 use crate::memory::Shortage;
-use crate::object::{Called, Frame};
+use crate::object::{Call, Frame, Loan};
 use crate::stats::Kind;
 use crate::window::Window;
-use aurora_net::{Outbox, Payload, Rank, Token};
+use aurora_net::{Outbox, Payload, Rank};
 use serde::Serialize;
 
 /// How a message goes out.
@@ -78,18 +78,14 @@ impl Cx<'_> {
     }
 
     /// Answers a request.
-    pub(crate) fn answer(&mut self, call: Called, answer: Result<Payload, Error>) {
+    pub(crate) fn answer(&mut self, call: Call, answer: Result<Payload, Error>) {
         self.core.answer(call, self.frame.id, answer, self.out);
     }
 
-    /// Lends memory to the transport.
-    pub(crate) fn lend(&mut self, loan: Loan) -> Token {
-        self.core.loans.add(loan)
-    }
-
-    /// What a token stood for, which it does no longer.
-    pub(crate) fn end_loan(&mut self, token: Token) -> Option<Loan> {
-        self.core.loans.end(token)
+    /// `len` bytes of the object's memory as a payload: the transport reads them with
+    /// [`read`](super::SharedObject::read) until it calls [`released`](super::SharedObject::released).
+    pub(crate) fn lent(&self, loan: Loan, len: usize) -> Payload {
+        Payload::Lent { token: loan.token(self.frame.id), len }
     }
 
     /// Something has happened that may end the wait of the calling thread.
@@ -113,6 +109,16 @@ impl Cx<'_> {
         self.frame.is_failing = true;
         self.core.watch.progress();
         true
+    }
+
+    /// The rank has panicked amid `behaviour`, opened at this line: what the object holds is that of half a call. The
+    /// fault that it has.
+    pub(crate) fn poison(&mut self, behaviour: &str, opened: Option<Site>) -> Error {
+        let object = self.frame.name.clone();
+        let opened = opened.unwrap_or_else(|| object.made_at.clone());
+        let error = Error::Poisoned { rank: self.core.me, behaviour: behaviour.into(), object, opened };
+        self.fail(error.clone());
+        error
     }
 
     /// The job has failed, on all ranks.

@@ -1,11 +1,11 @@
 //! How the program's thread reaches an object.
 
-use super::{Cx, SharedObject};
+use super::{Cx, SharedObject, Wait};
 use crate::Site;
 use crate::error::Result;
 use crate::ids::ObjectId;
 use crate::kernel::Kernel;
-use crate::kernel::watch::Wait;
+use crate::kernel::watch::Blocked;
 use crate::link::Link;
 use aurora_net::Outbox;
 use std::marker::PhantomData;
@@ -59,7 +59,7 @@ impl<O: SharedObject> Shared<O> {
     /// The same of the object whose way this is.
     pub(crate) fn wait_on<R>(
         &self,
-        wait: Wait,
+        wait: impl Into<Wait>,
         site: &Site,
         condition: impl FnMut(&mut O, &mut Cx<'_>) -> Option<Result<R>>,
     ) -> Result<R> {
@@ -70,13 +70,13 @@ impl<O: SharedObject> Shared<O> {
     pub(crate) fn wait_on_since<R>(
         &self,
         began: Option<Instant>,
-        wait: Wait,
+        wait: impl Into<Wait>,
         site: &Site,
         mut condition: impl FnMut(&mut O, &mut Cx<'_>) -> Option<Result<R>>,
     ) -> Result<R> {
         let id = self.id();
         let on = |kernel: &mut Kernel, out: &mut Outbox| kernel.with::<O, _>(id, out, &mut condition).expect(THERE);
-        self.link.wait_since(began, wait, site, on)
+        self.link.wait_since(began, Blocked::Object(id, wait.into()), site, on)
     }
 
     /// Ends the scope of a guard that is dropped. Nobody is there to be told of an error: it is kept for the program,

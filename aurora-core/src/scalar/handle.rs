@@ -7,13 +7,15 @@ use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
-use crate::kernel::watch::Wait;
+use crate::kernel::watch::Blocked;
 use crate::memory::{InPlace, Word};
-use crate::object::{Plan, Shared, SharedObject};
+use crate::object::{Plan, Shared};
 use crate::operation::{TypeKey, short};
 use crate::polls::Level;
+use crate::scalar::machine::ScalarWait;
 use crate::scalar::message::ScalarRequest;
 use crate::scalar::{Scalar, Value, change_word, requested};
+use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
@@ -261,9 +263,7 @@ impl<T: ScalarValue> GScalar<T> {
     ) -> Result<Vec<u8>> {
         let id = self.id;
         if self.home == self.link.me {
-            return self
-                .link
-                .wait_on(Wait::Settle { object: id }, site, |object, cx| object.serve_own(request, &payload, cx));
+            return self.link.wait_on(ScalarWait::Settle, site, |object, cx| object.serve_own(request, &payload, cx));
         }
         let _call = self.link.call(action);
         let reason = Reason { object: Some(id), action, site: Some(site.clone()) };
@@ -272,7 +272,9 @@ impl<T: ScalarValue> GScalar<T> {
             Ok(object.ask(&reason, request, payload, cx))
         })?;
         self.link
-            .wait(Wait::Calls { object: id, action }, site, |kernel, _| kernel.core.take_reply(call))
+            .wait(Blocked::Calls { object: id, action, kind: Kind::Scalar }, site, |kernel, _| {
+                kernel.core.take_reply(call)
+            })
             .inspect_err(|_| self.link.tidy(|kernel, _| kernel.core.give_up(call)))
     }
 }
@@ -336,16 +338,13 @@ fn find_word(link: &Shared<Scalar>, id: ObjectId, home: Rank) -> Option<InPlace>
         let permit = object.permit.clone();
         if !at_home {
             let word = segment.map(|segment| InPlace::new(permit, Arc::new(Word::shared(segment))));
-            object.refresh(cx.frame, cx.core.is_usable());
             return word;
         }
         let value = object.value.as_mut()?;
         if let Some(segment) = segment {
             value.move_to(Word::shared(segment));
         }
-        let in_place = value.word().map(|word| InPlace::new(permit, word.clone()));
-        object.advance(cx);
-        in_place
+        value.word().map(|word| InPlace::new(permit, word.clone()))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Job, Stats, Times};
 use crate::ids::ObjectId;
-use crate::kernel::watch::Wait;
+use crate::kernel::watch::Blocked;
 use crate::{Result, Site, World};
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ impl World {
             });
         }
         let others = self.size() - 1;
-        let mut all = self.link().wait(Wait::Leave, site, |kernel, _| {
+        let mut all = self.link().wait(Blocked::Leave, site, |kernel, _| {
             let reports = &mut kernel.core.telling.reports;
             let all = (reports.len() == others || Instant::now() > until).then(|| std::mem::take(reports))?;
             kernel.core.telling.printed = true;

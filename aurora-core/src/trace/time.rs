@@ -1,6 +1,6 @@
 //! What time it is, so that other ranks can make something of it.
 
-use crate::kernel::watch::Wait;
+use crate::kernel::watch::Blocked;
 use crate::{Result, Site, World};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
@@ -53,7 +53,7 @@ impl World {
                 Ok(())
             })?;
             self.link()
-                .wait(Wait::Clock, site, |kernel, _| (kernel.core.telling.answers == asked).then_some(Ok(())))?;
+                .wait(Blocked::Clock, site, |kernel, _| (kernel.core.telling.answers == asked).then_some(Ok(())))?;
         }
         Ok(self.link().read(|kernel| kernel.core.telling.ahead.map_or(0, |(_, ahead)| ahead)).0)
     }

@@ -13,7 +13,7 @@ use crate::kernel::nodes::Nodes;
 use crate::link::Link;
 use crate::memory::node::home::{Home, Place};
 use crate::memory::{Array, Demand, Limits, Sharing};
-use crate::object::Plan;
+use crate::object::{Loans, Plan};
 use crate::operation::{TypeKey, short};
 use crate::vector::block::Block;
 use crate::vector::machine::Vector;
@@ -147,6 +147,7 @@ pub(crate) fn machine<T: Element>(core: &Core, dist: Distribution, block: Block,
     Vector {
         dist,
         block,
+        loans: Loans::default(),
         fresh: Arc::new(|len| Ok(Arc::new(Array::<T>::promised(len)?))),
         check: core.modes.check.then(Box::default),
         ops: built_in_ops::<T>(),
@@ -167,6 +168,7 @@ pub(crate) fn machine<T: Element>(core: &Core, dist: Distribution, block: Block,
         outstanding: vec![0; size],
         parked: Default::default(),
         incast: core.between_nodes.then(|| IncastGuard::new(core.me, size)),
+        has_changed: true,
         ends: Ends::new(size),
     }
 }

@@ -6,8 +6,9 @@ use crate::ids::CallId;
 use crate::kernel::Asked;
 use crate::kernel::Kernel;
 use crate::kernel::asking::When;
-use crate::kernel::watch::Wait;
+use crate::kernel::watch::Blocked;
 use crate::memory::{self, with_lent, with_lent_mut};
+use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::machine::Vector;
 use crate::vector::message::Request;
@@ -326,7 +327,7 @@ impl<'a, T: Element> Writing<'a, T> {
             (0..self.owners.len()).for_each(|owner| self.ask(owner, kernel, out));
             Ok(())
         })?;
-        let what = Wait::Calls { object: vector.id, action: "distmemcpy" };
+        let what = Blocked::Calls { object: vector.id, action: "distmemcpy", kind: Kind::of_action("distmemcpy") };
         let mut outcome = meanwhile();
         let answered = link.wait(what, site, |kernel, out| self.advance(&mut outcome, kernel, out).then_some(Ok(())));
         // Some are left only of a job that is over.

@@ -1,23 +1,24 @@
 //! A vector as its kernel calls it.
 
 use super::incast::IncastGuard;
+use super::loans::VectorLoan;
 use super::machine::{Parked, Vector, Work};
 use super::message::{Message, Request};
+use crate::Error;
 use crate::behaviour::halo::edges::Exchange;
 use crate::behaviour::read_cache::load::Announced;
 use crate::epoch::{Ends, defer_lost_writes};
 use crate::error::{Claim, ObjectName};
-use crate::kernel::Loan;
-use crate::kernel::watch::{Relay, Wait};
-use crate::object::{Called, Cx, Frame, Malformed, Obstacle, SharedObject};
+use crate::ids::CallId;
+use crate::object::{Awaited, Call, Cx, Holds, Loan, Malformed, Place, SharedObject, Wait};
 use crate::stats::Kind;
-use aurora_net::{Placement, Rank, Received};
+use aurora_net::{Rank, Received};
 use std::time::Instant;
 
 impl SharedObject for Vector {
-    fn place(&mut self, from: Rank, header: &[u8], len: usize, cx: &mut Cx<'_>) -> Placement {
+    fn place(&mut self, from: Rank, header: &[u8], len: usize, cx: &Cx<'_>) -> Place {
         let Some(message) = Message::decode(header, &self.dist) else {
-            return Placement::Buffer;
+            return Place::Buffer;
         };
         match message {
             Message::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
@@ -25,7 +26,7 @@ impl SharedObject for Vector {
                     window if window.is_whole() => self.place_block(from, epoch, len, cx),
                     window => self.place_part(from, (epoch, window), len, cx),
                 };
-                let coming = matches!(placement, Placement::At(_));
+                let coming = matches!(placement, Place::At(_));
                 let said = Announced { version, at_home, writes, marks, list_follows, coming };
                 self.keep_announcement(from, (epoch, opening), said);
                 placement
@@ -34,60 +35,26 @@ impl SharedObject for Vector {
             Message::Edge { epoch, number, opening, mailbox, .. } => {
                 self.place_edge(from, Exchange { epoch, number }, opening.as_ref(), (len, mailbox), cx)
             }
-            _ => Placement::Buffer,
+            _ => Place::Buffer,
         }
     }
 
-    fn placed(&mut self, cx: &mut Cx<'_>) {
-        self.take_announcements(cx);
+    fn write(&mut self, loan: Loan, offset: usize, bytes: &[u8]) {
+        self.write_loan(loan, offset, bytes);
     }
 
-    fn write(&mut self, loan: &Loan, offset: usize, bytes: &[u8]) {
-        let within = |base: usize, len: usize| {
-            let end = offset.checked_add(bytes.len()).filter(|end| *end <= len)?;
-            Some(base + offset..base + end)
-        };
-        match *loan {
-            Loan::CacheIn { epoch, base, len, .. } => {
-                if let Some((place, replica)) = within(base, len).zip(self.cache.find_loading(epoch)) {
-                    replica.receive(place.start, bytes);
-                }
-            }
-            Loan::EdgeIn { exchange, from, .. } => self.write_edge(from, exchange, offset, bytes),
-            Loan::PartIn { epoch, base, len, .. } => {
-                if let Some((place, part)) = within(base, len).zip(self.cache.parts.find(epoch)) {
-                    part.replica.write(place.start, bytes);
-                }
-            }
-            Loan::RoomIn { owner, epoch, len, .. } => {
-                let slot = self.block.home().and_then(|home| home.cache.slot(owner));
-                if let Some((place, slot)) = within(0, len).zip(slot.filter(|slot| slot.is_open_for(epoch))) {
-                    slot.write(place.start, bytes);
-                }
-            }
-            _ => {}
-        }
+    fn read(&mut self, loan: Loan, offset: usize, into: &mut [u8]) -> bool {
+        self.read_loan(loan, offset, into)
     }
 
-    fn read(&self, loan: &Loan, offset: usize, into: &mut [u8]) -> bool {
-        match *loan {
-            Loan::Block { base, .. } => self.block.copy(base + offset, into),
-            Loan::CacheOut { serial, base, .. } => {
-                let from = self.cache.bytes(serial).and_then(|bytes| bytes.get(base + offset..)?.get(..into.len()));
-                from.map(|bytes| into.copy_from_slice(bytes)).is_some()
-            }
-            _ => false,
-        }
-    }
-
-    fn released(&mut self, loan: &Loan, cx: &mut Cx<'_>) {
-        match *loan {
-            Loan::Block { .. } => {
+    fn released(&mut self, loan: Loan, cx: &mut Cx<'_>) {
+        match self.loans.end(loan) {
+            Some(VectorLoan::Block { .. }) => {
                 self.block.back_from_transfer();
                 cx.progress();
-                self.advance(cx);
+                self.has_changed = true;
             }
-            Loan::CacheOut { serial, .. } => self.cache.end_send(serial),
+            Some(VectorLoan::CacheOut { serial, .. }) => self.cache.end_send(serial),
             _ => {}
         }
     }
@@ -99,7 +66,7 @@ impl SharedObject for Vector {
                 self.opened(from, epoch, &opening, cx);
                 let work = Work::Batch { epoch, seq, op, acknowledge: true };
                 self.work(Parked { from, work, payload }, cx);
-                self.advance(cx);
+                self.has_changed = true;
             }
             Message::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
                 let said = Announced { version, at_home, writes, marks, list_follows, coming: false };
@@ -111,22 +78,22 @@ impl SharedObject for Vector {
                 if cx.is_sound() && !self.list_came(from, epoch, &marks) {
                     return Err(Malformed);
                 }
-                self.advance(cx);
+                self.has_changed = true;
             }
             Message::Correct { epoch, version, writes } => {
                 let correction = (version, payload.into_vec());
                 if cx.is_sound() && !self.corrected(from, epoch, correction, writes) {
                     return Err(Malformed);
                 }
-                self.carry_on(cx);
+                self.has_changed = true;
             }
             Message::Installed { epoch } => {
                 self.installed(from, epoch, payload.bytes(), cx);
-                self.carry_on(cx);
+                self.has_changed = true;
             }
             Message::Forward { epoch, owner, version } => {
                 self.forwarded(from, (epoch, owner), version, payload, cx);
-                self.carry_on(cx);
+                self.has_changed = true;
             }
             Message::BatchDone => {
                 let outstanding = &mut self.outstanding[from.index()];
@@ -144,7 +111,7 @@ impl SharedObject for Vector {
                     let work = Work::Batch { epoch, seq, op, acknowledge: false };
                     self.work(Parked { from, work, payload }, cx);
                 }
-                self.advance(cx);
+                self.has_changed = true;
             }
             Message::Edge { epoch, number, opening, .. } => {
                 if let Some(opening) = &opening {
@@ -158,9 +125,9 @@ impl SharedObject for Vector {
         Ok(())
     }
 
-    fn request(&mut self, call: Called, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
+    fn request(&mut self, call: Call, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
         let asked = Request::decode(header, &self.dist).ok_or(Malformed)?;
-        let Called { from, id } = call;
+        let Call { from, id } = call;
         let is_held = match (&self.incast, &asked.request) {
             (Some(incast), Request::Read { len, owners, .. }) => {
                 incast.concerns(len.saturating_mul(self.block.element as u64), *owners)
@@ -179,17 +146,26 @@ impl SharedObject for Vector {
         Ok(())
     }
 
-    fn replied(&mut self, from: Rank, answer: &[u8]) -> Result<(), Malformed> {
-        if self.write_marks.answered(from, answer) { Ok(()) } else { Err(Malformed) }
+    /// Of a write: the owner has applied it, and says its number.
+    fn reply(&mut self, _: CallId, from: Rank, answer: Result<&[u8], &Error>, _: &mut Cx<'_>) -> Result<(), Malformed> {
+        let is_known = answer.map_or(true, |answer| self.write_marks.answered(from, answer));
+        if is_known { Ok(()) } else { Err(Malformed) }
+    }
+
+    fn advance(&mut self, cx: &mut Cx<'_>) {
+        self.take_announcements(cx);
+        while std::mem::take(&mut self.has_changed) {
+            self.settle_and_retry(cx);
+        }
     }
 
     fn failed(&mut self, cx: &mut Cx<'_>) {
         defer_lost_writes(&self.ledger, cx);
-        self.advance(cx);
+        self.has_changed = true;
     }
 
-    fn refresh(&mut self, frame: &Frame, usable: bool) {
-        self.refresh_permit(frame, usable);
+    fn shut(&mut self) {
+        self.set_permit(false, &[]);
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -208,7 +184,7 @@ impl SharedObject for Vector {
         self.ledger.entered()
     }
 
-    fn claim(&self, name: &ObjectName) -> Claim {
+    fn claim(&self, name: &ObjectName, _: Rank) -> Claim {
         self.ledger.last_claim(name)
     }
 
@@ -227,34 +203,21 @@ impl SharedObject for Vector {
     }
 
     /// Of a faulty one nobody misses a load that is under way, and its memory may be what is short.
-    fn is_idle(&self, frame: &Frame) -> bool {
-        !self.block.is_in_flight() && (frame.fault.is_some() || !self.cache.is_in_flight())
+    fn is_idle(&self, faulty: bool) -> bool {
+        let is_sent = |loan: &VectorLoan| matches!(loan, VectorLoan::Block { .. } | VectorLoan::Detached { .. });
+        !self.loans.values().any(is_sent) && (faulty || !self.cache.is_in_flight())
     }
 
-    fn awaits(&self, wait: Wait) -> Vec<Rank> {
-        self.waits_for(wait)
+    fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
+        self.who_is_awaited(wait.into(), name)
     }
 
-    fn doing(&self, wait: Wait, name: &str) -> String {
-        self.wait_text(wait, name)
-    }
-
-    fn relay(&self) -> Option<Relay> {
-        self.background_load()
-    }
-
-    fn parked(&self, held: &mut dyn FnMut(Rank, Obstacle)) {
-        self.parked.iter().for_each(|parked| held(parked.from, self.obstacle(parked.from, &parked.work)));
+    fn holds(&self, held: &mut Holds<'_>) {
+        self.what_is_held(held);
     }
 
     fn wait_kind(&self, wait: Wait) -> Kind {
-        match wait {
-            Wait::Load { .. } => Kind::Load,
-            Wait::Halo { .. } => Kind::Halo,
-            Wait::Gate { .. } => Kind::Gate,
-            Wait::Calls { action, .. } => Kind::of_action(action),
-            _ => self.writing(),
-        }
+        self.kind_of_wait(wait.into())
     }
 
     fn watch_looks(&self) {
@@ -286,8 +249,8 @@ impl Vector {
     }
 
     fn serve_now(&mut self, parked: Parked, cx: &mut Cx<'_>) {
-        self.work(parked, cx);
         // A write may complete a block that is being settled.
-        self.advance(cx);
+        self.has_changed |= matches!(&parked.work, Work::Call { asked, .. } if !asked.request.is_read());
+        self.work(parked, cx);
     }
 }

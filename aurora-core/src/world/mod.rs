@@ -5,7 +5,7 @@ mod spread;
 
 use crate::Site;
 use crate::error::Result;
-use crate::kernel::watch::Wait;
+use crate::kernel::watch::Blocked;
 use crate::kernel::{Kernel, Usage};
 use crate::link::Link;
 use aurora_net::bootstrap::Launcher;
@@ -160,7 +160,7 @@ impl World {
     pub(crate) fn leave(&self, told: bool, site: &Site) -> Result<()> {
         let call = self.link.bulk_call("end");
         self.link.act(site, |kernel, out| kernel.leave(out))?;
-        self.link.wait(Wait::Leave, site, |kernel, _| kernel.all_left().then_some(Ok(())))?;
+        self.link.wait(Blocked::Leave, site, |kernel, _| kernel.all_left().then_some(Ok(())))?;
         drop(call);
         if told {
             self.tell_counters(site)?;

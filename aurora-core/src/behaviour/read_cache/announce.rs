@@ -3,9 +3,9 @@
 use crate::Error;
 use crate::epoch::{Collective, Opening};
 use crate::ids::Epoch;
-use crate::kernel::Loan;
 use crate::memory::{Sharing, Turn};
 use crate::object::Cx;
+use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
 use crate::vector::write_marks::merge_marks;
@@ -56,7 +56,7 @@ impl Vector {
         for arrival in &mut record.from {
             (arrival.complete, arrival.arrived, arrival.at_home) = (true, true, true);
         }
-        self.advance(cx);
+        self.has_changed = true;
     }
 
     /// Announces the ReadCache that it has entered to all, each announcement with our block if it has changed.
@@ -113,15 +113,14 @@ impl Vector {
                 _ if !sends_to(rank) => Payload::Empty,
                 Some(copied) => Payload::Bytes(copied.clone()),
                 None => {
-                    let token = cx.lend(if at_home {
+                    let loan = if at_home {
                         // Nobody writes there before it is acknowledged.
                         self.block.lend_to_transfer();
-                        Loan::Block { object: cx.id(), base: 0 }
+                        VectorLoan::Block { base: 0 }
                     } else {
-                        let serial = self.cache.begin_send(epoch);
-                        Loan::CacheOut { object: cx.id(), serial, base: own.start }
-                    });
-                    Payload::Lent { token, len: own.len() }
+                        VectorLoan::CacheOut { serial: self.cache.begin_send(epoch), base: own.start }
+                    };
+                    self.lend(loan, own.len(), cx)
                 }
             };
             message.send(&reason, rank, payload, cx);
@@ -131,6 +130,6 @@ impl Vector {
                 message.send(&reason, rank, Payload::Bytes(list.into()), cx);
             }
         }
-        self.advance(cx);
+        self.has_changed = true;
     }
 }

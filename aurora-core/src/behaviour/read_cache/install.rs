@@ -4,15 +4,15 @@
 use super::cache::Replica;
 use crate::epoch::Arrival;
 use crate::ids::Epoch;
-use crate::kernel::Loan;
 use crate::kernel::message::malformed;
 use crate::memory::Shortage;
-use crate::object::Cx;
+use crate::object::{Cx, Place};
 use crate::vector::batch::Batch;
 use crate::vector::copies::A_CACHE;
+use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
-use aurora_net::{Payload, Placement, Rank, Received};
+use aurora_net::{Payload, Rank, Received};
 use std::ops::Range;
 
 /// What has become of a block that we receive.
@@ -62,9 +62,8 @@ impl Vector {
             }
             for (owner, version) in to_forward {
                 let (bytes, serial) = (self.bytes_of(*owner), self.cache.begin_send(epoch));
-                let token = cx.lend(Loan::CacheOut { object: cx.id(), serial, base: bytes.start });
+                let payload = self.lend(VectorLoan::CacheOut { serial, base: bytes.start }, bytes.len(), cx);
                 let message = Message::Forward { epoch, owner: *owner, version: *version };
-                let payload = Payload::Lent { token, len: bytes.len() };
                 message.send(&reason, peer, payload, cx);
             }
         }
@@ -107,26 +106,26 @@ impl Vector {
         from: Rank,
         (epoch, owner): (Epoch, Rank),
         len: usize,
-        cx: &mut Cx<'_>,
-    ) -> Placement {
+        cx: &Cx<'_>,
+    ) -> Place {
         let (me, size) = (cx.me(), cx.size());
         if !cx.is_sound() {
             // It may be faulty because there is no memory for this.
-            return Placement::At(cx.lend(Loan::Nowhere));
+            return Place::Discard;
         };
         if owner.index() >= size || !self.nodes.receives(owner, from) || !self.nodes.same_node(from, me) {
-            return Placement::Buffer;
+            return Place::Buffer;
         }
-        if let Some(place) = self.place_forwarded_part((epoch, owner), len, cx) {
+        if let Some(place) = self.place_forwarded_part((epoch, owner), len) {
             return place;
         }
         let bytes = self.bytes_of(owner);
         let expected = self.ledger.find(epoch).is_some() && self.cache.may_load(epoch);
         if len != bytes.len() || !expected {
-            return Placement::Buffer;
+            return Place::Buffer;
         }
         self.loading(epoch);
-        Placement::At(cx.lend(Loan::CacheIn { object: cx.id(), epoch, base: bytes.start, len }))
+        Place::At(self.loans.add(VectorLoan::CacheIn { epoch, base: bytes.start, len }))
     }
 
     /// A node peer has forwarded a block of another node.
@@ -138,15 +137,13 @@ impl Vector {
         payload: Received,
         cx: &mut Cx<'_>,
     ) {
-        let loan = match payload {
-            Received::Placed(token) => cx.end_loan(token),
-            _ => None,
+        let Received::Placed(token) = payload else {
+            return cx.fail_job(malformed(from));
         };
-        match loan {
-            Some(Loan::CacheIn { .. }) => {}
-            Some(Loan::PartIn { .. }) => return self.forwarded_part((epoch, owner), cx),
-            Some(_) => return,
-            None => return cx.fail_job(malformed(from)),
+        match self.end_loan(token) {
+            Some(VectorLoan::CacheIn { .. }) => {}
+            Some(VectorLoan::PartIn { .. }) => return self.forwarded_part((epoch, owner), cx),
+            _ => return,
         }
         let site = self.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
         let Some((replica, site)) = self.cache.find_loading(epoch).zip(site) else {

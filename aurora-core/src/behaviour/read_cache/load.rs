@@ -7,16 +7,16 @@
 use super::cache::{BlockArrived, Correction, LOADS};
 use crate::epoch::{Collective, Opening};
 use crate::ids::Epoch;
-use crate::kernel::Loan;
 use crate::kernel::message::malformed;
 use crate::memory::{Part, Reading, Shortage};
-use crate::object::Cx;
+use crate::object::{Cx, Place};
 use crate::vector::batch::{Batch, batch_of};
 use crate::vector::copies::A_CACHE;
+use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
 use crate::vector::write_marks::merge_marks;
-use aurora_net::{Payload, Placement, Rank, Received};
+use aurora_net::{Payload, Rank, Received};
 
 /// An announcement whose header is here, and that is not recorded yet.
 pub(crate) struct PendingAnnouncement {
@@ -38,30 +38,30 @@ pub(crate) struct Announced {
 }
 
 impl Vector {
-    pub(crate) fn place_block(&mut self, from: Rank, epoch: Epoch, len: usize, cx: &mut Cx<'_>) -> Placement {
+    pub(crate) fn place_block(&mut self, from: Rank, epoch: Epoch, len: usize, cx: &Cx<'_>) -> Place {
         let me = cx.me();
         if !cx.is_sound() {
             // It may be faulty because there is no memory for this.
-            return Placement::At(cx.lend(Loan::Nowhere));
+            return Place::Discard;
         };
         if self.ledger.is_settled(epoch) {
             // We have opened something else, as is about to be found out.
-            return Placement::At(cx.lend(Loan::Nowhere));
+            return Place::Discard;
         }
         let bytes = self.bytes_of(from);
         let ours = self.nodes.same_node(from, me) || self.nodes.receives(from, me);
         if len != bytes.len() || !ours {
-            return Placement::Buffer;
+            return Place::Buffer;
         }
         if let Some(slot) = self.block.home().and_then(|home| home.open_slot(from, epoch)) {
             slot.open_for(epoch);
-            return Placement::At(cx.lend(Loan::RoomIn { object: cx.id(), owner: from, epoch, len }));
+            return Place::At(self.loans.add(VectorLoan::RoomIn { owner: from, epoch, len }));
         }
         if !self.cache.may_load(epoch) {
-            return Placement::Buffer;
+            return Place::Buffer;
         }
         self.loading(epoch);
-        Placement::At(cx.lend(Loan::CacheIn { object: cx.id(), epoch, base: bytes.start, len }))
+        Place::At(self.loans.add(VectorLoan::CacheIn { epoch, base: bytes.start, len }))
     }
 
     /// The header of an announcement is here, but nothing can be sent at this moment.
@@ -99,7 +99,7 @@ impl Vector {
         if arrival.correction.is_none() {
             arrival.writes = said.writes;
         }
-        self.advance(cx);
+        self.has_changed = true;
     }
 
     /// All that an announcement brings is here.
@@ -111,7 +111,7 @@ impl Vector {
         cx: &mut Cx<'_>,
     ) {
         let loan = match payload {
-            Received::Placed(token) => cx.end_loan(token),
+            Received::Placed(token) => self.end_loan(token),
             other => {
                 if !other.bytes().is_empty() && cx.is_sound() {
                     return cx.fail_job(malformed(from));
@@ -121,18 +121,18 @@ impl Vector {
         };
         let (mut came, mut short) = (false, None);
         match loan {
-            Some(Loan::CacheIn { .. }) => {
+            Some(VectorLoan::CacheIn { .. }) => {
                 let version = self.ledger.record(epoch).from[from.index()].version;
                 if let Some(replica) = self.cache.find_loading(epoch) {
                     replica.have[from.index()] = version;
                     (came, short) = (true, replica.short().cloned());
                 }
             }
-            Some(Loan::PartIn { .. }) => {
+            Some(VectorLoan::PartIn { .. }) => {
                 let part = self.cache.parts.find(epoch);
                 (came, short) = (true, part.and_then(|part| part.replica.short().cloned()));
             }
-            Some(Loan::RoomIn { .. }) => {
+            Some(VectorLoan::RoomIn { .. }) => {
                 let slot = self.block.home().and_then(|home| home.cache.slot(from));
                 (came, short) = (true, slot.and_then(|slot| slot.short().cloned()));
             }
@@ -145,7 +145,7 @@ impl Vector {
         // A node peer may have forwarded it before.
         arrival.came |= came;
         arrival.arrived = true;
-        self.advance(cx);
+        self.has_changed = true;
     }
 
     /// Settles the next epoch of an object, if it can be.

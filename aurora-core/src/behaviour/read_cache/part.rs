@@ -12,16 +12,16 @@ use super::load::Loaded;
 use crate::epoch::Arrival;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
-use crate::kernel::Loan;
 use crate::memory::{self, Shortage};
-use crate::object::Cx;
+use crate::object::{Cx, Place};
 use crate::vector::batch::{Batch, batch_of_runs};
 use crate::vector::copies::A_CACHE;
+use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
 use crate::vector::write_marks::merge_marks;
 use crate::window::{Window, common};
-use aurora_net::{Payload, Placement, Rank};
+use aurora_net::{Payload, Rank};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -168,16 +168,15 @@ impl Vector {
                 message.send(&reason, rank, Payload::Bytes(list.clone()), cx);
             }
         }
-        self.advance(cx);
+        self.has_changed = true;
     }
 
     /// Some of the copy of a part, to be sent.
-    fn lend_part(&mut self, epoch: Epoch, place: Range<usize>, cx: &mut Cx<'_>) -> Payload {
+    fn lend_part(&mut self, epoch: Epoch, place: Range<usize>, cx: &Cx<'_>) -> Payload {
         let replica = &mut self.cache.parts.find(epoch).expect("just filled").replica;
         replica.in_flight += 1;
         let serial = replica.serial;
-        let token = cx.lend(Loan::CacheOut { object: cx.id(), serial, base: place.start });
-        Payload::Lent { token, len: place.len() }
+        self.lend(VectorLoan::CacheOut { serial, base: place.start }, place.len(), cx)
     }
 
     /// Where what a rank owns of a part goes.
@@ -186,24 +185,23 @@ impl Vector {
         from: Rank,
         (epoch, window): (Epoch, Window),
         len: usize,
-        cx: &mut Cx<'_>,
-    ) -> Placement {
+        cx: &Cx<'_>,
+    ) -> Place {
         let me = cx.me();
         if !cx.is_sound() {
             // It may be faulty because there is no memory for this.
-            return Placement::At(cx.lend(Loan::Nowhere));
+            return Place::Discard;
         }
         let place = self.within_part(from, window);
         let ours = self.nodes.same_node(from, me) || self.nodes.receives(from, me);
         if len != place.len() || self.ledger.is_settled(epoch) || !ours {
-            return Placement::Buffer;
+            return Place::Buffer;
         }
-        let loan = match self.part(epoch, window) {
-            Some(_) => Loan::PartIn { object: cx.id(), epoch, base: place.start, len },
+        match self.part(epoch, window) {
+            Some(_) => Place::At(self.loans.add(VectorLoan::PartIn { epoch, base: place.start, len })),
             // Ranks disagree about it, as they will hear.
-            None => Loan::Nowhere,
-        };
-        Placement::At(cx.lend(loan))
+            None => Place::Discard,
+        }
     }
 
     /// All ranks have announced the load: what came after we sent what we own goes out once more.
@@ -321,19 +319,14 @@ impl Vector {
     }
 
     /// Where what a node peer forwards goes, if it is of a part.
-    pub(crate) fn place_forwarded_part(
-        &mut self,
-        (epoch, owner): (Epoch, Rank),
-        len: usize,
-        cx: &mut Cx<'_>,
-    ) -> Option<Placement> {
+    pub(crate) fn place_forwarded_part(&mut self, (epoch, owner): (Epoch, Rank), len: usize) -> Option<Place> {
         self.ledger.find(epoch)?;
         let window = Some(self.ledger.scope_of(epoch).0).filter(|window| !window.is_whole())?;
         let place = self.within_part(owner, window);
         if len != place.len() || self.part(epoch, window).is_none() {
-            return Some(Placement::Buffer);
+            return Some(Place::Buffer);
         }
-        Some(Placement::At(cx.lend(Loan::PartIn { object: cx.id(), epoch, base: place.start, len })))
+        Some(Place::At(self.loans.add(VectorLoan::PartIn { epoch, base: place.start, len })))
     }
 
     /// A node peer has forwarded what an owner has of a part.

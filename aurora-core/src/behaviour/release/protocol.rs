@@ -56,7 +56,7 @@ impl Vector {
             Outcome::Refuse(error) => cx.fail(error),
             _ => {}
         }
-        self.advance(cx);
+        self.has_changed = true;
     }
 
     /// Changes our own block in place, as a part of a scope of writes, if its time has come. Whether it has.
@@ -68,7 +68,7 @@ impl Vector {
     ) -> Result<bool, Error> {
         cx.sound()?;
         let merged = if self.is_due(cx.me(), scope.epoch) { self.block.write(merge) } else { None };
-        self.refresh_permit(cx.frame, cx.core.is_usable());
+        self.refresh_permit(cx);
         merged.map_or(Ok(false), |merged| merged.map(|()| true))
     }
 
@@ -100,6 +100,6 @@ impl Vector {
             let work = Work::Batch { epoch, seq: sent[me.index()], op, acknowledge: false };
             self.work(Parked { from: me, work, payload: Received::Bytes(bytes.into()) }, cx);
         }
-        self.advance(cx);
+        self.has_changed = true;
     }
 }

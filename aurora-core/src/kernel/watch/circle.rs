@@ -3,7 +3,7 @@
 use super::relay::Relay;
 use crate::Site;
 use crate::error::{Claim, Error};
-use crate::ids::{Epoch, ObjectId};
+use crate::ids::ObjectId;
 use crate::kernel::polling::Idle;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub(crate) struct RankState {
     /// Its open scopes whose end all ranks await.
     pub(crate) open: BTreeMap<ObjectId, GuardState>,
     /// What its kernel does for others by itself.
-    pub(crate) relays: BTreeMap<ObjectId, Relay>,
+    pub(crate) relays: Vec<(ObjectId, Relay)>,
     /// What it does that gets nothing done, even if something new is to be looked at.
     pub(crate) idle: Option<Idle>,
 }
@@ -49,8 +49,8 @@ pub(crate) struct WaitState {
     pub(crate) for_answer: bool,
     /// It waits for the end of a scope of this object.
     pub(crate) for_end_of: Option<ObjectId>,
-    /// It waits for this load.
-    pub(crate) for_load: Option<(ObjectId, Epoch)>,
+    /// The object at which it waits, and the number that this wait has there.
+    pub(crate) at: Option<(ObjectId, u64)>,
     /// It waits for everyone.
     pub(crate) for_everyone: bool,
 }
@@ -100,8 +100,8 @@ fn steps(from: Rank, states: &BTreeMap<Rank, RankState>) -> Vec<Step> {
             let through = step.through.iter().copied().chain([(asked, object)]).collect();
             Step { to, through, ..step.clone() }
         };
-        let relay = other.relays.iter().find(|(object, relay)| relay.serves(wait, **object));
-        let by_itself = if let Some((&object, relay)) = relay {
+        let relay = other.relays.iter().find(|(object, relay)| relay.serves(wait, *object));
+        let by_itself = if let Some(&(object, ref relay)) = relay {
             // Who waits for each other's relays waits for what comes from elsewhere.
             let is_new = relayed_by.insert(asked);
             if is_new {
@@ -229,8 +229,7 @@ pub(super) mod tests {
     pub(in crate::kernel::watch) fn state(size: usize, rank: usize, on: &[usize]) -> RankState {
         let claim = Claim { rank: Rank::new(rank), action: format!("does {rank}"), site: Site::here() };
         let on: Vec<_> = on.iter().map(|r| Rank::new(*r)).collect();
-        let wait =
-            WaitState { id: 1, claim, on, for_answer: false, for_end_of: None, for_load: None, for_everyone: false };
+        let wait = WaitState { id: 1, claim, on, for_answer: false, for_end_of: None, at: None, for_everyone: false };
         RankState {
             wait: (!wait.on.is_empty()).then_some(wait),
             sent: vec![0; size],
@@ -301,14 +300,15 @@ pub(super) mod tests {
     /// Two nodes. Rank 3 loads; rank 2 is in a barrier, and receives for both what rank 0 has sent.
     fn relayed(relay: Option<Relay>) -> BTreeMap<Rank, RankState> {
         let mut states = states(&[&[], &[2], &[3], &[2]]);
-        states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().for_load = Some((ObjectId(1), 5));
+        states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().at = Some((ObjectId(1), 5));
         let receiver = states.get_mut(&Rank::new(2)).unwrap();
         receiver.relays.extend(relay.map(|relay| (ObjectId(1), relay)));
         states
     }
 
-    fn load(epoch: Epoch, behind: &[usize]) -> Relay {
-        Relay { load: Some(epoch), by_itself: false, behind: behind.iter().copied().map(Rank::new).collect() }
+    /// Waits have the number of their load.
+    fn load(number: u64, behind: &[usize]) -> Relay {
+        Relay { waits: (number, u64::MAX), by_itself: false, behind: behind.iter().copied().map(Rank::new).collect() }
     }
 
     fn convicts(rank: usize, states: &BTreeMap<Rank, RankState>) -> Option<Vec<usize>> {
@@ -337,17 +337,17 @@ pub(super) mod tests {
         assert_eq!(convicts(3, &relayed(Some(load(6, &[0])))), Some(vec![2, 3]));
         assert_eq!(convicts(3, &relayed(Some(load(4, &[0])))), None, "it comes before this one");
         let mut states = relayed(None);
-        states.get_mut(&Rank::new(2)).unwrap().relays.insert(ObjectId(2), load(5, &[0]));
+        states.get_mut(&Rank::new(2)).unwrap().relays.push((ObjectId(2), load(5, &[0])));
         assert_eq!(convicts(3, &states), Some(vec![2, 3]), "it is of another object");
         let mut states = relayed(Some(load(5, &[0])));
-        states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().for_load = None;
+        states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().at = None;
         assert_eq!(convicts(3, &states), Some(vec![2, 3]), "it waits for something else");
     }
 
     #[test]
     fn who_relays_may_wait_for_who_relays() {
         let mut states = relayed(Some(load(5, &[1])));
-        states.get_mut(&Rank::new(1)).unwrap().relays.insert(ObjectId(1), load(5, &[0, 2]));
+        states.get_mut(&Rank::new(1)).unwrap().relays.push((ObjectId(1), load(5, &[0, 2])));
         assert_eq!(convicts(3, &states), None, "rank 0 computes");
         states.insert(Rank::new(0), state(4, 0, &[3]));
         assert_eq!(convicts(3, &states), Some(vec![0, 3]));
@@ -358,10 +358,10 @@ pub(super) mod tests {
     #[test]
     fn the_home_of_a_scalar_waits_for_the_rest() {
         // Rank 3 waits for the end of a scope, and has asked its home, which is in a barrier.
-        let home = |by_itself, behind: &[usize]| Relay { load: None, by_itself, ..load(0, behind) };
+        let home = |by_itself, behind: &[usize]| Relay { by_itself, ..load(0, behind) };
         let mut states = relayed(Some(home(false, &[1])));
         let wait = states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap();
-        (wait.for_load, wait.for_end_of) = (None, Some(ObjectId(1)));
+        (wait.at, wait.for_end_of) = (Some((ObjectId(1), 0)), Some(ObjectId(1)));
         states.insert(Rank::new(1), state(4, 1, &[]));
         assert_eq!(convicts(3, &states), None, "rank 1 computes");
         let gone = |states: &_| left_behind(Rank::new(3), states).map(|step| step.to.index());
@@ -371,7 +371,7 @@ pub(super) mod tests {
         assert_eq!(gone(&states), Some(1));
         states.get_mut(&Rank::new(1)).unwrap().sent[2] = 1;
         assert_eq!(gone(&states), None, "its end is on the way");
-        states.get_mut(&Rank::new(2)).unwrap().relays.insert(ObjectId(1), home(true, &[]));
+        states.get_mut(&Rank::new(2)).unwrap().relays = vec![(ObjectId(1), home(true, &[]))];
         assert_eq!(gone(&states), Some(2), "the home itself has not ended it");
     }
 

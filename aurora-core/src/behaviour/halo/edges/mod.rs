@@ -26,14 +26,15 @@ use self::surroundings::{ByMessage, Surroundings};
 use crate::epoch::{Collective, Opening};
 use crate::halo::Halo;
 use crate::ids::Epoch;
+use crate::kernel::Reason;
 use crate::kernel::message::malformed;
-use crate::kernel::{Loan, Reason};
 use crate::memory::{Shortage, Storage, zeros};
-use crate::object::Cx;
+use crate::object::{Cx, Place};
+use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
 use crate::{Error, Site};
-use aurora_net::{Buffer, LetterCount, Outbox, Placement, Rank, Received, SharedView};
+use aurora_net::{Buffer, LetterCount, Outbox, Rank, Received, SharedView};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -182,7 +183,7 @@ impl Vector {
             }
             Err(shortage) => return Err(cx.no_memory(shortage, A_HALO, site)),
         }
-        self.advance(cx);
+        self.has_changed = true;
         Ok(())
     }
 
@@ -212,14 +213,16 @@ impl Vector {
         exchange: Exchange,
         opening: Option<&Opening>,
         (len, mailbox): (usize, bool),
-        cx: &mut Cx<'_>,
-    ) -> Placement {
+        cx: &Cx<'_>,
+    ) -> Place {
         if mailbox {
-            return Placement::Buffer;
+            return Place::Buffer;
         }
         let admitted = cx.is_sound() && self.admits(from, exchange, opening, len);
-        let loan = if admitted { Loan::EdgeIn { object: cx.id(), exchange, from } } else { Loan::Nowhere };
-        Placement::At(cx.lend(loan))
+        match admitted {
+            true => Place::At(self.loans.add(VectorLoan::EdgeIn { exchange, from })),
+            false => Place::Discard,
+        }
     }
 
     /// The first edge of a neighbour that shares our memory, and the mailbox behind it. False: it is not wanted.
@@ -248,7 +251,7 @@ impl Vector {
         cx: &mut Cx<'_>,
     ) {
         let is_here = match payload {
-            Received::Placed(token) => matches!(cx.end_loan(token), Some(Loan::EdgeIn { .. })),
+            Received::Placed(token) => matches!(self.end_loan(token), Some(VectorLoan::EdgeIn { .. })),
             Received::Shared(view) => cx.is_sound() && self.edge_with_mailbox(from, exchange, opening.as_ref(), view),
             Received::Bytes(_) => false,
         };
@@ -279,7 +282,7 @@ impl Vector {
         if number == 0 && !ledger.is_settled(epoch) {
             ledger.record(epoch).from[from.index()].complete = true;
         }
-        self.advance(cx);
+        self.has_changed = true;
     }
 }
 
