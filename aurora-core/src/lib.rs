@@ -89,7 +89,7 @@ mod kernel;
 mod link;
 mod memory;
 mod notice;
-mod object;
+pub mod object;
 mod operation;
 mod polls;
 mod run;

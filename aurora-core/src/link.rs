@@ -7,7 +7,7 @@ use crate::kernel::Kernel;
 use crate::kernel::nodes::Nodes;
 use crate::kernel::watch::Blocked;
 use crate::memory::HolderTimeout;
-use crate::object::{Shared, SharedObject};
+use crate::object::{SharedObject, Way};
 use crate::polls::{Level, Look, Watcher};
 use crate::stats::{Clock, InCall, Times};
 use crate::{Error, Site};
@@ -71,8 +71,8 @@ impl Link {
     }
 
     /// Another one for an object; it keeps the kernel alive, not the job.
-    pub(crate) fn share<O: SharedObject>(&self) -> Shared<O> {
-        Shared::new(self.again())
+    pub(crate) fn share<O: SharedObject>(&self) -> Way<O> {
+        Way::new(self.again())
     }
 
     fn again(&self) -> Link {

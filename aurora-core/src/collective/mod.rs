@@ -7,5 +7,5 @@ pub(crate) mod call;
 pub(crate) mod fold;
 pub(crate) mod pieces;
 
-pub(crate) use barrier::{Barrier, ObjectState, Summary, Tell, counted, mismatch};
+pub(crate) use barrier::{Barrier, Digest, Merge, ObjectState, Summary, Tell, Told, Words, counted, mismatch};
 pub(crate) use call::{Came, CollectiveCall, Give, In, Step};

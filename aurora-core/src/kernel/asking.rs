@@ -20,6 +20,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) when: When,
     /// The object is shown the answer ([`SharedObject::reply`](crate::object::SharedObject::reply)).
     pub(crate) shown: bool,
+    /// Nobody else is interested in the answer.
+    pub(crate) forgotten: bool,
 }
 
 /// When its answer is wanted.
@@ -37,16 +39,15 @@ impl Core {
     pub(crate) fn ask(
         &mut self,
         object: ObjectId,
-        Asking { to, how, landing, when, shown }: Asking<'_>,
+        Asking { to, how, landing, when, shown, forgotten }: Asking<'_>,
         request: &impl Serialize,
         payload: Payload,
         out: &mut Outbox,
     ) -> CallId {
-        debug_assert_ne!(to, self.me, "our own part needs no message");
         self.next_call += 1;
         let id = CallId(self.next_call);
         let ahead = when == When::Ahead;
-        self.calls.insert(id, OpenCall { to, landing, ahead, object, shown, reply: None });
+        self.calls.insert(id, OpenCall { to, landing, ahead, object, shown, forgotten, reply: None });
         let lent = matches!(payload, Payload::Lent { .. });
         let header = message::request(object, id, lent, request);
         let how = How { lazy: when == When::More, ..how };

@@ -1,15 +1,16 @@
 //! What arrives: the kernel as the transport's handler.
 
+use super::Kernel;
 use super::loans::{CallerLoan, KERNEL, nowhere};
 use super::watch::RankState;
-use super::{Entry, Kernel};
 use crate::Error;
-use crate::collective::Summary;
+use crate::collective::Told;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Header, Message, decode_error, malformed};
 use crate::object::{Call, Cx, Loan, Malformed, Place, SharedObject, object_of};
 use aurora_net::bootstrap::capture;
 use aurora_net::{Handler, Outbox, Payload, Placement, Rank, Received, Token};
+use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
 impl Handler for Kernel {
@@ -115,7 +116,9 @@ impl Handler for Kernel {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        [self.core.watch.poll_timeout(), self.timers.next(), self.next_tick()].into_iter().flatten().min()
+        // At once.
+        let to_self = (!self.core.mail.to_self.is_empty()).then_some(self.core.begun);
+        [to_self, self.core.watch.poll_timeout(), self.timers.next(), self.next_tick()].into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Instant, out: &mut Outbox) {
@@ -126,10 +129,36 @@ impl Handler for Kernel {
             self.hand(id, out, |object, cx| object.handle_timeout(now, cx));
         }
         self.tick(now, out);
+        self.deliver_to_self(out);
     }
 }
 
 impl Kernel {
+    /// Delivers some of what this rank has sent to itself, and leaves the rest until others have had their turn.
+    fn deliver_to_self(&mut self, out: &mut Outbox) {
+        const AT_A_TIME: usize = 64;
+        let me = self.core.me;
+        for _ in 0..AT_A_TIME.min(self.core.mail.to_self.len()) {
+            let Some((header, payload)) = self.core.mail.to_self.pop_front() else {
+                break;
+            };
+            let mut bytes = vec![0; payload.len()];
+            match payload {
+                Payload::Empty => {}
+                Payload::Bytes(sent) => bytes.copy_from_slice(&sent),
+                Payload::Shared(sent) => bytes.copy_from_slice(&sent),
+                Payload::Lent { token, .. } => {
+                    let is_there = Handler::read(self, token, 0, &mut bytes);
+                    self.released(token, out);
+                    if !is_there {
+                        continue;
+                    }
+                }
+            }
+            self.deliver(me, &header, Received::Bytes(bytes), out);
+        }
+    }
+
     /// Objects to which headers have come act on them.
     pub(crate) fn act_on_headers(&mut self, out: &mut Outbox) {
         for id in std::mem::take(&mut self.core.placed) {
@@ -139,7 +168,7 @@ impl Kernel {
 
     /// Asks an object where a payload goes. Nothing can be sent at this moment.
     fn place_at(&mut self, id: ObjectId, place: impl FnOnce(&mut dyn SharedObject, &Cx<'_>) -> Place) -> Place {
-        let Some(Entry { frame, machine }) = self.objects.get_mut(&id) else {
+        let Some(super::Entry { frame, machine, .. }) = self.objects.get_mut(&id) else {
             return Place::Discard;
         };
         let (me, core) = (self.core.me, &mut self.core);
@@ -167,12 +196,8 @@ impl Kernel {
     /// A message of another kernel.
     fn deliver_own(&mut self, from: Rank, message: Message, rest: &[u8], payload: Received, out: &mut Outbox) {
         match message {
-            Message::Round { seq, round } => match postcard::from_bytes::<Summary>(payload.bytes()) {
-                Ok(summary) => {
-                    let mut told = Vec::new();
-                    self.core.barrier.receive(seq, round, summary, &mut told);
-                    self.core.tell(told, out);
-                }
+            Message::Round { seq, round } => match postcard::from_bytes::<Told>(payload.bytes()) {
+                Ok(told) => self.told_at_barrier((seq, round), told, out),
                 Err(_) => self.fail_job(malformed(from), out),
             },
             Message::Piece { seq, step } => {
@@ -252,8 +277,10 @@ impl Kernel {
             // An answer with a place of its own came to another: it does not have the length that was asked for.
             (_, Some(_)) => Err(malformed(from)),
         };
-        if let Some(call) = self.core.calls.get_mut(&id) {
-            call.reply = Some(reply);
+        match self.core.calls.entry(id) {
+            Entry::Occupied(call) if call.get().forgotten => drop(call.remove()),
+            Entry::Occupied(mut call) => call.get_mut().reply = Some(reply),
+            Entry::Vacant(_) => {}
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::ids::ObjectId;
 use crate::kernel::message::Message;
 use crate::object::How;
 use aurora_net::{Outbox, Payload, Rank};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What one line of the program cost in messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -20,7 +20,7 @@ pub struct Usage {
 
 /// Why a message is sent: the object, what was done with it, and the line.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Reason {
+pub struct Reason {
     pub(crate) object: Option<ObjectId>,
     pub(crate) action: &'static str,
     pub(crate) site: Option<Site>,
@@ -31,6 +31,9 @@ pub(crate) type Named = (Option<String>, &'static str, Option<Site>);
 
 /// The way out for everything that this rank says.
 pub(crate) struct Mail {
+    me: Rank,
+    /// What this rank has sent to itself.
+    pub(crate) to_self: VecDeque<(Vec<u8>, Payload)>,
     /// Messages to each rank, as far as the watch counts them.
     pub(crate) sent: Vec<u64>,
     /// Messages delivered from each rank, likewise.
@@ -43,8 +46,10 @@ pub(crate) struct Mail {
 }
 
 impl Mail {
-    pub(crate) fn new(size: usize) -> Self {
+    pub(crate) fn new(me: Rank, size: usize) -> Self {
         Mail {
+            me,
+            to_self: VecDeque::new(),
             sent: vec![0; size],
             received: vec![0; size],
             usage: BTreeMap::new(),
@@ -94,6 +99,7 @@ impl Mail {
         }
         self.tally.sent(object, how.kind, header.len() + payload.len());
         match how.lazy {
+            _ if to == self.me => self.to_self.push_back((header, payload)),
             true => out.send_lazily(to, header, payload),
             false => out.send(to, header, payload),
         }
@@ -147,7 +153,7 @@ mod tests {
     #[test]
     fn what_went_out_for_an_object_keeps_its_name() {
         let name = ObjectName { what: "GVector<u64>".into(), made_at: Site::here() };
-        let mut mail = Mail::new(2);
+        let mut mail = Mail::new(Rank::new(0), 2);
         for (id, bytes) in [(1, 10), (2, 20), (3, 30)] {
             mail.charge(&Reason { object: Some(ObjectId(id)), action: "at", site: None }, bytes);
         }

@@ -6,6 +6,7 @@
 mod asked;
 pub(crate) mod asking;
 mod deliver;
+mod digests;
 mod faults;
 #[cfg(test)]
 mod given_up;
@@ -27,19 +28,20 @@ mod waits;
 pub(crate) mod watch;
 
 pub(crate) use asked::Asked;
-pub(crate) use mail::Reason;
-pub use mail::Usage;
+pub use mail::{Reason, Usage};
 
 use crate::Error;
 use crate::collective::pieces::Pieces;
 use crate::collective::{Barrier, Tell};
 use crate::config::Modes;
+use crate::error::{A_CALL, ObjectName};
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::Message;
 use crate::memory::{Budget, HolderTimeout};
 use crate::object::{Cx, Frame, SharedObject};
 use aurora_net::bootstrap::capture;
 use aurora_net::{Node, Outbox, Payload, Rank, Received, Token};
+use digests::{Digests, Share};
 use loans::CallerLoans;
 use mail::Mail;
 use nodes::Nodes;
@@ -48,7 +50,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use telling::Telling;
 use timers::Timers;
 use watch::Watch;
@@ -65,6 +67,8 @@ pub(crate) struct OpenCall {
     object: ObjectId,
     /// That object is shown the answer.
     shown: bool,
+    /// Nobody else is interested in it.
+    forgotten: bool,
     /// The answer, once it is here.
     pub(crate) reply: Option<Result<Received, Error>>,
 }
@@ -75,16 +79,21 @@ pub(crate) struct Kernel {
     pub(crate) objects: BTreeMap<ObjectId, Entry>,
     /// When objects want to be called.
     timers: Timers,
+    digests: Digests,
 }
 
 /// A shared object: what the kernel keeps of it, whatever it is, and what it is.
 pub(crate) struct Entry {
     pub(crate) frame: Frame,
     pub(crate) machine: Box<dyn SharedObject>,
+    /// Of what all ranks must agree on.
+    share: Share,
 }
 
 /// What a rank's kernel knows beside its objects.
 pub(crate) struct Core {
+    /// When this rank began.
+    begun: Instant,
     pub(crate) me: Rank,
     pub(crate) size: usize,
     pub(crate) modes: Modes,
@@ -132,10 +141,11 @@ pub(crate) struct Core {
 impl Kernel {
     pub(crate) fn new(me: Rank, size: usize, limit: Option<Duration>) -> Self {
         let core = Core {
+            begun: Instant::now(),
             me,
             size,
             modes: Modes::default(),
-            mail: Mail::new(size),
+            mail: Mail::new(me, size),
             loans: CallerLoans::default(),
             barrier: Barrier::new(me, size),
             pieces: Pieces::default(),
@@ -160,7 +170,23 @@ impl Kernel {
             ended: false,
             is_failing: false,
         };
-        Kernel { core, objects: BTreeMap::new(), timers: Timers::default() }
+        Kernel { core, objects: BTreeMap::new(), timers: Timers::default(), digests: Digests::default() }
+    }
+
+    /// Adds an object, before ranks agree on it: nothing comes for an object that is not there.
+    pub(crate) fn add(&mut self, id: ObjectId, name: ObjectName, machine: impl SharedObject) {
+        let frame = Frame::new(id, name, self.core.size);
+        let entry = Entry { frame, machine: Box::new(machine), share: Share::default() };
+        let entry = self.objects.entry(id).insert_entry(entry).into_mut();
+        self.digests.touch(id, &mut entry.share);
+    }
+
+    /// Forgets an object.
+    pub(crate) fn remove(&mut self, id: ObjectId) {
+        if let Some(entry) = self.objects.remove(&id) {
+            self.digests.remove(entry.share);
+            self.timers.set(id, None);
+        }
     }
 
     /// Calls an object for the program. `None`: there is none of that number.
@@ -207,8 +233,9 @@ impl Kernel {
         caught: impl FnOnce(&mut dyn FnMut() -> R) -> Result<R, P>,
         call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
     ) -> Option<Result<R, P>> {
-        let Kernel { core, objects, timers } = self;
-        let Entry { frame, machine } = objects.get_mut(&id)?;
+        let Kernel { core, objects, timers, digests } = self;
+        let Entry { frame, machine, share } = objects.get_mut(&id)?;
+        digests.touch(id, share);
         let machine = &mut **machine;
         let mut call = Some(call);
         let called = caught(&mut || {
@@ -219,7 +246,7 @@ impl Kernel {
         });
         let mut cx = Cx { core, frame, out };
         if called.is_err() || std::mem::take(&mut cx.frame.is_broken) {
-            cx.poison("a call", None);
+            cx.poison(A_CALL, None);
         }
         if std::mem::take(&mut cx.frame.is_failing) {
             machine.shut();
@@ -265,14 +292,13 @@ impl Kernel {
     /// Forgets an object that every rank has dropped, once nothing is sent from it. Of a faulty one nobody misses a
     /// load that is under way, and its memory may be what is short.
     pub(crate) fn reap(&mut self, id: ObjectId) {
-        if let Some(Entry { frame, machine }) = self.objects.get(&id)
+        if let Some(Entry { frame, machine, .. }) = self.objects.get(&id)
             && frame.dropped.iter().all(|dropped| *dropped)
             && machine.is_idle(frame.fault.is_some())
         {
             self.core.mail.reap(id, &frame.name);
             self.core.told.retain(|(of, _)| *of != id);
-            self.objects.remove(&id);
-            self.timers.set(id, None);
+            self.remove(id);
         }
     }
 }
@@ -287,9 +313,9 @@ impl Core {
         self.fault.is_none() && !self.ended
     }
 
-    fn tell(&mut self, told: Vec<Tell>, out: &mut Outbox) {
-        for (to, round, summary) in told {
-            let payload = postcard::to_allocvec(&summary).expect("summaries are plain data");
+    pub(crate) fn tell(&mut self, told: Vec<Tell>, out: &mut Outbox) {
+        for (to, round, told) in told {
+            let payload = postcard::to_allocvec(&told).expect("plain data");
             let reason = Reason { object: None, action: "barrier", site: self.barrier.site().cloned() };
             let message = Message::Round { seq: self.barrier.seq(), round };
             self.mail.say_for(out, to, &message, Payload::Bytes(payload.into()), Some(&reason));

@@ -7,9 +7,9 @@
 //! waiting is not as outside: who waits tries again and again. What ranks that share memory do without the lock has
 //! models of its own (`memory/gate.rs`, `memory/latch.rs`).
 
+use super::Kernel;
 use super::mail::Reason;
 use super::nodes::Nodes;
-use super::{Entry, Kernel};
 use crate::Site;
 use crate::behaviour::release::protocol::{LastBatch, ReleaseScope};
 use crate::distribution::{Distribution, Shape};
@@ -18,7 +18,7 @@ use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Header, request, to_object};
 use crate::memory::{Array, typed};
-use crate::object::{Cx, Frame};
+use crate::object::Cx;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::block::Block;
 use crate::vector::construct::machine;
@@ -62,8 +62,8 @@ impl Node {
         let dist = Distribution::block(Shape::Vector(2 * len), 2);
         let block = Block::new(std::sync::Arc::new(block), size_of::<u64>(), None);
         let nodes = std::sync::Arc::new(Nodes::apart(2));
-        let machine = Box::new(machine::<u64>(&kernel.core, dist, block, nodes));
-        kernel.objects.insert(OBJECT, Entry { frame: Frame::new(OBJECT, name, 2), machine });
+        let machine = machine::<u64>(&kernel.core, dist, block, nodes);
+        kernel.add(OBJECT, name, machine);
         Arc::new(Node { state: Mutex::new((kernel, Outbox::default())), len, site })
     }
 

@@ -36,7 +36,7 @@ impl Kernel {
                 ("is at the end of `run`".into(), left.collect())
             }
             Blocked::Object(_, wait) => match entry {
-                Some(Entry { frame, machine }) => {
+                Some(Entry { frame, machine, .. }) => {
                     let Awaited { ranks, doing } = machine.awaits(wait, &frame.name);
                     (doing, ranks)
                 }
@@ -45,7 +45,9 @@ impl Kernel {
         };
         ranks.sort_unstable();
         ranks.dedup();
-        ranks.retain(|rank| *rank != core.me);
+        // A request to ourselves may be kept until others act.
+        let is_own = |rank: &Rank| *rank == core.me && !matches!(wait, Blocked::Calls { .. });
+        ranks.retain(|rank| !is_own(rank));
         (Claim { rank: core.me, action, site: site.clone() }, ranks)
     }
 
@@ -63,7 +65,7 @@ impl Kernel {
             idle: self.idle(),
             ..RankState::default()
         };
-        for (id, Entry { frame, machine }) in &self.objects {
+        for (id, Entry { frame, machine, .. }) in &self.objects {
             let told = |guard: &OpenGuard| GuardState {
                 behaviour: guard.behaviour.into(),
                 object: frame.name.clone(),

@@ -3,28 +3,53 @@
 use crate::Error;
 use crate::Site;
 use crate::ids::{CallId, ObjectId};
-use crate::kernel::asking::Asking;
+use crate::kernel::asking::{Asking, When};
 use crate::kernel::message::to_object;
 use crate::kernel::{Core, Reason};
 use crate::memory::Shortage;
-use crate::object::{Call, Frame, Loan};
+use crate::object::{Call, Frame, Loan, Malformed};
 use crate::stats::Kind;
 use crate::window::Window;
-use aurora_net::{Outbox, Payload, Rank};
+use aurora_net::{Buffer, Outbox, Payload, Rank};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// How a message goes out.
-pub(crate) struct How<'a> {
-    /// What it is for.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a> {
     pub(crate) kind: Kind,
-    /// Nobody is to be woken for it who does not wait.
     pub(crate) lazy: bool,
-    /// The line of the program on whose account it goes.
     pub(crate) reason: Option<&'a Reason>,
 }
 
-/// The context of a call: the rank, its other ranks, and the frame of the object that is called.
-pub(crate) struct Cx<'a> {
+impl Default for How<'_> {
+    fn default() -> Self {
+        How { kind: Kind::Object, lazy: false, reason: None }
+    }
+}
+
+impl<'a> How<'a> {
+    /// Its receiver's sleeping thread is not woken for it: it is looked at when that is awake.
+    pub fn lazy(self) -> Self {
+        How { lazy: true, ..self }
+    }
+
+    /// On the account of this line of the program ([`Cx::reason`]), for [`World::usage`](crate::World::usage).
+    pub fn on(self, reason: &'a Reason) -> Self {
+        How { reason: Some(reason), ..self }
+    }
+}
+
+/// What a header says.
+///
+/// # Errors
+/// It is not a `T`: another build of the program has sent it.
+pub fn decode<T: DeserializeOwned>(header: &[u8]) -> Result<T, Malformed> {
+    postcard::from_bytes(header).map_err(|_| Malformed)
+}
+
+/// What an object may use while its kernel calls it.
+pub struct Cx<'a> {
     pub(crate) core: &'a mut Core,
     pub(crate) frame: &'a mut Frame,
     pub(crate) out: &'a mut Outbox,
@@ -32,17 +57,17 @@ pub(crate) struct Cx<'a> {
 
 impl Cx<'_> {
     /// This rank.
-    pub(crate) fn me(&self) -> Rank {
+    pub fn me(&self) -> Rank {
         self.core.me
     }
 
     /// Number of ranks.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.core.size
     }
 
     /// All ranks but this one, the next first.
-    pub(crate) fn others(&self) -> impl Iterator<Item = Rank> + use<> {
+    pub fn others(&self) -> impl Iterator<Item = Rank> + use<> {
         self.core.me.others(self.core.size)
     }
 
@@ -52,49 +77,81 @@ impl Cx<'_> {
     }
 
     /// What has ended the object, if anything has.
-    pub(crate) fn sound(&self) -> Result<(), Error> {
+    pub fn sound(&self) -> Result<(), Error> {
         self.frame.sound()
     }
 
     /// Whether nothing has ended the object.
-    pub(crate) fn is_sound(&self) -> bool {
+    pub fn is_sound(&self) -> bool {
         self.frame.fault.is_none()
     }
 
     /// Why a message about this object is sent.
-    pub(crate) fn reason(&self, action: &'static str, site: Option<Site>) -> Reason {
+    pub fn reason(&self, action: &'static str, site: Option<Site>) -> Reason {
         Reason { object: Some(self.frame.id), action, site }
     }
 
-    /// Sends a message to the object on another rank.
-    pub(crate) fn send(&mut self, to: Rank, message: &impl Serialize, payload: Payload, how: How<'_>) {
+    /// Sends a message to the object on a rank, this one or another. Messages arrive once each, in any order.
+    pub fn send(&mut self, to: Rank, message: &impl Serialize, payload: impl Into<Payload>, how: How<'_>) {
         let header = to_object(self.frame.id, message);
-        self.core.mail.post(self.out, to, (header, true), payload, Some(self.frame.id), &how);
+        self.core.mail.post(self.out, to, (header, true), payload.into(), Some(self.frame.id), &how);
     }
 
-    /// Sends a request to the object on another rank. Its answer is taken with [`Core::take_reply`].
-    pub(crate) fn ask(&mut self, asking: Asking<'_>, request: &impl Serialize, payload: impl Into<Payload>) -> CallId {
+    /// Sends a request to the object on a rank, this one or another. The answer comes to
+    /// [`reply`](super::SharedObject::reply). For a call of the program that waits for it: [`Shared::ask`](super::Shared::ask).
+    pub fn ask(&mut self, to: Rank, request: &impl Serialize, payload: impl Into<Payload>, how: How<'_>) -> CallId {
+        let asking = Asking { to, how, landing: None, when: When::Ahead, shown: true, forgotten: true };
+        self.ask_as(asking, request, payload)
+    }
+
+    /// Gives up a request: its answer is thrown away when it comes.
+    pub fn give_up(&mut self, id: CallId) {
+        self.core.give_up(id);
+    }
+
+    /// The same in full. An answer that the program waits for is taken with [`Core::take_reply`].
+    pub(crate) fn ask_as(
+        &mut self,
+        asking: Asking<'_>,
+        request: &impl Serialize,
+        payload: impl Into<Payload>,
+    ) -> CallId {
         self.core.ask(self.frame.id, asking, request, payload.into(), self.out)
     }
 
+    /// Before the calling thread sleeps, `to` looks at what has come lazily.
+    pub fn nudge(&mut self, to: Rank) {
+        self.out.nudge(to);
+    }
+
+    /// Memory for a payload of `len` bytes, which a rank of the same node reads where it lies.
+    pub fn buffer(&self, to: Rank, len: usize) -> Buffer {
+        self.out.buffer(to, len)
+    }
+
+    /// An error of this object on this rank, in words: `cause` says what is wrong and what to do.
+    pub fn error(&self, cause: impl std::fmt::Display) -> Error {
+        Error::of_object(self, cause)
+    }
+
     /// Answers a request.
-    pub(crate) fn answer(&mut self, call: Call, answer: Result<Payload, Error>) {
+    pub fn answer(&mut self, call: Call, answer: Result<Payload, Error>) {
         self.core.answer(call, self.frame.id, answer, self.out);
     }
 
     /// `len` bytes of the object's memory as a payload: the transport reads them with
     /// [`read`](super::SharedObject::read) until it calls [`released`](super::SharedObject::released).
-    pub(crate) fn lent(&self, loan: Loan, len: usize) -> Payload {
+    pub fn lent(&self, loan: Loan, len: usize) -> Payload {
         Payload::Lent { token: loan.token(self.frame.id), len }
     }
 
-    /// Something has happened that may end the wait of the calling thread.
-    pub(crate) fn progress(&mut self) {
+    /// Something has happened that may end the wait of the program's thread.
+    pub fn progress(&mut self) {
         self.core.watch.progress();
     }
 
     /// The object is faulty from now on, on all ranks. The first fault stays.
-    pub(crate) fn fail(&mut self, error: Error) {
+    pub fn fail(&mut self, error: Error) {
         if self.note_fault(&error) {
             self.core.tell_fault(Some(self.frame.id), &error, self.out);
         }
@@ -122,12 +179,12 @@ impl Cx<'_> {
     }
 
     /// The job has failed, on all ranks.
-    pub(crate) fn fail_job(&mut self, error: Error) {
+    pub fn fail_job(&mut self, error: Error) {
         self.core.fail_job(error, self.out);
     }
 
     /// Keeps an error for the end of `run`, unless the program has been told of it.
-    pub(crate) fn defer(&mut self, error: Error) {
+    pub fn defer(&mut self, error: Error) {
         self.core.defer(self.frame.id, error);
     }
 

@@ -11,12 +11,46 @@ use std::time::Instant;
 
 /// A shared object as its rank's kernel knows it: a machine.
 ///
-/// It is called under the endpoint's lock, on any thread, one call at a time, never from inside another call. A call
-/// waits for no rank and runs nothing of the program but its operations. After each call with a [`Cx`] the kernel
-/// 1. calls [`advance`](Self::advance);
-/// 2. tells the object of a fault that the call has found ([`shut`](Self::shut), [`failed`](Self::failed));
-/// 3. asks when it wants to be called again ([`poll_timeout`](Self::poll_timeout)).
-pub(crate) trait SharedObject: Any + Send {
+/// Each rank has a part of the object. The parts send each other messages; the program on each rank acts on its part.
+/// A machine decides and never blocks:
+///
+/// ```text
+///  the program's thread                          the rank's daemon, or the thread that waits
+///  Shared<O>: act, ask, wait                     transfers, timeouts, faults
+///       |                                              |
+///       v                   one call at a time         v
+///  +--- kernel, under the lock of the rank's endpoint -------------------+
+///  |  act(|object, cx| ..)        place write deliver request reply ..   |
+///  |                  +--> O: SharedObject --> advance                   |
+///  +----------------------------------------------------------------------+
+///                     | Cx: send, ask, answer, lent, fail ..
+///                     v
+///            other ranks' parts of the same object
+/// ```
+///
+/// # What the kernel promises
+/// - Calls come one at a time, on any thread, never from inside another call. What a call sends to its own rank is
+///   delivered later.
+/// - A transfer is delivered whole and once. Transfers come in any order.
+/// - Nothing comes for an object before all ranks have agreed on it ([`World::share`](crate::World::share)), nor after
+///   all ranks have dropped it.
+/// - After each call with a [`&mut Cx`](Cx) the kernel calls [`advance`](Self::advance). Then it tells the object of a
+///   fault that the call has found ([`shut`](Self::shut), [`failed`](Self::failed)), and asks when the object wants to
+///   be called again ([`poll_timeout`](Self::poll_timeout)).
+/// - A panic in a call of the program poisons the object and goes on in the program. A panic in a call for what other
+///   ranks have sent poisons the object, and no other.
+/// - Unasked: that ranks construct the same object; faults on all ranks, with their lines; a notice for a wait of 30 s
+///   and an error for one that can never end; counters ([`World::usage`](crate::World::usage)) and traces.
+///
+/// # What the object promises
+/// - A call waits for no rank, runs nothing of the program but its operations, and lasts 200 us at most: longer work
+///   goes in steps, by [`poll_timeout`](Self::poll_timeout).
+/// - It answers each request once, or names it in [`holds`](Self::holds) for as long as it keeps it; it answers what it
+///   keeps when it [fails](Self::failed).
+/// - It calls [`Cx::progress`] when something has happened for which the program's thread may wait.
+///
+/// `examples/queue.rs` is a whole object: a FIFO queue with a home rank.
+pub trait SharedObject: Any + Send {
     /// A header is here, and `len > 0` bytes follow: where they go. The transfer may never be delivered. Nothing can be
     /// sent at this moment; [`advance`](Self::advance) follows soon.
     fn place(&mut self, _from: Rank, _header: &[u8], _len: usize, _cx: &Cx<'_>) -> Place {
@@ -49,8 +83,7 @@ pub(crate) trait SharedObject: Any + Send {
         Err(Malformed)
     }
 
-    /// The answer to a request of this rank that asks for it ([`Asking::shown`]), before the thread that waits for it
-    /// has it, and if none waits.
+    /// The answer to a request of [`Cx::ask`].
     ///
     /// # Errors
     /// It is none.
@@ -96,6 +129,18 @@ pub(crate) trait SharedObject: Any + Send {
     fn claim(&self, name: &ObjectName, me: Rank) -> Claim {
         Claim { rank: me, action: format!("has made {name}"), site: name.made_at.clone() }
     }
+
+    /// A barrier that names this object begins on this rank (a release): what all ranks are to learn.
+    fn arrive(&mut self, _cx: &mut Cx<'_>) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Joins what other ranks say in that barrier. Associative and commutative; the word of each rank comes in exactly
+    /// once, so sums are right.
+    fn merge(&self, _all: &mut Vec<u8>, _more: &[u8]) {}
+
+    /// All ranks have arrived at that barrier (an acquire), and say this together.
+    fn depart(&mut self, _all: &[u8], _cx: &mut Cx<'_>) {}
 
     /// This rank drops its handle: what the others are told, to compare it with what they have entered.
     fn drop_notice(&mut self, _cx: &mut Cx<'_>) -> Vec<u8> {
@@ -150,11 +195,12 @@ pub enum Place {
 
 /// A header that makes no sense to its object.
 #[derive(Debug)]
-pub(crate) struct Malformed;
+pub struct Malformed;
 
 /// A request of another rank, to be answered once.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Call {
-    pub(crate) from: Rank,
+pub struct Call {
+    /// Who asks.
+    pub from: Rank,
     pub(crate) id: CallId,
 }

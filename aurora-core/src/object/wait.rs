@@ -66,6 +66,12 @@ impl Holds<'_> {
         held.behind.extend(behind.into_iter().map(|rank| (rank, self.object)));
     }
 
+    /// The same, until the program of one of these ranks does something: of any of them, this rank among them or not.
+    pub fn call_any(&mut self, from: Rank, of: impl IntoIterator<Item = Rank>) {
+        let held = self.state.parked.entry(from).or_insert_with(Held::default);
+        held.any.push((of.into_iter().collect(), self.object));
+    }
+
     /// The kernel of this rank does something by itself, on which waits at this object with these numbers depend,
     /// wherever they are.
     pub fn work(&mut self, waits: RangeInclusive<u64>, Obstacle { by_itself, behind }: Obstacle) {

@@ -9,7 +9,7 @@ use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::kernel::watch::Blocked;
 use crate::memory::{InPlace, Word};
-use crate::object::{Plan, Shared};
+use crate::object::{Plan, Way};
 use crate::operation::{TypeKey, short};
 use crate::polls::Level;
 use crate::scalar::machine::ScalarWait;
@@ -60,7 +60,7 @@ pub trait Atomic: ScalarValue + bytemuck::Pod {}
 /// # Ok::<(), Error>(())
 /// ```
 pub struct GScalar<T: ScalarValue> {
-    pub(crate) link: Shared<Scalar>,
+    pub(crate) link: Way<Scalar>,
     pub(crate) id: ObjectId,
     home: Rank,
     made_at: Site,
@@ -81,7 +81,7 @@ impl<T: ScalarValue> GScalar<T> {
         let (site, home) = (Site::here(), home.into());
         let initial = if home == world.rank() { Some(encode(&value, &site)) } else { None };
         let what = format!("GScalar<{}> on {home}", short::<T>());
-        let mut plan = Plan::new(what, &("GScalar", TypeKey::of::<T>(), home), site.clone());
+        let mut plan = Plan::at(what, &("GScalar", TypeKey::of::<T>(), home), site.clone());
         if home.index() >= world.size() {
             plan.refuse(Error::NoSuchRank { rank: home, size: world.size(), site: site.clone() });
         }
@@ -96,7 +96,7 @@ impl<T: ScalarValue> GScalar<T> {
         let value = initial.map(|initial| Value::new(initial, is_word));
         let link = world.link().share();
         let id = link.next_object();
-        plan.agree((&link, id), |core| Scalar::new(core, home, value, plain::ops::<T>()))?;
+        plan.agree_on((&link, id), |core| Scalar::new(core, home, value, plain::ops::<T>()))?;
         let in_place = if is_word { find_word(&link, id, home) } else { None };
         Ok(GScalar { link, id, home, made_at: site, in_place, value: PhantomData })
     }
@@ -330,7 +330,7 @@ impl<T: Atomic> GScalar<T> {
 
 /// Collective over the ranks of the home's node. Where they find a scalar that is a word, on which all ranks have
 /// agreed. A rank that has no memory for it asks the home by messages.
-fn find_word(link: &Shared<Scalar>, id: ObjectId, home: Rank) -> Option<InPlace> {
+fn find_word(link: &Way<Scalar>, id: ObjectId, home: Rank) -> Option<InPlace> {
     let node = link.node().filter(|_| link.nodes.same_node(home, link.me));
     let segment = node.and_then(|node| node.share(id.0, Word::LEN).ok());
     link.tidy_on(|object, cx| {

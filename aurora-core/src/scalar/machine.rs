@@ -180,8 +180,8 @@ impl Scalar {
         cx: &mut Cx<'_>,
     ) -> CallId {
         let how = How { kind: Kind::Scalar, lazy: false, reason: Some(reason) };
-        let asking = Asking { to: self.home, how, landing: None, when: When::Now, shown: false };
-        cx.ask(asking, &Asked { epoch: self.asking_epoch(), request, after }, payload)
+        let asking = Asking { to: self.home, how, landing: None, when: When::Now, shown: false, forgotten: false };
+        cx.ask_as(asking, &Asked { epoch: self.asking_epoch(), request, after }, payload)
     }
 
     /// What comes of the openings of another rank.

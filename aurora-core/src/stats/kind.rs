@@ -38,13 +38,15 @@ pub enum Kind {
     /// Anything else: objects that are dropped, errors, ranks that ask each other what they wait for; comparing clocks
     /// for a trace.
     Control,
+    /// Shared objects of the program itself or of another library: [`SharedObject`](crate::object::SharedObject).
+    Object,
     /// The end of `run`: waiting for those who are not there yet.
     End,
 }
 
 impl Kind {
     /// All of them, in the order of a table.
-    pub const ALL: [Kind; 14] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Load,
         Kind::Access,
         Kind::Gather,
@@ -53,6 +55,7 @@ impl Kind {
         Kind::Merge,
         Kind::Halo,
         Kind::Scalar,
+        Kind::Object,
         Kind::Answer,
         Kind::Gate,
         Kind::Barrier,
@@ -91,6 +94,7 @@ impl Kind {
             Kind::Answer => "answer",
             Kind::Gate => "gate",
             Kind::Control => "control",
+            Kind::Object => "object",
             Kind::End => "end",
         }
     }

@@ -55,7 +55,7 @@ impl VectorPlan {
         };
         let placed = on.map_or(String::new(), |rank| format!(" on {rank}"));
         let what = format!("GVector<{}> of {shape}{placed}", short::<T>());
-        let mut plan = Plan::new(what, &("GVector", TypeKey::of::<T>(), shape, on), site);
+        let mut plan = Plan::at(what, &("GVector", TypeKey::of::<T>(), shape, on), site);
         refusal.into_iter().for_each(|refusal| plan.refuse(refusal));
         VectorPlan { plan, dist }
     }
@@ -137,7 +137,7 @@ impl VectorPlan {
         let block = Block::new(Arc::new(block), size_of::<T>().max(1), home);
         let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(link.size)) };
         let dist = self.dist;
-        self.plan.agree((link, id), |core| machine::<T>(core, dist, block, nodes))
+        self.plan.agree_on((link, id), |core| machine::<T>(core, dist, block, nodes))
     }
 }
 

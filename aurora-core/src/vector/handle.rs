@@ -12,7 +12,7 @@ use crate::kernel::asking::When;
 use crate::kernel::watch::Blocked;
 use crate::memory::node::home::Place;
 use crate::memory::{self, Array, Direct};
-use crate::object::Shared;
+use crate::object::Way;
 use crate::operation::short;
 use crate::polls::Level;
 use crate::stats::Kind;
@@ -39,7 +39,7 @@ use std::ops::Range;
 ///
 /// Dropping it sends one message to each rank and waits for none; its block is served until every rank has dropped it.
 pub struct GVector<T: Element> {
-    pub(crate) link: Shared<Vector>,
+    pub(crate) link: Way<Vector>,
     pub(crate) id: ObjectId,
     pub(crate) dist: Distribution,
     pub(crate) made_at: Site,

@@ -243,7 +243,7 @@ impl Vector {
         // Scopes of other parts may be open around that of a part.
         let epoch = if request.window().is_whole() { self.ledger.epoch } else { self.ledger.behind() };
         let shown = request.writes();
-        cx.ask(Asking { to, how, landing, when, shown }, &Asked { epoch, request }, payload)
+        cx.ask_as(Asking { to, how, landing, when, shown, forgotten: false }, &Asked { epoch, request }, payload)
     }
 
     /// What the writes to it are for.

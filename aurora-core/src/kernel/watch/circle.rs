@@ -37,6 +37,15 @@ pub(crate) struct Held {
     pub(crate) guard: Option<GuardState>,
     /// Until these ranks have entered or ended a scope, each of that object.
     pub(crate) behind: BTreeMap<Rank, ObjectId>,
+    /// Until one of these ranks does something to that object: for each request that is held back so.
+    pub(crate) any: Vec<(Vec<Rank>, ObjectId)>,
+}
+
+impl Held {
+    /// All ranks for which it may be held back.
+    pub(super) fn ranks(&self) -> impl Iterator<Item = Rank> {
+        self.behind.keys().chain(self.any.iter().flat_map(|(ranks, _)| ranks)).copied()
+    }
 }
 
 /// A wait, as told to others.
@@ -74,7 +83,12 @@ pub(super) struct Step {
     through: Vec<(Rank, ObjectId)>,
     /// Messages that each of these, beginning with `from`, has got from the one behind it.
     heard: Vec<u64>,
+    /// Where one of several ranks would be enough: all that are stuck beside it, each in this wait.
+    beside: Vec<Stuck>,
 }
+
+/// A rank, its wait, and the messages that it has got.
+type Stuck = (Rank, u64, Vec<u64>);
 
 /// The ranks that a rank waits for.
 pub(super) fn on(state: &RankState) -> &[Rank] {
@@ -83,11 +97,39 @@ pub(super) fn on(state: &RankState) -> &[Rank] {
 
 /// The ranks that `from` really waits for: no message that could end its wait is under way.
 fn steps(from: Rank, states: &BTreeMap<Rank, RankState>) -> Vec<Step> {
+    steps_beside(from, states, &BTreeSet::from([from]))
+}
+
+/// Whether a rank can do nothing before others do, which can do nothing either; `stuck` are those that are assumed to
+/// be, and those that are found to be are added. A rank that has left does nothing any more.
+fn is_stuck(rank: Rank, states: &BTreeMap<Rank, RankState>, stuck: &mut BTreeSet<Rank>) -> bool {
+    let Some(state) = states.get(&rank) else {
+        return false;
+    };
+    if state.leaving || stuck.contains(&rank) {
+        return true;
+    }
+    let mut assumed = stuck.clone();
+    assumed.insert(rank);
+    let found = steps_beside(rank, states, &assumed).into_iter().any(|step| {
+        let mut all = assumed.clone();
+        let found = is_stuck(step.to, states, &mut all);
+        if found {
+            stuck.extend(all);
+            stuck.extend(step.beside.iter().map(|(rank, ..)| *rank));
+        }
+        found
+    });
+    found
+}
+
+/// The same, where these ranks are assumed to be stuck.
+fn steps_beside(from: Rank, states: &BTreeMap<Rank, RankState>, assumed: &BTreeSet<Rank>) -> Vec<Step> {
     let mut steps = Vec::new();
     let Some(wait) = states.get(&from).and_then(|state| state.wait.as_ref()) else {
         return steps;
     };
-    let step = |to| Step { from, to, wait: wait.clone(), through: Vec::new(), heard: Vec::new() };
+    let step = |to| Step { from, to, wait: wait.clone(), through: Vec::new(), heard: Vec::new(), beside: Vec::new() };
     let mut open: Vec<Step> = wait.on.iter().rev().copied().map(step).collect();
     let mut relayed_by = BTreeSet::new();
     while let Some(mut step) = open.pop() {
@@ -110,6 +152,25 @@ fn steps(from: Rank, states: &BTreeMap<Rank, RankState>) -> Vec<Step> {
             is_new && relay.by_itself
         } else if wait.for_answer && step.through.is_empty() {
             let held = other.parked.get(&from);
+            for (ranks, object) in held.iter().flat_map(|held| &held.any) {
+                let mut stuck = assumed.clone();
+                let can_none = ranks.iter().all(|rank| {
+                    let heard = *rank == asked || all_heard(asked, *rank, states).is_some();
+                    heard && is_stuck(*rank, states, &mut stuck)
+                });
+                if can_none {
+                    let of = |rank: &Rank| {
+                        let state = states.get(rank)?;
+                        Some((*rank, state.wait.as_ref().map_or(0, |wait| wait.id), state.received.clone()))
+                    };
+                    let beside: Vec<_> = stuck.iter().chain(ranks).filter_map(of).collect();
+                    let any = ranks.iter().rev().map(|to| match *to == asked {
+                        true => Step { beside: beside.clone(), ..step.clone() },
+                        false => Step { beside: beside.clone(), ..behind(*to, *object) },
+                    });
+                    steps.extend(any);
+                }
+            }
             open.extend(held.iter().flat_map(|held| &held.behind).rev().map(|(to, object)| behind(*to, *object)));
             held.is_some_and(|held| held.by_itself)
         } else {
@@ -390,5 +451,49 @@ pub(super) mod tests {
         );
         states.get_mut(&Rank::new(0)).unwrap().leaving = true;
         assert_eq!(left_behind(Rank::new(3), &states).map(|step| step.to.index()), Some(0));
+    }
+
+    /// Rank 1 waits for an answer of rank 0, which keeps it until some rank of these does something.
+    fn kept_for_any(states: &mut BTreeMap<Rank, RankState>, asker: usize, ranks: &[usize]) {
+        let held = Held { any: vec![(ranks.iter().copied().map(Rank::new).collect(), ObjectId(1))], ..Held::default() };
+        states.get_mut(&Rank::new(0)).unwrap().parked.insert(Rank::new(asker), held);
+        states.get_mut(&Rank::new(asker)).unwrap().wait.as_mut().unwrap().for_answer = true;
+    }
+
+    #[test]
+    fn one_of_several_is_enough() {
+        // The home is in a barrier, for which rank 1 has to come.
+        let mut states = states(&[&[1], &[0], &[0], &[]]);
+        kept_for_any(&mut states, 1, &[0, 2, 3]);
+        kept_for_any(&mut states, 2, &[0, 1, 3]);
+        assert_eq!((convicts(1, &states), convicts(2, &states)), (None, None), "rank 3 computes");
+        states.insert(Rank::new(3), state(4, 3, &[2]));
+        assert!(convicts(1, &states).is_some() && convicts(2, &states).is_some(), "nobody is left");
+        states.get_mut(&Rank::new(3)).unwrap().sent[0] = 1;
+        assert_eq!(convicts(1, &states), None, "its message is on the way");
+        states.get_mut(&Rank::new(0)).unwrap().received[3] = 1;
+        let before = circle(Rank::new(1), &states);
+        states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().id = 2;
+        assert_ne!(circle(Rank::new(1), &states), before, "it was elsewhere meanwhile");
+    }
+
+    #[test]
+    fn nobody_is_left_but_ranks_that_have_left() {
+        let mut states = states(&[&[], &[0], &[]]);
+        kept_for_any(&mut states, 1, &[0, 2]);
+        let gone = |states: &_| left_behind(Rank::new(1), states).map(|step| step.to.index());
+        states.get_mut(&Rank::new(0)).unwrap().leaving = true;
+        assert_eq!(gone(&states), None, "rank 2 computes");
+        states.get_mut(&Rank::new(2)).unwrap().leaving = true;
+        assert!(gone(&states).is_some());
+    }
+
+    #[test]
+    fn who_asks_itself_waits_for_others() {
+        let mut states = states(&[&[0], &[]]);
+        kept_for_any(&mut states, 0, &[1]);
+        assert_eq!(convicts(0, &states), None, "rank 1 computes");
+        states.insert(Rank::new(1), state(2, 1, &[0]));
+        assert_eq!(convicts(0, &states), Some(vec![1, 0]));
     }
 }

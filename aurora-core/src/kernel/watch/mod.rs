@@ -232,12 +232,12 @@ impl Watch {
         for rank in on(&state) {
             ask(*rank);
             if let Some(held) = states.get(rank).and_then(|asked| asked.parked.get(&from)) {
-                held.behind.keys().copied().for_each(&mut ask);
+                held.ranks().for_each(&mut ask);
             }
         }
         for (asker, held) in &state.parked {
             if states.get(asker).is_some_and(|s| on(s).contains(&from)) {
-                held.behind.keys().copied().for_each(&mut ask);
+                held.ranks().for_each(&mut ask);
             }
         }
         // Whoever waits for it has been asked or is about to be.
