@@ -1,7 +1,7 @@
 //! Shared objects of a program's own, by the public seam alone: what the contract promises, each promise once.
 
 use aurora_core::object::{Awaited, Call, Cx, Holds, How, Loan, Malformed, Obstacle, Payload, Place, Plan, Received};
-use aurora_core::object::{Shared, SharedObject, Until, Wait, decode};
+use aurora_core::object::{Shared, SharedObject, Source, Until, Wait, decode};
 use aurora_core::prelude::*;
 use aurora_core::{ObjectName, Route};
 use serde::{Deserialize, Serialize};
@@ -541,6 +541,55 @@ fn an_object_may_be_dropped_amid_messages() {
             })?;
             drop(ring);
         }
+        world.barrier()
+    });
+}
+
+/// A worker thread counts; the object takes what it has counted when the worker rings.
+#[derive(Default)]
+struct Worker {
+    bell: Option<Source>,
+    rings: u32,
+}
+
+impl SharedObject for Worker {
+    fn deliver(&mut self, _: Rank, _: &[u8], _: Received, _: &mut Cx<'_>) -> Read<()> {
+        Err(Malformed)
+    }
+
+    fn ready(&mut self, source: Source, cx: &mut Cx<'_>) {
+        assert_eq!(Some(source), self.bell);
+        self.rings += 1;
+        cx.progress();
+    }
+}
+
+#[test]
+fn a_thread_of_the_objects_own_rings() {
+    on_all_routes(2, |world| {
+        let worker = world.share(Plan::new("Worker", &9), |_| Ok(Worker::default()))?;
+        let bell = worker.act(|worker, cx| {
+            let (source, bell) = cx.doorbell()?;
+            worker.bell = Some(source);
+            Ok(bell)
+        })?;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(20));
+                bell.ring();
+            });
+            worker.wait(ONE, |worker, _| (worker.rings > 0).then_some(Ok(())))
+        })?;
+        // While nobody waits the daemon is woken.
+        bell.ring();
+        let until = Instant::now() + Duration::from_secs(30);
+        while worker.act(|worker, _| Ok(worker.rings))? < 2 {
+            assert!(Instant::now() < until, "the daemon sleeps on");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(worker);
+        world.barrier()?;
+        bell.ring();
         world.barrier()
     });
 }

@@ -9,7 +9,7 @@ use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Header, Message, decode_error, malformed};
 use crate::object::{Call, Cx, Loan, Malformed, Place, SharedObject, object_of};
 use aurora_net::bootstrap::capture;
-use aurora_net::{Handler, Outbox, Payload, Placement, Rank, Received, Token};
+use aurora_net::{Handler, Outbox, Payload, Placement, Rank, Received, Source, Token};
 use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
@@ -106,6 +106,16 @@ impl Handler for Kernel {
                 self.hand(object, out, |object, cx| object.released(Loan::of(token), cx));
                 self.reap(object);
             }
+        }
+    }
+
+    fn ready(&mut self, source: Source, out: &mut Outbox) {
+        let object = self.core.sources.get(&source).copied();
+        let told = object.and_then(|id| self.hand(id, out, |object, cx| object.ready(source, cx)));
+        if told.is_none() {
+            // Its object is gone, or has panicked.
+            self.core.sources.remove(&source);
+            out.unwatch(source);
         }
     }
 

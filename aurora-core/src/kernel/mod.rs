@@ -40,7 +40,7 @@ use crate::kernel::message::Message;
 use crate::memory::{Budget, HolderTimeout};
 use crate::object::{Cx, Frame, SharedObject};
 use aurora_net::bootstrap::capture;
-use aurora_net::{Node, Outbox, Payload, Rank, Received, Token};
+use aurora_net::{Node, Outbox, Payload, Rank, Received, Source, Token};
 use digests::{Digests, Share};
 use loans::CallerLoans;
 use mail::Mail;
@@ -109,6 +109,8 @@ pub(crate) struct Core {
     /// The job has several nodes.
     pub(crate) between_nodes: bool,
     pub(crate) calls: HashMap<CallId, OpenCall>,
+    /// What objects watch.
+    pub(crate) sources: BTreeMap<Source, ObjectId>,
     next_call: u64,
     next_guard: u64,
     pub(crate) watch: Watch,
@@ -153,6 +155,7 @@ impl Kernel {
             nodes: Arc::new(Nodes::apart(size)),
             between_nodes: false,
             calls: HashMap::new(),
+            sources: BTreeMap::new(),
             next_call: 0,
             next_guard: 0,
             watch: Watch::new(me, limit),

@@ -10,9 +10,11 @@ use crate::memory::Shortage;
 use crate::object::{Call, Frame, Loan, Malformed};
 use crate::stats::Kind;
 use crate::window::Window;
-use aurora_net::{Buffer, Outbox, Payload, Rank};
+use aurora_net::{Buffer, Doorbell, Outbox, Payload, Rank, Source};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// How a message goes out.
 #[derive(Clone, Copy, Debug)]
@@ -127,6 +129,33 @@ impl Cx<'_> {
     /// Memory for a payload of `len` bytes, which a rank of the same node reads where it lies.
     pub fn buffer(&self, to: Rank, len: usize) -> Buffer {
         self.out.buffer(to, len)
+    }
+
+    /// Watches a descriptor, for threads and devices of the object's own: [`ready`](super::SharedObject::ready) is called
+    /// while it is readable. It should be non-blocking.
+    ///
+    /// # Errors
+    /// [`Error::Object`], where Linux cannot watch it, or has reached a limit.
+    pub fn watch(&mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Result<Source, Error> {
+        let source = self.out.watch(descriptor).map_err(|error| self.error(error))?;
+        self.core.sources.insert(source, self.frame.id);
+        Ok(source)
+    }
+
+    /// A doorbell, which any thread of this process may ring: [`ready`](super::SharedObject::ready) is called then.
+    ///
+    /// # Errors
+    /// As [`watch`](Self::watch).
+    pub fn doorbell(&mut self) -> Result<(Source, Doorbell), Error> {
+        let (source, doorbell) = self.out.doorbell().map_err(|error| self.error(error))?;
+        self.core.sources.insert(source, self.frame.id);
+        Ok((source, doorbell))
+    }
+
+    /// Watches a source no more.
+    pub fn unwatch(&mut self, source: Source) {
+        self.core.sources.remove(&source);
+        self.out.unwatch(source);
     }
 
     /// An error of this object on this rank, in words: `cause` says what is wrong and what to do.

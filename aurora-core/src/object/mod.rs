@@ -14,7 +14,7 @@ mod way;
 
 pub use crate::ids::CallId;
 pub use crate::kernel::Reason;
-pub use aurora_net::{Buffer, Payload, Received};
+pub use aurora_net::{Buffer, Doorbell, Payload, Received, Source};
 pub use cx::{Cx, How, decode};
 pub use handle::{Making, Shared};
 pub use loan::{Loan, Loans};

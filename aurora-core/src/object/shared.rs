@@ -5,7 +5,7 @@ use crate::Error;
 use crate::error::{Claim, ObjectName};
 use crate::ids::CallId;
 use crate::stats::Kind;
-use aurora_net::{Rank, Received};
+use aurora_net::{Rank, Received, Source};
 use std::any::Any;
 use std::time::Instant;
 
@@ -95,6 +95,12 @@ pub trait SharedObject: Any + Send {
         _cx: &mut Cx<'_>,
     ) -> Result<(), Malformed> {
         Ok(())
+    }
+
+    /// A descriptor that it watches is readable or at its end ([`Cx::watch`]), or a doorbell has been rung
+    /// ([`Cx::doorbell`]). A descriptor that is not read empty is reported again.
+    fn ready(&mut self, source: Source, cx: &mut Cx<'_>) {
+        cx.unwatch(source);
     }
 
     /// What follows by itself from what has been called: it settles, retries, sends, and says anew what may be done to
