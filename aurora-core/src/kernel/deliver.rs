@@ -127,7 +127,7 @@ impl Handler for Kernel {
 
     fn poll_timeout(&self) -> Option<Instant> {
         // At once.
-        let to_self = (!self.core.mail.to_self.is_empty()).then_some(self.core.begun);
+        let to_self = (!self.core.mail.to_self.is_empty()).then_some(self.core.polling.began);
         [to_self, self.core.watch.poll_timeout(), self.timers.next(), self.next_tick()].into_iter().flatten().min()
     }
 

@@ -50,7 +50,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use telling::Telling;
 use timers::Timers;
 use watch::Watch;
@@ -92,8 +92,6 @@ pub(crate) struct Entry {
 
 /// What a rank's kernel knows beside its objects.
 pub(crate) struct Core {
-    /// When this rank began.
-    begun: Instant,
     pub(crate) me: Rank,
     pub(crate) size: usize,
     pub(crate) modes: Modes,
@@ -143,7 +141,6 @@ pub(crate) struct Core {
 impl Kernel {
     pub(crate) fn new(me: Rank, size: usize, limit: Option<Duration>) -> Self {
         let core = Core {
-            begun: Instant::now(),
             me,
             size,
             modes: Modes::default(),
@@ -202,7 +199,7 @@ impl Kernel {
         out: &mut Outbox,
         call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
     ) -> Option<R> {
-        let called = self.call_caught(id, out, |call| catch_unwind(AssertUnwindSafe(call)), call)?;
+        let called = self.call_caught((id, true), out, |call| catch_unwind(AssertUnwindSafe(call)), call)?;
         Some(called.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
@@ -215,7 +212,7 @@ impl Kernel {
         call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
     ) -> Option<R> {
         let me = self.core.me;
-        match self.call_caught(id, out, |call| capture(me, call), call)? {
+        match self.call_caught((id, false), out, |call| capture(me, call), call)? {
             Ok(outcome) => Some(outcome),
             Err(failure) => {
                 let fault = self.objects.get(&id).and_then(|entry| entry.frame.fault.clone());
@@ -228,10 +225,10 @@ impl Kernel {
         }
     }
 
-    /// A call, and what follows it.
+    /// A call, the program's `own` or not, and what follows it.
     fn call_caught<R, P>(
         &mut self,
-        id: ObjectId,
+        (id, own): (ObjectId, bool),
         out: &mut Outbox,
         caught: impl FnOnce(&mut dyn FnMut() -> R) -> Result<R, P>,
         call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
@@ -249,7 +246,10 @@ impl Kernel {
         });
         let mut cx = Cx { core, frame, out };
         if called.is_err() || std::mem::take(&mut cx.frame.is_broken) {
-            cx.poison(A_CALL, None);
+            // The program's own panic is amid the guard that it has opened last.
+            let guard = cx.frame.open.last().filter(|_| own).map(|guard| (guard.behaviour, guard.site.clone()));
+            let (behaviour, opened) = guard.unzip();
+            cx.poison(behaviour.unwrap_or(A_CALL), opened);
         }
         if std::mem::take(&mut cx.frame.is_failing) {
             machine.shut();

@@ -54,6 +54,8 @@ pub(crate) struct Polling {
     pub(crate) polls: Arc<Polls>,
     limit: Option<Duration>,
     notice: Duration,
+    /// When this rank began.
+    pub(crate) began: Instant,
     next: Instant,
     /// Ticks so far, and polls that there may have been.
     ticks: u64,
@@ -91,6 +93,7 @@ impl Polling {
             polls,
             limit,
             notice: NOTICE,
+            began: next,
             next,
             ticks,
             number,

@@ -100,7 +100,8 @@ impl Cx<'_> {
     }
 
     /// Sends a request to the object on a rank, this one or another. The answer comes to
-    /// [`reply`](super::SharedObject::reply). For a call of the program that waits for it: [`Shared::ask`](super::Shared::ask).
+    /// [`reply`](super::SharedObject::reply). A call of the program that waits for an answer uses
+    /// [`Shared::ask`](super::Shared::ask).
     pub fn ask(&mut self, to: Rank, request: &impl Serialize, payload: impl Into<Payload>, how: How<'_>) -> CallId {
         let asking = Asking { to, how, landing: None, when: When::Ahead, shown: true, forgotten: true };
         self.ask_as(asking, request, payload)
@@ -131,8 +132,8 @@ impl Cx<'_> {
         self.out.buffer(to, len)
     }
 
-    /// Watches a descriptor, for threads and devices of the object's own: [`ready`](super::SharedObject::ready) is called
-    /// while it is readable. It should be non-blocking.
+    /// Watches a descriptor, for threads and devices of the object's own: [`ready`](super::SharedObject::ready) is
+    /// called while it is readable. It should be non-blocking.
     ///
     /// # Errors
     /// [`Error::Object`], where Linux cannot watch it, or has reached a limit.

@@ -2,7 +2,7 @@
 //! judges by it whether a wait can ever end.
 
 use crate::ids::ObjectId;
-use crate::kernel::watch::{GuardState, Held, RankState, Relay};
+use crate::kernel::watch::{GuardState, RankState, Relay};
 use aurora_net::Rank;
 use std::ops::RangeInclusive;
 
@@ -58,7 +58,7 @@ pub struct Holds<'a> {
 impl Holds<'_> {
     /// A request, or something else, of another rank's is kept.
     pub fn call(&mut self, from: Rank, Obstacle { by_itself, behind }: Obstacle) {
-        let held = self.state.parked.entry(from).or_insert_with(Held::default);
+        let held = self.state.parked.entry(from).or_default();
         held.by_itself |= by_itself;
         if by_itself && held.guard.is_none() {
             held.guard = self.guard.clone();
@@ -68,7 +68,7 @@ impl Holds<'_> {
 
     /// The same, until the program of one of these ranks does something: of any of them, this rank among them or not.
     pub fn call_any(&mut self, from: Rank, of: impl IntoIterator<Item = Rank>) {
-        let held = self.state.parked.entry(from).or_insert_with(Held::default);
+        let held = self.state.parked.entry(from).or_default();
         held.any.push((of.into_iter().collect(), self.object));
     }
 

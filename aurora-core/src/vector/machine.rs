@@ -110,7 +110,7 @@ pub(crate) struct Vector {
     pub(crate) parked: VecDeque<Parked>,
     /// Reads of many ranks at once that wait for each other: only between nodes, inside of one nothing overflows.
     pub(crate) incast: Option<IncastGuard<Parked>>,
-    /// Something has happened that others may follow: see [`SharedObject::advance`](crate::object::SharedObject::advance).
+    /// Something has happened that may settle an epoch or serve what is parked: `advance` looks.
     pub(crate) has_changed: bool,
     /// How far the scopes of those who have dropped it got.
     pub(crate) ends: Ends,

@@ -111,7 +111,7 @@ fn is_stuck(rank: Rank, states: &BTreeMap<Rank, RankState>, stuck: &mut BTreeSet
     }
     let mut assumed = stuck.clone();
     assumed.insert(rank);
-    let found = steps_beside(rank, states, &assumed).into_iter().any(|step| {
+    steps_beside(rank, states, &assumed).into_iter().any(|step| {
         let mut all = assumed.clone();
         let found = is_stuck(step.to, states, &mut all);
         if found {
@@ -119,8 +119,7 @@ fn is_stuck(rank: Rank, states: &BTreeMap<Rank, RankState>, stuck: &mut BTreeSet
             stuck.extend(step.beside.iter().map(|(rank, ..)| *rank));
         }
         found
-    });
-    found
+    })
 }
 
 /// The same, where these ranks are assumed to be stuck.

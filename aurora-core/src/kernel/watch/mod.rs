@@ -13,7 +13,7 @@
 mod circle;
 mod relay;
 
-pub(crate) use circle::{GuardState, Held, RankState, WaitState};
+pub(crate) use circle::{GuardState, RankState, WaitState};
 pub(crate) use relay::Relay;
 
 use self::circle::{Step, circle, left_behind, on, verdict};

@@ -1,15 +1,18 @@
 //! Shared objects of a program's own, by the public seam alone: what the contract promises, each promise once.
 
-use aurora_core::object::{Awaited, Call, Cx, Holds, How, Loan, Malformed, Obstacle, Payload, Place, Plan, Received};
-use aurora_core::object::{Shared, SharedObject, Source, Until, Wait, decode};
+use aurora_core::object::{Awaited, Call, CallId, Cx, Holds, How, Malformed, Obstacle, Payload, Plan, Received};
+use aurora_core::object::{Shared, SharedObject, Until, Wait, decode};
 use aurora_core::prelude::*;
 use aurora_core::{ObjectName, Route};
-use serde::{Deserialize, Serialize};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+mod memory;
+mod sources;
+mod words;
 
 type Read<T> = std::result::Result<T, Malformed>;
 
-/// Any object, for its loans and waits.
+/// A wait of any object, for what comes.
 const ONE: Wait = Wait { number: 1, until: Until::Came };
 
 fn routes() -> [Route; 3] {
@@ -261,94 +264,6 @@ fn a_header_that_makes_no_sense_ends_the_job() {
     }
 }
 
-/// Memory of its own: what has come lies where it was placed, what it lends is read again.
-struct Memory {
-    bytes: Vec<u8>,
-    came: bool,
-    released: bool,
-}
-
-#[derive(Serialize, Deserialize)]
-enum About {
-    Placed,
-    Discarded,
-    Stale,
-}
-
-const MINE: u64 = 3;
-
-impl SharedObject for Memory {
-    fn place(&mut self, _: Rank, header: &[u8], len: usize, _: &Cx<'_>) -> Place {
-        match decode(header) {
-            Ok(About::Placed) if len == self.bytes.len() => Place::At(Loan::new(MINE)),
-            Ok(About::Stale) => Place::At(Loan::new(MINE + 1)),
-            _ => Place::Discard,
-        }
-    }
-
-    fn write(&mut self, loan: Loan, offset: usize, bytes: &[u8]) {
-        if loan == Loan::new(MINE) {
-            self.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
-        }
-    }
-
-    fn read(&mut self, loan: Loan, offset: usize, into: &mut [u8]) -> bool {
-        let bytes = self.bytes.get(offset..offset + into.len()).filter(|_| loan == Loan::new(MINE));
-        bytes.map(|bytes| into.copy_from_slice(bytes)).is_some()
-    }
-
-    fn released(&mut self, loan: Loan, cx: &mut Cx<'_>) {
-        self.released |= loan == Loan::new(MINE);
-        cx.progress();
-    }
-
-    fn deliver(&mut self, _: Rank, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Read<()> {
-        let Received::Placed(token) = payload else {
-            return Err(Malformed);
-        };
-        if let About::Placed = decode(header)? {
-            assert_eq!(Loan::of(token), Loan::new(MINE));
-            self.came = true;
-        }
-        cx.progress();
-        Ok(())
-    }
-
-    fn awaits(&self, _: Wait, name: &ObjectName) -> Awaited {
-        Awaited { ranks: Vec::new(), doing: format!("waits for bytes of {name}") }
-    }
-}
-
-#[test]
-fn payloads_go_where_they_are_placed() {
-    const LEN: usize = 300_000;
-    on_all_routes(2, |world| {
-        let mine = world.rank().index() as u8 + 1;
-        let memory = Memory { bytes: vec![mine; LEN], came: false, released: false };
-        let memory = world.share(Plan::new("Memory", &3), |_| Ok(memory))?;
-        if world.is_root() {
-            memory.act(|_, cx| {
-                for about in [About::Discarded, About::Stale, About::Placed] {
-                    let payload = cx.lent(Loan::new(MINE), LEN);
-                    cx.send(Rank::new(1), &about, payload, How::default());
-                }
-                // A loan that is not there is given up, and what has come of it is never delivered.
-                let payload = cx.lent(Loan::new(MINE + 9), LEN);
-                cx.send(Rank::new(1), &About::Placed, payload, How::default());
-                Ok(())
-            })?;
-            memory.wait(ONE, |memory, _| memory.released.then_some(Ok(())))?;
-        } else {
-            memory.wait(ONE, |memory, _| memory.came.then_some(Ok(())))?;
-            memory.act(|memory, _| {
-                assert!(memory.bytes.iter().all(|byte| *byte == 1));
-                Ok(())
-            })?;
-        }
-        world.barrier()
-    });
-}
-
 /// Says that each wait is for the rank of its number.
 #[derive(Default)]
 struct Stubborn;
@@ -396,7 +311,7 @@ impl SharedObject for Asker {
 
     fn reply(
         &mut self,
-        _: aurora_core::object::CallId,
+        _: CallId,
         from: Rank,
         answer: std::result::Result<&[u8], &Error>,
         cx: &mut Cx<'_>,
@@ -429,90 +344,6 @@ fn replies_come_to_the_object_also_of_this_rank() {
     });
 }
 
-/// Adds up what all ranks say, at barriers that name it.
-#[derive(Default)]
-struct Sum {
-    mine: u64,
-    all: Vec<u64>,
-}
-
-impl SharedObject for Sum {
-    fn deliver(&mut self, _: Rank, _: &[u8], _: Received, _: &mut Cx<'_>) -> Read<()> {
-        Err(Malformed)
-    }
-
-    fn arrive(&mut self, _: &mut Cx<'_>) -> Vec<u8> {
-        self.mine.to_le_bytes().to_vec()
-    }
-
-    fn merge(&self, all: &mut Vec<u8>, more: &[u8]) {
-        let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
-        *all = (number(all) + number(more)).to_le_bytes().to_vec();
-    }
-
-    fn depart(&mut self, all: &[u8], _: &mut Cx<'_>) {
-        self.all.push(u64::from_le_bytes(all.try_into().expect("8 bytes")));
-    }
-}
-
-#[test]
-fn words_of_named_objects_are_merged_once_each() {
-    for ranks in [1, 2, 3, 5, 7, 8] {
-        on_all_routes(ranks, |world| {
-            let make = |name: &str| world.share(Plan::new(name, &name), |_| Ok(Sum::default()));
-            let (first, second) = (make("first")?, make("second")?);
-            let said = 10 + world.rank().index() as u64;
-            first.act(|sum, _| Ok(sum.mine = said))?;
-            second.act(|sum, _| Ok(sum.mine = 100 * said))?;
-            world.sync(&[&first, &second])?;
-            world.sync(&[&second])?;
-            world.barrier()?;
-            let all = (0..world.size() as u64).map(|rank| 10 + rank).sum::<u64>();
-            first.act(|sum, _| Ok(assert_eq!(sum.all, [all])))?;
-            second.act(|sum, _| Ok(assert_eq!(sum.all, [100 * all, 100 * all])))
-        });
-    }
-    for said in fails_on_all_routes(3, |world| {
-        let make = |name: &str| world.share(Plan::new(name, &name), |_| Ok(Sum::default()));
-        let (first, second) = (make("first")?, make("second")?);
-        world.sync(&[if world.is_root() { &first } else { &second }])
-    }) {
-        assert!(said.contains("a barrier that names objects"), "{said}");
-    }
-}
-
-/// Wants to be called after a while.
-struct Alarm {
-    at: Option<Instant>,
-    rung: bool,
-}
-
-impl SharedObject for Alarm {
-    fn deliver(&mut self, _: Rank, _: &[u8], _: Received, _: &mut Cx<'_>) -> Read<()> {
-        Err(Malformed)
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.at
-    }
-
-    fn handle_timeout(&mut self, now: Instant, cx: &mut Cx<'_>) {
-        self.rung = self.at.take().is_some_and(|at| at <= now);
-        cx.progress();
-    }
-}
-
-#[test]
-fn timeouts_come_when_they_are_due() {
-    on_all_routes(2, |world| {
-        let at = Instant::now() + Duration::from_millis(30);
-        let alarm = world.share(Plan::new("Alarm", &7), |_| Ok(Alarm { at: Some(at), rung: false }))?;
-        alarm.wait(ONE, |alarm, _| alarm.rung.then_some(Ok(())))?;
-        assert!(Instant::now() >= at);
-        world.barrier()
-    });
-}
-
 #[test]
 fn what_one_rank_cannot_make_no_rank_gets() {
     let said = fails_on_all_routes(3, |world| {
@@ -541,55 +372,6 @@ fn an_object_may_be_dropped_amid_messages() {
             })?;
             drop(ring);
         }
-        world.barrier()
-    });
-}
-
-/// A worker thread counts; the object takes what it has counted when the worker rings.
-#[derive(Default)]
-struct Worker {
-    bell: Option<Source>,
-    rings: u32,
-}
-
-impl SharedObject for Worker {
-    fn deliver(&mut self, _: Rank, _: &[u8], _: Received, _: &mut Cx<'_>) -> Read<()> {
-        Err(Malformed)
-    }
-
-    fn ready(&mut self, source: Source, cx: &mut Cx<'_>) {
-        assert_eq!(Some(source), self.bell);
-        self.rings += 1;
-        cx.progress();
-    }
-}
-
-#[test]
-fn a_thread_of_the_objects_own_rings() {
-    on_all_routes(2, |world| {
-        let worker = world.share(Plan::new("Worker", &9), |_| Ok(Worker::default()))?;
-        let bell = worker.act(|worker, cx| {
-            let (source, bell) = cx.doorbell()?;
-            worker.bell = Some(source);
-            Ok(bell)
-        })?;
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(Duration::from_millis(20));
-                bell.ring();
-            });
-            worker.wait(ONE, |worker, _| (worker.rings > 0).then_some(Ok(())))
-        })?;
-        // While nobody waits the daemon is woken.
-        bell.ring();
-        let until = Instant::now() + Duration::from_secs(30);
-        while worker.act(|worker, _| Ok(worker.rings))? < 2 {
-            assert!(Instant::now() < until, "the daemon sleeps on");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        drop(worker);
-        world.barrier()?;
-        bell.ring();
         world.barrier()
     });
 }
