@@ -4,14 +4,16 @@ use super::{Cx, Plan, SharedObject, Wait, Way};
 use crate::collective::{Came, CollectiveCall, Give, In};
 use crate::error::Result;
 use crate::ids::ObjectId;
+use crate::kernel::Kernel;
 use crate::kernel::asking::{Asking, When};
 use crate::kernel::watch::Blocked;
 use crate::object::How;
 use crate::stats::Kind;
 use crate::{Error, Site, World, digest};
-use aurora_net::{Payload, Rank};
+use aurora_net::{Endpoint, Payload, Rank};
 use serde::Serialize;
 use std::fmt;
+use std::marker::PhantomData;
 
 /// A rank's handle of a shared object: [`World::share`] makes it.
 ///
@@ -21,6 +23,37 @@ pub struct Shared<O: SharedObject> {
     way: Way<O>,
     id: ObjectId,
     name: String,
+}
+
+/// How threads of an object's own reach it: [`Shared::reach`].
+pub struct Reach<O> {
+    endpoint: Endpoint<Kernel>,
+    id: ObjectId,
+    object: PhantomData<fn(O)>,
+}
+
+impl<O: SharedObject> Reach<O> {
+    /// Does something with this rank's part of the object, as [`Shared::act`]. Nothing, if it is gone.
+    ///
+    /// # Errors
+    /// What the action returns; whatever ended the job; [`Error::Ended`] if the object or the job is gone.
+    #[track_caller]
+    pub fn act<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
+        let site = Site::here();
+        self.endpoint.act(|kernel, out| {
+            if let Some(fault) = kernel.core.fault.clone() {
+                return Err(fault);
+            }
+            let done = if kernel.core.ended { None } else { kernel.with::<O, _>(self.id, out, action) };
+            done.unwrap_or(Err(Error::Ended { site }))
+        })
+    }
+}
+
+impl<O> Clone for Reach<O> {
+    fn clone(&self) -> Self {
+        Reach { endpoint: self.endpoint.clone(), id: self.id, object: PhantomData }
+    }
 }
 
 /// What the construction of an object may use.
@@ -100,6 +133,11 @@ impl<O: SharedObject> Shared<O> {
     /// Number of ranks.
     pub fn size(&self) -> usize {
         self.way.size
+    }
+
+    /// A way to the object for threads of its own, which may outlive it.
+    pub fn reach(&self) -> Reach<O> {
+        Reach { endpoint: self.way.endpoint.clone(), id: self.id, object: PhantomData }
     }
 
     /// Does something with this rank's part of the object, at once, and what follows from that

@@ -16,7 +16,7 @@ pub use crate::ids::CallId;
 pub use crate::kernel::Reason;
 pub use aurora_net::{Buffer, Doorbell, Payload, Received, Source};
 pub use cx::{Cx, How, decode};
-pub use handle::{Making, Shared};
+pub use handle::{Making, Named, Reach, Shared};
 pub use loan::{Loan, Loans};
 pub use plan::Plan;
 pub use shared::{Call, Malformed, Place, SharedObject};

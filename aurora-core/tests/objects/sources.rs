@@ -71,6 +71,14 @@ fn a_thread_of_the_objects_own_rings() {
             });
             worker.wait(ONE, |worker, _| (worker.rings > 0).then_some(Ok(())))
         })?;
+        // Its own threads reach it too.
+        let reach = worker.reach();
+        let of_thread = std::thread::spawn(move || {
+            let rings = reach.act(|worker, _| Ok(worker.rings));
+            (rings, reach)
+        });
+        let (rings, reach) = of_thread.join().expect("it has not panicked");
+        assert!(rings? > 0);
         // While nobody waits the daemon is woken.
         bell.ring();
         let until = Instant::now() + Duration::from_secs(30);
@@ -81,6 +89,7 @@ fn a_thread_of_the_objects_own_rings() {
         drop(worker);
         world.barrier()?;
         bell.ring();
+        assert!(matches!(reach.act(|_, _| Ok(())), Ok(()) | Err(Error::Ended { .. })));
         world.barrier()
     });
 }
