@@ -1,8 +1,9 @@
 //! What a rank waits for at an object, from whom, and what the object does for others by itself.
 
-use crate::epoch::{Collective, Ledger};
+use crate::epoch::Ledger;
 use crate::ids::Epoch;
 use crate::kernel::watch::{Relay, Wait};
+use crate::stats::Kind;
 use crate::vector::machine::Vector;
 use crate::window::Window;
 use aurora_net::Rank;
@@ -41,7 +42,6 @@ impl Vector {
 
     /// What a rank does that waits, in words; `name`: the object.
     pub(crate) fn wait_text(&self, wait: Wait, name: &str) -> String {
-        let last = self.ledger.last.as_ref().map(|last| last.behaviour);
         match wait {
             Wait::Halo { .. } => {
                 let doing = self.edges.exchange();
@@ -52,8 +52,8 @@ impl Vector {
             Wait::Load { .. } => format!("opens a ReadCache of {name}"),
             Wait::Settle { .. } | Wait::Lead { .. } => format!("waits for the end of a scope of {name}"),
             Wait::Room { .. } => {
-                let behaviour = match last {
-                    Some(Collective::Accumulate | Collective::AccumulateInOrder) => "an Accumulate",
+                let behaviour = match self.writing() {
+                    Kind::Merge => "an Accumulate",
                     _ => "a ReleaseC",
                 };
                 format!("waits in {behaviour} for room to write to {name}")
