@@ -1,6 +1,5 @@
 //! Which part of a vector a scope is about.
 
-use crate::digest::add;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
@@ -32,11 +31,6 @@ impl Window {
     /// Whether a vector of `len` elements has such a part. Others may say anything.
     pub(crate) fn is_of(self, len: usize) -> bool {
         self.0.is_none_or(|(start, end)| start <= end && end <= len)
-    }
-
-    /// A number for it, of the whole 0.
-    pub(crate) fn digest(self) -> u64 {
-        self.0.map_or(0, |(start, end)| add(add(1, start as u64), end as u64))
     }
 
     /// Whether two scopes have to do with each other. An empty range has to do with nothing, the whole of an empty

@@ -2,10 +2,10 @@
 
 use super::{Behaviour, ReadCacheBlocks, Scope, sealed};
 use crate::Site;
+use crate::behaviour::read_cache::Cached;
 use crate::behaviour::read_cache::load::Loaded;
 use crate::behaviour::read_cache::stream::{Outcome, Piece};
 use crate::element::Element;
-use crate::epoch::Collective;
 use crate::error::Result;
 use crate::ids::Epoch;
 use crate::memory::{Kept, Shown};
@@ -86,7 +86,7 @@ impl<T: Element> GVector<T> {
     pub fn read_cache_blocks(&self) -> Result<ReadCacheBlocks<'_, T>> {
         let (site, opened) = (Site::here(), Instant::now());
         let _call = self.link.in_collective("streaming ReadCache");
-        let epoch = self.enter_load(Collective::ReadCache, Window::WHOLE, &site)?;
+        let epoch = self.enter_load(Cached::<T>::NAME, Window::WHOLE, &site)?;
         let outcome = self.link.on(&site, |object, cx| Ok(object.stream(epoch, &site, cx)))?;
         let state = Streamed { epoch, opened, outcome, parts: Shown::default(), whole: OnceCell::new() };
         Ok(Scope::open(self, site, state, false, false))

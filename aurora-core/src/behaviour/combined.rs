@@ -8,7 +8,6 @@ use super::release::{PutOnly, Together};
 use super::{Behaviour, ReadCacheReleaseC, Scope, sealed};
 use crate::Site;
 use crate::element::Element;
-use crate::epoch::Collective;
 use crate::error::Result;
 use crate::memory::Array;
 use crate::vector::{GVector, GlobalRead, GlobalWrite};
@@ -131,8 +130,8 @@ impl<T: Element> GVector<T> {
         if !is_kept {
             copy = Array::zeroed(shown.len()).map_err(short)?;
         }
-        let loaded = self.load(Collective::Combined, window, &site)?;
-        let release = self.enter_together(Collective::ReleaseC, None, window, &site)?;
+        let loaded = self.load(<Combined<T> as Behaviour>::NAME, window, &site)?;
+        let release = self.enter_release(None, window, &site)?;
         let state = Combined { loaded, copy, copied: false, written, first: shown.start, release };
         let scope = Scope::open_in(self, window, site, state, true, true);
         scope.vector.opened();

@@ -1,10 +1,14 @@
 //! The collective scopes of one object on one rank: which ranks have entered which scope, and when an epoch is settled.
 //!
 //! Scopes are numbered by *epochs*. An epoch is **settled** here when nothing that belongs to it can still change our
-//! block: of a ReadCache, when all ranks have announced it (with their write marks); of a ReleaseC, when all ranks have
-//! ended their scopes and all batches that they announce are applied. A request tagged with epoch
-//! `e` is served once `e` is settled. In an Accumulate *in order* a rank's batches are applied when the ranks before it
-//! have ended their scopes and all batches of those are applied. Pure: no messages, no memory.
+//! block: of a load, when all ranks have announced it (with their write marks); of a scope of writes, when all ranks
+//! have ended it and all batches that they announce are applied. Which of these holds is the [`Rule`] of the scope. A
+//! request tagged with epoch `e` is served once `e` is settled. In a scope that is ended *in order* a rank's batches
+//! are applied when the ranks before it have ended it and all batches of those are applied. Pure: no messages, no
+//! memory.
+//!
+//! This module names no behaviour. Each behaviour makes its own [`Opening`], with its name, its rule, and what all
+//! ranks must agree on.
 //!
 //! Scopes of different parts of the object have nothing to do with each other: an epoch may be settled *early*, before
 //! an earlier one of another part, which may be open around it on every rank. Loads settle in their order among
@@ -19,7 +23,7 @@ mod settling;
 mod tests;
 
 pub(crate) use ends::{Ends, defer_lost_writes};
-pub(crate) use opening::{Collective, Opening};
+pub(crate) use opening::{Opening, Rule};
 pub(crate) use record::{Arrival, Record};
 
 use crate::Error;
@@ -30,7 +34,7 @@ use aurora_net::Rank;
 use early::Early;
 use std::collections::{BTreeMap, VecDeque};
 
-/// How many HaloCaches are remembered that were settled without some ranks.
+/// How many scopes are remembered that were settled without some ranks.
 const REMEMBERED: usize = 64;
 
 /// A rank whose opening differs from ours, and its opening.
@@ -50,18 +54,18 @@ pub(crate) struct Ledger {
     records: BTreeMap<Epoch, Record>,
     /// By ranks: the last scope that the rank is known to have entered.
     entered: Vec<Epoch>,
-    /// HaloCaches, the latest last. A HaloCache is settled without the ranks that are no neighbours; what they open
-    /// instead may come later.
-    halos: VecDeque<(Epoch, Opening)>,
+    /// Scopes that were settled under [`Rule::Neighbours`], the latest last: without the ranks that are no neighbours.
+    /// What those open instead may come later.
+    without_some: VecDeque<(Epoch, Opening)>,
     /// The last opening of this rank, for messages.
     pub(crate) last: Option<Opening>,
 }
 
 impl Ledger {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
-        let (records, halos) = (BTreeMap::new(), VecDeque::new());
+        let (records, without_some) = (BTreeMap::new(), VecDeque::new());
         let (early, entered) = (Early::default(), vec![0; size]);
-        Ledger { me, size, epoch: 0, settled: 0, early, records, entered, halos, last: None }
+        Ledger { me, size, epoch: 0, settled: 0, early, records, entered, without_some, last: None }
     }
 
     /// This rank.
@@ -120,9 +124,8 @@ impl Ledger {
         let me = self.me;
         self.has_entered(from, epoch);
         if self.is_settled(epoch) {
-            // Settled without that rank, so it was a HaloCache in which that one is no neighbour: it would not speak of
-            // it.
-            let mut early = self.halos.iter();
+            // Settled without that rank, which would not speak of it as it is no neighbour in it.
+            let mut early = self.without_some.iter();
             let mine = early.find(|(settled, _)| *settled >= epoch).map(|(_, mine)| mine).or(self.last.as_ref());
             return mine.map_or(Ok(()), |mine| Err((me, Box::new(mine.clone()))));
         }
@@ -186,7 +189,7 @@ impl Ledger {
     pub(crate) fn has_ended_writes(&self) -> bool {
         self.records
             .values()
-            .any(|record| record.mine_complete && record.mine.as_ref().is_some_and(|mine| mine.behaviour.has_writes()))
+            .any(|record| record.mine_complete && record.mine.as_ref().is_some_and(|mine| mine.has_writes()))
     }
 
     /// The rank that decides it has said that all epochs up to this one are over.

@@ -1,25 +1,25 @@
 //! When an epoch is settled, and who is missing until then.
 
 use super::{Ledger, REMEMBERED};
-use crate::epoch::{Collective, Opening};
+use crate::epoch::{Opening, Rule};
 use crate::ids::Epoch;
 use crate::window::Window;
 use aurora_net::Rank;
 
 impl Ledger {
-    /// Settles an epoch to which nothing is missing; returns its behaviour.
-    pub(crate) fn try_settle(&mut self) -> Option<(Epoch, Collective)> {
+    /// Settles an epoch to which nothing is missing; returns its rule.
+    pub(crate) fn try_settle(&mut self) -> Option<(Epoch, Rule)> {
         let epoch = self.unsettled(self.epoch).find(|epoch| self.is_ripe(*epoch))?;
         let mine = self.records[&epoch].mine.clone().expect("it is ripe");
-        let behaviour = mine.behaviour;
-        if matches!(behaviour, Collective::HaloCache { .. }) {
-            self.halos.push_back((epoch, mine));
-            if self.halos.len() > REMEMBERED {
-                self.halos.pop_front();
+        let rule = mine.rule;
+        if rule == Rule::Neighbours {
+            self.without_some.push_back((epoch, mine));
+            if self.without_some.len() > REMEMBERED {
+                self.without_some.pop_front();
             }
         }
         self.set_settled(epoch);
-        Some((epoch, behaviour))
+        Some((epoch, rule))
     }
 
     /// Whether an epoch can be settled now.

@@ -2,15 +2,17 @@
 
 use super::*;
 use crate::Site;
-use crate::epoch::Collective;
-use crate::halo::Halo;
+use crate::stats::Kind;
 
 const FIRST: Epoch = 1;
 
-fn of_four(behaviour: Collective) -> Ledger {
+fn scope(rule: Rule) -> Opening {
+    Opening::new("Scope", Kind::Control, rule, &Site::here())
+}
+
+fn of_four(rule: Rule) -> Ledger {
     let mut ledger = Ledger::new(Rank::new(1), 4);
-    let opening = Opening::new(behaviour, &Site::here());
-    assert_eq!(ledger.enter(opening).ok(), Some(FIRST));
+    assert_eq!(ledger.enter(scope(rule)).ok(), Some(FIRST));
     ledger
 }
 
@@ -25,7 +27,7 @@ fn state(ledger: &Ledger) -> (Vec<usize>, Vec<usize>) {
 
 #[test]
 fn in_order_each_rank_waits_for_those_before_it() {
-    let mut ledger = of_four(Collective::AccumulateInOrder);
+    let mut ledger = of_four(Rule::EndedInOrder);
     assert_eq!(state(&ledger), (vec![0], vec![0, 1, 2]));
     // What a rank has ended is awaited no longer, but has to be applied.
     let record = ledger.record(FIRST);
@@ -41,16 +43,16 @@ fn in_order_each_rank_waits_for_those_before_it() {
 
 #[test]
 fn else_nobody_waits_for_a_turn() {
-    let ledger = of_four(Collective::Accumulate);
+    let ledger = of_four(Rule::Ended);
     assert_eq!(state(&ledger), (vec![0, 1, 2, 3], vec![]));
     assert!(ledger.is_turn(FIRST + 1, Rank::new(3)), "no such scope is known yet");
 }
 
 fn halo(width: usize) -> Opening {
-    Opening::new(Collective::HaloCache { halo: Halo::fixed(width), writes: false }, &Site::here())
+    scope(Rule::Neighbours).with(format!(" ({width})"))
 }
 
-/// Of a rank that has entered HaloCaches of these widths, without a neighbour.
+/// Of a rank that has entered scopes of neighbours of these widths, without a neighbour.
 fn alone(widths: impl IntoIterator<Item = usize>) -> Ledger {
     let mut ledger = Ledger::new(Rank::new(0), 3);
     for width in widths {
@@ -67,7 +69,7 @@ fn alone(widths: impl IntoIterator<Item = usize>) -> Ledger {
 #[test]
 fn what_others_open_instead_of_a_halo_that_is_over_disagrees() {
     let mut ledger = alone([1, 2, 3]);
-    let release = Opening::new(Collective::ReleaseC, &Site::here());
+    let release = scope(Rule::Ended);
     for (epoch, width) in [(1, 1), (2, 2), (3, 3)] {
         let (rank, mine) = ledger.opened(Rank::new(2), epoch, &release).expect_err("a disagreement");
         assert!(rank == 0 && mine.agrees_with(&halo(width)), "{mine:?}");
@@ -78,14 +80,14 @@ fn what_others_open_instead_of_a_halo_that_is_over_disagrees() {
 #[test]
 fn few_of_them_are_remembered() {
     let mut ledger = alone((0..500).map(|width| width % 7));
-    assert!(ledger.halos.len() <= REMEMBERED && ledger.records.is_empty());
-    let release = Opening::new(Collective::ReleaseC, &Site::here());
+    assert!(ledger.without_some.len() <= REMEMBERED && ledger.records.is_empty());
+    let release = scope(Rule::Ended);
     let (_, mine) = ledger.opened(Rank::new(1), 3, &release).expect_err("a disagreement");
-    assert!(matches!(mine.behaviour, Collective::HaloCache { .. }));
+    assert!(mine.rule == Rule::Neighbours);
 }
 
-fn opening(behaviour: Collective, start: usize, end: usize) -> Opening {
-    Opening::new(behaviour, &Site::here()).of(Window::of(&(start..end), 10))
+fn opening(rule: Rule, start: usize, end: usize) -> Opening {
+    scope(rule).of(Window::of(&(start..end), 10))
 }
 
 /// Rank 0 of two enters these, in their order.
@@ -104,27 +106,27 @@ fn complete(ledger: &mut Ledger, epoch: Epoch) {
 
 #[test]
 fn a_scope_of_another_part_is_settled_while_one_is_open() {
-    let (left, right) = (opening(Collective::ReleaseC, 0, 5), opening(Collective::ReadCache, 5, 10));
-    let mut ledger = entered(&[left.clone(), right, opening(Collective::ReleaseC, 4, 6)]);
+    let (left, right) = (opening(Rule::Ended, 0, 5), opening(Rule::Announced, 5, 10));
+    let mut ledger = entered(&[left.clone(), right, opening(Rule::Ended, 4, 6)]);
     assert!(ledger.try_settle().is_none());
     complete(&mut ledger, 3);
     assert!(ledger.try_settle().is_none(), "it overlaps both");
     complete(&mut ledger, 2);
-    assert_eq!(ledger.try_settle(), Some((2, Collective::ReadCache)));
+    assert_eq!(ledger.try_settle(), Some((2, Rule::Announced)));
     assert!(ledger.is_settled(2) && !ledger.is_settled(1) && ledger.settled == 0 && ledger.ahead() == 1);
     assert_eq!((ledger.pending(left.window, 2), ledger.pending(Window::of(&(5..7), 10), 2)), (Some(1), None));
     assert_eq!(ledger.behind(), 2);
     assert!(ledger.may_apply(1) && !ledger.may_apply(2) && !ledger.may_apply(3));
     complete(&mut ledger, 1);
-    assert_eq!(ledger.try_settle(), Some((1, Collective::ReleaseC)));
+    assert_eq!(ledger.try_settle(), Some((1, Rule::Ended)));
     assert_eq!((ledger.settled, ledger.ahead()), (2, 1));
     assert_eq!(ledger.in_the_way(Window::WHOLE, 3).collect::<Vec<_>>(), [3]);
-    assert_eq!(ledger.try_settle(), Some((3, Collective::ReleaseC)));
+    assert_eq!(ledger.try_settle(), Some((3, Rule::Ended)));
 }
 
 #[test]
 fn loads_are_settled_in_their_order() {
-    let mut ledger = entered(&[opening(Collective::ReadCache, 0, 5), opening(Collective::Combined, 5, 10)]);
+    let mut ledger = entered(&[opening(Rule::Announced, 0, 5), opening(Rule::Announced, 5, 10)]);
     complete(&mut ledger, 2);
     assert!(ledger.try_settle().is_none());
     complete(&mut ledger, 1);
@@ -136,7 +138,7 @@ fn loads_are_settled_in_their_order() {
 fn a_scope_that_nobody_has_named_may_be_of_any_part() {
     let mut ledger = entered(&[]);
     assert_eq!(ledger.pending(Window::of(&(0..1), 10), 1), Some(1));
-    let theirs = opening(Collective::ReleaseC, 5, 10);
+    let theirs = opening(Rule::Ended, 5, 10);
     ledger.opened(Rank::new(1), 1, &theirs).expect("we have opened nothing");
     assert_eq!(ledger.pending(Window::of(&(0..1), 10), 1), None);
     assert_eq!(ledger.pending(Window::of(&(0..6), 10), 1), Some(1));

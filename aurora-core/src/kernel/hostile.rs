@@ -3,12 +3,13 @@
 use super::Kernel;
 use super::nodes::Nodes;
 use crate::distribution::{Distribution, Shape};
-use crate::epoch::{Collective, Opening};
+use crate::epoch::{Opening, Rule};
 use crate::error::ObjectName;
 use crate::halo::Halo;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{self, to_object};
 use crate::memory::Array;
+use crate::stats::Kind;
 use crate::vector::block::Block;
 use crate::vector::construct::machine;
 use crate::vector::machine::Vector;
@@ -55,14 +56,14 @@ fn vector<R>(kernel: &mut Kernel, look: impl FnOnce(&mut Vector) -> R) -> R {
     looked.expect("it lives")
 }
 
-fn opening(behaviour: Collective, window: Window) -> Opening {
-    Opening::new(behaviour, &Site::here()).of(window)
+fn opening(rule: Rule, window: Window) -> Opening {
+    Opening::new("Scope", Kind::Control, rule, &Site::here()).of(window)
 }
 
 fn enter(window: Window, marks: Vec<(u32, u64)>) -> Message {
     Message::Enter {
         epoch: 1,
-        opening: opening(Collective::ReadCache, window),
+        opening: opening(Rule::Announced, window),
         version: 0,
         at_home: false,
         writes: 0,
@@ -76,7 +77,7 @@ fn a_part_that_is_not_there() {
     for window in [Range { start: 5, end: 3 }, 0..LEN + 1, LEN + 1..LEN + 1, Range { start: usize::MAX, end: 0 }] {
         let window = Window::of(&window, LEN);
         let call = |request| message::request(OBJECT, CallId(1), false, &Asked { epoch: 0, request });
-        let release = opening(Collective::ReleaseC, window);
+        let release = opening(Rule::Ended, window);
         let messages = [
             header(&enter(window, Vec::new())),
             header(&Message::Batch { epoch: 1, seq: 0, opening: release.clone(), op: None }),
@@ -147,7 +148,7 @@ fn a_write_that_nobody_has_applied() {
     let load = |marks| {
         let mut state = rank();
         let (kernel, out) = &mut state;
-        let load = opening(Collective::ReadCache, Window::WHOLE);
+        let load = opening(Rule::Announced, Window::WHOLE);
         let entered = kernel.with(OBJECT, out, |vector: &mut Vector, cx| vector.enter_read_cache(load, cx));
         entered.expect("it lives").expect("no fault");
         deliver(&mut state, &header(&enter(Window::WHOLE, marks)), Vec::new());
@@ -177,9 +178,9 @@ fn pieces_of_calls_that_nobody_can_have_come_to() {
 fn edges_of_different_halos_beside_each_other() {
     let (mut kernel, mut out) = rank_of(3);
     let edge = |width| {
-        let halo = Collective::HaloCache { halo: Halo::periodic(width), writes: false };
-        let opening = Some(opening(halo, Window::WHOLE));
-        header(&Message::Edge { epoch: 1, number: 0, opening, mailbox: false })
+        let entry = opening(Rule::Neighbours, Window::WHOLE).with(format!(" ({width})"));
+        let entry = Some((entry, Halo::periodic(width)));
+        header(&Message::Edge { epoch: 1, number: 0, entry, mailbox: false })
     };
     let mut begin = |from, width: usize| match kernel.place(Rank::new(from), &edge(width), 8 * width) {
         Placement::At(token) => (Rank::new(from), edge(width), token),

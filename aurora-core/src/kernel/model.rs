@@ -13,12 +13,13 @@ use super::nodes::Nodes;
 use crate::Site;
 use crate::behaviour::release::protocol::{LastBatch, ReleaseScope};
 use crate::distribution::{Distribution, Shape};
-use crate::epoch::{Collective, Opening};
+use crate::epoch::{Opening, Rule};
 use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Header, request, to_object};
 use crate::memory::{Array, typed};
 use crate::object::Cx;
+use crate::stats::Kind;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::block::Block;
 use crate::vector::construct::machine;
@@ -296,13 +297,13 @@ fn split_end(entered: u64) {
         let endpoint = {
             let node = node.clone();
             thread::spawn(move || {
-                let opening = Opening::new(Collective::ReleaseC, &node.site);
+                let opening = Opening::new("ReleaseC", Kind::Flush, Rule::Ended, &node.site);
                 let end = to_object(OBJECT, &Message::End { epoch: 1, opening, batches: 1, op: None });
                 node.ask(1, entered);
                 node.deliver(&end, batch(1, 5).into());
             })
         };
-        let opening = Opening::new(Collective::ReleaseC, &node.site);
+        let opening = Opening::new("ReleaseC", Kind::Flush, Rule::Ended, &node.site);
         let epoch = node.on(|object, cx| object.enter(opening.clone(), cx)).expect("the same scope");
         let guard = node.on(|object, cx| {
             let guard = cx.open_guard(("ReleaseC", &node.site), (true, true), Window::WHOLE);

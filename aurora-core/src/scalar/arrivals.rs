@@ -4,8 +4,9 @@
 use super::Scalar;
 use super::Value;
 use super::message::Message;
+use super::scopes::{ACCUMULATE, READ_CACHE, READ_MOSTLY, RELEASE};
 use super::spreading::Spreading;
-use crate::epoch::{Collective, Opening};
+use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::object::Cx;
 use aurora_net::{Payload, Rank};
@@ -16,7 +17,7 @@ impl Scalar {
     pub(crate) fn has_come(&mut self, from: Rank, epoch: Epoch, opening: &Opening) {
         let arrival = &mut self.ledger.record(epoch).from[from.index()];
         arrival.came = true;
-        arrival.complete = opening.behaviour == Collective::ReadCache;
+        arrival.complete = opening.is_load();
     }
 
     /// A rank has ended its part.
@@ -35,9 +36,9 @@ impl Scalar {
         // All have come, so the scopes before it are over.
         self.ledger.conclude(epoch - 1);
         let site = self.site_of(epoch);
-        let reason = cx.reason("ReadMostly", site.clone());
+        let reason = cx.reason(READ_MOSTLY, site.clone());
         if self.replicated.as_ref().is_some_and(|replicated| replicated.epoch == epoch) {
-            let seen = self.contain((Collective::ReadMostly, site), cx, |object, _| {
+            let seen = self.contain((READ_MOSTLY, site), cx, |object, _| {
                 let replicated = object.replicated.as_mut()?;
                 replicated.learn(numbers.0, value, numbers.1);
                 replicated.receive()
@@ -49,7 +50,7 @@ impl Scalar {
             if let Some(seen) = seen {
                 Message::Seen { epoch, seen }.send(&reason, home, Payload::Empty, cx);
             }
-        } else if self.is_of(epoch, Collective::ReadCache) {
+        } else if self.is_of(epoch, READ_CACHE) {
             self.ledger.conclude(epoch);
             self.shown = Some((epoch, value.to_vec()));
         }
@@ -68,29 +69,30 @@ impl Scalar {
     }
 
     /// An epoch is settled at home: all have come to a ReadCache, or have ended what they entered.
-    pub(super) fn settle(&mut self, epoch: Epoch, behaviour: Collective, cx: &mut Cx<'_>) {
-        let (site, op) = (self.site_of(epoch), self.ledger.find(epoch).and_then(|r| r.mine.as_ref()?.op));
+    pub(super) fn settle(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
+        let mine = self.ledger.find(epoch).and_then(|record| record.mine.clone());
+        let (behaviour, op, site) = mine.map_or(("".into(), None, None), |mine| (mine.name, mine.op, Some(mine.site)));
         self.ledger.forget(epoch);
         let parts = self.parts.remove(&epoch).unwrap_or_default();
-        let name = match behaviour {
-            Collective::ReadCache => {
+        let name = match &*behaviour {
+            READ_CACHE => {
                 let value = self.value.as_ref().map(Value::read).unwrap_or_default();
                 self.shown = Some((epoch, value.clone()));
                 let message = Message::Spread { epoch, number: 0, answered: 0 };
-                return self.say_to_all(("ReadCache", site), &message, Payload::Bytes(value.into()), cx);
+                return self.say_to_all((READ_CACHE, site), &message, Payload::Bytes(value.into()), cx);
             }
-            Collective::ReadMostly => {
+            READ_MOSTLY => {
                 self.spreading = None;
-                "ReadMostly"
+                READ_MOSTLY
             }
-            Collective::Accumulate => {
-                let merged = self.contain((behaviour, site.clone()), cx, |object, cx| {
+            ACCUMULATE => {
+                let merged = self.contain((ACCUMULATE, site.clone()), cx, |object, cx| {
                     parts.into_iter().flatten().try_for_each(|part| object.update(op, &part, cx))
                 });
                 if let Some(Err(error)) = merged {
                     cx.fail(error);
                 }
-                "Accumulate"
+                ACCUMULATE
             }
             _ => {
                 let last = parts.into_iter().flatten().next_back();
@@ -98,7 +100,7 @@ impl Scalar {
                 if let Some(None) = set {
                     cx.fail(cx.frame.nonsense());
                 }
-                "ReleaseC"
+                RELEASE
             }
         };
         self.say_to_all((name, site), &Message::Over { epoch }, Payload::Empty, cx);
@@ -146,7 +148,7 @@ impl Scalar {
         if due.is_empty() {
             return;
         }
-        let reason = cx.reason("ReadMostly", site);
+        let reason = cx.reason(READ_MOSTLY, site);
         let value = Bytes::from(self.value.as_ref().map(Value::read).unwrap_or_default());
         for (rank, answered) in due {
             let message = Message::Spread { epoch, number, answered };

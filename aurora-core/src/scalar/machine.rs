@@ -1,9 +1,10 @@
 //! A scalar as its rank's kernel knows it.
 
 use super::message::{Asked, Message, ScalarRequest};
+use super::scopes::READ_MOSTLY;
 use super::{Replicated, Spreading, Value};
 use crate::Error;
-use crate::epoch::{Collective, Ends, Ledger, Opening, defer_lost_writes};
+use crate::epoch::{Ends, Ledger, Opening, defer_lost_writes};
 use crate::error::{Claim, ObjectName};
 use crate::ids::{CallId, Epoch};
 use crate::kernel::asking::{Asking, When};
@@ -119,7 +120,7 @@ impl Scalar {
     fn work(&mut self, mut parked: Parked, cx: &mut Cx<'_>) -> bool {
         let Parked { from, work, .. } = parked;
         let opened = if let Work::Offer { epoch, .. } = work { self.site_of(epoch) } else { None };
-        let within = (Collective::ReadMostly, opened);
+        let within = (READ_MOSTLY, opened);
         let payload = &parked.payload;
         let outcome = self.contain(within, cx, |scalar, cx| scalar.attempt(from, work, payload.bytes(), cx));
         let answer = match outcome {
@@ -246,8 +247,8 @@ impl SharedObject for Scalar {
     fn advance(&mut self, cx: &mut Cx<'_>) {
         loop {
             let settled = self.ledger.try_settle();
-            if let Some((epoch, behaviour)) = settled {
-                self.settle(epoch, behaviour, cx);
+            if let Some((epoch, _)) = settled {
+                self.settle(epoch, cx);
             }
             let mut worked = false;
             // One by one: an operation of the user's may panic, and what waits behind it has to be answered all the
@@ -347,7 +348,7 @@ impl Scalar {
         }
         if let ScalarWait::Load(epoch) = wait
             && self.ledger.settled + 1 == epoch
-            && self.is_of(epoch, Collective::ReadMostly)
+            && self.is_of(epoch, READ_MOSTLY)
             && let Some(record) = self.ledger.find(epoch)
         {
             let missing = record.from.iter().enumerate().filter(|(_, arrival)| !arrival.came);
@@ -357,7 +358,7 @@ impl Scalar {
     }
 
     fn doing(&self, wait: ScalarWait, name: &ObjectName) -> String {
-        let mostly = self.ledger.last.as_ref().is_some_and(|last| last.behaviour == Collective::ReadMostly);
+        let mostly = self.ledger.last.as_ref().is_some_and(|last| last.name == READ_MOSTLY);
         match wait {
             ScalarWait::Load(_) if mostly => format!("opens a ReadMostly of {name}"),
             ScalarWait::Load(_) => format!("opens a ReadCache of {name}"),
@@ -371,7 +372,7 @@ impl Scalar {
         let next = self.ledger.settled + 1;
         let record = self.ledger.find(next)?;
         // A ReadMostly shows something once all have come, and is over once all have ended it.
-        let is_mostly = self.ledger.opening(next)?.behaviour == Collective::ReadMostly;
+        let is_mostly = self.ledger.opening(next)?.name == READ_MOSTLY;
         let coming = is_mostly && record.from.iter().any(|arrival| !arrival.came);
         let lacking = record.from.iter().enumerate().filter(|(rank, arrival)| match coming {
             true => !arrival.came,

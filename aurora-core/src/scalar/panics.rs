@@ -3,14 +3,13 @@
 //! poisoned.
 
 use super::Scalar;
-use crate::epoch::Collective;
 use crate::object::Cx;
 use crate::{Error, Site};
 use aurora_net::bootstrap::capture;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// The scope in which something is done to a scalar, and the line that has opened it here.
-pub(super) type Within = (Collective, Option<Site>);
+pub(super) type Within = (&'static str, Option<Site>);
 
 impl Scalar {
     /// Does what ranks have sent. `None`: an operation has panicked, and all are told.
@@ -49,5 +48,5 @@ impl Scalar {
 }
 
 fn poison((behaviour, opened): Within, cx: &mut Cx<'_>) -> Error {
-    cx.poison(behaviour.action(), opened)
+    cx.poison(behaviour, opened)
 }

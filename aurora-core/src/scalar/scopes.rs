@@ -9,16 +9,29 @@ use super::machine::ScalarFn;
 use super::message::Message;
 use super::offers::{Offered, Replicated};
 use crate::element::OpId;
-use crate::epoch::{Collective, Opening};
+use crate::epoch::{Opening, Rule};
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::object::Cx;
+use crate::stats::Kind;
 use crate::vector::entering::SCOPES_AHEAD;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Payload, Rank};
 use std::sync::Arc;
+
+/// The behaviours of a scalar, as errors call them.
+pub(super) const READ_CACHE: &str = "ReadCache";
+pub(super) const READ_MOSTLY: &str = "ReadMostly";
+pub(super) const RELEASE: &str = "ReleaseC";
+pub(super) const ACCUMULATE: &str = "Accumulate";
+
+/// A scope of this name, which shows the value as it is when all have come, or ends on all ranks.
+pub(super) fn opening(name: &'static str, site: &Site) -> Opening {
+    let rule = if name == READ_CACHE { Rule::Announced } else { Rule::Ended };
+    Opening::new(name, Kind::Scalar, rule, site)
+}
 
 /// The end of a scope on one rank.
 pub(crate) struct Ended<'a> {
@@ -46,7 +59,7 @@ impl Scalar {
     pub(super) fn all_have_come(&self) -> Option<Epoch> {
         let next = self.ledger.settled + 1;
         let record = self.ledger.find(next)?;
-        let mostly = record.mine.as_ref()?.behaviour == Collective::ReadMostly;
+        let mostly = record.mine.as_ref()?.name == READ_MOSTLY;
         (mostly && record.from.iter().all(|arrival| arrival.came)).then_some(next)
     }
 }
@@ -74,7 +87,7 @@ impl Scalar {
         let (epoch, me) = (ended.epoch, cx.me());
         let home = self.home;
         let record = self.ledger.record(epoch);
-        record.mine_complete = ended.opening.behaviour == Collective::ReadCache;
+        record.mine_complete = ended.opening.is_load();
         record.from[me.index()].came = true;
         if home == me {
         } else {
@@ -143,7 +156,7 @@ impl Scalar {
         let me = cx.me();
         let home = self.home;
         cx.sound()?;
-        let within = (Collective::ReadMostly, reason.site.clone());
+        let within = (READ_MOSTLY, reason.site.clone());
         if home == me {
             let updated = self.do_own(within, cx, |object, cx| match &mut object.replicated {
                 Some(replicated) => {
@@ -181,7 +194,7 @@ impl Scalar {
     /// A value of the home's, with its number: shown, if this rank is inside of that scope.
     pub(crate) fn learn(&mut self, epoch: Epoch, (number, answered): (u64, u64), value: &[u8], cx: &mut Cx<'_>) {
         let site = self.site_of(epoch);
-        self.do_own((Collective::ReadMostly, site), cx, |object, _| {
+        self.do_own((READ_MOSTLY, site), cx, |object, _| {
             let replicated = object.replicated.as_mut().filter(|replicated| replicated.epoch == epoch);
             replicated.into_iter().for_each(|replicated| replicated.learn(number, value, answered));
         });
@@ -196,9 +209,9 @@ impl Scalar {
         }
     }
 
-    pub(super) fn is_of(&self, epoch: Epoch, behaviour: Collective) -> bool {
+    pub(super) fn is_of(&self, epoch: Epoch, name: &str) -> bool {
         let mine = self.ledger.find(epoch).and_then(|record| record.mine.as_ref());
-        mine.is_some_and(|mine| mine.behaviour == behaviour)
+        mine.is_some_and(|mine| mine.name == name)
     }
 
     /// Our line that opened a scope which is not over.

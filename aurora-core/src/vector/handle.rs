@@ -4,7 +4,7 @@ use super::{VectorRange, VectorRangeMut, distmemcpy};
 use crate::digest;
 use crate::distribution::{Distribution, MatrixDim, Shape};
 use crate::element::Element;
-use crate::epoch::{Collective, Opening};
+use crate::epoch::{Opening, Rule};
 use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Reason;
@@ -264,7 +264,7 @@ impl<T: Element> GVector<T> {
             settled.err(),
             &site,
         )?;
-        let opening = Opening::new(Collective::Fill, &site);
+        let opening = Opening::new("filled", Kind::Barrier, Rule::Met, &site);
         let epoch = self.link.on(&site, |object, cx| object.enter(opening, cx))?;
         self.link.wait_on(VectorWait::Gate, &site, |object, cx| {
             if let Err(error) = cx.usable(true, Window::WHOLE) {

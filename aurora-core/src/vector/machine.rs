@@ -14,7 +14,7 @@ use crate::behaviour::read_cache::stream::Stream;
 use crate::distribution::Distribution;
 use crate::element::{Access, ApplyFn, Element, OpId};
 use crate::epoch::Ledger;
-use crate::epoch::{Collective, Ends, Opening};
+use crate::epoch::{Ends, Opening, Rule};
 use crate::ids::{CallId, Epoch};
 use crate::kernel::Reason;
 use crate::kernel::asking::{Asking, When};
@@ -126,7 +126,7 @@ impl Vector {
             Work::Call { .. } => None,
         };
         let (behaviour, opened) = match (mine, frame.open.last()) {
-            (Some(mine), _) => (mine.behaviour.action(), &mine.site),
+            (Some(mine), _) => (&*mine.name, &mine.site),
             (None, Some(guard)) if own => (guard.behaviour, &guard.site),
             // That another rank has opened.
             _ => ("ReleaseC alone", &frame.name.made_at),
@@ -199,9 +199,9 @@ impl Vector {
             }
         };
         if let Some(next) = ledger.pending(window, upto) {
-            let behind = match mine(next).map(|opening| opening.behaviour) {
+            let behind = match mine(next).map(|opening| opening.rule) {
                 // Not known yet, or over everywhere but here.
-                None | Some(Collective::Fill) => Vec::new(),
+                None | Some(Rule::Met) => Vec::new(),
                 Some(_) => ledger.awaited(next).collect(),
             };
             let complete = ledger.find(next).is_some_and(|record| record.mine_complete);
@@ -248,9 +248,7 @@ impl Vector {
 
     /// What the writes to it are for.
     pub(crate) fn writing(&self) -> Kind {
-        match self.ledger.last.as_ref().map(|last| last.behaviour) {
-            Some(Collective::Accumulate | Collective::AccumulateInOrder) => Kind::Merge,
-            _ => Kind::Flush,
-        }
+        let kind = self.ledger.last.as_ref().filter(|last| last.has_writes()).map(|last| last.kind);
+        kind.unwrap_or(Kind::Flush)
     }
 }

@@ -3,7 +3,8 @@
 use crate::Site;
 use crate::distribution::Distribution;
 use crate::element::OpId;
-use crate::epoch::{Collective, Opening};
+use crate::epoch::Opening;
+use crate::halo::Halo;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::object::{Cx, How};
@@ -44,7 +45,7 @@ pub(crate) enum Message {
     End { epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId> },
     /// My edge for exchange `number` of a HaloCache, 0 at its entry, which alone has an opening, and perhaps a mailbox
     /// behind its payload, the edge.
-    Edge { epoch: Epoch, number: u64, opening: Option<Opening>, mailbox: bool },
+    Edge { epoch: Epoch, number: u64, entry: Option<(Opening, Halo)>, mailbox: bool },
     /// "I have come as far as this scope."
     Come { epoch: Epoch },
 }
@@ -57,7 +58,7 @@ impl Message {
             Message::Enter { opening, .. }
             | Message::Batch { opening, .. }
             | Message::End { opening, .. }
-            | Message::Edge { opening: Some(opening), .. } => Some(opening),
+            | Message::Edge { entry: Some((opening, _)), .. } => Some(opening),
             _ => None,
         };
         opening.is_none_or(|opening| opening.window.is_of(dist.len())).then_some(message)
@@ -71,10 +72,7 @@ impl Message {
             | Message::Correct { .. }
             | Message::Installed { .. }
             | Message::Forward { .. } => Kind::Load,
-            Message::Batch { opening, .. } | Message::End { opening, .. } => match opening.behaviour {
-                Collective::Accumulate | Collective::AccumulateInOrder => Kind::Merge,
-                _ => Kind::Flush,
-            },
+            Message::Batch { opening, .. } | Message::End { opening, .. } => opening.kind,
             Message::BatchDone | Message::Come { .. } => Kind::Flush,
             Message::Edge { .. } => Kind::Halo,
         }

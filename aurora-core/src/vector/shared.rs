@@ -32,8 +32,9 @@ impl SharedObject for Vector {
                 placement
             }
             Message::Forward { epoch, owner, .. } => self.place_forward(from, (epoch, owner), len, cx),
-            Message::Edge { epoch, number, opening, mailbox, .. } => {
-                self.place_edge(from, Exchange { epoch, number }, opening.as_ref(), (len, mailbox), cx)
+            Message::Edge { epoch, number, entry, mailbox } => {
+                let halo = entry.map(|(_, halo)| halo);
+                self.place_edge(from, Exchange { epoch, number }, halo, (len, mailbox), cx)
             }
             _ => Place::Buffer,
         }
@@ -113,11 +114,11 @@ impl SharedObject for Vector {
                 }
                 self.has_changed = true;
             }
-            Message::Edge { epoch, number, opening, .. } => {
-                if let Some(opening) = &opening {
+            Message::Edge { epoch, number, entry, .. } => {
+                if let Some((opening, _)) = &entry {
                     self.opened(from, epoch, opening, cx);
                 }
-                self.edge_came(from, Exchange { epoch, number }, opening, payload, cx);
+                self.edge_came(from, Exchange { epoch, number }, entry, payload, cx);
             }
             // What it has sent later may have been here before, and that scope may be over.
             Message::Come { epoch } => self.ledger.has_entered(from, epoch),

@@ -5,7 +5,6 @@ use crate::behaviour::{
     Accumulate, Gather, OwnerComputes, OwnerComputesMut, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
 };
 use crate::element::{Element, Op};
-use crate::epoch::Collective;
 use crate::error::Result;
 use crate::vector::copy::resolve;
 use crate::window::Window;
@@ -315,7 +314,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
     #[track_caller]
     pub fn accumulate<O: Op<T>>(self) -> Result<Accumulate<'v, T, O>> {
         let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_accumulate(Collective::Accumulate, window, site)
+        self.vector.open_accumulate(false, window, site)
     }
 
     /// Collective. The same, merged in the order of the ranks: [`GVector::accumulate_in_order`].
@@ -325,7 +324,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
     #[track_caller]
     pub fn accumulate_in_order<O: Op<T>>(self) -> Result<Accumulate<'v, T, O>> {
         let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_accumulate(Collective::AccumulateInOrder, window, site)
+        self.vector.open_accumulate(true, window, site)
     }
 
     /// Buffered writes of this rank alone: [`GVector::release_alone`].

@@ -11,12 +11,15 @@ use super::release::Together;
 use super::{Accumulate, Behaviour, Scope, sealed};
 use crate::Site;
 use crate::element::{Element, Op};
-use crate::epoch::Collective;
+use crate::epoch::{Opening, Rule};
 use crate::error::Result;
+use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::window::{Window, common};
 use partial::Partial;
 use std::ops::Range;
+
+const NAME: &str = "Accumulate";
 
 /// Bytes of our own block that are merged before others' messages are looked at again.
 const AT_A_TIME: usize = 256 * 1024;
@@ -75,7 +78,7 @@ impl<T: Element, O> sealed::Sealed for Accumulated<T, O> {}
 
 impl<T: Element, O: Op<T>> Behaviour for Accumulated<T, O> {
     type Element = T;
-    const NAME: &'static str = "Accumulate";
+    const NAME: &'static str = NAME;
     const SENDS: bool = true;
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
@@ -129,7 +132,7 @@ impl<T: Element> GVector<T> {
     /// ```
     #[track_caller]
     pub fn accumulate<O: Op<T>>(&mut self) -> Result<Accumulate<'_, T, O>> {
-        self.open_accumulate(Collective::Accumulate, Window::WHOLE, Site::here())
+        self.open_accumulate(false, Window::WHOLE, Site::here())
     }
 
     /// Collective. As [`accumulate`](GVector::accumulate), merged in a fixed order: to the old value first what rank 0
@@ -159,18 +162,20 @@ impl<T: Element> GVector<T> {
     /// ```
     #[track_caller]
     pub fn accumulate_in_order<O: Op<T>>(&mut self) -> Result<Accumulate<'_, T, O>> {
-        self.open_accumulate(Collective::AccumulateInOrder, Window::WHOLE, Site::here())
+        self.open_accumulate(true, Window::WHOLE, Site::here())
     }
 
     /// The caller has that part to itself.
     pub(crate) fn open_accumulate<O: Op<T>>(
         &self,
-        behaviour: Collective,
+        in_order: bool,
         window: Window,
         site: Site,
     ) -> Result<Accumulate<'_, T, O>> {
-        let op = self.know::<O>(&site)?;
-        let release = self.enter_together(behaviour, Some(op), window, &site)?;
+        self.know::<O>(&site)?;
+        let (rule, detail) = if in_order { (Rule::EndedInOrder, " in order") } else { (Rule::Ended, "") };
+        let opening = Opening::new(NAME, Kind::Merge, rule, &site).of(window).with(detail).with_op::<O>();
+        let release = self.enter_together(NAME, opening, &site)?;
         let shown = window.range(self.len());
         let (partial, first) = (Partial::new(shown.len(), self.private.take()), shown.start);
         let scope = Scope::open_in(self, window, site, Accumulated { partial, first, release }, true, true);

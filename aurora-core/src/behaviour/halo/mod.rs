@@ -8,10 +8,11 @@ use super::{Behaviour, HaloCache, HaloCacheMut, Owner, OwnerMut, Scope, ShowsOwn
 use crate::Site;
 use crate::behaviour::halo::edges::Exchange;
 use crate::element::Element;
-use crate::epoch::{Collective, Opening};
+use crate::epoch::{Opening, Rule};
 use crate::error::Result;
 use crate::halo::Halo;
 use crate::memory::{Array, typed};
+use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::waits::VectorWait;
 use crate::window::Window;
@@ -127,7 +128,8 @@ impl<T: Element> GVector<T> {
             self.link.wait_on(VectorWait::Gate, &site, |object, cx| object.gate(Window::WHOLE, cx))?;
         }
         while self.link.on(&site, |object, cx| object.take_halo(halo, &site, cx))? {}
-        let opening = Opening::new(Collective::HaloCache { halo, writes }, &site);
+        let detail = format!(" ({halo}{})", if writes { ", for writing" } else { "" });
+        let opening = Opening::new(Haloed::<O>::NAME, Kind::Halo, Rule::Neighbours, &site).with(detail);
         let epoch = self.link.on(&site, |object, cx| object.enter_halo(&opening, cx))?;
         let exchange = Exchange { epoch, number: 0 };
         let mut state = Haloed { own, halo, around: Arc::default(), reach: (0, 0), exchange, letters: Arc::default() };

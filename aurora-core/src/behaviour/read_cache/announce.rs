@@ -1,7 +1,7 @@
 //! Entering a load, and announcing it to all ranks.
 
 use crate::Error;
-use crate::epoch::{Collective, Opening};
+use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::memory::{Sharing, Turn};
 use crate::object::Cx;
@@ -24,7 +24,7 @@ impl Vector {
     /// whether all blocks are in their places and nobody has anything to tell; else this rank announces itself at once.
     pub(crate) fn enter_read_cache(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         let (me, size) = (cx.me(), cx.size());
-        let (combined, window) = (opening.behaviour == Collective::Combined, opening.window);
+        let (digest, window) = (opening.digest(), opening.window);
         let epoch = self.enter(opening, cx)?;
         if self.block.find_home().is_none() || self.nodes.with(me).len() < size {
             self.announce(epoch, cx);
@@ -35,8 +35,8 @@ impl Vector {
         let to_tell = !at_home || window.is_whole() && self.cache.is_used() || self.write_marks.any();
         self.loads += 1;
         // The same for all who have nothing to tell.
-        let word = epoch << 24 | u64::from(combined) << 23 | if to_tell { me.index() as u64 + 1 } else { 0 };
-        self.node_barrier = Some(Turn { number: self.loads, word: word ^ window.digest() });
+        let word = epoch << 24 | if to_tell { me.index() as u64 + 1 } else { 0 };
+        self.node_barrier = Some(Turn { number: self.loads, word: word ^ digest });
         Ok(epoch)
     }
 

@@ -5,7 +5,7 @@
 //! of them.
 
 use super::cache::{BlockArrived, Correction, LOADS};
-use crate::epoch::{Collective, Opening};
+use crate::epoch::{Opening, Rule};
 use crate::ids::Epoch;
 use crate::kernel::message::malformed;
 use crate::memory::{Part, Reading, Shortage};
@@ -151,7 +151,7 @@ impl Vector {
     /// Settles the next epoch of an object, if it can be.
     pub(crate) fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
         let me = cx.me();
-        let Some((epoch, behaviour)) = self.ledger.try_settle() else {
+        let Some((epoch, rule)) = self.ledger.try_settle() else {
             return false;
         };
         let marks = self.ledger.find(epoch).map_or(0, |record| record.marks[me.index()]);
@@ -160,10 +160,10 @@ impl Vector {
             cx.fail(cx.frame.nonsense());
             return true;
         }
-        match behaviour {
-            Collective::ReadCache | Collective::Combined => self.settle_read_cache(epoch, cx),
-            Collective::HaloCache { .. } | Collective::ReadMostly => self.ledger.forget(epoch),
-            Collective::ReleaseC | Collective::Fill | Collective::Accumulate | Collective::AccumulateInOrder => {
+        match rule {
+            Rule::Announced => self.settle_read_cache(epoch, cx),
+            Rule::Neighbours => self.ledger.forget(epoch),
+            Rule::Ended | Rule::EndedInOrder | Rule::Met => {
                 self.ledger.forget(epoch);
                 if let Some(checker) = &mut self.check {
                     checker.settled(epoch);

@@ -12,11 +12,12 @@ use crate::Site;
 use crate::behaviour::read_cache::load::Loaded;
 use crate::behaviour::read_cache::stream::Stream;
 use crate::element::Element;
-use crate::epoch::{Collective, Opening};
+use crate::epoch::{Opening, Rule};
 use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::watch::Blocked;
 use crate::memory::{Kept, Reading};
+use crate::stats::Kind;
 use crate::vector::copies::A_CACHE;
 use crate::vector::waits::VectorWait;
 use crate::vector::{GVector, GlobalRead};
@@ -108,14 +109,14 @@ impl<T: Element> GVector<T> {
     }
 
     pub(crate) fn open_cache(&self, window: Window, site: Site) -> Result<ReadCache<'_, T>> {
-        let cached = self.load(Collective::ReadCache, window, &site)?;
+        let cached = self.load(Cached::<T>::NAME, window, &site)?;
         Ok(Scope::open_in(self, window, site, cached, false, false))
     }
 
-    /// Loads the whole or a part, in a collective scope of this kind.
-    pub(crate) fn load(&self, behaviour: Collective, window: Window, site: &Site) -> Result<Cached<T>> {
-        let _call = self.link.in_bulk(self.link.in_collective(behaviour.action()));
-        let epoch = self.enter_load(behaviour, window, site)?;
+    /// Loads the whole or a part, in a collective scope of this name.
+    pub(crate) fn load(&self, name: &'static str, window: Window, site: &Site) -> Result<Cached<T>> {
+        let _call = self.link.in_bulk(self.link.in_collective(name));
+        let epoch = self.enter_load(name, window, site)?;
         let Loaded { part, reading } = self.link.wait_on(VectorWait::Load(epoch), site, |object, cx| {
             object.take_announcements(cx);
             if let Err(fault) = cx.sound() {
@@ -128,7 +129,7 @@ impl<T: Element> GVector<T> {
     }
 
     /// Takes memory for a load, enters its collective scope, and announces that.
-    pub(crate) fn enter_load(&self, behaviour: Collective, window: Window, site: &Site) -> Result<Epoch> {
+    pub(crate) fn enter_load(&self, name: &'static str, window: Window, site: &Site) -> Result<Epoch> {
         // Before we announce ourselves: who has a whole copy knows by that that all have memory for one.
         let mut admitted = false;
         loop {
@@ -155,7 +156,8 @@ impl<T: Element> GVector<T> {
         }
         let (epoch, node_barrier) = self.link.on(site, |object, cx| {
             cx.usable(false, window)?;
-            let epoch = object.enter_read_cache(Opening::new(behaviour, site).of(window), cx)?;
+            let opening = Opening::new(name, Kind::Load, Rule::Announced, site).of(window);
+            let epoch = object.enter_read_cache(opening, cx)?;
             Ok((epoch, object.node_barrier().map(|(sharing, turn)| (sharing.clone(), turn))))
         })?;
         if let Some((sharing, turn)) = node_barrier {

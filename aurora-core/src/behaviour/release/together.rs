@@ -5,10 +5,11 @@ use crate::Site;
 use crate::behaviour::buffers::{Buffered, Buffers, Sender};
 use crate::behaviour::{Behaviour, ReleaseC, Scope, sealed};
 use crate::element::{Element, Op, OpId, apply_op};
-use crate::epoch::{Collective, Opening};
+use crate::epoch::{Opening, Rule};
 use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
+use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::entering::SCOPES_AHEAD;
@@ -16,6 +17,8 @@ use crate::vector::waits::VectorWait;
 use crate::window::Window;
 use aurora_net::Rank;
 use std::marker::PhantomData;
+
+const NAME: &str = "ReleaseC";
 
 /// A collective ReleaseC: buffers, and batches sent to each owner.
 pub struct Together<T, O> {
@@ -81,7 +84,7 @@ impl<T: Element> Sender<T> for Batches {
         batch: &mut BatchBuilder<T>,
         site: &Site,
     ) -> Result<()> {
-        let _call = vector.link.call(self.opening.behaviour.action());
+        let _call = vector.link.call(self.reason.action);
         // Others' batches for us, which we are not woken for, at our own pace.
         vector.link.look();
         let scope = self.scope(self.sent[owner.index()]);
@@ -114,7 +117,7 @@ impl<T, O> sealed::Sealed for Together<T, O> {}
 
 impl<T: Element, O> Behaviour for Together<T, O> {
     type Element = T;
-    const NAME: &'static str = "ReleaseC";
+    const NAME: &'static str = NAME;
     const SENDS: bool = true;
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
@@ -217,7 +220,7 @@ impl<T: Element> GVector<T> {
         window: Window,
         site: Site,
     ) -> Result<ReleaseC<'_, T, O>> {
-        let state = self.enter_together(Collective::ReleaseC, op, window, &site)?;
+        let state = self.enter_release(op, window, &site)?;
         let scope = Scope::open_in(self, window, site, state, true, true);
         scope.vector.opened();
         Ok(scope)
@@ -228,24 +231,31 @@ impl<T: Element> GVector<T> {
         self.link.tidy_on(|object, _| object.has_changed = true);
     }
 
-    /// Enters a collective scope whose writes are buffered. Once its guard is open: [`opened`](Self::opened).
-    pub(crate) fn enter_together<O: 'static>(
+    /// Enters a ReleaseC. Once its guard is open: [`opened`](Self::opened).
+    pub(crate) fn enter_release<O: 'static>(
         &self,
-        behaviour: Collective,
         op: Option<OpId>,
         window: Window,
         site: &Site,
     ) -> Result<Together<T, O>> {
-        let mut opening = Opening::new(behaviour, site).of(window);
-        if op.is_some() {
-            opening = opening.with_op::<O>();
-        }
+        let opening = Opening::new(NAME, Kind::Flush, Rule::Ended, site).of(window);
+        self.enter_together(NAME, if op.is_some() { opening.with_op::<O>() } else { opening }, site)
+    }
+
+    /// The same of any collective scope whose writes are buffered.
+    pub(crate) fn enter_together<O: 'static>(
+        &self,
+        name: &'static str,
+        opening: Opening,
+        site: &Site,
+    ) -> Result<Together<T, O>> {
+        let (op, window) = (opening.op, opening.window);
         let epoch = self.link.wait_on(VectorWait::Lead, site, |object, cx| match cx.usable(true, window) {
             Err(error) => Some(Err(error)),
             Ok(()) if object.ledger.ahead() >= SCOPES_AHEAD => None,
             Ok(()) => Some(object.enter(opening.clone(), cx)),
         })?;
-        let reason = self.reason(behaviour.action(), site);
+        let reason = self.reason(name, site);
         self.link.tidy_on(|object, cx| object.tell_if_many_are_open(epoch, &reason, cx));
         let sent = Batches { epoch, opening, reason, sent: vec![0; self.link.size] };
         Ok(Together { buffers: Buffers::new(self), sent, op, operation: PhantomData })

@@ -3,8 +3,9 @@
 use super::{ScalarAccumulate, ScalarBehaviour, ScalarScope, encoded, sealed};
 use crate::Site;
 use crate::element::Op;
-use crate::epoch::{Collective, Opening};
+
 use crate::error::Result;
+use crate::scalar::scopes::{ACCUMULATE, opening};
 use crate::scalar::{GScalar, ScalarValue, encode};
 use std::marker::PhantomData;
 
@@ -18,7 +19,7 @@ impl<T, O> sealed::Sealed for Partial<T, O> {}
 
 impl<T: ScalarValue, O> ScalarBehaviour for Partial<T, O> {
     type Value = T;
-    const NAME: &'static str = "Accumulate";
+    const NAME: &'static str = ACCUMULATE;
 
     fn take_part(&mut self, site: &Site) -> Result<Option<Vec<u8>>> {
         self.value.take().map(|value| encode(&value, site)).transpose()
@@ -60,8 +61,7 @@ impl<T: ScalarValue> GScalar<T> {
         let site = Site::here();
         let [apply, _] = encoded::<T, O>();
         self.link.on(&site, |object, cx| object.know_scalar_op::<O>(apply, &site, cx))?;
-        let entered =
-            self.enter(("Accumulate", true), Opening::new(Collective::Accumulate, &site).with_op::<O>(), &site)?;
+        let entered = self.enter((ACCUMULATE, true), opening(ACCUMULATE, &site).with_op::<O>(), &site)?;
         Ok(ScalarScope::open(self, site, entered, Partial { value: None, operation: PhantomData }, true))
     }
 }

@@ -2,9 +2,10 @@
 
 use super::{ScalarBehaviour, ScalarReadCache, ScalarScope, sealed};
 use crate::Site;
-use crate::epoch::{Collective, Opening};
+
 use crate::error::Result;
 use crate::scalar::machine::ScalarWait;
+use crate::scalar::scopes::{READ_CACHE, opening};
 use crate::scalar::{GScalar, ScalarValue, decode};
 use std::ops::Deref;
 
@@ -17,7 +18,7 @@ impl<T> sealed::Sealed for Shown<T> {}
 
 impl<T: ScalarValue> ScalarBehaviour for Shown<T> {
     type Value = T;
-    const NAME: &'static str = "ReadCache";
+    const NAME: &'static str = READ_CACHE;
 
     fn take_part(&mut self, _: &Site) -> Result<Option<Vec<u8>>> {
         Ok(None)
@@ -56,7 +57,7 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn read_cache(&self) -> Result<ScalarReadCache<'_, T>> {
         let site = Site::here();
-        let entered = self.enter(("ReadCache", false), Opening::new(Collective::ReadCache, &site), &site)?;
+        let entered = self.enter((READ_CACHE, false), opening(READ_CACHE, &site), &site)?;
         let epoch = entered.epoch;
         self.link.on(&site, |object, cx| {
             object.come_to_scalar(&entered.ended(), cx);

@@ -3,12 +3,13 @@
 use super::{Entered, ReadMostly, ScalarBehaviour, ScalarScope, encoded, sealed};
 use crate::digest;
 use crate::element::{Add, Max, Min, Op, OpId, Or};
-use crate::epoch::{Collective, Opening};
+use crate::epoch::Opening;
 use crate::error::Result;
 use crate::kernel::message::malformed;
 use crate::polls::Level;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::message::ScalarRequest;
+use crate::scalar::scopes::{READ_MOSTLY, opening};
 use crate::scalar::{Atomic, GScalar, ScalarValue, decode, encode, plain};
 use crate::scalar::{NumberedReply, Offered, Replica, offered};
 use crate::{Error, Site};
@@ -26,7 +27,7 @@ impl<T, O> sealed::Sealed for Mostly<T, O> {}
 
 impl<T: ScalarValue, O> ScalarBehaviour for Mostly<T, O> {
     type Value = T;
-    const NAME: &'static str = "ReadMostly";
+    const NAME: &'static str = READ_MOSTLY;
 
     fn take_part(&mut self, _: &Site) -> Result<Option<Vec<u8>>> {
         Ok(None)
@@ -67,7 +68,7 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn read_mostly(&self) -> Result<ReadMostly<'_, T>> {
         let site = Site::here();
-        self.open_mostly(None, Opening::new(Collective::ReadMostly, &site), site)
+        self.open_mostly(None, opening(READ_MOSTLY, &site), site)
     }
 
     /// Collective, also at its end. As [`read_mostly`](GScalar::read_mostly), with an operation of which operands can
@@ -100,11 +101,11 @@ impl<T: ScalarValue> GScalar<T> {
         let absorbs = [TypeId::of::<Min>(), TypeId::of::<Max>(), TypeId::of::<Or>()].contains(&of);
         let (site, offered) = (Site::here(), offered::<O>(encoded::<T, O>(), absorbs));
         self.link.on(&site, |object, cx| object.know_scalar_op::<O>(offered.apply, &site, cx))?;
-        self.open_mostly(Some(offered), Opening::new(Collective::ReadMostly, &site).with_op::<O>(), site)
+        self.open_mostly(Some(offered), opening(READ_MOSTLY, &site).with_op::<O>(), site)
     }
 
     fn open_mostly<O>(&self, offered: Option<Offered>, opening: Opening, site: Site) -> Result<ReadMostly<'_, T, O>> {
-        let entered = self.enter(("ReadMostly", false), opening, &site)?;
+        let entered = self.enter((READ_MOSTLY, false), opening, &site)?;
         let replica = self.link.on(&site, |object, cx| {
             let replica = object.replicate(entered.epoch, offered);
             object.come_to_scalar(&entered.ended(), cx);

@@ -2,8 +2,9 @@
 
 use super::{ScalarBehaviour, ScalarReleaseC, ScalarScope, sealed};
 use crate::Site;
-use crate::epoch::{Collective, Opening};
+
 use crate::error::Result;
+use crate::scalar::scopes::{RELEASE, opening};
 use crate::scalar::{GScalar, ScalarValue, encode};
 use std::marker::PhantomData;
 
@@ -17,7 +18,7 @@ impl<T> sealed::Sealed for Last<T> {}
 
 impl<T: ScalarValue> ScalarBehaviour for Last<T> {
     type Value = T;
-    const NAME: &'static str = "ReleaseC";
+    const NAME: &'static str = RELEASE;
 
     fn take_part(&mut self, _: &Site) -> Result<Option<Vec<u8>>> {
         Ok(self.value.take())
@@ -54,7 +55,7 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn release_c(&mut self) -> Result<ScalarReleaseC<'_, T>> {
         let site = Site::here();
-        let entered = self.enter(("ReleaseC", true), Opening::new(Collective::ReleaseC, &site), &site)?;
+        let entered = self.enter((RELEASE, true), opening(RELEASE, &site), &site)?;
         Ok(ScalarScope::open(self, site, entered, Last { value: None, of: PhantomData }, true))
     }
 }

@@ -20,10 +20,10 @@ pub(crate) use lines::Lines;
 use super::batch::Batch;
 use super::machine::Vector;
 use crate::element::OpId;
-use crate::epoch::Collective;
 use crate::error::{Claim, ObjectName};
 use crate::ids::Epoch;
 use crate::memory::Shortage;
+use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
@@ -44,7 +44,7 @@ impl Vector {
         };
         let record = self.ledger.find(epoch);
         let theirs = record.and_then(|record| record.from[from.index()].opening.as_ref());
-        let opening = theirs.or_else(|| record?.mine.as_ref()).filter(|o| o.behaviour == Collective::ReleaseC);
+        let opening = theirs.or_else(|| record?.mine.as_ref()).filter(|o| o.kind == Kind::Flush);
         let batch = Batch::parse(payload, self.block.element, self.dist.range(self.ledger.me()).len());
         let (Some(opening), Some(batch)) = (opening, batch) else {
             return Ok(());

@@ -23,7 +23,7 @@
 mod surroundings;
 
 use self::surroundings::{ByMessage, Surroundings};
-use crate::epoch::{Collective, Opening};
+use crate::epoch::Opening;
 use crate::halo::Halo;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
@@ -101,13 +101,13 @@ impl Vector {
     }
 
     /// Whether an edge of so many bytes can be put where it belongs.
-    fn admits(&mut self, from: Rank, exchange: Exchange, opening: Option<&Opening>, len: usize) -> bool {
+    fn admits(&mut self, from: Rank, exchange: Exchange, halo: Option<Halo>, len: usize) -> bool {
         let Exchange { epoch, number } = exchange;
         if epoch > self.ledger.epoch
             && number == 0
-            && let Some(Opening { behaviour: Collective::HaloCache { halo, .. }, .. }) = opening
+            && let Some(halo) = halo
         {
-            self.surroundings(epoch, *halo);
+            self.surroundings(epoch, halo);
         }
         let element = self.block.element;
         self.edges.halos.get_mut(&epoch).is_some_and(|halo| halo.wants(from, number, len, element))
@@ -177,7 +177,8 @@ impl Vector {
         match begun.expect("its own guard has given it back") {
             Ok(edges) => {
                 for ByMessage { to, edge, mailbox } in edges {
-                    let message = Message::Edge { epoch, number, opening: opening.cloned(), mailbox };
+                    let entry = opening.cloned().map(|opening| (opening, halo.halo));
+                    let message = Message::Edge { epoch, number, entry, mailbox };
                     message.send(reason, to, edge.into(), cx);
                 }
             }
@@ -211,29 +212,22 @@ impl Vector {
         &mut self,
         from: Rank,
         exchange: Exchange,
-        opening: Option<&Opening>,
+        halo: Option<Halo>,
         (len, mailbox): (usize, bool),
         cx: &Cx<'_>,
     ) -> Place {
         if mailbox {
             return Place::Buffer;
         }
-        let admitted = cx.is_sound() && self.admits(from, exchange, opening, len);
-        match admitted {
+        match cx.is_sound() && self.admits(from, exchange, halo, len) {
             true => Place::At(self.loans.add(VectorLoan::EdgeIn { exchange, from })),
             false => Place::Discard,
         }
     }
 
     /// The first edge of a neighbour that shares our memory, and the mailbox behind it. False: it is not wanted.
-    fn edge_with_mailbox(
-        &mut self,
-        from: Rank,
-        exchange: Exchange,
-        opening: Option<&Opening>,
-        edge: SharedView,
-    ) -> bool {
-        let admitted = exchange.number == 0 && self.admits(from, exchange, opening, edge.len());
+    fn edge_with_mailbox(&mut self, from: Rank, exchange: Exchange, halo: Option<Halo>, edge: SharedView) -> bool {
+        let admitted = exchange.number == 0 && self.admits(from, exchange, halo, edge.len());
         if admitted {
             self.write_edge(from, exchange, 0, &edge);
         }
@@ -246,13 +240,14 @@ impl Vector {
         &mut self,
         from: Rank,
         exchange: Exchange,
-        opening: Option<Opening>,
+        entry: Option<(Opening, Halo)>,
         payload: Received,
         cx: &mut Cx<'_>,
     ) {
+        let asked = entry.as_ref().map(|(_, halo)| *halo);
         let is_here = match payload {
             Received::Placed(token) => matches!(self.end_loan(token), Some(VectorLoan::EdgeIn { .. })),
-            Received::Shared(view) => cx.is_sound() && self.edge_with_mailbox(from, exchange, opening.as_ref(), view),
+            Received::Shared(view) => cx.is_sound() && self.edge_with_mailbox(from, exchange, asked, view),
             Received::Bytes(_) => false,
         };
         let Exchange { epoch, number } = exchange;
@@ -267,13 +262,12 @@ impl Vector {
             // Else it has ended here.
             return;
         };
-        if let (Some(shortage), Some(opening)) = (halo.short().cloned(), &opening) {
+        if let (Some(shortage), Some((opening, _))) = (halo.short().cloned(), &entry) {
             return drop(cx.no_memory(shortage, A_HALO, &opening.site));
         }
         if !is_here {
-            let asked = opening.map(|opening| opening.behaviour);
             // Made for another neighbour, the rest of whose edge is still to come, and with it that they disagree.
-            if !matches!(asked, Some(Collective::HaloCache { halo: asked, .. }) if asked != halo.halo) {
+            if asked.is_none_or(|asked| asked == halo.halo) {
                 cx.fail_job(malformed(from));
             }
             return;
