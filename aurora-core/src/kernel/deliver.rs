@@ -230,7 +230,7 @@ impl Kernel {
                 self.note_fault(object, &error, out);
             }
             Message::Ask { look } => {
-                self.core.polling.is_asked(look);
+                self.core.polling.is_asked(look, self.core.clock.now());
                 let state = postcard::to_allocvec(&self.state()).expect("states are plain data");
                 self.core.mail.say(out, from, &Message::State { look }, Payload::Bytes(state.into()));
             }
@@ -238,7 +238,7 @@ impl Kernel {
                 Ok(RankState { idle, .. }) if self.heard_of_idle(from, look, idle) => {}
                 Ok(state) => {
                     let mut acts = Vec::new();
-                    self.core.watch.heard(Instant::now(), from, look, state, &mut acts);
+                    self.core.watch.heard(self.core.clock.now(), from, look, state, &mut acts);
                     self.act(acts, out);
                 }
                 Err(_) => self.fail_job(malformed(from), out),

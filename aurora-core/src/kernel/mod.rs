@@ -3,8 +3,8 @@
 //! [`Kernel`] is the state of one rank, changed under the endpoint's lock by its daemon (arriving messages) and by the
 //! calling thread (through [`World`](crate::World)). It is passive: it never blocks, it only answers, parks, and notes.
 
-mod asked;
 pub(crate) mod asking;
+mod clock;
 mod deliver;
 mod digests;
 mod faults;
@@ -27,7 +27,6 @@ pub(crate) mod using;
 mod waits;
 pub(crate) mod watch;
 
-pub(crate) use asked::Asked;
 pub use mail::{Reason, Usage};
 
 use crate::Error;
@@ -41,6 +40,7 @@ use crate::memory::{Budget, HolderTimeout};
 use crate::object::{Cx, Frame, SharedObject};
 use aurora_net::bootstrap::capture;
 use aurora_net::{Node, Outbox, Payload, Rank, Received, Source, Token};
+use clock::Clock;
 use digests::{Digests, Share};
 use loans::CallerLoans;
 use mail::Mail;
@@ -92,6 +92,7 @@ pub(crate) struct Entry {
 
 /// What a rank's kernel knows beside its objects.
 pub(crate) struct Core {
+    pub(crate) clock: Clock,
     pub(crate) me: Rank,
     pub(crate) size: usize,
     pub(crate) modes: Modes,
@@ -140,7 +141,10 @@ pub(crate) struct Core {
 
 impl Kernel {
     pub(crate) fn new(me: Rank, size: usize, limit: Option<Duration>) -> Self {
+        let clock = Clock;
+        let began = clock.now();
         let core = Core {
+            clock,
             me,
             size,
             modes: Modes::default(),
@@ -156,7 +160,7 @@ impl Kernel {
             next_call: 0,
             next_guard: 0,
             watch: Watch::new(me, limit),
-            polling: Polling::new(limit),
+            polling: Polling::new(limit, began),
             placed: Vec::new(),
             budget: Budget::default(),
             holder_timeout: Arc::new(HolderTimeout::new(Duration::from_secs(5))),

@@ -85,15 +85,15 @@ enum Tick {
 }
 
 impl Polling {
-    pub(crate) fn new(limit: Option<Duration>) -> Self {
+    pub(crate) fn new(limit: Option<Duration>, began: Instant) -> Self {
         let polls = Arc::default();
         let (ticks, number, looks, silent, noticed, look) = (0, 0, 0, 0, BTreeSet::new(), LOOKS);
-        let (heard, before, steady, next) = (BTreeMap::new(), BTreeMap::new(), 0, Instant::now());
+        let (heard, before, steady, next) = (BTreeMap::new(), BTreeMap::new(), 0, began);
         let polling = Polling {
             polls,
             limit,
             notice: NOTICE,
-            began: next,
+            began,
             next,
             ticks,
             number,
@@ -112,7 +112,7 @@ impl Polling {
     #[cfg(test)]
     fn notice_after(&mut self, notice: Duration) {
         self.notice = notice;
-        self.next = Instant::now();
+        self.next = self.began;
     }
 
     fn period(&self) -> Duration {
@@ -165,9 +165,9 @@ impl Polling {
     }
 
     /// Another rank wants to know whether this one polls: it will ask again.
-    pub(crate) fn is_asked(&mut self, look: u64) {
+    pub(crate) fn is_asked(&mut self, look: u64, now: Instant) {
         if look >= LOOKS && self.poll().is_some() {
-            self.next = Instant::now();
+            self.next = now;
         }
     }
 
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn only_what_goes_on_for_three_looks_counts() {
-        let mut polling = Polling::new(None);
+        let mut polling = Polling::new(None, Instant::now());
         let mut look = |idle: [Option<Idle>; 2]| {
             polling.begin_look();
             let of = polling.look;

@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// How a message goes out.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +67,11 @@ impl Cx<'_> {
     /// Number of ranks.
     pub fn size(&self) -> usize {
         self.core.size
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.core.clock.now()
     }
 
     /// All ranks but this one, the next first.

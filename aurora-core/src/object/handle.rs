@@ -1,12 +1,13 @@
 //! The program's handle of a shared object, and its construction.
 
 use super::{Cx, Plan, SharedObject, Wait, Way};
-use crate::collective::{Came, CollectiveCall, Give, In};
+use crate::collective::{Came, In};
 use crate::error::Result;
 use crate::ids::ObjectId;
 use crate::kernel::Kernel;
 use crate::kernel::asking::{Asking, When};
 use crate::kernel::watch::Blocked;
+use crate::link::{CollectiveCall, Give};
 use crate::object::How;
 use crate::stats::Kind;
 use crate::{Error, Site, World, digest};
@@ -74,7 +75,7 @@ impl World {
     #[track_caller]
     pub fn share<O: SharedObject>(&self, mut plan: Plan, make: impl FnOnce(&Making) -> Result<O>) -> Result<Shared<O>> {
         plan.site = Site::here();
-        let (way, name) = (self.link().share::<O>(), plan.name().to_string());
+        let (way, name) = (Way::<O>::of(self.link()), plan.name().to_string());
         let id = way.next_object();
         let made = make(&Making { rank: self.rank(), size: self.size() }).map_err(|error| plan.refuse(error)).ok();
         plan.agree((&way, id), made)?;

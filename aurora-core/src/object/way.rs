@@ -30,8 +30,9 @@ impl<O> Deref for Way<O> {
 const THERE: &str = "an object lives as long as its handle";
 
 impl<O: SharedObject> Way<O> {
-    pub(crate) fn new(link: Link) -> Self {
-        Way { link, object: PhantomData }
+    /// Another way than this of the rank itself, for an object that it makes.
+    pub(crate) fn of(link: &Link) -> Self {
+        Way { link: link.again(), object: PhantomData }
     }
 
     /// Does something with the object whose way this is, at once, unless the job is over.

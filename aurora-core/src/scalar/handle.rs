@@ -94,7 +94,7 @@ impl<T: ScalarValue> GScalar<T> {
         };
         let is_word = plain::fits_a_word::<T>();
         let value = initial.map(|initial| Value::new(initial, is_word));
-        let link = world.link().share();
+        let link = Way::of(world.link());
         let id = link.next_object();
         plan.agree_on((&link, id), |core| Scalar::new(core, home, value, plain::ops::<T>()))?;
         let in_place = if is_word { find_word(&link, id, home) } else { None };

@@ -3,10 +3,10 @@
 use crate::element::Element;
 use crate::error::Result;
 use crate::ids::CallId;
-use crate::kernel::Asked;
 use crate::kernel::Kernel;
 use crate::kernel::asking::When;
 use crate::kernel::watch::Blocked;
+use crate::link::Asked;
 use crate::memory::{self, with_lent, with_lent_mut};
 use crate::stats::Kind;
 use crate::vector::GVector;

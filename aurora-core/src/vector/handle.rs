@@ -85,7 +85,7 @@ impl<T: Element> GVector<T> {
     fn construct(plan: VectorPlan, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Result<Self> {
         let (dist, made_at) = (plan.dist, Site::here());
         let mut plan = plan;
-        let link = world.link().share::<Vector>();
+        let link = Way::<Vector>::of(world.link());
         let (id, modes) = (link.next_object(), link.modes);
         // What is large is made where it stays.
         let place = if plan.admit::<T>(world)? { plan.place(&link, id)? } else { None };

@@ -138,7 +138,7 @@ impl SharedObject for Vector {
         let parked = Parked { from, work: Work::Call { id, asked }, payload };
         match self.incast.as_mut().filter(|_| is_held) {
             Some(incast) => {
-                let now = Instant::now();
+                let now = cx.now();
                 incast.hold(now, from, parked);
                 self.end_rally(now, cx);
             }

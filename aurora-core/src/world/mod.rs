@@ -1,7 +1,9 @@
 //! The world of a job: all its ranks, as one of them sees them.
 
+mod clock;
 mod reduce;
 mod spread;
+mod stats;
 
 use crate::Site;
 use crate::error::Result;

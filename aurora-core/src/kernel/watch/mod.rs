@@ -125,9 +125,8 @@ impl Watch {
     }
 
     /// The calling thread begins to wait.
-    pub(crate) fn begin(&mut self, wait: Blocked, site: &Site) {
+    pub(crate) fn begin(&mut self, now: Instant, wait: Blocked, site: &Site) {
         self.waits += 1;
-        let now = Instant::now();
         self.waiting =
             Some(Waiting { id: self.waits, wait, site: site.clone(), since: now, stale: false, noticed: false });
         self.pause = FIRST_LOOK;
@@ -144,9 +143,9 @@ impl Watch {
     }
 
     /// The wait is over, after so long.
-    pub(crate) fn done(&mut self) -> Duration {
+    pub(crate) fn done(&mut self, now: Instant) -> Duration {
         self.next_look = None;
-        self.waiting.take().map(|waiting| waiting.since.elapsed()).unwrap_or_default()
+        self.waiting.take().map(|waiting| now.saturating_duration_since(waiting.since)).unwrap_or_default()
     }
 
     /// Something has happened that may end the wait.
@@ -305,7 +304,7 @@ mod tests {
     #[test]
     fn only_a_second_equal_look_convicts() {
         let mut watch = Watch::new(Rank::new(0), None);
-        watch.begin(Blocked::Leave, &Site::here());
+        watch.begin(Instant::now(), Blocked::Leave, &Site::here());
         let (mine, other) = (state(2, 0, &[1]), state(2, 1, &[0]));
         let claim = mine.wait.as_ref().unwrap().claim.clone();
         for look in 1..=3 {

@@ -4,13 +4,14 @@
 //! others read it there. Else ranks agree by the rounds of a barrier. Words travel in the rounds; pieces in messages
 //! of their own, beside the rounds if they are short.
 
-use super::barrier::{Outcome, Words};
-use super::pieces::StepId;
+use super::{BulkCall, Link};
+use crate::collective::barrier::{Outcome, Words};
+use crate::collective::pieces::StepId;
+use crate::collective::{Came, In};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::kernel::watch::Blocked;
-use crate::link::{BulkCall, Link};
-use crate::memory::{Demand, Shortage};
+use crate::memory::Shortage;
 use crate::{Site, digest};
 use aurora_net::{BarrierState, NodeBarrier, Outbox, Rank};
 use bytes::Bytes;
@@ -29,26 +30,6 @@ const EARLY: usize = 64 << 10;
 /// What a rank gives in one step has so many bytes at most, where it travels in messages: its receivers need memory for
 /// it.
 const LONGEST: usize = 32 << 20;
-
-/// What a rank comes to a collective call for.
-pub(crate) struct Came<'a> {
-    /// The call, such as `a barrier`.
-    pub(crate) what: &'static str,
-    /// What the rank does, for a claim: `is in a barrier`.
-    pub(crate) action: &'a dyn fmt::Display,
-    /// Must be equal on all ranks.
-    pub(crate) key: u64,
-    /// Why it cannot do what it came for.
-    pub(crate) refusal: Option<Error>,
-    /// The memory that this will take.
-    pub(crate) demand: Demand,
-}
-
-impl<'a> Came<'a> {
-    pub(crate) fn new(what: &'static str, action: &'a dyn fmt::Display, key: u64) -> Self {
-        Came { what, action, key, refusal: None, demand: Demand::default() }
-    }
-}
 
 /// What a rank gives to the others.
 #[derive(Clone, Copy)]
@@ -394,14 +375,5 @@ impl Link {
     /// agreeing.
     pub(crate) fn come(&self, came: Came<'_>, site: &Site) -> Result<Option<(Rank, Shortage)>> {
         CollectiveCall::new(self, came, site).agree(Give::Nothing).map(|agreed| agreed.shortage)
-    }
-}
-
-/// "is in .."
-pub(crate) struct In<'a>(pub(crate) &'a dyn fmt::Display);
-
-impl fmt::Display for In<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "is in {}", self.0)
     }
 }

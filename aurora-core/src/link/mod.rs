@@ -1,5 +1,11 @@
 //! How shared objects reach their rank's kernel: calls, waits, node barriers, and what of their time is counted.
 
+mod asked;
+mod collective;
+
+pub(crate) use asked::Asked;
+pub(crate) use collective::{CollectiveCall, Give, Step};
+
 use crate::config::Modes;
 use crate::error::Result;
 use crate::ids::ObjectId;
@@ -7,7 +13,6 @@ use crate::kernel::Kernel;
 use crate::kernel::nodes::Nodes;
 use crate::kernel::watch::Blocked;
 use crate::memory::HolderTimeout;
-use crate::object::{SharedObject, Way};
 use crate::polls::{Level, Look, Watcher};
 use crate::stats::{Clock, InCall, Times};
 use crate::{Error, Site};
@@ -71,11 +76,7 @@ impl Link {
     }
 
     /// Another one for an object; it keeps the kernel alive, not the job.
-    pub(crate) fn share<O: SharedObject>(&self) -> Way<O> {
-        Way::new(self.again())
-    }
-
-    fn again(&self) -> Link {
+    pub(crate) fn again(&self) -> Link {
         Link {
             endpoint: self.endpoint.clone(),
             barrier: self.barrier.clone(),
@@ -316,7 +317,7 @@ impl Link {
                 self.told(kernel, error);
             }
             if outcome.is_some() {
-                let blocked = (!first).then(|| kernel.core.watch.done());
+                let blocked = (!first).then(|| kernel.core.watch.done(kernel.core.clock.now()));
                 if let Some(time) = began.map(|began| began.elapsed()).or(blocked) {
                     let (object, kind) = kernel.account(wait, self.object.get());
                     kernel.core.mail.tally.waited(object, kind, time);
@@ -324,7 +325,7 @@ impl Link {
                 }
             } else if first {
                 first = false;
-                kernel.core.watch.begin(wait, site);
+                kernel.core.watch.begin(kernel.core.clock.now(), wait, site);
                 span = self.wait_span(kernel, wait, site);
             } else {
                 kernel.core.watch.evaluated();

@@ -1,9 +1,10 @@
 //! Reading the counters: by the program at any time, by rank 0 of all ranks at the end.
 
-use super::{Job, Stats, Times};
+use super::World;
 use crate::ids::ObjectId;
 use crate::kernel::watch::Blocked;
-use crate::{Result, Site, World};
+use crate::stats::{Job, Stats, Times};
+use crate::{Result, Site};
 use std::time::{Duration, Instant};
 
 impl World {
