@@ -319,7 +319,7 @@ impl Link {
                 let blocked = (!first).then(|| kernel.core.watch.done());
                 if let Some(time) = began.map(|began| began.elapsed()).or(blocked) {
                     let (object, kind) = kernel.account(wait, self.object.get());
-                    kernel.core.mail.tally.waited(object, kind, time);
+                    kernel.core.mail.counters.waited(object, kind, time);
                     waited = Some(time);
                 }
             } else if first {

@@ -5,6 +5,7 @@
 
 mod asked;
 pub(crate) mod asking;
+mod counters;
 mod deliver;
 mod faults;
 #[cfg(test)]
@@ -19,7 +20,6 @@ pub(crate) mod message;
 mod model;
 pub(crate) mod nodes;
 pub(crate) mod polling;
-mod tally;
 mod telling;
 mod timers;
 pub(crate) mod using;
@@ -27,9 +27,9 @@ mod waits;
 pub(crate) mod watch;
 
 pub(crate) use asked::Asked;
+pub(crate) use counters::Reason;
+pub use counters::Usage;
 pub(crate) use loans::Loan;
-pub(crate) use mail::Reason;
-pub use mail::Usage;
 
 use crate::Error;
 use crate::collective::pieces::Pieces;
@@ -224,7 +224,7 @@ impl Kernel {
             && frame.dropped.iter().all(|dropped| *dropped)
             && machine.is_idle(frame)
         {
-            self.core.mail.reap(id, &frame.name);
+            self.core.mail.counters.reap(id, &frame.name);
             self.core.told.retain(|(of, _)| *of != id);
             self.objects.remove(&id);
             self.timers.set(id, None);
@@ -245,7 +245,7 @@ impl Core {
     fn tell(&mut self, told: Vec<Tell>, out: &mut Outbox) {
         for (to, round, summary) in told {
             let payload = postcard::to_allocvec(&summary).expect("summaries are plain data");
-            let reason = Reason { object: None, action: "barrier", site: self.barrier.site().cloned() };
+            let reason = Reason { action: "barrier", site: self.barrier.site().cloned() };
             let message = Message::Round { seq: self.barrier.seq(), round };
             self.mail.say_for(out, to, &message, Payload::Bytes(payload.into()), Some(&reason));
         }

@@ -7,7 +7,7 @@
 //! waiting is not as outside: who waits tries again and again. What ranks that share memory do without the lock has
 //! models of its own (`memory/gate.rs`, `memory/latch.rs`).
 
-use super::mail::Reason;
+use super::Reason;
 use super::nodes::Nodes;
 use super::{Entry, Kernel};
 use crate::Site;
@@ -310,7 +310,7 @@ fn split_end(entered: u64) {
             guard
         });
         node.on(|object, cx| object.advance(cx));
-        let reason = Reason { object: Some(OBJECT), action: "ReleaseC", site: None };
+        let reason = Reason { action: "ReleaseC", site: None };
         let scope = ReleaseScope { epoch, opening: &opening, reason: &reason, sent: 0 };
         let last = vec![Some(LastBatch { op: None, bytes: batch(0, 5) }), None];
         node.on(|object, cx| object.end_release(&scope, &[0, 0], last, cx));

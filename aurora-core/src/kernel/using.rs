@@ -81,7 +81,7 @@ impl Kernel {
         site: &Site,
         out: &mut Outbox,
     ) {
-        let reason = Reason { object: None, action: what, site: Some(site.clone()) };
+        let reason = Reason { action: what, site: Some(site.clone()) };
         let message = Message::Piece { seq: self.core.barrier.seq(), step };
         for (to, piece) in pieces {
             self.core.mail.say_for(out, to, &message, Payload::Bytes(piece), Some(&reason));

@@ -43,7 +43,7 @@ impl Kernel {
     /// What this rank is doing, in words for the others.
     pub(crate) fn claim(&self, wait: Wait, site: &Site) -> Claim {
         let entry = wait.object().and_then(|id| self.objects.get(&id));
-        let name = || entry.map_or("a dropped object".into(), |entry| entry.frame.name.to_string());
+        let name = || wait.object().and_then(|id| self.name_of(id)).unwrap_or("a dropped object".into());
         let action = match wait {
             Wait::Barrier(action) | Wait::Pieces(action) => format!("is in {action}"),
             Wait::Calls { action, .. } => format!("waits for the answer to `{action}` on {}", name()),

@@ -63,7 +63,7 @@ impl Cx<'_> {
 
     /// Why a message about this object is sent.
     pub(crate) fn reason(&self, action: &'static str, site: Option<Site>) -> Reason {
-        Reason { object: Some(self.frame.id), action, site }
+        Reason { action, site }
     }
 
     /// Sends a message to the object on another rank.

@@ -1,7 +1,6 @@
 //! Reading the counters: by the program at any time, by rank 0 of all ranks at the end.
 
 use super::{Job, Stats, Times};
-use crate::ids::ObjectId;
 use crate::kernel::watch::Wait;
 use crate::{Result, Site, World};
 use std::time::{Duration, Instant};
@@ -30,10 +29,8 @@ impl World {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn stats(&self) -> Stats {
-        let ((job, objects), traffic) = self.link().read(|kernel| {
-            let name = |id: ObjectId| kernel.objects.get(&id).map(|entry| entry.frame.name.to_string());
-            kernel.core.mail.tally.costs(name)
-        });
+        let ((job, objects), traffic) =
+            self.link().read(|kernel| kernel.core.mail.counters.costs(|id| kernel.name_of(id)));
         let Times { computing, sharing, waiting } = self.link().times();
         Stats { rank: self.rank(), computing, sharing, waiting, traffic, job, objects }
     }

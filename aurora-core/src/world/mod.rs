@@ -6,7 +6,7 @@ mod spread;
 use crate::Site;
 use crate::error::Result;
 use crate::kernel::watch::Wait;
-use crate::kernel::{Kernel, Usage};
+use crate::kernel::{Kernel, Reason, Usage};
 use crate::link::Link;
 use aurora_net::bootstrap::Launcher;
 use aurora_net::{BulkInfo, Endpoint, Rank, Route, Traffic, UdpInfo};
@@ -143,10 +143,8 @@ impl World {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn usage(&self) -> Vec<LineUsage> {
-        let usage = self.link.endpoint.act(|kernel, _| {
-            kernel.core.mail.usage(|id| kernel.objects.get(&id).map(|entry| entry.frame.name.to_string()))
-        });
-        let line = |((object, action, site), usage)| LineUsage { object, action, site, usage };
+        let (usage, _) = self.link.read(|kernel| kernel.core.mail.counters.usage(|id| kernel.name_of(id)));
+        let line = |((object, Reason { action, site }), usage)| LineUsage { object, action, site, usage };
         let mut lines: Vec<_> = usage.into_iter().map(line).collect();
         lines.sort_by_key(|line| Reverse((line.usage.messages, line.usage.bytes)));
         lines

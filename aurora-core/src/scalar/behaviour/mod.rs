@@ -189,7 +189,7 @@ impl<T: ScalarValue> GScalar<T> {
         let epoch = self.link.wait_on(Wait::Settle { object: self.id }, site, |object, cx| {
             object.enter_scalar((&opening, mutable), cx)
         })?;
-        let reason = Reason { object: Some(self.id), action: name, site: Some(site.clone()) };
+        let reason = Reason { action: name, site: Some(site.clone()) };
         Ok(Entered { epoch, opening, reason })
     }
 }
