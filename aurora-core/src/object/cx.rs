@@ -19,7 +19,7 @@ pub(crate) struct How<'a> {
     pub(crate) kind: Kind,
     /// Nobody is to be woken for it who does not wait.
     pub(crate) lazy: bool,
-    /// The line of the program on whose account it goes.
+    /// What the program does, and its line: the message is counted there.
     pub(crate) reason: Option<&'a Reason>,
 }
 
@@ -100,7 +100,7 @@ impl Cx<'_> {
     /// The object is faulty from now on, on all ranks. The first fault stays.
     pub(crate) fn fail(&mut self, error: Error) {
         if self.note_fault(&error) {
-            self.core.tell_fault(Some(self.frame.id), &error, self.out);
+            self.core.report_fault(Some(self.frame.id), &error, self.out);
         }
     }
 
@@ -120,7 +120,7 @@ impl Cx<'_> {
         self.core.fail_job(error, self.out);
     }
 
-    /// Keeps an error for the end of `run`, unless the program has been told of it.
+    /// Keeps an error for the end of `run`, unless a call has returned it to the program.
     pub(crate) fn defer(&mut self, error: Error) {
         self.core.defer(self.frame.id, error);
     }

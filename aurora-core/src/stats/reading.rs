@@ -35,8 +35,8 @@ impl World {
         Stats { rank: self.rank(), computing, sharing, waiting, traffic, job, objects }
     }
 
-    /// Tells rank 0 what this rank has counted; rank 0 prints what all have, or what it has after a while.
-    pub(crate) fn tell_counters(&self, site: &Site) -> Result<()> {
+    /// Reports this rank's counters to rank 0, which prints those of all ranks, or those that have come after a while.
+    pub(crate) fn report_counters(&self, site: &Site) -> Result<()> {
         const LONG: Duration = Duration::from_secs(5);
         let (mine, until) = (self.stats(), Instant::now() + LONG);
         if !self.is_root() {
@@ -47,9 +47,9 @@ impl World {
         }
         let others = self.size() - 1;
         let mut all = self.link().wait(Wait::Leave, site, |kernel, _| {
-            let reports = &mut kernel.core.telling.reports;
-            let all = (reports.len() == others || Instant::now() > until).then(|| std::mem::take(reports))?;
-            kernel.core.telling.printed = true;
+            let counters = &mut kernel.core.reports.counters;
+            let all = (counters.len() == others || Instant::now() > until).then(|| std::mem::take(counters))?;
+            kernel.core.reports.printed = true;
             Some(Ok(all))
         })?;
         all.push(mine);

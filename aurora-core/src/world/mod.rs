@@ -154,14 +154,14 @@ impl World {
         &self.link
     }
 
-    /// The end of the closure: waits until all ranks have come here. `told`: rank 0 prints the counters of all.
-    pub(crate) fn leave(&self, told: bool, site: &Site) -> Result<()> {
+    /// The end of the closure: waits until all ranks have come here. `stats`: rank 0 prints the counters of all.
+    pub(crate) fn leave(&self, stats: bool, site: &Site) -> Result<()> {
         let call = self.link.bulk_call("end");
         self.link.act(site, |kernel, out| kernel.leave(out))?;
         self.link.wait(Wait::Leave, site, |kernel, _| kernel.all_left().then_some(Ok(())))?;
         drop(call);
-        if told {
-            self.tell_counters(site)?;
+        if stats {
+            self.report_counters(site)?;
         }
         let deferred = self.link.endpoint.act(|kernel, _| {
             kernel.end();
