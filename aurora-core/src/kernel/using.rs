@@ -19,12 +19,6 @@ impl Kernel {
         self.note_job_fault(&Error::heard(failure));
     }
 
-    /// Whether an object may be used now, for writing if `mutable`.
-    pub(crate) fn usable(&mut self, id: ObjectId, mutable: bool, out: &mut Outbox) -> Result<(), Error> {
-        let usable = self.call(id, out, |_, cx| cx.usable(mutable, Window::WHOLE));
-        usable.expect("an object lives as long as its handle")
-    }
-
     /// What has ended an object, if anything has, as the error of a call.
     pub(crate) fn sound(&self, id: ObjectId) -> Result<(), Error> {
         self.objects.get(&id).map_or(Ok(()), |entry| entry.frame.sound())
