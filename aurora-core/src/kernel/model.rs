@@ -9,6 +9,7 @@
 
 use super::Reason;
 use super::nodes::Nodes;
+use super::watch::Wait;
 use super::{Entry, Kernel};
 use crate::Site;
 use crate::behaviour::release::protocol::{LastBatch, ReleaseScope};
@@ -340,4 +341,35 @@ fn an_end_that_is_split_is_whole_for_all() {
 #[should_panic]
 fn who_has_not_entered_the_scope_may_see_half_of_it() {
     split_end(0);
+}
+
+/// Long reads that overlap, so that one of them is under way at every moment, keep no write waiting.
+#[test]
+fn a_write_does_not_wait_for_reads_that_come_after_it() {
+    loom::model(|| {
+        let (node, mut answers) = (Node::new(MANY), Answers::default());
+        let under_way = |answers: &mut Answers| {
+            node.take_answers(answers);
+            answers.sending.iter().map(|(id, ..)| *id).collect::<Vec<_>>()
+        };
+        // A write of another rank.
+        node.ask(1, 0);
+        node.set(2, 3);
+        node.ask(3, 0);
+        assert_eq!(under_way(&mut answers), [1], "the later read has a copy");
+        assert_eq!(uniform(&answers.read[&3]), 1);
+        node.send(&mut answers);
+        node.ask(4, 0);
+        assert_eq!(under_way(&mut answers), [4], "nothing waits any more");
+        assert!(answers.read[&2].len() == size_of::<u64>(), "it is written");
+        // One of the owner's.
+        node.act(|kernel, _| kernel.core.watch.begin(Wait::Gate { object: OBJECT }, &node.site));
+        for id in [5, 6] {
+            node.ask(id, 0);
+            assert_eq!(under_way(&mut answers), [4]);
+            assert_eq!(uniform(&answers.read[&id]), 3);
+        }
+        node.send(&mut answers);
+        assert!(node.on(|object, cx| object.gate(Window::WHOLE, cx)).is_some_and(|gate| gate.is_ok()));
+    });
 }
