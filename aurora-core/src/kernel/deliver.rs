@@ -217,7 +217,7 @@ impl Kernel {
                 }
             }
             Message::Dropped { object } => {
-                self.core.farewells[from.index()] += 1;
+                self.core.drop_notices[from.index()] += 1;
                 self.hand_header(object, from, out, |object, cx| {
                     cx.frame.dropped[from.index()] = true;
                     object.peer_dropped(from, rest, cx)
@@ -243,8 +243,8 @@ impl Kernel {
                 }
                 Err(_) => self.fail_job(malformed(from), out),
             },
-            Message::AskTime { sent } => self.tell_time(from, sent, out),
-            Message::Time { sent, here, machine } => self.heard_time(sent, here, machine),
+            Message::AskTime { sent } => self.answer_time(from, sent, out),
+            Message::Time { sent, here, machine } => self.time_answered(sent, here, machine),
             Message::Report => self.reported(from, payload.bytes(), out),
         }
     }

@@ -5,6 +5,7 @@
 
 pub(crate) mod asking;
 mod clock;
+mod counters;
 mod deliver;
 mod digests;
 mod faults;
@@ -20,14 +21,13 @@ pub(crate) mod message;
 mod model;
 pub(crate) mod nodes;
 pub(crate) mod polling;
-mod tally;
-mod telling;
+mod reports;
 mod timers;
 pub(crate) mod using;
 mod waits;
 pub(crate) mod watch;
 
-pub use mail::{Reason, Usage};
+pub use counters::{Reason, Usage};
 
 use crate::Error;
 use crate::collective::pieces::Pieces;
@@ -46,12 +46,12 @@ use loans::CallerLoans;
 use mail::Mail;
 use nodes::Nodes;
 use polling::Polling;
+use reports::Reports;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
-use telling::Telling;
 use timers::Timers;
 use watch::Watch;
 
@@ -125,14 +125,14 @@ pub(crate) struct Core {
     /// Errors that no call could return when they happened: `run` returns the first that no call has returned since.
     deferred: Vec<(ObjectId, Error)>,
     /// Errors of objects that calls have returned to the program.
-    told: BTreeSet<(ObjectId, u64)>,
+    reported: BTreeSet<(ObjectId, u64)>,
     /// By ranks: whether the rank has left the closure, and how many objects it had dropped.
     left: Vec<Option<u64>>,
-    /// Objects that each rank has said it has dropped.
-    farewells: Vec<u64>,
+    /// By ranks: how many drop notices have come from the rank. For this rank: how many objects it has dropped.
+    drop_notices: Vec<u64>,
     leaving: bool,
     /// What ranks report to rank 0, and its answers.
-    pub(crate) telling: Telling,
+    pub(crate) reports: Reports,
     /// `run` is over.
     pub(crate) ended: bool,
     /// The job has failed in the call of an object that is under way: the other ranks do not know yet.
@@ -166,11 +166,11 @@ impl Kernel {
             holder_timeout: Arc::new(HolderTimeout::new(Duration::from_secs(5))),
             fault: None,
             deferred: Vec::new(),
-            told: BTreeSet::new(),
+            reported: BTreeSet::new(),
             left: vec![None; size],
-            farewells: vec![0; size],
+            drop_notices: vec![0; size],
             leaving: false,
-            telling: Telling::default(),
+            reports: Reports::default(),
             ended: false,
             is_failing: false,
         };
@@ -303,8 +303,8 @@ impl Kernel {
             && frame.dropped.iter().all(|dropped| *dropped)
             && machine.is_idle(frame.fault.is_some())
         {
-            self.core.mail.reap(id, &frame.name);
-            self.core.told.retain(|(of, _)| *of != id);
+            self.core.mail.counters.reap(id, &frame.name);
+            self.core.reported.retain(|(of, _)| *of != id);
             self.remove(id);
         }
     }
@@ -323,7 +323,7 @@ impl Core {
     pub(crate) fn tell(&mut self, told: Vec<Tell>, out: &mut Outbox) {
         for (to, round, told) in told {
             let payload = postcard::to_allocvec(&told).expect("plain data");
-            let reason = Reason { object: None, action: "barrier", site: self.barrier.site().cloned() };
+            let reason = Reason { action: "barrier", site: self.barrier.site().cloned() };
             let message = Message::Round { seq: self.barrier.seq(), round };
             self.mail.say_for(out, to, &message, Payload::Bytes(payload.into()), Some(&reason));
         }

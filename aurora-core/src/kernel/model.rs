@@ -7,9 +7,9 @@
 //! waiting is not as outside: who waits tries again and again. What ranks that share memory do without the lock has
 //! models of its own (`memory/gate.rs`, `memory/latch.rs`).
 
-use super::Kernel;
-use super::mail::Reason;
 use super::nodes::Nodes;
+use super::watch::Blocked;
+use super::{Kernel, Reason};
 use crate::Site;
 use crate::behaviour::release::protocol::{LastBatch, ReleaseScope};
 use crate::distribution::{Distribution, Shape};
@@ -25,6 +25,7 @@ use crate::vector::block::Block;
 use crate::vector::construct::machine;
 use crate::vector::machine::Vector;
 use crate::vector::message::{Asked, Message, Request};
+use crate::vector::waits::VectorWait;
 use crate::window::Window;
 use aurora_net::{Buffer, Handler, Outbox, Payload, Rank, Received, Token};
 use loom::sync::{Arc, Mutex, MutexGuard};
@@ -311,7 +312,7 @@ fn split_end(entered: u64) {
             guard
         });
         node.on(|object, _| object.has_changed = true);
-        let reason = Reason { object: Some(OBJECT), action: "ReleaseC", site: None };
+        let reason = Reason { action: "ReleaseC", site: None };
         let scope = ReleaseScope { epoch, opening: &opening, reason: &reason, sent: 0 };
         let last = vec![Some(LastBatch { op: None, bytes: batch(0, 5) }), None];
         node.on(|object, cx| object.end_release(&scope, &[0, 0], last, cx));
@@ -341,4 +342,36 @@ fn an_end_that_is_split_is_whole_for_all() {
 #[should_panic]
 fn who_has_not_entered_the_scope_may_see_half_of_it() {
     split_end(0);
+}
+
+/// Long reads that overlap, so that one of them is under way at every moment, keep no write waiting.
+#[test]
+fn a_write_does_not_wait_for_reads_that_come_after_it() {
+    loom::model(|| {
+        let (node, mut answers) = (Node::new(MANY), Answers::default());
+        let under_way = |answers: &mut Answers| {
+            node.take_answers(answers);
+            answers.sending.iter().map(|(id, ..)| *id).collect::<Vec<_>>()
+        };
+        // A write of another rank.
+        node.ask(1, 0);
+        node.set(2, 3);
+        node.ask(3, 0);
+        assert_eq!(under_way(&mut answers), [1], "the later read has a copy");
+        assert_eq!(uniform(&answers.read[&3]), 1);
+        node.send(&mut answers);
+        node.ask(4, 0);
+        assert_eq!(under_way(&mut answers), [4], "nothing waits any more");
+        assert!(answers.read[&2].len() == size_of::<u64>(), "it is written");
+        // One of the owner's.
+        let gate = Blocked::Object(OBJECT, VectorWait::Gate.into());
+        node.act(|kernel, _| kernel.core.watch.begin(kernel.core.clock.now(), gate, &node.site));
+        for id in [5, 6] {
+            node.ask(id, 0);
+            assert_eq!(under_way(&mut answers), [4]);
+            assert_eq!(uniform(&answers.read[&id]), 3);
+        }
+        node.send(&mut answers);
+        assert!(node.on(|object, cx| object.gate(Window::WHOLE, cx)).is_some_and(|gate| gate.is_ok()));
+    });
 }

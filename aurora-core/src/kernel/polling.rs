@@ -265,17 +265,14 @@ impl Kernel {
 
     fn claim_of_poll(&self, poll: &Poll) -> Claim {
         let Poll { object, action, site, since, .. } = poll;
-        let (name, looks) = (self.name_of(*object), self.core.polling.polls.looks());
+        let name = self.name_of(*object).unwrap_or("a dropped object".into());
+        let looks = self.core.polling.polls.looks();
         let action = format!(
             "has polled `{action}` of {name} for {:.1} s and found the same each time that it was \
              watched, {looks} times,",
             since.elapsed().as_secs_f64()
         );
         Claim { rank: self.core.me, action, site: site.clone() }
-    }
-
-    fn name_of(&self, object: ObjectId) -> String {
-        self.objects.get(&object).map_or("a dropped object".into(), |object| object.frame.name.to_string())
     }
 }
 

@@ -20,12 +20,6 @@ impl Kernel {
         self.note_job_fault(&Error::heard(failure));
     }
 
-    /// Whether an object may be used now, for writing if `mutable`.
-    pub(crate) fn usable(&mut self, id: ObjectId, mutable: bool, out: &mut Outbox) -> Result<(), Error> {
-        let usable = self.call(id, out, |_, cx| cx.usable(mutable, Window::WHOLE));
-        usable.expect("an object lives as long as its handle")
-    }
-
     /// What has ended an object, if anything has, as the error of a call.
     pub(crate) fn sound(&self, id: ObjectId) -> Result<(), Error> {
         self.objects.get(&id).map_or(Ok(()), |entry| entry.frame.sound())
@@ -121,7 +115,7 @@ impl Kernel {
         site: &Site,
         out: &mut Outbox,
     ) {
-        let reason = Reason { object: None, action: what, site: Some(site.clone()) };
+        let reason = Reason { action: what, site: Some(site.clone()) };
         let message = Message::Piece { seq: self.core.barrier.seq(), step };
         for (to, piece) in pieces {
             self.core.mail.say_for(out, to, &message, Payload::Bytes(piece), Some(&reason));

@@ -48,7 +48,7 @@ pub(crate) struct Link {
     next_object: Rc<Cell<u64>>,
     /// The object whose way it is.
     pub(crate) object: Cell<Option<ObjectId>>,
-    /// Errors that come this way at the moment are not told to the program.
+    /// Errors of calls at this moment are not returned to the program.
     quiet: Cell<bool>,
     clock: Rc<Clock>,
     /// Whether this rank polls.
@@ -116,9 +116,9 @@ impl Link {
     }
 
     /// A call returns an error to the program.
-    fn told(&self, kernel: &mut Kernel, error: &Error) {
+    fn reported(&self, kernel: &mut Kernel, error: &Error) {
         if !self.quiet.get() {
-            kernel.has_told(self.object.get(), error);
+            kernel.note_reported(self.object.get(), error);
         }
     }
 
@@ -159,7 +159,7 @@ impl Link {
                     kernel.none_given_up(out).and(outcome)
                 }
             };
-            outcome.inspect_err(|error| self.told(kernel, error))
+            outcome.inspect_err(|error| self.reported(kernel, error))
         })
     }
 
@@ -314,13 +314,13 @@ impl Link {
                 }
             };
             if let Some(Err(error)) = &outcome {
-                self.told(kernel, error);
+                self.reported(kernel, error);
             }
             if outcome.is_some() {
                 let blocked = (!first).then(|| kernel.core.watch.done(kernel.core.clock.now()));
                 if let Some(time) = began.map(|began| began.elapsed()).or(blocked) {
                     let (object, kind) = kernel.account(wait, self.object.get());
-                    kernel.core.mail.tally.waited(object, kind, time);
+                    kernel.core.mail.counters.waited(object, kind, time);
                     waited = Some(time);
                 }
             } else if first {

@@ -22,6 +22,7 @@ use std::time::Instant;
 pub struct How<'a> {
     pub(crate) kind: Kind,
     pub(crate) lazy: bool,
+    /// What the program does, and its line: a message is counted there.
     pub(crate) reason: Option<&'a Reason>,
 }
 
@@ -96,7 +97,7 @@ impl Cx<'_> {
 
     /// Why a message about this object is sent.
     pub fn reason(&self, action: &'static str, site: Option<Site>) -> Reason {
-        Reason { object: Some(self.frame.id), action, site }
+        Reason { action, site }
     }
 
     /// Sends a message to the object on a rank, this one or another. Messages arrive once each, in any order.
@@ -189,7 +190,7 @@ impl Cx<'_> {
     /// The object is faulty from now on, on all ranks. The first fault stays.
     pub fn fail(&mut self, error: Error) {
         if self.note_fault(&error) {
-            self.core.tell_fault(Some(self.frame.id), &error, self.out);
+            self.core.report_fault(Some(self.frame.id), &error, self.out);
         }
     }
 
@@ -219,7 +220,7 @@ impl Cx<'_> {
         self.core.fail_job(error, self.out);
     }
 
-    /// Keeps an error for the end of `run`, unless the program has been told of it.
+    /// Keeps an error for the end of `run`, unless a call has returned it to the program.
     pub fn defer(&mut self, error: Error) {
         self.core.defer(self.frame.id, error);
     }

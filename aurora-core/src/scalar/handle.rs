@@ -266,7 +266,7 @@ impl<T: ScalarValue> GScalar<T> {
             return self.link.wait_on(ScalarWait::Settle, site, |object, cx| object.serve_own(request, &payload, cx));
         }
         let _call = self.link.call(action);
-        let reason = Reason { object: Some(id), action, site: Some(site.clone()) };
+        let reason = Reason { action, site: Some(site.clone()) };
         let call = self.link.on(site, |object, cx| {
             cx.usable(false, Window::WHOLE)?;
             Ok(object.ask(&reason, request, payload, cx))

@@ -382,7 +382,7 @@ impl<T: Element> GVector<T> {
     }
 
     pub(crate) fn reason(&self, action: &'static str, site: &Site) -> Reason {
-        Reason { object: Some(self.id), action, site: Some(site.clone()) }
+        Reason { action, site: Some(site.clone()) }
     }
 
     /// Reads our own block once all earlier scopes are over.

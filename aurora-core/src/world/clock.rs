@@ -17,8 +17,8 @@ impl World {
                 Ok(())
             })?;
             self.link()
-                .wait(Blocked::Clock, site, |kernel, _| (kernel.core.telling.answers == asked).then_some(Ok(())))?;
+                .wait(Blocked::Clock, site, |kernel, _| (kernel.core.reports.answers == asked).then_some(Ok(())))?;
         }
-        Ok(self.link().read(|kernel| kernel.core.telling.ahead.map_or(0, |(_, ahead)| ahead)).0)
+        Ok(self.link().read(|kernel| kernel.core.reports.ahead.map_or(0, |(_, ahead)| ahead)).0)
     }
 }

@@ -181,7 +181,7 @@ impl<T: ScalarValue> GScalar<T> {
     fn enter(&self, (name, mutable): (&'static str, bool), opening: Opening, site: &Site) -> Result<Entered> {
         let epoch =
             self.link.wait_on(ScalarWait::Settle, site, |object, cx| object.enter_scalar((&opening, mutable), cx))?;
-        let reason = Reason { object: Some(self.id), action: name, site: Some(site.clone()) };
+        let reason = Reason { action: name, site: Some(site.clone()) };
         Ok(Entered { epoch, opening, reason })
     }
 }
