@@ -227,9 +227,12 @@ impl<H: Handler> Core<H> {
             for ready in self.outbox.sources().ready() {
                 self.sources = true;
                 // An earlier call may have unwatched it.
-                if let Some(source) = self.outbox.sources().admit(ready) {
+                if let Some((source, is_last)) = self.outbox.sources().admit(ready) {
                     self.handler.ready(source, &mut self.outbox);
                     progress.handled = true;
+                    if is_last {
+                        self.outbox.unwatch(source);
+                    }
                 }
             }
             if !self.sources {
