@@ -155,11 +155,19 @@ pub trait Handler: Send + 'static {
 /// Outgoing transfers, collected during a call of the handler and sent after it.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    queue: Vec<Outgoing>,
-    recycled: Vec<Vec<u8>>,
-    nudges: Vec<Rank>,
+    queued: Queued,
     lender: Option<Lender>,
     sources: Sources,
+}
+
+/// What the endpoint takes out of an [`Outbox`] after a call of the handler.
+#[derive(Debug, Default)]
+pub(crate) struct Queued {
+    /// Oldest first.
+    pub transfers: Vec<Outgoing>,
+    /// Buffers for reuse.
+    pub recycled: Vec<Vec<u8>>,
+    pub nudges: Vec<Rank>,
 }
 
 /// The buffer pool, and the ranks to which its buffers can be handed.
@@ -202,13 +210,13 @@ impl Outbox {
     /// For the condition of [`Endpoint::wait`](crate::Endpoint::wait): before the waiting thread sleeps, makes a rank
     /// look for lazy transfers.
     pub fn nudge(&mut self, to: Rank) {
-        self.nudges.push(to);
+        self.queued.nudges.push(to);
     }
 
     fn push(&mut self, outgoing: Outgoing) {
         // Transfers without a header are messages between endpoints.
         assert!((1..=MAX_HEADER).contains(&outgoing.header.len()), "a header of {} bytes", outgoing.header.len());
-        self.queue.push(outgoing);
+        self.queued.transfers.push(outgoing);
     }
 
     /// A buffer of `len` bytes with arbitrary content for a payload to `to`: in shared memory if possible.
@@ -274,34 +282,24 @@ impl Outbox {
     }
 
     /// Takes everything queued.
-    pub(crate) fn take(&mut self) -> Outbox {
-        let (queue, recycled) = (mem::take(&mut self.queue), mem::take(&mut self.recycled));
-        Outbox { queue, recycled, nudges: mem::take(&mut self.nudges), ..Outbox::default() }
+    pub(crate) fn take(&mut self) -> Queued {
+        mem::take(&mut self.queued)
     }
 
     /// Takes the queued transfers, oldest first.
     pub fn drain(&mut self) -> std::vec::Drain<'_, Outgoing> {
-        self.queue.drain(..)
+        self.queued.transfers.drain(..)
     }
 
     /// Gives a buffer from [`Received::Bytes`] back for reuse. Optional; with large payloads in quick succession it
     /// avoids new allocations.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
-        self.recycled.push(buffer);
-    }
-
-    /// Takes the recycled buffers.
-    pub(crate) fn recycled(&mut self) -> std::vec::Drain<'_, Vec<u8>> {
-        self.recycled.drain(..)
-    }
-
-    /// Takes the ranks to nudge.
-    pub(crate) fn nudges(&mut self) -> std::vec::Drain<'_, Rank> {
-        self.nudges.drain(..)
+        self.queued.recycled.push(buffer);
     }
 
     /// Whether nothing is queued.
     pub fn is_empty(&self) -> bool {
-        self.queue.is_empty() && self.recycled.is_empty() && self.nudges.is_empty()
+        let Queued { transfers, recycled, nudges } = &self.queued;
+        transfers.is_empty() && recycled.is_empty() && nudges.is_empty()
     }
 }

@@ -72,17 +72,14 @@ impl Sources {
         self.poller.as_ref().map(|poller| poller.ready_sources()).into_iter().flatten()
     }
 
-    /// The source, if it is still watched. A descriptor at its end is no longer watched once nothing is left to read:
-    /// Linux would report it for ever.
-    pub fn admit(&mut self, ready: Event) -> Option<Source> {
+    /// The source, if it is still watched, and whether this is its last report: its descriptor is at its end, and
+    /// nothing is left to read. The caller then unwatches it: Linux would report it for ever.
+    pub fn admit(&self, ready: Event) -> Option<(Source, bool)> {
         let (source, flags) = (Source(ready.data.u64()), ready.flags);
         let descriptor = self.watched.get(&source)?;
         let is_at_end = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
         let has_more = || flags.contains(EventFlags::IN) && ioctl_fionread(descriptor).is_ok_and(|bytes| bytes > 0);
-        if is_at_end && !has_more() {
-            self.unwatch(source);
-        }
-        Some(source)
+        Some((source, is_at_end && !has_more()))
     }
 
     /// Drops all descriptors.

@@ -6,9 +6,10 @@ use super::rendezvous::carrier::Carrier;
 use super::rendezvous::{Declined, Effects, Rendezvous};
 use super::rings::Rings;
 use super::trace;
-use crate::handler::Lender;
+use crate::handler::{Lender, Queued};
 use crate::local::{Inbox, LocalAddress, LocalPayload, LocalTransfer};
 use crate::poller::{News, Poller};
+use crate::proto::earlier;
 use crate::udp::UdpPort;
 use crate::{Handler, Outbox, Outgoing, Payload, Placement, Rank, Received, Traffic};
 use std::sync::Arc;
@@ -140,8 +141,8 @@ impl<H: Handler> Core<H> {
         progress.handled |= self.settle();
         self.sources |= progress.more && !self.outbox.sources().is_empty();
         // A pause would stall a ring transfer.
-        let moving = self.ways.rings.as_ref().is_some_and(Rings::is_moving);
-        progress.lull = self.ways.datagrams.as_ref().filter(|_| !moving).and_then(Datagrams::lull);
+        let is_moving = || self.ways.rings.as_ref().is_some_and(Rings::is_moving);
+        progress.lull = self.ways.datagrams.as_ref().and_then(Datagrams::lull).filter(|_| !is_moving());
         progress
     }
 
@@ -153,7 +154,7 @@ impl<H: Handler> Core<H> {
         let datagrams = self.ways.datagrams.as_mut().and_then(Datagrams::poll_timeout);
         let rings = self.ways.rings.as_ref().and_then(Rings::poll_timeout);
         let rendezvous = self.rendezvous.as_ref().and_then(Rendezvous::poll_timeout);
-        [self.handler.poll_timeout(), rings, datagrams, rendezvous].into_iter().flatten().min()
+        earlier(earlier(self.handler.poll_timeout(), rings), earlier(datagrams, rendezvous))
     }
 
     pub fn port(&self) -> Option<&UdpPort> {
@@ -226,9 +227,12 @@ impl<H: Handler> Core<H> {
             for ready in self.outbox.sources().ready() {
                 self.sources = true;
                 // An earlier call may have unwatched it.
-                if let Some(source) = self.outbox.sources().admit(ready) {
+                if let Some((source, is_last)) = self.outbox.sources().admit(ready) {
                     self.handler.ready(source, &mut self.outbox);
                     progress.handled = true;
+                    if is_last {
+                        self.outbox.unwatch(source);
+                    }
                 }
             }
             if !self.sources {
@@ -278,19 +282,19 @@ impl<H: Handler> Core<H> {
     fn settle(&mut self) -> bool {
         let mut called = false;
         loop {
-            let mut outbox = self.outbox.take();
-            for outgoing in outbox.drain() {
+            let Queued { transfers, recycled, nudges } = self.outbox.take();
+            for outgoing in transfers {
                 called |= self.send(outgoing);
             }
             if let Some(datagrams) = &mut self.ways.datagrams {
-                outbox.recycled().for_each(|buffer| datagrams.recycle(buffer));
+                recycled.into_iter().for_each(|buffer| datagrams.recycle(buffer));
             }
             // Before sending, so that replies carry acknowledgements.
             let mut again = self.deliver_events();
             if let Some(rings) = &mut self.ways.rings {
                 again |= rings.transmit(&mut self.handler, &mut self.outbox);
             }
-            for rank in outbox.nudges() {
+            for rank in nudges {
                 if matches!(self.peers[rank.index()], Peer::Shm(_)) && !self.nudges.contains(&rank) {
                     self.nudges.push(rank);
                 }
