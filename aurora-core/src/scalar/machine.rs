@@ -14,7 +14,6 @@ use crate::memory::{Permit, READ, WRITE};
 use crate::object::{Called, Cx, Frame, How, Malformed, Obstacle, SharedObject};
 use crate::operation::{OpId, Operations};
 use crate::stats::Kind;
-use crate::vector::waits::missing;
 use crate::window::Window;
 use aurora_net::{Payload, Rank, Received};
 use std::collections::{BTreeMap, VecDeque};
@@ -307,7 +306,7 @@ impl SharedObject for Scalar {
             let missing = record.from.iter().enumerate().filter(|(_, arrival)| !arrival.came);
             return missing.map(|(rank, _)| Rank::new(rank)).collect();
         }
-        missing(&self.ledger, (Window::WHOLE, self.ledger.epoch)).unwrap_or_default()
+        self.ledger.first_awaited((Window::WHOLE, self.ledger.epoch)).unwrap_or_default()
     }
 
     fn doing(&self, wait: Wait, name: &str) -> String {

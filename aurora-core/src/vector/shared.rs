@@ -3,8 +3,6 @@
 use super::incast::IncastGuard;
 use super::machine::{Parked, Vector, Work};
 use super::message::{Message, Request};
-use crate::behaviour::halo::edges::Exchange;
-use crate::behaviour::read_cache::load::Announced;
 use crate::epoch::{Ends, defer_lost_writes};
 use crate::error::{Claim, ObjectName};
 use crate::kernel::Loan;
@@ -16,26 +14,10 @@ use std::time::Instant;
 
 impl SharedObject for Vector {
     fn place(&mut self, from: Rank, header: &[u8], len: usize, cx: &mut Cx<'_>) -> Placement {
-        let Some(message) = Message::decode(header, &self.dist) else {
-            return Placement::Buffer;
-        };
-        match message {
-            Message::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
-                let placement = match opening.window {
-                    window if window.is_whole() => self.place_block(from, epoch, len, cx),
-                    window => self.place_part(from, (epoch, window), len, cx),
-                };
-                let coming = matches!(placement, Placement::At(_));
-                let said = Announced { version, at_home, writes, marks, list_follows, coming };
-                self.keep_announcement(from, (epoch, opening), said);
-                placement
-            }
-            Message::Forward { epoch, owner, .. } => self.place_forward(from, (epoch, owner), len, cx),
-            Message::Edge { epoch, number, entry, mailbox } => {
-                let halo = entry.map(|(_, halo)| halo);
-                self.place_edge(from, Exchange { epoch, number }, halo, (len, mailbox), cx)
-            }
-            _ => Placement::Buffer,
+        match Message::decode(header, &self.dist) {
+            Some(Message::Load(message)) => self.place_load(from, message, len, cx),
+            Some(Message::Halo(message)) => self.place_edge(from, &message, len, cx),
+            Some(Message::Flush(_)) | None => Placement::Buffer,
         }
     }
 
@@ -50,13 +32,13 @@ impl SharedObject for Vector {
         };
         match *loan {
             Loan::CacheIn { epoch, base, len, .. } => {
-                if let Some((place, replica)) = within(base, len).zip(self.cache.find_loading(epoch)) {
+                if let Some((place, replica)) = within(base, len).zip(self.load.cache.find_loading(epoch)) {
                     replica.receive(place.start, bytes);
                 }
             }
             Loan::EdgeIn { exchange, from, .. } => self.write_edge(from, exchange, offset, bytes),
             Loan::PartIn { epoch, base, len, .. } => {
-                if let Some((place, part)) = within(base, len).zip(self.cache.parts.find(epoch)) {
+                if let Some((place, part)) = within(base, len).zip(self.load.cache.parts.find(epoch)) {
                     part.replica.write(place.start, bytes);
                 }
             }
@@ -74,7 +56,8 @@ impl SharedObject for Vector {
         match *loan {
             Loan::Block { base, .. } => self.block.copy(base + offset, into),
             Loan::CacheOut { serial, base, .. } => {
-                let from = self.cache.bytes(serial).and_then(|bytes| bytes.get(base + offset..)?.get(..into.len()));
+                let from =
+                    self.load.cache.bytes(serial).and_then(|bytes| bytes.get(base + offset..)?.get(..into.len()));
                 from.map(|bytes| into.copy_from_slice(bytes)).is_some()
             }
             _ => false,
@@ -88,75 +71,20 @@ impl SharedObject for Vector {
                 cx.progress();
                 self.advance(cx);
             }
-            Loan::CacheOut { serial, .. } => self.cache.end_send(serial),
+            Loan::CacheOut { serial, .. } => self.load.cache.end_send(serial),
             _ => {}
         }
     }
 
     fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
-        let message = Message::decode(header, &self.dist).ok_or(Malformed)?;
-        match message {
-            Message::Batch { epoch, seq, opening, op } => {
-                self.opened(from, epoch, &opening, cx);
-                let work = Work::Batch { epoch, seq, op, acknowledge: true };
-                self.work(Parked { from, work, payload }, cx);
-                self.advance(cx);
+        match Message::decode(header, &self.dist).ok_or(Malformed)? {
+            Message::Load(message) => self.deliver_load(from, message, payload, cx),
+            Message::Flush(message) => self.deliver_flush(from, message, payload, cx),
+            Message::Halo(message) => {
+                self.edge_came(from, message, payload, cx);
+                Ok(())
             }
-            Message::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
-                let said = Announced { version, at_home, writes, marks, list_follows, coming: false };
-                self.note_announcement(from, (epoch, &opening), said, cx);
-                self.arrived(from, (epoch, &opening), payload, cx);
-            }
-            Message::Made { epoch } => {
-                let marks = postcard::from_bytes::<Vec<(u32, u64)>>(payload.bytes()).map_err(|_| Malformed)?;
-                if cx.is_sound() && !self.list_came(from, epoch, &marks) {
-                    return Err(Malformed);
-                }
-                self.advance(cx);
-            }
-            Message::Correct { epoch, version, writes } => {
-                let correction = (version, payload.into_vec());
-                if cx.is_sound() && !self.corrected(from, epoch, correction, writes) {
-                    return Err(Malformed);
-                }
-                self.carry_on(cx);
-            }
-            Message::Installed { epoch } => {
-                self.installed(from, epoch, payload.bytes(), cx);
-                self.carry_on(cx);
-            }
-            Message::Forward { epoch, owner, version } => {
-                self.forwarded(from, (epoch, owner), version, payload, cx);
-                self.carry_on(cx);
-            }
-            Message::BatchDone => {
-                let outstanding = &mut self.outstanding[from.index()];
-                *outstanding = outstanding.saturating_sub(1);
-            }
-            Message::End { epoch, opening, batches, op } => {
-                self.opened(from, epoch, &opening, cx);
-                if cx.is_sound() {
-                    let arrival = &mut self.ledger.record(epoch).from[from.index()];
-                    arrival.complete = true;
-                    arrival.batches = batches;
-                }
-                if !payload.bytes().is_empty() {
-                    let seq = batches.checked_sub(1).ok_or(Malformed)?;
-                    let work = Work::Batch { epoch, seq, op, acknowledge: false };
-                    self.work(Parked { from, work, payload }, cx);
-                }
-                self.advance(cx);
-            }
-            Message::Edge { epoch, number, entry, .. } => {
-                if let Some((opening, _)) = &entry {
-                    self.opened(from, epoch, opening, cx);
-                }
-                self.edge_came(from, Exchange { epoch, number }, entry, payload, cx);
-            }
-            // What it has sent later may have been here before, and that scope may be over.
-            Message::Come { epoch } => self.ledger.has_entered(from, epoch),
         }
-        Ok(())
     }
 
     fn request(&mut self, call: Called, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
@@ -181,7 +109,7 @@ impl SharedObject for Vector {
     }
 
     fn replied(&mut self, from: Rank, answer: &[u8]) -> Result<(), Malformed> {
-        if self.write_marks.answered(from, answer) { Ok(()) } else { Err(Malformed) }
+        if self.load.write_marks.answered(from, answer) { Ok(()) } else { Err(Malformed) }
     }
 
     fn failed(&mut self, cx: &mut Cx<'_>) {
@@ -229,7 +157,7 @@ impl SharedObject for Vector {
 
     /// Of a faulty one nobody misses a load that is under way, and its memory may be what is short.
     fn is_idle(&self, frame: &Frame) -> bool {
-        !self.block.is_in_flight() && (frame.fault.is_some() || !self.cache.is_in_flight())
+        !self.block.is_in_flight() && (frame.fault.is_some() || !self.load.cache.is_in_flight())
     }
 
     fn awaits(&self, wait: Wait) -> Vec<Rank> {

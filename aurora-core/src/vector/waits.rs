@@ -1,11 +1,9 @@
 //! What a rank waits for at an object, from whom, and what the object does for others by itself.
 
-use crate::epoch::Ledger;
 use crate::ids::Epoch;
 use crate::kernel::watch::{Relay, Wait};
 use crate::stats::Kind;
 use crate::vector::machine::Vector;
-use crate::window::Window;
 use aurora_net::Rank;
 
 impl Vector {
@@ -17,7 +15,7 @@ impl Vector {
                 Some((sharing, turn)) => sharing.absent(turn),
                 None => self.load_awaits(epoch),
             },
-            Wait::Halo { .. } => self.edges.awaited().collect(),
+            Wait::Halo { .. } => self.halo.awaited().collect(),
             Wait::Settle { .. } => self.behind_awaits().unwrap_or_default(),
             Wait::Lead { .. } => self.ledger.laggards(),
             Wait::Room { owner, .. } if owner == me => {
@@ -30,21 +28,21 @@ impl Vector {
 
     fn load_awaits(&self, epoch: Epoch) -> Vec<Rank> {
         let ledger = &self.ledger;
-        let missing = missing(ledger, ledger.scope_of(epoch));
+        let missing = ledger.first_awaited(ledger.scope_of(epoch));
         let ranks = missing.unwrap_or_else(|| ledger.incomplete_blocks(epoch).collect());
         if ranks.is_empty() { self.receivers_awaited(epoch) } else { ranks }
     }
 
     /// Those who have to end the scopes that the calling thread waits for.
     fn behind_awaits(&self) -> Option<Vec<Rank>> {
-        missing(&self.ledger, self.behind)
+        self.ledger.first_awaited(self.behind)
     }
 
     /// What a rank does that waits, in words; `name`: the object.
     pub(crate) fn wait_text(&self, wait: Wait, name: &str) -> String {
         match wait {
             Wait::Halo { .. } => {
-                let doing = self.edges.exchange();
+                let doing = self.halo.exchange();
                 let action = if doing.number == 0 { "opens" } else { "refreshes" };
                 // Where several are open it says which.
                 format!("{action} a HaloCache of {name}, scope {} of it", doing.epoch)
@@ -65,16 +63,8 @@ impl Vector {
 
     /// The load that goes on in the background, and for whom it waits.
     pub(crate) fn background_load(&self) -> Option<Relay> {
-        let (epoch, me) = (self.stream.as_ref()?.epoch(), self.ledger.me());
+        let (epoch, me) = (self.load.stream.as_ref()?.epoch(), self.ledger.me());
         let awaited = self.load_awaits(epoch).into_iter().filter(|rank| *rank != me);
         Some(Relay { load: Some(epoch), by_itself: false, behind: awaited.collect() })
     }
-}
-
-/// Who has to act in the first of the scopes that are in the way of a part up to an epoch.
-pub(crate) fn missing(ledger: &Ledger, (window, upto): (Window, Epoch)) -> Option<Vec<Rank>> {
-    ledger.in_the_way(window, upto).find_map(|epoch| {
-        let missing: Vec<_> = ledger.awaited(epoch).collect();
-        (!missing.is_empty()).then_some(missing)
-    })
 }

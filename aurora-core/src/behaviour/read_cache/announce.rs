@@ -1,5 +1,7 @@
 //! Entering a load, and announcing it to all ranks.
 
+use super::message::LoadMessage;
+use super::write_marks::merge_marks;
 use crate::Error;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
@@ -8,7 +10,6 @@ use crate::memory::{Sharing, Turn};
 use crate::object::Cx;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
-use crate::vector::write_marks::merge_marks;
 use aurora_net::Payload;
 use std::sync::Arc;
 
@@ -32,22 +33,22 @@ impl Vector {
         }
         let own = self.own_part(window);
         let at_home = self.block.bring_home(&own);
-        let to_tell = !at_home || window.is_whole() && self.cache.is_used() || self.write_marks.any();
-        self.loads += 1;
+        let to_tell = !at_home || window.is_whole() && self.load.cache.is_used() || self.load.write_marks.any();
+        self.load.barriers += 1;
         // The same for all who have nothing to tell.
         let word = epoch << 24 | if to_tell { me.index() as u64 + 1 } else { 0 };
-        self.node_barrier = Some(Turn { number: self.loads, word: word ^ digest });
+        self.load.node_barrier = Some(Turn { number: self.load.barriers, word: word ^ digest });
         Ok(epoch)
     }
 
     /// The node barrier at which this rank has arrived for a ReadCache.
     pub(crate) fn node_barrier(&self) -> Option<(&Arc<Sharing>, Turn)> {
-        Some((self.block.find_home()?.sharing(), self.node_barrier?))
+        Some((self.block.find_home()?.sharing(), self.load.node_barrier?))
     }
 
     /// All have come to it. If nobody has anything to tell, everything that an announcement could say is known.
     pub(crate) fn pass_node_barrier(&mut self, epoch: Epoch, agreed: bool, cx: &mut Cx<'_>) {
-        self.node_barrier = None;
+        self.load.node_barrier = None;
         if !agreed {
             return self.announce(epoch, cx);
         }
@@ -78,9 +79,9 @@ impl Vector {
         if let Some(home) = self.block.home() {
             home.cache.enter(epoch);
         }
-        if !at_home || self.cache.is_used() {
+        if !at_home || self.load.cache.is_used() {
             self.loading(epoch);
-            let replica = self.cache.find_loading(epoch).expect("just begun");
+            let replica = self.load.cache.find_loading(epoch).expect("just begun");
             let version = self.block.version;
             if !at_home && replica.have[me.index()] != version {
                 let written = self.block.read(|bytes| replica.write(range.start * element, bytes));
@@ -88,14 +89,14 @@ impl Vector {
                 replica.have[me.index()] = version;
             }
         }
-        self.touched = Some(Vec::new());
-        let mut marks = self.write_marks.take();
+        self.load.touched = Some(Vec::new());
+        let mut marks = self.load.write_marks.take();
         let version = self.block.version;
         // What lies at home our node peers have before their eyes; of another node one rank receives it for all.
-        let to_peers = !at_home && version != self.pushed && !range.is_empty();
-        let abroad = version != self.sent_abroad && !range.is_empty() && nodes.with(me).len() < size;
+        let to_peers = !at_home && version != self.load.pushed && !range.is_empty();
+        let abroad = version != self.load.sent_abroad && !range.is_empty() && nodes.with(me).len() < size;
         let sends_to = |rank| if nodes.same_node(me, rank) { to_peers } else { abroad && nodes.receives(me, rank) };
-        let writes = self.write_marks.applied();
+        let writes = self.load.write_marks.applied();
         let record = self.ledger.record(epoch);
         merge_marks(&mut record.marks, &marks);
         record.mine_complete = true;
@@ -104,7 +105,8 @@ impl Vector {
         let reason = cx.reason("ReadCache", Some(site));
         let list_follows = marks.len() > ANNOUNCED_WRITES;
         let list = list_follows.then(|| std::mem::take(&mut marks));
-        let message = Message::Enter { epoch, opening, version, at_home, writes, marks, list_follows };
+        let message =
+            Message::Load(LoadMessage::Enter { epoch, opening, version, at_home, writes, marks, list_follows });
         let own = range.start * element..range.end * element;
         let is_short = (to_peers || abroad) && own.len() <= COPIED_BLOCK;
         let copied = if is_short { self.block.read(bytes::Bytes::copy_from_slice) } else { None };
@@ -118,7 +120,7 @@ impl Vector {
                         self.block.lend_to_transfer();
                         Loan::Block { object: cx.id(), base: 0 }
                     } else {
-                        let serial = self.cache.begin_send(epoch);
+                        let serial = self.load.cache.begin_send(epoch);
                         Loan::CacheOut { object: cx.id(), serial, base: own.start }
                     });
                     Payload::Lent { token, len: own.len() }
@@ -127,7 +129,7 @@ impl Vector {
             message.send(&reason, rank, payload, cx);
             if let Some(list) = &list {
                 let list = postcard::to_allocvec(list).expect("pairs of numbers");
-                let message = Message::Made { epoch };
+                let message = Message::Load(LoadMessage::Made { epoch });
                 message.send(&reason, rank, Payload::Bytes(list.into()), cx);
             }
         }

@@ -2,6 +2,8 @@
 //! peers.
 
 use super::cache::Replica;
+use super::memory::A_CACHE;
+use super::message::LoadMessage;
 use crate::epoch::Arrival;
 use crate::ids::Epoch;
 use crate::kernel::Loan;
@@ -9,7 +11,6 @@ use crate::kernel::message::malformed;
 use crate::memory::Shortage;
 use crate::object::Cx;
 use crate::vector::batch::Batch;
-use crate::vector::copies::A_CACHE;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
 use aurora_net::{Payload, Placement, Rank, Received};
@@ -57,13 +58,13 @@ impl Vector {
         for peer in peers {
             if !installed.is_empty() {
                 let list = postcard::to_allocvec(installed).expect("pairs of numbers");
-                let message = Message::Installed { epoch };
+                let message = Message::Load(LoadMessage::Installed { epoch });
                 message.send(&reason, peer, Payload::Bytes(list.into()), cx);
             }
             for (owner, version) in to_forward {
-                let (bytes, serial) = (self.bytes_of(*owner), self.cache.begin_send(epoch));
+                let (bytes, serial) = (self.bytes_of(*owner), self.load.cache.begin_send(epoch));
                 let token = cx.lend(Loan::CacheOut { object: cx.id(), serial, base: bytes.start });
-                let message = Message::Forward { epoch, owner: *owner, version: *version };
+                let message = Message::Load(LoadMessage::Forward { epoch, owner: *owner, version: *version });
                 let payload = Payload::Lent { token, len: bytes.len() };
                 message.send(&reason, peer, payload, cx);
             }
@@ -121,7 +122,7 @@ impl Vector {
             return place;
         }
         let bytes = self.bytes_of(owner);
-        let expected = self.ledger.find(epoch).is_some() && self.cache.may_load(epoch);
+        let expected = self.ledger.find(epoch).is_some() && self.load.cache.may_load(epoch);
         if len != bytes.len() || !expected {
             return Placement::Buffer;
         }
@@ -149,7 +150,7 @@ impl Vector {
             None => return cx.fail_job(malformed(from)),
         }
         let site = self.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
-        let Some((replica, site)) = self.cache.find_loading(epoch).zip(site) else {
+        let Some((replica, site)) = self.load.cache.find_loading(epoch).zip(site) else {
             return;
         };
         replica.have[owner.index()] = version;
@@ -164,7 +165,7 @@ impl Vector {
     pub(crate) fn loading(&mut self, epoch: Epoch) -> &mut Replica {
         let (size, bytes) = (self.nodes.size(), self.dist.len() * self.block.element);
         let len = self.dist.len();
-        self.cache.loading(epoch, size, bytes, || (self.fresh)(len))
+        self.load.cache.loading(epoch, size, bytes, || (self.fresh)(len))
     }
 
     /// A rank's block within the whole, in bytes.
@@ -192,7 +193,7 @@ impl Vector {
 
     /// Whether it can be had: there, or in a copy of ours.
     fn has_from_abroad(&self, owner: Rank, epoch: Epoch) -> bool {
-        self.is_installed(owner, epoch) || self.cache.has(epoch, owner, self.arrival(owner, epoch).final_version())
+        self.is_installed(owner, epoch) || self.load.cache.has(epoch, owner, self.arrival(owner, epoch).final_version())
     }
 
     /// Sees to a block of another node, if we receive it and have not yet: puts it into its slot if that is free, else
@@ -225,7 +226,7 @@ impl Vector {
         let is_base = home.cache.installed(owner) == base;
         let slot = home.cache.slot(owner).expect("just looked at");
         if !is_base && !slot.is_open_for(epoch) {
-            let copy = self.cache.find_block(epoch, owner, base);
+            let copy = self.load.cache.find_block(epoch, owner, base);
             slot.write(0, &copy.expect("what has not come is kept since it came")[bytes]);
         }
         for (at, bytes) in changes {
@@ -248,8 +249,8 @@ impl Vector {
         }
         let changes = self.changes(owner, epoch);
         self.loading(epoch);
-        let kept = self.cache.carry_over(epoch, owner, base, bytes.clone());
-        let replica = self.cache.find_loading(epoch).expect("just begun");
+        let kept = self.load.cache.carry_over(epoch, owner, base, bytes.clone());
+        let replica = self.load.cache.find_loading(epoch).expect("just begun");
         if !kept {
             let home = self.block.find_home().filter(|home| home.cache.installed(owner) == base);
             let place = home.expect("what has not come is kept since it came").part(bytes.clone());

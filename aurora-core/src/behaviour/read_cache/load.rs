@@ -4,19 +4,23 @@
 //! are here. So an epoch may be settled while blocks are still on their way, and who streams a load sees what is here
 //! of them.
 
-use super::cache::{BlockArrived, Correction, LOADS};
-use crate::epoch::{Opening, Rule};
+use super::cache::{BlockArrived, Cache, Correction, LOADS};
+use super::memory::A_CACHE;
+use super::message::LoadMessage;
+use super::stream::Stream;
+use super::write_marks::WriteMarks;
+use super::write_marks::merge_marks;
+use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::kernel::Loan;
 use crate::kernel::message::malformed;
-use crate::memory::{Part, Reading, Shortage};
+use crate::memory::{Part, Reading, Shortage, Turn};
 use crate::object::Cx;
 use crate::vector::batch::{Batch, batch_of};
-use crate::vector::copies::A_CACHE;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
-use crate::vector::write_marks::merge_marks;
 use aurora_net::{Payload, Placement, Rank, Received};
+use std::ops::Range;
 
 /// An announcement whose header is here, and that is not recorded yet.
 pub(crate) struct PendingAnnouncement {
@@ -35,6 +39,51 @@ pub(crate) struct Announced {
     pub(crate) list_follows: bool,
     /// Its block comes behind it, and has been let in.
     pub(crate) coming: bool,
+}
+
+/// What this rank knows of the loads of one vector.
+pub(crate) struct Load {
+    /// Copies in memory of its own.
+    pub(crate) cache: Cache,
+    /// The load that comes while its guard shows what is here, or has been dropped already.
+    pub(crate) stream: Option<Stream>,
+    /// Of writes by one-sided calls.
+    pub(crate) write_marks: WriteMarks,
+    /// Announcements whose first bytes have come.
+    pub(super) pending: Vec<PendingAnnouncement>,
+    /// Local ranges that one-sided writes have touched since our block was pushed, while a load is being entered.
+    pub(crate) touched: Option<Vec<Range<usize>>>,
+    /// Version of our block that our node peers have in copies of their own.
+    pub(super) pushed: u64,
+    /// Version of it that the other nodes have.
+    pub(super) sent_abroad: u64,
+    /// Loads for which this rank has passed a barrier with its node peers.
+    pub(super) barriers: u64,
+    /// The one for which it does at this moment.
+    pub(super) node_barrier: Option<Turn>,
+}
+
+impl Load {
+    /// Of a vector of so many ranks.
+    pub(crate) fn new(ranks: usize) -> Self {
+        Load {
+            cache: Cache::default(),
+            stream: None,
+            write_marks: WriteMarks::new(ranks),
+            pending: Vec::new(),
+            touched: None,
+            pushed: 0,
+            sent_abroad: 0,
+            barriers: 0,
+            node_barrier: None,
+        }
+    }
+
+    /// Gives back the memory of copies.
+    pub(crate) fn release(&mut self) {
+        (self.pushed, self.sent_abroad) = (0, 0);
+        self.cache.release();
+    }
 }
 
 impl Vector {
@@ -57,7 +106,7 @@ impl Vector {
             slot.open_for(epoch);
             return Placement::At(cx.lend(Loan::RoomIn { object: cx.id(), owner: from, epoch, len }));
         }
-        if !self.cache.may_load(epoch) {
+        if !self.load.cache.may_load(epoch) {
             return Placement::Buffer;
         }
         self.loading(epoch);
@@ -66,12 +115,12 @@ impl Vector {
 
     /// The header of an announcement is here, but nothing can be sent at this moment.
     pub(crate) fn keep_announcement(&mut self, from: Rank, (epoch, opening): (Epoch, Opening), said: Announced) {
-        self.pending.push(PendingAnnouncement { from, epoch, opening, said });
+        self.load.pending.push(PendingAnnouncement { from, epoch, opening, said });
     }
 
     /// Records the announcements whose headers are here.
     pub(crate) fn take_announcements(&mut self, cx: &mut Cx<'_>) {
-        for PendingAnnouncement { from, epoch, opening, said } in std::mem::take(&mut self.pending) {
+        for PendingAnnouncement { from, epoch, opening, said } in std::mem::take(&mut self.load.pending) {
             self.note_announcement(from, (epoch, &opening), said, cx);
         }
     }
@@ -123,13 +172,13 @@ impl Vector {
         match loan {
             Some(Loan::CacheIn { .. }) => {
                 let version = self.ledger.record(epoch).from[from.index()].version;
-                if let Some(replica) = self.cache.find_loading(epoch) {
+                if let Some(replica) = self.load.cache.find_loading(epoch) {
                     replica.have[from.index()] = version;
                     (came, short) = (true, replica.short().cloned());
                 }
             }
             Some(Loan::PartIn { .. }) => {
-                let part = self.cache.parts.find(epoch);
+                let part = self.load.cache.parts.find(epoch);
                 (came, short) = (true, part.and_then(|part| part.replica.short().cloned()));
             }
             Some(Loan::RoomIn { .. }) => {
@@ -148,33 +197,8 @@ impl Vector {
         self.advance(cx);
     }
 
-    /// Settles the next epoch of an object, if it can be.
-    pub(crate) fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
-        let me = cx.me();
-        let Some((epoch, rule)) = self.ledger.try_settle() else {
-            return false;
-        };
-        let marks = self.ledger.find(epoch).map_or(0, |record| record.marks[me.index()]);
-        if marks > self.write_marks.applied() {
-            // They would be waited for in vain.
-            cx.fail(cx.frame.nonsense());
-            return true;
-        }
-        match rule {
-            Rule::Announced => self.settle_read_cache(epoch, cx),
-            Rule::Neighbours => self.ledger.forget(epoch),
-            Rule::Ended | Rule::EndedInOrder | Rule::Met => {
-                self.ledger.forget(epoch);
-                if let Some(checker) = &mut self.check {
-                    checker.settled(epoch);
-                }
-            }
-        }
-        true
-    }
-
     /// All ranks have announced, so no earlier write is still to come: what came after our push goes out once more.
-    fn settle_read_cache(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
+    pub(crate) fn settle_load(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
         let (me, others) = (cx.me(), cx.others());
         let window = self.ledger.scope_of(epoch).0;
         if !window.is_whole() {
@@ -182,13 +206,13 @@ impl Vector {
         }
         let record = self.ledger.record(epoch);
         let (announced, is_final) = (record.from[me.index()].clone(), record.is_final(me));
-        let (announced_at_home, writes) = (announced.at_home, self.write_marks.applied());
-        let touched = self.touched.take().unwrap_or_default();
+        let (announced_at_home, writes) = (announced.at_home, self.load.write_marks.applied());
+        let touched = self.load.touched.take().unwrap_or_default();
         // A write that no rank has announced comes with the next load.
         let sent = if is_final && !touched.is_empty() { announced.version } else { self.block.version };
         // Of a block at home nobody needs to keep a copy.
-        self.pushed = if announced_at_home { 0 } else { sent };
-        self.sent_abroad = sent;
+        self.load.pushed = if announced_at_home { 0 } else { sent };
+        self.load.sent_abroad = sent;
         self.block.thaw();
         if let Some(home) = self.block.home() {
             home.settled(epoch, 0..usize::MAX);
@@ -200,7 +224,7 @@ impl Vector {
         let element = self.block.element;
         // Lent for writing only after the scope was given up with an error.
         let base = self.dist.range(me).start * element;
-        let replica = self.cache.find_loading(epoch).filter(|_| !announced_at_home);
+        let replica = self.load.cache.find_loading(epoch).filter(|_| !announced_at_home);
         let changes = self.block.read(|bytes| {
             if let Some(replica) = replica {
                 for run in &touched {
@@ -223,7 +247,7 @@ impl Vector {
             self.ledger.record(epoch).from[me.index()].correction = Some((version, for_peers.to_vec()));
         }
         let reason = cx.reason("correction", None);
-        let message = Message::Correct { epoch, version, writes };
+        let message = Message::Load(LoadMessage::Correct { epoch, version, writes });
         for rank in others {
             let changes = match (nodes.same_node(me, rank), nodes.receives(me, rank)) {
                 (true, _) => for_peers,
@@ -250,7 +274,7 @@ impl Vector {
             Ok(false) => return None,
             Err(shortage) => return Some(Err(shortage)),
         }
-        let streamed = self.stream.as_ref().is_some_and(|stream| stream.shows(epoch));
+        let streamed = self.load.stream.as_ref().is_some_and(|stream| stream.shows(epoch));
         let arrived: Vec<_> = (0..cx.size()).map(|rank| self.block_arrived(Rank::new(rank), me, epoch)).collect();
         self.ledger.forget(epoch);
         let whole_is_home = arrived.iter().all(|block| {
@@ -259,13 +283,13 @@ impl Vector {
         });
         if let Some(home) = self.block.home().filter(|_| whole_is_home) {
             let (part, reading) = home.show_all(epoch);
-            self.cache.give_up(epoch);
-            self.cache.release();
+            self.load.cache.give_up(epoch);
+            self.load.cache.release();
             return Some(Ok(Loaded { part, reading }));
         }
-        let (pushed, nodes) = (self.pushed, self.nodes.clone());
+        let (pushed, nodes) = (self.load.pushed, self.nodes.clone());
         self.loading(epoch);
-        let replica = self.cache.find_loading(epoch).expect("just begun");
+        let replica = self.load.cache.find_loading(epoch).expect("just begun");
         let mut reading = None;
         if let Some(home) = self.block.home() {
             // A node peer's block may have been changed by others, by its latch, since its owner announced that
@@ -286,7 +310,7 @@ impl Vector {
         if !arrived[me.index()].at_home {
             replica.have[me.index()] = pushed;
         }
-        Some(Ok(Loaded { part: self.cache.complete(epoch, &arrived), reading }))
+        Some(Ok(Loaded { part: self.load.cache.complete(epoch, &arrived), reading }))
     }
 }
 
@@ -332,19 +356,8 @@ impl Vector {
         let correction =
             correction.map(|(version, _)| Correction { version: *version, changes: self.changes(rank, epoch) });
         let at_home = arrival.at_home && self.nodes.same_node(rank, me);
-        let version = if me == rank && !at_home { self.pushed } else { arrival.version };
+        let version = if me == rank && !at_home { self.load.pushed } else { arrival.version };
         BlockArrived { range, version, at_home, correction }
-    }
-
-    /// Gives back the memory of copies, once all ranks have come to do so.
-    pub(crate) fn release_cache(&mut self) {
-        (self.pushed, self.sent_abroad) = (0, 0);
-        self.cache.release();
-        self.edges.release();
-        let epoch = self.ledger.epoch;
-        if let Some(home) = self.block.home() {
-            home.cache.release(epoch);
-        }
     }
 }
 

@@ -9,6 +9,9 @@
 use super::announce::{ANNOUNCED_WRITES, COPIED_BLOCK};
 use super::cache::{Cache, LOADS, Replica};
 use super::load::Loaded;
+use super::memory::A_CACHE;
+use super::message::LoadMessage;
+use super::write_marks::merge_marks;
 use crate::epoch::Arrival;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
@@ -16,10 +19,8 @@ use crate::kernel::Loan;
 use crate::memory::{self, Shortage};
 use crate::object::Cx;
 use crate::vector::batch::{Batch, batch_of_runs};
-use crate::vector::copies::A_CACHE;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
-use crate::vector::write_marks::merge_marks;
 use crate::window::{Window, common};
 use aurora_net::{Payload, Placement, Rank};
 use std::collections::BTreeMap;
@@ -70,7 +71,7 @@ impl Vector {
     /// are.
     pub(crate) fn part(&mut self, epoch: Epoch, window: Window) -> Option<&mut Part> {
         let (len, element, ranks) = (window.range(self.dist.len()).len(), self.block.element, self.nodes.size());
-        let (parts, serial) = (&mut self.cache.parts.loading, &mut self.cache.next_serial);
+        let (parts, serial) = (&mut self.load.cache.parts.loading, &mut self.load.cache.next_serial);
         if !parts.contains_key(&epoch) && parts.len() < LOADS {
             *serial += 1;
             let replica = Replica::new(*serial, ranks, len * element, (self.fresh)(len));
@@ -111,8 +112,8 @@ impl Vector {
     /// Puts what this rank owns of a part into its copy.
     fn fill_part(&mut self, epoch: Epoch, window: Window) {
         let (own, place) = (self.own_part(window), self.within_part(self.ledger.me(), window));
-        let Vector { block, cache, .. } = self;
-        if let Some(part) = cache.parts.find(epoch).filter(|part| part.window == window) {
+        let Vector { block, load, .. } = self;
+        if let Some(part) = load.cache.parts.find(epoch).filter(|part| part.window == window) {
             block.read_range(&own, |bytes| part.replica.write(place.start, bytes));
         }
     }
@@ -136,14 +137,14 @@ impl Vector {
         if !at_home || nodes.with(me).len() < size {
             self.part(epoch, window);
             self.fill_part(epoch, window);
-            let short = self.cache.parts.find(epoch).and_then(|part| part.replica.short().cloned());
+            let short = self.load.cache.parts.find(epoch).and_then(|part| part.replica.short().cloned());
             if let Some(shortage) = short {
                 return drop(cx.no_memory(shortage, A_CACHE, &opening.site));
             }
         }
-        self.touched = Some(Vec::new());
-        let mut marks = self.write_marks.take();
-        let (version, writes) = (self.block.version, self.write_marks.applied());
+        self.load.touched = Some(Vec::new());
+        let mut marks = self.load.write_marks.take();
+        let (version, writes) = (self.block.version, self.load.write_marks.applied());
         let record = self.ledger.record(epoch);
         merge_marks(&mut record.marks, &marks);
         record.mine_complete = true;
@@ -155,7 +156,8 @@ impl Vector {
             bytes::Bytes::from(list)
         });
         let list_follows = list.is_some();
-        let message = Message::Enter { epoch, opening, version, at_home, writes, marks, list_follows };
+        let message =
+            Message::Load(LoadMessage::Enter { epoch, opening, version, at_home, writes, marks, list_follows });
         for rank in me.others(size) {
             let payload = match &copied {
                 _ if !sends_to(rank) => Payload::Empty,
@@ -164,7 +166,7 @@ impl Vector {
             };
             message.send(&reason, rank, payload, cx);
             if let Some(list) = &list {
-                let message = Message::Made { epoch };
+                let message = Message::Load(LoadMessage::Made { epoch });
                 message.send(&reason, rank, Payload::Bytes(list.clone()), cx);
             }
         }
@@ -173,7 +175,7 @@ impl Vector {
 
     /// Some of the copy of a part, to be sent.
     fn lend_part(&mut self, epoch: Epoch, place: Range<usize>, cx: &mut Cx<'_>) -> Payload {
-        let replica = &mut self.cache.parts.find(epoch).expect("just filled").replica;
+        let replica = &mut self.load.cache.parts.find(epoch).expect("just filled").replica;
         replica.in_flight += 1;
         let serial = replica.serial;
         let token = cx.lend(Loan::CacheOut { object: cx.id(), serial, base: place.start });
@@ -209,7 +211,7 @@ impl Vector {
     /// All ranks have announced the load: what came after we sent what we own goes out once more.
     pub(crate) fn settle_part(&mut self, (epoch, window): (Epoch, Window), cx: &mut Cx<'_>) {
         let me = cx.me();
-        let writes = self.write_marks.applied();
+        let writes = self.load.write_marks.applied();
         let (own, element) = (self.own_part(window), self.block.element);
         let shown = window.range(self.dist.len());
         self.block.thaw();
@@ -217,7 +219,7 @@ impl Vector {
             home.settled(epoch, shown.start * element..shown.end * element);
         }
         let own = own.start / element..own.end / element;
-        let touched = self.touched.take().unwrap_or_default();
+        let touched = self.load.touched.take().unwrap_or_default();
         let touched: Vec<_> = touched.iter().map(|run| common(&own, run)).filter(|run| !run.is_empty()).collect();
         let record = self.ledger.record(epoch);
         let announced_at_home = record.from[me.index()].at_home;
@@ -248,7 +250,7 @@ impl Vector {
         }
         let nodes = self.nodes.clone();
         let reason = cx.reason("correction", None);
-        let message = Message::Correct { epoch, version, writes };
+        let message = Message::Load(LoadMessage::Correct { epoch, version, writes });
         for rank in cx.others() {
             let changes = match (nodes.same_node(me, rank), nodes.receives(me, rank)) {
                 (true, _) => for_peers,
@@ -300,7 +302,7 @@ impl Vector {
         let versions: Vec<_> = owners.iter().map(version).collect();
         let site = self.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
         let nodes = self.nodes.clone();
-        let Some(part) = self.cache.parts.find(epoch).filter(|part| !part.forwarded && !owners.is_empty()) else {
+        let Some(part) = self.load.cache.parts.find(epoch).filter(|part| !part.forwarded && !owners.is_empty()) else {
             return;
         };
         part.forwarded = true;
@@ -314,7 +316,7 @@ impl Vector {
             for (owner, version) in owners.iter().zip(&versions) {
                 let place = self.within_part(*owner, window);
                 let payload = self.lend_part(epoch, place, cx);
-                let message = Message::Forward { epoch, owner: *owner, version: *version };
+                let message = Message::Load(LoadMessage::Forward { epoch, owner: *owner, version: *version });
                 message.send(&reason, peer, payload, cx);
             }
         }
@@ -343,7 +345,7 @@ impl Vector {
         };
         record.from[owner.index()].came = true;
         let site = record.mine.as_ref().map(|mine| mine.site.clone());
-        let short = self.cache.parts.find(epoch).and_then(|part| part.replica.short().cloned());
+        let short = self.load.cache.parts.find(epoch).and_then(|part| part.replica.short().cloned());
         if let Some((shortage, site)) = short.zip(site) {
             cx.no_memory(shortage, A_CACHE, &site);
         }
@@ -365,12 +367,12 @@ impl Vector {
         let all_home = arrivals.iter().zip(&changes).all(|((owner, a), runs)| at_home(*owner, a) && runs.is_empty());
         if let Some(home) = self.block.home().filter(|_| all_home) {
             let (part, reading) = home.show(epoch, bytes);
-            self.cache.end_part(epoch);
+            self.load.cache.end_part(epoch);
             return Ok(Loaded { part, reading });
         }
         self.part(epoch, window).expect("no more loads are under way than there can be");
-        let Vector { block, cache, dist, .. } = self;
-        let replica = &mut cache.parts.find(epoch).expect("just looked at").replica;
+        let Vector { block, load, dist, .. } = self;
+        let replica = &mut load.cache.parts.find(epoch).expect("just looked at").replica;
         if let Some(home) = block.find_home() {
             for (owner, _) in arrivals.iter().filter(|(owner, arrival)| at_home(*owner, arrival)) {
                 let place = block.bytes_of(&common(&shown, &dist.range(*owner)));
@@ -384,7 +386,7 @@ impl Vector {
         if let Some(shortage) = replica.short().cloned() {
             return Err(shortage);
         }
-        let part = self.cache.end_part(epoch).expect("just written to");
+        let part = self.load.cache.end_part(epoch).expect("just written to");
         Ok(Loaded { part, reading: None })
     }
 }

@@ -5,7 +5,7 @@ use crate::Site;
 use crate::behaviour::buffers::{Buffered, Buffers, Sender};
 use crate::behaviour::{Behaviour, ReleaseC, Scope, sealed};
 use crate::element::{Element, Op, OpId, apply_op};
-use crate::epoch::{Opening, Rule};
+use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
 use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
@@ -13,7 +13,6 @@ use crate::kernel::watch::Wait;
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
-use crate::vector::entering::SCOPES_AHEAD;
 use crate::window::Window;
 use aurora_net::Rank;
 use std::marker::PhantomData;
@@ -92,7 +91,7 @@ impl<T: Element> Sender<T> for Batches {
             if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
             }
-            if object.outstanding[owner.index()] >= AHEAD {
+            if object.flush.outstanding(owner) >= AHEAD {
                 object.behind = (self.opening.window, self.epoch - 1);
                 if owner != cx.me() {
                     cx.out.nudge(owner);

@@ -1,6 +1,6 @@
-//! Memory for copies of vectors: how much a rank may spend on one, and taking it.
+//! Memory for the copy of a load: how much a rank may spend on one, and taking it.
 
-use crate::behaviour::read_cache::cache::STEP;
+use super::cache::STEP;
 use crate::object::Cx;
 use crate::vector::machine::Vector;
 use crate::window::Window;
