@@ -197,3 +197,23 @@ fn edges_of_different_halos_beside_each_other() {
     }
     assert!(matches!(kernel.objects[&OBJECT].frame.fault, Some(Error::Mismatch { .. })));
 }
+
+/// Ranks that load different parts as one scope: what both send is on its way before either is here whole.
+#[test]
+fn blocks_of_different_loads_beside_each_other() {
+    let (mut kernel, mut out) = rank_of(3);
+    let headers = [Window::WHOLE, Window::of(&(5..LEN), LEN)].map(|window| header(&enter(window, Vec::new())));
+    let mut begin = |from: usize, header: &[u8]| match kernel.place(Rank::new(from), header, 3 * size_of::<u64>()) {
+        Placement::At(token) => token,
+        _ => panic!("a block goes where it belongs, or nowhere"),
+    };
+    let tokens = [begin(1, &headers[0]), begin(2, &headers[1])];
+    for token in tokens {
+        kernel.write(token, 0, &[1; 24]);
+    }
+    for (from, (header, token)) in (1..).zip(headers.iter().zip(tokens)) {
+        kernel.deliver(Rank::new(from), header, Received::Placed(token), &mut out);
+        assert!(kernel.core.fault.is_none(), "{:?}", kernel.core.fault);
+    }
+    assert!(matches!(kernel.objects[&OBJECT].frame.fault, Some(Error::Mismatch { .. })));
+}

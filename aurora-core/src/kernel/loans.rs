@@ -17,8 +17,6 @@ pub(crate) enum Loan {
     CacheOut { object: ObjectId, serial: u64, base: usize },
     /// Another rank's part of a cache that is being loaded.
     CacheIn { object: ObjectId, epoch: Epoch, base: usize, len: usize },
-    /// What a rank has of a part that is being loaded.
-    PartIn { object: ObjectId, epoch: Epoch, base: usize, len: usize },
     /// A block of another node, on its way into the memory that this one shares.
     RoomIn { object: ObjectId, owner: Rank, epoch: Epoch, len: usize },
     /// A neighbour's edge, on its way into the halo of an exchange.
@@ -38,7 +36,6 @@ impl Loan {
             Loan::Block { object, .. }
             | Loan::CacheOut { object, .. }
             | Loan::CacheIn { object, .. }
-            | Loan::PartIn { object, .. }
             | Loan::RoomIn { object, .. }
             | Loan::EdgeIn { object, .. } => Some(object),
             Loan::Detached { .. } | Loan::Nowhere | Loan::Caller(_) | Loan::CallerMut(_) => None,

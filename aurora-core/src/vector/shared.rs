@@ -32,16 +32,11 @@ impl SharedObject for Vector {
         };
         match *loan {
             Loan::CacheIn { epoch, base, len, .. } => {
-                if let Some((place, replica)) = within(base, len).zip(self.load.cache.find_loading(epoch)) {
-                    replica.receive(place.start, bytes);
+                if let Some(place) = within(base, len) {
+                    self.load.cache.receive(epoch, place.start, bytes);
                 }
             }
             Loan::EdgeIn { exchange, from, .. } => self.write_edge(from, exchange, offset, bytes),
-            Loan::PartIn { epoch, base, len, .. } => {
-                if let Some((place, part)) = within(base, len).zip(self.load.cache.parts.find(epoch)) {
-                    part.replica.write(place.start, bytes);
-                }
-            }
             Loan::RoomIn { owner, epoch, len, .. } => {
                 let slot = self.block.home().and_then(|home| home.cache.slot(owner));
                 if let Some((place, slot)) = within(0, len).zip(slot.filter(|slot| slot.is_open_for(epoch))) {

@@ -1,6 +1,6 @@
 //! Memory for the copy of a load: how much a rank may spend on one, and taking it.
 
-use super::cache::STEP;
+use super::cache::{Replica, STEP};
 use crate::object::Cx;
 use crate::vector::machine::Vector;
 use crate::window::Window;
@@ -10,35 +10,26 @@ use crate::{Error, Site};
 pub(crate) const A_CACHE: &str = "a ReadCache";
 
 impl Vector {
-    /// Whether this rank may spend as much on the copy of a ReadCache as that takes. Where all is shared it takes
-    /// nothing.
+    /// Whether this rank may spend as much on the copy of a load as that takes. Where all is shared it takes nothing.
     pub(crate) fn admit_cache(&mut self, window: Window, site: &Site, cx: &mut Cx<'_>) -> Result<(), Error> {
-        let apart = self.is_apart(cx);
-        let (epoch, len) = (self.ledger.epoch + 1, self.dist.len());
-        let bytes = window.range(len).len() * self.block.element;
-        let (bytes, untaken) = match self.block.home() {
-            _ if !window.is_whole() => {
-                let part = if apart { self.part(epoch, window) } else { None };
-                part.map_or((0, 0), |part| (bytes, part.replica.untaken()))
-            }
-            Some(home) => home.cache.size(),
-            None => (bytes, self.loading(epoch).untaken()),
+        let (apart, bytes) = (self.is_apart(cx), self.block.bytes_of(&window.range(self.dist.len())).len());
+        let epoch = self.ledger.epoch + 1;
+        let demand = match self.block.home() {
+            Some(home) if window.is_whole() => home.cache.size(),
+            Some(_) if !apart => (0, 0),
+            _ => self.loading((epoch, window)).map_or((0, 0), |replica| (bytes, replica.untaken())),
         };
-        cx.admit_copy(A_CACHE, (bytes, untaken), site)
+        cx.admit_copy(A_CACHE, demand, site)
     }
 
-    /// Takes some memory for the next ReadCache, while earlier scopes are over; false once all is taken.
+    /// Takes some memory for the next load, while earlier scopes are over; false once all is taken.
     pub(crate) fn take_cache(&mut self, window: Window, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
-        let apart = self.is_apart(cx);
-        let epoch = self.ledger.epoch + 1;
+        let (apart, epoch) = (self.is_apart(cx), self.ledger.epoch + 1);
         let taken = match self.block.home() {
-            _ if !window.is_whole() => {
-                let part = if apart { self.part(epoch, window) } else { None };
-                part.map_or(Ok(false), |part| part.replica.take())
-            }
-            // Most likely it needs no copy: only our share of the places for other nodes' blocks.
-            Some(home) => home.cache.take(STEP),
-            None => self.loading(epoch).take(),
+            // Most likely the whole needs no copy: only our share of the places for other nodes' blocks.
+            Some(home) if window.is_whole() => home.cache.take(STEP),
+            Some(_) if !apart => Ok(false),
+            _ => self.loading((epoch, window)).map_or(Ok(false), Replica::take),
         };
         taken.map_err(|shortage| cx.no_memory(shortage, A_CACHE, site))
     }

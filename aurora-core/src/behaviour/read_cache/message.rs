@@ -49,10 +49,7 @@ impl Vector {
     pub(crate) fn place_load(&mut self, from: Rank, message: LoadMessage, len: usize, cx: &mut Cx<'_>) -> Placement {
         match message {
             LoadMessage::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
-                let placement = match opening.window {
-                    window if window.is_whole() => self.place_block(from, epoch, len, cx),
-                    window => self.place_part(from, (epoch, window), len, cx),
-                };
+                let placement = self.place_block(from, (epoch, opening.window), len, cx);
                 let coming = matches!(placement, Placement::At(_));
                 let said = Announced { version, at_home, writes, marks, list_follows, coming };
                 self.keep_announcement(from, (epoch, opening), said);

@@ -6,7 +6,6 @@ mod install;
 pub(crate) mod load;
 pub(crate) mod memory;
 pub(crate) mod message;
-pub(crate) mod part;
 pub(crate) mod stream;
 pub(crate) mod write_marks;
 

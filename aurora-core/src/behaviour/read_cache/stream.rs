@@ -15,6 +15,7 @@ use crate::ids::Epoch;
 use crate::memory::Part;
 use crate::object::Cx;
 use crate::vector::machine::Vector;
+use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use std::ops::{Range, RangeInclusive};
@@ -177,7 +178,7 @@ impl Vector {
         let bytes = range.start * element..range.end * element;
         let part = match place {
             Place::Home => self.block.find_home()?.part(bytes),
-            Place::Copy => self.load.cache.find_loading(epoch)?.show(bytes),
+            Place::Copy => self.load.cache.find_loading((epoch, Window::WHOLE))?.show(bytes),
         };
         Some(Ok(Some(Piece { owner, range, part })))
     }
@@ -190,12 +191,12 @@ impl Vector {
         let record = self.ledger.find(epoch)?;
         let (arrival, is_final) = (&record.from[owner.index()], owner == me || record.is_final(owner));
         let (at_home, coming, arrived, version) = (arrival.at_home, arrival.coming, arrival.arrived, arrival.version);
-        if !is_final || !self.changes(owner, epoch).is_empty() {
+        if !is_final || !self.changes(owner, (epoch, Window::WHOLE)).is_empty() {
             return None;
         }
         let ours = self.nodes.same_node(owner, me);
         if self.block.find_home().is_some() {
-            let is_here = if ours { at_home } else { self.is_installed(owner, epoch) };
+            let is_here = if ours { at_home } else { self.is_installed(owner, (epoch, Window::WHOLE)) };
             if is_here {
                 return Some((block.end, Place::Home));
             }
@@ -203,8 +204,9 @@ impl Vector {
                 return None;
             }
         }
-        let (bytes, element) = (self.bytes_of(owner), self.block.element);
-        let replica = self.load.cache.find_loading(epoch).filter(|replica| replica.short().is_none())?;
+        let (bytes, element) = (self.within(owner, Window::WHOLE), self.block.element);
+        let replica =
+            self.load.cache.find_loading((epoch, Window::WHOLE)).filter(|replica| replica.short().is_none())?;
         let end = if owner == me {
             block.end
         } else if coming {
